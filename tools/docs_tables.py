@@ -19,9 +19,9 @@ from tau.agent.tool import Tool
 from tau.ai.catalog import load_catalog
 from tau.backends.syntax.languages import LANGUAGES
 from tau.cli.help import markdown_table
-from tau.coding.tools import EDIT_MODES, TOOLS, EditMode, ToolParts, ToolSettings
+from tau.coding.tools.registry import TOOLS, ToolParts
 from tau.config.descriptions import show_value
-from tau.config.settings import describe_settings
+from tau.config.settings import EDIT_MODES, EditMode, EditSettings, Settings, describe_settings
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 BLOCK = re.compile(r"(<!-- table: (\w+)((?: \w+)*) -->\n).*?(<!-- end of table -->)", re.DOTALL)
@@ -64,7 +64,8 @@ def tools() -> str:
 
 def parameters(name: str, mode: str = EDIT_MODES[0]) -> str:
     """What a model can send, from the schema that it is sent; `mode` is that of edits."""
-    tool = TOOLS[name](ToolParts(ToolSettings(edit_mode=msgspec.convert(mode, EditMode))))
+    settings = Settings(edit=EditSettings(mode=msgspec.convert(mode, EditMode)))
+    tool = TOOLS[name].make(ToolParts(settings))
     lines = ["| parameter | value | default | what it is |", "|---|---|---|---|"]
     return "\n".join([*lines, *_fields(tool.spec.parameters, _defaults(tool))])
 

@@ -96,3 +96,58 @@ def test_an_error_of_the_work_is_not_hidden() -> None:
         await asyncio.sleep(0.001)
 
     asyncio.run(main())
+
+
+def test_a_second_stop_lets_the_work_clean_up() -> None:
+    async def main() -> list[str]:
+        abort, done = Abort(), []
+        with pytest.raises(Aborted):
+            async with abort.scope():
+                asyncio.get_running_loop().call_soon(abort.abort)
+                try:
+                    await asyncio.sleep(60)
+                finally:
+                    abort.abort()
+                    await asyncio.sleep(0)
+                    done.append("cleaned up")
+        return done
+
+    assert asyncio.run(main()) == ["cleaned up"]
+
+
+def test_work_that_begins_in_a_task_under_cancellation_can_be_stopped_on_its_own() -> None:
+    async def main() -> None:
+        abort = Abort()
+
+        async def work() -> str:
+            try:
+                await asyncio.sleep(60)
+            except asyncio.CancelledError:
+                asyncio.get_running_loop().call_soon(abort.abort)
+                try:
+                    async with abort.scope():
+                        await asyncio.sleep(60)
+                except Aborted:
+                    return "stopped"
+            return "not stopped"
+
+        task = asyncio.ensure_future(work())
+        await asyncio.sleep(0)
+        task.cancel()
+        assert await task == "stopped"
+
+    asyncio.run(main())
+
+
+def test_a_pause_lasts_its_time_or_until_the_stop() -> None:
+    async def main() -> None:
+        abort = Abort()
+        passed = asyncio.Event()
+        asyncio.get_running_loop().call_later(0.01, passed.set)
+        await abort.sleep(0.02)
+        assert passed.is_set()
+        asyncio.get_running_loop().call_soon(abort.abort)
+        with pytest.raises(Aborted):
+            await abort.sleep(60)
+
+    asyncio.run(main())

@@ -1,6 +1,7 @@
 """The loop alone, as a program uses it."""
 
 import asyncio
+from collections.abc import Callable
 from contextlib import aclosing
 from typing import Any
 
@@ -8,11 +9,16 @@ import pytest
 
 from tau.agent import event_stream
 from tau.agent.agent import Agent
+from tau.agent.event_stream import stream_events
 from tau.agent.events import AgentEnd, AgentEvent, MessageEnd, MessageUpdate, Notice
 from tau.agent.hooks import Hooks
+from tau.agent.loop import Outcome
 from tau.agent.output import ToolOutput
+from tau.agent.owner import EventListener
+from tau.agent.queue import Queue
 from tau.agent.tool import Tool
 from tau.ai.faux import FAUX_MODEL, Act, Fail, Faux, Say, Use, Wait
+from tau.ai.stream_events import TextDelta
 from tau.ai.wire import AssistantMessage, ImageContent, TextContent, ToolResultMessage, UserMessage
 from tau.base.errors import ProviderError, TauError
 from tests.agent.world import Echo, EchoParams, Sleep, agent, names, until
@@ -53,8 +59,11 @@ def test_it_goes_on_from_a_history() -> None:
         assert outcome.message is not None and outcome.message.text == "Well."
         assert faux.requests[1].messages == faux.requests[0].messages
         again = Agent(model=FAUX_MODEL, stream=faux.stream, messages=made.messages)
-        await again.prompt("more", [ImageContent("aGk=", "image/png")])
+        image = ImageContent("aGk=", "image/png")
+        await again.prompt("more", [image])
         assert len(faux.requests[2].messages) == 3
+        last = faux.requests[2].messages[-1]
+        assert isinstance(last, UserMessage) and last.content == [TextContent("more"), image]
 
     asyncio.run(main())
 
@@ -99,6 +108,10 @@ def test_a_listener_that_fails_does_not_fail_the_run_and_can_leave_twice() -> No
         stop()
         stop()
         assert names(events)[-1] == "agent_end"
+        heard: list[AgentEvent] = []
+        made.subscribe(heard.append)()
+        await made.prompt("go")
+        assert heard == []
 
     asyncio.run(main())
 
@@ -205,6 +218,42 @@ def test_an_exception_in_the_readers_own_code_passes_untouched() -> None:
         assert not made.busy
 
     asyncio.run(main())
+
+
+def test_an_idle_agent_may_be_stopped_and_works_afterwards() -> None:
+    made, _, _ = agent([[Say("x")]])
+    made.abort()
+    assert not asyncio.run(made.prompt("go")).aborted
+
+
+def test_the_queue_it_is_given_is_the_one_it_uses() -> None:
+    queue = Queue("all", "all")
+    made = Agent(model=FAUX_MODEL, stream=Faux([[Say("x")]]).stream, queue=queue)
+    made.follow_up("first")
+    assert made.queue is queue and len(queue) == 1
+
+
+def test_a_reader_may_lag_by_twenty_thousand_events_before_pieces_are_left_out() -> None:
+    async def read(count: int) -> tuple[list[AgentEvent], list[str]]:
+        listeners: list[EventListener] = []
+        left: list[str] = []
+
+        def subscribe(listener: EventListener) -> Callable[[], None]:
+            listeners.append(listener)
+            return lambda: left.append("gone")
+
+        async def work() -> Outcome:
+            for _ in range(count):
+                listeners[0](piece)
+            return Outcome(message=None, messages=[])
+
+        return [event async for event in stream_events(subscribe, work)], left
+
+    piece = MessageUpdate(TextDelta(0, "x"))
+    seen, left = asyncio.run(read(20_000))
+    assert len(seen) == 20_000 and left == ["gone"]
+    seen, _ = asyncio.run(read(20_002))
+    assert len(seen) == 20_001 and isinstance(seen[-1], Notice)
 
 
 def test_a_reader_who_is_far_behind_is_told_and_misses_only_pieces(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,18 +1,23 @@
 """What happens in a run, as an owner and a listener see it."""
 
 import asyncio
+from collections.abc import AsyncGenerator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import UNSET
+from msgspec.structs import replace
 
 from tau.agent import events as e
-from tau.agent.calls import MAX_PARALLEL, NOT_STARTED, SKIPPED, STOPPED, UNFINISHED
+from tau.agent.agent import Agent
+from tau.agent.calls import NOT_STARTED, SKIPPED, STOPPED, UNFINISHED
 from tau.agent.effects import Effects
 from tau.agent.hooks import Hooks, ToolQuestion
-from tau.ai.dialect import Request
-from tau.ai.faux import Act, Count, Fail, Say, Stop, Think, Use, Wait
+from tau.ai.dialect import Delta, Request, TextPiece
+from tau.ai.faux import FAUX_MODEL, Act, Count, Fail, Say, Stop, Think, Use, Wait
+from tau.ai.model import Model
 from tau.ai.wire import (
     AppMessage,
     AssistantMessage,
@@ -40,6 +45,7 @@ def test_a_tool_call_and_its_answer_are_told_in_the_documented_order() -> None:
     outcome = asyncio.run(made.prompt("go"))
 
     assert outcome.message is not None and outcome.message.text == "Done."
+    assert outcome.message.error_message is UNSET
     assert [name for name in names(events) if name != "message_update"] == [
         "agent_start",
         "turn_start",
@@ -134,6 +140,14 @@ def test_a_model_that_is_cut_off_again_and_again_is_stopped() -> None:
     assert len(faux.requests) == 3
 
 
+def test_a_whole_answer_in_between_starts_the_count_of_cut_off_answers_again() -> None:
+    cut, whole = [Use("echo", text="whole"), Stop("length")], [Use("echo", text="whole")]
+    made, faux, _ = agent([cut, cut, whole, cut], [Echo()])
+
+    assert asyncio.run(made.prompt("go")).error is not None
+    assert len(faux.requests) == 6
+
+
 def test_an_abort_in_mid_answer_keeps_what_was_said() -> None:
     async def main() -> None:
         made, _, events = agent([[Say("Half an ans"), Act(lambda: made.abort()), Wait()]])
@@ -141,7 +155,10 @@ def test_an_abort_in_mid_answer_keeps_what_was_said() -> None:
         assert outcome.aborted
         assert outcome.message is not None
         assert (outcome.message.text, outcome.message.stop_reason) == ("Half an ans", "aborted")
-        assert names(events)[-3:] == ["message_end", "turn_end", "agent_end"]
+        assert outcome.message.error_message == "Interrupted by the user."
+        assert names(events)[-4:] == ["message_update", "message_end", "turn_end", "agent_end"]
+        updates = [event.assistant_message_event for event in events if isinstance(event, e.MessageUpdate)]
+        assert names(updates)[-1] == "text_end"
         assert made.messages[-1] == outcome.message
 
     asyncio.run(main())
@@ -203,6 +220,7 @@ def test_a_call_that_is_stopped_while_somebody_is_asked_did_not_run() -> None:
     made, _, _ = agent([[Use("echo"), Use("echo")]], [Echo()], Asking())
     outcome = asyncio.run(made.prompt("go"))
     assert [text_of(result) for result in results(outcome.messages)] == [NOT_STARTED, NOT_STARTED]
+    assert all(result.is_error for result in results(outcome.messages))
 
 
 def test_cancellation_from_outside_passes_but_everything_is_recorded_and_ended() -> None:
@@ -215,7 +233,8 @@ def test_cancellation_from_outside_passes_but_everything_is_recorded_and_ended()
         with pytest.raises(asyncio.CancelledError):
             await task
         assert names(events)[-2:] == ["turn_end", "agent_end"]
-        assert isinstance(made.messages[-1], ToolResultMessage)
+        assert [text_of(result) for result in results(made.messages)] == [UNFINISHED]
+        assert names(events).count("tool_execution_start") == 1
 
     asyncio.run(main())
 
@@ -262,15 +281,31 @@ def test_steering_comes_between_turns_and_skips_calls_that_have_not_begun() -> N
 def test_steering_skips_calls_that_wait_for_their_turn_beside_others() -> None:
     async def main() -> None:
         sleep = Sleep()
-        calls = [Use("sleep", text="0.01") for _ in range(MAX_PARALLEL + 4)]
+        calls = [Use("sleep", text="0.01") for _ in range(20)]
         made, _, _ = agent([calls, [Say("All right.")]], [sleep])
         async with asyncio.TaskGroup() as group:
             running = group.create_task(made.prompt("go"))
             await sleep.began.wait()
             made.steer("Stop that.")
         found = [text_of(result) for result in results(running.result().messages)]
-        assert found.count("slept") == MAX_PARALLEL
+        assert found.count("slept") == 16
         assert found.count(SKIPPED) == 4
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize(("tool", "begun"), [("sleep", 16), ("alone", 1)])
+def test_calls_that_had_not_begun_at_an_abort_say_so_even_if_a_message_waits(tool: str, begun: int) -> None:
+    async def main() -> None:
+        tools = {"sleep": Sleep(), "alone": Alone()}
+        made, _, _ = agent([[Use(tool) for _ in range(18)]], list(tools.values()))
+        async with asyncio.TaskGroup() as group:
+            running = group.create_task(made.prompt("go"))
+            await until(lambda: tools[tool].running == begun)
+            made.steer("Stop that.")
+            made.abort()
+        found = [text_of(result) for result in results(running.result().messages)]
+        assert (found.count(UNFINISHED), found.count(NOT_STARTED)) == (begun, 18 - begun)
 
     asyncio.run(main())
 
@@ -498,3 +533,33 @@ def test_usage_and_thinking_arrive_in_the_message() -> None:
     assert message is not None
     assert (message.usage.input, message.usage.output, message.usage.cache_read) == (10, 2, 3)
     assert [part.__struct_config__.tag for part in message.content] == ["thinking", "text"]
+
+
+def test_the_calls_of_an_answer_that_failed_or_says_it_is_done_never_run() -> None:
+    for ending in (Fail(ProviderError("down")), Stop("stop")):
+        made, _, events = agent([[Use("echo", text="x"), ending]], [Echo()])
+        asyncio.run(made.prompt("go"))
+        assert "tool_execution_start" not in names(events)
+
+
+def test_an_answer_that_ends_without_its_end_is_an_error_that_may_pass() -> None:
+    async def stream(model: Model, request: Request) -> AsyncGenerator[Delta, None]:
+        yield TextPiece("Half")
+
+    made = Agent(model=FAUX_MODEL, stream=stream)
+    outcome = asyncio.run(made.prompt("go"))
+    assert isinstance(outcome.error, ProviderError) and outcome.error.retryable
+    assert str(outcome.error) == "The answer ended before it was complete."
+    assert outcome.message is not None and outcome.message.text == "Half"
+
+
+def test_a_demo_model_is_told_of_its_tools_in_brief() -> None:
+    class Wordy(Echo):
+        description = "Says it back.\n\nAnd much more about it."
+
+    for is_demo in (True, False):
+        made, faux, _ = agent([[Say("x")]], [Wordy()])
+        made.configure(model=replace(FAUX_MODEL, demo=is_demo))
+        asyncio.run(made.prompt("go"))
+        [spec] = faux.requests[0].tools
+        assert ("much more" in spec.description) != is_demo

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tau.agent.queue import MAX_WAITING, Prompt, Queue
+from tau.agent.queue import Prompt, Queue, QueuedMessage
 from tau.ai.wire import BashExecutionMessage, CustomMessage, TextContent, UserMessage
 from tau.base.errors import TauError
 
@@ -59,7 +59,7 @@ def test_what_waits_is_shown_in_order_and_cleared_at_once() -> None:
 
 def test_it_is_bounded_and_says_so() -> None:
     queue = Queue()
-    for number in range(MAX_WAITING):
+    for number in range(1000):
         queue.steer(UserMessage("x", number))
 
     with pytest.raises(TauError, match="queue is full"):
@@ -125,3 +125,47 @@ def test_every_change_is_told() -> None:
     queue.take_back()
 
     assert seen == [["a"], ["a", "b"], ["b"], ["a", "b"], ["b"], ["b"], []]
+    queue.steer(UserMessage("c", 1))
+    queue.clear()
+    queue.restore([QueuedMessage("steering", UserMessage("d", 1))])
+    assert seen[7:] == [["c"], [], ["d"]]
+
+
+def test_what_changes_nothing_is_not_told() -> None:
+    queue = Queue()
+    seen: list[object] = []
+    queue.on_change = lambda: seen.append(queue.waiting())
+
+    assert queue.take_steering() == queue.take_asides() == queue.clear() == []
+    queue.put_back()
+
+    assert seen == []
+
+
+def test_what_waited_in_an_earlier_life_comes_first_and_keeps_its_time() -> None:
+    queue = Queue("all")
+    queue.steer(UserMessage("new", 1))
+    queue.restore([QueuedMessage("steering", UserMessage("old", 50))])
+    queue.steer(UserMessage("newest", 3))
+
+    assert [(item.text, item.message.timestamp) for item in queue.waiting()] == [
+        ("old", 50),
+        ("new", 1),
+        ("newest", 51),
+    ]
+
+
+def test_a_message_with_a_time_of_its_own_stays_the_same_object() -> None:
+    queue = Queue()
+    message = UserMessage("x", 7)
+    queue.steer(message)
+    assert queue.take_steering()[0] is message
+
+
+def test_what_a_job_says_in_the_users_name_is_not_cleared() -> None:
+    queue = Queue()
+    queue.aside(UserMessage("a job has ended", 1))
+    queue.steer(UserMessage("mine", 2))
+
+    assert texts(list(queue.clear())) == ["mine"]
+    assert [item.text for item in queue.waiting()] == ["a job has ended"]

@@ -114,3 +114,76 @@ def test_usage_is_priced_and_later_counts_win() -> None:
 
     usage = assembler.message("stop").usage
     assert (usage.input, usage.output, usage.cache_read, usage.cache_write) == (5, 7, 2, 0)
+
+
+def test_events_say_which_block_they_are_about() -> None:
+    assembler = Assembler(FAUX_MODEL, 1)
+    deltas = [
+        d.TextPiece("a"),
+        d.CallStart(0, "x", "t"),
+        d.CallPiece(0, "{}"),
+        d.ThinkingPiece("b"),
+        d.ThinkingPiece("c"),
+        d.BlockEnd(),
+        d.TextPiece("d"),
+        d.Done("stop"),
+    ]
+    events = [event for delta in deltas for event in assembler.feed(delta)]
+    assert [(str(event.__struct_config__.tag), event.content_index) for event in events] == [
+        *(("text_start", 0), ("text_delta", 0), ("text_end", 0)),
+        *(("toolcall_start", 1), ("toolcall_delta", 1)),
+        *(("thinking_start", 2), ("thinking_delta", 2), ("thinking_delta", 2), ("thinking_end", 2)),
+        *(("text_start", 3), ("text_delta", 3), ("text_end", 3), ("toolcall_end", 1)),
+    ]
+
+
+def test_a_call_ends_once_and_a_signature_without_a_block_is_dropped() -> None:
+    assembler, events = fed(
+        d.Signature("of nothing"),
+        d.CallStart(0, "a", "x"),
+        d.CallEnd(0),
+        d.CallEnd(0),
+        d.Done("toolUse"),
+    )
+    assert events == ["toolcall_start", "toolcall_end"]
+    assert assembler.message("toolUse").content == [ToolCall("a", "x", {})]
+    assert assembler.broken == {}
+
+
+def test_thinking_and_text_in_turn_are_blocks_of_their_own() -> None:
+    assembler, events = fed(d.TextPiece("a"), d.ThinkingPiece("b"), d.TextPiece(""), d.Done("stop"))
+    assert assembler.message("stop").content == [TextContent("a"), ThinkingContent("b"), TextContent("")]
+    assert events[-2:] == ["text_start", "text_end"]
+
+
+@pytest.mark.parametrize("raw", ["", "  \n"])
+def test_no_arguments_are_an_empty_object(raw: str) -> None:
+    assert parse_arguments(raw) == ({}, None)
+    assert partial_arguments(raw) == {}
+
+
+@pytest.mark.parametrize("raw", ["nonsense", "[1, 2", '"text"'])
+def test_what_cannot_be_read_in_part_is_shown_as_nothing(raw: str) -> None:
+    assert partial_arguments(raw) == {}
+
+
+@pytest.mark.parametrize(("opening", "closing"), [("[", "]"), ('{"a":', "}")])
+def test_arguments_are_at_most_a_hundred_levels_deep(opening: str, closing: str) -> None:
+    def nested(depth: int) -> str:
+        inner = depth - 1  # the object itself is the first
+        return '{"a":' + opening * inner + "1" + closing * inner + "}"
+
+    assert parse_arguments(nested(100))[1] is None
+    assert parse_arguments(nested(101)) == ({}, "the arguments are nested more than 100 levels deep")
+    assert parse_arguments(nested(100_000))[1] is not None
+    wide = '{"a":[' + ",".join(["[]"] * 200) + "]}"
+    assert parse_arguments(wide)[1] is None
+
+
+def test_what_was_never_counted_is_zero() -> None:
+    assembler, _ = fed(d.Done("stop"))
+    usage = assembler.message("stop").usage
+    assert (usage.input, usage.output, usage.cache_read, usage.cache_write) == (0, 0, 0, 0)
+    assembler, _ = fed(d.Tokens(1, 2, 3, 4), d.Tokens(cache_write=9), d.Done("stop"))
+    usage = assembler.message("stop").usage
+    assert (usage.input, usage.output, usage.cache_read, usage.cache_write) == (1, 2, 3, 9)

@@ -2,11 +2,12 @@
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tau.ai import auth
-from tau.ai.auth import resolve_headers, resolve_value
+from tau.ai.auth import is_variable, resolve_headers, resolve_value
 from tau.base.errors import ConfigError
 from tau.base.run import LocalRunner
 
@@ -90,3 +91,28 @@ def test_headers_are_resolved_and_those_without_a_value_left_out() -> None:
     headers = {"a": "literal", "b": "SET_ONE", "c": "UNSET_ONE", "d": "!echo printed"}
     resolved = asyncio.run(resolve_headers(headers, {"SET_ONE": "v"}, LocalRunner(shell="/bin/sh")))
     assert resolved == {"a": "literal", "b": "v", "d": "printed"}
+
+
+def test_a_key_may_come_with_sixty_four_kibibytes_around_it() -> None:
+    blanks = "head -c {} /dev/zero | tr '\\0' ' '"
+    assert resolve(f"!{blanks.format(65_530)}; printf secret") == "secret"
+    with pytest.raises(ConfigError, match="far more than a key"):
+        resolve(f"!{blanks.format(65_531)}; printf secret")
+
+
+def test_a_command_has_ten_seconds_and_runs_at_home() -> None:
+    asked: dict[str, Any] = {}
+
+    class Watched(LocalRunner):
+        async def start(self, command: Any, **options: Any) -> Any:
+            asked.update(options)
+            return await super().start(command, **options)
+
+    assert asyncio.run(resolve_value("!echo ten", {}, Watched(shell="/bin/sh"))) == "ten"
+    assert asked["limits"].timeout == 10
+    assert asked["cwd"] == Path.home()
+
+
+def test_only_a_name_in_capitals_is_a_variable() -> None:
+    for name, found in (("A1", True), ("A_B", True), ("A", False), ("1A", False), ("Ab", False)):
+        assert is_variable(name) == found

@@ -12,12 +12,13 @@ from tau.ai import dialect as d
 from tau.ai.catalog import Catalog
 from tau.ai.client import Client
 from tau.ai.http import HttpTransport
+from tau.ai.wire import ImageContent, UserMessage
 from tau.base.errors import ProviderError
 from tau.base.run import LocalRunner
 from tau.config.auth_file import AuthFile
 from tau.config.credentials import KeyCredentials
 from tests.ai.talk import HELLO, model
-from tests.support.fake_answers import ErrorEvent, Scriptable, Status
+from tests.support.fake_answers import Answer, ErrorEvent, Scriptable, Status, Text, Usage
 from tests.support.fake_server import FakeServer
 
 LIMITED = Status(429, "Slow down", retry_after="20")
@@ -145,3 +146,51 @@ def test_no_key_is_ever_shown(tmp_path: Path) -> None:
     asked = ask(tmp_path, [Status(401, f"bad key {keys[0]}"), Status(401, f"bad key {keys[1]}")], keys=keys)
     assert "secret" not in str([asked.warnings, asked.errors])
     assert asked.keys == list(keys)
+
+
+def test_sixteen_keys_are_tried_after_the_first(tmp_path: Path) -> None:
+    asked = ask(tmp_path, [REFUSED], keys=[f"key{number}" for number in range(30)])
+    assert len(asked.keys) == 17
+    assert len(asked.errors) == 1
+
+
+def warnings(*requests: d.Request, read: int) -> list[str]:
+    """What the user is told when a server on this machine says that it read so many tokens of each."""
+    told: list[str] = []
+
+    async def main(url: str) -> None:
+        http = HttpTransport({})
+        credentials = KeyCredentials(Catalog({}, []), AuthFile(Path("none.json")), LocalRunner(), {})
+        client = Client(http, credentials)
+        client.warn = told.append
+        for request in requests:
+            async with aclosing(client.stream(model(DIALECTS[0], base_url=url), request)) as deltas:
+                async for _ in deltas:
+                    pass
+            told.append("|")
+        await http.close()
+
+    with FakeServer() as server:
+        server.script(*[Answer((Text("x"),), Usage(input=read)) for _ in requests])
+        asyncio.run(main(server.url))
+    return ["warned" if "dropped the start" in text else text for text in told]
+
+
+def long_request(messages: int, extra: Any = None) -> d.Request:
+    history = [UserMessage("x" * 20_000 if number == 0 else "and", number) for number in range(messages)]
+    return d.Request(system="", messages=[*history, *([extra] if extra else [])], tools=[], max_tokens=9)
+
+
+def test_a_server_on_this_machine_that_reads_less_than_it_was_sent_is_told() -> None:
+    assert warnings(long_request(1), read=1_000) == ["warned", "|"]
+    assert warnings(long_request(1), read=4_900) == ["|"]
+
+
+def test_the_comparison_comes_again_when_the_conversation_has_doubled() -> None:
+    requests = [long_request(count) for count in (1, 1, 2, 3, 4)]
+    assert warnings(*requests, read=1_000) == ["warned", "|", "|", "warned", "|", "|", "warned", "|"]
+
+
+def test_nothing_is_said_about_a_prompt_with_an_image() -> None:
+    image = UserMessage([ImageContent("iVBORw0KGgo=", "image/png")], 9)
+    assert warnings(long_request(1, image), read=1_000) == ["|"]

@@ -16,7 +16,7 @@ def test_each_kind_of_token_has_its_own_price() -> None:
         2_000_000,
         100_000,
     )
-    assert usage.cost.input == pytest.approx(3)
+    assert usage.cost.input == 3
     assert usage.cost.output == pytest.approx(7.5)
     assert usage.cost.cache_read == pytest.approx(0.6)
     assert usage.cost.cache_write == pytest.approx(0.375)

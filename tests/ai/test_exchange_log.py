@@ -9,7 +9,7 @@ import pytest
 from tau.ai import exchange_log
 from tau.ai.catalog import Catalog
 from tau.ai.client import Client
-from tau.ai.exchange_log import MAX_CHARS, MAX_EVENT_CHARS, MAX_EVENTS, MAX_EXCHANGES, ExchangeLog
+from tau.ai.exchange_log import ExchangeLog
 from tau.ai.http import HttpTransport
 from tau.base.errors import ProviderError
 from tau.base.run import LocalRunner
@@ -76,29 +76,93 @@ def test_an_address_loses_what_may_be_secret() -> None:
     assert exchange.url == "https://example.com/v1/x"
 
 
-def test_there_is_an_end_to_events_to_their_length_and_to_all_of_them() -> None:
+def test_a_thousand_events_are_shown() -> None:
     record = ExchangeLog()
     exchange = record.begin("POST", "http://x")
-    for number in range(3 * MAX_EVENTS):
+    assert (exchange.number, exchange.status, exchange.total_bytes, exchange.begun) == (1, 0, 0, True)
+    for number in range(3_000):
         record.take(exchange, b"data: %d\n\n" % number)
     events = record.events()
-    assert len(events) == MAX_EVENTS
-    assert events[-1].text == f"data: {3 * MAX_EVENTS - 1}"
+    assert len(events) == 1_000
+    assert events[-1].text == "data: 2999"
+    assert exchange.total_bytes == sum(len(chunk) for chunk in exchange.chunks)
 
-    record.take(exchange, b"data: " + b"x" * 100_000 + b"\n\n")
-    assert len(record.events()[-1].text) < MAX_EVENT_CHARS + 100
-    assert record.events()[-1].text.endswith("more characters]")
 
-    for _ in range(20):
-        record.take(exchange, b"data: " + b"y" * 100_000 + b"\n\n")
-    assert sum(len(chunk) for chunk in exchange.chunks) <= MAX_CHARS
-    assert not exchange.begun
-    assert record.events()[0].text.startswith("data: ")
+def test_an_event_is_shown_up_to_sixty_four_thousand_characters() -> None:
+    record = ExchangeLog()
+    exchange = record.begin("POST", "http://x")
+    record.take(exchange, b"x" * 64_000 + b"\n\n" + b"y" * 64_001)
+    whole, cut = record.events()
+    assert whole.text == "x" * 64_000
+    assert cut.text == "y" * 64_000 + "\n[cut: 1 more characters]"
 
-    for _ in range(3 * MAX_EXCHANGES):
-        record.begin("GET", "http://x")
-    assert len(record.exchanges) == MAX_EXCHANGES
-    assert record.events() == []
+
+def test_the_oldest_bytes_go_first_when_there_are_too_many() -> None:
+    record = ExchangeLog()
+    older, newer = record.begin("POST", "http://x"), record.begin("POST", "http://x")
+    for exchange in (older, newer):
+        record.take(exchange, b"data: 1\n\n" + b"x" * 255_991)
+    assert (older.begun, newer.begun) == (True, True)
+    record.take(newer, b"data: 2\n\n")
+    assert (older.begun, newer.begun) == (False, True)
+    assert (len(older.chunks), len(newer.chunks)) == (0, 2)
+    record.take(newer, b"y" * 600_000)
+    assert [len(chunk) for chunk in newer.chunks] == [512_000]
+    assert not newer.begun and newer.total_bytes == 256_000 + 9 + 600_000
+
+
+def test_what_is_left_of_an_answer_without_its_beginning_starts_with_a_whole_event() -> None:
+    record = ExchangeLog()
+    exchange = record.begin("POST", "http://x")
+    record.take(exchange, b"x" * 512_000)
+    record.take(exchange, b"xx\n\ndata: whole\n\n")
+    assert [event.text for event in record.events()] == ["data: whole"]
+
+
+def test_twenty_thousand_pieces_are_kept() -> None:
+    record = ExchangeLog()
+    exchange = record.begin("POST", "http://x")
+    for _ in range(20_000):
+        record.take(exchange, b"x")
+    assert exchange.begun
+    record.take(exchange, b"x")
+    assert len(exchange.chunks) == 20_000 and not exchange.begun
+
+
+def test_fifty_answers_are_kept_and_what_is_forgotten_makes_room() -> None:
+    record = ExchangeLog()
+    first = record.begin("POST", "http://x")
+    record.take(first, b"x" * 500_000)
+    rest = [record.begin("GET", "http://x") for _ in range(49)]
+    assert record.exchanges[0] is first
+    last = record.begin("GET", "http://x")
+    assert [exchange.number for exchange in record.exchanges] == list(range(2, 52))
+    assert record.events() == [] and not first.chunks
+    record.take(rest[-1], b"y" * 256_000)
+    record.take(last, b"z" * 256_000)
+    assert rest[-1].begun and last.begun
+
+
+def test_who_looks_is_told_of_every_piece() -> None:
+    record = ExchangeLog()
+    told: list[int] = []
+    exchange = record.begin("POST", "http://x")
+    record.take(exchange, b"unheard")
+    record.on_change = lambda: told.append(exchange.total_bytes)
+    record.take(exchange, b"heard")
+    assert told == [12]
+
+
+def test_closing_the_watched_network_closes_the_real_one() -> None:
+    closed: list[str] = []
+
+    class Http(HttpTransport):
+        async def close(self) -> None:
+            closed.append("closed")
+
+    exchange_log.keep()
+    asyncio.run(exchange_log.watched(Http({})).close())
+    assert closed == ["closed"]
 
 
 def test_events_cut_anywhere_are_put_together() -> None:

@@ -11,7 +11,7 @@ import pytest
 from tau.ai.http import HttpTransport
 from tau.ai.local.context_check import context_warning
 from tau.ai.local.discovery import GUESSED_TOKENS, USUAL_PLACES, DiscoveredServer, discover
-from tau.ai.local.servers import MAX_MODELS, ollama_place
+from tau.ai.local.servers import ollama_place
 from tau.ai.transport import Response
 
 PATIENT_S = 20  # for tests in which every server answers
@@ -244,9 +244,67 @@ def test_a_server_without_models_is_found_and_says_so() -> None:
 
 
 def test_a_very_long_list_is_cut() -> None:
-    routes = {"GET /v1/models": {"data": [{"id": f"m{number}"} for number in range(3 * MAX_MODELS)]}}
+    routes = {"GET /v1/models": {"data": [{"id": f"m{number}"} for number in range(300)]}}
     (found,) = run(look({"vllm": routes}))
-    assert len(found.models) == MAX_MODELS
+    assert len(found.models) == 100
+
+
+def test_only_the_first_eight_models_are_asked_about() -> None:
+    asked: list[str] = []
+
+    def details(sent: Any) -> Any:
+        asked.append(sent["model"])
+        return {}
+
+    routes = {
+        "GET /api/tags": {"models": [{"name": f"m{number}"} for number in range(12)]},
+        "POST /api/show": details,
+    }
+    (found,) = run(look({"ollama": routes}))
+    assert (len(found.models), sorted(asked)) == (12, [f"m{number}" for number in range(8)])
+
+
+def test_what_is_told_beside_the_size_of_a_context_is_not_taken_for_it() -> None:
+    routes = {
+        "GET /api/tags": {"models": [{"name": "a"}]},
+        "POST /api/show": {
+            "parameters": "temperature 7\nnum_ctx many",
+            "model_info": {"x.context_length": "large", "x.head_count": 99, "y.context_length": 2048},
+        },
+    }
+    (found,) = run(look({"ollama": routes}))
+    assert found.models[0].context_window == 2048
+
+
+def test_a_llama_cpp_of_several_models_keeps_what_its_list_tells() -> None:
+    routes = {
+        "GET /v1/models": {
+            "data": [{"id": "a", "meta": {"n_ctx": 1000}}, {"id": "b", "meta": {"n_ctx_train": 2000}}]
+        },
+        "GET /props": {"default_generation_settings": {"n_ctx": 9999}, "modalities": {"vision": True}},
+    }
+    (found,) = run(look({"llama.cpp": routes}))
+    assert [(model.context_window, model.input) for model in found.models] == [
+        (1000, ("text",)),
+        (2000, ("text",)),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("window", "answer"), [(512, 256), (1024, 256), (1028, 257), (65_536, 16_384), (200_000, 16_384)]
+)
+def test_an_answer_may_take_a_quarter_of_the_window_within_bounds(window: int, answer: int) -> None:
+    routes = {"GET /v1/models": {"data": [{"id": "a", "max_model_len": window}]}}
+    (found,) = run(look({"vllm": routes}))
+    assert (found.models[0].context_window, found.models[0].max_tokens) == (window, answer)
+
+
+@pytest.mark.parametrize(("window", "noted"), [(16_383, True), (16_384, False)])
+def test_a_context_below_sixteen_thousand_tokens_is_called_small(window: int, noted: bool) -> None:
+    rows = [{"id": "a", "max_model_len": window}, {"id": "b", "max_model_len": 99_999}]
+    routes = {"GET /v1/models": {"data": rows}}
+    (found,) = run(look({"vllm": routes}))
+    assert (f"{window:,} tokens" in found.note) == noted
 
 
 class BrokenTransport:

@@ -146,8 +146,24 @@ def test_the_childs_words_go_to_the_log_and_not_without_end(
         log.to(None)
     written = (tmp_path / "logs" / "tau.log").read_text()
     assert "demo server: a line of noise" in written and "not logging the rest" in written
-    assert written.count("a line of noise") < 5_000
+    assert written.count("a line of noise") == 64 * 1024 // len("a line of noise") + 1
+    assert "64 KiB" in written
     assert capfd.readouterr() == ("", "")
+
+
+def test_a_long_line_of_the_child_is_logged_in_part(whole: Path, tmp_path: Path) -> None:
+    log.to(tmp_path / "logs")
+    try:
+        with pytest.raises(TauError) as caught:
+            start(whole, Instead("head -c 9000 /dev/zero | tr '\\0' x; echo; exit 3"))
+    finally:
+        log.to(None)
+    assert str(caught.value) == (
+        f"The demo model's server did not start: it ended with exit code 3: {'x' * 4096}."
+    )
+    written = (tmp_path / "logs" / "tau.log").read_text()
+    assert "x" * 4096 in written and "x" * 4097 not in written
+    assert "The demo model's server ended (exit code 3)." in written
 
 
 def test_a_missing_extra_is_named(whole: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -168,6 +184,9 @@ def test_the_demo_model_costs_nothing_and_asks_little_of_its_server() -> None:
     model = demo_model("http://127.0.0.1:1/v1")
     assert model.key == "demo/smollm2-135m" and model.api == "openai-completions"
     assert (model.cost.input, model.cost.output, model.context_window) == (0, 0, 8192)
+    assert model.max_tokens == 256 and model.demo
+    assert not model.compat.supports_reasoning_effort
+    assert not model.compat.supports_parallel_tool_calls and not model.compat.cache_control
     assert (
         model.compat.first_tool_call_only and not model.compat.supports_developer_role and not model.reasoning
     )

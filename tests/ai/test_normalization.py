@@ -20,6 +20,9 @@ from tau.ai.wire import (
     AssistantMessage,
     Attachment,
     BashExecutionMessage,
+    BranchSummaryMessage,
+    CompactionSummaryMessage,
+    CustomMessage,
     ImageContent,
     Message,
     StopReason,
@@ -193,6 +196,29 @@ def test_a_failed_answer_is_kept_only_if_the_conversation_goes_on_from_it() -> N
     assert texts(retried) == ["user: hi", "assistant: Whole"]
     told = normalize_history([user(), failed, user("go on")], CLAUDE)
     assert texts(told) == ["user: hi", "assistant: Half", "user: go on"]
+
+
+def test_what_is_not_sent_does_not_go_on_from_a_failed_answer() -> None:
+    failed = said(TextContent("Half"), stop="error")
+    hidden = ran("x", exclude_from_context=True)
+    summary = CompactionSummaryMessage("before", 3, 3)
+    for unsent in (user("  "), hidden, result("other")):
+        assert texts(normalize_history([user(), failed, unsent], CLAUDE)) == ["user: hi"]
+    for sent in (ran("x"), CustomMessage("note", "said", True, 3), summary):
+        assert "assistant: Half" in texts(normalize_history([user(), failed, sent], CLAUDE))
+    called = said(call("c"), stop="error")
+    assert len(normalize_history([user(), called, result("c")], CLAUDE)) == 3
+
+
+def test_messages_of_extensions_and_summaries_are_told_as_the_users() -> None:
+    note = CustomMessage("note", "said", True, 3)
+    assert normalize_history([note], CLAUDE) == [UserMessage("said", 3)]
+    assert normalize_history([ran("x", exclude_from_context=True)], CLAUDE) == []
+    [compacted, left] = normalize_history(
+        [CompactionSummaryMessage("all of it", 3, 4), BranchSummaryMessage("a way", "id", 5)], CLAUDE
+    )
+    assert "has been summarised" in str(compacted.content) and "all of it" in str(compacted.content)
+    assert "another way was tried" in str(left.content) and "a way" in str(left.content)
 
 
 def test_a_history_without_a_beginning_gets_one() -> None:

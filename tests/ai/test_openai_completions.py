@@ -84,6 +84,18 @@ def test_thinking_under_two_names_at_once_is_said_once() -> None:
     assert message(GPT, deltas).content == [ThinkingContent("Hm."), TextContent("x")]
 
 
+@pytest.mark.parametrize("field", ["reasoning_content", "reasoning", "reasoning_text"])
+def test_thoughts_beside_words_are_heard(field: str) -> None:
+    deltas = heard(chunk({field: "Hm.", "content": "Yes."}), chunk({}, "stop"))
+    assert message(GPT, deltas).content == [ThinkingContent("Hm."), TextContent("Yes.")]
+
+
+def test_an_empty_thought_does_not_hide_the_one_under_another_name() -> None:
+    deltas = heard(chunk({"reasoning_content": "", "reasoning": "Hm."}), chunk({"content": "x"}, "stop"))
+    assert message(GPT, deltas).content == [ThinkingContent("Hm."), TextContent("x")]
+    assert d.ThinkingPiece("") not in heard(chunk({"reasoning": "", "content": []}), chunk({}, "stop"))
+
+
 def test_content_may_be_a_list_of_parts() -> None:
     thinking = {"type": "thinking", "thinking": [{"type": "text", "text": "Hm."}]}
     deltas = heard(
@@ -186,6 +198,8 @@ def test_a_name_may_come_late_or_never() -> None:
 
 def test_ids_may_be_numbers() -> None:
     assert called(calls(part("a", "{}", index=0, id=7))) == [("a", {})]
+    deltas = heard(calls(part("a", "{}", index=0, id=7)), chunk({}, "stop"))
+    assert message(GPT, deltas).tool_calls[0].id == "7"
 
 
 def test_the_old_form_of_calls_is_understood() -> None:
@@ -306,6 +320,8 @@ def tokens(usage: dict[str, Any]) -> tuple[int, int, int, int]:
         ({"prompt_tokens": 100, "completion_tokens": None, "prompt_tokens_details": None}, (100, 0, 0, 0)),
         ({"prompt_tokens": 10, "prompt_tokens_details": {"cached_tokens": 99}}, (0, 0, 99, 0)),
         ({"prompt_tokens": "many"}, (0, 0, 0, 0)),
+        ({"prompt_tokens": 1, "completion_tokens": 1}, (1, 1, 0, 0)),
+        ({"prompt_tokens": -5, "completion_tokens": 1.9}, (0, 1, 0, 0)),
     ],
 )
 def test_tokens_are_found_where_servers_put_them(
@@ -329,6 +345,13 @@ def test_usage_in_every_chunk_does_not_swallow_the_words() -> None:
     )
     assert message(GPT, deltas).text == "ab"
     assert message(GPT, deltas).usage.output == 2
+
+
+def test_usage_beside_words_that_are_not_the_last_counts() -> None:
+    deltas = heard(
+        chunk({"content": "a"}, usage={"prompt_tokens": 5, "completion_tokens": 1}), chunk({}, "stop")
+    )
+    assert (message(GPT, deltas).text, message(GPT, deltas).usage.input) == ("a", 5)
 
 
 def test_tokens_of_the_fake_server() -> None:

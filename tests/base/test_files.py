@@ -7,7 +7,7 @@ import stat
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tau.base.files import write_atomic
+from tau.base.files import mode_of, try_lock, write_atomic
 from tests.base.failing import FailAt
 
 REWRITER = Path(__file__).with_name("rewriter.py")
@@ -52,6 +52,45 @@ def test_new_file_honours_the_umask(tmp_path: Path) -> None:
     with umask(0o027):
         write_atomic(tmp_path / "a", b"x")
     assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == 0o640
+
+
+def test_a_new_program_can_be_run_by_those_who_may_read_it(tmp_path: Path) -> None:
+    for closed, mode in ((0o022, 0o755), (0o077, 0o700), (0o027, 0o750)):
+        path = tmp_path / f"{closed}.sh"
+        with umask(closed):
+            write_atomic(path, b"#!/bin/sh\n", executable=True)
+        assert stat.S_IMODE(path.stat().st_mode) == mode
+
+
+def test_what_killed_writers_left_is_removed_by_the_next_one(tmp_path: Path) -> None:
+    left = [tmp_path / f".tau-{number}.tmp" for number in range(4)]
+    for path in left:
+        path.write_bytes(b"half")
+    write_atomic(tmp_path / "a.txt", b"new")
+    assert names_in(tmp_path) == ["a.txt"]
+
+
+def test_what_a_living_writer_works_on_is_left_to_it(tmp_path: Path) -> None:
+    theirs = tmp_path / ".tau-0.tmp"
+    with theirs.open("wb") as file:
+        assert try_lock(file.fileno())
+        write_atomic(tmp_path / "a.txt", b"new")
+        assert names_in(tmp_path) == [".tau-0.tmp", "a.txt"]
+
+
+def test_sixteen_writers_at_once_leave_room_for_one_more(tmp_path: Path) -> None:
+    with ExitStack() as stack:
+        for number in range(16):
+            file = stack.enter_context((tmp_path / f".tau-{number}.tmp").open("wb"))
+            assert try_lock(file.fileno())
+        write_atomic(tmp_path / "a.txt", b"new")
+    assert (tmp_path / "a.txt").read_bytes() == b"new"
+    assert len(names_in(tmp_path)) == 17
+
+
+def test_what_is_not_there_has_no_mode(tmp_path: Path) -> None:
+    assert mode_of(tmp_path / "nothing") == 0
+    assert stat.S_ISDIR(mode_of(tmp_path))
 
 
 def test_given_mode_wins_for_new_and_old_files(tmp_path: Path) -> None:

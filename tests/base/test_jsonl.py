@@ -135,6 +135,14 @@ def test_torn_line_longer_than_a_block_is_set_aside_whole(tmp_path: Path) -> Non
     assert (tmp_path / "log.jsonl.torn").read_bytes() == torn + b"\n"
 
 
+@pytest.mark.parametrize("end", [b"\n", b"x\n" * 40_000])
+def test_torn_line_behind_a_long_file_is_cut_off_alone(tmp_path: Path, end: bytes) -> None:
+    path = tmp_path / "log.jsonl"
+    path.write_bytes(b'{"a":"' + b"x" * 70_000 + b'"}' + end + b'{"half')
+    assert repair(path) == b'{"half'
+    assert path.read_bytes() == b'{"a":"' + b"x" * 70_000 + b'"}' + end
+
+
 def test_file_is_private_and_made_with_its_folder_at_the_first_append(tmp_path: Path) -> None:
     path = tmp_path / "sessions" / "log.jsonl"
     log = JsonlFile(path)
@@ -166,7 +174,7 @@ def test_line_with_a_newline_is_refused_before_anything_is_written(tmp_path: Pat
 
 
 def test_no_lines_are_no_write(tmp_path: Path) -> None:
-    JsonlFile(tmp_path / "log.jsonl").append()
+    assert JsonlFile(tmp_path / "log.jsonl").append() == 0
     assert list(tmp_path.iterdir()) == []
 
 
@@ -337,7 +345,8 @@ def test_deleted_log_comes_back_whole_with_the_next_append(tmp_path: Path) -> No
         path.unlink()
         path.parent.rmdir()
         log.append(RECORDS[2])
-        assert not JsonlFile(path).lock()
+        with JsonlFile(path) as other:
+            assert not other.lock()
     assert path.read_bytes() == WHOLE
 
 
@@ -351,11 +360,49 @@ def test_replaced_log_is_continued_under_its_name(tmp_path: Path) -> None:
     assert read_jsonl(path).lines == [b'{"redacted":true}', RECORDS[2]]
 
 
+def test_a_file_that_was_torn_while_it_was_closed_is_repaired_before_the_next_append(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    log = JsonlFile(path)
+    log.append(b'{"a":1}')
+    log.close()
+    with path.open("ab") as file:
+        file.write(b'{"half')
+    with log:
+        log.append(b'{"b":2}')
+    assert path.read_bytes() == b'{"a":1}\n{"b":2}\n'
+    assert log.torn == b'{"half'
+
+
+def test_who_appends_beside_a_locked_writer_leaves_its_unfinished_line(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    with JsonlFile(path) as writer, JsonlFile(path) as other:
+        assert writer.lock()
+        with path.open("ab") as file:
+            file.write(b'{"half')
+        other.append(b'"}')
+    assert path.read_bytes() == b'{"half"}\n'
+
+
+def test_bytes_that_are_no_text_damage_a_line_unless_nobody_looks_at_texts(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    path.write_bytes(b'{"a":1}\n{"b":"\xff"}\n{"c":"\xc3\xa4"}\n')
+    read = read_jsonl(path)
+    assert read.lines == [b'{"a":1}', b'{"c":"\xc3\xa4"}']
+    assert read.damaged == (2,)
+    with path.open("rb") as file:
+        scan = Scan(file.fileno(), msgspec.json.Decoder(msgspec.Raw), texts=False)
+        assert len(list(scan)) == 3
+        assert scan.damaged == []
+
+
 def test_closed_file_opens_again(tmp_path: Path) -> None:
     log = JsonlFile(tmp_path / "log.jsonl")
     log.append(b'{"a":1}')
+    fd = log.fileno()
     log.close()
     log.close()
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.fstat(fd)
     log.append(b'{"b":2}', sync=False)
     log.close()
     assert read_jsonl(log.path).lines == [b'{"a":1}', b'{"b":2}']

@@ -63,6 +63,16 @@ def test_what_was_forgotten_lives_on() -> None:
         assert kept.poll() is None
 
 
+def test_what_is_forgotten_without_having_been_announced_costs_nothing() -> None:
+    guard = OrphanGuard()
+    with running("echo; exec sleep 100") as child:
+        guard.watch(child.pid)
+        for _ in range(64):
+            guard.forget("TAU_RUN", "unknown")
+        del guard
+        assert child.wait(timeout=10) == -15
+
+
 def test_a_folder_is_removed_with_the_guard_unless_it_was_tidied(tmp_path: Path) -> None:
     folders = [tmp_path / name for name in ("kept", "removed", "with a blank")]
     for folder in folders:

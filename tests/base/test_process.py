@@ -225,6 +225,21 @@ def test_background_child_that_goes_on_writing_does_not_hold_us(pause: str) -> N
     assert len(output) < 2_000_000
 
 
+def test_what_a_command_left_in_the_background_outlives_the_runner() -> None:
+    async def main() -> int:
+        short = LocalRunner()
+        async with await short.start("sleep 999 & echo $!", cwd=HERE) as process:
+            sleeper = int((await capture(process)).output)
+        short.close()
+        await asyncio.sleep(0.05)  # the guard, if it knew of it, would have ended it
+        return sleeper
+
+    sleeper = run(main())
+    assert lives(sleeper)
+    os.kill(sleeper, signal.SIGKILL)
+    assert ends(sleeper)
+
+
 @pytest.mark.skipif(not Path("/usr/bin/setsid").exists(), reason="needs the program setsid")
 def test_child_in_a_session_of_its_own_does_not_hold_us() -> None:
     done = run(captured("setsid sleep 999 & echo $!"))
@@ -255,6 +270,19 @@ def test_leaving_the_block_early_ends_the_whole_group() -> None:
         assert ends(pid)
 
 
+def test_leaving_the_block_lets_the_group_clean_up(tmp_path: Path) -> None:
+    """Only who is interrupted has no patience with a command."""
+    on_end = f"sleep 0.09; echo saved > {tmp_path}/state; exit"
+    command = f"trap '{on_end}' TERM; echo $$; while :; do sleep 0.01; done"
+
+    async def main() -> None:
+        async with await runner.start(command, cwd=HERE, limits=Limits(grace=30)) as process:
+            await first_number(process)
+
+    run(main())
+    assert (tmp_path / "state").read_text() == "saved\n"
+
+
 def test_error_in_the_block_ends_a_running_command_but_not_what_a_finished_one_left() -> None:
     pids = []
 
@@ -281,9 +309,24 @@ def test_process_that_ignores_the_polite_signal_is_killed() -> None:
         async with await runner.start(command, cwd=HERE, limits=Limits(grace=0.05)) as process:
             await first_number(process)
             await process.kill()
-            return await process.wait()
+            async with asyncio.timeout(0):  # it is gone by now
+                return await process.wait()
 
     assert run(main()) == Exit(code=None, signal=signal.SIGKILL)
+
+
+@pytest.mark.parametrize("ending", ["wait", "exit"], ids=["running", "left in the background"])
+def test_who_ignores_the_polite_signal_and_dropped_our_mark_is_killed_with_the_group(ending: str) -> None:
+    """Without its environment a process is found by its group alone."""
+
+    async def main() -> int:
+        command = f"(trap '' TERM; exec env -i /bin/sh -c 'echo $$; exec sleep 999') & {ending}"
+        async with await runner.start(command, cwd=HERE, limits=Limits(grace=0.05)) as process:
+            deaf = await first_number(process)
+            await process.kill()
+            return deaf
+
+    assert ends(run(main()))
 
 
 def test_polite_signal_lets_a_process_clean_up() -> None:

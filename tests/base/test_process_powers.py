@@ -84,6 +84,16 @@ def test_more_than_a_pipe_holds_waits_for_its_reader() -> None:
     assert run(main()) == 3_000_000
 
 
+def test_a_reader_that_does_not_read_holds_up_nobody_else() -> None:
+    async def main() -> None:
+        async with await runner.start(["sleep", "999"], cwd=HERE, stdin="open") as process:
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(0.02):
+                    await process.write(b"x" * 1_000_000)
+
+    run(main())
+
+
 def test_writing_to_who_is_gone_or_has_no_input_is_an_error() -> None:
     async def main() -> None:
         async with await runner.start(["true"], cwd=HERE, stdin="open") as process:
@@ -189,6 +199,52 @@ def test_a_family_ends_together_wherever_its_members_went() -> None:
         return pids
 
     assert all(ends(pid) for pid in run(main()))
+
+
+@on_linux
+def test_a_member_that_is_stopped_gets_the_time_to_clean_up(tmp_path: Path) -> None:
+    script = tmp_path / "member.sh"
+    script.write_text(f"""trap 'sleep 0.05; echo clean > {tmp_path}/state; exit' TERM
+echo $$
+kill -STOP $$
+while :; do sleep 0.01; done
+""")
+
+    async def main() -> None:
+        family = runner.family()
+        async with await runner.start(f"setsid sh {script} & wait", cwd=HERE, family=family) as process:
+            member = int(await anext(process.output()))
+            await until(lambda: state(member) == "T", 8, lambda: "not stopped")
+            await family.end()
+            assert ends(member)
+
+    def state(pid: int) -> str:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+
+    run(main())
+    assert (tmp_path / "state").read_text() == "clean\n"
+
+
+@on_linux
+def test_who_writes_in_the_background_is_not_ended_by_it_and_its_pipe_is_closed_with_the_family(
+    tmp_path: Path,
+) -> None:
+    def open_files() -> int:
+        return len(list(Path("/proc/self/fd").iterdir()))
+
+    async def main() -> None:
+        family = runner.family()
+        before = open_files()
+        os.mkfifo(tmp_path / "go")
+        command = f"(read line; echo loud; touch {tmp_path}/lives) <{tmp_path}/go &"
+        async with await runner.start(command, cwd=HERE, family=family) as process:
+            await process.wait()
+        (tmp_path / "go").write_text("go\n")
+        await until((tmp_path / "lives").exists, 8, lambda: "not started")
+        await family.end()
+        assert open_files() == before
+
+    run(main())
 
 
 def test_one_family_does_not_end_another() -> None:

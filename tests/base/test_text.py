@@ -56,6 +56,12 @@ def test_byte_order_mark_tells_the_encoding_and_is_no_part_of_the_text(encoding:
     assert decode(data) == DecodedText(text="grün 😀\r\n", encoding=encoding, bom=MARKS[encoding])
 
 
+def test_utf_16_that_begins_with_a_zero_is_not_taken_for_utf_32() -> None:
+    data = codecs.BOM_UTF16_LE + "\0a".encode("utf-16-le")
+    assert (decode(data).text, decode(data).encoding) == ("\0a", "utf-16-le")
+    assert decode(codecs.BOM_UTF32_LE + "ab".encode("utf-32-le")).encoding == "utf-32-le"
+
+
 def test_mark_inside_the_text_belongs_to_the_text() -> None:
     data = "\ufeff\ufeffx".encode()
     assert decode(data).text == "\ufeffx"

@@ -73,7 +73,7 @@ def test_a_host_of_the_project_is_written_to_its_file(project: Path, capfd: Capt
     assert json.loads(path.read_text())["hosts"] == {"box": {"host": "h", "username": "me", "compat": True}}
     run(["add", "box", "mine"])
     out, err = capfd.readouterr()
-    assert "has one of the same name" in err
+    assert "already defines it" in err
     run(["remove", "box", "--scope", "project"])
     run(["remove", "box"])
     assert capfd.readouterr().out.splitlines()[-1].endswith(f"{users_file()}.")

@@ -1,4 +1,4 @@
-"""The context of a tool call in a folder of the test's own."""
+"""The context of a tool call in a folder of the test's own, and the end of what tests have opened."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.coding.context import CallContext, call_context
+from tests.coding.wired import MADE
 
 
 @pytest.fixture
@@ -14,3 +15,10 @@ def ctx(tmp_path: Path) -> Iterator[CallContext]:
     folder.mkdir()
     with call_context(folder) as context:
         yield context
+
+
+@pytest.fixture(autouse=True)
+def closing() -> Iterator[None]:
+    yield
+    while MADE:
+        MADE.pop().close()

@@ -1,82 +1,60 @@
-"""A context for one tool call, made of the real parts: files, processes, artifacts."""
+"""A context for one tool call, wired as a session wires it: files that are recorded, processes, artifacts."""
 
 import asyncio
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tau.agent.events import AgentEvent, Notice
 from tau.agent.output import ToolOutput
 from tau.agent.ports import FileSystem
 from tau.agent.tool import Tool
-from tau.agent.ui import Ui
-from tau.ai.wire import TextContent
-from tau.base.errors import ToolError
-from tau.base.run import LocalRunner, Runner
-from tau.coding.artifacts import FolderArtifacts, TemporaryArtifacts
-from tau.coding.conflicts.store import ConflictStore, ConflictUrls
-from tau.coding.files.local_fs import LocalFileSystem
-from tau.coding.files.seen_files import SeenFiles
-from tau.coding.internal_urls.artifact import ArtifactUrls
-from tau.coding.internal_urls.router import SchemeRouter
-from tau.coding.ports import Checkpoint
-from tau.coding.todo.list import MemoryTodos
+from tau.ai.faux import FAUX_MODEL
+from tau.ai.wire import AssistantMessage, TextContent, ToolCall, ToolResultMessage, Usage
+from tau.backends.shell.terminal import TerminalInput
+from tau.base.run import LocalRunner
+from tau.coding.context import CodingCall, ModelRoles
+from tau.coding.session.storage.log import SessionLog
+from tau.config.settings import Settings
+from tau.sdk.environment import ToolEnvironment, make_environment
 
 
-class FakeCheckpoints:
-    """Remembers what the tools asked for."""
+class CallContext(CodingCall):
+    """What a tool is given in a session. `updates` is what it has shown before its result, `warnings` what
+    the user was told.
 
-    def __init__(self, problem: str | None = None) -> None:
-        self.active: Checkpoint | None = None
-        self.reports: list[str] = []
-        self._problem = problem
+    Some tests need a disk that fails or dawdles: `use_disk` puts it where that of this machine was.
+    """
 
-    def mark(self, checkpoint: Checkpoint) -> None:
-        self.active = checkpoint
+    def __init__(self, environment: ToolEnvironment, log: SessionLog, warnings: list[str]) -> None:
+        self.updates: list[ToolOutput] = []
+        self.environment = environment
+        self.log = log
+        self.warnings = warnings
+        super().__init__(environment.world, ToolCall("call_1", "tool", {}), self.updates.append)
 
-    def rewind(self, report: str) -> str | None:
-        self.reports.append(report)
-        if self._problem is None:
-            self.active = None
-        return self._problem
-
-
-@dataclass
-class CallContext:
-    cwd: Path
-    artifacts: FolderArtifacts
-    fs: FileSystem = field(default_factory=LocalFileSystem)
-    run: Runner = field(default_factory=LocalRunner)
-    ui: Ui | None = None
-    urls: SchemeRouter = field(default_factory=SchemeRouter)
-    snapshots: SeenFiles = field(default_factory=SeenFiles)
-    models: Any = None
-    jobs: Any = None
-    todos: Any = field(default_factory=MemoryTodos)
-    checkpoints: Any = field(default_factory=FakeCheckpoints)
-    conflicts: ConflictStore = field(default_factory=ConflictStore)
-    call_id: str = "call_1"
-    updates: list[ToolOutput] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self.urls.register(ArtifactUrls())
-        self.urls.register(ConflictUrls(self.conflicts))
-
-    def update(self, partial: ToolOutput) -> None:
-        self.updates.append(partial)
-
-    async def call(self, name: str, arguments: dict[str, Any]) -> ToolOutput:
-        raise ToolError("Other tools cannot be called from here.")
+    def use_disk(self, disk: FileSystem) -> None:
+        self.fs = self.environment.recorder.fs(disk)
 
 
 @contextmanager
-def call_context(cwd: Path) -> Iterator[CallContext]:
-    artifacts = TemporaryArtifacts()
+def call_context(cwd: Path, folder: Path | None = None) -> Iterator[CallContext]:
+    """In a session that is kept in `folder`, or not kept."""
+    log = SessionLog.new(folder, cwd)
+    warnings: list[str] = []
+
+    def hear(event: AgentEvent) -> None:
+        if isinstance(event, Notice):
+            warnings.append(event.message)
+
+    environment = make_environment(log, cwd, LocalRunner(), ModelRoles(FAUX_MODEL), Settings())
+    environment.events.subscribe(hear)
     try:
-        yield CallContext(cwd, artifacts)
+        yield CallContext(environment, log, warnings)
     finally:
-        artifacts.close()
+        environment.close()
+        log.close()
 
 
 async def call(tool: Tool[Any], ctx: CallContext, **arguments: Any) -> ToolOutput:
@@ -91,8 +69,44 @@ def call_now(tool: Tool[Any], ctx: CallContext, **arguments: Any) -> ToolOutput:
     return asyncio.run(call(tool, ctx, **arguments))
 
 
+def call_in_conversation(tool: Tool[Any], ctx: CallContext, **arguments: Any) -> ToolOutput:
+    """A call with its answer and its result in the log, where checkpoints look for them."""
+    asked = ToolCall(f"call_{len(ctx.log.messages())}", tool.name, arguments)
+    model = FAUX_MODEL
+    ctx.log.append_message(
+        AssistantMessage([asked], model.api, model.provider, model.id, Usage(), "toolUse", timestamp=0)
+    )
+    output = call_now(tool, ctx, **arguments)
+    ctx.log.append_message(
+        ToolResultMessage(
+            tool_call_id=asked.id,
+            tool_name=tool.name,
+            content=output.content,
+            is_error=output.is_error,
+            timestamp=0,
+            details=output.details,
+        )
+    )
+    return output
+
+
 def text_of(output: ToolOutput) -> str:
     return "\n".join(part.text for part in output.content if isinstance(part, TextContent))
+
+
+class FakeDialogs:
+    """A face with a screen; a test overrides the dialogs that it expects."""
+
+    terminal: TerminalInput | None = None
+
+    async def approve(self, request: Any) -> Any:
+        raise NotImplementedError
+
+    async def ask_questions(self, asked: Any, timeout_s: float | None) -> Any:
+        raise NotImplementedError
+
+    async def review_plan(self, plan: Any) -> Any:
+        raise NotImplementedError
 
 
 class FakeUi:

@@ -5,12 +5,10 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from tau.agent.event_bus import EventBus
 from tau.agent.events import AgentEvent
 from tau.agent.hooks import HookChain
 from tau.agent.loop import Outcome
 from tau.agent.output import ToolOutput
-from tau.agent.queue import Queue
 from tau.agent.tool import Tool
 from tau.agent.ui import Ui
 from tau.ai.complete import complete
@@ -19,21 +17,12 @@ from tau.ai.faux import FAUX_MODEL, Faux, FauxStep
 from tau.ai.model import Model
 from tau.ai.wire import ImageContent, ToolResultMessage, text_of
 from tau.base.run import LocalRunner
-from tau.coding.artifacts import TemporaryArtifacts
-from tau.coding.conflicts.store import ConflictStore
-from tau.coding.context import CodingWorld, ModelRoles
-from tau.coding.files.local_fs import LocalFileSystem
-from tau.coding.files.seen_files import SeenFiles
-from tau.coding.internal_urls.local import LocalUrls
-from tau.coding.internal_urls.router import SchemeRouter
-from tau.coding.pending_changes import PendingChanges
-from tau.coding.plan.mode import PlanHook, PlanMode
-from tau.coding.session.activities import Activities
-from tau.coding.session.checkpoints import SessionCheckpoints
+from tau.coding.context import ModelRoles
+from tau.coding.plan.mode import PlanHook
+from tau.coding.ports import CodingDialogs
 from tau.coding.session.session import Session, SessionParts
 from tau.coding.session.storage.log import SessionLog
-from tau.coding.session.todos import Later, TodoRules, Todos
-from tau.coding.tools import ToolSettings
+from tau.coding.session.todos import Later, TodoRules
 from tau.coding.tools.bash import Bash
 from tau.coding.tools.checkpoint import MarkCheckpoint
 from tau.coding.tools.read import Read
@@ -41,7 +30,15 @@ from tau.coding.tools.resolve import Resolve
 from tau.coding.tools.rewind import Rewind
 from tau.coding.tools.todo import Todo
 from tau.coding.tools.write import Write
-from tau.config.settings import RetrySettings, Settings
+from tau.config.settings import (
+    CheckpointSettings,
+    RetrySettings,
+    Settings,
+    TasksSettings,
+    TodoRemindersSettings,
+    TodoSettings,
+)
+from tau.sdk.environment import ToolEnvironment, make_environment
 from tests.agent.world import Echo, EchoParams
 
 
@@ -53,6 +50,18 @@ class Indirect(Tool[EchoParams]):
     async def run(self, params: EchoParams, ctx: Any) -> ToolOutput:
         output: ToolOutput = await ctx.call("todo", {"ops": [{"op": "done", "task": params.text}]})
         return output
+
+
+MADE: list[ToolEnvironment] = []  # by a test; the fixture `closing` closes them
+
+
+def settings_with(rules: TodoRules) -> Settings:
+    return Settings(
+        retry=RetrySettings(max_retries=0),
+        checkpoint=CheckpointSettings(enabled=True),
+        todo=TodoSettings(reminders=TodoRemindersSettings(enabled=rules.reminders, max=rules.max_reminders)),
+        tasks=TasksSettings(todo_clear_delay=int(rules.clear_delay_s)),
+    )
 
 
 class FakeTimers:
@@ -93,62 +102,47 @@ class Wired(Session):
         rules: TodoRules | None = None,
         later: Later | None = None,
         ui: Ui | None = None,
+        dialogs: CodingDialogs | None = None,
         plan_model: Model | None = None,
     ) -> None:
         self.faux = Faux(script)
         log = log or SessionLog.new(None, cwd)
-        self.artifacts = TemporaryArtifacts()
         models = ModelRoles(FAUX_MODEL, {"plan": plan_model} if plan_model else None)
         self.asked: list[Model] = []
-        router = SchemeRouter()
-        router.register(LocalUrls(self.artifacts))
-        previews, queue, settings = PendingChanges(), Queue(), ToolSettings()
-        events, activities, self.timers = EventBus(), Activities(), FakeTimers()
-        plan = PlanMode(log, self.artifacts, models, previews)
-        self.checkpoints = SessionCheckpoints(log, queue, events.emit)
-        todos = Todos(
+        self.timers = FakeTimers()
+        settings = settings_with(rules or TodoRules())
+        environment = make_environment(
             log,
-            queue,
-            events.emit,
-            rules,
-            running=lambda: activities.running,
-            quiet=lambda: plan.on or self.checkpoints.active is not None,
+            cwd,
+            LocalRunner(),
+            models,
+            settings,
+            ui=ui,
+            dialogs=dialogs,
             later=later or self.timers.later,
         )
-        events.watch(todos.saw)
-        events.watch(self.checkpoints.saw)
-        world = CodingWorld(
-            cwd=cwd,
-            fs=LocalFileSystem(),
-            run=LocalRunner(),
-            artifacts=self.artifacts,
-            ui=ui,
-            urls=router,
-            snapshots=SeenFiles(),
-            models=models,
-            jobs=None,  # type: ignore[arg-type]
-            todos=todos,
-            checkpoints=self.checkpoints,
-            conflicts=ConflictStore,
-        )
+        MADE.append(environment)
+        self.artifacts = environment.artifacts
+        self.checkpoints = environment.trackers.checkpoints
         super().__init__(
             SessionParts(
                 log=log,
                 thinking="off",
                 system=lambda model: "You work.",
                 tools=[
-                    *(Read(settings), Bash(settings), Write(settings), Resolve(previews)),
+                    *(Read(settings), Bash(settings), Write(settings), Resolve(environment.pending_changes)),
                     *(Todo(), MarkCheckpoint(), Rewind(), Echo(), Indirect()),
                 ],
                 stream=self._stream,
-                world=world,
-                hooks=HookChain([PlanHook(plan)]),
-                queue=queue,
-                events=events,
-                activities=activities,
-                plan=plan,
-                todos=todos,
-                settings=Settings(retry=RetrySettings(max_retries=0)),
+                world=environment.world,
+                hooks=HookChain([PlanHook(environment.plan), environment.recorder]),
+                queue=environment.queue,
+                events=environment.events,
+                activities=environment.activities,
+                plan=environment.plan,
+                todos=environment.trackers.todos,
+                recorder=environment.recorder,
+                settings=settings,
                 complete=lambda model, request: complete(self.faux.stream, model, request),
             )
         )
@@ -168,10 +162,7 @@ class Wired(Session):
             return await super().prompt(text, images)
 
     def go(self, text: str = "go") -> Outcome:
-        try:
-            return asyncio.run(self.prompt(text))
-        finally:
-            self.artifacts.close()
+        return asyncio.run(self.prompt(text))
 
     @property
     def results(self) -> list[str]:

@@ -107,11 +107,11 @@ def write_auth(home: Path, processes: int, count: int) -> None:
 
 
 def test_twenty_processes_that_save_settings_lose_nothing(tmp_path: Path) -> None:
-    write_settings(tmp_path / "home", 20, 50)
+    write_settings(tmp_path / "home", 20, 20)
 
 
 def test_twenty_processes_that_save_keys_lose_nothing(tmp_path: Path) -> None:
-    write_auth(tmp_path / "home", 20, 13)  # four writes each time
+    write_auth(tmp_path / "home", 20, 5)  # four writes each time
 
 
 @pytest.mark.soak

@@ -56,17 +56,20 @@ def test_the_demo_can_be_left_at_any_time(demo: PtyTerminal, place: Path, moment
 
 
 @pytest.mark.parametrize(
-    ("moment", "number", "code"),
-    [("the model is a script", signal.SIGHUP, 129), ("Running bash", signal.SIGTERM, 143)],
+    ("moment", "number", "code", "pace"),
+    [("the model is a script", signal.SIGHUP, 129, ()), ("Running bash", signal.SIGTERM, 143, ("--fast",))],
+    ids=["before it types", "while it runs a command"],
 )
 def test_a_signal_ends_the_demo_and_its_folder(
-    demo: PtyTerminal, place: Path, moment: str, number: signal.Signals, code: int
+    tau: Program, place: Path, moment: str, number: signal.Signals, code: int, pace: tuple[str, ...]
 ) -> None:
-    demo.wait_for(moment)
-    os.kill(demo.process.pid, number)
-    assert demo.wait() == code
-    assert list(place.iterdir()) == []
-    assert "Traceback" not in "\n".join(demo.tape())
+    env = {"TMPDIR": str(place)}
+    with run_in_terminal([*TAU, "demo", *pace], env, 100, 60, cwd=tau.project) as demo:
+        demo.wait_for(moment)
+        os.kill(demo.process.pid, number)
+        assert demo.wait() == code
+        assert list(place.iterdir()) == []
+        assert "Traceback" not in "\n".join(demo.tape())
 
 
 def test_a_signal_before_the_first_paint_leaves_nothing_behind(tau: Program, place: Path) -> None:

@@ -1,7 +1,7 @@
 """A program for child processes: runs tool calls, each in a child of its own with little memory.
 
-Standard input has one call in each line, as JSON: `{"tool": "read", "arguments": {...}}`; the working folder
-is where it was started. Standard output has one answer in each line: `text` or `error`, and `peak_bytes`, the
+Standard input has one call in each line, as JSON: `{"tool": "read", "arguments": {...}, "folder": "/work"}`.
+Standard output has one answer in each line: `text` or `error`, and `peak_bytes`, the
 memory that the call added.
 """
 
@@ -48,7 +48,8 @@ LOADED = (
 UNIT = 1 if sys.platform == "darwin" else 1024
 
 
-def answer(tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+def answer(tool: str, arguments: dict[str, Any], folder: str) -> dict[str, Any]:
+    os.chdir(folder)
     with suppress(OSError, ValueError):  # not every system can; the peak is measured anyway
         resource.setrlimit(resource.RLIMIT_AS, (MAX_BYTES, MAX_BYTES))
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -198,7 +198,7 @@ async def cut_answer(speaker: Model, spoken: Dialect, folder: Path, every: int) 
     assert ran
 
 
-@pytest.mark.parametrize("every", [3, pytest.param(1, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("every", [7, pytest.param(1, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("spoken", DIALECTS.values(), ids=lambda spoken: spoken.name)
 def test_an_answer_cut_off_on_its_way_touches_nothing(spoken: Dialect, every: int, tmp_path: Path) -> None:
     asyncio.run(cut_answer(model(spoken.name), spoken, tmp_path, every))

@@ -64,6 +64,11 @@ def read(path: Path) -> Source:
     return Source(path, str(path.relative_to(ROOT)), module, text, ast.parse(text, str(path)))
 
 
+def read_text(text: str) -> Source:
+    """A piece of code that is no file, to try a rule on."""
+    return Source(Path(), "", "", text, ast.parse(text))
+
+
 @cache
 def nodes_by_kind(tree: ast.Module) -> dict[type[ast.AST], list[ast.AST]]:
     found: dict[type[ast.AST], list[ast.AST]] = defaultdict(list)

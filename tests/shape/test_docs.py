@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tau.ai.catalog import load_catalog, pick_model
-from tau.coding.tools import TOOLS
+from tau.coding.tools.registry import TOOLS
 from tau.config.layers import load_settings
 from tau.config.models_file import load_models_file, merge_models
 from tau.config.paths import user_paths

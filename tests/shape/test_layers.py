@@ -8,7 +8,16 @@ from typing import Any
 
 import grimp
 
-from tests.shape.source_tree import PACKAGE, ROOT, Source, calls, dotted, nodes, package_sources
+from tests.shape.source_tree import (
+    PACKAGE,
+    ROOT,
+    Source,
+    calls,
+    dotted,
+    imported_names,
+    nodes,
+    package_sources,
+)
 
 CONTRACTS: list[dict[str, Any]] = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"][
     "importlinter"
@@ -130,3 +139,23 @@ def test_every_folder_of_the_package_has_its_place_in_the_layers() -> None:
     }
     found = {source.layer for source in package_sources()} - {"", "__main__"}
     assert found <= placed
+
+
+def test_tools_stand_on_the_rest_of_coding_and_nothing_of_it_on_them() -> None:
+    """Imports for the type checker count too: an edit or a shell that knows its tool is half a tool."""
+    below = [
+        source for source in package_sources() if source.layer == "coding" and not of_tools(source.module)
+    ]
+    late = {source.module: name for source, name in late_names() if of_tools(name)}
+    found = [f"{source.where}: {late[source.module]}" for source in below if source.module in late]
+    found += [
+        f"{source.at(node)} {name}"
+        for source in below
+        for node, name in imported_names(source.tree)
+        if of_tools(name)
+    ]
+    assert below and not found
+
+
+def of_tools(name: str) -> bool:
+    return f"{name}.".startswith("tau.coding.tools.")

@@ -17,7 +17,7 @@ from tau.tui.style import (
     Style,
     StyleSpec,
     Theme,
-    compiled,
+    compile_style,
 )
 from tau.tui.terminal.port import ColorDepth
 from tau.tui.text.width import visible_width
@@ -63,34 +63,34 @@ DEPTHS: list[ColorDepth] = ["truecolor", "256", "16", "none"]
     ],
 )
 def test_a_colour_at_a_depth(color: str, depth: ColorDepth, opening: str) -> None:
-    assert compiled(StyleSpec(fg=color), depth).open == opening
+    assert compile_style(StyleSpec(fg=color), depth).open == opening
 
 
 def test_backgrounds_have_their_own_numbers() -> None:
-    assert compiled(StyleSpec(bg="#010203"), "truecolor") == ("\x1b[48;2;1;2;3m", "\x1b[49m")
-    assert compiled(StyleSpec(bg="red"), "16") == ("\x1b[41m", "\x1b[49m")
-    assert compiled(StyleSpec(bg="brightRed"), "16") == ("\x1b[101m", "\x1b[49m")
+    assert compile_style(StyleSpec(bg="#010203"), "truecolor") == ("\x1b[48;2;1;2;3m", "\x1b[49m")
+    assert compile_style(StyleSpec(bg="red"), "16") == ("\x1b[41m", "\x1b[49m")
+    assert compile_style(StyleSpec(bg="brightRed"), "16") == ("\x1b[101m", "\x1b[49m")
 
 
 def test_each_attribute_closes_only_itself() -> None:
-    assert compiled(StyleSpec(bold=True, italic=True), "none") == ("\x1b[1;3m", "\x1b[22;23m")
-    assert compiled(StyleSpec(bold=True, dim=True), "none") == ("\x1b[1;2m", "\x1b[22m")
-    assert compiled(StyleSpec(underline=True, strike=True, inverse=True), "16") == (
+    assert compile_style(StyleSpec(bold=True, italic=True), "none") == ("\x1b[1;3m", "\x1b[22;23m")
+    assert compile_style(StyleSpec(bold=True, dim=True), "none") == ("\x1b[1;2m", "\x1b[22m")
+    assert compile_style(StyleSpec(underline=True, strike=True, inverse=True), "16") == (
         "\x1b[4;7;9m",
         "\x1b[24;27;29m",
     )
-    assert compiled(StyleSpec(fg="red", bold=True), "none") == ("\x1b[1m", "\x1b[22m")
-    assert compiled(StyleSpec(), "truecolor") == Style()
+    assert compile_style(StyleSpec(fg="red", bold=True), "none") == ("\x1b[1m", "\x1b[22m")
+    assert compile_style(StyleSpec(), "truecolor") == Style()
 
 
 def test_a_style_without_sequences_or_text_leaves_the_text_alone() -> None:
     assert Style()("x") == "x"
-    assert compiled(StyleSpec(bold=True), "16")("") == ""
+    assert compile_style(StyleSpec(bold=True), "16")("") == ""
 
 
 def test_styles_nest() -> None:
-    red, green = (compiled(StyleSpec(fg=name), "16") for name in ("red", "green"))
-    bold, dim = compiled(StyleSpec(bold=True), "16"), compiled(StyleSpec(dim=True), "16")
+    red, green = (compile_style(StyleSpec(fg=name), "16") for name in ("red", "green"))
+    bold, dim = compile_style(StyleSpec(bold=True), "16"), compile_style(StyleSpec(dim=True), "16")
     looks = [look for _, look, _ in cells(red(f"a{green('b')}c"))]
     assert looks == [{("fg", "31")}, {("fg", "32")}, {("fg", "31")}]
     looks = [look for _, look, _ in cells(bold(f"a{dim('b')}c"))]
@@ -110,7 +110,7 @@ specs = st.builds(
 def test_nested_styles_are_closed_and_take_no_cell(nested: list[StyleSpec], depth: ColorDepth) -> None:
     text = "x"
     for spec in nested:
-        text = compiled(spec, depth)(f"a{text}b")
+        text = compile_style(spec, depth)(f"a{text}b")
     assert is_closed(text)
     assert visible_width(text) == 1 + 2 * len(nested)
     ends = [look for _, look, _ in cells(text)]
@@ -137,7 +137,7 @@ def test_every_token_of_the_table_is_in_both_palettes() -> None:
 def test_every_colour_of_the_palettes_can_be_shown(tokens: dict[str, StyleSpec]) -> None:
     for token, spec in tokens.items():
         for depth in DEPTHS[:3]:
-            codes = compiled(spec, depth).close
+            codes = compile_style(spec, depth).close
             assert ("39" in codes) == bool(spec.fg), token
             assert ("49" in codes) == bool(spec.bg), token
     assert [bool(spec.fg) for spec in DARK_TOKENS.values()] == [

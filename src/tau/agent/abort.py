@@ -51,14 +51,13 @@ class AbortScope:
         self._fired = True
         self._task.cancel()
 
-    async def __aenter__(self) -> "AbortScope":
+    async def __aenter__(self) -> None:
         if self._abort.aborted:
             raise Aborted
         self._task = asyncio.current_task()
         assert self._task is not None
         self._cancelling = self._task.cancelling()
         self._entered.add(self)
-        return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

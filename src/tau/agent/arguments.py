@@ -110,7 +110,7 @@ def _wrong_text(name: str, value: Any, schema: _Schema, definitions: _Schema, er
         inner = schema.get("properties", {}).get(step) if isinstance(step, str) else schema.get("items")
         if inner is None:
             return f"{where}: {message}"
-        schema, value = inner, _step_into(value, step)
+        schema, value = inner, value[step]
     return f"{where} must be {_expected(_opened(schema, definitions))}, not {_shown(value)}"
 
 
@@ -123,13 +123,6 @@ def _opened(schema: _Schema, definitions: _Schema) -> _Schema:
     return target
 
 
-def _step_into(value: Any, step: str | int | None) -> Any:
-    try:
-        return value[step]
-    except (KeyError, IndexError, TypeError):
-        return value
-
-
 def _shown(value: Any) -> str:
     return shortened(msgspec.json.encode(value).decode(), _SHOWN_CHARS)
 
@@ -139,7 +132,7 @@ def _expected(schema: _Schema) -> str:
         return "one of " + ", ".join(msgspec.json.encode(value).decode() for value in schema["enum"])
     if "anyOf" in schema:
         return " or ".join(_expected(option) for option in schema["anyOf"] if option != {"type": "null"})
-    kind = schema.get("type", "a value")
+    kind = schema["type"]
     if kind in ("integer", "number"):
         return ("an integer" if kind == "integer" else "a number") + _bounds(schema, "minimum", "maximum")
     if kind == "array":
@@ -152,7 +145,7 @@ def _expected(schema: _Schema) -> str:
         return f"an object with {names}" if names else "an object"
     if kind == "string":
         return "a string" + _bounds(schema, "minLength", "maxLength")
-    return "true or false" if kind == "boolean" else str(kind)
+    return "true or false"
 
 
 _PLURALS = {
@@ -210,8 +203,6 @@ def _inlined(node: Any, definitions: _Schema, inside: tuple[str, ...], needed: s
             result[key] = {
                 field: _inlined(schema, definitions, inside, needed) for field, schema in value.items()
             }
-        elif key in ("default", "enum", "const"):
-            result[key] = value
         elif key not in ("title", "discriminator"):
             result[key] = _inlined(value, definitions, inside, needed)
     if "type" not in result and all(isinstance(value, str) for value in result.get("enum", (None,))):

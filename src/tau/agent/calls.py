@@ -10,22 +10,54 @@ from tau.agent.effects import Effects
 from tau.agent.hooks import ToolQuestion
 from tau.agent.output import ToolOutput
 from tau.agent.owner import Owner, Setup
-from tau.agent.repeated_failures import FailedCalls
 from tau.agent.tool import Tool
 from tau.ai.wire import AssistantMessage, TextContent, ToolCall, ToolResultMessage, new_call_id, text_of
 from tau.base import log
 from tau.base.clock import now_ms
-from tau.base.errors import ToolError
+from tau.base.errors import TauError, ToolError
 from tau.base.tasks import spawn
 from tau.base.text import sentence
 
 MAX_PARALLEL = 16  # calls of one answer
+TELL_AT = 5  # failures of the same call in a row
+STOP_AT = 10
+MAX_COUNTED = 1000
 TakeResult = Callable[[ToolResultMessage, e.ToolEnd], None]
 
 STOPPED = "The user interrupted this call; it may have done part of its work."
 UNFINISHED = "The user interrupted this call before it ended."
 NOT_STARTED = "Not run: the user interrupted before this call began."
 SKIPPED = "Not run: the user sent a new message, which comes next."
+
+
+class FailedCalls:
+    """Counts consecutive failures of the same call. `error` ends the run."""
+
+    def __init__(self) -> None:
+        self.error: TauError | None = None
+        self._counts: dict[int, int] = {}
+
+    def judge(self, call: ToolCall, output: ToolOutput) -> ToolOutput:
+        """Add a hint to the output if the model keeps repeating a failing call."""
+        if not output.is_error:
+            self._counts.clear()
+            return output
+        if len(self._counts) >= MAX_COUNTED:
+            self._counts.clear()
+        key = hash((call.name, repr(call.arguments)))
+        count = self._counts[key] = self._counts.get(key, 0) + 1
+        if count < TELL_AT:
+            return output
+        if count >= STOP_AT:
+            self.error = TauError(
+                f"The run was stopped: the model sent the same failing call of {call.name} {count} times "
+                "in a row."
+            )
+        word = TextContent(
+            f"[This call has failed {count} times in a row with the same arguments; sending it again "
+            "will not help. Change the arguments, try another way, or tell the user what blocks you.]"
+        )
+        return ToolOutput([*output.content, word], output.details, output.is_error)
 
 
 async def run_calls(
@@ -43,12 +75,7 @@ async def run_calls(
     waiting = list(message.tool_calls)
     try:
         for batch in _batches(waiting, tools):
-            if abort.aborted:
-                break
-            if len(batch) == 1:
-                await calls.run(batch[0])
-            else:
-                await _run_parallel(calls, batch)
+            await _run_parallel(calls, batch)
     finally:
         for call in waiting:
             if call.id not in calls.answered:
@@ -79,14 +106,12 @@ def _batches(calls: list[ToolCall], tools: Mapping[str, Tool[Any]]) -> Iterator[
     for call in calls:
         tool = tools.get(call.name)
         if tool is not None and tool.exclusive:
-            if batch:
-                yield batch
+            yield batch
             yield [call]
             batch = []
         else:
             batch.append(call)
-    if batch:
-        yield batch
+    yield batch
 
 
 class _Calls:

@@ -12,10 +12,9 @@ from msgspec import Struct
 
 from tau.agent import events as e
 from tau.agent.abort import Abort, Aborted
-from tau.agent.calls import run_calls
+from tau.agent.calls import FailedCalls, run_calls
 from tau.agent.owner import Owner, Setup
 from tau.agent.queue import Prompt
-from tau.agent.repeated_failures import FailedCalls
 from tau.ai.assembler import Assembler
 from tau.ai.dialect import Request
 from tau.ai.normalization import clean, normalize_history
@@ -118,8 +117,7 @@ class _Run:
                     self.failed,
                     self.result_into(results),
                 )
-                if answer.error is None and self.failed.error is not None:
-                    answer = ModelAnswer(answer.message, answer.broken, self.failed.error)
+                answer = ModelAnswer(answer.message, answer.broken, answer.error or self.failed.error)
         finally:
             self.owner.emit(e.TurnEnd(answer.message, results))
         return answer, results

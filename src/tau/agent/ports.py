@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from msgspec import Struct
 
@@ -19,6 +19,23 @@ class Stat(Struct, frozen=True, kw_only=True):
     inode: int
     is_dir: bool = False
     mode: int = 0
+
+
+class DirectoryEntry(Struct, frozen=True):
+    """Something in a folder, a link not followed; `target` is where it points."""
+
+    name: str
+    kind: Literal["file", "folder", "link", "other"]
+    size: int = 0
+    mtime_ns: int = 0
+    target: str = ""
+
+
+class DirectoryScan(Struct, frozen=True):
+    """A folder's content, in no order; `more` where there is more than was asked for."""
+
+    entries: list[DirectoryEntry]
+    more: bool = False
 
 
 class FileSystem(Protocol):
@@ -38,6 +55,10 @@ class FileSystem(Protocol):
         ...
 
     async def list(self, path: Path) -> Sequence[str]: ...
+    async def scan(self, path: Path, *, most: int) -> DirectoryScan:
+        """What is in a folder, at most so many entries. It does not hold the event loop, however many."""
+        ...
+
     async def remove(self, path: Path) -> None: ...
 
 

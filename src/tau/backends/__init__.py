@@ -1,1 +1,1 @@
-"""What runs or lives outside of tau, one folder each; none of them knows another."""
+"""Things that run outside tau, one folder each; none of them imports another."""

@@ -37,7 +37,7 @@ end() {
     while read -r sign mark; do
         case $sign in
             +) marks="$marks$mark " ;;
-            -) marks="${marks%% $mark *} ${marks#* $mark }" ;;
+            -) case $marks in *" $mark "*) marks="${marks%% $mark *} ${marks#* $mark }" ;; esac ;;
         esac
     done
     set -- $marks

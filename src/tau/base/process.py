@@ -249,7 +249,7 @@ class LocalProcess:
     async def _kill_group(self, grace: float | None) -> None:
         deadline = self._terminate(grace)
         marked_processes.send(marked_processes.marked(RUN_ID, self._run_id), signal.SIGTERM)
-        try:
+        with suppress(TimeoutError):  # then the timer has sent KILL
             async with asyncio.timeout_at(deadline):
                 await self._gone.wait()
                 self._child.wait()
@@ -258,11 +258,6 @@ class LocalProcess:
                     await asyncio.sleep(pause)
                     pause = min(2 * pause, 20 * POLL_S)
                 self._group_ended = True
-        except TimeoutError:
-            pass
-        finally:
-            if not self._group_ended:
-                self._signal(signal.SIGKILL)
         with suppress(TimeoutError):
             async with asyncio.timeout(STUCK_S):
                 await self._gone.wait()
@@ -285,16 +280,16 @@ class LocalProcess:
         return fd
 
     def _watch_in_thread(self) -> None:
-        status = _exit_status(self._child)
+        _exit_status(self._child)
         with suppress(RuntimeError):  # the loop may be closed by now
-            self._loop.call_soon_threadsafe(self._on_exit, status)
+            self._loop.call_soon_threadsafe(self._on_exit)
 
-    def _on_exit(self, status: int | None = None) -> None:
+    def _on_exit(self) -> None:
         if self._exit_fd >= 0:
             self._loop.remove_reader(self._exit_fd)
             os.close(self._exit_fd)
             self._exit_fd = -1
-        self._status = _exit_status(self._child) if status is None else status
+        self._status = _exit_status(self._child)
         self._gone.set()
         self._pipe.ending()
         for call in self._calls:

@@ -16,11 +16,11 @@ from tau.config.settings import Settings
 from tau.modes.interactive.early_screen import open_front
 
 if TYPE_CHECKING:
-    from tau.agent.ui import Ui
     from tau.coding.session.session import Session
     from tau.modes.interactive.app import Opening
     from tau.modes.interactive.early_screen import EarlyScreen
     from tau.modes.interactive.session_switch import SessionSwitch
+    from tau.modes.interactive.ui_controller import ScreenUi
 
 apps = late("tau.modes.interactive.app")
 asyncio = late("asyncio")
@@ -36,7 +36,7 @@ NEEDED = (
     late("tau.ai.client"),
     late("tau.coding.session.runner"),
     late("tau.coding.session.session"),
-    late("tau.coding.tools"),
+    late("tau.coding.tools.registry"),
     late("tau.modes.interactive.app"),
     late("tau.sdk"),
     late("tau.cli.launch"),
@@ -103,8 +103,8 @@ def _opening(parsed: ParsedArgs, cwd: Path) -> "Opening":
     """How the app opens sessions: the first by the flags, later ones by the user's choice."""
 
     @asynccontextmanager
-    async def opening(change: "SessionSwitch", ui: "Ui") -> AsyncIterator["Session"]:
-        options = launching.session_options(parsed, cwd, ui=ui)
+    async def opening(change: "SessionSwitch", ui: "ScreenUi") -> AsyncIterator["Session"]:
+        options = launching.session_options(parsed, cwd, ui=ui, dialogs=ui)
         if change.kind != "first":
             options = structs.replace(
                 options,

@@ -29,6 +29,7 @@ from tau.sdk import SessionOptions, create_session
 if TYPE_CHECKING:
     from tau.agent.ui import Ui
     from tau.cli.mode_selection import Mode
+    from tau.coding.ports import CodingDialogs
 
 console = late("tau.modes.console")
 json_mode = late("tau.modes.json")
@@ -142,7 +143,9 @@ def check_images(session: Session, prompts: Sequence[UserPrompt]) -> None:
         )
 
 
-def session_options(parsed: ParsedArgs, cwd: Path, ui: "Ui | None" = None) -> SessionOptions:
+def session_options(
+    parsed: ParsedArgs, cwd: Path, ui: "Ui | None" = None, dialogs: "CodingDialogs | None" = None
+) -> SessionOptions:
     """The session options from the flags."""
     folder = parsed.value("session-dir")
     return SessionOptions(
@@ -164,6 +167,7 @@ def session_options(parsed: ParsedArgs, cwd: Path, ui: "Ui | None" = None) -> Se
         add_dirs=tuple(resolve_working_folder(name) for name in parsed.all("add-dir")),
         settings=flag_settings(parsed),
         ui=ui,
+        dialogs=dialogs,
     )
 
 

@@ -7,7 +7,7 @@ from tau.agent.output import ToolOutput
 from tau.agent.world import CallContext, NestedCall, World
 from tau.ai.model import Model
 from tau.ai.wire import ToolCall
-from tau.coding.ports import Jobs, Snapshots, UrlRouter
+from tau.coding.ports import CodingDialogs, Jobs, Snapshots, UrlRouter
 
 if TYPE_CHECKING:
     from tau.coding.conflicts.store import ConflictStore
@@ -33,6 +33,7 @@ class CodingWorld(World, frozen=True, kw_only=True):
     jobs: Jobs
     todos: "TodoBoard"
     checkpoints: "Checkpoints | None" = None
+    dialogs: CodingDialogs | None = None
     conflicts: Callable[[], "ConflictStore"]  # made when the first conflict is looked at
 
 
@@ -53,6 +54,7 @@ class CodingCall(CallContext):
         self.jobs = world.jobs
         self.todos = world.todos
         self.checkpoints = world.checkpoints
+        self.dialogs = world.dialogs
         self._conflicts = world.conflicts
 
     @property

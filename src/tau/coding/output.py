@@ -9,6 +9,7 @@ from msgspec import UNSET, Struct, UnsetType
 from tau.agent.ports import Artifacts, Sink
 from tau.base.sizes import KIB, MIB, format_bytes
 from tau.base.text import plain
+from tau.config.settings import ToolsSettings
 
 ARTIFACT_CAP_BYTES = 64 * MIB
 UPDATE_INTERVAL_S = 0.1
@@ -21,6 +22,11 @@ class OutputLimits(Struct, frozen=True, kw_only=True):
     lines: int = 3_000
     bytes: int = 50 * KIB
     columns: int = 2_000
+
+
+def command_limits(tools: ToolsSettings) -> OutputLimits:
+    """How much of a command's output is shown, as the user's settings say."""
+    return OutputLimits(bytes=tools.artifact_spill_threshold * KIB, columns=tools.output_max_columns)
 
 
 class Truncation(Struct, frozen=True, rename="camel", kw_only=True):

@@ -31,16 +31,12 @@ class Checkpoints(Protocol):
         ...
 
 
-class HasCheckpoints(Protocol):
-    """What both tools ask of their context; a subagent has no checkpoints."""
-
-    @property
-    def checkpoints(self) -> Checkpoints | None: ...
-
-
 if TYPE_CHECKING:
+    from tau.backends.shell.terminal import TerminalInput
+    from tau.coding.approval.hook import ApprovalDecision, ApprovalRequest
     from tau.coding.conflicts.store import ConflictStore
-    from tau.coding.ports import Checkpoints
+    from tau.coding.plan.review import Plan, PlanAnswer
+    from tau.coding.questions import AskAnswer, AskQuestion
     from tau.coding.todo.list import TodoBoard
     from tau.hashline.snapshots import SnapshotStore
 
@@ -166,7 +162,29 @@ class Jobs(Protocol):
         ...
 
 
+class CodingDialogs(Protocol):
+    """Dialogs of a face with a screen. Where a face has none, the same is asked in the words of `Ui`."""
+
+    async def approve(self, request: "ApprovalRequest") -> "ApprovalDecision | None":
+        """None: there was no answer."""
+        ...
+
+    async def ask_questions(
+        self, asked: "Sequence[AskQuestion]", timeout_s: float | None
+    ) -> "list[AskAnswer] | None":
+        """None: the user turned away."""
+        ...
+
+    async def review_plan(self, plan: "Plan") -> "PlanAnswer | None": ...
+    @property
+    def terminal(self) -> "TerminalInput | None":
+        """The person's keyboard and screen, to be lent to one program."""
+        ...
+
+
 class CodingContext(ToolContext, Protocol):
+    @property
+    def dialogs(self) -> CodingDialogs | None: ...
     @property
     def urls(self) -> UrlRouter: ...
     @property

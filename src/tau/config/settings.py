@@ -1,7 +1,7 @@
 """The settings: one struct that the table, the schema and the checks are derived from."""
 
 from functools import cache
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from msgspec import Meta, Struct, field, to_builtins
 from msgspec.json import schema
@@ -17,6 +17,8 @@ from tau.config.interface_settings import (
 )
 
 ApprovalMode = Literal["ask", "workspace", "yolo"]
+EditMode = Literal["hashline", "replace", "apply_patch", "patch"]
+EDIT_MODES: tuple[EditMode, ...] = get_args(EditMode)
 QueueMode = Literal["one-at-a-time", "all"]
 Scope = Literal["any", "user"]
 
@@ -245,11 +247,11 @@ class ReadSettings(Struct, frozen=True, rename="camel"):
 
 class EditSettings(Struct, frozen=True, rename="camel"):
     mode: Annotated[
-        Literal["hashline", "replace", "apply_patch", "patch"],
+        EditMode,
         Meta(description="Edit format; TAU_EDIT_MODE overrides it for one run"),
     ] = "hashline"
     model_modes: Annotated[
-        dict[str, Literal["hashline", "replace", "apply_patch", "patch"]],
+        dict[str, EditMode],
         Meta(description="Edit formats by model id pattern, such as gpt-*"),
     ] = {}
     fuzzy_match: Annotated[bool, Meta(description="In replace mode, accept near matches and report them")] = (

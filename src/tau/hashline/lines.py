@@ -16,7 +16,7 @@ def split_lines(text: str) -> list[str]:
     lines = text.split(separator)
     if not lines[-1]:
         lines.pop()
-    if separator == "\n" and "\r\n" in text:
+    if "\r\n" in text:
         # Only a CR before an LF belongs to the line's end: one at the very end of the text is content.
         ended = len(lines) if text.endswith("\n") else len(lines) - 1
         lines[:ended] = [line.removesuffix("\r") for line in lines[:ended]]
@@ -58,19 +58,13 @@ class NumberedLines:
         found = self.text.find(self.separator, start)
         if found < 0:
             return self.text[start:]
-        row = self.text[start:found]
-        return row.removesuffix("\r") if self.separator == "\n" else row
+        return self.text[start:found].removesuffix("\r")
 
     def rows(self, first: int, last: int) -> list[str]:
         """Lines `first` to `last` without their ends, as far as they exist."""
-        start, end = self.start(max(first, 1)), self.start(last + 1)
-        if start >= end:
-            return []
-        rows = self.text[start:end].split(self.separator)
-        open_end = rows.pop()
-        if self.separator == "\n":
-            rows = [row.removesuffix("\r") for row in rows]
-        return [*rows, open_end] if open_end else rows
+        *ended, rest = self.text[self.start(max(first, 1)) : self.start(last + 1)].split(self.separator)
+        rows = [row.removesuffix("\r") for row in ended]
+        return [*rows, rest] if rest else rows
 
     def end_of(self, number: int) -> str:
         """What ends a line: `\\n`, `\\r\\n`, `\\r`, or nothing for an open last line."""
@@ -79,12 +73,12 @@ class NumberedLines:
         if self.separator == "\r":
             return "\r"
         end = self.start(number + 1)
-        return "\r\n" if end - self.start(number) > 1 and self.text[end - 2] == "\r" else "\n"
+        return "\r\n" if end > 1 and self.text[end - 2] == "\r" else "\n"
 
     def end_near(self, number: int) -> str:
         """The line end to give to a new line beside line `number`: its own, or that of the line before it."""
         for candidate in (number, number - 1):
-            if candidate >= 1 and self.has(candidate):
+            if self.has(candidate):
                 end = self.end_of(candidate)
                 if end:
                     return end

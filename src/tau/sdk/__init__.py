@@ -19,17 +19,15 @@ from tau.base.errors import TauError, ToolError, UsageError
 from tau.base.late import late
 from tau.base.run import LocalRunner
 from tau.coding.context import CodingCall, ModelRoles
-from tau.coding.files.local_fs import LocalFileSystem
-from tau.coding.jobs.session_jobs import SessionJobs
+from tau.coding.edits.modes import with_edit_mode
 from tau.coding.ports import SessionFactory
 from tau.coding.session.session import Session
 from tau.coding.session.storage.log import SessionLog
-from tau.coding.tools import create_tools
-from tau.coding.tools.from_settings import tool_settings_of
+from tau.coding.tools.registry import ToolParts, create_tools
 from tau.config.layers import load_settings
 from tau.config.paths import user_paths
 from tau.sdk.composition import compose
-from tau.sdk.environment import open_artifacts, open_world
+from tau.sdk.environment import make_environment
 from tau.sdk.models import open_models
 from tau.sdk.options import SessionOptions
 from tau.sdk.storage import session_store
@@ -144,14 +142,14 @@ async def call_tool(
     paths = user_paths(environ)
     log.to(paths.logs)
     async with AsyncExitStack() as services:
-        settings = load_settings(paths, cwd).settings
+        settings = with_edit_mode(load_settings(paths, cwd).settings, environ)
         runner = LocalRunner(shell=settings.shell_path)
         services.callback(runner.close)
-        tools = create_tools((name, "read"), tool_settings_of(settings, environ))
-        artifacts = open_artifacts(None, services)
-        models = ModelRoles(faux.FAUX_MODEL)
-        fs = LocalFileSystem()
-        world = await open_world(cwd, fs, runner, artifacts, models, None, SessionJobs(), None, services)
+        tools = create_tools((name, "read"), ToolParts(settings))
+        nothing = SessionLog.new(None, cwd)
+        environment = make_environment(nothing, cwd, runner, ModelRoles(faux.FAUX_MODEL), settings)
+        await environment.open(services)
+        world = replace(environment.world, checkpoints=None)  # there is no conversation to go back in
         ctx = CodingCall(world, ToolCall("call", name, arguments), lambda partial: None)
         read, tool = tools[0], tools[-1]
         params, _ = tool.decode(arguments)

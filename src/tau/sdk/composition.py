@@ -5,11 +5,9 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from typing import Any
 
-from tau.agent.event_bus import EventBus
 from tau.agent.events import Notice
 from tau.agent.hooks import HookChain, Hooks
 from tau.agent.owner import Complete, StreamFunction
-from tau.agent.queue import Queue
 from tau.agent.tool import Tool
 from tau.ai.dialect import Request
 from tau.ai.model import Model, ThinkingLevel, thinking_level
@@ -20,25 +18,21 @@ from tau.base.late import late
 from tau.base.run import LocalRunner
 from tau.coding.approval.hook import ApprovalHook
 from tau.coding.approval.policy import Workspace
-from tau.coding.files.local_fs import LocalFileSystem
+from tau.coding.edits.modes import with_edit_mode
 from tau.coding.model_resolver import ResolvedModel
-from tau.coding.pending_changes import PendingChanges
 from tau.coding.plan.mode import PlanHook, PlanMode
 from tau.coding.prompts.system import SystemPrompt
 from tau.coding.resources import open_resources
-from tau.coding.session.activities import Activities
 from tau.coding.session.session import Session, SessionParts
 from tau.coding.session.stats import record_costs
 from tau.coding.session.storage.log import SessionLog
-from tau.coding.session.trackers import make_trackers
-from tau.coding.tools import create_tools
-from tau.coding.tools.from_settings import tool_settings_of
+from tau.coding.tools.registry import ToolParts, create_tools
 from tau.coding.undo.recorder import Recorder
 from tau.config.context_files import find_context_files
 from tau.config.layers import load_settings
 from tau.config.paths import Paths
 from tau.config.settings import Settings
-from tau.sdk.environment import make_jobs, make_recorder, open_artifacts, open_world
+from tau.sdk.environment import make_environment
 from tau.sdk.models import open_models
 from tau.sdk.options import SessionOptions
 from tau.sdk.storage import open_log, track_last_session
@@ -57,27 +51,25 @@ async def compose(
     runner = LocalRunner(shell=settings.shell_path)
     services.callback(runner.close)
     models = await open_models(options, settings, paths, environ, runner, conversation, services)
-    artifacts = open_artifacts(conversation.artifacts_folder, services)
-    queue = Queue(settings.steering_mode, settings.follow_up_mode)
-    tool_settings = tool_settings_of(settings, environ, models.found.model, can_ask=options.ui is not None)
-    jobs = make_jobs(queue, settings, artifacts, tool_settings.command_output)
-    events, activities, previews = EventBus(), Activities(), PendingChanges()
-    plan = PlanMode(conversation, artifacts, models.roles, previews, enabled=settings.plan.enabled)
-    trackers = make_trackers(conversation, queue, settings, events, activities, plan)
-    services.callback(trackers.todos.close)
-    recorder = await services.enter_async_context(make_recorder(conversation, artifacts, runner, events.emit))
-    fs = recorder.fs(LocalFileSystem())
-    world = await open_world(
-        options.cwd, fs, runner, artifacts, models.roles, options.ui, jobs, trackers, services
+    ui, dialogs = options.ui, options.dialogs
+    environment = make_environment(
+        conversation, options.cwd, runner, models.roles, settings, ui=ui, dialogs=dialogs
     )
-    events.watch(recorder.saw)
-    outside = await open_resources(options.cwd, runner, paths, settings, environ, services)
+    await environment.open(services)
+    events, plan, recorder = environment.events, environment.plan, environment.recorder
+    resources = await open_resources(options.cwd, runner, paths, settings, environ, services)
     stream = options.stream or models.client.stream
     complete = _complete(stream)
-    paid = record_costs(complete, conversation)
-    tools = create_tools(options.tools, tool_settings, paid, outside=outside, previews=previews)
+    parts = ToolParts(
+        with_edit_mode(settings, environ, models.found.model),
+        record_costs(complete, conversation),
+        resources=resources,
+        previews=environment.pending_changes,
+        can_ask=ui is not None,
+    )
+    tools = create_tools(options.tools, parts)
     prompt, problems = _prompt(options, paths, settings)
-    problems += [*loaded.warnings, *models.warnings, *conversation.warnings, *outside.warnings]
+    problems += [*loaded.warnings, *models.warnings, *conversation.warnings, *resources.warnings]
     hooks = _hooks(options, paths, settings, environ, plan, recorder, problems)
     session = Session(
         SessionParts(
@@ -86,18 +78,17 @@ async def compose(
             system=prompt,
             tools=_add_custom_tools(tools, options.add_tools),
             stream=stream,
-            world=world,
+            world=environment.world,
             hooks=hooks,
             plan=plan,
-            todos=trackers.todos,
+            todos=environment.trackers.todos,
             recorder=recorder,
-            queue=queue,
+            queue=environment.queue,
             events=events,
-            activities=activities,
-            resources=outside,
+            activities=environment.activities,
+            resources=resources,
             settings=settings,
             complete=complete,
-            command_output=tool_settings.command_output,
             resolve_model=models.resolve,
             notices=_notices(problems, models.found.notices),
         )
@@ -193,6 +184,7 @@ def _hooks(
         settings.tools.approval_mode,
         settings.tools.allow,
         remember=lambda patterns: setting_values.add_allow_rules(paths, patterns),
+        dialogs=options.dialogs,
     )
     problems += approval.problems
     return HookChain((*options.hooks, PlanHook(plan), approval, recorder))

@@ -11,6 +11,7 @@ from tau.agent.owner import StreamFunction
 from tau.agent.tool import Tool
 from tau.agent.ui import Ui
 from tau.ai.model import ThinkingLevel
+from tau.coding.ports import CodingDialogs
 from tau.config.paths import current_folder
 
 
@@ -36,6 +37,7 @@ class SessionOptions(Struct, frozen=True, kw_only=True):
     add_dirs: tuple[Path, ...] = ()  # workspace folders besides cwd
     settings: dict[str, Any] = {}  # override all files; dotted keys
     ui: Ui | None = None
+    dialogs: CodingDialogs | None = None  # with `ui`, for modes with richer dialogs
     stream: StreamFunction | None = None  # replaces the real model; see tau.ai.faux
     hooks: tuple[Hooks, ...] = ()  # called in this order, before approval
 

@@ -1,9 +1,9 @@
-"""Colours as a terminal with many, few or no colours can show them."""
+"""Converts colors to what the terminal can show."""
 
 from tau.tui.terminal.port import ColorDepth
 
 Color = str
-"""`#rrggbb`, a number (0 to 255) of the 256 colours, a name of the 16 (`red`, `brightBlue`), or ""."""
+"""`#rrggbb`, an index (0 to 255) of the 256 colors, a name of the 16 (`red`, `brightBlue`), or ""."""
 
 _Rgb = tuple[int, int, int]
 _NAMES = ("black", "red", "green", "yellow", "blue", "magenta", "cyan", "white")
@@ -37,7 +37,7 @@ _HEX_DIGITS = frozenset("0123456789abcdefABCDEF")
 
 
 def color_code(color: Color, kind: int, depth: ColorDepth) -> str:
-    """The parameters of a colour, `kind` being 38 or 48; nothing for a colour that nobody can read."""
+    """Return the SGR parameters of a color; `kind` is 38 or 48. Empty for an invalid color."""
     if not color or depth == "none":
         return ""
     rgb = _rgb(color)
@@ -67,7 +67,7 @@ def _rgb(color: Color) -> _Rgb | None:
 
 
 def _distance(one: _Rgb, other: _Rgb) -> int:
-    """How different two colours look: the weight of red and blue depends on how red they are."""
+    """Return the perceived distance of two colors: the weight of red and blue depends on redness."""
     red = (one[0] + other[0]) // 2
     r, g, b = one[0] - other[0], one[1] - other[1], one[2] - other[2]
     return (512 + red) * r * r + 1024 * g * g + (767 - red) * b * b
@@ -84,11 +84,11 @@ def _nearest_level(value: int) -> int:
 
 
 def _nearest_16(rgb: _Rgb) -> int:
-    """By hue, for the palette of a terminal is its own: by distance alone pastels would be grey or yellow."""
+    """Match by hue, since palettes vary: by distance alone, pastels would become gray or yellow."""
     low, high = min(rgb), max(rgb)
     if high < _DARK or (high - low) < _LEAST_SATURATION * high:
         return min(_GREYS, key=lambda number: _distance(rgb, _SIXTEEN[number]))
-    # The six hues stand 60 degrees apart, each the sum of the primary colours that its bits name.
+    # The six hues are 60 degrees apart, each the sum of the primary colors in its bits.
     r, g, b = ((value - low) / (high - low) for value in rgb)
     hue = (r > 0.5) + 2 * (g > 0.5) + 4 * (b > 0.5)
     return hue + 8 if high >= _BRIGHT else hue

@@ -1,4 +1,4 @@
-"""What can be drawn: a component gives rows for a width, takes keys, and says which of its rows are final."""
+"""The component base class: it renders rows for a width, handles keys, and reports which rows are final."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -14,16 +14,16 @@ class CommitBoundary(NamedTuple):
     live_start: int
     """The first row that may still change: it and all below it, in later components too, stay on screen."""
     commit_safe_end: int | None = None
-    """A deeper boundary: rows of the live part up to here will not change either."""
+    """A lower boundary: rows of the live part up to here will not change either."""
 
 
 class Component:
     """The base of everything on the screen. Subclasses override what they need.
 
-    `render` returns rows that fit the width. A component that did not change returns the very object it
-    returned last time, and another object whenever a row changed; nobody changes a list that was handed out.
-    Rows hold clean text (`tau.tui.text.clean`), styled with SGR and OSC 8 sequences only, and each row ends
-    with its styles closed.
+    `render` returns rows that fit the width. An unchanged component returns the identical object as last
+    time, and a new object whenever a row changed; a returned list is never modified. Rows contain clean text
+    (`tau.tui.text.clean`), styled with SGR and OSC 8 sequences only, and each row ends with its styles
+    closed.
     """
 
     wants_releases = False
@@ -32,23 +32,23 @@ class Component:
     """Set by the screen. A focused component that edits text writes `CURSOR_MARKER`."""
 
     def render(self, width: int) -> Sequence[str]:
-        """The rows at this width; never an exception, also at a width of 1."""
+        """Return the rows at this width; must not raise, even at a width of 1."""
         raise NotImplementedError
 
     def handle_input(self, event: InputEvent) -> bool:
-        """A key or a paste for the focused component; False where it means nothing to it."""
+        """Handle a key or a paste; False if it was not used."""
         return False
 
     def invalidate(self) -> None:
         """Forget cached rows: the theme changed. Containers pass it on to their children."""
 
-    def seam(self) -> CommitBoundary | None:
-        """After `render`: where the final rows end; None for a component whose rows may all be final."""
+    def commit_boundary(self) -> CommitBoundary | None:
+        """Return where the final rows of the last `render` end; None if all rows may be final."""
         return None
 
 
 class CachedComponent(Component):
-    """Draws its rows once for a width; who changes something of it calls `invalidate`. `_drawn` draws."""
+    """Renders once per width with `_render_rows`; call `invalidate` after a change."""
 
     _rows: Sequence[str] | None = None
     _width = -1
@@ -59,19 +59,19 @@ class CachedComponent(Component):
     def render(self, width: int) -> Sequence[str]:
         if self._rows is None or width != self._width:
             self._width = width
-            self._rows = self._drawn(max(width, 1))
+            self._rows = self._render_rows(max(width, 1))
         return self._rows
 
-    def _drawn(self, width: int) -> Sequence[str]:
+    def _render_rows(self, width: int) -> Sequence[str]:
         raise NotImplementedError
 
 
 class LiveComponent(Component):
-    """A component none of whose rows is ever final."""
+    """A component whose rows are never final."""
 
-    def seam(self) -> CommitBoundary:
+    def commit_boundary(self) -> CommitBoundary:
         return CommitBoundary(0)
 
 
-# The focused component puts it where the next character would appear; the renderer takes it out of every row
-# and places the real cursor there. Text from outside is cleaned and so cannot contain it.
+# The focused component puts it where the next character would appear; the renderer removes it from every row
+# and places the real cursor there. Untrusted text is cleaned, so it cannot contain the marker.

@@ -1,4 +1,4 @@
-"""The rows of a frame as parts that are shared, not copied: a long transcript costs nothing to pass on."""
+"""Rows of a frame as shared parts, so that passing on a long transcript copies nothing."""
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
@@ -10,9 +10,9 @@ RowPart = Sequence[_Row]
 
 
 class Rows(Sequence[_Row]):
-    """Parts one after the other, read as one sequence. It does not change once it has been handed out.
+    """Concatenated parts, read as one immutable sequence.
 
-    Each part must stay as it is too. Two `Rows` of the same part objects are equal without looking at a row.
+    The parts must not change either. Two `Rows` of the same part objects are equal without comparing rows.
     """
 
     __slots__ = ("_length", "_parts", "_starts")
@@ -30,11 +30,11 @@ class Rows(Sequence[_Row]):
 
     @property
     def parts(self) -> Sequence[RowPart]:
-        """What it was made of, without the empty parts."""
+        """Its non-empty parts."""
         return self._parts
 
     def same_parts(self, other: "Rows") -> bool:
-        """Whether both are made of the very same objects."""
+        """Whether both consist of the same objects."""
         mine, theirs = self._parts, other.parts
         return len(mine) == len(theirs) and all(a is b for a, b in zip(mine, theirs, strict=True))
 
@@ -83,7 +83,7 @@ class Rows(Sequence[_Row]):
 
 
 class RowLog:
-    """Rows that only grow at their end. A snapshot has a constant size, however long the log is."""
+    """Append-only rows. A snapshot has constant size, however long the log is."""
 
     __slots__ = ("_rows",)
 
@@ -91,19 +91,19 @@ class RowLog:
         self._rows: list[_Row] = []
 
     def extend(self, rows: Iterable[_Row]) -> None:
-        """More rows at the end; earlier snapshots do not see them."""
+        """Append rows; earlier snapshots do not see them."""
         self._rows.extend(rows)
 
     def __len__(self) -> int:
         return len(self._rows)
 
     def snapshot(self) -> "LoggedRows":
-        """What it holds now."""
+        """Return a view of the current rows."""
         return LoggedRows(self._rows, len(self._rows))
 
 
 class LoggedRows(Sequence[_Row]):
-    """The first rows of a log, as they were when this was made."""
+    """The first rows of a log, as of its creation."""
 
     __slots__ = ("_length", "_rows")
 

@@ -1,6 +1,6 @@
-"""Styles and themes: tokens to colours as data, for terminals with many colours, few, or none.
+"""Styles and themes: tokens mapped to colors, for terminals with many colors, few, or none.
 
-The tokens that the widgets ask for; one that a palette lacks is plain text:
+The tokens that widgets use; one that a palette lacks is plain text:
 
 | group   | tokens |
 |---------|--------|
@@ -18,11 +18,11 @@ from typing import NamedTuple
 
 from tau.tui.color import Color, color_code
 from tau.tui.terminal.port import ColorDepth
-from tau.tui.text.sgr import reopened
+from tau.tui.text.sgr import reopen_style
 
 
 class StyleSpec(NamedTuple):
-    """How one token looks, whatever the terminal can do."""
+    """The style of one token, independent of the terminal."""
 
     fg: Color = ""
     bg: Color = ""
@@ -35,7 +35,7 @@ class StyleSpec(NamedTuple):
 
 
 class Style(NamedTuple):
-    """Two sequences around a text. The closing one ends only what the opening one began, so styles nest."""
+    """Two sequences around a text. The closing one ends only what the opening one started, so styles nest."""
 
     open: str = ""
     close: str = ""
@@ -44,13 +44,13 @@ class Style(NamedTuple):
         if not self.open or not text:
             return text
         if "\x1b" in text:
-            # Two colours, or bold and dim, share one closing number: what an inner style closed opens again.
-            text = reopened(text, self.open)
+            # Two colors, or bold and dim, share one closing code: reopen what an inner style closed.
+            text = reopen_style(text, self.open)
         return f"{self.open}{text}{self.close}"
 
 
 class Symbols(NamedTuple):
-    """The signs of the widgets; presets are data beside the themes."""
+    """The symbols of the widgets."""
 
     bullet: str = "•"
     quote: str = "│"
@@ -69,7 +69,7 @@ class Symbols(NamedTuple):
     scroll_up: str = "↑"
     scroll_down: str = "↓"
     separator: str = "·"
-    """Stands between facts in one row."""
+    """Separates facts in one row."""
     box: str = "╭╮╰╯─│"
     """Corners (top left, top right, bottom left, bottom right), horizontal, vertical."""
     table: str = "┌┬┐├┼┤└┴┘─│"
@@ -102,9 +102,9 @@ ASCII = Symbols(
 
 
 class Theme:
-    """The look that all components share; they ask it at each render, so that another palette can be put in.
+    """The styles shared by all components, looked up at each render so that the palette can change.
 
-    After `use`, the owner of the tree calls `invalidate` on it and asks for a forced render.
+    After `use`, the owner of the tree calls `invalidate` on it and requests a forced render.
     """
 
     def __init__(
@@ -119,20 +119,20 @@ class Theme:
         self.depth = depth
         self.symbols = symbols
         self.motion = motion
-        """False: nothing moves by itself (reduced motion)."""
+        """False: no animation (reduced motion)."""
         self.linear = linear
         """True: for a screen reader; no boxes, no columns, no animation."""
         self._tokens = tokens
         self._styles: dict[str, Style] = {}
 
     def use(self, tokens: Mapping[str, StyleSpec], depth: ColorDepth | None = None) -> None:
-        """Another palette, and another depth if one is given."""
+        """Switch the palette, and the depth if given."""
         self._tokens = tokens
         self.depth = depth or self.depth
         self._styles.clear()
 
     def __getitem__(self, token: str) -> Style:
-        """The style of a token; a token that the palette does not know is plain text."""
+        """Return the style of a token; an unknown token is plain text."""
         style = self._styles.get(token)
         if style is None:
             style = self._styles[token] = self._compiled(token)
@@ -140,11 +140,11 @@ class Theme:
 
     def _compiled(self, token: str) -> Style:
         spec = self._tokens.get(token)
-        return Style() if spec is None else compiled(spec, self.depth)
+        return Style() if spec is None else compile_style(spec, self.depth)
 
 
-def compiled(spec: StyleSpec, depth: ColorDepth) -> Style:
-    """The sequences of a style at a colour depth; without colours the attributes stay."""
+def compile_style(spec: StyleSpec, depth: ColorDepth) -> Style:
+    """Compile a style for a color depth; without colors, the attributes stay."""
     opening: list[str] = []
     closing: list[str] = []
     for color, kind, closer in ((spec.fg, 38, "39"), (spec.bg, 48, "49")):

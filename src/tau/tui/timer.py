@@ -1,4 +1,4 @@
-"""Time as the engine sees it: an asyncio loop is a `Timer`, `FakeTimer` is one that tests move by hand."""
+"""The engine's clock: an asyncio loop is a `Timer`; tests advance a `FakeTimer` by hand."""
 
 from collections.abc import Callable
 from typing import Any, Protocol
@@ -9,7 +9,7 @@ asyncio = late("asyncio")
 
 
 class Handle(Protocol):
-    """A call that is still to come."""
+    """A pending call."""
 
     def cancel(self) -> None: ...
 
@@ -23,7 +23,7 @@ class Timer(Protocol):
 
 
 async def sleep(timer: Timer, seconds: float) -> None:
-    """As `asyncio.sleep`, by that timer."""
+    """Sleep on this timer, like `asyncio.sleep`."""
     over = asyncio.Event()
     handle = timer.call_later(seconds, over.set)
     try:
@@ -33,7 +33,7 @@ async def sleep(timer: Timer, seconds: float) -> None:
 
 
 class FakeHandle:
-    """A call that `FakeTimer` keeps until its time has come."""
+    """A call that `FakeTimer` holds until it is due."""
 
     __slots__ = ("args", "cancelled", "due", "fn")
 
@@ -48,7 +48,7 @@ class FakeHandle:
 
 
 class FakeTimer:
-    """A clock that stands still until `advance`; calls run in the order of their times."""
+    """A clock that moves only with `advance`; calls run in the order of their due times."""
 
     def __init__(self, start: float = 0.0) -> None:
         self._now = start
@@ -66,10 +66,10 @@ class FakeTimer:
         return handle
 
     def advance(self, seconds: float = 0.0) -> None:
-        """Let time pass, and run what falls due on the way, also what those calls ask for in turn."""
+        """Advance time and run due calls, including those they schedule in turn."""
         end = self._now + seconds
         while True:
-            # Of those due at the same time, the one that was asked for first.
+            # Of those due at the same time, the one scheduled first.
             handle = min(self._calls, key=lambda call: call.due, default=None)
             if handle is None or handle.due > end:
                 break
@@ -81,5 +81,5 @@ class FakeTimer:
 
     @property
     def pending(self) -> int:
-        """How many calls are still to come: 0 means that nothing would ever wake up."""
+        """How many calls are pending: 0 means nothing would ever wake up."""
         return sum(not handle.cancelled for handle in self._calls)

@@ -188,7 +188,7 @@ def test_the_helpers_do_what_they_say(tmp_path: Path) -> None:
     assert ran[5].text == f"{tmp_path}\n  a/\n    one.txt\n"
     assert ran[6].text == "--- a/one.txt\n+++ b.txt\n@@ -1,4 +1,4 @@\n b\n-a\n+A\n b\n c\n\n"
     assert ran[7].text == "[ 'value', 'value', 'value' ]\n"
-    assert "is a directory" in ran[8].text and "is no file" in ran[9].text
+    assert "is a directory" in ran[8].text and "is a URL" in ran[9].text
 
 
 def test_python_and_javascript_are_apart(tmp_path: Path) -> None:

@@ -90,5 +90,5 @@ def test_programs_of_the_environment_come_first(tmp_path: Path) -> None:
 
 
 def test_without_node_a_sentence_says_so(tmp_path: Path) -> None:
-    with pytest.raises(KernelError, match=r"need Node\.js 18 or newer, and there is no node here"):
+    with pytest.raises(KernelError, match=r"need Node\.js 18 or newer; install it"):
         node_launch(environ={"PATH": str(tmp_path)})

@@ -169,7 +169,7 @@ def test_things_are_shown_in_their_place_among_the_text(tmp_path: Path) -> None:
         )
 
     in_world(tmp_path, work)
-    assert [one for one in order if one] == ["a", "Json", "b", "Markdown", "Html"]
+    assert [one for one in order if one] == ["a", "JsonOutput", "b", "MarkdownOutput", "HtmlOutput"]
 
 
 def test_values_are_shown_in_their_richest_form(tmp_path: Path) -> None:
@@ -281,7 +281,7 @@ def test_the_helpers_do_what_they_say(tmp_path: Path) -> None:
     assert ran[0].events[0] == cells.StatusOutput(
         {"op": "write", "path": str(tmp_path / "a/one.txt"), "chars": 6}
     )
-    assert "is no file" in ran[9].last
+    assert "is a URL" in ran[9].last
 
 
 def test_sources_are_there_for_inspect(tmp_path: Path) -> None:
@@ -355,7 +355,7 @@ if pid == 0:
 os.waitpid(pid, 0);
 """
     ran, after = run_cells(tmp_path, code, "1 + 1")
-    assert "Only the kernel's own process" in ran.text and after.text == "2\n"
+    assert "Only the kernel process" in ran.text and after.text == "2\n"
 
 
 def test_children_do_not_inherit_the_channel(tmp_path: Path) -> None:

@@ -252,7 +252,7 @@ def test_a_command_that_is_let_go_keeps_its_shell_and_others_get_another(tmp_pat
     async def body(session: ShellSession) -> None:
         await done(session, "x=1")
         running = await session.start("while [ ! -e go ]; do sleep 0.01; done; echo went $x; x=2")
-        session.let_go(running)
+        session.detach(running)
         assert (await done(session, "echo $x; touch go")).text == "1\n"
         async with running.process as process:
             assert b"".join([chunk async for chunk in process.output()]) == b"went 1\n"

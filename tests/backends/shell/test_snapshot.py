@@ -107,7 +107,7 @@ def test_a_file_that_fails_or_hangs_is_left_out_and_that_is_said_once(
     rc = write_rc(f"f() {{ :; }}\n{text}\n")
     first, second = runs(tmp_path, "echo on", "echo on")
     assert first.text == second.text == "on\n"
-    assert first.notes == [f"{rc} was left out: {reason}. Change it, and it is tried again."]
+    assert first.notes == [f"{rc} was skipped: {reason}. Edit it to try again."]
     assert second.notes == []
 
 
@@ -122,7 +122,7 @@ def test_a_cache_that_cannot_be_written_is_said(tmp_path: Path) -> None:
     (tmp_path / "cache").write_text("a file where a folder should be")
     (found,) = runs(tmp_path, "echo on")
     assert found.text == "on\n"
-    assert found.notes[0].startswith(f"{rc} was left out: {cache(tmp_path)}")
+    assert found.notes[0].startswith(f"{rc} was skipped: {cache(tmp_path)}")
 
 
 def test_without_a_file_or_a_cache_there_is_nothing_to_say(tmp_path: Path) -> None:

@@ -227,7 +227,7 @@ def test_a_folder_that_is_not_there_runs_nothing(server: Server, tmp_path: Path)
             async with connections.start(server.host(), command, cwd="/nowhere") as running:
                 assert await running.read() == b""
                 await running.wait()
-                assert running.without_folder and not running.lost
+                assert running.folder_missing and not running.lost
             home, _ = await done(connections, server.host(), "pwd", cwd="~")
             assert home == (await done(connections, server.host(), "pwd"))[0]
 

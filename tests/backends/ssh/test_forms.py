@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tau.backends.ssh.arguments import command_words, master_words
+from tau.backends.ssh.arguments import command_argv, master_argv
 from tau.backends.ssh.command import RemoteCommand
-from tau.backends.ssh.forms import Form, form_of
+from tau.backends.ssh.forms import Form, build_form
 from tau.backends.ssh.hosts import SshHost
 from tau.backends.ssh.info import ASK_UNIX, ASK_WINDOWS, HostInfo, InfoCache, probe
 from tau.base.errors import ToolError
@@ -22,7 +22,7 @@ UNKNOWN = HostInfo(target="h")
 
 
 def remote(info: HostInfo, command: str, cwd: str | None = None, host: SshHost = HOST) -> str:
-    form = form_of(info, host, command, cwd, "n")
+    form = build_form(info, host, command, cwd, "n")
     assert form.script is None and not form.holds
     return form.remote
 
@@ -39,12 +39,12 @@ def test_windows_shells_are_given_the_command_as_text() -> None:
 
 @pytest.mark.parametrize("cwd", ['a" & del x & "', "%PATH%", "a\nb"])
 def test_a_folder_that_cmd_would_read_as_something_else_is_refused(cwd: str) -> None:
-    with pytest.raises(ToolError, match="go there in the command"):
-        form_of(CMD, HOST, "dir", cwd, "n")
+    with pytest.raises(ToolError, match="use cd in the command"):
+        build_form(CMD, HOST, "dir", cwd, "n")
 
 
 def test_bash_on_windows_is_used_unless_the_host_says_no() -> None:
-    form = form_of(WITH_BASH, HOST, "ls", "/c/x", "n")
+    form = build_form(WITH_BASH, HOST, "ls", "/c/x", "n")
     assert form.remote == "bash -s" and form.script is not None and not form.holds
     assert b"bash -c 'ls'" in form.script and b"watcher=$!" not in form.script
     assert remote(WITH_BASH, "dir", None, SshHost(name="box", address="h", compat=False)) == "dir"
@@ -52,17 +52,17 @@ def test_bash_on_windows_is_used_unless_the_host_says_no() -> None:
 
 def test_no_option_of_ssh_is_left_to_chance() -> None:
     host = SshHost(name="box", address="::1", user="me", port=2222, key=Path("/k/100%"))
-    words = command_words(host, "/s", "ls")
+    words = command_argv(host, "/s", "ls")
     assert words[-3:] == ["--", "::1", "ls"]
     text = " ".join(words)
     for option in ("BatchMode=yes", "StrictHostKeyChecking=accept-new", "RequestTTY=no", "-i /k/100%%"):
         assert option in text
     assert "-l me -p 2222" in text and "IdentitiesOnly=yes" in text
     assert "ForwardAgent" not in text
-    assert "-N -M -S /s" in " ".join(master_words(host, "/s"))
-    assert "-S none" in " ".join(command_words(host, None, "ls"))
+    assert "-N -M -S /s" in " ".join(master_argv(host, "/s"))
+    assert "-S none" in " ".join(command_argv(host, None, "ls"))
     stranger = SshHost(name="box", address="h", own=False)
-    assert "ForwardAgent=no" in command_words(stranger, "/s", "ls")
+    assert "ForwardAgent=no" in command_argv(stranger, "/s", "ls")
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ def test_the_script_runs_in_every_unix_shell(shell: str) -> None:
     if shutil.which(shell.split()[0]) is None:
         pytest.skip(f"{shell} is not installed")
     linux = HostInfo(target="h", os="linux", shell="bash")
-    form = form_of(linux, HOST, "printf 'it''s %s\\n' \"$PWD\" >&2; exit 5", "/usr", "abc")
+    form = build_form(linux, HOST, "printf 'it''s %s\\n' \"$PWD\" >&2; exit 5", "/usr", "abc")
     assert read_local(shell, form) == (b"its /usr\n", 5, False)
-    missing = form_of(linux, HOST, "echo no", "/usr/nowhere", "abc")
+    missing = build_form(linux, HOST, "echo no", "/usr/nowhere", "abc")
     assert read_local(shell, missing) == (b"", 1, False)

@@ -88,7 +88,7 @@ def test_a_project_cannot_take_the_name_of_a_users_host_unless_it_is_trusted(pro
     write(users_file(), {"prod": {"host": "good.example"}})
     found = load(project)
     assert found.hosts["prod"].address == "good.example"
-    assert len(found.warnings) == 1 and "has one of the same name" in found.warnings[0]
+    assert len(found.warnings) == 1 and "already defines it" in found.warnings[0]
     assert load(project, trusted=True).hosts["prod"].address == "evil.example"
 
 
@@ -143,7 +143,7 @@ def test_a_key_of_a_project_lies_in_the_project_or_where_ssh_keeps_keys(
     found = load(project)
     assert found.hosts.keys() == {"inside", "usual"}
     assert found.hosts["inside"].key == project / "keys" / "a"
-    assert all("outside the project and outside ~/.ssh" in warning for warning in found.warnings)
+    assert all("outside the project and ~/.ssh" in warning for warning in found.warnings)
     assert load(project, trusted=True).hosts.keys() == {"inside", "usual", "outside", "up", "linked"}
 
 
@@ -184,7 +184,7 @@ def test_hosts_and_warnings_are_bounded(project: Path) -> None:
     found = load(project)
     assert len(found.hosts) == 100
     assert len(found.warnings) == 21
-    assert found.warnings[-1] == "The ssh.json files have 30 more mistakes like these."
+    assert found.warnings[-1] == "The ssh.json files have 30 more errors."
 
 
 def test_adding_and_removing_leaves_the_rest_of_a_file_alone(project: Path) -> None:
@@ -211,7 +211,7 @@ def test_what_could_not_be_read_back_is_not_written(project: Path) -> None:
     for name, fields in (("a b", {"host": "h"}), ("a", {"host": "-x"}), ("a", {"host": "h", "port": 99999})):
         with pytest.raises(UsageError) as caught:
             add_host(users_file(), name, fields)
-        assert "is left out" not in str(caught.value)
+        assert "is skipped" not in str(caught.value)
     assert not users_file().exists()
 
 
@@ -227,7 +227,7 @@ def test_a_key_must_be_there_and_closed_to_others(project: Path, tmp_path: Path)
     key.rmdir()
     key.write_text("secret")
     key.chmod(0o640)
-    with pytest.raises(ToolError, match=r"open to others \(640\) and must be 600 or stricter"):
+    with pytest.raises(ToolError, match=r"accessible to others \(640\); it must be 600 or stricter"):
         check_key(host)
     key.chmod(0o400)
     check_key(host)

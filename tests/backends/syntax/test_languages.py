@@ -3,7 +3,7 @@
 import pytest
 
 from tau.backends.syntax.fold_rules import FOLDS
-from tau.backends.syntax.languages import LANGUAGES, MAX_PARSED_CHARS, language_of
+from tau.backends.syntax.languages import LANGUAGES, MAX_PARSED_CHARS, detect_language
 from tau.backends.syntax.trees import parse
 from tests.backends.syntax.samples import SAMPLES
 
@@ -15,7 +15,7 @@ def test_every_known_language_has_a_parser_and_folds() -> None:
 
 
 def test_there_is_a_sample_of_every_language() -> None:
-    assert {language_of(sample.name, sample.text) for sample in SAMPLES} == set(LANGUAGES)
+    assert {detect_language(sample.name, sample.text) for sample in SAMPLES} == set(LANGUAGES)
 
 
 def test_every_kind_that_a_summary_asks_for_is_known_to_the_grammar() -> None:
@@ -53,7 +53,7 @@ def test_every_kind_that_a_summary_asks_for_is_known_to_the_grammar() -> None:
     ],
 )
 def test_a_name_or_else_the_first_line_tells_the_language(path: str, text: str, language: str | None) -> None:
-    assert language_of(path, text) == language
+    assert detect_language(path, text) == language
 
 
 @pytest.mark.parametrize("language", ["", "nope", "c#", "py\0"])

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tau.backends.syntax.languages import LANGUAGES, language_of
-from tau.backends.syntax.patterns import Op, rewrite, search, words
+from tau.backends.syntax.languages import LANGUAGES, detect_language
+from tau.backends.syntax.patterns import Op, required_words, rewrite, search
 from tau.base.errors import ToolError
 from tests.backends.syntax.samples import SAMPLES, Sample
 
@@ -89,12 +89,12 @@ def test_matches_are_bounded() -> None:
     [
         ("", "python", "is empty"),
         (" \n", "python", "is empty"),
-        ("$A", "python", "fits everything"),
+        ("$A", "python", "matches everything"),
         ("$$$ARGS", "python", "needs more than"),
         ("foo(", "python", "not valid python"),
         ("def", "python", "not valid python"),
         ("if $A:", "python", "not valid python"),
-        ("foo($a)", "python", "capital letters"),
+        ("foo($a)", "python", "uppercase"),
         ("x; y", "python", "more than one piece"),
         ("foo($A) foo($B)", "python", "not valid python"),
         ("}", "javascript", "not valid javascript"),
@@ -166,7 +166,12 @@ def test_an_unknown_hole_in_the_replacement_is_refused_where_it_could_only_be_a_
 
 
 def test_words_are_what_every_match_must_contain() -> None:
-    assert words("self.foo_bar($ARGS, $$$MORE) if is_é else 12") == ["self", "foo_bar", "is_é", "else"]
+    assert required_words("self.foo_bar($ARGS, $$$MORE) if is_é else 12") == [
+        "self",
+        "foo_bar",
+        "is_é",
+        "else",
+    ]
 
 
 @given(
@@ -200,7 +205,7 @@ def test_any_pattern_on_any_text_gives_matches_in_it_or_a_reason(
 
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.name)
 def test_a_line_of_code_is_a_pattern_that_finds_itself(sample: Sample) -> None:
-    language = language_of(sample.name, sample.text)
+    language = detect_language(sample.name, sample.text)
     assert language is not None
     at_home = 0
     for line in {line.strip() for line in sample.text.split("\n")}:

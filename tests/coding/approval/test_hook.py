@@ -24,8 +24,8 @@ from tau.coding.approval.hook import (
     refusal,
 )
 from tau.coding.approval.policy import ApprovalMode, Workspace
-from tau.coding.tools import create_tools
-from tests.coding.context import CallContext, FakeUi
+from tau.coding.tools.registry import create_tools
+from tests.coding.context import CallContext, FakeDialogs, FakeUi
 
 
 @pytest.fixture
@@ -33,8 +33,10 @@ def bash() -> Tool[Any]:
     return create_tools(["bash"])[0]
 
 
-def hook_for(ctx: CallContext, mode: ApprovalMode = "workspace") -> ApprovalHook:
-    return ApprovalHook(Workspace.of((ctx.cwd,)), mode)
+def hook_for(
+    ctx: CallContext, mode: ApprovalMode = "workspace", dialogs: FakeDialogs | None = None
+) -> ApprovalHook:
+    return ApprovalHook(Workspace.of((ctx.cwd,)), mode, dialogs=dialogs)
 
 
 async def ask(
@@ -167,7 +169,7 @@ def test_the_question_cannot_drive_the_terminal_nor_hide_its_end(ctx: CallContex
     assert ui.asked[0].endswith("; rm -rf /?")
 
 
-class RichUi(FakeUi):
+class RichUi(FakeUi, FakeDialogs):
     """A face that shows more, and answers from a list."""
 
     def __init__(self, answers: list[ApprovalDecision | None]) -> None:
@@ -186,7 +188,7 @@ class RichUi(FakeUi):
 
 def test_a_face_that_can_show_more_is_told_all_of_it(ctx: CallContext, bash: Tool[Any]) -> None:
     ctx.ui = ui = RichUi([ApprovalDecision("once")])
-    hook = ApprovalHook(Workspace.of((ctx.cwd,)), "ask", remember=lambda patterns: None)
+    hook = ApprovalHook(Workspace.of((ctx.cwd,)), "ask", remember=lambda patterns: None, dialogs=ui)
     assert asyncio.run(ask(hook, bash, ctx, runs=("git status -s",), network=("example.com",))) is None
     (request,) = ui.requests
     assert (request.tool, request.label, request.for_session) == ("bash", "Bash", True)
@@ -199,10 +201,10 @@ def test_nothing_is_offered_for_always_where_it_could_not_be_kept_or_would_be_to
     ctx: CallContext, bash: Tool[Any]
 ) -> None:
     ctx.ui = ui = RichUi([ApprovalDecision("no")] * 3)
-    keeps = ApprovalHook(Workspace.of((ctx.cwd,)), "ask", remember=lambda patterns: None)
+    keeps = ApprovalHook(Workspace.of((ctx.cwd,)), "ask", remember=lambda patterns: None, dialogs=ui)
 
     async def main() -> None:
-        await ask(hook_for(ctx, mode="ask"), bash, ctx, runs=("git status",))
+        await ask(hook_for(ctx, "ask", ui), bash, ctx, runs=("git status",))
         await ask(keeps, bash, ctx, runs=("git status; $(x)",))
         await ask(keeps, bash, ctx, runs=("ls",), writes=(ctx.cwd / ".git" / "config",))
 
@@ -213,7 +215,7 @@ def test_nothing_is_offered_for_always_where_it_could_not_be_kept_or_would_be_to
 def test_always_is_kept_and_covers_what_comes_next(ctx: CallContext, bash: Tool[Any]) -> None:
     ctx.ui = ui = RichUi([ApprovalDecision("always"), ApprovalDecision("no", "not that\x1b[2J")])
     kept: list[str] = []
-    hook = ApprovalHook(Workspace.of((ctx.cwd,)), "ask", remember=kept.extend)
+    hook = ApprovalHook(Workspace.of((ctx.cwd,)), "ask", remember=kept.extend, dialogs=ui)
 
     async def main() -> None:
         assert await ask(hook, bash, ctx, runs=("git log -3",)) is None
@@ -231,7 +233,7 @@ def test_what_cannot_be_kept_holds_for_the_session_and_is_told(ctx: CallContext,
         raise ConfigError("The file is damaged.")
 
     ctx.ui = ui = RichUi([ApprovalDecision("always")])
-    hook = ApprovalHook(Workspace.of((ctx.cwd,)), "ask", remember=broken)
+    hook = ApprovalHook(Workspace.of((ctx.cwd,)), "ask", remember=broken, dialogs=ui)
 
     async def main() -> None:
         assert await ask(hook, bash, ctx, runs=("git log -3",)) is None
@@ -245,7 +247,7 @@ def test_patterns_of_the_settings_are_not_asked_about_and_bad_ones_are_told(
     ctx: CallContext, bash: Tool[Any]
 ) -> None:
     ctx.ui = ui = RichUi([ApprovalDecision("no")])
-    hook = ApprovalHook(Workspace.of((ctx.cwd,)), "ask", ["run: make test", "nonsense"])
+    hook = ApprovalHook(Workspace.of((ctx.cwd,)), "ask", ["run: make test", "nonsense"], dialogs=ui)
     assert len(hook.problems) == 1 and "nonsense" in hook.problems[0]
 
     async def main() -> None:

@@ -273,6 +273,8 @@ NOT_UNDERSTOOD = [
     "p <<E\n E\nE2\nE",
     "p <<E\n\\$(q)\nE",
     "x=$ p",
+    "- x=1 p",
+    "p -E<<-E\nE",
     "p $'\\xff' $'\\u00e9' $'\\0'",
     'p $"a"',
     # too rare to be worth it

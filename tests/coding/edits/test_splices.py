@@ -1,22 +1,17 @@
 """Splices: what they do not name stays; two sets in a row are one; their diff is a real one."""
 
-from itertools import pairwise
+from itertools import count, pairwise
+from random import Random
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tau.coding.edits.diff import MAX_DIFF_LINES
+from tau.coding.edits.diff import unified
 from tau.coding.edits.splice_diff import diff_of
 from tau.coding.edits.splices import Splice, composed, spliced
+from tests.coding.edits.patching import rebuilt, splices_for
 
 TEXTS = st.text(alphabet="ab\n", max_size=40)
-
-
-@st.composite
-def splices_for(draw: st.DrawFn, length: int) -> list[Splice]:
-    cuts = sorted(draw(st.lists(st.integers(0, length), max_size=6)))
-    pairs = zip(cuts[::2], cuts[1::2], strict=False)
-    return [Splice(start, end, draw(st.text(alphabet="xy\n", max_size=5))) for start, end in pairs]
 
 
 @given(TEXTS, st.data())
@@ -50,40 +45,6 @@ def test_the_diff_of_splices_turns_the_old_text_into_the_new(
     assert diff.text.count("\n+") - diff.text.count("\n+++") == diff.added
 
 
-def rebuilt(old: str, diff: str) -> str:
-    """What the rows of a unified diff make of the text, by their own line numbers."""
-    source = lines_of(old)
-    result: list[str] = []
-    at = 0
-    rows = diff.split("\n")[2:-1] if diff else []
-    index = 0
-    while index < len(rows):
-        row = rows[index]
-        unended = index + 1 < len(rows) and rows[index + 1].startswith("\\")
-        text = row[1:] + ("" if unended else "\n")
-        if row.startswith("@@"):
-            start, count = map(int, row.split()[1][1:].split(","))
-            start -= count > 0
-            result += source[at:start]
-            at = start
-            new_start, new_count = map(int, row.split()[2][1:].split(","))
-            assert len(result) == new_start - (new_count > 0)
-        elif row.startswith("+"):
-            result.append(text)
-        else:
-            assert source[at] == text
-            result += [text] if row.startswith(" ") else []
-            at += 1
-        index += 2 if unended else 1
-    return "".join([*result, *source[at:]])
-
-
-def lines_of(text: str) -> list[str]:
-    lines = [line + "\n" for line in text.split("\n")]
-    lines[-1] = lines[-1][:-1]
-    return [line for line in lines if line]
-
-
 def test_the_diff_of_many_splices_is_bounded_and_counts_them_all() -> None:
     text = "".join(f"line {number}\n" for number in range(50_000))
     splices = [Splice(at, at + 4, "LINE") for at in range(0, len(text), 1) if text.startswith("line ", at)][
@@ -91,10 +52,49 @@ def test_the_diff_of_many_splices_is_bounded_and_counts_them_all() -> None:
     ]
     diff = diff_of(text, splices, "a/f", "b/f")
     assert (diff.added, diff.removed) == (5_000, 5_000)
-    assert diff.text.count("\n") < MAX_DIFF_LINES + 5
+    assert diff.text.count("\n") == 2 + 400 + 1
+
+
+def test_what_is_not_shown_of_a_long_diff_is_counted_as_it_is() -> None:
+    text = "".join(f"line {number}\n" for number in range(2_000)) + "end"
+    starts = [at for at in range(len(text)) if text.startswith("line ", at)][::10]
+    ends = [text.index("\n", at) + 1 for at in starts]
+    deleted = [Splice(start, end, "") for start, end in zip(starts, ends, strict=True)]
+    inserted = [Splice(start, start, "new\n") for start in starts]
+    changed = [Splice(start, start + 4, "LINE") for start in starts]
+    assert counted(text, [*deleted, Splice(len(text), len(text), "!")]) == (1, 201)
+    assert counted(text, inserted) == (200, 0)
+    assert counted(text, changed) == (200, 200)
+
+
+def counted(text: str, splices: list[Splice]) -> tuple[int, int]:
+    diff = diff_of(text, splices, "a/f", "b/f")
+    assert "not shown" in diff.text
+    return diff.added, diff.removed
 
 
 def test_lines_that_end_as_on_old_macs_are_lines_in_the_diff_too() -> None:
     assert diff_of("a\rb\rc\r", [Splice(2, 3, "x")], "a/f", "b/f").text == (
         "--- a/f\n+++ b/f\n@@ -1,3 +1,3 @@\n a\n-b\n+x\n c\n"
     )
+
+
+def test_where_no_two_lines_are_the_same_the_diff_is_that_of_the_two_texts() -> None:
+    chance = Random(5)
+    fresh = count()
+    for _ in range(500):
+        text = "\n".join(f"line {number}" for number in range(chance.randrange(40)))
+        text += "\n" * chance.randrange(2)
+        cuts = sorted(chance.randrange(len(text) + 1) for _ in range(2 * chance.randrange(1, 4)))
+        splices: list[Splice] = []
+        for start, end in zip(cuts[::2], cuts[1::2], strict=True):
+            if chance.random() < 0.5:  # whole lines
+                start = text.rfind("\n", 0, start) + 1
+                end = max(text.rfind("\n", 0, end) + 1, start)
+            if end - start < 60 and (not splices or start >= splices[-1].end):
+                shape = chance.choice(["", "{}", "{}\n", "{}\n{}", "{}\n{}\n"])
+                splices.append(Splice(start, end, shape.format(next(fresh), next(fresh))))
+        new = spliced(text, splices)
+        made = diff_of(text, splices, "a/f", "b/f")
+        assert made == unified(text, new, "f")
+        assert rebuilt(text, made.text) == new

@@ -109,7 +109,7 @@ def test_a_failure_at_any_step_leaves_everything_old_or_everything_new(
     ctx: CallContext, step: int, late: bool
 ) -> None:
     before = lay_out(ctx.cwd)
-    ctx.fs = Failing(step, late=late)
+    ctx.use_disk(Failing(step, late=late))
     if step == 6:
         patch(ctx, PATCH)
         assert "moved/two.sh" in tree(ctx.cwd)
@@ -128,7 +128,7 @@ def test_what_cannot_be_put_back_is_named(ctx: CallContext) -> None:
             self.steps += 1
             return self.steps >= 2
 
-    ctx.fs = Full(2)
+    ctx.use_disk(Full(2))
     with pytest.raises(ToolError, match=r"Not everything could be put back: one\.txt has the new content"):
         patch(ctx, PATCH)
     assert (ctx.cwd / "two.sh").read_text() == "old two\n"
@@ -143,7 +143,7 @@ def test_an_abort_between_two_writes_puts_the_first_back(ctx: CallContext) -> No
                 await asyncio.sleep(60)
             return await super().write(path, data, expect=expect)
 
-    ctx.fs = Slow()
+    ctx.use_disk(Slow())
 
     async def main() -> None:
         async with asyncio.timeout(0.05):
@@ -164,7 +164,7 @@ def test_a_change_by_somebody_else_is_neither_overwritten_nor_taken_back(ctx: Ca
                 raise OSError(errno.ENOSPC, "No space left on device")
             return await super().write(path, data, expect=expect)
 
-    ctx.fs = Meddler()
+    ctx.use_disk(Meddler())
     with pytest.raises(ToolError, match=r"one\.txt has the new content"):
         patch(ctx, PATCH)
     assert (ctx.cwd / "one.txt").read_text() == "the user's\n"
@@ -251,18 +251,18 @@ def test_two_hundred_pairs_of_parallel_edits_all_land(
     ctx: CallContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(os, "fsync", lambda fd: None)  # what a crash would leave is not the question here
-    ctx.fs = Yielding()
+    ctx.use_disk(Yielding())
     asyncio.run(race(ctx, 200))
 
 
 @pytest.mark.soak
 def test_a_thousand_pairs_of_parallel_edits_all_land(ctx: CallContext) -> None:
-    ctx.fs = Yielding()
+    ctx.use_disk(Yielding())
     asyncio.run(race(ctx, 1_000))
 
 
 def test_patches_that_name_files_in_opposite_order_do_not_wait_for_each_other(ctx: CallContext) -> None:
-    ctx.fs = Yielding()
+    ctx.use_disk(Yielding())
     (ctx.cwd / "a.txt").write_text("a1\na2\n")
     (ctx.cwd / "b.txt").write_text("b1\nb2\n")
 
@@ -323,7 +323,7 @@ def test_a_file_that_appears_while_another_is_written_is_not_overwritten(ctx: Ca
             (ctx.cwd / "four" / "four.txt").write_text("the user's\n")
             return await super().write(path, data, expect=expect)
 
-    ctx.fs = Meddler()
+    ctx.use_disk(Meddler())
     with pytest.raises(ToolError, match=r"four\.txt exists already\. .*put back"):
         patch(ctx, PATCH)
     assert tree(ctx.cwd) == before | {"four/four.txt": (b"the user's\n", 0o644)}

@@ -9,18 +9,12 @@ from pathlib import Path
 import pytest
 
 from tau.base.errors import ToolError
-from tau.coding.internal_urls.docs import DocsUrls
 from tau.coding.tools.read import Read
 from tau.coding.tools.search import Search
 from tests.coding.context import CallContext, call_now, text_of
 
 ROOT = Path(__file__).parents[3]
 PAGES = sorted(page.relative_to(ROOT / "docs").as_posix() for page in (ROOT / "docs").rglob("*.md"))
-
-
-@pytest.fixture(autouse=True)
-def answering(ctx: CallContext) -> None:
-    ctx.urls.register(DocsUrls())
 
 
 def test_the_list_has_every_page(ctx: CallContext) -> None:

@@ -25,7 +25,7 @@ from tau.coding.plan.review import (
 )
 from tau.coding.session.entries import ModeChange
 from tau.coding.session.storage.log import SessionLog
-from tests.coding.context import FakeUi
+from tests.coding.context import FakeDialogs, FakeUi
 from tests.coding.wired import Wired
 
 PLAN = "# Mend the leak\n\n1. Close the file in `a.py`.\n"
@@ -116,13 +116,12 @@ def test_where_nobody_can_be_asked_the_plan_is_the_answer(tmp_path: Path) -> Non
     assert work.plan.on and work.results[1].startswith("Nobody can be asked in this mode.")
 
 
-def test_somebody_else_may_answer_in_place_of_the_user(tmp_path: Path) -> None:
-    work = planning([[WRITE], [SUBMIT], [Say("ok")]], tmp_path)
+def test_a_face_that_can_show_more_shows_the_whole_plan(tmp_path: Path) -> None:
+    class Screen(FakeDialogs):
+        async def review_plan(self, plan: Plan) -> PlanAnswer:
+            return PlanAnswer("approve" if "a.py" in plan.text else "keep")
 
-    async def always(plan: Plan, ui: Ui | None) -> PlanAnswer:
-        return PlanAnswer("approve" if "a.py" in plan.text else "keep")
-
-    work.plan._ask = always
+    work = planning([[WRITE], [SUBMIT], [Say("ok")]], tmp_path, Person([]), dialogs=Screen())
     work.go()
     assert not work.plan.on
 

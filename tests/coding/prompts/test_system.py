@@ -8,7 +8,8 @@ from msgspec.structs import replace
 
 from tau.ai.faux import FAUX_MODEL
 from tau.coding.prompts.system import SystemPrompt, fill
-from tau.coding.tools import create_tools, tools_for
+from tau.coding.session.request_setup import tools_for
+from tau.coding.tools.registry import create_tools
 from tau.config.context_files import ContextFile
 
 DEMO = replace(FAUX_MODEL, demo=True)

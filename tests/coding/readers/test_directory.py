@@ -2,16 +2,13 @@
 
 import asyncio
 import os
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from tau.agent.ports import Stat
-from tau.base.threads import StopSignal
-from tau.coding.files.local_fs import LocalFileSystem
 from tau.coding.readers import directory
-from tau.coding.readers.directory import DirectoryTree, age, directory_tree, scan
+from tau.coding.readers.directory import DirectoryTree, age, directory_tree
+from tests.coding.context import call_context
 
 NOW = 1_700_000_000
 DAY = 86_400
@@ -27,38 +24,12 @@ def date(path: Path, age_s: int) -> None:
     os.utime(path, (NOW - age_s, NOW - age_s))
 
 
-class Elsewhere:
-    """A file system that is not this machine's as far as anyone can tell."""
-
-    def __init__(self) -> None:
-        self._local = LocalFileSystem()
-
-    async def read(self, path: Path) -> bytes:
-        return await self._local.read(path)
-
-    async def write(self, path: Path, data: bytes, *, expect: Stat | None = None) -> Stat:
-        return await self._local.write(path, data, expect=expect)
-
-    async def stat(self, path: Path) -> Stat | None:
-        return await self._local.stat(path)
-
-    async def list(self, path: Path) -> Sequence[str]:
-        return await self._local.list(path)
-
-    async def remove(self, path: Path) -> None:
-        await self._local.remove(path)
-
-
-def grown(path: Path, max_lines: int = 3000, first_entry: int = 1, fs: object = None) -> DirectoryTree:
-    return asyncio.run(
-        directory_tree(
-            path,
-            fs or LocalFileSystem(),  # type: ignore[arg-type]
-            max_lines=max_lines,
-            first_entry=first_entry,
-            now_ns=NOW * 10**9,
+def grown(path: Path, max_lines: int = 3000, first_entry: int = 1) -> DirectoryTree:
+    """As the tool `read` gets it in a session."""
+    with call_context(path) as ctx:
+        return asyncio.run(
+            directory_tree(path, ctx.fs, max_lines=max_lines, first_entry=first_entry, now_ns=NOW * 10**9)
         )
-    )
 
 
 def test_the_newest_come_first_with_sizes_and_ages(tmp_path: Path) -> None:
@@ -79,7 +50,6 @@ def test_the_newest_come_first_with_sizes_and_ages(tmp_path: Path) -> None:
         "- void/ (2y ago) [empty]"
     )
     assert grown(tmp_path) == DirectoryTree(text=wanted, lines=6, entries=4)
-    assert grown(tmp_path, fs=Elsewhere()) == grown(tmp_path)
 
 
 def test_an_empty_folder_and_one_that_is_none(tmp_path: Path) -> None:
@@ -127,11 +97,6 @@ def test_links_are_shown_and_not_followed(tmp_path: Path) -> None:
     assert len(text.splitlines()) == 5
 
 
-def test_a_loop_of_links_ends_elsewhere_too(tmp_path: Path) -> None:
-    (tmp_path / "loop").symlink_to(".")
-    assert len(grown(tmp_path, fs=Elsewhere()).text.splitlines()) == 2
-
-
 def test_a_folder_that_cannot_be_read_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "secret").mkdir()
     put(tmp_path / "x", 1)
@@ -165,11 +130,9 @@ def test_a_folder_with_too_many_entries_is_not_read_to_its_end(
 ) -> None:
     for number in range(25):
         put(tmp_path / "sub" / str(number), 1)
-    listing = scan(tmp_path / "sub", StopSignal(), most=10)
-    assert len(listing.items) == 10 and listing.more
-    monkeypatch.setattr(directory, "scan", lambda path, stop: scan(path, stop, most=20))
+    monkeypatch.setattr(directory, "MAX_SCANNED", 20)
     assert "  - … 8+ more" in grown(tmp_path).text
-    assert "only 100,000 entries were looked at" in grown(tmp_path / "sub").text
+    assert "only 20 entries were looked at" in grown(tmp_path / "sub").text
 
 
 @pytest.mark.soak

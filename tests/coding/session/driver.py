@@ -8,29 +8,22 @@ from typing import Any
 from msgspec.structs import replace
 
 from tau.agent.abort import Abort
-from tau.agent.event_bus import EventBus
 from tau.agent.events import AgentEvent, Notice
 from tau.agent.hooks import Hooks
 from tau.agent.loop import Outcome
-from tau.agent.queue import Queue
 from tau.ai.faux import FAUX_MODEL, Faux, FauxStep
 from tau.ai.model import Model
 from tau.ai.wire import ImageContent, TextContent, UserMessage
 from tau.base.errors import ProviderError
 from tau.base.run import LocalRunner
-from tau.coding.artifacts import TemporaryArtifacts
-from tau.coding.context import CodingWorld, ModelRoles
-from tau.coding.files.local_fs import LocalFileSystem
-from tau.coding.files.seen_files import SeenFiles
-from tau.coding.internal_urls.router import SchemeRouter
-from tau.coding.plan.mode import PlanMode
+from tau.coding.context import ModelRoles
 from tau.coding.session.fallback import Fallbacks
 from tau.coding.session.recovery import CompactContext, RoomReason, RunRecovery
 from tau.coding.session.request_setup import RequestSetup
 from tau.coding.session.runner import AgentRunner
 from tau.coding.session.storage.log import SessionLog
-from tau.coding.todo.list import MemoryTodos
-from tau.config.settings import RetrySettings
+from tau.config.settings import RetrySettings, Settings
+from tau.sdk.environment import make_environment
 from tests.agent.world import Echo, names
 
 QUICK = RetrySettings(max_retries=2, base_delay_ms=1)
@@ -74,20 +67,9 @@ class Driver:
         async def resolve(pattern: str) -> Model | None:
             return find(pattern)
 
-        artifacts = TemporaryArtifacts()
-        world = CodingWorld(
-            cwd=Path("/"),
-            fs=LocalFileSystem(),
-            run=LocalRunner(),
-            artifacts=artifacts,
-            urls=SchemeRouter(),
-            snapshots=SeenFiles(),
-            models=self.models,
-            jobs=None,  # type: ignore[arg-type]
-            todos=MemoryTodos(),
-            conflicts=lambda: None,  # type: ignore[arg-type,return-value]
-        )
-        self.bus = EventBus()
+        settings = Settings(retry=retry)
+        environment = make_environment(self.log, Path("/"), LocalRunner(), self.models, settings)
+        self.bus = environment.events
         setup = RequestSetup(
             log=self.log,
             models=self.models,
@@ -95,7 +77,7 @@ class Driver:
             system=lambda model: "",
             tools=[Echo()],
             interrupt_mode="immediate",
-            plan=PlanMode(self.log, artifacts, self.models),
+            plan=environment.plan,
         )
         self.fallbacks = Fallbacks(
             retry,
@@ -115,12 +97,12 @@ class Driver:
         )
         self.runner = AgentRunner(
             log=self.log,
-            queue=Queue(),
+            queue=environment.queue,
             hooks=Hooks(),
             setup=setup,
             recovery=self.recovery,
             stream=self.faux.stream,
-            world=world,
+            world=environment.world,
             emit=self.bus.emit,
         )
         self.bus.subscribe(self.events.append)

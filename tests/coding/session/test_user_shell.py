@@ -12,18 +12,18 @@ from msgspec import UNSET
 from tau.agent.abort import Abort
 from tau.agent.events import AgentEvent, BashEnd
 from tau.agent.hooks import Hooks
-from tau.agent.queue import MAX_WAITING, Queue
-from tau.agent.world import World
+from tau.agent.queue import MAX_WAITING
 from tau.ai.faux import FAUX_MODEL
 from tau.ai.normalization import normalize_history
 from tau.ai.wire import BashExecutionMessage, UserMessage
 from tau.base.errors import TauError
 from tau.base.run import LocalRunner
-from tau.coding.artifacts import FolderArtifacts
-from tau.coding.files.local_fs import LocalFileSystem
+from tau.coding.context import ModelRoles
 from tau.coding.output import OutputLimits
 from tau.coding.session.storage.log import SessionLog
 from tau.coding.session.user_shell import UserShell
+from tau.config.settings import Settings
+from tau.sdk.environment import make_environment
 from tests.agent.world import until
 
 
@@ -32,18 +32,13 @@ class Desk:
 
     def __init__(self, folder: Path, hooks: Hooks | None = None) -> None:
         self.log = SessionLog.new(folder / "sessions", folder)
-        assert self.log.artifacts_folder is not None
         self.runner = LocalRunner()
-        self.queue = Queue()
+        self.environment = make_environment(self.log, folder, self.runner, ModelRoles(FAUX_MODEL), Settings())
+        self.queue = self.environment.queue
         self.told: list[AgentEvent] = []
         self.busy = False
         self.shell = UserShell(
-            world=World(
-                cwd=folder,
-                fs=LocalFileSystem(),
-                run=self.runner,
-                artifacts=FolderArtifacts(self.log.artifacts_folder),
-            ),
+            world=self.environment.world,
             log=self.log,
             queue=self.queue,
             hooks=hooks or Hooks(),
@@ -60,6 +55,7 @@ class Desk:
 def desk(tmp_path: Path) -> Iterator[Desk]:
     made = Desk(tmp_path)
     yield made
+    made.environment.close()
     made.log.close()
     made.runner.close()
 

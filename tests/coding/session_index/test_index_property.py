@@ -20,7 +20,7 @@ from tau.coding.session_index.index import SessionIndex, SessionRow
 from tests.coding.session_index.session_files import answer, entry, line, named, result, usage, user, write
 
 STEPS = 25
-EXAMPLES = 40
+EXAMPLES = 15
 WORDS = ("parser", "naïve", "日本語", "lock", "\0", "a" * 5_000, '"', "\u202e", "")
 
 

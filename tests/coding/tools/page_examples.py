@@ -36,10 +36,9 @@ from tau.ai.model import Model
 from tau.ai.wire import AssistantMessage, TextContent, Usage
 from tau.base.errors import ToolError
 from tau.coding.context import ModelRoles
-from tau.coding.internal_urls.docs import DocsUrls
-from tau.coding.internal_urls.local import LocalUrls
-from tau.coding.tools import TOOLS, ToolParts, ToolSettings
-from tests.coding.context import CallContext, call_now, text_of
+from tau.coding.tools.registry import TOOLS, ToolParts
+from tau.config.settings import EditSettings, Settings
+from tests.coding.context import CallContext, call_in_conversation, text_of
 
 LEADS = {
     "given": r"Given `(?P<path>[^`]+)`:",
@@ -129,8 +128,6 @@ class Stage:
         self._tools: dict[tuple[str, str], Tool[Any]] = {}
         self._parts: dict[str, ToolParts] = {}
         ctx.models = ModelRoles(SEEING)
-        ctx.urls.register(DocsUrls())
-        ctx.urls.register(LocalUrls(ctx.artifacts))
 
     def play(self, example: Example) -> None:
         for step in example.steps:
@@ -169,15 +166,16 @@ class Stage:
     def _call(self, step: Step, name: str) -> tuple[str, str]:
         tool = self._tool(name, step.words["mode"] or "hashline")
         try:
-            output = call_now(tool, self.ctx, **json.loads(step.text))
+            output = call_in_conversation(tool, self.ctx, **json.loads(step.text))
         except ToolError as error:
             return "error", str(error)
         return "error" if output.is_error else "result", text_of(output).removesuffix("\n")
 
     def _tool(self, name: str, mode: Any) -> Tool[Any]:
-        parts = self._parts.setdefault(mode, ToolParts(ToolSettings(edit_mode=mode), self._complete))
+        settings = Settings(edit=EditSettings(mode=mode))
+        parts = self._parts.setdefault(mode, ToolParts(settings, self._complete))
         if (name, mode) not in self._tools:
-            self._tools[name, mode] = TOOLS[name](parts)
+            self._tools[name, mode] = TOOLS[name].make(parts)
         return self._tools[name, mode]
 
     async def _complete(self, model: Model, request: Request) -> AssistantMessage:

@@ -7,17 +7,9 @@ from typing import Any
 import pytest
 
 from tau.base.errors import ToolError
-from tau.coding.tools.ask import (
-    DONE,
-    OTHER,
-    Ask,
-    AskAnswer,
-    AskDetails,
-    AskQuestion,
-    answer_of,
-    fallback,
-)
-from tests.coding.context import CallContext, FakeUi, call_now, text_of
+from tau.coding.questions import AskAnswer, AskQuestion, answer_of, fallback
+from tau.coding.tools.ask import DONE, OTHER, Ask, AskDetails
+from tests.coding.context import CallContext, FakeDialogs, FakeUi, call_now, text_of
 
 DATABASE = {
     "id": "db",
@@ -49,7 +41,7 @@ class Person(FakeUi):
         return self.typed.pop(0)
 
 
-class Screen(FakeUi):
+class Screen(FakeUi, FakeDialogs):
     """Shows all questions together."""
 
     def __init__(self, result: list[AskAnswer] | None) -> None:
@@ -152,7 +144,7 @@ def test_who_turns_away_before_the_time_is_up_has_answered(ctx: CallContext) -> 
 
 def test_a_face_that_can_is_given_all_of_it(ctx: CallContext) -> None:
     question = AskQuestion(id="db", question="Which database?")
-    ctx.ui = ui = Screen([answer_of(question, ["SQLite"]), fallback(question)])
+    ctx.ui = ctx.dialogs = ui = Screen([answer_of(question, ["SQLite"]), fallback(question)])
     call_now(Ask(7), ctx, questions=[DATABASE, PARTS])
     assert ui.seen is not None
     asked, timeout_s = ui.seen

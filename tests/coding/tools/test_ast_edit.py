@@ -15,8 +15,8 @@ from tau.base.errors import ToolError
 from tau.coding.files.local_fs import LocalFileSystem
 from tau.coding.pending_changes import PendingChange, PendingChanges
 from tau.coding.tools import ast_edit as module
-from tau.coding.tools import create_tools
 from tau.coding.tools.ast_edit import AstEdit, AstEditParams, Rewrite
+from tau.coding.tools.registry import create_tools
 from tau.coding.tools.resolve import Resolve, ResolveParams
 from tests.coding.context import CallContext, call_context, call_now, text_of
 
@@ -140,7 +140,7 @@ class FailingFileSystem(LocalFileSystem):
 
 def test_a_write_that_fails_undoes_those_before_it(pair: Pair) -> None:
     pair.write({"a.py": "foo(1)\n", "b.py": "foo(2)\n", "c.py": "foo(3)\n"})
-    pair.ctx.fs = FailingFileSystem("c.py", OSError(28, "No space left on device"))
+    pair.ctx.use_disk(FailingFileSystem("c.py", OSError(28, "No space left on device")))
     pair.edit(("foo($A)", "bar($A)"))
     with pytest.raises(
         ToolError, match=r"Cannot edit c\.py: No space left on device\. .*nothing has changed\."
@@ -151,7 +151,7 @@ def test_a_write_that_fails_undoes_those_before_it(pair: Pair) -> None:
 
 def test_an_interrupted_write_undoes_those_before_it(pair: Pair) -> None:
     pair.write({"a.py": "foo(1)\n", "b.py": "foo(2)\n"})
-    pair.ctx.fs = FailingFileSystem("b.py", asyncio.CancelledError())
+    pair.ctx.use_disk(FailingFileSystem("b.py", asyncio.CancelledError()))
     pair.edit(("foo($A)", "bar($A)"))
     with pytest.raises(asyncio.CancelledError):
         pair.resolve()
@@ -236,6 +236,7 @@ def test_the_preview_reads_and_only_its_application_writes(pair: Pair) -> None:
     path = pair.ctx.cwd / "a.py"
     assert AstEdit(pair.previews).effects(params, pair.ctx.cwd) == Effects(reads=(path,))
     resolve = Resolve(pair.previews)
+    assert AstEdit.exclusive and resolve.exclusive  # they share what waits
     assert resolve.effects(ResolveParams("apply"), pair.ctx.cwd) == Effects()
     pair.edit(("foo($A)", "bar($A)"))
     assert resolve.effects(ResolveParams("apply"), pair.ctx.cwd) == Effects(writes=(path,))

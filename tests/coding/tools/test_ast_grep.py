@@ -10,7 +10,10 @@ from tau.agent.output import ToolOutput
 from tau.base.errors import ToolError
 from tau.coding.files import source_files
 from tau.coding.tools.ast_grep import AstGrep, AstGrepParams
+from tau.config.settings import EditSettings, Settings
 from tests.coding.context import CallContext, call_now, text_of
+
+PLAIN = Settings(edit=EditSettings(mode="replace"))  # without tags
 
 
 def write(ctx: CallContext, files: dict[str, str]) -> None:
@@ -21,7 +24,7 @@ def write(ctx: CallContext, files: dict[str, str]) -> None:
 
 
 def ast_grep(ctx: CallContext, pat: str, paths: str | list[str] = ".", **more: int) -> ToolOutput:
-    return call_now(AstGrep(tagged=False), ctx, pat=pat, paths=paths, **more)
+    return call_now(AstGrep(PLAIN), ctx, pat=pat, paths=paths, **more)
 
 
 def test_matches_are_grouped_by_file_with_their_lines(ctx: CallContext) -> None:
@@ -88,7 +91,7 @@ def test_many_matches_of_one_file_are_capped(ctx: CallContext) -> None:
 
 def test_a_pattern_that_is_no_code_is_an_error(ctx: CallContext) -> None:
     write(ctx, {"a.py": "x = 1\n"})
-    for pattern, message in (("foo(", "not valid python"), (" ", "is empty"), ("$A", "fits everything")):
+    for pattern, message in (("foo(", "not valid python"), (" ", "is empty"), ("$A", "matches everything")):
         with pytest.raises(ToolError, match=message):
             ast_grep(ctx, pattern)
 

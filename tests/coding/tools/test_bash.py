@@ -4,7 +4,8 @@ import asyncio
 import os
 import resource
 import sys
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +14,31 @@ import pytest
 from tau.agent.effects import Effects
 from tau.agent.output import ToolOutput
 from tau.base.errors import ToolError
-from tau.coding.tools import ToolSettings
+from tau.coding.resources import open_resources
 from tau.coding.tools.bash import Bash, BashParams
-from tests.coding.context import CallContext, call, call_now, text_of
+from tau.config.paths import user_paths
+from tau.config.settings import BashSettings, Settings
+from tests.coding.context import CallContext, call, text_of
+
+ENDED = "[The shell ended with this command; the next one has the state from before it]"
 
 
-def bash(ctx: CallContext, command: str, **more: Any) -> ToolOutput:
-    return call_now(Bash(), ctx, command=command, **more)
+@asynccontextmanager
+async def session_bash(ctx: CallContext, settings: Settings | None = None) -> AsyncIterator[Bash]:
+    """The tool over the shell that a session opens."""
+    settings = settings or Settings()
+    async with AsyncExitStack() as services:
+        paths = user_paths(os.environ)
+        resources = await open_resources(ctx.cwd, ctx.run, paths, settings, os.environ, services)
+        yield Bash(settings, shell=resources.shell)
+
+
+def bash(ctx: CallContext, command: str, settings: Settings | None = None, **more: Any) -> ToolOutput:
+    async def main() -> ToolOutput:
+        async with session_bash(ctx, settings) as tool:
+            return await call(tool, ctx, command=command, **more)
+
+    return asyncio.run(main())
 
 
 async def until(condition: Callable[[], bool]) -> None:
@@ -44,7 +63,8 @@ def test_silence_is_told(ctx: CallContext) -> None:
 @pytest.mark.parametrize(
     ("command", "text", "code", "signal"),
     [
-        ("echo no; exit 3", "no\n[Exit code 3]", 3, None),
+        ("echo no; (exit 3)", "no\n[Exit code 3]", 3, None),
+        ("echo no; exit 3", f"no\n{ENDED}\n[Exit code 3]", 3, None),
         ("exit 1", "[Exit code 1]", 1, None),
         ("kill -KILL $$", "[Ended by signal SIGKILL]", None, "SIGKILL"),
         ("sh -c 'kill -TERM $$'; exit $?", "[Exit code 143 (SIGTERM)]", 143, None),
@@ -64,15 +84,14 @@ def test_how_a_command_failed_is_told_apart(
 
 def test_a_time_limit_stops_the_command_and_keeps_its_output(ctx: CallContext) -> None:
     output = bash(ctx, "echo begun; sleep 60", timeout=1)
-    assert text_of(output) == "begun\n[Stopped: it ran longer than its time limit of 1 s]"
+    assert text_of(output) == f"begun\n{ENDED}\n[Stopped: it ran longer than its time limit of 1 s]"
     assert output.is_error and output.details.timed_out
 
 
 def test_the_default_time_limit_is_a_setting_and_the_prompt_knows_it(ctx: CallContext) -> None:
-    tool = Bash(ToolSettings(bash_timeout_s=1))
-    assert "Time limit 1 s" in tool.description
-    output = call_now(tool, ctx, command="sleep 60")
-    assert "time limit of 1 s" in text_of(output)
+    settings = Settings(bash=BashSettings(timeout_seconds=1))
+    assert "Time limit 1 s" in Bash(settings).description
+    assert "time limit of 1 s" in text_of(bash(ctx, "sleep 60", settings))
 
 
 def test_the_working_directory_can_be_chosen(ctx: CallContext) -> None:
@@ -111,7 +130,7 @@ def test_long_output_shows_both_ends_and_is_kept_whole(ctx: CallContext) -> None
 
 
 def test_the_exit_code_stands_last_also_after_long_output(ctx: CallContext) -> None:
-    assert text_of(bash(ctx, "seq 1 20000; exit 4")).endswith("artifact://0]\n[Exit code 4]")
+    assert text_of(bash(ctx, "seq 1 20000; (exit 4)")).endswith("artifact://0]\n[Exit code 4]")
 
 
 def test_twenty_megabytes_stay_out_of_memory(ctx: CallContext) -> None:
@@ -139,10 +158,11 @@ def test_progress_shows_the_newest_output_and_not_too_often(ctx: CallContext) ->
 
 def test_one_line_before_a_long_silence_is_shown(ctx: CallContext) -> None:
     async def main() -> None:
-        running = asyncio.ensure_future(call(Bash(), ctx, command="echo waiting; sleep 60"))
-        await until(lambda: bool(ctx.updates))
-        running.cancel()
-        await asyncio.gather(running, return_exceptions=True)
+        async with session_bash(ctx) as tool:
+            running = asyncio.ensure_future(call(tool, ctx, command="echo waiting; sleep 60"))
+            await until(lambda: bool(ctx.updates))
+            running.cancel()
+            await asyncio.gather(running, return_exceptions=True)
 
     asyncio.run(main())
     assert text_of(ctx.updates[0]) == "waiting\n"
@@ -158,11 +178,12 @@ def test_abort_ends_the_whole_process_group_and_shows_what_came(ctx: CallContext
 
     async def main() -> None:
         command = f"echo here; sleep 61 & echo $! >{pids}; echo $$ >>{pids}; wait"
-        running = asyncio.ensure_future(call(Bash(), ctx, command=command))
-        await until(lambda: pids.exists() and pids.read_text().count("\n") == 2)
-        running.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await running
+        async with session_bash(ctx) as tool:
+            running = asyncio.ensure_future(call(tool, ctx, command=command))
+            await until(lambda: pids.exists() and pids.read_text().count("\n") == 2)
+            running.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await running
 
     asyncio.run(main())
     assert text_of(ctx.updates[-1]) == "here\n"
@@ -191,12 +212,12 @@ def test_a_background_child_does_not_hold_the_call(ctx: CallContext) -> None:
 
 def test_parallel_commands_run_side_by_side(ctx: CallContext) -> None:
     """Each waits for the other's file: one after the other they would never end."""
-    tool = Bash()
 
     async def main() -> list[ToolOutput]:
         wait = "touch {0}; while [ ! -e {1} ]; do sleep 0.01; done; echo {0}"
         commands = [wait.format("a", "b"), wait.format("b", "a")]
-        return await asyncio.gather(*(call(tool, ctx, command=command) for command in commands))
+        async with session_bash(ctx) as tool:
+            return await asyncio.gather(*(call(tool, ctx, command=command) for command in commands))
 
     assert [text_of(output) for output in asyncio.run(main())] == ["a\n", "b\n"]
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import resource
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -13,13 +13,12 @@ from tau.agent.output import ToolOutput
 from tau.backends.shell.session import ShellSession
 from tau.base.errors import ToolError
 from tau.base.run import LocalRunner
-from tau.coding.internal_urls.local import LocalUrls
 from tau.coding.jobs.session_jobs import SessionJobs
 from tau.coding.output import ARTIFACT_CAP_BYTES, OutputSink
-from tau.coding.tools import ToolSettings
-from tau.coding.tools.bash import Bash, BashOptions, BashParams
+from tau.coding.tools.bash import Bash, BashParams
+from tau.config.settings import AutoBackgroundSettings, BashSettings, Settings
 from tests.backends.shell.runs import lives, until
-from tests.coding.context import CallContext, call, text_of
+from tests.coding.context import CallContext, FakeDialogs, call, text_of
 
 Body = Callable[["Stage"], Awaitable[Any]]
 
@@ -43,12 +42,14 @@ class Stage:
         return self.tool.effects(BashParams(command, **more), self.ctx.cwd)
 
 
-def on_stage(ctx: CallContext, body: Body, settings: ToolSettings | None = None, **options: Any) -> Any:
+def on_stage(ctx: CallContext, body: Body, tools: Sequence[str] = (), **bash: Any) -> Any:
+    """`bash` are settings of that section."""
+
     async def main() -> Any:
         runner = LocalRunner(shell="/bin/bash")
         async with ShellSession(runner, cwd=ctx.cwd) as shell, SessionJobs() as jobs:
             ctx.jobs = jobs
-            tool = Bash(settings, shell=shell, options=BashOptions(**options))
+            tool = Bash(Settings(bash=BashSettings(**bash)), shell=shell, tools=tools)
             result = await body(Stage(ctx, tool, jobs))
         runner.close()
         return result
@@ -159,7 +160,7 @@ def test_a_limit_that_is_not_reached_changes_nothing_and_can_be_left_to_the_shel
     output = on_stage(ctx, body)
     assert text_of(output) == "1\n2\n3\n4\n5\n"
     assert output.details.command == "seq 1 5"
-    kept = on_stage(ctx, body, strip_limits=False)
+    kept = on_stage(ctx, body, strip_trailing_head_tail=False)
     assert kept.details.command == "seq 1 5 2>&1 | tail -n 9"
 
 
@@ -176,12 +177,10 @@ def test_commands_that_a_tool_does_better_are_refused_where_that_is_wanted(ctx: 
             await stage.call("cat x")
         assert (await stage.call("grep x /dev/null")).details.exit_code == 1
 
-    on_stage(ctx, body, intercept=True, tools=("read", "bash"))
+    on_stage(ctx, body, interceptor=True, tools=("read", "bash"))
 
 
 def test_addresses_become_files(ctx: CallContext) -> None:
-    ctx.urls.register(LocalUrls(ctx.artifacts))
-
     async def body(stage: Stage) -> None:
         await stage.call("seq 1 20000")
         assert await stage.text("wc -l < artifact://0") == "20000\n"
@@ -244,7 +243,7 @@ def test_a_slow_command_goes_on_in_the_background_where_that_is_wanted(ctx: Call
         assert (job.status, job.result_text) == ("completed", "begun 1\nended\n")
         assert await stage.text("echo $x") == "1\n"
 
-    on_stage(ctx, body, auto_background_ms=300)
+    on_stage(ctx, body, auto_background=AutoBackgroundSettings(enabled=True, threshold_ms=300))
 
 
 def test_where_no_job_can_be_started_a_slow_command_is_waited_for(ctx: CallContext) -> None:
@@ -255,7 +254,7 @@ def test_where_no_job_can_be_started_a_slow_command_is_waited_for(ctx: CallConte
         stage.jobs.start = full  # type: ignore[method-assign]
         assert await stage.text("sleep 0.2; echo done") == "done\n"
 
-    on_stage(ctx, body, auto_background_ms=50)
+    on_stage(ctx, body, auto_background=AutoBackgroundSettings(enabled=True, threshold_ms=50))
 
 
 def test_a_terminal_without_a_person_gives_what_a_program_shows(ctx: CallContext) -> None:
@@ -289,19 +288,19 @@ class Face:
         yield b"Ada\n"
 
 
-class Screen:
+class Screen(FakeDialogs):
     def __init__(self) -> None:
-        self.terminal = Face()
+        self.terminal = self.face = Face()
 
 
 def test_a_person_at_a_face_can_answer_a_program(ctx: CallContext) -> None:
     async def body(stage: Stage) -> None:
         screen = Screen()
-        ctx.ui = screen  # type: ignore[assignment]
+        ctx.dialogs = screen
         assert await stage.text("read -p 'Name? ' n; echo hello $n; stty size", pty=True) == (
             "Name? Ada\nhello Ada\n20 60\n"
         )
-        assert b"hello Ada\r\n" in screen.terminal.shown
+        assert b"hello Ada\r\n" in screen.face.shown
 
     on_stage(ctx, body)
 

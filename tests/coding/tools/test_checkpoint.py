@@ -1,51 +1,36 @@
-"""The tools checkpoint and rewind, over a fake conversation."""
-
-import asyncio
-from typing import Any
+"""The tool checkpoint, in a conversation."""
 
 import pytest
 
-from tau.agent.output import ToolOutput
-from tau.agent.tool import Tool
 from tau.base.clock import from_iso
 from tau.base.errors import ToolError
-from tau.coding.ports import Checkpoint, Checkpoints
+from tau.coding.ports import Checkpoint
 from tau.coding.tools.checkpoint import MarkCheckpoint
-from tests.coding.context import FakeCheckpoints, text_of
+from tests.coding.context import CallContext, call_in_conversation, call_now, text_of
 
 
-class Desk:
-    def __init__(self, checkpoints: Checkpoints | None) -> None:
-        self.checkpoints = checkpoints
-
-
-def call(tool: Tool[Any], checkpoints: Checkpoints | None, **arguments: Any) -> ToolOutput:
-    params, _ = tool.decode(arguments)
-    return asyncio.run(tool.run(params, Desk(checkpoints)))
-
-
-def test_a_checkpoint_echoes_its_goal_and_says_what_to_do_next() -> None:
-    checkpoints = FakeCheckpoints()
-    output = call(MarkCheckpoint(), checkpoints, goal="find the leak")
+def test_a_checkpoint_echoes_its_goal_and_says_what_to_do_next(ctx: CallContext) -> None:
+    output = call_in_conversation(MarkCheckpoint(), ctx, goal="find the leak")
     assert text_of(output).splitlines() == [
         "Checkpoint created.",
         "Goal: find the leak",
         "Investigate now, then call rewind with a short report.",
     ]
-    assert isinstance(output.details, Checkpoint) and output.details == checkpoints.active
+    assert ctx.checkpoints is not None
+    assert isinstance(output.details, Checkpoint) and output.details == ctx.checkpoints.active
     assert output.details.goal == "find the leak" and from_iso(output.details.started_at) > 0
 
 
-def test_there_is_one_checkpoint_at_a_time() -> None:
-    checkpoints = FakeCheckpoints()
-    call(MarkCheckpoint(), checkpoints, goal="one")
+def test_there_is_one_checkpoint_at_a_time(ctx: CallContext) -> None:
+    call_in_conversation(MarkCheckpoint(), ctx, goal="one")
     with pytest.raises(ToolError, match='active already, for "one"'):
-        call(MarkCheckpoint(), checkpoints, goal="two")
+        call_in_conversation(MarkCheckpoint(), ctx, goal="two")
 
 
-def test_a_subagent_has_none() -> None:
+def test_a_subagent_has_none(ctx: CallContext) -> None:
+    ctx.checkpoints = None
     with pytest.raises(ToolError, match="subagent"):
-        call(MarkCheckpoint(), None, goal="one")
+        call_now(MarkCheckpoint(), ctx, goal="one")
 
 
 def test_a_goal_is_required() -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tau.coding.tools import TOOLS
+from tau.coding.tools.registry import TOOLS
 from tests.coding.context import CallContext
 from tests.coding.tools.page_examples import BadPage, Example, Stage, examples_of
 

@@ -217,7 +217,7 @@ class SlowFileSystem(LocalFileSystem):
 
 
 def test_a_hundred_pairs_of_parallel_edits_all_land(ctx: CallContext) -> None:
-    ctx.fs = SlowFileSystem()
+    ctx.use_disk(SlowFileSystem())
     path = ctx.cwd / "a.txt"
     (ctx.cwd / "link.txt").symlink_to("a.txt")
     tool = Edit()
@@ -244,7 +244,7 @@ def test_a_change_by_somebody_else_in_between_is_refused_not_lost(ctx: CallConte
             return data
 
     path.write_text("old one\n")
-    ctx.fs = Meddler()
+    ctx.use_disk(Meddler())
     with pytest.raises(ToolError, match="has changed on disk since it was read"):
         edit(ctx, "old one", "new one")
     assert path.read_text() == "old one, and the user's own line\n"

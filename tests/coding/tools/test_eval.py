@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from tau.agent.effects import Effects
 from tau.agent.output import ToolOutput
@@ -18,15 +19,14 @@ from tau.ai.wire import AssistantMessage, ImageContent, TextContent, ToolCall, U
 from tau.backends.kernels.pool import Kernels
 from tau.base.errors import ProviderError, ToolError
 from tau.coding.context import ModelRoles
-from tau.coding.output import OutputLimits
-from tau.coding.tools import ToolSettings
-from tau.coding.tools.eval import Eval, EvalOptions
+from tau.coding.tools.eval import Eval
 from tau.coding.tools.eval_output import as_markdown
+from tau.config.settings import EvalSettings, ImagesSettings, PythonSettings, Settings, ToolsSettings
 from tests.coding.context import CallContext, call, call_now, text_of
 from tests.support.idle import until
 
 needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
-OWN = EvalOptions(interpreter=sys.executable)
+OWN = Settings(python=PythonSettings(interpreter=sys.executable))
 
 
 def py(code: str, **more: Any) -> dict[str, Any]:
@@ -38,7 +38,7 @@ def js(code: str, **more: Any) -> dict[str, Any]:
 
 
 def run(ctx: CallContext, *cells: dict[str, Any], tool: Eval | None = None) -> ToolOutput:
-    return call_now(tool or Eval(cells=OWN), ctx, cells=list(cells))
+    return call_now(tool or Eval(settings=OWN), ctx, cells=list(cells))
 
 
 def test_one_cell_gives_its_output(ctx: CallContext) -> None:
@@ -85,7 +85,7 @@ def test_a_time_limit_is_told_and_the_output_kept(ctx: CallContext) -> None:
 
 def test_a_kernel_that_ends_is_told(ctx: CallContext) -> None:
     output = run(ctx, py("import os; os._exit(3)"))
-    expected = "[The cell ended its kernel: it ended with exit code 3, and all variables are gone]\n"
+    expected = "[The cell ended its kernel: it exited with code 3, and all variables are gone]\n"
     assert text_of(output) == expected and output.is_error
 
 
@@ -99,11 +99,11 @@ def test_stdin_is_refused_even_if_the_code_does_not_mind(ctx: CallContext) -> No
 def test_variables_last_as_long_as_the_kernels(ctx: CallContext) -> None:
     async def main() -> None:
         async with Kernels(ctx.run, python=sys.executable) as kernels:
-            tool = Eval(kernels, cells=OWN)
+            tool = Eval(kernels, settings=OWN)
             await call(tool, ctx, cells=[py("x = 41")])
             assert text_of(await call(tool, ctx, cells=[py("x + 1")])) == "42\n"
             assert (await call(tool, ctx, cells=[py("x", reset=True)])).is_error
-        other = Eval(cells=OWN)
+        other = Eval(settings=OWN)
         assert (await call(other, ctx, cells=[py("x")])).is_error
 
     asyncio.run(main())
@@ -148,7 +148,7 @@ def test_images_are_sent_and_large_ones_made_smaller(ctx: CallContext) -> None:
 def test_images_that_cannot_be_sent_are_told(ctx: CallContext) -> None:
     output = run(ctx, py("display({'type': 'image', 'data': b'no image'})"))
     assert text_of(output).startswith("[Image not sent: Only PNG") and not images(output)
-    blocked = Eval(settings=ToolSettings(block_images=True), cells=OWN)
+    blocked = Eval(settings=replace(OWN, images=ImagesSettings(block_images=True)))
     output = run(ctx, py(f"{PNG}png(2)"), tool=blocked)
     assert text_of(output) == "[Image not sent: images.blockImages is true]\n" and not images(output)
     many = run(ctx, py(f"{PNG}for _ in range(25): display(png(2))"))
@@ -156,7 +156,7 @@ def test_images_that_cannot_be_sent_are_told(ctx: CallContext) -> None:
 
 
 def test_long_output_is_cut_and_kept_as_an_artifact(ctx: CallContext) -> None:
-    tool = Eval(settings=ToolSettings(command_output=OutputLimits(bytes=2000)), cells=OWN)
+    tool = Eval(settings=replace(OWN, tools=ToolsSettings(artifact_spill_threshold=2)))
     output = run(ctx, py("for i in range(5000): print('line', i)"), tool=tool)
     text = text_of(output)
     assert text.startswith("line 0\n") and "line 4999\n" in text and len(text) < 3000
@@ -171,7 +171,7 @@ def test_progress_is_shown(ctx: CallContext) -> None:
 
     async def main() -> None:
         cell = py(f"print('one', flush=True)\n{wait}\nprint('two')", title="t")
-        running = asyncio.ensure_future(call(Eval(cells=OWN), ctx, cells=[cell]))
+        running = asyncio.ensure_future(call(Eval(settings=OWN), ctx, cells=[cell]))
         await until(lambda: "one\n" in map(text_of, ctx.updates), 20, lambda: str(ctx.updates))
         (ctx.cwd / "seen").touch()
         await running
@@ -186,7 +186,7 @@ def test_progress_is_shown(ctx: CallContext) -> None:
 def test_an_abort_stops_the_cell_and_the_last_update_tells_it(ctx: CallContext) -> None:
     async def main() -> None:
         code = "open('begun', 'w').close()\nimport time\ntime.sleep(60)"
-        running = asyncio.ensure_future(call(Eval(cells=OWN), ctx, cells=[py(code), py("2")]))
+        running = asyncio.ensure_future(call(Eval(settings=OWN), ctx, cells=[py(code), py("2")]))
         while not (ctx.cwd / "begun").exists():  # noqa: ASYNC110 - a file says it
             await asyncio.sleep(0.01)
         running.cancel()
@@ -202,19 +202,21 @@ def test_an_abort_stops_the_cell_and_the_last_update_tells_it(ctx: CallContext) 
 def test_a_language_that_is_switched_off_or_missing_is_refused(
     ctx: CallContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    off = Eval(cells=EvalOptions(py=False, js=False))
+    off = Eval(settings=Settings(eval=EvalSettings(py=False, js=False)))
     for cell, setting in ((py("1"), "eval.py"), (js("1"), "eval.js")):
         with pytest.raises(ToolError, match=f"{setting} is false"):
             run(ctx, cell, tool=off)
     monkeypatch.setenv("PATH", str(ctx.cwd))
-    with pytest.raises(ToolError, match="there is no node here"):
+    with pytest.raises(ToolError, match=r"need Node\.js 18 or newer"):
         run(ctx, py("1"), js("1"))
-    assert "js: Node.js" not in Eval(cells=OWN).description
-    assert "py: the project" in Eval(cells=OWN).description and "{{" not in Eval(cells=OWN).description
+    assert "js: Node.js" not in Eval(settings=OWN).description
+    assert "py: the project" in Eval(settings=OWN).description and "{{" not in Eval(settings=OWN).description
 
 
 def test_a_kernel_that_cannot_start_is_a_failed_cell(ctx: CallContext) -> None:
-    output = run(ctx, py("1"), tool=Eval(cells=EvalOptions(interpreter="no-such-python")))
+    output = run(
+        ctx, py("1"), tool=Eval(settings=Settings(python=PythonSettings(interpreter="no-such-python")))
+    )
     assert 'python.interpreter is "no-such-python"' in text_of(output) and output.is_error
 
 
@@ -252,7 +254,7 @@ class CallingContext(CallContext):
 
 
 def calling(ctx: CallContext) -> CallingContext:
-    return CallingContext(ctx.cwd, ctx.artifacts, run=ctx.run)
+    return CallingContext(ctx.environment, ctx.log, ctx.warnings)
 
 
 def test_cells_call_other_tools(ctx: CallContext) -> None:
@@ -312,7 +314,7 @@ class FakeComplete:
 
 def asking(ctx: CallContext, complete: FakeComplete, code: str) -> str:
     ctx.models = ModelRoles(MODEL, {"slow": SLOW})
-    return text_of(run(ctx, py(code), tool=Eval(cells=OWN, complete=complete)))
+    return text_of(run(ctx, py(code), tool=Eval(settings=OWN, complete=complete)))
 
 
 def test_cells_ask_models(ctx: CallContext) -> None:

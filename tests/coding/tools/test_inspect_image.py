@@ -17,6 +17,7 @@ from tau.base.errors import ConfigError, ProviderError, ToolError
 from tau.coding.context import ModelRoles
 from tau.coding.ports import Resource
 from tau.coding.tools.inspect_image import InspectImage, InspectImageDetails, InspectImageParams
+from tau.config.settings import ImagesSettings
 from tau.sdk import call_tool
 from tests.coding.context import CallContext, call, call_now, text_of
 
@@ -71,7 +72,7 @@ def test_the_answer_and_what_was_asked(sight: CallContext) -> None:
 def refusal(sight: CallContext, model: FakeModel | None = None, path: str = "shot.png", **how: Any) -> str:
     model = model or FakeModel(TextContent("unused"))
     with pytest.raises(ToolError) as caught:
-        call_now(InspectImage(model, **how), sight, path=path, question="?")
+        call_now(InspectImage(model, ImagesSettings(**how)), sight, path=path, question="?")
     return str(caught.value)
 
 
@@ -132,7 +133,7 @@ def test_a_large_image_is_made_smaller_unless_that_is_switched_off(sight: CallCo
     pillow.new("RGB", (3000, 300), "navy").save(sight.cwd / "large.gif")
     for auto_resize in (True, False):
         model = FakeModel(TextContent("blue"))
-        tool = InspectImage(model, auto_resize=auto_resize)
+        tool = InspectImage(model, ImagesSettings(auto_resize=auto_resize))
         output = call_now(tool, sight, path="large.gif", question="?")
         assert (output.details.mime_type == "image/gif") is not auto_resize
 

@@ -163,10 +163,6 @@ def test_nothing_to_wait_for(ctx: CallContext) -> None:
     run(main)
 
 
-def test_where_there_are_no_jobs_at_all_it_says_so(ctx: CallContext) -> None:
-    assert text_of(call_now(JobTool(), ctx)) == "There are no background jobs here."
-
-
 def test_cancelling_reports_each_outcome_and_does_not_wait(ctx: CallContext) -> None:
     async def main() -> None:
         async with SessionJobs(clock=Clock()) as ctx.jobs:

@@ -18,9 +18,14 @@ from hypothesis import strategies as st
 from tau.agent.effects import Effects
 from tau.ai.wire import ImageContent
 from tau.base.errors import ToolError
-from tau.coding.tools import ToolSettings
 from tau.coding.tools.read import Read, ReadDetails, ReadParams
-from tau.config.settings import SummarizeSettings
+from tau.config.settings import (
+    ImagesSettings,
+    InspectImageSettings,
+    ReadSettings,
+    Settings,
+    SummarizeSettings,
+)
 from tests.coding.context import CallContext, call_context, call_now, text_of
 from tests.coding.readers.documents.samples import paragraph, word
 
@@ -30,7 +35,7 @@ PNG = base64.b64decode(
 
 
 # Most tests look at the lines; the header above them has tests of its own.
-PLAIN = Read(ToolSettings(hash_lines=False))
+PLAIN = Read(Settings(read=ReadSettings(hash_lines=False)))
 
 
 def lines(count: int) -> str:
@@ -59,7 +64,7 @@ def test_a_long_file_begins_with_300_lines_and_says_how_to_go_on(ctx: CallContex
 
 def test_the_number_of_first_lines_is_a_setting_and_the_prompt_knows_it(ctx: CallContext) -> None:
     (ctx.cwd / "a.txt").write_text(lines(20))
-    tool = Read(ToolSettings(read_lines=7))
+    tool = Read(Settings(read=ReadSettings(default_limit=7)))
     assert text_of(call_now(tool, ctx, path="a.txt")).endswith(
         "[Showing lines 1-7 of 20; continue with a.txt:8-]"
     )
@@ -252,14 +257,14 @@ def test_an_image_is_returned_as_an_image_whatever_its_name(ctx: CallContext, ki
 
 def test_images_that_must_not_be_sent_are_described(ctx: CallContext) -> None:
     (ctx.cwd / "a.png").write_bytes(PNG)
-    output = call_now(Read(ToolSettings(block_images=True)), ctx, path="a.png")
+    output = call_now(Read(Settings(images=ImagesSettings(block_images=True))), ctx, path="a.png")
     assert len(output.content) == 1 and output.details.mime_type == "image/png"
     assert text_of(output).startswith("[image/png, 1x1, 70 bytes, 4 channels, with transparency; images.blo")
 
 
 def test_where_another_tool_looks_at_pictures_they_are_described(ctx: CallContext) -> None:
     (ctx.cwd / "a.png").write_bytes(PNG)
-    output = call_now(Read(ToolSettings(inspect_images=True)), ctx, path="a.png")
+    output = call_now(Read(Settings(inspect_image=InspectImageSettings(enabled=True))), ctx, path="a.png")
     assert len(output.content) == 1
     assert text_of(output).endswith("; ask inspect_image what it shows]")
 
@@ -277,7 +282,8 @@ def test_a_short_file_is_shown_in_brief_where_that_is_set(ctx: CallContext) -> N
         "".join(f"def f{i}():\n    a = 1\n    b = 2\n    return a\n" for i in range(12))
     )
     brief = SummarizeSettings(min_total_lines=10, min_body_lines=2, unfold_until=0, unfold_limit=0)
-    assert "lines elided" in text_of(call_now(Read(ToolSettings(summaries=brief)), ctx, path="a.py"))
+    tool = Read(Settings(read=ReadSettings(summarize=brief)))
+    assert "lines elided" in text_of(call_now(tool, ctx, path="a.py"))
     assert "lines elided" not in read(ctx, "a.py")
 
 
@@ -325,7 +331,8 @@ def test_a_long_file_of_code_is_summed_up_and_its_parts_can_be_read(ctx: CallCon
     assert re.search(r"\[\d+ lines elided; read what you need, e\.g\. long\.py:\d+-\d+", text)
     first, last = output.details.summary.elided_spans[0]
     assert "x20 = 20" in text_of(call_now(Read(), ctx, path=f"long.py:{first}-{last}"))
-    assert "x39 = 39" in text_of(call_now(Read(ToolSettings(summaries=None)), ctx, path="long.py"))
+    tool = Read(Settings(read=ReadSettings(summarize=SummarizeSettings(enabled=False))))
+    assert "x39 = 39" in text_of(call_now(tool, ctx, path="long.py"))
 
 
 def test_a_path_that_ends_like_one_file_only_finds_it(ctx: CallContext) -> None:

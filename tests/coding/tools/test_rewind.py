@@ -1,43 +1,43 @@
-"""The tool rewind, over a fake conversation."""
+"""The tool rewind, in a conversation."""
 
 import pytest
 
 from tau.base.errors import ToolError
-from tau.coding.ports import MAX_REPORT_CHARS, Checkpoint
+from tau.coding.ports import MAX_REPORT_CHARS
+from tau.coding.session.checkpoints import NOTHING_YET
+from tau.coding.tools.checkpoint import MarkCheckpoint
 from tau.coding.tools.rewind import Rewind, RewindDetails
-from tests.coding.context import FakeCheckpoints, text_of
-from tests.coding.tools.test_checkpoint import call
+from tests.coding.context import CallContext, call_in_conversation, call_now, text_of
 
 
-def marked(problem: str | None = None) -> FakeCheckpoints:
-    checkpoints = FakeCheckpoints(problem)
-    checkpoints.mark(Checkpoint("find it", "2026-01-31T12:00:00.000Z"))
-    return checkpoints
+@pytest.fixture
+def marked(ctx: CallContext) -> CallContext:
+    call_in_conversation(MarkCheckpoint(), ctx, goal="find it")
+    return ctx
 
 
-def test_the_report_is_handed_over_without_the_space_around_it() -> None:
-    checkpoints = marked()
-    output = call(Rewind(), checkpoints, report="  It is in a.py:3.\n")
-    assert checkpoints.reports == ["It is in a.py:3."]
+def test_the_report_is_handed_over_without_the_space_around_it(marked: CallContext) -> None:
+    output = call_in_conversation(Rewind(), marked, report="  It is in a.py:3.\n")
     assert output.details == RewindDetails(report="It is in a.py:3.", rewound=True)
     assert "goes back to the checkpoint" in text_of(output)
 
 
 @pytest.mark.parametrize("report", ["", " \n ", "x" * (MAX_REPORT_CHARS + 1)], ids=["empty", "blank", "long"])
-def test_a_report_that_says_nothing_or_too_much_is_refused(report: str) -> None:
-    checkpoints = marked()
+def test_a_report_that_says_nothing_or_too_much_is_refused(marked: CallContext, report: str) -> None:
     with pytest.raises(ToolError, match="report"):
-        call(Rewind(), checkpoints, report=report)
-    assert not checkpoints.reports and checkpoints.active is not None
+        call_in_conversation(Rewind(), marked, report=report)
+    assert marked.checkpoints is not None and marked.checkpoints.active is not None
 
 
-def test_without_a_checkpoint_there_is_nothing_to_go_back_to() -> None:
+def test_without_a_checkpoint_there_is_nothing_to_go_back_to(ctx: CallContext) -> None:
     with pytest.raises(ToolError, match="no active checkpoint"):
-        call(Rewind(), FakeCheckpoints(), report="done")
+        call_now(Rewind(), ctx, report="done")
+    ctx.checkpoints = None
     with pytest.raises(ToolError, match="subagent"):
-        call(Rewind(), None, report="done")
+        call_now(Rewind(), ctx, report="done")
 
 
-def test_what_the_session_objects_to_is_told() -> None:
-    with pytest.raises(ToolError, match="Not now"):
-        call(Rewind(), marked("Not now."), report="done")
+def test_what_the_session_objects_to_is_told(marked: CallContext) -> None:
+    with pytest.raises(ToolError) as caught:
+        call_now(Rewind(), marked, report="done")  # in the very answer that made the checkpoint
+    assert str(caught.value) == NOTHING_YET

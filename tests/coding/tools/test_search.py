@@ -15,6 +15,7 @@ from tau.base.errors import ToolError
 from tau.coding.search import engine, rg
 from tau.coding.tools import search as search_tool
 from tau.coding.tools.search import Search, SearchParams
+from tau.config.settings import EditMode, EditSettings, SearchSettings, Settings
 from tests.coding.context import CallContext, call, call_now, text_of
 from tests.coding.search.worlds import Pages, make
 
@@ -29,8 +30,14 @@ def either(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
     return str(request.param)
 
 
+def settings_with(before: int, after: int, mode: EditMode = "hashline") -> Settings:
+    return Settings(
+        search=SearchSettings(context_before=before, context_after=after), edit=EditSettings(mode=mode)
+    )
+
+
 def search(ctx: CallContext, pattern: str, paths: Any = ".", **more: Any) -> ToolOutput:
-    return call_now(Search(**more.pop("settings", {})), ctx, pattern=pattern, paths=paths, **more)
+    return call_now(Search(more.pop("settings", None)), ctx, pattern=pattern, paths=paths, **more)
 
 
 def tag(ctx: CallContext, name: str) -> str:
@@ -59,7 +66,7 @@ def test_matches_come_under_a_heading_that_edit_understands(ctx: CallContext) ->
 
 def test_lines_around_matches_and_tags_are_settings(ctx: CallContext) -> None:
     make(ctx.cwd, {"a": "1\n2\nneedle\n4\n5\n"})
-    output = search(ctx, "needle", "a", settings={"before": 0, "after": 1, "tagged": False})
+    output = search(ctx, "needle", "a", settings=settings_with(0, 1, "replace"))
     assert text_of(output) == "*3|needle\n 4|4"
 
 
@@ -147,7 +154,7 @@ def test_long_lines_are_cut(ctx: CallContext) -> None:
 
 def test_line_ranges_constrain_a_single_file(ctx: CallContext) -> None:
     make(ctx.cwd, {"a": "".join(f"needle {n}\n" for n in range(1, 1001)), "b:2-3": "needle\n"})
-    output = search(ctx, "needle", "a:5-6,990-991", settings={"before": 0, "after": 0})
+    output = search(ctx, "needle", "a:5-6,990-991", settings=settings_with(0, 0))
     assert text_of(output).splitlines()[1:] == [f"*{n}:needle {n}" for n in (5, 6, 990, 991)]
     assert text_of(search(ctx, "needle", "a:2000-")) == "No matches found"
     assert search(ctx, "needle", ["a:5-6", "a:9-9"]).details.match_count == 3

@@ -1,6 +1,5 @@
 """The tool todo: what it says to the model and what it hands to people."""
 
-import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -8,28 +7,20 @@ import pytest
 
 from tau.agent.output import ToolOutput
 from tau.base.errors import ToolError
-from tau.coding.todo.list import CompletedTask, MemoryTodos, TodoItem, TodoPhase
+from tau.coding.todo.list import CompletedTask, TodoItem, TodoPhase
 from tau.coding.tools.todo import Todo, TodoDetails
-from tests.coding.context import text_of
+from tests.coding.context import CallContext, call_now, text_of
 
 LIST = [{"phase": "Build", "items": ["parse", "print"]}, {"phase": "Ship", "items": ["send"]}]
 INIT = {"op": "init", "list": LIST}
 
 
-class Desk:
-    def __init__(self) -> None:
-        self.todos = MemoryTodos()
+def change(ctx: CallContext, *ops: dict[str, Any]) -> ToolOutput:
+    return call_now(Todo(), ctx, ops=list(ops))
 
 
-def call(desk: Desk, *ops: dict[str, Any]) -> ToolOutput:
-    tool = Todo()
-    params, ignored = tool.decode({"ops": list(ops)})
-    assert not ignored and tool.effects(params, Path("/")).writes == ()
-    return asyncio.run(tool.run(params, desk))
-
-
-def test_the_model_sees_what_remains_how_far_it_is_and_the_whole_list() -> None:
-    output = call(Desk(), INIT, {"op": "done", "task": "parse"})
+def test_the_model_sees_what_remains_how_far_it_is_and_the_whole_list(ctx: CallContext) -> None:
+    output = change(ctx, INIT, {"op": "done", "task": "parse"})
     assert text_of(output) == (
         "Remaining (2):\n- print (Build, in progress)\n- send (Ship)\n"
         'Phase 1 of 2, "Build": 1 of 2 tasks closed.\n\n'
@@ -38,48 +29,43 @@ def test_the_model_sees_what_remains_how_far_it_is_and_the_whole_list() -> None:
     assert not output.is_error
 
 
-def test_notes_are_shown_in_full_for_the_task_in_progress_only() -> None:
-    desk = Desk()
+def test_notes_are_shown_in_full_for_the_task_in_progress_only(ctx: CallContext) -> None:
     notes = [{"op": "note", "task": task, "text": f"{task} 1\n{task} 2"} for task in ("parse", "send")]
-    text = text_of(call(desk, INIT, *notes, {"op": "note", "task": "send", "text": "more"}))
+    text = text_of(change(ctx, INIT, *notes, {"op": "note", "task": "send", "text": "more"}))
     assert "  [/] parse\n      parse 1\n      parse 2\n" in text
     assert "  [ ] send\n      (2 notes)" in text and "send 1" not in text
 
 
-def test_errors_come_first_and_what_could_be_done_is_done() -> None:
-    desk = Desk()
-    output = call(desk, INIT, {"op": "done", "task": "nope"}, {"op": "drop", "phase": "Ship"})
+def test_errors_come_first_and_what_could_be_done_is_done(ctx: CallContext) -> None:
+    output = change(ctx, INIT, {"op": "done", "task": "nope"}, {"op": "drop", "phase": "Ship"})
     assert output.is_error and text_of(output).startswith('Errors: There is no task "nope".\n\nRemaining (2)')
-    assert isinstance(output.details, TodoDetails) and output.details.phases == desk.todos.phases
-    assert desk.todos.phases[1] == TodoPhase("Ship", (TodoItem("send", "abandoned"),))
+    assert isinstance(output.details, TodoDetails) and output.details.phases == ctx.todos.phases
+    assert ctx.todos.phases[1] == TodoPhase("Ship", (TodoItem("send", "abandoned"),))
 
 
-def test_details_hold_the_list_and_what_was_just_completed() -> None:
-    desk = Desk()
-    first, second = call(desk, INIT), call(desk, {"op": "done", "task": "parse"})
+def test_details_hold_the_list_and_what_was_just_completed(ctx: CallContext) -> None:
+    first, second = change(ctx, INIT), change(ctx, {"op": "done", "task": "parse"})
     assert first.details.storage == "memory" and not first.details.completed_tasks
     assert second.details.completed_tasks == [CompletedTask("Build", "parse")]
-    assert second.details.phases == desk.todos.phases
+    assert second.details.phases == ctx.todos.phases
 
 
-def test_a_list_with_nothing_in_it_is_told_in_a_word() -> None:
-    desk = Desk()
-    assert text_of(call(desk, {"op": "view"})) == "The todo list is empty."
-    call(desk, INIT)
-    assert text_of(call(desk, {"op": "rm"})) == "Todo list cleared."
-    assert text_of(call(desk, {"op": "done", "task": "x"})).startswith('Errors: There is no task "x".')
+def test_a_list_with_nothing_in_it_is_told_in_a_word(ctx: CallContext) -> None:
+    assert text_of(change(ctx, {"op": "view"})) == "The todo list is empty."
+    change(ctx, INIT)
+    assert text_of(change(ctx, {"op": "rm"})) == "Todo list cleared."
+    assert text_of(change(ctx, {"op": "done", "task": "x"})).startswith('Errors: There is no task "x".')
 
 
-def test_a_list_that_is_done_says_that_nothing_remains() -> None:
-    assert text_of(call(Desk(), INIT, {"op": "done"})).startswith("Nothing remains")
+def test_a_list_that_is_done_says_that_nothing_remains(ctx: CallContext) -> None:
+    assert text_of(change(ctx, INIT, {"op": "done"})).startswith("Nothing remains")
 
 
-def test_looking_changes_nothing() -> None:
-    desk = Desk()
-    call(desk, INIT)
-    before = desk.todos.phases
-    text = text_of(call(desk, {"op": "view"}))
-    assert desk.todos.phases is before and "[/] parse" in text
+def test_looking_changes_nothing(ctx: CallContext) -> None:
+    change(ctx, INIT)
+    before = ctx.todos.phases
+    text = text_of(change(ctx, {"op": "view"}))
+    assert ctx.todos.phases is before and "[/] parse" in text
 
 
 @pytest.mark.parametrize(
@@ -98,10 +84,11 @@ def test_what_makes_no_sense_is_refused_before_anything_is_done(arguments: dict[
         Todo().decode(arguments)
 
 
-def test_null_stands_for_a_field_that_is_not_given() -> None:
-    output = call(Desk(), {**INIT, "task": None, "phase": None, "items": None, "text": None})
+def test_null_stands_for_a_field_that_is_not_given(ctx: CallContext) -> None:
+    output = change(ctx, {**INIT, "task": None, "phase": None, "items": None, "text": None})
     assert not output.is_error
 
 
-def test_it_runs_alone() -> None:
-    assert Todo().exclusive
+def test_it_runs_alone_and_writes_no_file() -> None:
+    params, _ = Todo().decode({"ops": [INIT]})
+    assert Todo().exclusive and Todo().effects(params, Path("/")).writes == ()

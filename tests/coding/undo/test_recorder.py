@@ -9,7 +9,6 @@ import subprocess
 import sys
 import time
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,13 +20,10 @@ from tau.agent.output import ToolOutput
 from tau.agent.tool import Tool
 from tau.ai.faux import FAUX_MODEL
 from tau.ai.wire import ToolCall, UserMessage
-from tau.base.run import LocalRunner
-from tau.coding.files.local_fs import LocalFileSystem
 from tau.coding.tools.bash import Bash
 from tau.coding.tools.edit import Edit
 from tau.coding.tools.read import Read
 from tau.coding.tools.write import Write
-from tau.coding.undo.recorder import Recorder
 from tau.coding.undo.undo import Undo
 from tests.coding.context import CallContext
 from tests.coding.undo.undo_world import make_repository, tree_of
@@ -36,17 +32,14 @@ from tests.coding.undo.undo_world import make_repository, tree_of
 class Bench:
     """Calls tools as the loop does, with the hooks around them."""
 
-    def __init__(self, ctx: CallContext, place: Path) -> None:
+    def __init__(self, ctx: CallContext) -> None:
         self.ctx = ctx
-        self.warnings: list[str] = []
-        self.runner = LocalRunner()
-        self.recorder = Recorder(lambda: place, self.runner, warn=self.warnings.append)
+        self.recorder = ctx.environment.recorder
         self.calls = 0
 
     async def call(self, tool: Tool[Any], **arguments: Any) -> ToolOutput:
         self.calls += 1
         call = ToolCall(f"call_{self.calls}", tool.name, arguments)
-        self.ctx.fs = self.recorder.fs(LocalFileSystem(), call.id)
         params, _ = tool.decode(arguments)
         question = ToolQuestion(call, tool, tool.effects(params, self.ctx.cwd), self.ctx, FAUX_MODEL)
         assert await self.recorder.before_tool(question) is None
@@ -60,17 +53,12 @@ class Bench:
         result = undo.apply(undo.plan())
         assert result.clean and result.id is not None, result
 
-    def close(self) -> None:
-        self.recorder.close()
-        self.runner.close()
-
 
 @pytest.fixture
-def bench(ctx: CallContext, tmp_path: Path) -> Iterator[Bench]:
-    bench = Bench(ctx, tmp_path / "home" / "history")
+def bench(ctx: CallContext) -> Bench:
+    bench = Bench(ctx)
     bench.say("go on")
-    yield bench
-    bench.close()
+    return bench
 
 
 def test_write_and_edit_are_taken_back(bench: Bench) -> None:
@@ -183,7 +171,7 @@ def test_a_database_with_a_log_beside_it_is_told_not_to_come_back(bench: Bench) 
     connection.close()
 
     assert bench.recorder.undo.turns() == []
-    assert len(bench.warnings) == 1 and "is in use by another program" in bench.warnings[0]
+    assert len(bench.ctx.warnings) == 1 and "is in use by another program" in bench.ctx.warnings[0]
 
 
 def test_a_conversation_without_tools_loads_nothing_of_the_history(tmp_path: Path) -> None:

@@ -175,7 +175,7 @@ def test_a_cell_that_follows_one_that_would_not_stop_gets_a_new_kernel(desk: Des
     seat = desk.start().send("go")
     wait_for(desk.tau.project / "begun")
     seat.press("escape").see(STOPPED)
-    seat.send("again").see("The Python kernel was started anew: it had to be ended.", "42", "Both ran.")
+    seat.send("again").see("The Python kernel was restarted: it had to be ended.", "42", "Both ran.")
 
 
 def test_what_a_stopped_command_changed_can_be_undone(desk: Desk) -> None:

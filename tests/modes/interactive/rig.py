@@ -9,7 +9,6 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from tau.agent.ui import Ui
 from tau.ai.faux import Faux, FauxStep
 from tau.base.errors import TauError
 from tau.coding.session.session import Session
@@ -19,6 +18,7 @@ from tau.modes.interactive.app import App
 from tau.modes.interactive.early_screen import EarlyScreen
 from tau.modes.interactive.session_switch import SessionSwitch
 from tau.modes.interactive.themes.appearance import look_of
+from tau.modes.interactive.ui_controller import ScreenUi
 from tau.modes.prompt import UserPrompt
 from tau.sdk import SessionOptions, create_session
 from tests.modes.interactive.clock import ScreenClock
@@ -136,10 +136,10 @@ async def rigged(
     refusing = list(refusals)
 
     @asynccontextmanager
-    async def opening(change: SessionSwitch, ui: Ui) -> AsyncIterator[Session]:
+    async def opening(change: SessionSwitch, ui: ScreenUi) -> AsyncIterator[Session]:
         if refusing:
             raise refusing.pop(0)
-        wanted = replace(made, ui=ui)
+        wanted = replace(made, ui=ui, dialogs=ui)
         if change.kind != "first":
             wanted = replace(
                 wanted,

@@ -2,7 +2,10 @@
 
 from pathlib import Path
 
+import pytest
+
 from tau.ai.faux import Say
+from tau.tui.text.line_cells import TAB_WIDTH
 from tests.modes.interactive.rig import rigged, run
 
 
@@ -25,5 +28,19 @@ def test_what_is_typed_before_there_is_a_session_is_not_lost(tmp_path: Path) -> 
             await rig.idle()
             await rig.send("/exit")
             await rig.until(lambda: rig.current.session is None, "the end")
+
+    run(test)
+
+
+def test_tabs_are_as_wide_as_the_setting_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        TAB_WIDTH, "width", TAB_WIDTH.width
+    )  # it is the screen's, and another test has another one
+
+    async def test() -> None:
+        async with rigged(tmp_path, [[Say("x")]], settings={"display.tabWidth": 7}) as rig:
+            rig.terminal.paste("a\tb")
+            rig.terminal.press("enter")
+            await rig.show("a      b")
 
     run(test)

@@ -268,7 +268,7 @@ def test_ctrl_z_gives_the_terminal_away_and_takes_it_back(tmp_path: Path) -> Non
     async def test() -> None:
         async with rigged(tmp_path) as rig:
             seen: list[Any] = []
-            rig.terminal.suspend = lambda: seen.append(rig.terminal.watcher)  # type: ignore[attr-defined]
+            rig.terminal.suspend = lambda: seen.append(rig.terminal.watcher)  # type: ignore[method-assign]
             await rig.type("kept")
             await rig.press("ctrl+z")
             assert seen == [None]

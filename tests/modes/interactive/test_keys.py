@@ -95,7 +95,7 @@ def test_reload_names_both_actions_of_a_key_and_which_one_wins(tmp_path: Path) -
         async with rigged(tmp_path, columns=120, rows=40) as rig:
             bind({"tui.editor.cursorLineEnd": "ctrl+l"})
             words = (
-                "Ctrl+L is a key of tui.editor.cursorLineEnd and of app.display.reset; "
+                "Ctrl+L is bound to tui.editor.cursorLineEnd and app.display.reset; "
                 "tui.editor.cursorLineEnd wins."
             )
             assert words in await reloaded(rig)

@@ -13,7 +13,7 @@ from tau.config.paths import user_paths
 from tau.config.settings import Settings
 from tau.modes.interactive.themes.appearance import load_theme, look_of, theme_names, tokens_of
 from tau.modes.interactive.themes.tokens import ROLES, TOKENS
-from tau.tui.style import DARK_TOKENS, compiled
+from tau.tui.style import DARK_TOKENS, compile_style
 from tau.tui.terminal.port import Capabilities
 from tests.modes.interactive.rig import rigged, run
 
@@ -75,7 +75,7 @@ def test_no_depth_makes_additions_look_like_removals(depth: str) -> None:
         tokens = tokens_of(load_theme(name))
         if depth == "none" or name == "mono":
             continue  # the signs + and - tell them apart
-        assert compiled(tokens["diffAdded"], depth) != compiled(tokens["diffRemoved"], depth), name  # type: ignore[arg-type]
+        assert compile_style(tokens["diffAdded"], depth) != compile_style(tokens["diffRemoved"], depth), name  # type: ignore[arg-type]
 
 
 def test_the_ground_chooses_the_theme_and_the_settings_may_insist() -> None:

@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 
 from tau.tui.input.key import InputEvent, Key, Paste
 from tau.tui.terminal import sequences
+from tau.tui.terminal.clipboard import copy_sequence
+from tau.tui.terminal.notify import notification
 from tau.tui.terminal.port import Background, Capabilities, Watcher
 from tests.support.terminal.emulator.actions import ACTIONS
 from tests.support.terminal.emulator.answers import Answers
@@ -139,9 +141,20 @@ class VirtualTerminal(Readout, Person):
         """The same for bytes that may end in the middle of a character."""
         self.write(self._decoder.decode(data))
 
+    def suspend(self) -> None:
+        """The person brings the program back at once."""
+
     def set_title(self, text: str) -> None:
-        """As the real terminal does."""
         self.write(sequences.title(text))
+
+    def notify(self, title: str, body: str = "") -> None:
+        self.write(notification(title, body, "osc99"))
+
+    def copy(self, text: str) -> bool:
+        sequence = copy_sequence(text)
+        if sequence is not None:
+            self.write(sequence)
+        return sequence is not None
 
     def resize(self, columns: int, rows: int) -> None:
         """Somebody drags the corner of the window."""

@@ -4,7 +4,7 @@ from tau.tui.images import inline, kitty
 from tau.tui.images.marks import ImageSequences
 
 PLACE = kitty.place(7, 1, 10, 4)
-UPWARDS = inline.upwards(inline.iterm2(b"data", 10, 4), 4)
+UPWARDS = inline.paint_upwards(inline.encode_iterm2(b"data", 10, 4), 4)
 
 
 def test_only_the_very_strings_that_were_registered_pass() -> None:

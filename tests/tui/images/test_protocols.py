@@ -6,8 +6,8 @@ from io import BytesIO
 from PIL import Image as Pillow
 
 from tau.tui.images import inline, kitty
-from tau.tui.images.convert import as_png, opened
-from tau.tui.images.sizing import Cells, cells_for, size_text
+from tau.tui.images.convert import as_png, open_image
+from tau.tui.images.sizing import Cells, fit_cells, format_size
 from tau.tui.text.width import visible_width
 from tests.tui.images.pictures import made, png
 
@@ -33,16 +33,16 @@ def test_placeholders_are_text_of_the_width_of_the_picture() -> None:
 
 
 def test_inline_pictures_are_painted_upwards_and_put_the_cursor_back() -> None:
-    assert inline.upwards("<image>", 4) == "\x1b7\x1b[3A<image>\x1b8"
-    assert inline.upwards("<image>", 1) == "\x1b7<image>\x1b8"
-    sent = inline.iterm2(b"abc", 10, 4)
+    assert inline.paint_upwards("<image>", 4) == "\x1b7\x1b[3A<image>\x1b8"
+    assert inline.paint_upwards("<image>", 1) == "\x1b7<image>\x1b8"
+    sent = inline.encode_iterm2(b"abc", 10, 4)
     assert sent == "\x1b]1337;File=inline=1;size=3;width=10;height=4;preserveAspectRatio=1:YWJj\x07"
 
 
 def test_sixel_has_the_pixels_of_the_picture() -> None:
     picture = Pillow.new("RGBA", (5, 7), (255, 0, 0, 255))
     picture.putpixel((4, 6), (0, 0, 0, 0))
-    sent = inline.sixel(picture)
+    sent = inline.encode_sixel(picture)
     assert sent.startswith('\x1bP0;1;0q"1;1;5;7#1;2;100;0;0')
     assert sent.endswith("\x1b\\")
     # Five columns with all six pixels, then a row of which four columns have the topmost one.
@@ -50,9 +50,9 @@ def test_sixel_has_the_pixels_of_the_picture() -> None:
 
 
 def test_sixel_of_many_colours_keeps_to_its_palette() -> None:
-    picture = opened(made("PNG", 40, 30), 40, 30)
+    picture = open_image(made("PNG", 40, 30), 40, 30)
     assert picture is not None
-    sent = inline.sixel(picture)
+    sent = inline.encode_sixel(picture)
     assert 3 <= sent.count(";2;") <= inline.COLORS
     assert sent.isascii()
 
@@ -66,12 +66,12 @@ def test_pictures_become_png_and_smaller() -> None:
 
 
 def test_a_picture_keeps_its_proportions_and_stays_in_its_room() -> None:
-    assert cells_for(90, 36, (9, 18), 80, 24) == Cells(10, 2)
-    assert cells_for(9000, 3600, (9, 18), 80, 24) == Cells(80, 16)
-    assert cells_for(100, 10_000, (9, 18), 80, 24) == Cells(1, 24)
-    assert cells_for(1, 1, (9, 18), 80, 24) == Cells(1, 1)
-    assert cells_for(500, 500, (0, 0), 1, 1) == Cells(1, 1)
+    assert fit_cells(90, 36, (9, 18), 80, 24) == Cells(10, 2)
+    assert fit_cells(9000, 3600, (9, 18), 80, 24) == Cells(80, 16)
+    assert fit_cells(100, 10_000, (9, 18), 80, 24) == Cells(1, 24)
+    assert fit_cells(1, 1, (9, 18), 80, 24) == Cells(1, 1)
+    assert fit_cells(500, 500, (0, 0), 1, 1) == Cells(1, 1)
 
 
 def test_sizes_are_told_as_people_say_them() -> None:
-    assert [size_text(n) for n in (0, 812, 119_600, 3_400_000)] == ["0 B", "812 B", "120 kB", "3.4 MB"]
+    assert [format_size(n) for n in (0, 812, 119_600, 3_400_000)] == ["0 B", "812 B", "120 kB", "3.4 MB"]

@@ -4,7 +4,7 @@ import pytest
 
 from tau.tui.input.key import Key
 from tau.tui.input.key_parser import parse_key
-from tau.tui.input.names import NAMED_KEYS, normalized
+from tau.tui.input.names import NAMED_KEYS, normalize_key
 
 ESC = "\x1b"
 
@@ -226,7 +226,7 @@ def test_a_key_that_types_nothing_has_its_canonical_name(sequence: str, name: st
 
 @pytest.mark.parametrize("name", [name for _, name in NAMED if name != "ctrl+alt+j"])
 def test_the_names_are_those_that_bindings_are_written_in(name: str) -> None:
-    assert normalized(name) == name
+    assert normalize_key(name) == name
 
 
 @pytest.mark.parametrize("sequence", UNKNOWN)

@@ -73,7 +73,7 @@ class Field(Component):
             return True
         return False
 
-    def seam(self) -> CommitBoundary:
+    def commit_boundary(self) -> CommitBoundary:
         return CommitBoundary(0)
 
 

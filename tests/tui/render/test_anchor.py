@@ -1,6 +1,6 @@
 """Where the history ends in a frame of another width."""
 
-from tau.tui.render.anchor import rewrapped, wrapped_heights
+from tau.tui.render.anchor import find_rewrapped_start, wrapped_heights
 
 
 def wrapped(text: str, width: int) -> list[str]:
@@ -10,17 +10,17 @@ def wrapped(text: str, width: int) -> list[str]:
 def test_text_that_is_wrapped_is_found_again() -> None:
     text = "".join(chr(97 + at % 26) for at in range(200))
     old, new = wrapped(text, 20), wrapped(text, 10)
-    assert rewrapped(old[6:], new, len(new)) == 12
+    assert find_rewrapped_start(old[6:], new, len(new)) == 12
 
 
 def test_rows_that_are_cut_are_counted_as_rows() -> None:
     old = ["a" * 10] * 10
-    assert rewrapped(old[4:], ["a" * 30] * 10, 10) == 4
-    assert rewrapped(old[4:], ["a" * 5] * 10, 10) == 0
+    assert find_rewrapped_start(old[4:], ["a" * 30] * 10, 10) == 4
+    assert find_rewrapped_start(old[4:], ["a" * 5] * 10, 10) == 0
 
 
 def test_nothing_pending_is_the_end() -> None:
-    assert rewrapped([], ["a", "b"], 2) == 2
+    assert find_rewrapped_start([], ["a", "b"], 2) == 2
 
 
 def test_rows_wrapped_by_the_terminal_take_more_of_them() -> None:
@@ -29,4 +29,4 @@ def test_rows_wrapped_by_the_terminal_take_more_of_them() -> None:
 
 def test_text_that_grew_with_the_change_is_looked_for_above() -> None:
     new = ["before", "the first row", "that was pending", "much more text than there was before", "end"]
-    assert rewrapped(["the first row that was pending", "end"], new, len(new)) == 1
+    assert find_rewrapped_start(["the first row that was pending", "end"], new, len(new)) == 1

@@ -1,6 +1,6 @@
 """The audit tells a change in place from rows that moved."""
 
-from tau.tui.render.audit import Audit, visible
+from tau.tui.render.audit import Audit, visible_text
 from tests.tui.render.stagehand import numbered
 
 
@@ -61,5 +61,5 @@ def test_a_change_back_and_forth_is_seen_each_time() -> None:
 
 
 def test_visible_text_has_no_sequences_and_no_blanks_at_its_end() -> None:
-    assert visible("\x1b[1mbold\x1b[0m \x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\  ") == "bold link"
-    assert visible("a\x1b_tau:cursor\x1b\\b") == "ab"
+    assert visible_text("\x1b[1mbold\x1b[0m \x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\  ") == "bold link"
+    assert visible_text("a\x1b_tau:cursor\x1b\\b") == "ab"

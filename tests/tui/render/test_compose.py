@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tau.base import log
 from tau.tui.component import CURSOR_MARKER, CommitBoundary, Component
-from tau.tui.render.compose import Composer, Frame, joined, take_marker
+from tau.tui.render.compose import Frame, FrameComposer, extract_cursor_marker, join_parts
 from tau.tui.rows import Rows
 from tests.tui.render.stagehand import Lines
 
@@ -13,11 +13,11 @@ from tests.tui.render.stagehand import Lines
 class Seamed(Lines):
     """Says where its final rows end."""
 
-    def __init__(self, seam: CommitBoundary, *rows: str) -> None:
+    def __init__(self, commit_boundary: CommitBoundary, *rows: str) -> None:
         super().__init__(*rows)
-        self.where = seam
+        self.where = commit_boundary
 
-    def seam(self) -> CommitBoundary:
+    def commit_boundary(self) -> CommitBoundary:
         return self.where
 
 
@@ -32,24 +32,24 @@ class Counted(Lines):
 
 
 def test_without_a_seam_every_row_may_be_final() -> None:
-    frame = joined([["a"], ["b", "c"]], [None, None])
+    frame = join_parts([["a"], ["b", "c"]], [None, None])
     assert list(frame.rows) == ["a", "b", "c"]
     assert frame[1:] == (3, 3, 3, False)
 
 
 def test_the_first_seam_counts_from_the_top_of_the_frame() -> None:
-    frame = joined([["a"], ["b", "c", "d"], ["e"]], [None, CommitBoundary(1, 2), CommitBoundary(0)])
+    frame = join_parts([["a"], ["b", "c", "d"], ["e"]], [None, CommitBoundary(1, 2), CommitBoundary(0)])
     assert (frame.live_start, frame.boundary, frame.content_end) == (2, 3, 4)
 
 
 def test_a_seam_beyond_its_rows_is_kept_within_them() -> None:
-    frame = joined([["a", "b"], ["c"]], [CommitBoundary(9, 12), None])
+    frame = join_parts([["a", "b"], ["c"]], [CommitBoundary(9, 12), None])
     assert (frame.live_start, frame.boundary) == (2, 2)
-    assert joined([["a", "b"]], [CommitBoundary(2, 1)]).boundary == 2
+    assert join_parts([["a", "b"]], [CommitBoundary(2, 1)]).boundary == 2
 
 
 def test_the_same_parts_give_the_same_frame() -> None:
-    composer, child = Composer(), Lines("a")
+    composer, child = FrameComposer(), Lines("a")
     first = composer.compose([child], 10)
     assert composer.compose([child], 10) is first
     child.rows = ["b"]
@@ -57,14 +57,14 @@ def test_the_same_parts_give_the_same_frame() -> None:
 
 
 def test_a_seam_that_moved_gives_another_frame() -> None:
-    composer, child = Composer(), Seamed(CommitBoundary(0), "a", "b")
+    composer, child = FrameComposer(), Seamed(CommitBoundary(0), "a", "b")
     first = composer.compose([child], 10)
     child.where = CommitBoundary(1)
     assert composer.compose([child], 10) != first
 
 
 def test_only_the_named_children_are_rendered() -> None:
-    composer, one, two = Composer(), Counted("a"), Counted("b")
+    composer, one, two = FrameComposer(), Counted("a"), Counted("b")
     composer.compose([one, two], 10)
     two.rows = ["changed"]
     frame = composer.compose([one, two], 10, only={id(two)})
@@ -82,25 +82,25 @@ def test_a_component_that_fails_shows_what_it_showed_before(tmp_path: Path) -> N
             return ["fine"] if not self.fails else [][1]
 
     log.to(tmp_path)
-    composer, child = Composer(), Broken()
+    composer, child = FrameComposer(), Broken()
     children = [child, Lines("below")]
     assert list(composer.compose(children, 10).rows) == ["fine", "below"]
     child.fails = True
     for _ in range(3):
         assert list(composer.compose(children, 10).rows) == ["fine", "below"]
     log.to(None)
-    assert (tmp_path / "tau.log").read_text().count("Broken could not be drawn") == 1
+    assert (tmp_path / "tau.log").read_text().count("Broken could not be rendered") == 1
 
 
 def test_the_cursor_mark_is_taken_out_and_its_column_told() -> None:
     rows = ["plain", f"\x1b[1m漢{CURSOR_MARKER}b\x1b[22m"]
-    assert take_marker(rows) == (1, 2)
+    assert extract_cursor_marker(rows) == (1, 2)
     assert rows == ["plain", "\x1b[1m漢b\x1b[22m"]
-    assert take_marker(["nothing"]) is None
+    assert extract_cursor_marker(["nothing"]) is None
 
 
 def test_a_long_transcript_is_not_copied_into_the_frame() -> None:
     long = ["row"] * 10
-    frame = joined([Rows([long, ["x"]]), ["y"]], [None, None])
+    frame = join_parts([Rows([long, ["x"]]), ["y"]], [None, None])
     assert isinstance(frame, Frame)
     assert frame.rows.parts[0] is long

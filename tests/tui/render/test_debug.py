@@ -19,7 +19,7 @@ def test_each_frame_is_logged_with_its_ledger_when_asked_for(
     lines = (tmp_path / "tau.log").read_text().splitlines()
     assert len(lines) == 2
     assert "redraw first full 30x8 C=0 W=0 B=0 L=3 chunk=0..0" in lines[0]
-    assert "redraw update seam 30x8 C=15 W=15 B=20 L=23 chunk=0..15" in lines[1]
+    assert "redraw update rewrite 30x8 C=15 W=15 B=20 L=23 chunk=0..15" in lines[1]
 
 
 def test_nothing_is_logged_otherwise(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from tau.tui.render.live_commit import (
     STABLE_PREFIX_COMMIT_FRAMES,
     VOLATILE_REARM_FRAMES,
     LiveCommit,
-    visibly_shared,
+    count_shared_rows,
 )
 from tau.tui.rows import Rows
 from tests.tui.render.stagehand import numbered
@@ -97,6 +97,6 @@ def test_at_another_width_a_block_that_grew_is_still_trusted() -> None:
 
 def test_shared_parts_are_not_looked_at() -> None:
     head = numbered(1, 1000)
-    assert visibly_shared(Rows([head, ["a"]]), Rows([head, ["b"]])) == 1000
-    assert visibly_shared(head, [*head[:700], "x", *head[701:]]) == 700
-    assert visibly_shared(head, head[:20]) == 20
+    assert count_shared_rows(Rows([head, ["a"]]), Rows([head, ["b"]])) == 1000
+    assert count_shared_rows(head, [*head[:700], "x", *head[701:]]) == 700
+    assert count_shared_rows(head, head[:20]) == 20

@@ -3,7 +3,7 @@
 import pytest
 
 from tau.tui.component import CURSOR_MARKER
-from tau.tui.render.overlays import Anchor, OverlayOptions, Rect, cells, placed
+from tau.tui.render.overlays import Anchor, OverlayOptions, Rect, place_overlay, resolve_size
 from tests.tui.render.stagehand import Growing, Lines, Stagehand, numbered
 
 
@@ -23,18 +23,25 @@ from tests.tui.render.stagehand import Growing, Lines, Stagehand, numbered
 )
 def test_the_anchor_tells_where_it_stands(anchor: Anchor, column: int, row: int) -> None:
     options = OverlayOptions(width=10, min_width=1, anchor=anchor)
-    assert placed(options, 3, 20, 10) == Rect(column, row, 10, 3)
+    assert place_overlay(options, 3, 20, 10) == Rect(column, row, 10, 3)
 
 
 def test_sizes_are_cells_or_shares_of_the_screen() -> None:
-    assert (cells(7, 20), cells("50%", 21), cells("9", 20), cells("wide", 20)) == (7, 10, 9, 20)
-    assert placed(OverlayOptions(width="50%", min_width=1, max_height="30%"), 9, 40, 10) == Rect(10, 3, 20, 3)
+    assert (
+        resolve_size(7, 20),
+        resolve_size("50%", 21),
+        resolve_size("9", 20),
+        resolve_size("wide", 20),
+    ) == (7, 10, 9, 20)
+    assert place_overlay(OverlayOptions(width="50%", min_width=1, max_height="30%"), 9, 40, 10) == Rect(
+        10, 3, 20, 3
+    )
 
 
 def test_it_stays_on_the_screen_whatever_is_asked_for() -> None:
     for columns, rows in ((1, 1), (3, 2), (80, 24)):
         options = OverlayOptions(width=500, offset_x=-90, offset_y=90, margin=9)
-        box = placed(options, 50, columns, rows)
+        box = place_overlay(options, 50, columns, rows)
         assert 0 <= box.column <= box.column + box.width <= columns
         assert 0 <= box.row <= box.row + box.height <= rows
 

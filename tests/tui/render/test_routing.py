@@ -78,6 +78,25 @@ def test_an_overlay_takes_the_keys_and_gives_them_back() -> None:
     assert (first.text, hand.field.text) == ("b", "c")
 
 
+def test_a_new_overlay_has_the_focus_and_the_cursor_before_any_key() -> None:
+    hand = Stagehand().start()
+    inside = Field()
+    hand.screen.show_overlay(inside, OverlayOptions(width=10, min_width=1, anchor="top-left"))
+    hand.pass_time()
+    assert hand.screen.focused is inside
+    assert (inside.focused, hand.field.focused) == (True, False)
+    assert hand.terminal.cursor == (1, 2)
+
+
+def test_a_new_overlay_that_is_only_read_or_finds_no_room_leaves_the_focus() -> None:
+    hand = Stagehand().start()
+    for options in (OverlayOptions(takes_focus=False), OverlayOptions(visible=lambda columns, rows: False)):
+        note = Field()
+        hand.screen.show_overlay(note, options)
+        assert hand.screen.focused is hand.field
+        assert (note.focused, hand.field.focused) == (False, True)
+
+
 def test_closing_the_lower_one_first_still_leads_back() -> None:
     hand = Stagehand().start()
     one, two = hand.screen.show_overlay(Field()), hand.screen.show_overlay(Field())

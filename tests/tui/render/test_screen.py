@@ -12,6 +12,7 @@ from tau.tui.component import Component
 from tau.tui.render.screen import Screen
 from tau.tui.style import Theme
 from tau.tui.terminal.port import Capabilities
+from tests.support.soak import seeds
 from tests.support.terminal.virtual import VirtualTerminal
 from tests.tui.render.stagehand import Field, Growing, Lines, Stagehand, Wrapped, numbered
 
@@ -155,7 +156,7 @@ def test_a_block_that_changes_is_not_committed_before_it_is_final() -> None:
     live.finish()
     hand.draw()
     assert hand.record == [f"other {number}" for number in range(30)]
-    assert hand.screen.stats.emitter == "seam"
+    assert hand.screen.stats.emitter == "rewrite"
 
 
 def test_rows_that_move_above_the_window_are_written_again_and_none_is_lost() -> None:
@@ -206,7 +207,7 @@ def test_a_record_that_is_written_anew_is_below_what_the_history_holds() -> None
     hand = Stagehand(30, 8).start()
     hand.say(1, 60)
     history = hand.terminal.scrollback()
-    hand.screen.request_render(anew=True)
+    hand.screen.request_render(full=True)
     hand.pass_time()
     assert hand.record == [*history, *numbered(1, 60)]
 
@@ -216,10 +217,10 @@ def test_the_history_keeps_the_other_session_to_its_end(multiplexer: bool) -> No
     hand = Stagehand(30, 8, multiplexer=multiplexer, shell="$ tau\r\n").start()
     hand.say(1, 20)
     old = hand.record
-    hand.screen.keep_record()
+    hand.screen.flush_record()
     hand.transcript.clear()
     hand.transcript.add(Lines(*[f"new {number}" for number in range(30)]))
-    hand.screen.request_render(anew=True)
+    hand.screen.request_render(full=True)
     hand.pass_time()
     assert hand.tape[:-3] == [*old, *[f"new {number}" for number in range(30)]]
     hand.screen.stop()
@@ -286,22 +287,24 @@ def resized(seed: int, **habits: Any) -> Stagehand:
 @pytest.mark.parametrize("takes_back", ("always", "at the bottom", "never"))
 @pytest.mark.parametrize("reflow", (True, False))
 @pytest.mark.parametrize("known", (True, False))
-def test_no_line_is_lost_in_many_resizes_while_streaming(takes_back: str, reflow: bool, known: bool) -> None:
-    for seed in range(2):
-        hand = resized(
-            seed,
-            reflow=reflow,
-            takes_back=takes_back,
-            capabilities=Capabilities(synchronized_output=True, reflows=reflow and known),
-        )
-        hand.pass_time()
-        hand.screen.stop()
-        tape = hand.tape
-        assert tape[:30] == [f"$ {number}" for number in range(30)]
-        last = {row: at for at, row in enumerate(tape)}
-        places = [last[f"<{number}>"] for number in range(1, 301)]
-        assert places == sorted(places)
-        assert not any(_CLEARS.search(text) for text in hand.terminal.writes)
+@pytest.mark.parametrize("seed", seeds(1, 10))
+def test_no_line_is_lost_in_many_resizes_while_streaming(
+    seed: int, takes_back: str, reflow: bool, known: bool
+) -> None:
+    hand = resized(
+        seed,
+        reflow=reflow,
+        takes_back=takes_back,
+        capabilities=Capabilities(synchronized_output=True, reflows=reflow and known),
+    )
+    hand.pass_time()
+    hand.screen.stop()
+    tape = hand.tape
+    assert tape[:30] == [f"$ {number}" for number in range(30)]
+    last = {row: at for at, row in enumerate(tape)}
+    places = [last[f"<{number}>"] for number in range(1, 301)]
+    assert places == sorted(places)
+    assert not any(_CLEARS.search(text) for text in hand.terminal.writes)
 
 
 @pytest.mark.parametrize("reflow", (True, False))

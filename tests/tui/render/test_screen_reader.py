@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from tau.tui.render.screen_reader import news, spoken
+from tau.tui.render.screen_reader import find_new_lines, spoken_text
 from tests.tui.render.stagehand import Field, Growing, Lines, Stagehand, numbered
 
 
@@ -122,14 +122,14 @@ def test_another_width_prints_nothing_again() -> None:
 
 
 def test_signs_are_not_read_out() -> None:
-    assert spoken("\x1b[2m╭── title ──╮\x1b[22m") == "title"
-    assert spoken("a  b ") == "a  b"
-    assert news(["a", "b"], ["a", "c"]) == ["c"]
-    assert news(["Selected: a", "b"], ["a", "Selected: b"]) == ["Selected: b"]
+    assert spoken_text("\x1b[2m╭── title ──╮\x1b[22m") == "title"
+    assert spoken_text("a  b ") == "a  b"
+    assert find_new_lines(["a", "b"], ["a", "c"]) == ["c"]
+    assert find_new_lines(["Selected: a", "b"], ["a", "Selected: b"]) == ["Selected: b"]
 
 
 def test_all_lines_of_what_is_chosen_are_told() -> None:
     old = ["Selected: one", "two: a long", "  story"]
     new = ["one", "Selected: two: a long", "  story of it", "three"]
-    assert news(old, new) == ["Selected: two: a long", "  story of it"]
-    assert spoken("  über") == "  über" and spoken("│ über │") == "über"
+    assert find_new_lines(old, new) == ["Selected: two: a long", "  story of it"]
+    assert spoken_text("  über") == "  über" and spoken_text("│ über │") == "über"

@@ -156,7 +156,7 @@ def clear(rig: Rig, op: Op) -> None:
     for _ in range(op.one % 8):
         rig.end(rig.begin(1 + op.two % 6))
     rig.replaced = True
-    rig.screen.request_render(force=True, anew=True)
+    rig.screen.request_render(force=True, full=True)
 
 
 def suspend(rig: Rig, op: Op) -> None:

@@ -54,7 +54,7 @@ class Passage(Block):
     def invalidate(self) -> None:
         self._rows = None
 
-    def seam(self) -> CommitBoundary | None:
+    def commit_boundary(self) -> CommitBoundary | None:
         return CommitBoundary(self._steady_rows) if self.steady else None
 
 

@@ -76,7 +76,7 @@ def commit_less_than_is_final(patch: MonkeyPatch) -> None:
     def joined(parts: Any, seams: Any) -> Any:
         return JOINED(parts, [seam and seam._replace(commit_safe_end=None) for seam in seams])
 
-    patch.setattr(compose, "joined", joined)
+    patch.setattr(compose, "join_parts", joined)
 
 
 def lose_a_row_on_shrink(patch: MonkeyPatch) -> None:
@@ -95,7 +95,7 @@ def commit_under_an_overlay(patch: MonkeyPatch) -> None:
 
 
 def scroll_an_overlay_away(patch: MonkeyPatch) -> None:
-    patch.setattr(paint, "_standing", lambda chunk, grid: min(len(chunk), len(grid)))
+    patch.setattr(paint, "_count_already_shown", lambda chunk, grid: min(len(chunk), len(grid)))
 
 
 def leak_the_cursor_mark(patch: MonkeyPatch) -> None:
@@ -104,7 +104,7 @@ def leak_the_cursor_mark(patch: MonkeyPatch) -> None:
         return GATE_LINE(self, row) if not mark else SafeRow(row, len(head) + len(tail))
 
     patch.setattr(RowSanitizer, "line", line)
-    patch.setattr(paint, "take_marker", lambda rows: TAKE_MARKER(list(rows)))
+    patch.setattr(paint, "extract_cursor_marker", lambda rows: TAKE_MARKER(list(rows)))
 
 
 def never_recommit(patch: MonkeyPatch) -> None:
@@ -140,7 +140,9 @@ def park_below_the_content(patch: MonkeyPatch) -> None:
 
 
 def cursor_a_column_off(patch: MonkeyPatch) -> None:
-    patch.setattr(paint, "take_marker", lambda rows: (at := TAKE_MARKER(rows)) and (at[0], at[1] + 1))
+    patch.setattr(
+        paint, "extract_cursor_marker", lambda rows: (at := TAKE_MARKER(rows)) and (at[0], at[1] + 1)
+    )
 
 
 def let_pictures_move_the_cursor(patch: MonkeyPatch) -> None:
@@ -207,9 +209,9 @@ def half_a_background(patch: MonkeyPatch) -> None:
     patch.setattr(RowSanitizer, "line", line)
 
 
-ADVANCE, JOINED = ledger.advance, compose.joined
+ADVANCE, JOINED = ledger.advance, compose.join_parts
 UPDATED, FIND_TOP, TARGET, LEAVE = Painter._updated, Painter._find_top, Painter._target, Painter.leave
-TO, PATCH, IN_SYNC, TAKE_MARKER = emit.Pen.to, patch_row, paint._in_sync, compose.take_marker
+TO, PATCH, IN_SYNC, TAKE_MARKER = emit.Pen.to, patch_row, paint._in_sync, compose.extract_cursor_marker
 GATE_LINE, PLACE, RENDER = RowSanitizer.line, kitty.place, Transcript.render
 
 BUGS = (

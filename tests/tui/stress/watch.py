@@ -69,7 +69,7 @@ class Seen:
 
     def watch(self, component: Component) -> None:
         """Note what this component gives from now on."""
-        render, seam = component.render, component.seam
+        render, seam = component.render, component.commit_boundary
 
         def watched_render(width: int) -> Sequence[str]:
             self.renders += 1
@@ -81,7 +81,7 @@ class Seen:
             return found
 
         component.render = watched_render  # type: ignore[method-assign]
-        component.seam = watched_seam  # type: ignore[method-assign]
+        component.commit_boundary = watched_seam  # type: ignore[method-assign]
 
     def rows_of(self, component: Component) -> Sequence[str]:
         return self._rows.get(component, ())

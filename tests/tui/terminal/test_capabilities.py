@@ -3,13 +3,13 @@
 import pytest
 
 from tau.tui.terminal.capabilities import (
-    background_hint,
+    choose_notify_protocol,
     detect,
-    multiplexer,
-    notify_protocol,
-    over_ssh,
-    switches,
-    terminal_id,
+    detect_multiplexer,
+    guess_background,
+    identify_terminal,
+    is_over_ssh,
+    read_switches,
 )
 from tau.tui.terminal.port import Capabilities
 
@@ -60,7 +60,7 @@ TABLE: list[tuple[str, dict[str, str], Capabilities]] = [
 
 @pytest.mark.parametrize(("name", "env", "expected"), TABLE)
 def test_a_terminal_is_known_by_its_variables(name: str, env: dict[str, str], expected: Capabilities) -> None:
-    assert terminal_id(env, "linux") == name
+    assert identify_terminal(env, "linux") == name
     assert detect(env, "linux")._replace(reflows=False) == expected
 
 
@@ -76,7 +76,7 @@ def test_a_terminal_is_known_by_its_variables(name: str, env: dict[str, str], ex
     ],
 )
 def test_inherited_variables_do_not_hide_which_terminal_it_is(env: dict[str, str], name: str) -> None:
-    assert terminal_id(env, "linux") == name
+    assert identify_terminal(env, "linux") == name
 
 
 def test_only_terminals_that_surely_wrap_rows_anew_are_taken_for_such() -> None:
@@ -88,8 +88,8 @@ def test_only_terminals_that_surely_wrap_rows_anew_are_taken_for_such() -> None:
 
 
 def test_the_console_of_windows_has_no_term() -> None:
-    assert terminal_id({}, "win32") == "windows"
-    assert terminal_id({}, "darwin") == "unknown"
+    assert identify_terminal({}, "win32") == "windows"
+    assert identify_terminal({}, "darwin") == "unknown"
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_the_console_of_windows_has_no_term() -> None:
     ],
 )
 def test_multiplexers_are_recognised(env: dict[str, str], name: str) -> None:
-    assert multiplexer(env) == name
+    assert detect_multiplexer(env) == name
 
 
 @pytest.mark.parametrize(
@@ -202,25 +202,25 @@ def test_rectangles_can_be_switched_off_and_are_off_in_multiplexers() -> None:
 
 
 def test_the_users_switches() -> None:
-    assert switches({}) == (False, True, False, None, None, False)
-    assert switches({"TAU_HARDWARE_CURSOR": "1"}).hardware_cursor
-    assert switches({"TAU_DEBUG_REDRAW": "1"}).debug_redraw
-    assert switches({"TAU_ESC_TIMEOUT_MS": "120"}).escape_ms == 120
-    assert switches({"TAU_ESC_TIMEOUT_MS": "soon"}).escape_ms is None
+    assert read_switches({}) == (False, True, False, None, None, False)
+    assert read_switches({"TAU_HARDWARE_CURSOR": "1"}).hardware_cursor
+    assert read_switches({"TAU_DEBUG_REDRAW": "1"}).debug_redraw
+    assert read_switches({"TAU_ESC_TIMEOUT_MS": "120"}).escape_ms == 120
+    assert read_switches({"TAU_ESC_TIMEOUT_MS": "soon"}).escape_ms is None
     for off in ("off", "0", "false", "OFF"):
-        assert not switches({"TAU_NOTIFICATIONS": off}).notifications
+        assert not read_switches({"TAU_NOTIFICATIONS": off}).notifications
 
 
 def test_how_to_notify() -> None:
-    assert notify_protocol(KITTY, "linux") == "osc99"
-    assert notify_protocol(ITERM, "darwin") == "osc9"
-    assert notify_protocol(TMUX, "linux") == "bell"
-    assert notify_protocol({**KITTY, "TAU_NOTIFICATIONS": "off"}, "linux") == "off"
+    assert choose_notify_protocol(KITTY, "linux") == "osc99"
+    assert choose_notify_protocol(ITERM, "darwin") == "osc9"
+    assert choose_notify_protocol(TMUX, "linux") == "bell"
+    assert choose_notify_protocol({**KITTY, "TAU_NOTIFICATIONS": "off"}, "linux") == "off"
 
 
 def test_ssh_is_recognised() -> None:
-    assert over_ssh({"SSH_CONNECTION": "a b c d"})
-    assert not over_ssh({})
+    assert is_over_ssh({"SSH_CONNECTION": "a b c d"})
+    assert not is_over_ssh({})
 
 
 @pytest.mark.parametrize(
@@ -228,4 +228,4 @@ def test_ssh_is_recognised() -> None:
     [("15;0", "dark"), ("0;15", "light"), ("0;default;15", "light"), ("0;7", "light"), ("x", None)],
 )
 def test_the_background_may_be_in_the_environment(value: str, background: str | None) -> None:
-    assert background_hint({"COLORFGBG": value}) == background
+    assert guess_background({"COLORFGBG": value}) == background

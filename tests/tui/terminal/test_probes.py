@@ -5,7 +5,7 @@ import pytest
 from tau.tui.input.decoder import InputDecoder
 from tau.tui.input.key import InputEvent, Key, Paste
 from tau.tui.terminal import sequences
-from tau.tui.terminal.probes import EXPIRY_MS, KEYBOARD_MS, Probes, kinds_to_ask
+from tau.tui.terminal.probes import EXPIRY_MS, KEYBOARD_MS, Probes, choose_probes
 from tau.tui.terminal.replies import TerminalReply
 from tau.tui.timer import FakeTimer
 from tests.support.terminal.virtual import Answers, VirtualTerminal
@@ -223,7 +223,7 @@ def test_the_round_trip_is_measured() -> None:
 def test_terminals_that_would_show_a_question_are_not_asked_it(
     env: dict[str, str], kinds: tuple[str, ...]
 ) -> None:
-    assert kinds_to_ask(env, "linux") == kinds
+    assert choose_probes(env, "linux") == kinds
 
 
 def test_a_terminal_that_is_asked_nothing_is_not_waited_for() -> None:

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from tau.tui.component import CURSOR_MARKER
 from tau.tui.text.clean import clean, clean_line, clean_styled, clean_styled_from, link, strip_styles
-from tau.tui.text.sgr import changes
+from tau.tui.text.line_cells import TAB_WIDTH
+from tau.tui.text.sgr import parse_sgr
 from tau.tui.text.width import grapheme_width, graphemes, visible_width
 from tests.tui.text.strategies import anything, cells, is_closed
 
@@ -51,9 +52,22 @@ def test_only_text_and_newlines_stay(text: str, shown: str) -> None:
     assert clean(text) == shown
 
 
-def test_tabs_are_blanks_up_to_the_next_stop() -> None:
-    assert clean("ab\tc\td", 8) == "ab      c       d"
-    assert clean("\tx", 0) == " x"
+@pytest.mark.parametrize(
+    ("width", "ascii", "wide"),
+    [
+        (1, "ab c d", "漢 c d"),
+        (4, "ab  c   d", "漢  c   d"),
+        (8, "ab      c       d", "漢      c       d"),
+    ],
+)
+def test_tabs_are_blanks_up_to_the_next_stop(
+    monkeypatch: pytest.MonkeyPatch, width: int, ascii: str, wide: str
+) -> None:
+    assert TAB_WIDTH.width == 4
+    monkeypatch.setattr(TAB_WIDTH, "width", width)
+    assert clean("ab\tc\td") == clean_styled("ab\tc\td") == ascii
+    assert clean("漢\tc\td") == clean_styled("漢\tc\td") == wide
+    assert clean_styled("ab\tc\td\r漢") == wide
 
 
 @given(anything)
@@ -137,7 +151,7 @@ def test_only_safe_styles_survive_and_each_line_is_balanced(text: str) -> None:
     shown = clean_styled(text)
     assert not CONTROL.search(SGR.sub("", shown))
     for sequence in SGR.findall(shown):
-        assert {slot for slot, _ in changes(sequence)} <= {
+        assert {slot for slot, _ in parse_sgr(sequence)} <= {
             "fg", "bg", "bold", "dim", "italic", "underline", "strike", "inverse",
         }  # fmt: skip
     assert all(map(is_closed, shown.split("\n")))

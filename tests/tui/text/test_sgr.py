@@ -5,7 +5,7 @@ from hypothesis import given
 
 from tau.tui.component import CURSOR_MARKER
 from tau.tui.text import sgr
-from tau.tui.text.sgr import Styles, reopened, split_escapes, strip_escapes
+from tau.tui.text.sgr import Styles, reopen_style, split_escapes, strip_escapes
 from tests.tui.text.strategies import anything, cells
 
 
@@ -76,14 +76,14 @@ def test_taking_sequences_out_agrees_with_putting_them_back(text: str) -> None:
 
 
 def test_an_outer_style_opens_again_after_an_inner_one_closed_it() -> None:
-    assert reopened("a\x1b[31mb\x1b[39mc", "\x1b[32m") == "a\x1b[31mb\x1b[39m\x1b[32mc"
-    assert reopened("a\x1b[1mb\x1b[22mc", "\x1b[32m") == "a\x1b[1mb\x1b[22mc"
-    assert reopened("a\x1b[31mb\x1b[39m", "\x1b[32m") == "a\x1b[31mb\x1b[39m"
-    inside = reopened("a\x1b[2mb\x1b[22mc", "\x1b[1m")
+    assert reopen_style("a\x1b[31mb\x1b[39mc", "\x1b[32m") == "a\x1b[31mb\x1b[39m\x1b[32mc"
+    assert reopen_style("a\x1b[1mb\x1b[22mc", "\x1b[32m") == "a\x1b[1mb\x1b[22mc"
+    assert reopen_style("a\x1b[31mb\x1b[39m", "\x1b[32m") == "a\x1b[31mb\x1b[39m"
+    inside = reopen_style("a\x1b[2mb\x1b[22mc", "\x1b[1m")
     assert cells(f"\x1b[1m{inside}\x1b[22m")[2][1] == {("bold", "1")}
 
 
 def test_parsed_sequences_that_are_kept_are_bounded() -> None:
     for number in range(2 * sgr._CACHED_SEQUENCES):
-        sgr.changes(f"\x1b[38;2;{number % 256};{number // 256};0m")
+        sgr.parse_sgr(f"\x1b[38;2;{number % 256};{number // 256};0m")
     assert len(sgr._changes) <= sgr._CACHED_SEQUENCES

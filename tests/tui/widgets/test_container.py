@@ -8,9 +8,9 @@ from tau.tui.widgets.spacer import Spacer
 
 
 class Fixed(Component):
-    def __init__(self, *rows: str, seam: CommitBoundary | None = None) -> None:
+    def __init__(self, *rows: str, commit_boundary: CommitBoundary | None = None) -> None:
         self.rows: list[str] = list(rows)
-        self.its_seam = seam
+        self.its_seam = commit_boundary
         self.invalidated = 0
 
     def render(self, width: int) -> Sequence[str]:
@@ -19,7 +19,7 @@ class Fixed(Component):
     def invalidate(self) -> None:
         self.invalidated += 1
 
-    def seam(self) -> CommitBoundary | None:
+    def commit_boundary(self) -> CommitBoundary | None:
         return self.its_seam
 
 
@@ -64,24 +64,24 @@ def test_children_come_and_go() -> None:
 
 
 def test_the_first_child_with_a_seam_decides() -> None:
-    live = Fixed("c", "d", seam=CommitBoundary(1, 2))
-    container = Container([Fixed("a", "b"), live, Fixed("e", seam=CommitBoundary(0))])
+    live = Fixed("c", "d", commit_boundary=CommitBoundary(1, 2))
+    container = Container([Fixed("a", "b"), live, Fixed("e", commit_boundary=CommitBoundary(0))])
     container.render(10)
-    assert container.seam() == CommitBoundary(3, 4)
+    assert container.commit_boundary() == CommitBoundary(3, 4)
     live.its_seam = CommitBoundary(0)
-    assert container.seam() == CommitBoundary(2, None)
+    assert container.commit_boundary() == CommitBoundary(2, None)
     live.its_seam = None
-    assert container.seam() == CommitBoundary(4, None)
+    assert container.commit_boundary() == CommitBoundary(4, None)
     container.remove(container.children[-1])
     container.render(10)
-    assert container.seam() is None
+    assert container.commit_boundary() is None
 
 
 def test_containers_nest() -> None:
-    inner = Container([Fixed("b"), Fixed("c", seam=CommitBoundary(0))])
+    inner = Container([Fixed("b"), Fixed("c", commit_boundary=CommitBoundary(0))])
     outer = Container([Fixed("a"), inner])
     assert list(outer.render(10)) == ["a", "b", "c"]
-    assert outer.seam() == CommitBoundary(2, None)
+    assert outer.commit_boundary() == CommitBoundary(2, None)
     assert outer.render(10) is outer.render(10)
 
 

@@ -11,7 +11,7 @@ from tau.tui.style import DARK_TOKENS, PLAIN, StyleSpec, Theme
 from tau.tui.text.clean import strip_styles
 from tau.tui.text.width import visible_width
 from tau.tui.widgets.diff import DiffView, changed_words
-from tau.tui.widgets.diff_hunks import DiffHunk, DiffLine, hunks_between, parse_unified_diff
+from tau.tui.widgets.diff_hunks import DiffHunk, DiffLine, diff_texts, parse_unified_diff
 
 CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 OLD = "".join(f"line {n} of the file\n" for n in range(1, 31))
@@ -58,7 +58,7 @@ def test_new_and_deleted_files() -> None:
 
 
 def test_a_missing_newline_at_the_end_is_a_difference() -> None:
-    assert hunks_between("a\nb", "a\nb\n") != []
+    assert diff_texts("a\nb", "a\nb\n") != []
 
 
 def test_long_lines_wrap_below_their_text() -> None:
@@ -171,7 +171,7 @@ lines = st.lists(st.sampled_from("abcd\n") | st.text(max_size=3), max_size=12).m
 @given(lines, lines, st.integers(0, 4))
 def test_our_hunks_are_those_of_the_unified_diff(old: str, new: str, context: int) -> None:
     old, new = old.replace("\r", ""), new.replace("\r", "")
-    hunks = hunks_between(old + "\n", new + "\n", context)
+    hunks = diff_texts(old + "\n", new + "\n", context)
     removed = [line.text for hunk in hunks for line in hunk.lines if line.kind == "removed"]
     added = [line.text for hunk in hunks for line in hunk.lines if line.kind == "added"]
     before, after = (old + "\n").split("\n")[:-1], (new + "\n").split("\n")[:-1]

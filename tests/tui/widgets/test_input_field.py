@@ -96,7 +96,7 @@ def test_a_field_is_bounded_and_says_so() -> None:
     made = field()
     paste(made, "x" * (MAX_CHARS + 1))
     assert len(made.text) == MAX_CHARS
-    assert made.message == "A field holds 100,000 characters at most; the rest was left out."
+    assert made.message == "A field holds at most 100,000 characters; the rest was dropped."
     press(made, "backspace")
     assert made.message == ""
 
@@ -131,7 +131,7 @@ def test_the_same_rows_come_back_until_something_changes() -> None:
     assert made.render(10) is rows
     made.set_message("Wrong.")
     assert made.render(10) is not rows
-    assert made.seam() == CommitBoundary(0)
+    assert made.commit_boundary() == CommitBoundary(0)
 
 
 @given(

@@ -6,7 +6,7 @@ from tau.tui.input.key import Key
 from tau.tui.style import Theme
 from tau.tui.text.width import visible_width
 from tau.tui.timer import FakeTimer
-from tau.tui.widgets.loader import CancellableLoader, Loader, elapsed_text
+from tau.tui.widgets.loader import CancellableLoader, Loader, format_elapsed
 
 FRAMES = Theme({}).symbols.spinner
 
@@ -122,7 +122,7 @@ def test_escape_stops_the_work_once() -> None:
 
 
 def test_times_are_told_as_people_say_them() -> None:
-    assert [elapsed_text(s) for s in (0, 7.9, 65, 3599, 3780)] == [
+    assert [format_elapsed(s) for s in (0, 7.9, 65, 3599, 3780)] == [
         "0 s",
         "7 s",
         "1 min 05 s",

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tau.tui.style import DARK_TOKENS, PLAIN, StyleSpec, Theme
@@ -16,6 +16,7 @@ from tau.tui.widgets.markdown import Markdown, build, document, inline, paragrap
 from tau.tui.widgets.markdown.document import MarkdownDocument
 from tau.tui.widgets.markdown.inline import MarkdownStyle
 from tau.tui.widgets.markdown.layout import ShapeLayout
+from tests.support.soak import examples
 
 CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 THEME = Theme(DARK_TOKENS)
@@ -107,14 +108,14 @@ def small_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     parse._deep.cache_clear()
 
 
-@settings(max_examples=300)
+@examples(100)
 @given(markdown_texts, st.integers(0, 1000))
 def test_settling_early_gives_the_rows_of_the_whole(text: str, seed: int) -> None:
     assert read_streamed(text, seed) == read_whole(text)
 
 
 def test_long_blocks_are_cut_in_the_same_places_however_they_arrive(small_limits: None) -> None:
-    @settings(max_examples=300)
+    @examples(100)
     @given(markdown_texts, st.integers(0, 1000))
     def check(text: str, seed: int) -> None:
         assert read_streamed(text, seed) == read_whole(text)
@@ -141,7 +142,7 @@ def test_blocks_are_the_same_where_reading_starts_in_the_middle(text: str) -> No
         assert read_streamed(text, seed) == read_whole(text)
 
 
-@settings(max_examples=200)
+@examples(70)
 @given(
     markdown_texts | junk,
     st.integers(0, 1000),
@@ -158,14 +159,14 @@ def test_any_text_in_any_pieces_gives_the_rows_of_one_set_text(
     for chunk in chunks(text, seed):
         markdown.append(chunk)
         rows = markdown.render(width)
-        seam = markdown.seam()
-        assert seam is not None
+        boundary = markdown.commit_boundary()
+        assert boundary is not None
         assert list(rows[: len(settled)]) == settled
-        settled = list(rows[: seam.live_start])
+        settled = list(rows[: boundary.live_start])
     markdown.finish()
     rows = markdown.render(width)
     assert list(rows) == list(Markdown(theme, text, join_lines=join_lines).render(width))
-    assert markdown.seam() is None
+    assert markdown.commit_boundary() is None
     for row in rows:
         assert visible_width(row) <= width
         assert not CONTROLS.search(strip_styles(row))

@@ -97,7 +97,7 @@ def test_it_keeps_its_rows_until_something_changes() -> None:
     assert view.render(20) == ["line 2", "line 3", "^v 2-3 of 10"]
     view.invalidate()
     assert len(view.render(20)) == 3
-    assert view.seam() == CommitBoundary(0)
+    assert view.commit_boundary() == CommitBoundary(0)
 
 
 def test_a_screen_reader_gets_words() -> None:

@@ -102,7 +102,7 @@ def test_a_paste_goes_into_the_filter_as_one_clean_line() -> None:
 def test_nothing_found_and_nothing_there_are_told_apart() -> None:
     picker = SelectList(PLAIN, KEYS, items("a"), empty_text="No models.")
     picker.set_filter("zzz")
-    assert shown(picker)[1] == "Nothing matches zzz."
+    assert shown(picker)[1] == "No matches for zzz."
     assert picker.selected is None
     press(picker, "enter", "up")
     picker.set_items([])

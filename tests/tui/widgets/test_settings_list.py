@@ -128,7 +128,7 @@ def test_a_number_is_edited_in_place_and_checked() -> None:
     stage.press("enter", "ctrl+u", "9", "9", "9", "enter")
     text = stage.shown()
     assert text[7] == "❯ Output lines  999"
-    assert "largest value is 100" in " ".join(text[8:10])
+    assert "maximum is 100" in " ".join(text[8:10])
     assert CURSOR_MARKER in stage.list.render(50)[7]
     assert CURSOR_MARKER not in stage.list.render(50)[0]
     stage.press("backspace", "enter")

@@ -30,7 +30,7 @@ def shown(transcript: Transcript, width: int = 20) -> list[str]:
 def test_blocks_stand_in_order_with_space_between_them() -> None:
     transcript = Transcript([Lines("a"), Lines(), Lines("b", "c")])
     assert shown(transcript) == ["a", "", "b", "c"]
-    assert transcript.seam() == CommitBoundary(4)
+    assert transcript.commit_boundary() == CommitBoundary(4)
     assert shown(Transcript([Lines("a"), Lines("b")], spacing=0)) == ["a", "b"]
 
 
@@ -49,12 +49,12 @@ def test_a_block_that_may_change_holds_the_seam_and_all_below_it() -> None:
     live, below = Growing("x"), Lines("below")
     transcript = Transcript([Lines("a"), live, below])
     assert shown(transcript) == ["a", "", "x", "", "below"]
-    assert transcript.seam() == CommitBoundary(1)
+    assert transcript.commit_boundary() == CommitBoundary(1)
     below.rows = ["changed"]
     assert shown(transcript)[-1] == "changed"
     live.finish()
     assert shown(transcript) == ["a", "", "x", "", "changed"]
-    assert transcript.seam() == CommitBoundary(5)
+    assert transcript.commit_boundary() == CommitBoundary(5)
 
 
 def test_a_growing_block_lets_all_but_its_last_row_go() -> None:
@@ -63,7 +63,7 @@ def test_a_growing_block_lets_all_but_its_last_row_go() -> None:
     shown(transcript)
     live.add("2", "3")
     shown(transcript)
-    assert transcript.seam() == CommitBoundary(1, 4)
+    assert transcript.commit_boundary() == CommitBoundary(1, 4)
 
 
 def test_rows_at_rest_above_a_ticking_row_may_go() -> None:
@@ -72,7 +72,7 @@ def test_rows_at_rest_above_a_ticking_row_may_go() -> None:
     for tick in range(STABLE_PREFIX_COMMIT_FRAMES + 1):
         live.rows = [*numbered(1, 4), f"tick {tick}", "end"]
         shown(transcript)
-    assert transcript.seam() == CommitBoundary(0, 4)
+    assert transcript.commit_boundary() == CommitBoundary(0, 4)
 
 
 def test_another_width_renders_every_block_again() -> None:
@@ -121,7 +121,7 @@ def test_clear_leaves_nothing() -> None:
     shown(transcript)
     transcript.clear()
     assert shown(transcript) == []
-    assert transcript.seam() == CommitBoundary(0)
+    assert transcript.commit_boundary() == CommitBoundary(0)
     assert list(transcript.blocks) == []
 
 

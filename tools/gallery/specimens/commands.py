@@ -3,7 +3,7 @@
 from tau.coding.jobs.delivery import JobSnapshot
 from tau.coding.output import OutputMeta, Truncation
 from tau.coding.ports import JobStatus
-from tau.coding.tools.bash import BashDetails
+from tau.coding.shell.details import BashDetails
 from tau.coding.tools.eval_output import CellDetails, EvalDetails
 from tau.coding.tools.job import CancelOutcome, JobDetails
 from tau.coding.tools.ssh import SshDetails

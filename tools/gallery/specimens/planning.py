@@ -3,8 +3,9 @@
 from typing import Any
 
 from tau.coding.ports import Checkpoint
+from tau.coding.questions import AskAnswer
 from tau.coding.todo.list import CompletedTask, TodoItem, TodoPhase
-from tau.coding.tools.ask import AskAnswer, AskDetails
+from tau.coding.tools.ask import AskDetails
 from tau.coding.tools.rewind import RewindDetails
 from tau.coding.tools.todo import TodoDetails
 from tools.gallery.specimens.case import Result, in_all_states, one

@@ -32,7 +32,7 @@ SEE_IMAGES = "(the images follow)"
 BRIDGE = "I have the results."
 
 
-class Words(msgspec.Struct, frozen=True, gc=False):
+class PlainMessage(msgspec.Struct, frozen=True, gc=False):
     """A text-only message, as most are: a dict takes six times the memory."""
 
     role: str
@@ -67,7 +67,7 @@ def _tool(tool: ToolSpec) -> dict[str, Any]:
     return {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
 
 
-def _messages(model: Model, request: Request) -> Iterator[Words | dict[str, Any]]:
+def _messages(model: Model, request: Request) -> Iterator[PlainMessage | dict[str, Any]]:
     if request.system.strip():
         role = "developer" if model.compat.supports_developer_role else "system"
         yield {"role": role, "content": request.system}
@@ -83,7 +83,7 @@ def _messages(model: Model, request: Request) -> Iterator[Words | dict[str, Any]
         match message:
             case UserMessage():
                 content = _user(message)
-                yield Words("user", content) if isinstance(content, str) else _said("user", content)
+                yield PlainMessage("user", content) if isinstance(content, str) else _said("user", content)
             case AssistantMessage():
                 yield _assistant(message, model)
             case ToolResultMessage():
@@ -144,11 +144,11 @@ def _result(message: ToolResultMessage, model: Model) -> dict[str, Any]:
     return sent
 
 
-def _assistant(message: AssistantMessage, model: Model) -> Words | dict[str, Any]:
+def _assistant(message: AssistantMessage, model: Model) -> PlainMessage | dict[str, Any]:
     compat = model.compat
     text = message.text
     if text and len(message.content) == 1 and not (compat.thinking_field and model.reasoning):
-        return Words("assistant", text)
+        return PlainMessage("assistant", text)
     thinking = "\n".join(
         part.thinking
         for part in message.content

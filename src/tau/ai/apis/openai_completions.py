@@ -4,7 +4,6 @@ Many servers deviate from it; whatever can be understood is accepted.
 """
 
 from collections.abc import AsyncGenerator, Iterator
-from typing import Literal
 
 import msgspec
 from msgspec import Struct
@@ -34,9 +33,7 @@ error_response = late("tau.ai.apis.error_response")
 
 DONE = b"[DONE]"
 
-Reason = Literal["stop", "length", "toolUse"]
 LENGTH = frozenset({"length", "max_tokens", "model_context_window_exceeded"})
-CALLS = frozenset({"tool_calls", "tool_call", "function_call"})
 FILTERED = frozenset({"content_filter", "sensitive", "safety"})
 BROKEN = frozenset({"error", "network_error", "insufficient_system_resource"})
 
@@ -167,7 +164,7 @@ class _Answer:
         self._first_only = model.compat.first_tool_call_only
         self._calls: list[_Call] = []
         self._by_index: dict[int, _Call] = {}
-        self._reason: Reason = "stop"
+        self._cut_off = False
         self.ended = False
 
     def decode(self, data: bytes) -> _Chunk:
@@ -189,7 +186,8 @@ class _Answer:
             if delta.function_call is not None:
                 yield from self._call(_CallPart(0, None, delta.function_call))
         if choice is not None and choice.finish_reason:
-            self._reason = self._stopped(choice.finish_reason)
+            self._refuse(choice.finish_reason)
+            self._cut_off = choice.finish_reason in LENGTH
             self.ended = True
         usage = chunk.usage or (choice.usage if choice is not None else None)
         if isinstance(usage, dict):
@@ -199,10 +197,7 @@ class _Answer:
         for call in self._kept():
             yield from call.start()
             yield CallEnd(call.key)
-        if self._reason == "length":
-            yield Done("length")
-        else:
-            yield Done("toolUse" if self._calls else "stop")
+        yield Done("length" if self._cut_off else "toolUse" if self._calls else "stop")
 
     def _content(self, delta: _Delta) -> Iterator[Delta]:
         for thought in (delta.reasoning_content, delta.reasoning, delta.reasoning_text):
@@ -256,7 +251,8 @@ class _Answer:
             return None
         return last
 
-    def _stopped(self, reason: str) -> Reason:
+    def _refuse(self, reason: str) -> None:
+        """Raise what a reason means that is no good end."""
         if reason in FILTERED:
             raise error_response.refused(
                 self._provider, "its content filter stopped the answer. Rephrase the request."
@@ -266,9 +262,6 @@ class _Answer:
                 msgspec.json.encode({"message": f"it stopped with the reason {reason}."}),
                 provider=self._provider,
             )
-        if reason in LENGTH:
-            return "length"
-        return "toolUse" if reason in CALLS else "stop"
 
 
 def _parts(content: list[object]) -> Iterator[Delta]:

@@ -1,1 +1,1 @@
-"""Processes that run cells of code and keep their variables: one for Python, one for JavaScript."""
+"""Long-lived processes that run code cells, one for Python and one for JavaScript."""

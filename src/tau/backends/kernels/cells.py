@@ -1,4 +1,4 @@
-"""A cell and what comes of it: what it shows while it runs, how it ended, what it may ask of its host."""
+"""A cell, its output events, its result, and the interface of its host."""
 
 from collections.abc import Callable
 from typing import Any, Literal, Protocol, TypeAlias
@@ -19,7 +19,7 @@ class KernelError(ToolError):
 
 
 class Cell(Struct, frozen=True, kw_only=True):
-    """`timeout_s` does not count the time in which the cell waits for its host. `reset`: a kernel anew."""
+    """`timeout_s` excludes time spent waiting for the host. `reset` starts a new kernel first."""
 
     language: KernelLanguage
     code: str
@@ -28,9 +28,9 @@ class Cell(Struct, frozen=True, kw_only=True):
 
 
 class CellEnd(Struct, frozen=True, kw_only=True):
-    """How a cell ended. `lost`: its kernel is gone, and all variables with it.
+    """How a cell ended. `lost`: its kernel is gone, along with all variables.
 
-    What went wrong in the code itself stands in the output; `reason` says what else did.
+    Errors in the code itself are part of the output; `reason` describes any other failure.
     """
 
     status: Literal["ok", "error", "interrupted", "died"]
@@ -42,7 +42,7 @@ class CellEnd(Struct, frozen=True, kw_only=True):
 
 
 class TextOutput(Struct, frozen=True):
-    """Output of the cell, its threads and its child processes, as it was written."""
+    """Raw output of the cell, its threads and its child processes."""
 
     data: bytes
 
@@ -65,7 +65,7 @@ class HtmlOutput(Struct, frozen=True):
 
 
 class StatusOutput(Struct, frozen=True):
-    """What a helper did, for people: `{"op": "read", "path": ...}`."""
+    """What a helper did, for display: `{"op": "read", "path": ...}`."""
 
     event: dict[str, Any]
 
@@ -75,10 +75,10 @@ Listen: TypeAlias = Callable[[CellEvent], None]
 
 
 class CellHost(Protocol):
-    """What cells may ask for while they run. A failure is raised; a ToolError's text goes to the cell."""
+    """What cells may request while they run. Failures are raised; the cell sees a ToolError's text."""
 
     async def tool(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        """Call a tool as a model does: `text`, `details` and `images` of its result."""
+        """Call a tool like a model does; returns `text`, `details` and `images` of its result."""
         ...
 
     async def completion(
@@ -86,16 +86,16 @@ class CellHost(Protocol):
     ) -> Any: ...
     async def agent(self, prompt: str, options: dict[str, Any]) -> Any: ...
     async def output(self, id: str) -> str:
-        """The path of an artifact."""
+        """Return the path of an artifact."""
         ...
 
     async def concurrency(self) -> int:
-        """How many calls `parallel` makes side by side; 0 for all."""
+        """Return how many calls `parallel` runs at once; 0 means all."""
         ...
 
 
 class NoHost:
-    """For cells that nobody helps, such as a user's own."""
+    """For cells without host access, such as the user's own."""
 
     async def tool(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         raise ToolError("Tools cannot be called from this cell.")
@@ -103,7 +103,7 @@ class NoHost:
     async def completion(
         self, prompt: str, model: str, system: str | None, schema: dict[str, Any] | None
     ) -> Any:
-        raise ToolError("Models cannot be asked from this cell.")
+        raise ToolError("Models cannot be called from this cell.")
 
     async def agent(self, prompt: str, options: dict[str, Any]) -> Any:
         raise ToolError("Agents cannot be started from this cell.")

@@ -1,4 +1,4 @@
-"""The private channel between tau and one kernel: JSON lines over a pair of sockets that has no name."""
+"""The private channel between tau and one kernel: JSON lines over an unnamed socket pair."""
 
 import asyncio
 import socket
@@ -13,12 +13,12 @@ from msgspec import Struct
 from tau.base import log
 from tau.base.sizes import MIB
 
-VARIABLE = "TAU_KERNEL"  # tells a kernel the number of its end of the channel
+VARIABLE = "TAU_KERNEL"  # holds the file descriptor of the kernel's end of the channel
 MAX_LINE_BYTES = 64 * MIB
 
 
 class KernelReady(Struct, frozen=True, tag_field="t", tag="ready"):
-    """`mark` begins the marks that the kernel leaves in its output."""
+    """`mark` is the secret in the marks that the kernel writes to its output."""
 
     version: str
     mark: str
@@ -31,7 +31,7 @@ class HostCall(Struct, frozen=True, tag_field="t", tag="call"):
 
 
 class Show(Struct, frozen=True, tag_field="t", tag="show"):
-    """`seq` is the number of the mark in the output at which this is to be shown."""
+    """`seq` is the number of the output mark where this belongs."""
 
     seq: int
     kind: str
@@ -62,7 +62,7 @@ _DECODER: msgspec.json.Decoder[KernelMessage] = msgspec.json.Decoder(cast(Any, K
 
 
 class Channel(asyncio.Protocol):
-    """Gives each message to `take`, and calls `lost` once when the other side is gone."""
+    """Passes each message to `take`; calls `lost` once when the other side closes."""
 
     def __init__(self, take: Callable[[KernelMessage], None], lost: Callable[[], None]) -> None:
         self._take = take
@@ -86,7 +86,7 @@ class Channel(asyncio.Protocol):
         self._rest += data
         if b"\n" not in data:
             if len(self._rest) > MAX_LINE_BYTES:
-                log.warning("A kernel sent a message that is too long; it is ended.")
+                log.warning("A kernel sent an oversized message; ending it.")
                 self.close()
             return
         *lines, rest = bytes(self._rest).split(b"\n")
@@ -95,7 +95,7 @@ class Channel(asyncio.Protocol):
             try:
                 message = _DECODER.decode(line)
             except msgspec.MsgspecError as error:
-                log.error("A kernel sent a message that cannot be read.", error)
+                log.error("A kernel sent a malformed message.", error)
                 continue
             self._take(message)
 
@@ -103,7 +103,7 @@ class Channel(asyncio.Protocol):
         self._lost()
 
     def send(self, kind: str, **fields: Any) -> None:
-        """Raises TypeError for what JSON cannot hold."""
+        """Raises TypeError for values that JSON cannot represent."""
         line = msgspec.json.encode({"t": kind, **fields}) + b"\n"
         if self._transport is not None and not self._transport.is_closing():
             with suppress(OSError):

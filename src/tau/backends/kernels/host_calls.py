@@ -1,4 +1,4 @@
-"""What a cell asks of its host, checked and passed on. It comes over the kernel's own channel only."""
+"""Validates calls from a cell and passes them to its host. They arrive only over the kernel's channel."""
 
 from typing import Any
 
@@ -33,8 +33,8 @@ class OutputRequest(Struct, frozen=True):
     id: str
 
 
-async def answer(host: CellHost, op: str, arguments: dict[str, Any]) -> Any:
-    """Raises ToolError for a wish that makes no sense, and whatever the host raises."""
+async def answer_call(host: CellHost, op: str, arguments: dict[str, Any]) -> Any:
+    """Raises ToolError for an invalid call, and whatever the host raises."""
     try:
         match op:
             case "tool":
@@ -51,5 +51,5 @@ async def answer(host: CellHost, op: str, arguments: dict[str, Any]) -> Any:
             case "concurrency":
                 return await host.concurrency()
     except msgspec.ValidationError as error:
-        raise ToolError(f"{op} was called with wrong arguments: {error}.") from error
-    raise ToolError(f'A cell asked for "{op}", which does not exist.')
+        raise ToolError(f"Wrong arguments for {op}: {error}.") from error
+    raise ToolError(f'A cell called "{op}", which does not exist.')

@@ -1,4 +1,4 @@
-"""Which interpreter runs the cells of a project, and in which environment."""
+"""Chooses the interpreter and environment for a project's cells."""
 
 import os
 import shutil
@@ -12,8 +12,8 @@ from tau.base.files import typed_path
 
 FOLDER = Path(__file__).parent
 ENVIRONMENTS = (".venv", "venv")
-NO_NODE = "JavaScript cells need Node.js 18 or newer, and there is no node here; install it, or use Python."
-# Nobody is there to page, answer or look at colours and windows.
+NO_NODE = "JavaScript cells need Node.js 18 or newer; install it, or use Python."
+# No pager, no prompts, no colors, no windows: nobody is at a terminal.
 QUIET = {
     "PAGER": "cat",
     "GIT_PAGER": "cat",
@@ -28,7 +28,7 @@ QUIET = {
 def python_launch(
     cwd: Path, wanted: str | None = None, environ: Mapping[str, str] = os.environ
 ) -> KernelLaunch:
-    """A kernel with the project's own Python. Raises KernelError if the one that is set is not there."""
+    """Launch with the project's Python. Raises KernelError if the configured one is missing."""
     program = find_python(cwd, wanted, environ)
     env = dict(QUIET)
     home = Path(program).parent.parent
@@ -39,7 +39,7 @@ def python_launch(
 
 
 def node_launch(wanted: str | None = None, environ: Mapping[str, str] = os.environ) -> KernelLaunch:
-    """Raises KernelError where there is no node."""
+    """Raises KernelError if node is not installed."""
     program = shutil.which(wanted or "node", path=environ.get("PATH"))
     if program is None:
         raise KernelError(NO_NODE)
@@ -48,13 +48,13 @@ def node_launch(wanted: str | None = None, environ: Mapping[str, str] = os.envir
 
 
 def find_python(cwd: Path, wanted: str | None = None, environ: Mapping[str, str] = os.environ) -> str:
-    """The interpreter that is set, the project's environment, the active one, python3, or our own."""
+    """Find the configured interpreter, the project's environment, the active one, python3, or our own."""
     if wanted:
         typed = typed_path(wanted)
         found = shutil.which(str(cwd / typed) if len(typed.parts) > 1 else wanted, path=environ.get("PATH"))
         if found is None:
             raise KernelError(
-                f'python.interpreter is "{wanted}", which is no program; correct or remove the setting.'
+                f'python.interpreter is "{wanted}", which is not a program; fix or remove the setting.'
             )
         return found
     for place in _environments(cwd, environ):
@@ -65,7 +65,7 @@ def find_python(cwd: Path, wanted: str | None = None, environ: Mapping[str, str]
 
 
 def _environments(cwd: Path, environ: Mapping[str, str]) -> Iterator[Path]:
-    """The environments of the project, the nearest first, then the active one."""
+    """The project's environments, nearest first, then the active one."""
     for folder in _project_folders(cwd):
         for name in ENVIRONMENTS:
             yield folder / name
@@ -74,7 +74,7 @@ def _environments(cwd: Path, environ: Mapping[str, str]) -> Iterator[Path]:
 
 
 def _project_folders(cwd: Path) -> list[Path]:
-    """From `cwd` up to the root of its repository; outside of one, `cwd` alone."""
+    """From `cwd` up to the root of its repository; outside a repository, only `cwd`."""
     folders = [cwd, *cwd.parents]
     for index, folder in enumerate(folders):
         if (folder / ".git").exists():

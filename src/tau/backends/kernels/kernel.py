@@ -1,4 +1,4 @@
-"""One kernel: its process, the cell that runs in it, and the ways to stop either."""
+"""One kernel: its process, its running cell, and how to stop them."""
 
 import asyncio
 import os
@@ -41,13 +41,13 @@ from tau.base.tasks import shielded, spawn
 from tau.base.text import clean_line, shortened
 
 START_S = 30.0
-OBEY_S = (0.5, 1.0)  # how long a cell may take to end after each interrupt; then its kernel is ended
+OBEY_S = (0.5, 1.0)  # grace after each interrupt; then the kernel is ended
 CLOSE_S = 2.0
 MAX_LATE_BYTES = 64 * KIB
 
 
 class KernelLaunch(Struct, frozen=True, kw_only=True):
-    """What to start; `env` is added to our own environment."""
+    """What to start; `env` extends our own environment."""
 
     language: KernelLanguage
     argv: Sequence[str]
@@ -55,10 +55,10 @@ class KernelLaunch(Struct, frozen=True, kw_only=True):
 
 
 class Kernel:
-    """Runs one cell at a time. `group` owns the task that looks after the process.
+    """Runs one cell at a time.
 
-    `stopping` stops a cell that nobody waits for any more; wait for it before the next one. `ended` says that
-    the kernel would not let go of a cell and was ended for that.
+    `stopping` is the task that stops an abandoned cell; wait for it before running the next one. `ended`
+    means the kernel did not stop a cell in time and was ended.
     """
 
     def __init__(self, launch: KernelLaunch) -> None:
@@ -68,10 +68,10 @@ class Kernel:
         self._launch = launch
         self._process: Process | None = None
         self._channel: Channel | None = None
-        self._begun = asyncio.Event()  # it is ready, or gone
+        self._begun = asyncio.Event()  # set when ready or dead
         self._gone = asyncio.Event()
         self._marks: Marks | None = None
-        self._late = bytearray()  # output that came while no cell ran
+        self._late = bytearray()  # output received between cells
         self._shown: dict[int, Show | CellDone] = {}
         self._news = asyncio.Event()
         self._running: RunningCell | None = None
@@ -87,7 +87,7 @@ class Kernel:
         return not self._gone.is_set()
 
     async def start(self, runner: Runner, cwd: Path, group: asyncio.TaskGroup) -> None:
-        """Raises KernelError if it does not come up."""
+        """Start the process in `group`. Raises KernelError if it does not come up."""
         self._group = group
         label = LABELS[self.language]
         try:
@@ -106,13 +106,13 @@ class Kernel:
             raise
         if self._gone.is_set():
             lines = self._late.decode("utf-8", "replace").strip().splitlines()
-            said = f" It said: {shortened(clean_line(lines[-1]), 300)}" if lines else ""
-            raise KernelError(f"The {label} kernel ({self._launch.argv[0]}) ended as it was started.{said}")
+            said = f" Output: {shortened(clean_line(lines[-1]), 300)}" if lines else ""
+            raise KernelError(f"The {label} kernel ({self._launch.argv[0]}) exited during startup.{said}")
 
     async def run(self, code: str, timeout_s: float, listen: Listen, host: CellHost) -> CellEnd:
-        """Run a cell; what it shows goes to `listen` at once. A cancellation stops it, then is raised.
+        """Run a cell and pass its output to `listen`. Cancellation stops the cell, then propagates.
 
-        Nobody waits longer than a moment for one that does not obey; it is stopped while they go on.
+        If the cell does not stop promptly, it is stopped in the background.
         """
         self._count += 1
         self._running = running = RunningCell(self._count, listen, host)
@@ -136,7 +136,7 @@ class Kernel:
                 self._running = None
 
     async def ping(self, within_s: float) -> bool:
-        """Whether the kernel still answers."""
+        """Return whether the kernel still answers."""
         if self._channel is None or not self.alive:
             return False
         self._pings += 1
@@ -150,7 +150,7 @@ class Kernel:
         return self._pongs >= wanted
 
     async def close(self) -> None:
-        """Let it end by itself, which takes a moment; else it is killed."""
+        """Ask it to exit, then kill it if it does not."""
         if self._channel is not None and self._running is None and self.alive:
             self._channel.send("close")
             with suppress(TimeoutError):
@@ -159,7 +159,7 @@ class Kernel:
         await self.kill()
 
     async def kill(self) -> None:
-        """End it and all that it started."""
+        """Kill it and all its child processes."""
         if self._process is not None and self.alive:
             await self._process.kill()
             await self._gone.wait()
@@ -175,7 +175,7 @@ class Kernel:
         spawn(group, self._live(), name=f"kernel-{self._process.pid}")
 
     async def _live(self) -> None:
-        """Read the kernel's output until it is gone; then end what it left behind."""
+        """Read the kernel's output until it exits; then end its leftover processes."""
         process = self._process
         assert process is not None
         try:
@@ -187,7 +187,7 @@ class Kernel:
                 finally:
                     await shielded(process.kill())
         except Exception as error:
-            log.error("Looking after a kernel failed.", error)
+            log.error("Supervising a kernel failed.", error)
         finally:
             self._gone.set()
             self._begun.set()
@@ -226,7 +226,7 @@ class Kernel:
             try:
                 self._running.listen(event)
             except Exception as error:
-                log.error("What a cell shows could not be taken.", error)
+                log.error("A listener failed on cell output.", error)
 
     def _finish(self, done: CellDone) -> None:
         running = self._running
@@ -235,7 +235,7 @@ class Kernel:
             running.finish(CellEnd(status=status, exit_code=done.exit, stdin_wanted=done.stdin))
 
     def _take(self, message: KernelMessage) -> None:
-        """A message over the channel."""
+        """Handle a message from the channel."""
         match message:
             case Show() | CellDone():
                 self._shown[message.seq] = message
@@ -253,7 +253,7 @@ class Kernel:
                 self._tell(cells.StatusOutput(message.event))
 
     def _lost(self) -> None:
-        """Without its channel a kernel is of no use; it ends itself, or is ended."""
+        """A kernel without its channel is useless; it exits, or is ended."""
         self._channel = None
         self._news.set()
         if self.alive and self._process is not None:
@@ -281,15 +281,15 @@ class Kernel:
         except asyncio.CancelledError:
             assert self._group is not None
             self.stopping = spawn(self._group, self._stop(running))
-            await shielded(_moment(self.stopping))
-            running.listen = _unheard
+            await shielded(_wait_briefly(self.stopping))
+            running.listen = _ignore_event
             raise
         finally:
             running.clock = None
         return running.end
 
     async def _stop(self, running: RunningCell) -> None:
-        """Interrupt the cell as Ctrl+C does; a kernel that does not obey is ended."""
+        """Interrupt the cell like Ctrl+C; end the kernel if that fails."""
         running.stopping = True
         for task in running.tasks:
             task.cancel()
@@ -307,35 +307,35 @@ class Kernel:
             running.finish(self._death())
         finally:
             self.stopping = None
-            if self._calls is None:  # whoever ran it has gone on
+            if self._calls is None:  # its caller has moved on
                 self._running = None
 
     def _death(self) -> CellEnd:
         if self._running is not None and self._running.stopping:
             return CellEnd(status="interrupted", lost=True)
         code = None if self.exit is None else self.exit.code
-        return CellEnd(status="died", exit_code=code, lost=True, reason=how_it_ended(self.exit))
+        return CellEnd(status="died", exit_code=code, lost=True, reason=describe_exit(self.exit))
 
 
-async def _moment(work: asyncio.Task[None]) -> None:
-    """Wait for it as long as a person does who has stopped something."""
+async def _wait_briefly(work: asyncio.Task[None]) -> None:
+    """Wait briefly, as long as a user would after pressing stop."""
     await asyncio.wait({work}, timeout=ABORT_GRACE_S)
 
 
-def _unheard(event: CellEvent) -> None:
-    """Listens to a cell to which nobody else does."""
+def _ignore_event(event: CellEvent) -> None:
+    """Ignore output of an abandoned cell."""
 
 
-def how_it_ended(exited: Exit | None) -> str:
-    """The end of a process in words."""
+def describe_exit(exited: Exit | None) -> str:
+    """Describe how a process ended."""
     if exited is None:
-        return "it did not answer any more"
+        return "it stopped responding"
     if exited.signal is None:
-        return f"it ended with exit code {exited.code}"
+        return f"it exited with code {exited.code}"
     try:
-        return f"it was ended by signal {signal.Signals(exited.signal).name}"
+        return f"it was killed by signal {signal.Signals(exited.signal).name}"
     except ValueError:
-        return f"it was ended by signal {exited.signal}"
+        return f"it was killed by signal {exited.signal}"
 
 
 def _event(show: Show) -> CellEvent | None:

@@ -1,4 +1,4 @@
-"""The output of a kernel taken apart: what was printed, and the marks where something else belongs."""
+"""Splits a kernel's output into printed text and marks where rich output belongs."""
 
 from collections.abc import Iterator
 
@@ -6,7 +6,7 @@ SEQUENCE_DIGITS = 8
 
 
 class Marks:
-    """A mark is NUL, the kernel's secret, a number in hexadecimal digits, NUL; it may come in pieces."""
+    """A mark is NUL, the kernel's secret, a number in hexadecimal digits, NUL; it may arrive in pieces."""
 
     def __init__(self, secret: str) -> None:
         self._start = b"\0" + secret.encode()
@@ -14,7 +14,7 @@ class Marks:
         self._held = b""
 
     def split(self, data: bytes) -> Iterator[bytes | int]:
-        """Pieces of output, and numbers of marks, in order. The beginning of a mark is held back."""
+        """Yield output chunks and mark numbers in order. A partial mark is held back."""
         data = self._held + data
         self._held = b""
         while data:

@@ -33,8 +33,8 @@ running = late("tau.backends.kernels.running")
 
 KernelMode = Literal["session", "per-call"]
 MAIN_SESSION = "main"
-ENDED = "The {label} kernel was started anew: it had to be ended."
-MAX_DEATHS = 2  # of kernels that ended by themselves, before a person or a model must ask for a new one
+ENDED = "The {label} kernel was restarted: it had to be ended."
+MAX_DEATHS = 2  # unexpected exits before a reset is required
 
 
 class KernelLimits(Struct, frozen=True, kw_only=True):
@@ -46,7 +46,7 @@ class KernelLimits(Struct, frozen=True, kw_only=True):
 
 
 class PythonResult(Struct, frozen=True, kw_only=True):
-    """A user's own cell: its text (bounded), how it ended, and what else it showed."""
+    """Result of the user's own cell: its bounded text, how it ended, and other output."""
 
     text: str
     end: CellEnd
@@ -54,7 +54,7 @@ class PythonResult(Struct, frozen=True, kw_only=True):
 
 
 class _Slot:
-    """The place of one kernel; it stays when the kernel goes."""
+    """The slot of one kernel; it outlives the kernel."""
 
     def __init__(self, session: str, language: KernelLanguage) -> None:
         self.session = session
@@ -62,7 +62,7 @@ class _Slot:
         self.lock = asyncio.Lock()
         self.kernel: Kernel | None = None
         self.deaths = 0
-        self.gone = ""  # why the last kernel is no more, until it was told
+        self.gone = ""  # why the last kernel is gone, until reported
         self.used = 0.0
 
     async def close(self, why: str = "") -> None:
@@ -73,7 +73,7 @@ class _Slot:
 
 
 class Kernels:
-    """Use as `async with`: leaving it ends all kernels. Nothing is started before the first cell."""
+    """Use as `async with`: leaving it ends all kernels. The first cell starts one."""
 
     def __init__(
         self,
@@ -113,14 +113,14 @@ class Kernels:
     async def run(
         self, cell: Cell, listen: Listen, host: CellHost, *, cwd: Path, session: str = MAIN_SESSION
     ) -> CellEnd:
-        """Run a cell in the kernel of its session and language, after those that wait there already.
+        """Run a cell in the kernel of its session and language, after cells already queued there.
 
-        Raises KernelError where there is no kernel to run it.
+        Raises KernelError if no kernel can run it.
         """
         slot = self._slots.setdefault((session, cell.language), _Slot(session, cell.language))
         if slot.kernel is not None and slot.kernel in running.WAITING.get():
             label = LABELS[cell.language]
-            raise KernelError(f"A {label} cell cannot run another {label} cell: it would wait for itself.")
+            raise KernelError(f"A {label} cell cannot run another {label} cell: it would deadlock.")
         async with slot.lock:
             if cell.reset:
                 await slot.close()
@@ -128,7 +128,7 @@ class Kernels:
                 slot.gone = ""
             kernel = await self._kernel(slot, cwd)
             if slot.gone:
-                listen(cells.TextOutput(f"[{slot.gone} All variables are gone.]\n".encode()))
+                listen(cells.TextOutput(f"[{slot.gone} All variables are lost.]\n".encode()))
                 slot.gone = ""
             try:
                 end = await kernel.run(cell.code, cell.timeout_s, listen, host)
@@ -141,7 +141,7 @@ class Kernels:
                     await slot.close()
             if end.status == "died":
                 slot.deaths += 1
-                slot.gone = f"The {LABELS[cell.language]} kernel was started anew: {end.reason}."
+                slot.gone = f"The {LABELS[cell.language]} kernel was restarted: {end.reason}."
             return end
 
     async def run_python(
@@ -156,7 +156,7 @@ class Kernels:
         listen: Listen | None = None,
         max_chars: int = 1_000_000,
     ) -> PythonResult:
-        """A user's own cell, in the same kernel that the model's cells use. `listen` sees it as it comes."""
+        """Run the user's own cell in the kernel that the model's cells use. `listen` gets output live."""
         text = bytearray()
         shown: list[cells.CellEvent] = []
 
@@ -191,11 +191,11 @@ class Kernels:
         label = LABELS[slot.language]
         if slot.deaths >= MAX_DEATHS:
             raise KernelError(
-                f"The {label} kernel ended by itself {slot.deaths} times ({slot.gone.rstrip('.')}); "
+                f"The {label} kernel died {slot.deaths} times ({slot.gone.rstrip('.')}); "
                 "run a cell with `reset` set to true to start a new one."
             )
         if self._group is None:
-            raise KernelError("Cells need a session that is open.")
+            raise KernelError("Cells need an open session.")
         await self._make_room(slot.language)
         launch = (
             interpreters.python_launch(cwd, self._python)
@@ -207,26 +207,26 @@ class Kernels:
         slot.kernel = kernel
         slot.used = self._clock()
         if self._watch is None or self._watch.done():
-            self._watch = spawn(self._group, self._look_after(), name="kernels")
+            self._watch = spawn(self._group, self._supervise(), name="kernels")
         return kernel
 
     async def _make_room(self, language: KernelLanguage) -> None:
-        """End the kernel that was not used for the longest time, if there are as many as there may be."""
+        """End the least recently used kernel if the limit is reached."""
         there = [one for one in self._slots.values() if one.language == language and one.kernel is not None]
         if len(there) < self._limits.count:
             return
         idle = [one for one in there if not one.lock.locked()]
         if not idle:
             raise KernelError(
-                f"{len(there)} {LABELS[language]} kernels are at work; try again when one is done."
+                f"{len(there)} {LABELS[language]} kernels are busy; try again when one is done."
             )
         oldest = min(idle, key=lambda one: one.used)
         async with oldest.lock:
             label = LABELS[language]
-            await oldest.close(f"The {label} kernel was started anew: another session needed its place.")
+            await oldest.close(f"The {label} kernel was restarted: another session needed its slot.")
 
-    async def _look_after(self) -> None:
-        """Now and then: end who is idle for long, notice who is dead or does not answer any more."""
+    async def _supervise(self) -> None:
+        """Periodically end idle kernels and detect dead or unresponsive ones."""
         while any(slot.kernel is not None for slot in self._slots.values()):
             await asyncio.sleep(self._limits.heartbeat_s)
             for slot in list(self._slots.values()):
@@ -241,14 +241,12 @@ class Kernels:
             self._note_death(slot)
         elif self._clock() - slot.used > self._limits.idle_s:
             minutes = self._limits.idle_s / 60
-            await slot.close(
-                f"The {label} kernel was started anew: it had not been used for {minutes:g} minutes."
-            )
+            await slot.close(f"The {label} kernel was restarted: it was idle for {minutes:g} minutes.")
         elif not await kernel.ping(self._limits.heartbeat_s):
             await shielded(kernel.kill())
             slot.kernel = None
             slot.deaths += 1
-            slot.gone = f"The {label} kernel was started anew: it did not answer any more."
+            slot.gone = f"The {label} kernel was restarted: it stopped responding."
 
     def _note_death(self, slot: _Slot) -> None:
         kernel, slot.kernel = slot.kernel, None
@@ -258,7 +256,7 @@ class Kernels:
             return
         exited = None if kernel is None else kernel.exit
         slot.deaths += 1
-        slot.gone = f"The {label} kernel was started anew: {processes.how_it_ended(exited)}."
+        slot.gone = f"The {label} kernel was restarted: {processes.describe_exit(exited)}."
 
     async def _close_all(self) -> None:
         kernels = [slot.kernel for slot in self._slots.values() if slot.kernel is not None]

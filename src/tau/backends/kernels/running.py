@@ -1,4 +1,4 @@
-"""The cell that runs in a kernel now: its end, its clock, and the calls that it waits for."""
+"""The cell running in a kernel: its result, its clock, and its pending host calls."""
 
 import asyncio
 from contextlib import suppress
@@ -7,11 +7,11 @@ from typing import Any, Protocol
 
 from tau.backends.kernels.cells import CellEnd, CellHost, Listen
 from tau.backends.kernels.channel import HostCall
-from tau.backends.kernels.host_calls import answer
+from tau.backends.kernels.host_calls import answer_call
 from tau.base import log
 from tau.base.errors import TauError
 
-# The kernels that wait for what is done now: a cell that asks for one of them would wait for itself.
+# Kernels waiting for the current work: a cell that needs one of them would deadlock.
 WAITING: ContextVar[tuple[object, ...]] = ContextVar("WAITING", default=())
 
 
@@ -20,7 +20,7 @@ class Reply(Protocol):
 
 
 class RunningCell:
-    """`over` is set when `end` says how it ended."""
+    """`over` is set once `end` says how it ended."""
 
     def __init__(self, id: int, listen: Listen, host: CellHost) -> None:
         self.id = id
@@ -40,7 +40,7 @@ class RunningCell:
             self.over.set()
 
     def begin(self, task: asyncio.Task[None]) -> None:
-        """The task answers a call of this cell; it ends with the cell."""
+        """Track a task that answers a call of this cell; it ends with the cell."""
         self.tasks.add(task)
         task.add_done_callback(self.tasks.discard)
 
@@ -48,21 +48,21 @@ class RunningCell:
         WAITING.set((*WAITING.get(), kernel))
         self.begin_call()
         try:
-            value = await answer(self.host, call.op, call.args)
+            value = await answer_call(self.host, call.op, call.args)
             reply(call, ok=True, value=value)
         except asyncio.CancelledError:
-            reply(call, ok=False, error="The cell has ended.")  # a thread that it left may wait
+            reply(call, ok=False, error="The cell has ended.")  # a leftover thread may be waiting
             raise
         except TauError as error:
             reply(call, ok=False, error=str(error))
         except Exception as error:
-            log.error(f"A cell's call of {call.op} failed.", error)
+            log.error(f"A cell's call to {call.op} failed.", error)
             reply(call, ok=False, error=f"{type(error).__name__}: {error}")
         finally:
             self.end_call()
 
     def begin_call(self) -> None:
-        """Waiting for the host is not the cell's time: the clock stands."""
+        """Stop the clock: time spent waiting for the host does not count."""
         self._calls += 1
         if self._calls == 1 and self.clock is not None and (when := self.clock.when()) is not None:
             self._left_s = when - asyncio.get_running_loop().time()
@@ -75,5 +75,5 @@ class RunningCell:
 
     def _set_clock(self, when: float | None) -> None:
         if self.clock is not None:
-            with suppress(RuntimeError):  # the time is up just now
+            with suppress(RuntimeError):  # the timeout just fired
                 self.clock.reschedule(when)

@@ -1,1 +1,1 @@
-"""The shell of a session: one that lives on from command to command, and fresh ones beside it."""
+"""The shell of a session: one that persists between commands, and fresh ones beside it."""

@@ -1,4 +1,4 @@
-"""One command in a shell that lives on: its output through a channel of its own, its end, its time limit."""
+"""One command in a persistent shell: its output channel, its exit, its time limit."""
 
 import asyncio
 import os
@@ -19,16 +19,16 @@ class ShellHost(Protocol):
     @property
     def process(self) -> Process: ...
     async def left(self, call: "ShellCall") -> None:
-        """The command has been answered, or its shell is gone."""
+        """The command has finished, or its shell is gone."""
         ...
 
 
 class ShellCall:
     """Implements `tau.base.run.Process` for a command inside a shell, whose process it shares.
 
-    The output goes through a FIFO that only this command's processes have open: what they write after the
-    end cannot appear in the output of the next one. We hold the writing end too, so that the reading end is
-    not at its end before the shell has opened it.
+    The output goes through a FIFO that only this command's processes have open, so late writes cannot appear
+    in the output of the next command. We hold the writing end too, so the reader does not see EOF before the
+    shell has opened the FIFO.
     """
 
     def __init__(
@@ -69,10 +69,10 @@ class ShellCall:
         return chunk
 
     async def write(self, data: bytes) -> None:
-        raise BrokenPipeError("A command in the session's shell has nothing to read from")
+        raise BrokenPipeError("A command in the session's shell has no standard input")
 
     async def end_input(self) -> None:
-        """It has ended before it began."""
+        """Do nothing: there is no input."""
 
     async def wait(self) -> Exit:
         await self._done.wait()
@@ -85,14 +85,14 @@ class ShellCall:
             self._calls.append(call)
 
     async def kill(self, *, since: float | None = None, grace: float | None = None) -> None:
-        """The shell ends with its command: nothing else keeps it from going on with the next line of it.
+        """Kill the shell too: otherwise it would run the next line of the command.
 
-        What earlier commands left in the background lives on.
+        Background processes of earlier commands keep running.
         """
         await self._host.process.kill(since=since or self._began, grace=grace)
 
     def ended(self, how: Exit) -> None:
-        """Told by the shell."""
+        """Record the exit reported by the shell."""
         if self._done.is_set():
             return
         self._exit = Exit(code=how.code, signal=how.signal, timed_out=self._timed_out)
@@ -108,7 +108,7 @@ class ShellCall:
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        """As with a process: what is in the background lives on, unless we were interrupted."""
+        """Like a process: background children keep running, unless we were interrupted."""
         interrupted = kind is not None and not issubclass(kind, Exception)
         kill = interrupted or self._timed_out or not self._done.is_set()
         await shielded(self._leave(kill=kill, grace=ABORT_GRACE_S if interrupted else None))
@@ -118,7 +118,7 @@ class ShellCall:
             if kill:
                 await self.kill(grace=grace)
         finally:
-            self.ended(Exit(code=None))  # no news for a command that could not be killed
+            self.ended(Exit(code=None))  # a command that could not be killed never reports
             with suppress(OSError):
                 self.place.unlink()
             if (pipe := self._pipe.release()) >= 0:
@@ -133,7 +133,7 @@ class ShellCall:
 
 
 class CallOutput:
-    """The output of one command, as an iterator that needs no closing."""
+    """The output of one command, as an iterator that need not be closed."""
 
     def __init__(self, call: ShellCall) -> None:
         self._call = call

@@ -1,10 +1,10 @@
-"""What differs between the shells that can live on from one command to the next, as data.
+"""Differences between the shells that can persist between commands, as data.
 
-The seam for other systems: a shell is known by the name of its program, and all that is written in its
-language stands here. PowerShell would be another `ShellKind` (its driver reads requests from standard input
-and answers on a second channel just so), with a named pipe in the place of the FIFO that takes a command's
-output and a job object in the place of the process group; Git Bash is the bash below. A shell that is not
-listed runs every command in a fresh process: `ShellSession` needs no more than a program that knows `-c`.
+This is the extension point for other systems: a shell is identified by its program name, and all code in its
+language is here. PowerShell would be another `ShellKind` (its driver would read requests from standard input
+and answer on a second channel), with a named pipe instead of the FIFO for a command's output and a job object
+instead of the process group; Git Bash is the bash below. A shell that is not listed runs every command in a
+fresh process: `ShellSession` only needs a program that accepts `-c`.
 """
 
 from collections.abc import Mapping
@@ -13,10 +13,10 @@ from shlex import quote
 
 from msgspec import Struct
 
-# A request is five texts, each ended by NUL: where the output goes, what is done before, the command, what is
-# done after, and where the state is saved. Answers are "R" (ready), "E" with the exit code and the folder,
-# "S" (saved). The command runs in this shell, so that what it sets lives on; the redirection keeps our own
-# channels from its children. All on one line: a command's lines are counted from the one that reads it.
+# A request is five NUL-terminated texts: the output path, code to run first, the command, code to run last,
+# and where to save the state. Answers are "R" (ready), "E" with the exit code and the folder,
+# "S" (saved). The command runs in this shell, so its settings persist; the redirection hides our own
+# channels from its children. All on one line, so that line numbers in a command's errors are right.
 _DRIVER = (
     "{drop}; builtin printf 'R\\0'; "
     "while IFS= builtin read -r -d '' __tau_out && IFS= builtin read -r -d '' __tau_first "
@@ -35,20 +35,20 @@ class ShellKind(Struct, frozen=True, kw_only=True):
     """`save` writes variables, functions, aliases and options as text that the same shell can read again."""
 
     name: str
-    bare: tuple[str, ...]  # options with which it reads no file of the user
-    rc_files: tuple[str, ...]  # under the home folder, the first that exists
+    bare: tuple[str, ...]  # options to skip the user's startup files
+    rc_files: tuple[str, ...]  # in the home folder; the first that exists
     save: str
     definitions: str  # the same without variables
     begin: str  # closes a descriptor and makes aliases work
-    scoped: str  # a command with variables that hold for it alone
+    scoped: str  # runs a command with variables set only for it
 
     def driver(self, answers: int, before: str) -> str:
-        """The text of a shell that answers on a descriptor; `before` is what it does first of all."""
+        """Return the driver script that answers on a descriptor; it runs `before` first."""
         drop = f"exec 1>&{answers} 2>/dev/null; {self.begin.format(fd=answers)}; {before or ':'}"
         return _DRIVER.format(drop=drop, save=self.save)
 
     def with_variables(self, command: str, variables: Mapping[str, str]) -> str:
-        """The command with variables that are there for it and what it starts, and gone afterwards."""
+        """Return the command with variables set only for it and its children."""
         if not variables:
             return command
         settings = " ".join(f"{name}={quote(value)}" for name, value in variables.items())
@@ -77,18 +77,18 @@ KINDS = {
 }
 
 
-def kind_of(shell: str) -> ShellKind | None:
+def find_shell_kind(shell: str) -> ShellKind | None:
     return KINDS.get(PurePath(shell).name)
 
 
-def change_folder(folder: str) -> str:
+def change_folder_code(folder: str) -> str:
     return f"builtin cd -- {quote(folder)}"
 
 
-def read_in(file: str) -> str:
-    """Take over what a shell has saved; what it cannot take (its own constants) is no error."""
+def load_state_code(file: str) -> str:
+    """Return code that loads a saved state, ignoring errors such as read-only variables."""
     return f"{{ . {quote(file)}; }} </dev/null >/dev/null 2>&1"
 
 
-def exports(variables: Mapping[str, str]) -> str:
+def export_code(variables: Mapping[str, str]) -> str:
     return "; ".join(f"export {name}={quote(value)}" for name, value in variables.items())

@@ -1,4 +1,4 @@
-"""A shell that lives on: one process, commands on its standard input, its answers on a pipe of their own."""
+"""A persistent shell: one process that reads commands from standard input and answers on a separate pipe."""
 
 import asyncio
 import os
@@ -11,18 +11,18 @@ from typing import Any
 from msgspec import Struct
 
 from tau.backends.shell.call import ShellCall
-from tau.backends.shell.kinds import ShellKind, change_folder, exports
+from tau.backends.shell.kinds import ShellKind, change_folder_code, export_code
 from tau.base.run import RUN_ID, Exit, Limits, Process, ProcessTree, Runner
 from tau.base.sizes import KIB
 
 READY_S = 5.0
 SAVED_S = 2.0
 GOODBYE_S = 0.2
-INLINE_CHARS = 4 * KIB  # a shell reads a pipe byte by byte: longer commands go through a file
+INLINE_CHARS = 4 * KIB  # shells read pipes byte by byte: longer commands go through a file
 
 
 class ShellRequest(Struct, frozen=True, kw_only=True):
-    """`folder` is where to go before; with `back`, where to go afterwards; `save_to` is for the state."""
+    """`folder`: where to run; `back`: where to go afterwards; `save_to`: where to save the state."""
 
     command: str
     save_to: Path
@@ -33,19 +33,19 @@ class ShellRequest(Struct, frozen=True, kw_only=True):
 
 
 class ShellEnvironment(Struct, frozen=True, kw_only=True):
-    """What a shell of a session is given by it: a private folder, its family, and whom to tell the news."""
+    """What a session gives its shell: a private folder, a process tree, and callbacks."""
 
     runner: Runner
     kind: ShellKind
     folder: Path
     family: ProcessTree
-    start: Callable[[Coroutine[Any, Any, None]], object]  # work that nobody waits for
-    moved: Callable[["LiveShell", Path], None]  # a command ended in this folder
-    saved: Callable[["LiveShell", Path], None]  # its state is in this file
+    start: Callable[[Coroutine[Any, Any, None]], object]  # starts background work
+    moved: Callable[["LiveShell", Path], None]  # called with the folder where a command ended
+    saved: Callable[["LiveShell", Path], None]  # called with the file that has its state
 
 
 class LiveShell:
-    """Runs one command at a time. It is over when its process is; whoever owns it starts another one."""
+    """Runs one command at a time. When its process ends, the owner starts another shell."""
 
     def __init__(self, around: ShellEnvironment) -> None:
         self._around = around
@@ -59,7 +59,7 @@ class LiveShell:
         self._saving: Path | None = None
         self._settled = asyncio.Event()
         self.alive = False
-        self.retired = False  # it takes no more commands, and ends with the one that runs
+        self.retired = False  # takes no more commands; ends with the running one
 
     @property
     def process(self) -> Process:
@@ -71,11 +71,11 @@ class LiveShell:
         return self._call is not None
 
     async def open(self, cwd: Path, env: Mapping[str, str], before: str) -> bool:
-        """Start it; `before` is what it reads first. False if it did not get through that."""
+        """Start it; it runs `before` first. Returns False if that failed."""
         around = self._around
         self._answers, theirs = os.pipe()
         os.set_blocking(self._answers, False)
-        text = f"{before or ':'}; {exports({RUN_ID: self._run_id})}"
+        text = f"{before or ':'}; {export_code({RUN_ID: self._run_id})}"
         try:
             self._process = await around.runner.start(
                 [around.runner.shell, *around.kind.bare, "-c", around.kind.driver(theirs, text)],
@@ -92,7 +92,7 @@ class LiveShell:
             os.close(theirs)
         self.alive = True
         self._process.when_gone(self._gone)
-        asyncio.get_running_loop().add_reader(self._answers, self._hear)
+        asyncio.get_running_loop().add_reader(self._answers, self._read_answers)
         try:
             async with asyncio.timeout(READY_S):
                 await self._greeted.wait()
@@ -116,14 +116,14 @@ class LiveShell:
         try:
             await self.process.write(_encoded(request, place, self._around.kind))
         except BrokenPipeError:
-            pass  # it is gone, and the call is told so in a moment
+            pass  # it is gone; the call learns that in a moment
         except BaseException:
             await call.__aexit__(asyncio.CancelledError)
             raise
         return call
 
     async def settled(self) -> None:
-        """Wait until the state of the last command that has ended is saved, which is a matter of a moment."""
+        """Wait until the state of the last finished command is saved."""
         if self._saving is not None and self._call is None and self.alive:
             with suppress(TimeoutError):
                 async with asyncio.timeout(SAVED_S):
@@ -137,7 +137,7 @@ class LiveShell:
             await self.close()
 
     async def close(self) -> None:
-        """Say goodbye, so that what it wants to do at its end is done; then end it in any case."""
+        """Ask it to exit so that exit traps run; then kill it in any case."""
         process, self._process = self._process, None
         if process is None:
             return
@@ -151,7 +151,7 @@ class LiveShell:
         os.close(self._answers)
         await process.__aexit__(None, None, None)
 
-    def _hear(self) -> None:
+    def _read_answers(self) -> None:
         try:
             data = os.read(self._answers, 64 * KIB)
         except BlockingIOError:
@@ -179,28 +179,28 @@ class LiveShell:
                 self._settled.set()
 
     def _gone(self, how: Exit) -> None:
-        self._hear_rest()
+        self._read_remaining_answers()
         self.alive = False
         self._greeted.set()
         self._settled.set()
         if self._call is not None:
             self._call.ended(how)
 
-    def _hear_rest(self) -> None:
-        """A shell that was told to go after its answer may be gone before we have heard it."""
+    def _read_remaining_answers(self) -> None:
+        """Read remaining answers: the shell may exit before we have read its last one."""
         if self._process is not None:
-            self._hear()
+            self._read_answers()
 
 
 def _encoded(request: ShellRequest, place: Path, kind: ShellKind) -> bytes:
-    first = [] if request.folder is None else [change_folder(str(request.folder))]
+    first = [] if request.folder is None else [change_folder_code(str(request.folder))]
     command = kind.with_variables(request.command, request.env)
     if len(command) > INLINE_CHARS:
         file = _text_file(place)
         file.write_bytes(_bytes(command) + b"\0")
         first.append(f"IFS= builtin read -r -d '' __tau_run <{quote(str(file))}")
         command = ""
-    last = "" if request.back is None else change_folder(str(request.back))
+    last = "" if request.back is None else change_folder_code(str(request.back))
     texts = (str(place), " && ".join(first), command, last, str(request.save_to))
     return b"".join(_bytes(text) + b"\0" for text in texts)
 
@@ -212,5 +212,5 @@ def _text_file(place: Path) -> Path:
 def _bytes(text: str) -> bytes:
     try:
         return os.fsencode(text)
-    except UnicodeEncodeError:  # half of a character that JSON lets pass
+    except UnicodeEncodeError:  # a lone surrogate, which JSON allows
         return text.encode(errors="replace")

@@ -1,8 +1,8 @@
-"""The shell of a session: folder, variables, functions and options live on from command to command.
+"""The shell of a session: folder, variables, functions and options persist between commands.
 
-One command at a time runs in it. Others run beside it in fresh shells that begin with the same state but keep
-theirs to themselves. A command that ends the shell (`exit`, `exec`, `set -e`, a signal, the time limit, an
-abort) is undone as far as the shell's state goes: the next one begins as that command did.
+It runs one command at a time. Others run in fresh shells that start with the same state but do not write it
+back. If a command ends the shell (`exit`, `exec`, `set -e`, a signal, the time limit, an abort), its changes
+to the shell's state are discarded: the next command starts with the state from before it.
 """
 
 import asyncio
@@ -33,11 +33,11 @@ snapshots = late("tau.backends.shell.snapshot")
 
 
 class RunningShellCommand(Struct, frozen=True, kw_only=True):
-    """A command that was started. Use `process` as `async with`; `notes` is what there is to say then."""
+    """A started command. Use `process` as `async with`; read `notes` afterwards."""
 
     process: Process
     cwd: Path
-    shell: "LiveShell | None" = None  # the session's own, if it runs there
+    shell: "LiveShell | None" = None  # the session's shell, if it runs there
     remarks: Sequence[str] = ()
 
     def notes(self) -> list[str]:
@@ -47,23 +47,23 @@ class RunningShellCommand(Struct, frozen=True, kw_only=True):
 
 
 class ShellSession:
-    """Use as `async with`: leaving it ends the shell and all that its commands left in the background.
+    """Use as `async with`: leaving it ends the shell and all background processes.
 
-    Nothing is started before the first command.
+    The first command starts the shell.
     """
 
     def __init__(self, runner: Runner, *, cwd: Path, cache: Path | None = None) -> None:
         self._runner = runner
         self._home = cwd
         self._cwd = cwd
-        self._cache = cache  # for snapshots of the rc file; without it, that file is not read
+        self._cache = cache  # for rc file snapshots; if None, the rc file is skipped
         self._family: ProcessTree | None = None
         self._group: asyncio.TaskGroup | None = None
         self._folder: Path | None = None
         self._shell: LiveShell | None = None
         self._retired: list[LiveShell] = []
         self._opening = False
-        self._snapshot: ShellSnapshot | None = None  # None: not looked for yet
+        self._snapshot: ShellSnapshot | None = None  # None: not looked up yet
         self._state: Path | None = None
         self._saves = 0
 
@@ -92,7 +92,7 @@ class ShellSession:
 
     @property
     def cwd(self) -> Path:
-        """Where the next command begins."""
+        """Where the next command runs."""
         return self._cwd
 
     async def start(
@@ -109,16 +109,16 @@ class ShellSession:
     ) -> RunningShellCommand:
         """Start a command in `cwd`, or where the last one ended; with `stay` the shell stays in `cwd`.
 
-        `fresh` asks for a shell that knows nothing of earlier commands, `beside` for one that begins like the
-        session's and leaves that alone, `terminal` for the same with a terminal to read from and write to.
-        `env` holds for this command. Raises OSError if it cannot be started.
+        `fresh` uses a new shell without the session's state, `beside` a separate shell that copies the state,
+        `terminal` the same attached to a terminal. `env` applies to this command only. Raises OSError if it
+        cannot be started.
         """
         if self._group is None:
-            raise RuntimeError("A shell session is used inside its `async with` block")
+            raise RuntimeError("Use a shell session inside its `async with` block")
         remarks: list[str] = []
         if self._is_lost(remarks) and cwd is None:
             cwd, stay = self._cwd, True
-        kind = kinds.kind_of(self._runner.shell)
+        kind = kinds.find_shell_kind(self._runner.shell)
         wanted = limits or Limits()
         begin = cwd or self._cwd
         apart = fresh or beside or terminal is not None or self._is_busy()
@@ -149,8 +149,8 @@ class ShellSession:
         process.when_gone(lambda _: _unlink(state))
         return RunningShellCommand(process=process, cwd=begin, remarks=remarks)
 
-    def let_go(self, running: RunningShellCommand) -> None:
-        """The command goes on by itself: its shell is its own from now on, and later commands get another."""
+    def detach(self, running: RunningShellCommand) -> None:
+        """Detach a running command: it keeps its shell, and later commands get a new one."""
         if self._shell is not None and running.shell is self._shell:
             self._shell.retired = True
             self._retired.append(self._shell)
@@ -165,20 +165,20 @@ class ShellSession:
         env: Mapping[str, str],
         terminal: Pty | None,
     ) -> list[str]:
-        """What starts a shell for one command, with the state of the session if there is one."""
+        """Return the argv of a shell for one command, with the session's state if there is any."""
         if kind is None:
             return [self._runner.shell, "-c", command]
         file = state or (await self._rc(kind, remarks)).file
         if file is None:
             return [self._runner.shell, *kind.bare, "-c", command]
-        # What it takes over must not undo what was asked for, nor make it look like the session's own shell.
+        # The loaded state must not override the requested variables or the run id.
         kept = dict(env) if terminal is None else {"TERM": IN_TERMINAL["TERM"], **env}
         begin = f"__tau_run=${RUN_ID}; {self._before(file, quiet=state is None)}; export {RUN_ID}=$__tau_run"
         return [
             self._runner.shell,
             *kind.bare,
             "-c",
-            f"{begin}; {kinds.exports(kept) or ':'}; eval {shlex.quote(command)}",
+            f"{begin}; {kinds.export_code(kept) or ':'}; eval {shlex.quote(command)}",
         ]
 
     def _request(
@@ -198,10 +198,10 @@ class ShellSession:
         return self._opening or (self._shell is not None and self._shell.busy)
 
     async def _open_shell(self, kind: "ShellKind", remarks: list[str]) -> "LiveShell | None":
-        """The session's shell, started if need be; None if it cannot be, which is then said."""
+        """Return the session's shell, started if needed; None, with a remark, if that fails."""
         self._retired = [shell for shell in self._retired if shell.alive]
         if self._shell is not None:
-            await self._shell.settled()  # so that there is something to go back to
+            await self._shell.settled()  # the state to fall back to
             if self._shell.alive:
                 return self._shell
             await self._shell.close()
@@ -224,7 +224,7 @@ class ShellSession:
             if await shell.open(self._cwd, QUIET, self._before(file, quiet=file != self._state)):
                 self._shell = shell
                 return shell
-            remarks.append(f"The shell could not begin with {file or 'its defaults'}; that is left out.")
+            remarks.append(f"The shell could not load {file or 'its defaults'}; skipped.")
             self._snapshot, self._state = snapshots.NONE, None
         return None
 
@@ -232,8 +232,8 @@ class ShellSession:
         return self._state if self._state is not None and self._state.exists() else None
 
     async def _own_state(self) -> Path | None:
-        """The session's state under a name of its own: the next command's state takes the place of this one
-        before a shell that starts now has read it."""
+        """Link the session's state under a unique name: the next command may replace it before a shell that
+        starts now has read it."""
         if self._shell is not None:
             await self._shell.settled()
         known = self._known_state()
@@ -245,18 +245,20 @@ class ShellSession:
         return own
 
     def _before(self, file: Path | None, *, quiet: bool) -> str:
-        """What a new shell reads first. Nothing that an rc file says makes commands wait for somebody."""
+        """Return what a new shell runs first. Our quiet settings override the rc file's."""
         if file is None:
             return ""
-        reading = kinds.read_in(str(file))
-        return f"{reading}; {kinds.exports(QUIET)}" if quiet else reading
+        reading = kinds.load_state_code(str(file))
+        return f"{reading}; {kinds.export_code(QUIET)}" if quiet else reading
 
     async def _rc(self, kind: "ShellKind", remarks: list[str]) -> "ShellSnapshot":
         if self._snapshot is None:
             found = snapshots.NONE
-            self._snapshot = found  # a second command does not wait for it
+            self._snapshot = found  # a second command does not wait for the snapshot
             if self._cache is not None:
-                found = await snapshots.snapshot(self._runner, kind, self._cache, _home_folder(self._home))
+                found = await snapshots.load_snapshot(
+                    self._runner, kind, self._cache, _home_folder(self._home)
+                )
                 self._snapshot = found
             if found.note:
                 remarks.append(found.note)
@@ -275,7 +277,7 @@ class ShellSession:
         _unlink(old)
 
     def _is_lost(self, remarks: list[str]) -> bool:
-        """Whether the shell's folder is gone, so that the next command begins where the session did."""
+        """Whether the shell's folder is gone; if so, fall back to the session's start folder."""
         if self._cwd.is_dir():
             return False
         if not self._home.is_dir():

@@ -1,7 +1,7 @@
-"""What the user's rc file defines, written down once so that no command has to run that file again.
+"""Snapshots of the user's rc file, so that commands need not run it.
 
-Kept are functions, aliases, options and variables that say where things are (PATH and the like). A file that
-fails, waits for somebody or takes too long never holds a command: it is left out, and that is said once.
+A snapshot has functions, aliases, options and search paths (PATH and the like). An rc file that fails, waits
+for input or takes too long never blocks a command: it is skipped with one note.
 """
 
 import hashlib
@@ -26,18 +26,18 @@ _MARK = b"\0tau snapshot\0"
 _LEFT_OUT = "# Left out: "
 _PLACES = re.compile(r"[A-Za-z_]\w*(PATH|_HOME|_ROOT|_DIR)|PATH")
 _NOT_OURS = re.compile(r"XDG_\w+|TAU_\w+|OLDPWD|PWD|CDPATH|MAILPATH")
-# Options that belong to a person at a terminal, or that would end a shell at the first failure.
+# Options for interactive use, or that would end a shell at the first failure.
 _OPTIONS = re.compile(
     r"(set|shopt) [-+]\w (no)?"
     r"(emacs|vi|hist\w*|monitor|notify|ignoreeof|errexit|nounset|xtrace|verbose|noexec|exec|unset|login\w*"
     r"|interactive|shinstdin|zle|privileged|restricted\w*|singlecommand|rcs|globalrcs|posix|onecmd)\b"
 )
-# "rm" that asks, with nobody to answer, removes nothing and says that all went well.
+# With nobody to answer, `rm -i` removes nothing and still reports success.
 _ASKING = re.compile(r"alias (-- )?(rm|cp|mv|ln)=.*\s-\w*i")
 
 
 class ShellSnapshot(Struct, frozen=True):
-    """`file` is None if there is nothing to read in; `note` says why, if there should have been."""
+    """`file` is None if there is nothing to load; `note` says why, if that is unexpected."""
 
     file: Path | None = None
     note: str = ""
@@ -46,8 +46,8 @@ class ShellSnapshot(Struct, frozen=True):
 NONE = ShellSnapshot()
 
 
-async def snapshot(runner: Runner, kind: ShellKind, cache: Path, home: Path) -> ShellSnapshot:
-    """The snapshot of the user's rc file as it is now, made if there is none in the folder `cache`."""
+async def load_snapshot(runner: Runner, kind: ShellKind, cache: Path, home: Path) -> ShellSnapshot:
+    """Return the snapshot of the user's current rc file, creating it in `cache` if needed."""
     rc = next((home / name for name in kind.rc_files if (home / name).is_file()), None)
     if rc is None:
         return NONE
@@ -58,11 +58,11 @@ async def snapshot(runner: Runner, kind: ShellKind, cache: Path, home: Path) -> 
         with file.open(encoding="utf-8", errors="surrogateescape") as opened:
             known = opened.read(len(_LEFT_OUT))
     except OSError:
-        return await _made(runner, kind, rc, file)
+        return await _create(runner, kind, rc, file)
     return NONE if known == _LEFT_OUT else ShellSnapshot(file)
 
 
-async def _made(runner: Runner, kind: ShellKind, rc: Path, file: Path) -> ShellSnapshot:
+async def _create(runner: Runner, kind: ShellKind, rc: Path, file: Path) -> ShellSnapshot:
     script = (
         f". {quote(str(rc))} </dev/null >/dev/null 2>&1; "
         f"builtin printf '\\0tau snapshot\\0'; {{ {kind.definitions}; }} 2>/dev/null; "
@@ -74,9 +74,9 @@ async def _made(runner: Runner, kind: ShellKind, rc: Path, file: Path) -> ShellS
             [runner.shell, *kind.bare, "-i", "-c", script], cwd=rc.parent, env=QUIET, limits=limits
         ) as process:
             done = await capture(process, max_bytes=MAX_BYTES)
-            await process.kill()  # what it may have left in the background
+            await process.kill()  # background processes it may have left
     except OSError as error:
-        return ShellSnapshot(note=f"{rc} was left out: {error.strerror}.")
+        return ShellSnapshot(note=f"{rc} was skipped: {error.strerror}.")
     reason = _failure(done)
     text = f"{_LEFT_OUT}{reason}\n" if reason else _text(done.output, kind)
     try:
@@ -84,9 +84,9 @@ async def _made(runner: Runner, kind: ShellKind, rc: Path, file: Path) -> ShellS
         write_atomic(file, text.encode(errors="surrogateescape"), mode=0o600)
         _remove_others(file, kind)
     except OSError as error:
-        return ShellSnapshot(note=f"{rc} was left out: {file} cannot be written ({error.strerror}).")
+        return ShellSnapshot(note=f"{rc} was skipped: {file} cannot be written ({error.strerror}).")
     if reason:
-        return ShellSnapshot(note=f"{rc} was left out: {reason}. Change it, and it is tried again.")
+        return ShellSnapshot(note=f"{rc} was skipped: {reason}. Edit it to try again.")
     return ShellSnapshot(file)
 
 
@@ -111,7 +111,7 @@ def _text(output: bytes, kind: ShellKind) -> str:
 
 
 def _variables(found: Mapping[str, str], ours: Mapping[str, str]) -> Iterable[str]:
-    """Settings that add to what a later shell has, whatever that is, and take nothing from it."""
+    """Yield assignments that extend a later shell's variables without removing anything."""
     for name, value in found.items():
         if not _PLACES.fullmatch(name) or _NOT_OURS.fullmatch(name) or value == ours.get(name, ""):
             continue
@@ -128,7 +128,7 @@ def _variables(found: Mapping[str, str], ours: Mapping[str, str]) -> Iterable[st
 
 
 def _remove_others(file: Path, kind: ShellKind) -> None:
-    """One snapshot per shell is enough: those of an older rc file are of no use."""
+    """Remove snapshots of older rc files: one per shell is enough."""
     for other in file.parent.glob(f"{kind.name}-*.sh"):
         if other != file:
             with suppress(OSError):

@@ -1,4 +1,4 @@
-"""The person at a program that was given a terminal, and what it reads when there is no person."""
+"""The user's terminal as input for a program, and what it reads without a user."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -11,7 +11,7 @@ NOBODY_S = 0.5
 
 
 class TerminalInput(Protocol):
-    """The person's keyboard and screen, lent to one program. A face with a screen implements it."""
+    """The user's keyboard and screen, lent to one program. Implemented by modes with a screen."""
 
     @property
     def size(self) -> tuple[int, int]:
@@ -19,19 +19,18 @@ class TerminalInput(Protocol):
         ...
 
     def keys(self) -> AsyncIterator[bytes]:
-        """What is typed, as a terminal sends it, until the person has had enough."""
+        """Raw typed bytes, until the user detaches."""
         ...
 
     def show(self, data: bytes) -> None:
-        """What the program writes, untouched; only a face knows what its screen may be told."""
+        """Show raw program output; the mode decides what is safe for its screen."""
         ...
 
 
 async def feed(process: Process, keyboard: TerminalInput | None) -> None:
-    """Pass on what is typed; afterwards, or without a person, say again and again that nothing comes.
+    """Pass on typed bytes; afterwards, or without a user, keep sending EOF.
 
-    Once is not enough: a program that asks for a password throws away what was typed before. Cancel it when
-    the program has ended.
+    Once is not enough: a password prompt discards earlier input. Cancel it when the program has ended.
     """
     with suppress(OSError):
         if keyboard is not None:

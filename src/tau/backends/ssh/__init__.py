@@ -1,1 +1,1 @@
-"""Commands on other machines: the hosts that are configured, connections that are kept, remote shells."""
+"""Commands on other machines: configured hosts, shared connections, remote shells."""

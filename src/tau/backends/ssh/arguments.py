@@ -1,4 +1,4 @@
-"""Command lines of ssh for a host: nobody is asked, nothing is forwarded, a changed host key is refused."""
+"""ssh command lines for a host: no prompts, no forwarding, changed host keys are refused."""
 
 from collections.abc import Sequence
 
@@ -8,29 +8,29 @@ CONNECT_S = 15
 ALIVE_S = 15
 ALIVE_TIMES = 4
 
-# The user's own ssh_config counts, but these come first: it cannot ask for a terminal or an answer.
+# These override the user's ssh_config: no terminal, no prompts.
 ALWAYS = (
     *("BatchMode=yes", "StrictHostKeyChecking=accept-new", f"ConnectTimeout={CONNECT_S}"),
     *(f"ServerAliveInterval={ALIVE_S}", f"ServerAliveCountMax={ALIVE_TIMES}", "LogLevel=ERROR"),
     *("ClearAllForwardings=yes", "ForwardX11=no", "PermitLocalCommand=no", "RequestTTY=no"),
     *("RemoteCommand=none", "ControlPersist=no"),
 )
-# A machine that a project names gets nothing with which it could act in the user's name.
+# A host named by a project must not be able to act as the user.
 FOR_PROJECT_HOSTS = ("ForwardAgent=no", "GSSAPIDelegateCredentials=no")
 
 
-def master_words(host: SshHost, socket: str) -> list[str]:
-    """A connection that stays, and lets others through while it lives."""
+def master_argv(host: SshHost, socket: str) -> list[str]:
+    """Return the argv of a master connection that other commands share."""
     return ["ssh", "-N", "-M", "-S", socket, *_options(host), "--", host.address]
 
 
-def command_words(host: SshHost, socket: str | None, remote: str) -> list[str]:
-    """One remote command, through a kept connection where there is one."""
-    return [*session_words(host, socket), "--", host.address, remote]
+def command_argv(host: SshHost, socket: str | None, remote: str) -> list[str]:
+    """Return the argv of one remote command, through a shared connection if there is one."""
+    return [*session_argv(host, socket), "--", host.address, remote]
 
 
-def session_words(host: SshHost, socket: str | None) -> list[str]:
-    """The same without the host: what goes before it."""
+def session_argv(host: SshHost, socket: str | None) -> list[str]:
+    """Return the same argv up to the host."""
     return ["ssh", *_options(host), "-o", "ControlMaster=no", "-S", socket or "none"]
 
 

@@ -1,4 +1,4 @@
-"""One remote command that runs: its output without our mark, and how it ended."""
+"""A running remote command: its output without our mark, and its exit status."""
 
 from contextlib import suppress
 
@@ -8,12 +8,12 @@ from tau.base.run import Exit, Process
 
 asyncio = late("asyncio")
 
-LINGER_S = 0.25  # how long ssh may take to end by itself once the command has
+LINGER_S = 0.25  # how long ssh may take to exit after the command
 STATUS_BYTES = 8
 
 
 class RemoteCommand:
-    """A context manager: leaving it early ends the command, on the far side too where that is possible."""
+    """A context manager: leaving it early ends the command, also on the remote side where possible."""
 
     def __init__(self, process: Process, form: Form) -> None:
         self._process = process
@@ -31,13 +31,13 @@ class RemoteCommand:
 
     async def send_script(self) -> None:
         if self._form.script is not None:
-            with suppress(BrokenPipeError):  # ssh has ended already, and said why
+            with suppress(BrokenPipeError):  # ssh has already exited with an error
                 await self._process.write(self._form.script)
                 if not self._form.holds:
                     await self._process.end_input()
 
     async def read(self) -> bytes:
-        """The next piece of output, empty at the end."""
+        """Return the next chunk of output, empty at the end."""
         output = self._process.output()
         while not self._ended:
             try:
@@ -51,28 +51,28 @@ class RemoteCommand:
         return b""
 
     async def wait(self) -> Exit:
-        """How it ended. Read the output first. If `lost`, the code is that of our own ssh."""
+        """Return the exit status; read the output first. If `lost`, it is that of the local ssh."""
         if self._status is None:
             return await self._process.wait()
         try:
             async with asyncio.timeout(LINGER_S):
                 await self._process.wait()
-        except TimeoutError:  # something in the background holds the channel
+        except TimeoutError:  # a background process keeps the channel open
             await self._process.kill()
         return Exit(code=int(self._status) if self._status.isdigit() else 1)
 
     @property
     def lost(self) -> bool:
-        """Whether the output ended before the command did, where that can be told."""
+        """Whether the output ended before the command did, as far as that is known."""
         return bool(self._form.mark) and self._ended and self._status is None
 
     @property
-    def without_folder(self) -> bool:
-        """Whether nothing ran because the folder is not there."""
+    def folder_missing(self) -> bool:
+        """Whether nothing ran because the folder is missing."""
         return self._status == NO_FOLDER
 
     def _without_mark(self, chunk: bytes) -> bytes:
-        """What of the output is surely the command's. Ends the reading when the mark has come."""
+        """Return output that cannot be part of the mark; stop reading after the mark."""
         mark = self._form.mark
         if not mark:
             return chunk
@@ -90,7 +90,7 @@ class RemoteCommand:
 
 
 def _partial(data: bytes, mark: bytes) -> int:
-    """Where at the end of `data` the mark may begin; its length if nowhere."""
+    """Return where a partial mark may begin at the end of `data`, or its length."""
     for at in range(max(len(data) - len(mark) + 1, 0), len(data)):
         if mark.startswith(data[at:]):
             return at

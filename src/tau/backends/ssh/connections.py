@@ -1,4 +1,4 @@
-"""Connections to hosts, one for each, kept while the session lives and shared by all of its commands."""
+"""Connections to hosts, one each, kept for the session and shared by its commands."""
 
 import asyncio
 import os
@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tau.backends.ssh import arguments
 from tau.backends.ssh.command import RemoteCommand
-from tau.backends.ssh.forms import Form, form_of
+from tau.backends.ssh.forms import Form, build_form
 from tau.backends.ssh.hosts import SshHost
 from tau.backends.ssh.info import ASK_UNIX, HostInfo, InfoCache, probe
 from tau.backends.ssh.keys import check_key
@@ -24,19 +24,19 @@ from tau.base.tasks import spawn
 from tau.base.text import clean_line, shortened
 
 IDLE_S = 3600
-READY_S = 2 * arguments.CONNECT_S  # to connect, and to prove who we are
+READY_S = 2 * arguments.CONNECT_S  # to connect and authenticate
 PROBE_S = 20
 ERROR_CHARS = 500
 ERROR_BYTES = 4096
-# Addresses of sockets end at 104 bytes on some systems, and ssh adds 17 while it makes one.
+# Socket paths are limited to 104 bytes on some systems, and ssh temporarily adds 17.
 MAX_SOCKET_BYTES = 104 - 1 - 17
 
 
 class Connections:
-    """An async context manager: leaving it ends all connections and mounts. Nothing starts before use.
+    """An async context manager: leaving it ends all connections and mounts. Connections open on first use.
 
-    `cache` is the folder for what is known of hosts. With `mounts`, a host's files appear in a folder there
-    while it is in use, where sshfs is installed.
+    `cache` is the folder for host info. With `mounts`, a host's files are mounted in a folder there while it
+    is in use, if sshfs is installed.
     """
 
     def __init__(
@@ -69,11 +69,11 @@ class Connections:
                 self._folder = None
 
     def known(self, host: SshHost) -> HostInfo | None:
-        """What is known of a host without asking it."""
+        """Return cached info about a host."""
         return self._cache.get(host)
 
     async def info(self, host: SshHost, *, again: bool = False) -> HostInfo:
-        """What kind of machine it is, asked if nobody knows. Raises ToolError if it cannot be reached."""
+        """Return info about a host, probing it if needed. Raises ToolError if it cannot be reached."""
         async with self._way(host) as socket:
             return await self._info(host, socket, again=again)
 
@@ -81,25 +81,25 @@ class Connections:
     async def start(
         self, host: SshHost, command: str, *, cwd: str | None = None, limits: Limits | None = None
     ) -> AsyncIterator[RemoteCommand]:
-        """A remote command that runs, and ends with the block. The time limit begins when it starts.
+        """Run a remote command for the duration of the block. The time limit begins when it starts.
 
         Raises ToolError if the host cannot be reached.
         """
         async with self._way(host) as socket:
             info = await self._info(host, socket)
-            form = form_of(info, host, command, cwd, os.urandom(8).hex())
+            form = build_form(info, host, command, cwd, os.urandom(8).hex())
             if self._mounts is not None and socket is not None:
                 await self._mounts.mount(host, socket)
             async with await self._started(host, socket, form, limits) as running:
                 yield running
 
     def mounted(self, host: SshHost) -> Path | None:
-        """The folder that shows the host's files, if it is there."""
+        """The folder where the host's files are mounted, if any."""
         return None if self._mounts is None else self._mounts.folder_of(host)
 
     @asynccontextmanager
     async def _way(self, host: SshHost) -> AsyncIterator[str | None]:
-        """The socket of a connection that is kept at least as long as the block; None where none can be."""
+        """Hold a connection for the block and yield its socket; None if connections cannot be shared."""
         check_key(host)
         async with self._locks.setdefault(host.name, asyncio.Lock()):
             master = await self._master(host)
@@ -123,7 +123,7 @@ class Connections:
         return info
 
     async def _answer(self, host: SshHost, socket: str | None, remote: str) -> str:
-        words = arguments.command_words(host, socket, remote)
+        words = arguments.command_argv(host, socket, remote)
         async with await self._launch(words, Limits(timeout=PROBE_S)) as process:
             answer = await capture(process, max_bytes=ERROR_BYTES)
         text = answer.output.decode("utf-8", "replace")
@@ -134,7 +134,7 @@ class Connections:
     async def _started(
         self, host: SshHost, socket: str | None, form: Form, limits: Limits | None
     ) -> RemoteCommand:
-        words = arguments.command_words(host, socket, form.remote)
+        words = arguments.command_argv(host, socket, form.remote)
         process = await self._launch(words, limits, scripted=form.script is not None)
         running = RemoteCommand(process, form)
         try:
@@ -159,7 +159,7 @@ class Connections:
             raise ToolError("The program ssh is not on the PATH; install OpenSSH.") from None
 
     async def _master(self, host: SshHost) -> "Master | None":
-        """The kept connection, made if there is none. None where connections cannot be kept."""
+        """Return the shared connection, opened if needed. None if connections cannot be shared."""
         old = self._masters.get(host.name)
         if old is not None and old.is_ready and old.host == host:
             return old
@@ -170,7 +170,7 @@ class Connections:
         if folder is None:
             return None
         socket = f"{folder}/{os.urandom(4).hex()}"
-        process = await self._launch(arguments.master_words(host, socket), None)
+        process = await self._launch(arguments.master_argv(host, socket), None)
         master = Master(host, process, socket, self._idle_s)
         master.task = spawn(self._tasks, master.hold(), name=f"ssh {host.name}")
         try:
@@ -182,11 +182,11 @@ class Connections:
         return master
 
     def _socket_folder(self) -> Path | None:
-        """A folder of our own with a short name, where sockets of connections lie."""
+        """Return a private folder with a short name for sockets."""
         if self._folder is None and os.name == "posix":
             for place in dict.fromkeys((temporary_folder(), Path("/tmp"))):
                 socket = place / "tau-ssh-12345678" / "12345678"
-                # ssh reads signs in the path, and a mount splits it at commas and blanks.
+                # ssh expands `%` in the path, and sshfs splits it at commas and spaces.
                 plain = re.fullmatch(r"/[\w./+-]+", str(socket), re.ASCII)
                 if plain and len(os.fsencode(socket)) <= MAX_SOCKET_BYTES and os.access(place, os.W_OK):
                     self._folder = Path(tempfile.mkdtemp(prefix="tau-ssh-", dir=place))
@@ -201,7 +201,7 @@ class Connections:
 
 
 class Master:
-    """One kept connection: an ssh of ours that runs until we, or an hour without use, end it."""
+    """One shared connection: an ssh process that runs until stopped or idle for too long."""
 
     def __init__(self, host: SshHost, process: Process, socket: str, idle_s: float) -> None:
         self.host = host
@@ -215,7 +215,7 @@ class Master:
         self._deadline = asyncio.timeout(None)
 
     async def hold(self) -> None:
-        """Let it run, and note the last words. Owned by the task group of the connections."""
+        """Run until it ends, and keep its last output. Runs in the task group of the connections."""
         try:
             with suppress(TimeoutError):
                 async with self._process, self._deadline:
@@ -227,7 +227,7 @@ class Master:
             self._gone.set()
 
     async def ready(self) -> None:
-        """Wait until others can go through: the socket is there when ssh listens at it. Raises ToolError."""
+        """Wait until ssh listens on the socket. Raises ToolError."""
         pause = 0.002
         try:
             async with asyncio.timeout(READY_S):
@@ -250,7 +250,7 @@ class Master:
         self._reschedule(None)
 
     def end(self) -> None:
-        """One use of it is over. From the end of the last of them the idle time counts."""
+        """End one use. The idle time starts when the last use ends."""
         self._commands -= 1
         if not self._commands:
             self._reschedule(asyncio.get_running_loop().time() + self._idle_s)
@@ -261,7 +261,7 @@ class Master:
 
     def _reschedule(self, when: float | None) -> None:
         if not self._gone.is_set():
-            with suppress(RuntimeError):  # it is just ending
+            with suppress(RuntimeError):  # it is already ending
                 self._deadline.reschedule(when)
 
 

@@ -1,8 +1,8 @@
-"""The hosts of `ssh.json` files: read, checked, written. What a project's file may say is narrow.
+"""Reads, validates and writes hosts in `ssh.json` files; a project's file is restricted.
 
-A project's file is a stranger's word until the project is trusted. It names where to connect and nothing that
-runs: there is no field for options of ssh. It cannot take the name of a host of the user's own, cannot read
-variables but those that say who the user is, and may name a key only where the project or ssh keeps keys.
+A project's file is untrusted input until the project is trusted. It says where to connect and never what to
+run: there is no field for ssh options. It cannot shadow a host from the user's own file, can only read
+variables that identify the user, and may name a key only inside the project or ~/.ssh.
 """
 
 import os
@@ -28,7 +28,7 @@ FIELDS = ("host", "username", "user", "port", "key", "keyPath", "description", "
 ROOT_FILES = ("ssh.json", ".ssh.json")
 PROJECT_VARIABLES = ("USER", "LOGNAME", "HOME")
 NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}"
-# Neither can be taken for an option, nor for anything but a name by a shell that a user's ssh_config starts.
+# Neither can be parsed as an option, nor as shell syntax by commands in the user's ssh_config.
 ADDRESS = r"[A-Za-z0-9_:\[][A-Za-z0-9_.:%\[\]-]{0,252}"
 USER = r"[A-Za-z0-9_][A-Za-z0-9_.@+\\-]{0,63}"
 _VARIABLE = r"\$(?:\{(\w+)\}|(\w+))"
@@ -37,9 +37,9 @@ HostScope = Literal["user", "project"]
 
 
 class SshHost(Struct, frozen=True, kw_only=True):
-    """Where to connect. What is None is left to ssh and the user's own ssh_config.
+    """Where to connect. None leaves the choice to ssh and the user's ssh_config.
 
-    `own`: the user vouches for it. `compat`: whether a Windows host shall be used through its bash or sh.
+    `own`: from the user's own file. `compat`: use a Windows host through its bash or sh.
     """
 
     name: str
@@ -54,14 +54,14 @@ class SshHost(Struct, frozen=True, kw_only=True):
 
     @property
     def target(self) -> str:
-        """`user@address:port`, as far as it is known."""
+        """`user@address:port`, as far as known."""
         address = f"[{self.address}]" if self.port is not None and ":" in self.address else self.address
         who = address if self.user is None else f"{self.user}@{address}"
         return who if self.port is None else f"{who}:{self.port}"
 
 
 class HostTable(Struct, frozen=True):
-    """Hosts by name, and what in the files could not be used."""
+    """Hosts by name, and problems found in the files."""
 
     hosts: dict[str, SshHost]
     warnings: list[str]
@@ -71,16 +71,16 @@ class _Source(Struct, frozen=True):
     path: Path
     own: bool
     root: Path = Path()  # of the project
-    refusal: str = "is left out"
+    refusal: str = "is skipped"
 
 
 def load_hosts(
     paths: Paths, cwd: Path, environ: Mapping[str, str] = os.environ, *, trusted: bool = False
 ) -> HostTable:
-    """The hosts that a session in `cwd` can use. Never fails: what is wrong is told and left out.
+    """Load the hosts for a session in `cwd`. Never fails: invalid hosts are reported and skipped.
 
-    The first file that has a name wins: `.tau/ssh.json`, the user's own, then `ssh.json` and `.ssh.json` of
-    the repository. Unless the project is `trusted`, the user's own file comes first.
+    The first file that defines a name wins: `.tau/ssh.json`, the user's own, then `ssh.json` and `.ssh.json`
+    of the repository. Unless the project is `trusted`, the user's own file comes first.
     """
     hosts: dict[str, SshHost] = {}
     warnings: list[str] = []
@@ -96,25 +96,27 @@ def load_hosts(
             elif made.name in hosts:
                 if not made.own and hosts[made.name].own:
                     first = hosts[made.name].source
-                    text = f'Host "{made.name}" is left out: {first} has one of the same name.'
+                    text = f'Host "{made.name}" is skipped: {first} already defines it.'
                     warnings.append(str(file.error(text, "hosts", made.name)))
             elif len(hosts) == MAX_HOSTS:
-                warnings.append(str(file.error(f'Host "{made.name}" is left out: there are {MAX_HOSTS}.')))
+                warnings.append(
+                    str(file.error(f'Host "{made.name}" is skipped: the limit is {MAX_HOSTS} hosts.'))
+                )
             else:
                 hosts[made.name] = made
     if len(warnings) > MAX_WARNINGS:
         more = len(warnings) - MAX_WARNINGS
-        warnings[MAX_WARNINGS:] = [f"The ssh.json files have {more} more mistakes like these."]
+        warnings[MAX_WARNINGS:] = [f"The ssh.json files have {more} more errors."]
     return HostTable(hosts, warnings)
 
 
 def host_files(paths: Paths, cwd: Path) -> list[Path]:
-    """Where hosts may be written, whether there is a file or not."""
+    """Return all possible host files, existing or not."""
     return [source.path for source in _sources(paths, cwd, False)]
 
 
 def managed_file(scope: HostScope, paths: Paths, cwd: Path) -> Path:
-    """The file that `add_host` and `remove_host` write."""
+    """Return the file that `add_host` and `remove_host` write."""
     if scope == "user":
         return paths.home / "ssh.json"
     folder = project_dir(cwd, paths) or (repo_root(cwd) or cwd) / PROJECT_FOLDER
@@ -122,7 +124,7 @@ def managed_file(scope: HostScope, paths: Paths, cwd: Path) -> Path:
 
 
 def add_host(path: Path, name: str, fields: Mapping[str, Any]) -> None:
-    """Write a host, which must not be there yet. Raises UsageError for what a file could not hold either."""
+    """Add a new host to a file. Raises UsageError if it exists or is invalid."""
     file = JsonFile(path, b"", {})
     try:
         _host(file, _Source(path, True, refusal="cannot be added"), name, dict(fields), os.environ)
@@ -132,7 +134,7 @@ def add_host(path: Path, name: str, fields: Mapping[str, Any]) -> None:
     def change(members: dict[str, Raw]) -> None:
         hosts = _members(path, members)
         if name in hosts:
-            raise UsageError(f'There is a host "{name}" already in {path}; tau ssh remove {name} removes it.')
+            raise UsageError(f'Host "{name}" already exists in {path}; remove it with tau ssh remove {name}.')
         hosts[name] = Raw(json.encode(fields))
         members["hosts"] = Raw(json.encode(hosts))
 
@@ -140,7 +142,7 @@ def add_host(path: Path, name: str, fields: Mapping[str, Any]) -> None:
 
 
 def remove_host(path: Path, name: str) -> bool:
-    """Take a host out of a file; tells whether it was there."""
+    """Remove a host from a file; returns whether it existed."""
     if not path.exists():
         return False
     found = False
@@ -174,10 +176,10 @@ def _sources(paths: Paths, cwd: Path, trusted: bool) -> Iterator[_Source]:
 
 
 def _hosts_of(file: JsonFile, source: _Source, environ: Mapping[str, str]) -> Iterator[SshHost | ConfigError]:
-    """Every host of a file, or what is wrong with it; hosts with wrong parts that do not matter are both."""
+    """Yield every host of a file, or its error; a host with ignorable errors yields both."""
     for key in file.content:
         if key not in ("hosts", "$schema"):
-            yield file.error(f'"{clean_line(key)}" is ignored; hosts stand under "hosts".', key)
+            yield file.error(f'"{clean_line(key)}" is ignored; hosts belong under "hosts".', key)
     entries = file.content.get("hosts", {})
     if not isinstance(entries, dict):
         yield file.error('"hosts" must be an object: { "NAME": { "host": ... } }.', "hosts")
@@ -186,7 +188,9 @@ def _hosts_of(file: JsonFile, source: _Source, environ: Mapping[str, str]) -> It
         if isinstance(entry, dict):
             unknown = ", ".join(clean_line(field) for field in entry if field not in FIELDS)
             if unknown:
-                text = f'Host "{clean_line(name)}": {unknown} is ignored; there are {", ".join(FIELDS)}.'
+                text = (
+                    f'Host "{clean_line(name)}": {unknown} is ignored; known fields are {", ".join(FIELDS)}.'
+                )
                 yield file.error(text, "hosts", name)
         try:
             yield _host(file, source, name, entry, environ)
@@ -200,7 +204,7 @@ def _host(file: JsonFile, source: _Source, name: str, entry: Any, environ: Mappi
         return file.error(f'Host "{shortened(clean_line(name), 80)}" {source.refusal}: {problem}', *keys)
 
     def text(*fields: str) -> str | None:
-        """The first of these fields that is there, with its variables replaced."""
+        """Return the first of these fields that is set, with variables expanded."""
         for field in fields:
             value = entry.get(field)
             if value is None or value == "":
@@ -211,16 +215,16 @@ def _host(file: JsonFile, source: _Source, name: str, entry: Any, environ: Mappi
         return None
 
     if not re.fullmatch(NAME, name):
-        raise wrong("its name may have letters, digits, dots, dashes and underscores, at most 64.")
+        raise wrong("names may have at most 64 letters, digits, dots, dashes and underscores.")
     if not isinstance(entry, dict):
         raise wrong(f'it must be an object: {{ "host": ... }}, not {show_value(entry)}.')
     address, user = text("host"), text("username", "user")
     if address is None:
         raise wrong("host, the name or address of the machine, is missing.")
     if not re.fullmatch(ADDRESS, address):
-        raise wrong(f"host is no name or address of a machine: {show_value(address)}.")
+        raise wrong(f"host is not a valid name or address: {show_value(address)}.")
     if user is not None and not re.fullmatch(USER, user):
-        raise wrong(f"username is no name of a user: {show_value(user)}.")
+        raise wrong(f"username is not valid: {show_value(user)}.")
     key = text("keyPath", "key")
     try:
         return SshHost(
@@ -246,8 +250,8 @@ def _expanded(value: str, environ: Mapping[str, str], own: bool, wrong: Callable
     def variable(match: re.Match[str]) -> str:
         name = match[1] or match[2]
         if not own and name not in PROJECT_VARIABLES:
-            # What is in a variable may be a secret, and a name that is looked up tells it to others.
-            raise wrong(f"uses ${name}, and a project may only use {', '.join(PROJECT_VARIABLES)}.")
+            # A variable may hold a secret, and a DNS lookup would leak it.
+            raise wrong(f"uses ${name}, but a project may only use {', '.join(PROJECT_VARIABLES)}.")
         if name not in environ:
             raise wrong(f"uses ${name}, which is not set.")
         return environ[name]
@@ -275,13 +279,13 @@ def _compat(value: Any) -> bool | None:
 
 
 def _key(value: str, source: _Source) -> Path:
-    """The path of a key, relative to its file's folder. Raises ValueError where it may not lie there."""
+    """Return the path of a key, relative to its file's folder. Raises ValueError if not allowed."""
     if "$" in value or not value.isprintable():
-        raise ValueError(f"key has characters that a path of a key cannot have: {show_value(value)}.")
+        raise ValueError(f"key has characters that are not allowed: {show_value(value)}.")
     path = source.path.parent / typed_path(value)
     if not source.own:
         real = path.resolve()
         places = (source.root.resolve(), (typed_path("~") / ".ssh").resolve())
         if not any(real.is_relative_to(place) for place in places):
-            raise ValueError("its key lies outside the project and outside ~/.ssh; name it in your own file.")
+            raise ValueError("its key is outside the project and ~/.ssh; set it in your own file.")
     return path

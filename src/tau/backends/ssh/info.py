@@ -1,4 +1,4 @@
-"""What kind of machine a host is: its system and its shell, asked once and kept in a file."""
+"""Detects a host's system and shell, once, and caches them in a file."""
 
 import re
 from collections.abc import Awaitable, Callable
@@ -17,7 +17,7 @@ MAX_CACHE_BYTES = 4096
 Os = Literal["linux", "macos", "unix", "windows", "unknown"]
 _Kind = Literal["posix", "cmd", "powershell", "unknown"]
 
-# Each shell of the world understands at least one of these. Login files may print beside the answers.
+# Every shell understands at least one of these. Login files may print around the answers.
 ASK_UNIX = "uname -s; echo $SHELL"
 ASK_WINDOWS = 'echo "os=%OS%,$env:OS."'
 ASK_COMPAT = '{shell} -c "echo tau-compat"'
@@ -28,11 +28,11 @@ _UNAMES: tuple[tuple[str, Os], ...] = (
     (r"\w*BSD|DragonFly|SunOS|AIX|HP-UX|GNU\S*|Haiku|Minix", "unix"),
 )
 
-_Ask: TypeAlias = Callable[[str], Awaitable[str]]  # runs a remote command; gives what it printed
+_Ask: TypeAlias = Callable[[str], Awaitable[str]]  # runs a remote command and returns its output
 
 
 class HostInfo(Struct, frozen=True, rename="camel", kw_only=True):
-    """`shell` is the name of the login shell; `compat_shell` what a Windows host has of bash and sh."""
+    """`shell` is the login shell; `compat_shell` is the bash or sh of a Windows host."""
 
     version: int = VERSION
     target: str
@@ -47,7 +47,7 @@ class HostInfo(Struct, frozen=True, rename="camel", kw_only=True):
         return "unknown" if self.os == "unknown" else "posix"
 
     def compat(self, host: SshHost) -> str | None:
-        """The shell through which a Windows host is used, if it is."""
+        """The Unix shell to use on a Windows host, if any."""
         return None if host.compat is False or self.kind == "posix" else self.compat_shell
 
     def __str__(self) -> str:
@@ -58,7 +58,7 @@ class HostInfo(Struct, frozen=True, rename="camel", kw_only=True):
 
 
 async def probe(host: SshHost, ask: _Ask) -> HostInfo:
-    """Ask the machine. Raises what `ask` raises; a machine that gives no known answer is "unknown"."""
+    """Probe the machine. Raises what `ask` raises; an unrecognized answer means "unknown"."""
     system, shell = _unix(await ask(ASK_UNIX))
     if system not in ("unknown", "windows") or shell:
         return HostInfo(target=host.target, os=system, shell=shell)
@@ -93,12 +93,12 @@ def _windows(answer: str) -> str:
 
 
 def info_folder(paths: Paths) -> Path:
-    """Where what is known of hosts is kept."""
+    """Return the folder for cached host info."""
     return paths.home / "remote-hosts"
 
 
 class InfoCache:
-    """One small file for each host. One of another version, or of another machine, is as good as none."""
+    """One small file per host. Files of another version or machine are ignored."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -113,7 +113,7 @@ class InfoCache:
 
     def put(self, host: SshHost, info: HostInfo) -> None:
         self._known[host.name] = info
-        if info.kind == "unknown":  # perhaps it answers better next time
+        if info.kind == "unknown":  # it may answer next time
             return
         with suppress(OSError):  # the next run asks again
             make_private(self._folder)

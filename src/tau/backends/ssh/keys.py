@@ -1,4 +1,4 @@
-"""A private key before it is used: there, a file, closed to everyone else."""
+"""Checks a private key before use: it exists, is a file, and is not readable by others."""
 
 import os
 import stat
@@ -8,7 +8,7 @@ from tau.base.errors import ToolError
 
 
 def check_key(host: SshHost) -> None:
-    """Raises ToolError where ssh would refuse the key, or silently go on without it."""
+    """Raise ToolError if ssh would refuse the key or silently ignore it."""
     if host.key is None:
         return
     try:
@@ -22,6 +22,6 @@ def check_key(host: SshHost) -> None:
         raise ToolError(f'The key of "{host.name}" is not a file: {host.key}.')
     if os.name == "posix" and mode & 0o077:
         raise ToolError(
-            f'The key of "{host.name}" is open to others ({stat.S_IMODE(mode):03o}) and must be 600 or '
+            f'The key of "{host.name}" is accessible to others ({stat.S_IMODE(mode):03o}); it must be 600 or '
             f"stricter: chmod 600 {host.key}."
         )

@@ -1,6 +1,6 @@
-"""The files of a host in a local folder while it is in use, where sshfs is installed.
+"""Mounts a host's files in a local folder while it is in use, if sshfs is installed.
 
-A failure to mount is logged and nothing else. A mount never lies in a folder that is removed as a whole.
+A failure to mount is only logged. A mount is never inside a folder that is removed recursively.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ MOUNT_TABLE = Path("/proc/self/mountinfo")
 
 
 class Mounts:
-    """An async context manager: leaving it unmounts everything. `folder` holds one folder for each host."""
+    """An async context manager: leaving it unmounts everything. `folder` has one folder per host."""
 
     def __init__(self, runner: Runner, folder: Path) -> None:
         self._runner = runner
@@ -50,7 +50,7 @@ class Mounts:
         return self._mounted.get(host.name)
 
     async def mount(self, host: SshHost, socket: str) -> None:
-        """Try once for each host. A failure is logged and changes nothing."""
+        """Try to mount, once per host. A failure is only logged."""
         if host.name in self._tried:
             return
         self._tried.add(host.name)
@@ -60,7 +60,7 @@ class Mounts:
         try:
             make_private(path)
             if await self._is_mounted(path):
-                log.warning(f"{path} is mounted already, by another session perhaps; it is left alone.")
+                log.warning(f"{path} is already mounted, perhaps by another session; leaving it alone.")
                 return
             process = await self._runner.start(_words(host, socket, path), cwd=self._folder)
             task = spawn(self._tasks, self._hold(process, path), name=f"sshfs {host.name}")
@@ -85,7 +85,7 @@ class Mounts:
         log.warning(f"sshfs at {path} has ended: {said.decode('utf-8', 'replace')}")
 
     async def _unmount(self, path: Path) -> None:
-        """sshfs has been ended, which unmounts; where it could not, the system is asked."""
+        """Unmount with the system's tool if ending sshfs did not."""
         for words in (["fusermount3", "-uz"], ["fusermount", "-uz"], ["umount"]):
             if not await self._is_mounted(path):
                 break
@@ -95,10 +95,10 @@ class Mounts:
                 ) as process:
                     await capture(process)
         with suppress(OSError):
-            path.rmdir()  # of an empty folder only: what is still mounted keeps its files
+            path.rmdir()  # removes only an empty folder: mounted files are safe
 
     async def _is_mounted(self, path: Path) -> bool:
-        """From the system's table: looking at the folder itself could wait for the network."""
+        """Check the system's mount table: accessing the folder could block on the network."""
         place = f"{path.parent.resolve()}/{path.name}"
         try:
             table = MOUNT_TABLE.read_text(errors="replace")
@@ -112,13 +112,13 @@ class Mounts:
 
 
 def _words(host: SshHost, socket: str, path: Path) -> list[str]:
-    """In the foreground, so that it ends with us; no links out of the mount, nobody else looks in."""
-    ssh = shlex.join(arguments.session_words(host, socket)).replace(",", "\\,")
+    """Return the sshfs argv: in the foreground so it ends with us, no links out of the mount, private."""
+    ssh = shlex.join(arguments.session_argv(host, socket)).replace(",", "\\,")
     options = ("-o", f"ssh_command={ssh}", "-o", "nosuid,nodev,max_conns=1")
     address = f"[{host.address}]" if ":" in host.address else host.address
     return ["sshfs", "-f", *options, f"{address}:/", os.fspath(path)]
 
 
 def _unescaped(text: str) -> str:
-    """The kernel writes blanks and the like in octal."""
+    """Decode octal escapes, which the kernel uses for spaces."""
     return text.replace("\\040", " ").replace("\\011", "\t").replace("\\012", "\n").replace("\\134", "\\")

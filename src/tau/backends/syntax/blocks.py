@@ -1,12 +1,12 @@
-"""The block that begins on a line: what an edit means by "the function on line 40"."""
+"""Finds the block that begins on a line, as in an edit of "the function on line 40"."""
 
 import re
 from bisect import bisect_right
 
-from tau.backends.syntax.languages import language_of
+from tau.backends.syntax.languages import detect_language
 from tau.backends.syntax.trees import Node, NodeSpan, is_broken, parse
 
-# Nodes that are nothing but the things in them, one after the other: the first of those is what is meant.
+# Nodes that are only sequences: the first child is the one that is meant.
 _SEQUENCES: dict[str, set[str]] = {
     "go": {"statement_list", "expression_list"},
     "haskell": {"imports", "declarations", "local_binds"},
@@ -21,7 +21,7 @@ _SEQUENCES: dict[str, set[str]] = {
     "swift": {"statements"},
     "yaml": {"stream", "document", "block_node", "block_mapping", "block_sequence"},
 }
-# What may stand above a declaration as a part of it without being meant by its line.
+# Parts above a declaration that are not what its line refers to.
 _ANNOTATIONS = {
     *("annotation", "marker_annotation", "decorator", "attribute", "attribute_list", "attribute_item"),
     *("attribute_group", "attribute_specifier", "attribute_declaration", "modifiers"),
@@ -32,13 +32,13 @@ _REST = r"[ \t;,]*(?:(?://|#|--|/\*|<!--).*)?\r?"
 
 
 def resolve_block(path: str, text: str, line: int) -> NodeSpan | None:
-    """The lines of the largest construct that begins with the first word of `line` (counted from 1).
+    """Return the lines of the largest construct that begins with the first word of `line` (1-based).
 
     None if the language is not known, the line is blank or closes something, nothing begins there that ends
     at the end of a line, or there is a syntax error inside. Decorators above a definition belong to the block
     that begins on their own line.
     """
-    language = language_of(path, text)
+    language = detect_language(path, text)
     start = _first_word(text, line)
     if language is None or start is None:
         return None
@@ -51,7 +51,7 @@ def resolve_block(path: str, text: str, line: int) -> NodeSpan | None:
     end = node.range().end.index
     if language == "ruby":
         end = _behind_heredoc(node, end)
-    # Some nodes reach over the blanks and lines behind them.
+    # Some nodes include trailing blanks and newlines.
     block = text[start:end].rstrip()
     if not block or not _ends_its_line(text, start + len(block)):
         return None
@@ -63,7 +63,7 @@ def _newline(text: str) -> str:
 
 
 def _first_word(text: str, line: int) -> int | None:
-    """Where the first character of a line stands that is not blank, None if there is no such line."""
+    """Return the offset of a line's first non-blank character, None if there is no such line."""
     newline = _newline(text)
     at = 0
     for _ in range(line - 1):
@@ -76,7 +76,7 @@ def _first_word(text: str, line: int) -> int | None:
 
 
 def _beginning_at(root: Node, start: int, language: str) -> "Node | None":
-    """From the root down along `start`: the first node that begins there and is more than a sequence."""
+    """Return the outermost node that begins at `start` and is more than a sequence."""
     sequences = _SEQUENCES.get(language, set())
     parent, node = root, _child_at(root, start)
     while node is not None:
@@ -93,7 +93,7 @@ def _beginning_at(root: Node, start: int, language: str) -> "Node | None":
 def _child_at(node: Node, start: int) -> "Node | None":
     children = node.children()
     index = bisect_right(children, start, key=_start_of) - 1
-    # Empty nodes may stand at the same place, before or behind the one that has the text.
+    # Empty nodes may share the position, before or after the one with text.
     while index >= 0 and children[index].range().end.index <= start:
         if children[index].range().start.index < start:
             return None
@@ -106,7 +106,7 @@ def _start_of(node: Node) -> int:
 
 
 def _is_annotated(node: Node, start: int) -> bool:
-    """Whether all that stands in a node before `start` is annotations, as above a Java method."""
+    """Whether everything in a node before `start` is annotations, as above a Java method."""
     while True:
         for child in node.children():
             span = child.range()
@@ -122,7 +122,7 @@ def _is_annotated(node: Node, start: int) -> bool:
 
 
 def _behind_heredoc(node: Node, end: int) -> int:
-    """Ruby puts the text of `<<~END` behind the statement that it belongs to."""
+    """Include the text of a Ruby `<<~END`, which follows its statement."""
     body = node.next()
     if body is not None and body.kind() == "heredoc_body" and node.find(kind="heredoc_beginning") is not None:
         end = body.range().end.index

@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 Fold: TypeAlias = tuple[int, int]  # first and last line, counted from 0
 
 MIN_LITERAL_LINES = 10
-MAX_BROKEN_PART = 0.15  # of the text inside syntax errors; beyond that the tree tells little
+MAX_BROKEN_PART = 0.15  # share of text inside syntax errors; beyond that the tree is useless
 _OPENERS = ("{", "(", "[")
 _COMMENT_STARTS = ("#", "//", "--")
 
 
 class _Found:
-    """Nodes by what they are for, as (node, start, end) in the order of the text."""
+    """Nodes by role, as (node, start, end) in text order."""
 
     def __init__(self) -> None:
         self.bodies: list[tuple[Node, NodeRange]] = []
@@ -30,10 +30,10 @@ class _Found:
         self.errors: list[tuple[Node, NodeRange]] = []
 
 
-def foldable(
+def find_folds(
     root: Node, rows: Sequence[str], kinds: FoldRules, min_body_lines: int, min_comment_lines: int
 ) -> list[Fold]:
-    """Lines that may go, in no order, some inside others. Nothing if too much of the file is broken."""
+    """Return foldable line ranges, unordered, possibly nested. Empty if too much of the file is broken."""
     found = _find(root, kinds, min(min_body_lines, min_comment_lines))
     if _broken_chars(found) > MAX_BROKEN_PART * max(root.range().end.index, 1):
         return []
@@ -57,7 +57,7 @@ def foldable(
 
 
 def _find(root: Node, kinds: FoldRules, min_lines: int) -> _Found:
-    """One search for everything: the walk through the tree is what costs."""
+    """Find everything in one search: walking the tree is the main cost."""
     found = _Found()
     long = rf"(?:\n[^\n]*){{{max(min_lines, 1)}}}"
     rules: list[Rule] = [{"kind": "ERROR"}]
@@ -97,7 +97,7 @@ def _broken_chars(found: _Found) -> int:
 
 
 def _holds(starts: list[int], span: NodeRange) -> bool:
-    """Whether one of the sorted positions lies inside."""
+    """Whether any of the sorted positions is inside."""
     at = bisect_left(starts, span.start.index)
     return at < len(starts) and starts[at] < span.end.index
 
@@ -107,7 +107,7 @@ def _kept(fold: Fold, min_lines: int) -> list[Fold]:
 
 
 def _last_line(span: NodeRange, rows: Sequence[str]) -> int:
-    """The last line of which a node has more than blanks."""
+    """Return the last line where a node has more than blanks."""
     last = span.end.line
     if last >= len(rows) or not rows[last][: span.end.column].strip():
         last -= 1
@@ -117,7 +117,7 @@ def _last_line(span: NodeRange, rows: Sequence[str]) -> int:
 
 
 def _body(node: Node, span: NodeRange, rows: Sequence[str]) -> Fold:
-    """What lies between the lines that open and close a body; all of it where indentation does that."""
+    """Return the lines between those that open and close a body; all of it if indentation does that."""
     first, last = span.start.line, _last_line(span, rows)
     head = rows[first][span.start.column :]
     between = bool(rows[first][: span.start.column].strip()) or head.startswith(_OPENERS)
@@ -134,7 +134,7 @@ def _closes(row: str) -> bool:
 
 
 def _behind_docstring(body: Node, rows: Sequence[str]) -> int:
-    """The line after the first words of a docstring, 0 if there is none."""
+    """Return the line after a docstring's first words, 0 if there is none."""
     if body.kind() != "block":
         return 0
     statement = body.child(0)
@@ -153,15 +153,15 @@ def _is_docstring(node: Node) -> bool:
 
 
 def _first_words(first: int, last: int, rows: Sequence[str]) -> int:
-    """The line of a comment that says something: the first one often has only its marks."""
+    """Return the first line of a comment with words: the opening line often has only markers."""
     if first < last and not any(char.isalnum() for char in rows[first].lstrip(" \trRuUbBfF")):
         return first + 1
     return first
 
 
 def _comments(comments: list[tuple[Node, NodeRange]], rows: Sequence[str], min_lines: int) -> Iterator[Fold]:
-    """Long comments and runs of them: the first words stay, and the line that closes a block comment."""
-    run: list[int] = []  # lines of single-line comments, one below the other
+    """Fold long comments and runs of them, except the first words and the closing line."""
+    run: list[int] = []  # lines of adjacent single-line comments
     column = -1
     for _, span in comments:
         first, last = span.start.line, _last_line(span, rows)

@@ -1,10 +1,10 @@
-"""What can be left out of a summary, language by language: kinds of nodes, as data."""
+"""Node kinds that a summary can fold, per language."""
 
 from msgspec import Struct
 
 
 class FoldRules(Struct, frozen=True, kw_only=True):
-    """`bodies` fold inside one of the `owners`; `literals` when they are long; `nested` as soon as bodies do.
+    """`bodies` fold inside one of the `owners`; `literals` if long; `nested` whenever bodies do.
 
     `tails` keep their first line and fold the rest. `data` marks languages without functions.
     """

@@ -1,8 +1,8 @@
-"""Which language a file is written in, judged by its name, else by its first line."""
+"""Detects a file's language by its name, else by its first line."""
 
 import re
 
-# What the parsers know. Asking them for any other name ends in a panic, so nothing else may reach them.
+# What the parser library supports. It panics on any other name, so nothing else may reach it.
 LANGUAGES = (
     *("bash", "c", "cpp", "csharp", "css", "dart", "elixir", "go", "haskell", "hcl"),
     *("html", "java", "javascript", "json", "kotlin", "lua", "markdown", "nix", "php", "python"),
@@ -72,7 +72,7 @@ _ONLY_CPP = (
 )
 
 
-def language_of(path: str, text: str) -> str | None:
+def detect_language(path: str, text: str) -> str | None:
     """One of `LANGUAGES`, or None. The file need not exist; `text` decides where the name does not."""
     name = path.replace("\\", "/").rpartition("/")[2]
     if name in _BY_NAME:

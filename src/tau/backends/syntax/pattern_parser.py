@@ -1,4 +1,4 @@
-"""Reads a pattern as code: alone, and as a part of something where code of its kind cannot stand alone."""
+"""Parses a pattern as code: alone, and wrapped in context where such code is not valid alone."""
 
 import re
 from collections.abc import Sequence
@@ -12,10 +12,10 @@ from tau.base.errors import ToolError
 if TYPE_CHECKING:
     from ast_grep_py import Config, Rule
 
-MAX_PATTERN_CHARS = 2_000  # matching takes time that grows with the square of a pattern's depth
+MAX_PATTERN_CHARS = 2_000  # matching time is quadratic in a pattern's depth
 HOLE = r"\$\$\$(?:[A-Z_][A-Z0-9_]*)?|\$\$?[A-Z_][A-Z0-9_]*"
-# What stands for `$$$NAME` and `$NAME` while we look whether a pattern is code: in most places a name will
-# do, in some only a statement, a string, or nothing.
+# Substitutes for `$$$NAME` and `$NAME` when checking whether a pattern is code: usually a name works, in some
+# places only a statement, a string, or nothing.
 _STAND_INS = (("hole", "hole"), ("", "hole"), ("hole;", "hole"), ("", '"hole"'), ('"hole"', '"hole"'))
 
 _STATEMENTS = (("void f() { ", "; }"), ("void f() { ", " }"))
@@ -27,7 +27,7 @@ _INSIDE_CLASS = (
     ("class X { void f() { ", " } }"),
 )
 _SCRIPT = (*_MEMBERS, ("x = { ", " }"), ("switch (x) { ", " }"))
-# What to put around a pattern, by language. Each is tried; those that make valid code of it are searched for.
+# Contexts to wrap around a pattern, by language. Every one that makes it valid code is searched for.
 _AROUND: dict[str, tuple[tuple[str, str], ...]] = {
     "c": (*_STATEMENTS, ("struct X { ", " };"), ("int x = ", ";")),
     "cpp": (*_STATEMENTS, ("class X { ", " };"), ("int x = ", ";")),
@@ -62,20 +62,20 @@ _AROUND: dict[str, tuple[tuple[str, str], ...]] = {
 
 
 def is_code(pattern: str, language: str) -> bool:
-    """Whether the pattern can be read as code of this language."""
+    """Whether the pattern parses as code of this language."""
     try:
-        rule_for(pattern, language)
+        build_rule(pattern, language)
     except ToolError:
         return False
     return True
 
 
 def check_any(pattern: str, languages: Sequence[str]) -> None:
-    """Raises ToolError, with the reason, if the pattern is no code in any of these languages."""
+    """Raise ToolError with the reason if the pattern is not code in any of these languages."""
     refusal: ToolError | None = None
     for language in languages:
         try:
-            rule_for(pattern, language)
+            build_rule(pattern, language)
             return
         except ToolError as error:
             refusal = refusal or error
@@ -84,12 +84,12 @@ def check_any(pattern: str, languages: Sequence[str]) -> None:
 
 
 @lru_cache(maxsize=256)
-def rule_for(pattern: str, language: str) -> "Config":
-    """What to ask the parser for, in all readings that make sense. Raises ToolError if there is none."""
+def build_rule(pattern: str, language: str) -> "Config":
+    """Return the parser rule for all valid readings of the pattern. Raises ToolError if there is none."""
     check_shape(pattern)
     if language not in LANGUAGES:
         raise ToolError(f"There is no parser for {language}.")
-    plains = dict.fromkeys(_filled(pattern, many, one) for many, one in _STAND_INS)
+    plains = dict.fromkeys(_fill_holes(pattern, many, one) for many, one in _STAND_INS)
     refusal = _refusal(pattern, list(plains), language)
     readings: list[Rule] = [] if refusal else [{"pattern": pattern}]
     for before, behind in _AROUND.get(language, ()):
@@ -98,7 +98,7 @@ def rule_for(pattern: str, language: str) -> "Config":
         if selector is not None:
             whole = before + pattern.strip() + behind
             reading: Rule = {"pattern": {"context": whole, "selector": selector, "strictness": "smart"}}
-            if not _complaint(reading, language):
+            if not _find_error(reading, language):
                 readings.append(reading)
     if not readings:
         raise ToolError(refusal)
@@ -106,34 +106,34 @@ def rule_for(pattern: str, language: str) -> "Config":
 
 
 def check_shape(pattern: str) -> None:
-    """Raises ToolError for what is a pattern in no language."""
+    """Raise ToolError for patterns that are invalid in every language."""
     if not pattern.strip():
         raise ToolError("The pattern is empty; write a piece of code, with `$NAME` for the parts that vary.")
     if len(pattern) > MAX_PATTERN_CHARS:
         raise ToolError(
-            f"The pattern has {len(pattern)} characters, at most {MAX_PATTERN_CHARS} are taken; "
-            "put `$NAME` or `$$$NAME` in place of what need not be matched."
+            f"The pattern has {len(pattern)} characters (limit {MAX_PATTERN_CHARS}); "
+            "use `$NAME` or `$$$NAME` for parts that need not match."
         )
     if "\0" in pattern:
-        raise ToolError("The pattern contains a NUL character, which no code has.")
+        raise ToolError("The pattern contains a NUL character.")
     if re.fullmatch(r"\s*\$\$\$\w*\s*", pattern):
         raise ToolError("A pattern needs more than `$$$`: put it inside something, such as `f($$$ARGS)`.")
     if re.fullmatch(rf"\s*(?:{HOLE})\s*", pattern):
-        raise ToolError("A pattern of nothing but a hole fits everything; add some code to it.")
+        raise ToolError("A pattern that is only a hole matches everything; add some code.")
     try:
         pattern.encode()
     except UnicodeEncodeError:
-        raise ToolError("The pattern has half a character (a lone surrogate), which no code has.") from None
+        raise ToolError("The pattern has a lone surrogate (half a character).") from None
 
 
-def _filled(pattern: str, many: str, one: str) -> str:
+def _fill_holes(pattern: str, many: str, one: str) -> str:
     return re.sub(HOLE, lambda hole: many if hole[0].startswith("$$$") else one, pattern)
 
 
 def _refusal(pattern: str, plains: Sequence[str], language: str) -> str:
-    """Why the pattern cannot be read alone, or nothing. A broken one would be taken, and match nothing."""
+    """Return why the pattern does not parse alone, or nothing. The library accepts broken patterns."""
     shown = pattern.strip()
-    complaint = _complaint({"pattern": pattern}, language)
+    complaint = _find_error({"pattern": pattern}, language)
     if "Multiple AST nodes" in complaint:
         return (
             f"The pattern `{shown}` is more than one piece of {language} code; a pattern is one expression, "
@@ -146,14 +146,14 @@ def _refusal(pattern: str, plains: Sequence[str], language: str) -> str:
     roots = (parse(plain, language) for plain in plains)
     if any(root is not None and not is_broken(root) for root in roots):
         return ""
-    hint = " Names of holes are written in capital letters." if re.search(r"\$[a-z]", pattern) else ""
+    hint = " Hole names must be uppercase." if re.search(r"\$[a-z]", pattern) else ""
     return (
         f"The pattern `{shown}` is not valid {language} code; a pattern is a complete expression, statement "
         f"or declaration, with `$NAME` for one part and `$$$NAME` for several.{hint}"
     )
 
 
-def _complaint(reading: "Rule", language: str) -> str:
+def _find_error(reading: "Rule", language: str) -> str:
     root = parse("x", language)
     if root is None:
         return "no parser"
@@ -165,7 +165,7 @@ def _complaint(reading: "Rule", language: str) -> str:
 
 
 def _selector(before: str, plain: str, behind: str, language: str) -> str | None:
-    """The kind of node that the pattern is inside its context, None if it is not exactly one node of it."""
+    """Return the node kind of the pattern inside its context, None if it is not exactly one node."""
     code = plain.strip()
     root = parse(before + code + behind, language)
     if root is None or is_broken(root):
@@ -175,13 +175,13 @@ def _selector(before: str, plain: str, behind: str, language: str) -> str | None
     if node is None or not node.is_named():
         return None
     kind = node.kind()
-    # The parser takes the first node of that kind, which must be the one that we mean.
+    # The parser takes the first node of that kind, which must be ours.
     first = root.find(kind=kind)
     return kind if first is not None and _covers(first, start, end) else None
 
 
 def _innermost(root: Node, start: int, end: int) -> "Node | None":
-    """The deepest node that covers exactly this part."""
+    """Return the deepest node that covers exactly this range."""
     found: Node | None = None
     node: Node | None = root
     while node is not None:

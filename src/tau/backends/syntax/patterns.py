@@ -7,19 +7,19 @@ from itertools import islice
 from msgspec import Struct
 
 from tau.backends.syntax.languages import MAX_PARSED_CHARS
-from tau.backends.syntax.pattern_parser import HOLE, rule_for
-from tau.backends.syntax.substitution import Substitution, substituted
+from tau.backends.syntax.pattern_parser import HOLE, build_rule
+from tau.backends.syntax.substitution import Substitution, fill_template
 from tau.backends.syntax.trees import Node, parse
 from tau.base.errors import ToolError
 
 MAX_MATCHES = 10_000
 _NAMED_HOLE = r"(?P<many>\$\$\$)(?P<list>[A-Z][A-Z0-9_]*)|\$\$?(?P<one>[A-Z][A-Z0-9_]*)"
-# Where `$NAME` is ordinary code, one that the pattern does not know stays as it is in the replacement.
+# Where `$NAME` is ordinary code, unknown ones stay unchanged in the replacement.
 _DOLLAR_LANGUAGES = {"bash", "php", "javascript", "typescript", "tsx", "scala", "kotlin", "nix", "dart"}
 
 
 class PatternMatch(Struct, frozen=True, kw_only=True):
-    """Where a pattern fits: characters `start` to `end`, lines counted from 1, what its holes stand for."""
+    """A match: characters `start` to `end`, 1-based lines, and the text of its holes."""
 
     start: int
     end: int
@@ -47,7 +47,7 @@ class PatternEdit(Struct, frozen=True, kw_only=True):
 
 
 class RewriteResult(Struct, frozen=True, kw_only=True):
-    """`overlapping` matches lie inside other ones and were left as they are."""
+    """`overlapping` matches are inside other matches and were not changed."""
 
     text: str
     changes: list[PatternEdit]
@@ -55,43 +55,41 @@ class RewriteResult(Struct, frozen=True, kw_only=True):
 
 
 def search(pattern: str, text: str, language: str, *, max_matches: int = MAX_MATCHES) -> list[PatternMatch]:
-    """Every place that the pattern fits, outer ones first, at most `max_matches`.
+    """Return all matches, outer ones first, at most `max_matches`.
 
-    Raises ToolError for a pattern that can never fit, or a text that cannot be parsed.
+    Raises ToolError for a pattern that can never match, or a text that cannot be parsed.
     """
-    names = holes(pattern)
+    names = hole_names(pattern)
     nodes = islice(_find(pattern, text, language), max(max_matches, 0))
     return [_match(node, pattern, text, names) for node in nodes]
 
 
 def rewrite(ops: Sequence[Op], text: str, language: str, *, max_changes: int = MAX_MATCHES) -> RewriteResult:
-    """The text with every match replaced. All patterns look at the text as it was; what is not matched keeps
-    every byte. Where matches overlap, the outer one and the earlier rewrite win. Raises ToolError."""
+    """Replace every match. All patterns see the original text; unmatched text is unchanged. Where matches
+    overlap, the outer one and the earlier rewrite win. Raises ToolError."""
     newline = "\r\n" if text.count("\r\n") * 2 > text.count("\n") else "\n" if "\n" in text else _bare(text)
     changes: list[PatternEdit] = []
     for index, op in enumerate(ops):
         _check_replacement(op, language)
-        names = holes(op.pat)
+        names = hole_names(op.pat)
         for node in _find(op.pat, text, language):
             start, end = _extent(node, op.pat, text)
             values = {name: Substitution(*bounds) for name, bounds in _bounds(node, names).items()}
-            new = substituted(op.out, values, text, start, newline)
+            new = fill_template(op.out, values, text, start, newline)
             line = node.range().start.line + 1
             changes.append(PatternEdit(start=start, end=end, first_line=line, text=new, op=index))
             if len(changes) > max_changes:
-                raise ToolError(
-                    f"The patterns fit more than {max_changes} times in one file; make them narrower."
-                )
+                raise ToolError(f"The patterns match more than {max_changes} times in one file; narrow them.")
     return _applied(text, changes)
 
 
-def holes(pattern: str) -> frozenset[str]:
-    """The names of a pattern's holes; those that begin with `_` match anything and are not kept."""
+def hole_names(pattern: str) -> frozenset[str]:
+    """Return the names of a pattern's holes; a leading `_` means not captured."""
     return frozenset(match["list"] or match["one"] for match in re.finditer(_NAMED_HOLE, pattern))
 
 
-def words(pattern: str) -> list[str]:
-    """Names and keywords in everything that the pattern fits: a text without them need not be parsed."""
+def required_words(pattern: str) -> list[str]:
+    """Return words that every match contains: a text without them need not be parsed."""
     return re.findall(r"[^\W\d]\w{2,}", re.sub(HOLE, " ", pattern))
 
 
@@ -100,7 +98,7 @@ def _check_replacement(op: Op, language: str) -> None:
         raise ToolError("`$$$` in `out` needs a name, the same as in `pat`: for example `$$$ARGS`.")
     if language in _DOLLAR_LANGUAGES:
         return
-    known = holes(op.pat)
+    known = hole_names(op.pat)
     unknown = [
         match[0] for match in re.finditer(_NAMED_HOLE, op.out) if (match["list"] or match["one"]) not in known
     ]
@@ -110,10 +108,10 @@ def _check_replacement(op: Op, language: str) -> None:
 
 
 def _find(pattern: str, text: str, language: str) -> list[Node]:
-    rule = rule_for(pattern, language)
+    rule = build_rule(pattern, language)
     root = parse(text, language)
     if root is None:
-        size = f"it is longer than {MAX_PARSED_CHARS} characters" if len(text) > MAX_PARSED_CHARS else ""
+        size = f"longer than {MAX_PARSED_CHARS} characters" if len(text) > MAX_PARSED_CHARS else ""
         raise ToolError(f"This text cannot be parsed as {language}{': ' + size if size else ''}.")
     return root.find_all(rule)
 
@@ -132,7 +130,7 @@ def _match(node: Node, pattern: str, text: str, names: frozenset[str]) -> Patter
 
 
 def _extent(node: Node, pattern: str, text: str) -> tuple[int, int]:
-    """Where a match stands, without a line end, semicolon or comma behind it that the pattern lacks."""
+    """Return the range of a match, without a trailing newline, semicolon or comma that the pattern lacks."""
     span = node.range()
     start, end = span.start.index, span.end.index
     end = start + len(text[start:end].rstrip())
@@ -142,7 +140,7 @@ def _extent(node: Node, pattern: str, text: str) -> tuple[int, int]:
 
 
 def _bounds(node: Node, names: frozenset[str]) -> dict[str, tuple[int, int]]:
-    """Where the text of each hole stands; an empty list has no place and no text."""
+    """Return the range of each hole; an empty list has none."""
     bounds: dict[str, tuple[int, int]] = {}
     for name in names:
         one = node.get_match(name)

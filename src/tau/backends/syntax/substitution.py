@@ -1,4 +1,4 @@
-"""Puts what a pattern's holes stood for into the replacement, indented as the new place wants it."""
+"""Fills the holes of a replacement with the matched text, indented to fit."""
 
 import re
 from collections.abc import Mapping
@@ -12,19 +12,19 @@ _HOLE = (
 
 
 class Substitution(Struct, frozen=True):
-    """A part of the old text, from `start` to `end`; nothing if both are the same."""
+    """A range of the old text; empty if `start` equals `end`."""
 
     start: int
     end: int
 
 
-def substituted(
+def fill_template(
     template: str, values: Mapping[str, Substitution], text: str, place: int, newline: str
 ) -> str:
-    """The template for a match that begins at `place` of `text`. A `$NAME` without a value stays as it is.
+    """Fill the template for a match at `place` of `text`. A `$NAME` without a value stays unchanged.
 
-    Its lines, from the second on, are indented like the line of the match; lines of a value move with it. An
-    empty `$$$NAME` takes a comma beside it along.
+    Lines after the first are indented like the line of the match; lines of a value move with it. An empty
+    `$$$NAME` also removes an adjacent comma.
     """
     indent = _indent(text, place)
     rows = template.replace("\r\n", "\n").split("\n")

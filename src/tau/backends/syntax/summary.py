@@ -1,4 +1,4 @@
-"""A file in brief: its declarations stay, bodies, long literals and long comments are left out."""
+"""Summarizes a file: keeps declarations and folds bodies, long literals and long comments."""
 
 import heapq
 import re
@@ -7,18 +7,18 @@ from typing import Literal
 
 from msgspec import Struct
 
-from tau.backends.syntax.fold_finder import Fold, foldable
+from tau.backends.syntax.fold_finder import Fold, find_folds
 from tau.backends.syntax.fold_rules import FOLDS
-from tau.backends.syntax.languages import MAX_SUMMARY_BYTES, MAX_SUMMARY_LINES, language_of
+from tau.backends.syntax.languages import MAX_SUMMARY_BYTES, MAX_SUMMARY_LINES, detect_language
 from tau.backends.syntax.trees import parse
 
-MIN_SHOWN_LINES = 10  # fewer tell nothing about a file
+MIN_SHOWN_LINES = 10  # fewer lines are not a useful summary
 _PAIRS = {"{": "}", "[": "]", "(": ")"}
 _CLOSING = r"[\]})]+[;,]?"
 
 
 class SummaryOptions(Struct, frozen=True, kw_only=True):
-    """Lines, all of them. `unfold_until`: how much is worth showing, `unfold_limit`: what it may come to."""
+    """Line counts. `unfold_until`: unfold up to this size; `unfold_limit`: never exceed this size."""
 
     min_body_lines: int = 4
     min_comment_lines: int = 6
@@ -29,7 +29,7 @@ class SummaryOptions(Struct, frozen=True, kw_only=True):
 
 
 class SummarySegment(Struct, frozen=True):
-    """Lines `first` to `last`, counted from 1: shown, left out, or opening and closing line in one row."""
+    """Lines `first` to `last` (1-based): shown, folded, or opening and closing line merged into one row."""
 
     kind: Literal["lines", "elided", "merged"]
     first: int
@@ -37,7 +37,7 @@ class SummarySegment(Struct, frozen=True):
 
 
 class CodeSummary(Struct, frozen=True, kw_only=True):
-    """`kept` tells the whole file in order; `elided_spans` are the lines of which nothing is shown."""
+    """`kept` covers the whole file in order; `elided_spans` are the lines not shown at all."""
 
     lines_total: int
     kept: list[SummarySegment]
@@ -46,12 +46,12 @@ class CodeSummary(Struct, frozen=True, kw_only=True):
 
 
 def summarize(path: str, text: str, options: SummaryOptions | None = None) -> CodeSummary | None:
-    """None if the language is not known, the file is too short, too large or broken, or nothing can go."""
+    """None if the language is unknown, the file is too short, too large or broken, or nothing folds."""
     options = options or SummaryOptions()
     rows = _rows(text)
     if not options.min_total_lines <= len(rows) <= MAX_SUMMARY_LINES or len(text) > MAX_SUMMARY_BYTES:
         return None
-    language = language_of(path, text)
+    language = detect_language(path, text)
     if language is None or (FOLDS[language].prose and not options.prose):
         return None
     if not text.isascii() and len(text.encode(errors="surrogatepass")) > MAX_SUMMARY_BYTES:
@@ -59,7 +59,7 @@ def summarize(path: str, text: str, options: SummaryOptions | None = None) -> Co
     root = parse(text, language)
     if root is None:
         return None
-    folds = foldable(root, rows, FOLDS[language], options.min_body_lines, options.min_comment_lines)
+    folds = find_folds(root, rows, FOLDS[language], options.min_body_lines, options.min_comment_lines)
     closed = _closed(_nested(folds), len(rows), options, force=not FOLDS[language].data)
     elided = sum(last - first + 1 for first, last in closed)
     if not closed or len(rows) - elided < MIN_SHOWN_LINES:
@@ -73,7 +73,7 @@ def summarize(path: str, text: str, options: SummaryOptions | None = None) -> Co
 
 
 def render(summary: CodeSummary, text: str) -> str:
-    """The summary as plain text: `N:line`, `A-B:opening .. closing`, and `...` for what is left out."""
+    """Render as plain text: `N:line`, `A-B:opening .. closing`, and `...` for folded lines."""
     rows = _rows(text)
     out: list[str] = []
     for segment in summary.kept:
@@ -87,7 +87,7 @@ def render(summary: CodeSummary, text: str) -> str:
 
 
 def merged_row(rows: Sequence[str], segment: SummarySegment) -> str:
-    """The one row that stands for a merged segment."""
+    """Return the single row of a merged segment."""
     return f"{rows[segment.first - 1].rstrip()} .. {rows[segment.last - 1].strip()}"
 
 
@@ -100,7 +100,7 @@ def _rows(text: str) -> list[str]:
 
 
 class _Closed:
-    """A fold with the folds in it."""
+    """A fold with its nested folds."""
 
     __slots__ = ("first", "inner", "last")
 
@@ -115,12 +115,12 @@ class _Closed:
 
     @property
     def cost(self) -> int:
-        """How many lines opening it shows, what is in it staying closed."""
+        """How many lines unfolding it shows, with its nested folds closed."""
         return self.size - sum(fold.size for fold in self.inner)
 
 
 def _nested(folds: list[Fold]) -> list[_Closed]:
-    """The outermost folds. One that begins in another and ends behind it is dropped."""
+    """Return the outermost folds; partial overlaps are dropped."""
     outer: list[_Closed] = []
     path: list[_Closed] = []
     for first, last in sorted(set(folds), key=lambda fold: (fold[0], -fold[1])):
@@ -135,9 +135,9 @@ def _nested(folds: list[Fold]) -> list[_Closed]:
 
 
 def _closed(outer: list[_Closed], total: int, options: SummaryOptions, *, force: bool) -> list[Fold]:
-    """What stays left out after the cheapest folds were opened, as far as there is room for them.
+    """Return the folds that remain after opening the cheapest ones that fit.
 
-    With `force`, a file that is all in one function shows what is in that, if this is not most of the file.
+    With `force`, open a function that spans the whole file, unless its contents are most of the file.
     """
     shown = total - sum(fold.size for fold in outer)
     heap = [(fold.cost, fold.first, fold) for fold in outer]

@@ -1,4 +1,4 @@
-"""Parsed text: the one door to the parser library, which is loaded when the first text comes."""
+"""Parses text: the only module that uses the parser library, loaded on first use."""
 
 import time
 from typing import TypeAlias
@@ -10,36 +10,36 @@ from tau.base.late import late
 
 ast_grep = late("ast_grep_py")
 
-# Strings, since the library is imported late; a union with one of them is written in quotes.
+# Strings because the library is imported late; unions with them must be quoted.
 Node: TypeAlias = "ast_grep.SgNode"
 NodeRange: TypeAlias = "ast_grep.Range"
 
 MAX_KEPT_CHARS = 256 * 1024
-MAX_SECONDS_PER_CHAR = 5e-6  # 40 times what code takes
+MAX_SECONDS_PER_CHAR = 5e-6  # 40 times what code needs
 _PROBES = (32 * 1024, 128 * 1024, 512 * 1024)
-# Nodes of zero length that are no sign of a missing token.
+# Zero-length nodes that do not mean a missing token.
 _EMPTY = {"block_continuation", "heredoc_body", "heredoc_content", "raw_text", "string_content"}
 
 
 class NodeSpan(Struct, frozen=True):
-    """Lines `first` to `last`, both included and counted from 1."""
+    """Lines `first` to `last`, inclusive and 1-based."""
 
     first: int
     last: int
 
 
 class _Last:
-    """The tree of the latest text: several blocks of one file are asked for one after the other."""
+    """Cache of the latest tree: callers often resolve several blocks of one file in a row."""
 
     key: tuple[str, str] | None = None
     root: "Node | None" = None
 
 
 def parse(text: str, language: str) -> "Node | None":
-    """The root of the tree, or None for a language or a text that cannot be parsed in reasonable time.
+    """Return the root node, or None for an unknown language or a text too slow to parse.
 
-    Positions in the tree count characters of `text`, lines and columns from 0; only `\\n` ends a line there,
-    so where a text has none, its `\\r` do.
+    Positions count characters of `text`, lines and columns are 0-based; only `\\n` ends a line, so in a text
+    without any, `\\r` does.
     """
     if language not in LANGUAGES or len(text) > MAX_PARSED_CHARS:
         return None
@@ -50,7 +50,7 @@ def parse(text: str, language: str) -> "Node | None":
         if _is_slow(source, language):
             return None
         root = ast_grep.SgRoot(source, language).root()
-    except UnicodeEncodeError:  # half a character
+    except UnicodeEncodeError:  # a lone surrogate
         return None
     if len(text) <= MAX_KEPT_CHARS:
         _Last.key, _Last.root = (text, language), root
@@ -58,9 +58,9 @@ def parse(text: str, language: str) -> "Node | None":
 
 
 def _is_slow(source: str, language: str) -> bool:
-    """Whether the beginning of a long text is of the kind on which the parser works for minutes.
+    """Whether the parser would need minutes for a long text, judged by its beginning.
 
-    It cannot be interrupted, and what is no code at all may cost it time that grows with the square.
+    It cannot be interrupted, and text that is not code may take quadratic time.
     """
     for size in _PROBES:
         if len(source) < 2 * size:
@@ -73,7 +73,7 @@ def _is_slow(source: str, language: str) -> bool:
 
 
 def is_broken(node: Node) -> bool:
-    """Whether there is a syntax error in a node, or the parser had to make up something that is missing."""
+    """Whether a node has a syntax error or a missing token that the parser inserted."""
     if node.kind() == "ERROR" or node.find(kind="ERROR") is not None:
         return True
     return any(

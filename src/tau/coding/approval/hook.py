@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct
 
@@ -15,6 +15,7 @@ from tau.base.errors import TauError
 from tau.base.late import late
 from tau.base.text import plain
 from tau.coding.approval.policy import ApprovalItem, Workspace, decide
+from tau.coding.ports import CodingDialogs
 from tau.config.settings import ApprovalMode
 
 if TYPE_CHECKING:
@@ -59,15 +60,6 @@ class ApprovalDecision(Struct, frozen=True):
     reason: str = ""
 
 
-@runtime_checkable
-class ApprovalUi(Protocol):
-    """A face that can show more than a line and a list of words."""
-
-    async def approve(self, request: ApprovalRequest) -> ApprovalDecision | None:
-        """None: there was no answer."""
-        ...
-
-
 class ApprovalHook(Hooks):
     """One per session. `mode` may be set while it lives; the answers "always" end with it.
 
@@ -82,12 +74,14 @@ class ApprovalHook(Hooks):
         patterns: Iterable[str] = (),
         *,
         remember: Callable[[Sequence[str]], None] | None = None,
+        dialogs: CodingDialogs | None = None,
     ) -> None:
         self.workspace = workspace
         self.mode: ApprovalMode = mode
         wanted = tuple(patterns)
         self._allowed: AllowRules | None = rules.AllowRules.of(wanted) if wanted else None
         self._remember = remember
+        self._dialogs = dialogs
         self._always: set[tuple[str, str]] = set()
         self._one_at_a_time = asyncio.Lock()
 
@@ -128,9 +122,9 @@ class ApprovalHook(Hooks):
                 "not run. Go on without it, or tell the user what to do or which approval mode to choose."
             )
         keys = [question.key for question in questions]
-        if isinstance(ctx.ui, ApprovalUi):
+        if self._dialogs is not None:
             request = self._request(asked, questions, ctx)
-            answer = await ctx.ui.approve(request)
+            answer = await self._dialogs.approve(request)
             self._keep(answer, keys, request, ctx.ui)
         else:
             answer = await _select(ctx.ui, asked.tool, wish, for_session=None not in keys)

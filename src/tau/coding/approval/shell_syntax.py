@@ -359,12 +359,16 @@ class _Reader:
         return words
 
     def _check_gaps(self, node: SyntaxNode, span: Span) -> None:
-        """The grammar skips a backslash before any blank, not only before a newline."""
+        """Between tokens there are only blanks. The grammar skips more, and makes it part of a token."""
         at, end = span
         for leaf in _leaves(node):
-            require("\\" not in self._text[at : leaf.start].replace("\\\n", ""))
+            self._check_blank(at, leaf.start)
+            require(leaf.is_named or self._source(leaf).strip() == leaf.kind.strip())
             at = leaf.end
-        require("\\" not in self._text[at:end])
+        self._check_blank(at, end)
+
+    def _check_blank(self, start: int, end: int) -> None:
+        require(not self._text[start:end].replace("\\\n", "").strip())
 
     def _source(self, node: SyntaxNode) -> str:
         return self._text[node.start : node.end]

@@ -55,7 +55,7 @@ def _regions(old: str, splices: Sequence[Splice], separator: str) -> Iterator[_R
     for splice in splices:
         start = old.rfind(separator, 0, splice.start) + 1
         end = _line_end(old, splice, start, separator)
-        if current is not None and _gap(old, current.end, start, separator) <= 2 * CONTEXT_LINES:
+        if current is not None and old.count(separator, current.end, start) <= 2 * CONTEXT_LINES:
             current.end = max(current.end, end)
             current.splices.append(splice)
             continue
@@ -73,10 +73,6 @@ def _line_end(old: str, splice: Splice, start: int, separator: str) -> int:
         return splice.end
     found = old.find(separator, splice.end)
     return len(old) if found < 0 else found + 1
-
-
-def _gap(old: str, end: int, start: int, separator: str) -> int:
-    return 0 if start <= end else old.count(separator, end, start)
 
 
 def _back(old: str, position: int, separator: str) -> int:

@@ -6,11 +6,15 @@ import os
 import stat as modes
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Literal
 
-from tau.agent.ports import Stat
+from tau.agent.ports import DirectoryEntry, DirectoryScan, Stat
 from tau.base.errors import ToolError
 from tau.base.files import open_at_once, write_atomic
+from tau.base.late import late
 from tau.base.sizes import KIB
+
+threads = late("tau.base.threads")
 
 MORE_BYTES = 256 * KIB  # what a file grows by while it is read; those of /proc say that they are empty
 MAX_MORE = 100
@@ -55,8 +59,36 @@ class LocalFileSystem:
     async def list(self, path: Path) -> Sequence[str]:
         return os.listdir(path)  # noqa: PTH208 - names are wanted, not paths
 
+    async def scan(self, path: Path, *, most: int) -> DirectoryScan:
+        return await threads.in_thread(lambda stop: _scan(path, most, stop))
+
     async def remove(self, path: Path) -> None:
         path.unlink()
+
+
+def _scan(path: Path, most: int, stop: "threads.StopSignal") -> DirectoryScan:
+    entries: list[DirectoryEntry] = []
+    with os.scandir(path) as found:
+        for entry in found:
+            stop.check()
+            if len(entries) == most:
+                return DirectoryScan(entries, more=True)
+            entries.append(_entry(entry))
+    return DirectoryScan(entries)
+
+
+def _entry(entry: os.DirEntry[str]) -> DirectoryEntry:
+    try:
+        info = entry.stat(follow_symlinks=False)
+        if modes.S_ISLNK(info.st_mode):
+            target = os.readlink(entry.path)  # noqa: PTH115 - it is a text already
+            return DirectoryEntry(entry.name, "link", 0, info.st_mtime_ns, target)
+    except OSError:
+        return DirectoryEntry(entry.name, "other")
+    if modes.S_ISDIR(info.st_mode):
+        return DirectoryEntry(entry.name, "folder", info.st_size, info.st_mtime_ns)
+    kind: Literal["file", "other"] = "file" if modes.S_ISREG(info.st_mode) else "other"
+    return DirectoryEntry(entry.name, kind, info.st_size, info.st_mtime_ns)
 
 
 def _stat(path: Path) -> Stat | None:

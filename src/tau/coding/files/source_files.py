@@ -9,7 +9,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from tau.agent.ports import Stat
-from tau.backends.syntax.languages import LANGUAGES, MAX_PARSED_CHARS, language_of
+from tau.backends.syntax.languages import LANGUAGES, MAX_PARSED_CHARS, detect_language
 from tau.base.errors import ToolError
 from tau.base.sizes import format_bytes
 from tau.base.text import DecodedText, NotText, decode, is_binary
@@ -113,7 +113,7 @@ async def scope_of(given: str | Sequence[str], ctx: CodingContext) -> SourceScop
 async def _load(path: Path, ctx: CodingContext, *, named: bool) -> CodeFile | None:
     """None for what its name tells not to be code, unless it was `named`. Raises OSError and ToolError."""
     name = shown(path, ctx.cwd)
-    if not named and path.suffix and language_of(path.name, "") is None:
+    if not named and path.suffix and detect_language(path.name, "") is None:
         return None
     stat = await ctx.fs.stat(path)
     if stat is None or stat.is_dir or not modes.S_ISREG(stat.mode or modes.S_IFREG):
@@ -128,7 +128,7 @@ async def _load(path: Path, ctx: CodingContext, *, named: bool) -> CodeFile | No
         decoded = decode(data)
     except NotText as error:
         raise ToolError(f"{name} is not text that can be changed safely. {error}.") from None
-    language = language_of(path.name, decoded.text)
+    language = detect_language(path.name, decoded.text)
     if language is None:
         known = ", ".join(LANGUAGES)
         raise ToolError(f"The language of {name} is not known; use search and edit. Known are: {known}.")

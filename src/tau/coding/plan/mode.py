@@ -6,7 +6,6 @@ from typing import Any, Protocol
 
 from tau.agent.hooks import Hooks, ToolQuestion
 from tau.agent.output import ToolOutput
-from tau.agent.ports import ToolContext
 from tau.agent.tool import Tool
 from tau.agent.ui import Ui
 from tau.ai.model import Model
@@ -16,7 +15,6 @@ from tau.coding.pending_changes import PendingChange, PendingChanges
 from tau.coding.plan.review import (
     PLAN_FILE,
     TOOLS,
-    AskForReview,
     Plan,
     PlanAnswer,
     PlanDetails,
@@ -26,6 +24,7 @@ from tau.coding.plan.review import (
     refusal,
     title_of,
 )
+from tau.coding.ports import CodingContext, CodingDialogs
 from tau.coding.prompts.system import fill
 from tau.coding.session.branch_state import BranchState
 from tau.coding.session.context import EntryNode
@@ -75,14 +74,12 @@ class PlanMode:
         previews: PendingChanges | None = None,
         *,
         enabled: bool = True,
-        ask: AskForReview = ask_user,
     ) -> None:
         self._log = log
         self._files = files
         self._models = models
         self._previews = previews
         self._enabled = enabled
-        self._ask = ask
         self._newest = BranchState(log, self._read)
         self.changed: Callable[[bool], None] = lambda on: None
 
@@ -148,13 +145,13 @@ class PlanMode:
         if self._previews is not None and self._previews.pending is None:
             self._previews.propose(PendingChange(title="the plan", paths=(), apply=self.submit))
 
-    async def submit(self, ctx: ToolContext) -> ToolOutput:
+    async def submit(self, ctx: CodingContext) -> ToolOutput:
         """The model hands in its plan: ask the user; if they approve, plan mode is over. Raises ToolError."""
         if not self.on:
             raise ToolError("Plan mode is over, so there is no plan to hand in.")
         plan = self.plan()
         ctx.update(ToolOutput.text(plan.text, PlanDetails(title=plan.title, url=plan.url, verdict=None)))
-        answer = await self._ask(plan, ctx.ui)
+        answer = await ask_user(plan, ctx.ui, ctx.dialogs)
         if answer is None:
             details = PlanDetails(title=plan.title, url=plan.url, verdict=None)
             return ToolOutput.text(
@@ -166,10 +163,10 @@ class PlanMode:
             told, PlanDetails(title=plan.title, url=url, verdict=answer.verdict, feedback=answer.feedback)
         )
 
-    async def review(self, ui: Ui) -> PlanReview:
+    async def review(self, ui: Ui, dialogs: CodingDialogs | None = None) -> PlanReview:
         """The user wants to be asked again about the plan as it is. Raises ToolError where there is none."""
         plan = self.plan()
-        answer = await self._ask(plan, ui) or PlanAnswer("keep")
+        answer = await ask_user(plan, ui, dialogs) or PlanAnswer("keep")
         _, told = self._settle(plan, answer)
         return PlanReview(answer, "" if answer.verdict == "keep" else told)
 

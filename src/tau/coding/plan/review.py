@@ -1,14 +1,15 @@
 """What plan mode allows, what a plan is, and what the user may say to it."""
 
 import re
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
+from collections.abc import Mapping
+from typing import Any, Literal
 
 from msgspec import Struct
 
 from tau.agent.effects import Effects
 from tau.agent.ui import Ui
 from tau.base.text import shortened
+from tau.coding.ports import CodingDialogs
 
 PLAN_FILE = "local://plan.md"
 MAX_TITLE_CHARS = 80
@@ -57,10 +58,6 @@ class PlanReview(Struct, frozen=True):
     prompt: str = ""
 
 
-# None: nobody could be asked.
-AskForReview: TypeAlias = Callable[[Plan, Ui | None], Awaitable[PlanAnswer | None]]
-
-
 def refusal(tool: str, arguments: Mapping[str, Any], effects: Effects, plan_file: str) -> str | None:
     """Why a call may not run while a plan is made, as a sentence for the model."""
     if tool not in TOOLS:
@@ -87,18 +84,12 @@ def file_stem(title: str) -> str:
     return stem if stem and stem != "plan" else "approved-plan"
 
 
-@runtime_checkable
-class PlanUi(Protocol):
-    """A face that can show a whole plan."""
-
-    async def review_plan(self, plan: Plan) -> PlanAnswer | None: ...
-
-
-async def ask_user(plan: Plan, ui: Ui | None) -> PlanAnswer | None:
+async def ask_user(plan: Plan, ui: Ui | None, dialogs: CodingDialogs | None) -> PlanAnswer | None:
+    """None: nobody could be asked."""
     if ui is None:
         return None
-    if isinstance(ui, PlanUi):
-        return await ui.review_plan(plan)
+    if dialogs is not None:
+        return await dialogs.review_plan(plan)
     choice = await ui.select(f'Carry out the plan "{plan.title}" ({plan.url})?', [APPROVE, REJECT, KEEP])
     if choice == APPROVE:
         return PlanAnswer("approve")

@@ -9,7 +9,6 @@ from tau.ai.model import Model, ThinkingLevel
 from tau.coding.context import ModelRoles
 from tau.coding.session.entries import ModelChange, ThinkingLevelChange
 from tau.coding.session.storage.log import SessionLog
-from tau.coding.tools import tools_for
 
 if TYPE_CHECKING:
     from tau.coding.plan.mode import PlanMode
@@ -69,3 +68,12 @@ class RequestSetup:
         """Make `model` the default without a request of the user, and log it."""
         self._models.default = model
         self._log.append(ModelChange(provider=model.provider, model_id=model.id))
+
+
+# The demo model reads prompts slowly and rarely calls a tool: two are enough to show how they work.
+DEMO_TOOLS = ("read", "bash")
+
+
+def tools_for(model: Model, tools: Sequence[Tool[Any]]) -> Sequence[Tool[Any]]:
+    """The tools that a model is offered."""
+    return [tool for tool in tools if tool.name in DEMO_TOOLS] if model.demo else tools

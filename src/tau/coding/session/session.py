@@ -20,7 +20,7 @@ from tau.ai.wire import BashExecutionMessage, ImageContent, PythonExecutionMessa
 from tau.base.errors import TauError
 from tau.base.late import late
 from tau.coding.context import CodingWorld
-from tau.coding.output import OutputLimits
+from tau.coding.output import command_limits
 from tau.coding.resources import SessionResources
 from tau.coding.session.activities import Activities
 from tau.coding.session.compaction.compactor import Compactor
@@ -76,7 +76,6 @@ class SessionParts(Struct, frozen=True, kw_only=True):
     todos: "Todos"
     recorder: "Recorder | None" = None  # of file changes
     settings: Settings = Settings()
-    command_output: OutputLimits = OutputLimits()
     resources: SessionResources = SessionResources()
     resolve_model: Callable[[str], Awaitable[Model | None]] | None = None
     notices: list[Notice] = []
@@ -193,7 +192,7 @@ class Session:
             hooks=parts.hooks,
             emit=self.emit,
             busy=busy,
-            limits=parts.command_output,
+            limits=command_limits(parts.settings.tools),
             shell=parts.resources.shell,
         )
         if parts.resources.kernels is None:

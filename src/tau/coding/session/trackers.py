@@ -9,7 +9,7 @@ from tau.agent.queue import Queue
 from tau.coding.session.activities import Activities
 from tau.coding.session.checkpoints import SessionCheckpoints
 from tau.coding.session.storage.log import SessionLog
-from tau.coding.session.todos import TodoRules, Todos
+from tau.coding.session.todos import Later, TodoRules, Todos, call_later
 from tau.config.settings import Settings
 
 if TYPE_CHECKING:
@@ -30,6 +30,8 @@ def make_trackers(
     events: EventBus,
     activities: Activities,
     plan: "PlanMode",
+    *,
+    later: Later = call_later,
 ) -> SessionTrackers:
     checkpoints = SessionCheckpoints(log, queue, events.emit)
     reminders = settings.todo.reminders
@@ -45,6 +47,7 @@ def make_trackers(
         rules,
         running=lambda: activities.running,
         quiet=lambda: plan.on or (settings.checkpoint.enabled and checkpoints.active is not None),
+        later=later,
     )
     events.watch(todos.saw)
     if settings.checkpoint.enabled:

@@ -2,7 +2,6 @@
 
 import signal
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
@@ -19,10 +18,8 @@ from tau.coding.output import (
     truncate,
     with_notice,
 )
+from tau.coding.shell.details import BashDetails
 from tau.coding.shell.rewrite import TrimmedCommand
-
-if TYPE_CHECKING:
-    from tau.coding.tools.bash import BashDetails
 
 
 class CommandOutcome(Struct, frozen=True, kw_only=True):
@@ -35,7 +32,7 @@ class CommandOutcome(Struct, frozen=True, kw_only=True):
 def result(
     sink: OutputSink,
     artifacts: Artifacts,
-    details: "BashDetails",
+    details: BashDetails,
     outcome: CommandOutcome,
     limited: TrimmedCommand | None,
 ) -> ToolOutput:

@@ -16,13 +16,13 @@ from tau.base.late import late
 from tau.base.run import Exit
 from tau.base.tasks import spawn
 from tau.coding.output import OutputSink, ProgressUpdates
+from tau.coding.shell.details import BashDetails
 from tau.coding.shell.result import CommandOutcome, result
 from tau.coding.shell.rewrite import TrimmedCommand
 
 if TYPE_CHECKING:
     from tau.backends.shell.session import RunningShellCommand
     from tau.backends.shell.terminal import TerminalInput
-    from tau.coding.tools.bash import BashDetails
 
 terminals = late("tau.backends.shell.terminal")
 
@@ -44,7 +44,7 @@ class RunningCommand:
         ctx: ToolContext,
         sink: OutputSink,
         *,
-        details: "BashDetails",
+        details: BashDetails,
         seconds: int,
         limited: TrimmedCommand | None = None,
         keyboard: Keyboard | None = None,

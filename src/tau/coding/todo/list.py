@@ -79,18 +79,6 @@ class TodoBoard(Protocol):
     def keep(self, phases: Phases) -> None: ...
 
 
-class MemoryTodos:
-    """A board without a session."""
-
-    storage: TodoStorage = "memory"
-
-    def __init__(self, phases: Phases = ()) -> None:
-        self.phases = phases
-
-    def keep(self, phases: Phases) -> None:
-        self.phases = phases
-
-
 class TodoError(Exception):
     """Why an operation cannot be done, as a sentence."""
 

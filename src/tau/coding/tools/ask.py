@@ -2,49 +2,21 @@
 
 import time
 from collections.abc import Sequence
-from typing import Annotated, Any, Protocol, runtime_checkable
+from typing import Annotated, Any
 
-from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec import Meta, Struct
 
 from tau.agent.output import ToolOutput
-from tau.agent.ports import ToolContext
 from tau.agent.tool import Tool
 from tau.agent.ui import Ui
 from tau.base.errors import ToolError
 from tau.base.text import clean_line, shortened
+from tau.coding.ports import CodingContext
+from tau.coding.questions import AskAnswer, AskQuestion, answer_of, fallback
 
 MAX_QUESTIONS = 10
-MAX_OPTIONS = 30
-MAX_ANSWER_CHARS = 20_000
 OTHER = "Something else: type it"
 DONE = "That is all"
-
-
-class AskOption(Struct, frozen=True):
-    label: Annotated[str, Meta(description="What the user chooses, in a few words", min_length=1)]
-    description: Annotated[str, Meta(description="What that would mean")] = ""
-
-
-class AskQuestion(Struct, frozen=True):
-    id: Annotated[str, Meta(description="A short name, under which the answer comes back")]
-    question: Annotated[str, Meta(description="The question, as a whole sentence", min_length=1)]
-    options: Annotated[
-        list[AskOption],
-        Meta(
-            description="Answers to choose from; the user can always type another one",
-            max_length=MAX_OPTIONS,
-        ),
-    ] = []
-    multi: Annotated[bool, Meta(description="More than one option may be chosen")] = False
-    recommended: Annotated[
-        int | None, Meta(description="Which option you would take, counted from 0; it is marked")
-    ] = None
-
-    @property
-    def suggested(self) -> int | None:
-        """The option that is recommended, if there is such an option."""
-        at = self.recommended
-        return at if at is not None and 0 <= at < len(self.options) else None
 
 
 class AskParams(Struct, frozen=True):
@@ -54,29 +26,8 @@ class AskParams(Struct, frozen=True):
     ]
 
 
-class AskAnswer(Struct, frozen=True, rename="camel", kw_only=True):
-    """What was chosen, what was typed, or what was taken because nobody answered in time."""
-
-    id: str
-    question: str
-    selected: list[str] = []
-    text: str | UnsetType = UNSET
-    timed_out: bool = False
-
-
 class AskDetails(Struct, frozen=True, rename="camel", kw_only=True):
     answers: list[AskAnswer]
-
-
-@runtime_checkable
-class QuestionUi(Protocol):
-    """A face that can show all questions together."""
-
-    async def ask_questions(
-        self, asked: Sequence[AskQuestion], timeout_s: float | None
-    ) -> list[AskAnswer] | None:
-        """None: the user turned away."""
-        ...
 
 
 class Ask(Tool[AskParams]):
@@ -92,13 +43,13 @@ class Ask(Tool[AskParams]):
         """Options may come as plain texts, and a question without a name of its own."""
         return super().decode(_with_forms(arguments))
 
-    async def run(self, params: AskParams, ctx: ToolContext) -> ToolOutput:
+    async def run(self, params: AskParams, ctx: CodingContext) -> ToolOutput:
         if ctx.ui is None:
             raise ToolError(
                 "Nobody can be asked in this mode. Decide yourself, and say in your answer what you assumed."
             )
-        if isinstance(ctx.ui, QuestionUi):
-            answers = await ctx.ui.ask_questions(params.questions, self._timeout_s)
+        if ctx.dialogs is not None:
+            answers = await ctx.dialogs.ask_questions(params.questions, self._timeout_s)
         else:
             answers = await _one_by_one(params.questions, ctx.ui, self._timeout_s)
         if answers is None:
@@ -107,20 +58,6 @@ class Ask(Tool[AskParams]):
                 "say what you need to know."
             )
         return ToolOutput.text(_told(answers, self._timeout_s), AskDetails(answers=answers))
-
-
-def fallback(question: AskQuestion) -> AskAnswer:
-    """What holds when nobody answers in time: the recommended option, else the first."""
-    at = question.suggested or 0
-    selected = [question.options[at].label] if question.options else []
-    return AskAnswer(id=question.id, question=question.question, selected=selected, timed_out=True)
-
-
-def answer_of(question: AskQuestion, selected: Sequence[str], text: str = "") -> AskAnswer:
-    typed = text.strip()[:MAX_ANSWER_CHARS]
-    return AskAnswer(
-        id=question.id, question=question.question, selected=list(selected), text=typed if typed else UNSET
-    )
 
 
 async def _one_by_one(

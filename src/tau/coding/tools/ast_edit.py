@@ -15,19 +15,21 @@ from tau.base.late import late
 from tau.base.sizes import MIB
 from tau.base.text import decode, encode
 from tau.coding.edits import diff
-from tau.coding.edits.change import FileChange
 from tau.coding.edits.diff import change_rows
 from tau.coding.edits.file_locks import turns
-from tau.coding.edits.transaction import Guard, apply_changes
 from tau.coding.files import path_arguments
 from tau.coding.files.source_files import CodeFile, FileReadReport, SourceScope, scope_of
 from tau.coding.output import OutputLimits, OutputMeta, notice, truncate, with_notice
 from tau.coding.pending_changes import PendingChange, PendingChanges
 from tau.coding.ports import CodingContext
 from tau.coding.tools.ast_grep import scope_notes
+from tau.config.settings import EditSettings
 
+changes = late("tau.coding.edits.change")
+generated = late("tau.coding.edits.generated")
 patterns = late("tau.backends.syntax.patterns")
 pattern_parser = late("tau.backends.syntax.pattern_parser")
+transactions = late("tau.coding.edits.transaction")
 trees = late("tau.backends.syntax.trees")
 
 MAX_OPS = 50
@@ -75,7 +77,7 @@ class AstEditDetails(Struct, frozen=True, rename="camel", kw_only=True):
 class _Plan(Struct):
     """What would be written, and how it looks."""
 
-    staged: list[FileChange]
+    staged: "list[changes.FileChange]"
     files: list[AstEditFile]
     overlapping: int = 0
     size: int = 0
@@ -86,9 +88,9 @@ class AstEdit(Tool[AstEditParams]):
     name, label = "ast_edit", "Structural edit"
     exclusive = True
 
-    def __init__(self, previews: PendingChanges, guard: Guard | None = None) -> None:
+    def __init__(self, previews: PendingChanges, settings: EditSettings | None = None) -> None:
         self._previews = previews
-        self._guard = guard
+        self._settings = settings or EditSettings()
 
     def effects(self, params: AstEditParams, cwd: Path) -> Effects:
         """Reads only: what is written is declared by the call that applies the preview."""
@@ -100,8 +102,9 @@ class AstEdit(Tool[AstEditParams]):
         scope = await scope_of(params.paths, ctx)
         reading = FileReadReport()
         plan = _Plan([], [])
-        async for file in reading.files(scope, [patterns.words(op.pat) for op in ops], ctx):
-            _rewrite(file, ops, plan, self._guard)
+        guard = generated.guard_of(self._settings)
+        async for file in reading.files(scope, [patterns.required_words(op.pat) for op in ops], ctx):
+            _rewrite(file, ops, plan, guard)
         if not plan.staged:
             for op in ops:
                 pattern_parser.check_any(op.pat, sorted(reading.languages))
@@ -126,7 +129,9 @@ def _checked(ops: Sequence[Rewrite]) -> "list[patterns.Op]":
     return [patterns.Op(op.pat, op.out) for op in ops]
 
 
-def _rewrite(file: CodeFile, ops: "Sequence[patterns.Op]", plan: _Plan, guard: Guard | None) -> None:
+def _rewrite(
+    file: CodeFile, ops: "Sequence[patterns.Op]", plan: _Plan, guard: "transactions.Guard | None"
+) -> None:
     usable = [op for op in ops if pattern_parser.is_code(op.pat, file.language)]
     old = file.decoded.text
     result = patterns.rewrite(usable, old, file.language)
@@ -140,7 +145,7 @@ def _rewrite(file: CodeFile, ops: "Sequence[patterns.Op]", plan: _Plan, guard: G
             f"This would change more than {MAX_CHANGED_FILES} files or {MAX_STAGED_BYTES // MIB} MiB; "
             "do it folder by folder."
         )
-    change = FileChange(
+    change = changes.FileChange(
         path=file.path, name=file.name, kind="update", old=file.data, new=new_data, stat=file.stat
     )
     refusal = None if guard is None else guard(change)
@@ -180,7 +185,7 @@ def _preview(plan: _Plan, scope: SourceScope, reading: FileReadReport) -> Pendin
 async def _apply(plan: _Plan, scope: SourceScope, reading: FileReadReport, ctx: CodingContext) -> ToolOutput:
     async with turns([change.path for change in plan.staged]):
         unchanged = [change for change in plan.staged if await _stat(change.path, ctx) == change.stat]
-        done = await apply_changes(unchanged, ctx) if unchanged else []
+        done = await transactions.apply_changes(unchanged, ctx) if unchanged else []
     for each in done:
         if each.stat is not None and each.change.new is not None:
             ctx.snapshots.remember(each.change.path, each.stat)

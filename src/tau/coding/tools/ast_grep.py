@@ -11,6 +11,7 @@ from tau.agent.effects import Effects
 from tau.agent.output import ToolOutput
 from tau.agent.tool import Tool
 from tau.base.late import late
+from tau.coding.edits.modes import tags_lines
 from tau.coding.files import path_arguments
 from tau.coding.files.source_files import MAX_FILES, SECONDS, CodeFile, FileReadReport, SourceScope, scope_of
 from tau.coding.output import EntryLimit, OutputMeta, with_notice
@@ -23,6 +24,7 @@ from tau.coding.search.pages import (
     ResultPage,
     render,
 )
+from tau.config.settings import Settings
 
 patterns = late("tau.backends.syntax.patterns")
 pattern_parser = late("tau.backends.syntax.pattern_parser")
@@ -64,9 +66,8 @@ class _Found(Struct, kw_only=True):
 class AstGrep(Tool[AstGrepParams]):
     name, label = "ast_grep", "Structural search"
 
-    def __init__(self, *, tagged: bool = True) -> None:
-        """Without `tagged`, rows are not fit for edits."""
-        self._tagged = tagged
+    def __init__(self, settings: Settings | None = None) -> None:
+        self._tagged = tags_lines(settings or Settings())
 
     @cached_property
     def description(self) -> str:
@@ -87,7 +88,7 @@ class AstGrep(Tool[AstGrepParams]):
         cap = MATCHES_IN_ONE_FILE if scope.single else MATCHES_PER_FILE
         found = _Found(page=[])
         pattern_parser.check_shape(params.pat)
-        async for file in reading.files(scope, [patterns.words(params.pat)], ctx):
+        async for file in reading.files(scope, [patterns.required_words(params.pat)], ctx):
             if not pattern_parser.is_code(params.pat, file.language):
                 continue
             matches = patterns.search(params.pat, file.decoded.text, file.language)

@@ -2,13 +2,13 @@
 
 import asyncio
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
-from msgspec import UNSET, Meta, Struct, UnsetType, field
+from msgspec import Meta, Struct, field
 from msgspec.structs import replace
 
 from tau.agent.effects import Effects
@@ -20,9 +20,9 @@ from tau.base.late import late
 from tau.base.run import IN_TERMINAL, QUIET
 from tau.base.text import clean_line, shortened
 from tau.coding.files.paths import failure, resolve, shown
-from tau.coding.output import OutputMeta, OutputSink
+from tau.coding.output import OutputSink, command_limits
 from tau.coding.ports import CodingContext, JobWork
-from tau.coding.tools import ToolSettings
+from tau.config.settings import Settings
 
 if TYPE_CHECKING:
     from tau.backends.shell.session import ShellSession
@@ -32,9 +32,10 @@ if TYPE_CHECKING:
 commands = late("tau.coding.shell.running_command")
 sessions = late("tau.backends.shell.session")
 rewrite = late("tau.coding.shell.rewrite")
+shell_details = late("tau.coding.shell.details")
 shlex = late("shlex")
 
-__all__ = ["QUIET", "Bash", "BashDetails", "BashOptions", "BashParams"]
+__all__ = ["QUIET", "Bash", "BashParams"]
 
 MAX_TIMEOUT_S = 3600
 LABEL_CHARS = 120
@@ -54,31 +55,6 @@ class BashParams(Struct, frozen=True):
     fresh: Annotated[bool, Meta(description="Run in a new shell")] = False
 
 
-class BashDetails(Struct, frozen=True, rename="camel", kw_only=True):
-    """`exit_code` is null while the command runs and when a signal ended it."""
-
-    command: str
-    cwd: str
-    exit_code: int | None = None
-    signal: str | UnsetType = UNSET
-    timed_out: bool = False
-    duration_ms: int = 0
-    meta: OutputMeta | UnsetType = UNSET
-    job_id: str | UnsetType = UNSET  # it runs in the background under this id
-    stripped: str | UnsetType = UNSET  # what was taken from the end of the command and done by us
-    notes: Sequence[str] | UnsetType = UNSET
-
-
-class BashOptions(Struct, frozen=True, kw_only=True):
-    """What the user's settings say about commands, and which tools there are beside this one."""
-
-    intercept: bool = False
-    strip_limits: bool = True
-    auto_background_ms: int | None = None
-    background: bool = True
-    tools: Collection[str] = ()
-
-
 class PreparedCommand(Struct, frozen=True, kw_only=True):
     """A call as it will be done. `folder` is None for "where the shell is"; `stay`: the shell stays there."""
 
@@ -89,22 +65,27 @@ class PreparedCommand(Struct, frozen=True, kw_only=True):
 
 
 class Bash(Tool[BashParams]):
-    """With a `shell` commands share its state; without one each has a fresh shell of `ctx.run`."""
+    """With a `shell` commands share its state; without one each has a fresh shell of `ctx.run`.
+
+    `tools` are the names of those that there are beside this one.
+    """
 
     name, label = "bash", "Bash"
 
     def __init__(
         self,
-        settings: ToolSettings | None = None,
+        settings: Settings | None = None,
         *,
         shell: "ShellSession | None" = None,
-        options: BashOptions | None = None,
+        tools: Collection[str] = (),
     ) -> None:
-        wanted = settings or ToolSettings()
-        self._timeout_s = wanted.bash_timeout_s
-        self._limits = wanted.command_output
+        wanted = settings or Settings()
+        self._settings = wanted.bash
+        self._can_background = wanted.async_.enabled
+        self._timeout_s = wanted.bash.timeout_seconds
+        self._limits = command_limits(wanted.tools)
         self._shell = shell
-        self._options = options or BashOptions()
+        self._tools = tools
 
     @cached_property
     def description(self) -> str:
@@ -148,12 +129,12 @@ class Bash(Tool[BashParams]):
         if wrong or not set(RESERVED).isdisjoint(params.env):
             named = ", ".join(wrong or RESERVED)
             raise ToolError(f"`env` cannot set {named}; use names of letters, digits and underscores.")
-        if params.in_background and not self._options.background:
+        if params.in_background and not self._can_background:
             raise ToolError("Background jobs are switched off (async.enabled); leave `async` out.")
         if params.pty and params.in_background:
             raise ToolError("A command with `pty` cannot run in the background; leave one of the two out.")
-        if self._options.intercept:
-            reason = rewrite.better_tool(params.command, self._options.tools)
+        if self._settings.interceptor:
+            reason = rewrite.better_tool(params.command, self._tools)
             if reason is not None:
                 raise ToolError(reason)
 
@@ -166,7 +147,7 @@ class Bash(Tool[BashParams]):
         if folded is not None and (there := resolve(folded.folder, folder or here)).is_dir():
             command, folder, stay = folded.rest, there, params.cwd is None
         limited = None
-        if self._options.strip_limits and not params.pty:
+        if self._settings.strip_trailing_head_tail and not params.pty:
             limited = rewrite.without_limit(command, self._limits.lines)
         return PreparedCommand(
             command=command if limited is None else limited.command,
@@ -184,7 +165,7 @@ class Bash(Tool[BashParams]):
         *,
         beside: bool = False,
     ) -> "RunningCommand":
-        keyboard = getattr(ctx.ui, "terminal", None) if params.pty else None
+        keyboard = ctx.dialogs.terminal if params.pty and ctx.dialogs is not None else None
         terminal = None
         if params.pty:
             columns, rows = TERMINAL_SIZE if keyboard is None else keyboard.size
@@ -217,7 +198,7 @@ class Bash(Tool[BashParams]):
             running,
             ctx,
             OutputSink(ctx.artifacts, self.name, self._limits),
-            details=BashDetails(command=plan.command, cwd=str(running.cwd)),
+            details=shell_details.BashDetails(command=plan.command, cwd=str(running.cwd)),
             seconds=seconds,
             limited=plan.limited,
             keyboard=commands.Keyboard(keyboard) if params.pty else None,
@@ -228,10 +209,10 @@ class Bash(Tool[BashParams]):
 
     def _wait_s(self, params: BashParams, seconds: int) -> float | None:
         """How long to wait before a command goes on in the background; None for its whole time."""
-        threshold = self._options.auto_background_ms
-        if threshold is None or params.pty:
+        background = self._settings.auto_background
+        if not background.enabled or params.pty:
             return None
-        return min(threshold / 1000, max(seconds - 1, seconds / 2))
+        return min(background.threshold_ms / 1000, max(seconds - 1, seconds / 2))
 
     def _in_background(
         self, params: BashParams, plan: PreparedCommand, seconds: int, ctx: CodingContext
@@ -240,7 +221,7 @@ class Bash(Tool[BashParams]):
             async with await self._started(params, plan, seconds, ctx, beside=True) as command:
                 return await command.to_end(report)
 
-        details = BashDetails(command=plan.command, cwd=str(self._folder(plan, ctx.cwd)))
+        details = shell_details.BashDetails(command=plan.command, cwd=str(self._folder(plan, ctx.cwd)))
         return self._job(details, work, ctx)
 
     def _detached(self, command: "RunningCommand", ctx: CodingContext) -> ToolOutput:
@@ -252,11 +233,13 @@ class Bash(Tool[BashParams]):
 
         output = self._job(command.details, work, ctx, already=command.tail())
         if self._shell is not None:
-            self._shell.let_go(command.running)
+            self._shell.detach(command.running)
         rest = command.handed_over()
         return output
 
-    def _job(self, details: BashDetails, work: JobWork, ctx: CodingContext, already: str = "") -> ToolOutput:
+    def _job(
+        self, details: "shell_details.BashDetails", work: JobWork, ctx: CodingContext, already: str = ""
+    ) -> ToolOutput:
         id = ctx.jobs.start("bash", shortened(clean_line(details.command), LABEL_CHARS), work)
         before = f"{already.rstrip()}\n" if already.strip() else ""
         text = f"{before}[Runs in the background as {id}; the result comes by itself, or use job]"

@@ -8,7 +8,7 @@ from tau.agent.output import ToolOutput
 from tau.agent.tool import Tool
 from tau.base.clock import iso, now_ms
 from tau.base.errors import ToolError
-from tau.coding.ports import Checkpoint, HasCheckpoints
+from tau.coding.ports import Checkpoint, CodingContext
 
 
 class CheckpointParams(Struct, frozen=True):
@@ -21,7 +21,7 @@ class MarkCheckpoint(Tool[CheckpointParams]):
     name, label = "checkpoint", "Checkpoint"
     exclusive = True
 
-    async def run(self, params: CheckpointParams, ctx: HasCheckpoints) -> ToolOutput:
+    async def run(self, params: CheckpointParams, ctx: CodingContext) -> ToolOutput:
         checkpoints = ctx.checkpoints
         if checkpoints is None:
             raise ToolError("A subagent has no checkpoints.")

@@ -8,11 +8,14 @@ from msgspec import Meta, Struct
 from tau.agent.effects import Effects
 from tau.agent.output import ToolOutput
 from tau.agent.tool import Tool
+from tau.base.late import late
 from tau.coding.edits.replace import Replacement, replace_text
 from tau.coding.edits.report import report
-from tau.coding.edits.transaction import Guard
 from tau.coding.files.paths import resolve
 from tau.coding.ports import CodingContext
+from tau.config.settings import EditSettings
+
+generated = late("tau.coding.edits.generated")
 
 
 class EditParams(Struct, frozen=True):
@@ -33,10 +36,8 @@ class EditParams(Struct, frozen=True):
 class Edit(Tool[EditParams]):
     name, label = "edit", "Edit"
 
-    def __init__(self, guard: Guard | None = None, *, fuzzy: bool = True, threshold: float = 0.95) -> None:
-        self._guard = guard
-        self._fuzzy = fuzzy
-        self._threshold = threshold
+    def __init__(self, settings: EditSettings | None = None) -> None:
+        self._settings = settings or EditSettings()
 
     def effects(self, params: EditParams, cwd: Path) -> Effects:
         path = resolve(params.path, cwd)
@@ -45,10 +46,14 @@ class Edit(Tool[EditParams]):
     async def run(self, params: EditParams, ctx: CodingContext) -> ToolOutput:
         path = resolve(params.path, ctx.cwd)
         wanted = Replacement(
-            params.old_text, params.new_text, params.replace_all, self._fuzzy, self._threshold
+            params.old_text,
+            params.new_text,
+            params.replace_all,
+            self._settings.fuzzy_match,
+            self._settings.fuzzy_threshold,
         )
         seen = ctx.snapshots.last_seen(path)
-        written = await replace_text(path, wanted, ctx, guard=self._guard)
+        written = await replace_text(path, wanted, ctx, guard=generated.guard_of(self._settings))
         changed_meanwhile = seen is not None and seen != written.change.stat
         note = "It had changed on disk since you last saw it; those changes are kept."
         return report([written], ctx, [note] if changed_meanwhile else [])

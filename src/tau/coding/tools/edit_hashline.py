@@ -2,7 +2,7 @@
 
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from msgspec import Meta, Struct
 
@@ -11,11 +11,10 @@ from tau.agent.output import ToolOutput
 from tau.agent.tool import Tool
 from tau.base.late import late
 from tau.coding.ports import CodingContext
-
-if TYPE_CHECKING:
-    from tau.coding.edits.transaction import Guard
+from tau.config.settings import EditSettings
 
 editing = late("tau.coding.edits.hashline")
+generated = late("tau.coding.edits.generated")
 texts = late("tau.hashline.texts")
 
 
@@ -26,9 +25,8 @@ class HashlineParams(Struct, frozen=True):
 class HashlineEdit(Tool[HashlineParams]):
     name, label = "edit", "Edit"
 
-    def __init__(self, guard: "Guard | None" = None) -> None:
-        """`guard` explains why a file must not be changed."""
-        self._guard = guard
+    def __init__(self, settings: EditSettings | None = None) -> None:
+        self._settings = settings or EditSettings()
 
     @cached_property
     def description(self) -> str:
@@ -40,4 +38,4 @@ class HashlineEdit(Tool[HashlineParams]):
         return Effects(reads=paths, writes=paths)
 
     async def run(self, params: HashlineParams, ctx: CodingContext) -> ToolOutput:
-        return await editing.apply_patch(params.input, ctx, self._guard)
+        return await editing.apply_patch(params.input, ctx, generated.guard_of(self._settings))

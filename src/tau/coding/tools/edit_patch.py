@@ -13,10 +13,11 @@ from tau.base.errors import ToolError
 from tau.base.late import late
 from tau.coding.edits.multi_file_patch import MultiFilePatch, apply_patch
 from tau.coding.edits.report import report
-from tau.coding.edits.transaction import Guard
 from tau.coding.ports import CodingContext
+from tau.config.settings import EditSettings
 
 envelope = late("tau.coding.edits.apply_patch")
+generated = late("tau.coding.edits.generated")
 unified = late("tau.coding.edits.unified")
 
 Mode = Literal["apply_patch", "patch"]
@@ -29,9 +30,9 @@ class PatchParams(Struct, frozen=True):
 class PatchEdit(Tool[PatchParams]):
     name, label = "edit", "Edit"
 
-    def __init__(self, mode: Mode, guard: Guard | None = None) -> None:
+    def __init__(self, mode: Mode, settings: EditSettings | None = None) -> None:
         self._mode: Mode = mode
-        self._guard = guard
+        self._settings = settings or EditSettings()
 
     @cached_property
     def description(self) -> str:
@@ -48,7 +49,8 @@ class PatchEdit(Tool[PatchParams]):
 
     async def run(self, params: PatchParams, ctx: CodingContext) -> ToolOutput:
         patch = self._parse(params.input, ctx.cwd)
-        return report(await apply_patch(patch, ctx, guard=self._guard), ctx, patch.notes)
+        written = await apply_patch(patch, ctx, guard=generated.guard_of(self._settings))
+        return report(written, ctx, patch.notes)
 
     def _parse(self, text: str, cwd: Path) -> MultiFilePatch:
         return envelope.parse(text, cwd) if self._mode == "apply_patch" else unified.parse(text, cwd)

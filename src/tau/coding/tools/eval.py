@@ -28,9 +28,9 @@ from tau.backends.kernels.cells import (
 )
 from tau.base.errors import ToolError
 from tau.base.late import late
-from tau.coding.output import OutputSink, ProgressUpdates, notice, with_notice
+from tau.coding.output import OutputSink, ProgressUpdates, command_limits, notice, with_notice
 from tau.coding.ports import CodingContext
-from tau.coding.tools import ToolSettings
+from tau.config.settings import Settings
 
 if TYPE_CHECKING:
     from tau.backends.kernels.pool import Kernels
@@ -59,17 +59,6 @@ class EvalParams(Struct, frozen=True):
     cells: Annotated[list[CellParams], Meta(description="Run in this order", min_length=1)]
 
 
-class EvalOptions(Struct, frozen=True, kw_only=True):
-    """What the user's settings say about cells. `session` names the kernels that are used."""
-
-    py: bool = True
-    js: bool = True
-    interpreter: str | None = None
-    kernel_mode: Literal["session", "per-call"] = "session"
-    max_concurrency: int = 32
-    session: str = "main"
-
-
 class Eval(Tool[EvalParams]):
     """With `kernels`, variables last as long as these do; without, they end with the call."""
 
@@ -79,13 +68,11 @@ class Eval(Tool[EvalParams]):
     def __init__(
         self,
         kernels: "Kernels | None" = None,
-        settings: ToolSettings | None = None,
-        cells: EvalOptions | None = None,
+        settings: Settings | None = None,
         complete: Complete | None = None,
     ) -> None:
         self._kernels = kernels
-        self._settings = settings or ToolSettings()
-        self._cells = cells or EvalOptions()
+        self._settings = settings or Settings()
         self._complete = complete
 
     @cached_property
@@ -107,31 +94,33 @@ class Eval(Tool[EvalParams]):
             problem = self._unavailable(LANGUAGES[name])
             if problem is not None:
                 raise ToolError(problem)
-        with OutputSink(ctx.artifacts, self.name, self._settings.command_output) as sink:
+        with OutputSink(ctx.artifacts, self.name, command_limits(self._settings.tools)) as sink:
             output = outputs.EvalOutput(
                 sink,
                 [_planned(cell) for cell in params.cells],
-                resize=self._settings.resize_images,
-                block=self._settings.block_images,
+                resize=self._settings.images.auto_resize,
+                block=self._settings.images.block_images,
             )
-            host = hosts.EvalHost(ctx, self._complete, self._cells.max_concurrency, output.note)
+            host = hosts.EvalHost(ctx, self._complete, self._settings.task.max_concurrency, output.note)
             async with self._pool(ctx) as kernels:
-                call = _Call(params.cells, kernels, self._cells.session, host, output, ctx)
+                call = _Call(params.cells, kernels, host, output, ctx)
                 is_error = await call.run()
             return _report(output, is_error=is_error)
 
     def _unavailable(self, language: KernelLanguage) -> str | None:
         """Why cells of a language cannot run, in a sentence."""
         if language == "python":
-            return None if self._cells.py else "Python cells are switched off (eval.py is false)."
-        if not self._cells.js:
+            return None if self._settings.eval.py else "Python cells are switched off (eval.py is false)."
+        if not self._settings.eval.js:
             return "JavaScript cells are switched off (eval.js is false)."
         return None if _has_node() else interpreters.NO_NODE
 
     def _pool(self, ctx: CodingContext) -> "AbstractAsyncContextManager[Kernels]":
         if self._kernels is not None:
             return nullcontext(self._kernels)
-        return pool.Kernels(ctx.run, python=self._cells.interpreter, mode=self._cells.kernel_mode)
+        return pool.Kernels(
+            ctx.run, python=self._settings.python.interpreter, mode=self._settings.python.kernel_mode
+        )
 
 
 class _Call:
@@ -141,14 +130,12 @@ class _Call:
         self,
         params: list[CellParams],
         kernels: "Kernels",
-        session: str,
         host: CellHost,
         output: "EvalOutput",
         ctx: CodingContext,
     ) -> None:
         self._params = params
         self._kernels = kernels
-        self._session = session
         self._host = host
         self._output = output
         self._ctx = ctx
@@ -173,9 +160,7 @@ class _Call:
         )
         began = time.monotonic()
         try:
-            end = await self._kernels.run(
-                cell, self._take, self._host, cwd=self._ctx.cwd, session=self._session
-            )
+            end = await self._kernels.run(cell, self._take, self._host, cwd=self._ctx.cwd)
         except asyncio.CancelledError:
             self._output.remark(f"[{_which(params, index, len(self._params))} was stopped]")
             self._output.end("error", None, _elapsed_ms(began))

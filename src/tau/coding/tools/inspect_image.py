@@ -21,6 +21,7 @@ from tau.base.late import late
 from tau.coding import prompts
 from tau.coding.files.paths import failure, resolve, shown
 from tau.coding.ports import CodingContext
+from tau.config.settings import ImagesSettings
 
 images = late("tau.coding.images")
 
@@ -45,12 +46,9 @@ class InspectImageDetails(Struct, frozen=True, rename="camel", kw_only=True):
 class InspectImage(Tool[InspectImageParams]):
     name, label = "inspect_image", "Inspect image"
 
-    def __init__(
-        self, complete: Complete | None, *, block_images: bool = False, auto_resize: bool = True
-    ) -> None:
+    def __init__(self, complete: Complete | None, settings: ImagesSettings | None = None) -> None:
         self._complete = complete
-        self._block_images = block_images
-        self._auto_resize = auto_resize
+        self._settings = settings or ImagesSettings()
 
     @cached_property
     def _system(self) -> str:
@@ -63,7 +61,7 @@ class InspectImage(Tool[InspectImageParams]):
         return Effects(reads=(resolve(params.path, cwd),))
 
     async def run(self, params: InspectImageParams, ctx: CodingContext) -> ToolOutput:
-        if self._block_images:
+        if self._settings.block_images:
             raise ToolError(
                 "Images are not sent to models here (images.blockImages is true); "
                 "switch that setting off to use inspect_image."
@@ -74,7 +72,7 @@ class InspectImage(Tool[InspectImageParams]):
         path, data = await _read(params.path, ctx)
         if images.read_header(data) is None:
             raise ToolError("inspect_image takes PNG, JPEG, GIF and WEBP files only, told by their content.")
-        image = await asyncio.to_thread(images.load_image, data, auto_resize=self._auto_resize)
+        image = await asyncio.to_thread(images.load_image, data, auto_resize=self._settings.auto_resize)
         question = UserMessage([image.content(), TextContent(params.question)], now_ms())
         request = Request(
             system=self._system,

@@ -63,9 +63,7 @@ class JobTool(Tool[JobParams]):
     async def run(self, params: JobParams, ctx: CodingContext) -> ToolOutput:
         if params.list_all and (params.poll or params.cancel):
             raise ToolError("`list` only looks; leave out `poll` and `cancel`, or leave out `list`.")
-        jobs: Jobs | None = ctx.jobs
-        if jobs is None:
-            return ToolOutput.text("There are no background jobs here.", JobDetails(jobs=[]))
+        jobs = ctx.jobs
         if params.list_all:
             return _listed(jobs)
         cancelled = [CancelOutcome(id, jobs.cancel(id)) for id in dict.fromkeys(params.cancel or ())]

@@ -19,12 +19,13 @@ from tau.base.errors import ToolError
 from tau.base.late import late
 from tau.base.sizes import format_bytes
 from tau.base.text import NotText, decode, is_binary
+from tau.coding.edits.modes import tags_lines
 from tau.coding.files.paths import Selector, failure, resolve, shown, split_selector
 from tau.coding.output import EntryLimit, OutputLimits, OutputMeta
 from tau.coding.ports import CodingContext
 from tau.coding.readers import names_archive, names_database
 from tau.coding.readers.text import PageOptions, TextPage, page
-from tau.coding.tools import ToolSettings
+from tau.config.settings import Settings
 
 archive = late("tau.coding.readers.archives.archive")
 markers = late("tau.coding.conflicts.markers")
@@ -89,9 +90,9 @@ class ReadTarget(Struct, frozen=True):
 class Read(Tool[ReadParams]):
     name, label = "read", "Read"
 
-    def __init__(self, settings: ToolSettings | None = None) -> None:
-        self._settings = settings or ToolSettings()
-        self._first_lines = min(max(self._settings.read_lines, 1), OutputLimits().lines)
+    def __init__(self, settings: Settings | None = None) -> None:
+        self._settings = settings or Settings()
+        self._first_lines = min(max(self._settings.read.default_limit, 1), OutputLimits().lines)
 
     @cached_property
     def description(self) -> str:
@@ -193,28 +194,29 @@ class Read(Tool[ReadParams]):
         self, source: ReadTarget, text: str, remark: str, selector: Selector, ctx: CodingContext
     ) -> ToolOutput:
         tag = None
-        if source.editable and source.path is not None and self._settings.hash_lines and not selector.raw:
+        if source.editable and source.path is not None and tags_lines(self._settings) and not selector.raw:
             tag = ctx.snapshots.record(source.path, text)
+        brief = self._settings.read.summarize
         shape = PageOptions(
             name=source.name,
             selector=selector,
             first_lines=self._first_lines,
             tag=tag,
             remark=remark,
-            summary=None if source.stat is None else self._settings.summaries,
+            summary=brief if source.stat is not None and brief.enabled else None,
         )
         shown_page = page(text, shape)
         return ToolOutput.text(shown_page.text, _details(source, shown_page))
 
     async def _picture(self, source: ReadTarget) -> ToolOutput:
         info = image_header.read_header(source.data)
-        if info is not None and (self._settings.block_images or self._settings.inspect_images):
+        if info is not None and (self._settings.images.block_images or self._settings.inspect_image.enabled):
             details = ReadDetails(
                 path=str(source.path or source.name), kind="image", mime_type=info.mime_type
             )
             return ToolOutput.text(self._described(info, len(source.data)), details)
         loaded = await asyncio.to_thread(
-            images.load_image, source.data, auto_resize=self._settings.resize_images
+            images.load_image, source.data, auto_resize=self._settings.images.auto_resize
         )
         if loaded.problem:  # it would stay in the history and spoil every later request
             raise ToolError(f"{source.name} cannot be shown: {loaded.problem}.")
@@ -224,7 +226,7 @@ class Read(Tool[ReadParams]):
     def _described(self, info: "image_header.ImageInfo", size_bytes: int) -> str:
         """What a picture is, where it is not shown."""
         facts = images.describe(info, size_bytes)
-        if self._settings.block_images:
+        if self._settings.images.block_images:
             return f"[{facts}; images.blockImages keeps it from being sent]"
         return f"[{facts}; ask inspect_image what it shows]"
 

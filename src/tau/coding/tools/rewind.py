@@ -7,7 +7,7 @@ from msgspec import Meta, Struct
 from tau.agent.output import ToolOutput
 from tau.agent.tool import Tool
 from tau.base.errors import ToolError
-from tau.coding.ports import MAX_REPORT_CHARS, HasCheckpoints
+from tau.coding.ports import MAX_REPORT_CHARS, CodingContext
 
 
 class RewindParams(Struct, frozen=True):
@@ -23,7 +23,7 @@ class Rewind(Tool[RewindParams]):
     name, label = "rewind", "Rewind"
     exclusive = True
 
-    async def run(self, params: RewindParams, ctx: HasCheckpoints) -> ToolOutput:
+    async def run(self, params: RewindParams, ctx: CodingContext) -> ToolOutput:
         checkpoints = ctx.checkpoints
         if checkpoints is None:
             raise ToolError("A subagent has no checkpoints.")

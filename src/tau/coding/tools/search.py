@@ -13,6 +13,7 @@ from tau.agent.output import ToolOutput
 from tau.agent.tool import Tool
 from tau.base.errors import ToolError
 from tau.base.late import late
+from tau.coding.edits.modes import tags_lines
 from tau.coding.files import path_arguments
 from tau.coding.files.paths import failure
 from tau.coding.output import EntryLimit, OutputMeta, with_notice
@@ -20,6 +21,7 @@ from tau.coding.ports import CodingContext
 from tau.coding.search import pages
 from tau.coding.search.query import Query
 from tau.coding.search.regex_repair import across_line_ends, is_multiline, lenient
+from tau.config.settings import Settings
 
 if TYPE_CHECKING:
     from tau.coding.search.hits import SearchHits, SearchOptions
@@ -71,11 +73,8 @@ class SearchDetails(Struct, frozen=True, rename="camel", kw_only=True):
 class Search(Tool[SearchParams]):
     name, label = "search", "Search"
 
-    def __init__(self, *, before: int = 1, after: int = 3, tagged: bool = True) -> None:
-        """`before` and `after`: lines shown around a match. Without `tagged`, rows are not fit for edits."""
-        self._before = max(before, 0)
-        self._after = max(after, 0)
-        self._tagged = tagged
+    def __init__(self, settings: Settings | None = None) -> None:
+        self._settings = settings or Settings()
 
     @cached_property
     def description(self) -> str:
@@ -98,10 +97,10 @@ class Search(Tool[SearchParams]):
             query=_query(params),
             gitignore=params.gitignore,
             skip=_skip(params.skip),
-            before=self._before,
-            after=self._after,
+            before=self._settings.search.context_before,
+            after=self._settings.search.context_after,
             seconds=SECONDS,
-            tagged=self._tagged,
+            tagged=tags_lines(self._settings),
         )
         entries = path_arguments.entries(params.paths, ctx.cwd, selectors=True)
         missing: list[str] = []

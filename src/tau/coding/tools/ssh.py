@@ -104,7 +104,7 @@ class Ssh(Tool[SshParams]):
                     details = replace(details, mount=str(mount))
                 await _follow(running, sink, ctx, details)
                 exited = await running.wait()
-            if running.without_folder:
+            if running.folder_missing:
                 raise ToolError(f'`cwd` is not a directory on "{host.name}": {params.cwd}.')
             lost = running.lost and not exited.timed_out
             told = replace(details, duration_ms=round((time.monotonic() - began) * 1000))

@@ -1,16 +1,16 @@
 """todo: the list of what the agent is doing, changed by operations and shown to the user."""
 
-from typing import Annotated, Protocol
+from typing import Annotated
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from tau.agent.output import ToolOutput
 from tau.agent.tool import Tool
+from tau.coding.ports import CodingContext
 from tau.coding.todo.list import (
     MARKS,
     CompletedTask,
     Phases,
-    TodoBoard,
     TodoItem,
     TodoOp,
     TodoPhase,
@@ -36,16 +36,11 @@ class TodoDetails(Struct, frozen=True, rename="camel", kw_only=True):
     completed_tasks: list[CompletedTask] | UnsetType = UNSET
 
 
-class HasTodos(Protocol):
-    @property
-    def todos(self) -> TodoBoard: ...
-
-
 class Todo(Tool[TodoParams]):
     name, label = "todo", "Todo"
     exclusive = True
 
-    async def run(self, params: TodoParams, ctx: HasTodos) -> ToolOutput:
+    async def run(self, params: TodoParams, ctx: CodingContext) -> ToolOutput:
         board = ctx.todos
         before = board.phases
         phases, errors = apply_ops(before, params.ops)

@@ -17,10 +17,11 @@ from tau.base.sizes import MIB, format_bytes
 from tau.base.text import NotText, decode, is_binary
 from tau.coding.edits.diff import unified
 from tau.coding.edits.file_locks import turns
+from tau.coding.edits.modes import tags_lines
 from tau.coding.files.paths import failure, resolve, shown
 from tau.coding.ports import CodingContext, Resource
 from tau.coding.readers import ARCHIVE_SIGNS, DATABASE_SIGNS, names_archive, names_database
-from tau.coding.tools import ToolSettings
+from tau.config.settings import Settings
 
 archive = late("tau.coding.readers.archives.archive")
 generated = late("tau.coding.edits.generated")
@@ -53,8 +54,10 @@ class WriteDetails(Struct, frozen=True, rename="camel", kw_only=True):
 class Write(Tool[WriteParams]):
     name, label = "write", "Write"
 
-    def __init__(self, settings: ToolSettings | None = None) -> None:
-        self._settings = settings or ToolSettings()
+    def __init__(self, settings: Settings | None = None) -> None:
+        wanted = settings or Settings()
+        self._edit = wanted.edit
+        self._tagged = tags_lines(wanted)
 
     def effects(self, params: WriteParams, cwd: Path) -> Effects:
         """A row or an entry is written by rewriting the file that holds it; what is internal stays inside."""
@@ -65,7 +68,7 @@ class Write(Tool[WriteParams]):
 
     async def run(self, params: WriteParams, ctx: CodingContext) -> ToolOutput:
         content, pasted = params.content, False
-        if self._settings.hash_lines:
+        if self._tagged:
             content, pasted = hashline_format.strip_pasted(content)
         try:
             output = await self._elsewhere(params.path, content, ctx)
@@ -99,7 +102,7 @@ class Write(Tool[WriteParams]):
         headers: list[str] = []
         for file in resource.changed:
             ctx.snapshots.remember(file.path, file.stat)
-            tag = ctx.snapshots.record(file.path, file.text, own=True) if self._settings.hash_lines else None
+            tag = ctx.snapshots.record(file.path, file.text, own=True) if self._tagged else None
             if tag is not None:
                 headers.append(hashline_format.format_header(shown(file.path, ctx.cwd), tag))
         note = resource.note or f"Wrote {format_bytes(len(resource.data))} to {resource.url}."
@@ -112,13 +115,13 @@ class Write(Tool[WriteParams]):
         async with turns([path]):
             before = await ctx.fs.stat(path)
             old = await _old_text(path, name, before, ctx)
-            if old is not None and self._settings.guard_generated:
+            if old is not None and self._edit.block_auto_generated:
                 refusal = generated.refusal(name, old.encode(errors="replace"))
                 if refusal is not None:
                     raise ToolError(refusal)
             after = await ctx.fs.write(path, data, expect=before)
         ctx.snapshots.remember(path, after)
-        tag = ctx.snapshots.record(path, content, own=True) if self._settings.hash_lines else None
+        tag = ctx.snapshots.record(path, content, own=True) if self._tagged else None
         header = "" if tag is None else f"{hashline_format.format_header(name, tag)}\n"
         return _report(path, name, content, old, header, created=before is None, mode=after.mode)
 

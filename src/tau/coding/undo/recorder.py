@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from tau.agent.events import AgentEvent, MessageEnd
 from tau.agent.hooks import Hooks, ToolQuestion
 from tau.agent.output import ToolOutput
-from tau.agent.ports import FileSystem, Stat
+from tau.agent.ports import DirectoryScan, FileSystem, Stat
 from tau.agent.queue import typed_text
 from tau.ai.wire import ToolCall, UserMessage
 from tau.base.late import late
@@ -41,16 +41,15 @@ WAITS = frozenset({"job"})  # meanwhile commands in the background do their work
 
 
 class RecordingFileSystem:
-    """Wraps a file system of this machine, for one call or for all; `history` is asked for when needed.
+    """Wraps a file system of this machine; `history` is asked for when needed.
 
     What a wrapped file system keeps elsewhere (an editor's buffer, another machine) is not on this disk, so
     it is not part of the history.
     """
 
-    def __init__(self, fs: FileSystem, history: "Callable[[], FileHistory]", call: str = "") -> None:
+    def __init__(self, fs: FileSystem, history: "Callable[[], FileHistory]") -> None:
         self._fs = fs
         self._history = history
-        self._call = call
 
     async def read(self, path: Path) -> bytes:
         data = await self._fs.read(path)
@@ -65,7 +64,7 @@ class RecordingFileSystem:
     async def write(self, path: Path, data: bytes, *, expect: Stat | None = None) -> Stat:
         target = os.path.realpath(path)
         wanted = file_state.file_state(data)
-        id = self._history().intend(target, wanted, self._call)
+        id = self._history().intend(target, wanted)
         try:
             stat = await self._fs.write(path, data, expect=expect)
         except BaseException:
@@ -81,9 +80,12 @@ class RecordingFileSystem:
     async def list(self, path: Path) -> Sequence[str]:
         return await self._fs.list(path)
 
+    async def scan(self, path: Path, *, most: int) -> DirectoryScan:
+        return await self._fs.scan(path, most=most)
+
     async def remove(self, path: Path) -> None:
         target = f"{os.path.realpath(path.parent)}/{path.name}"  # a link itself, not what it leads to
-        id = self._history().intend(target, file_state.ABSENT, self._call)
+        id = self._history().intend(target, file_state.ABSENT)
         try:
             await self._fs.remove(path)
         finally:
@@ -142,8 +144,8 @@ class Recorder(Hooks):
         """The way to take this session's turns back. What runs must have ended and be settled."""
         return undoing.Undo(self._folder(), history=self._history, warn=self._warn)
 
-    def fs(self, inner: FileSystem, call: str = "") -> RecordingFileSystem:
-        return RecordingFileSystem(inner, lambda: self.history, call)
+    def fs(self, inner: FileSystem) -> RecordingFileSystem:
+        return RecordingFileSystem(inner, lambda: self.history)
 
     def saw(self, event: AgentEvent) -> None:
         """For `Session.subscribe`: each message of the user begins a turn, one that was queued too."""

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any, TypeAlias
 
-from tau.agent.ui import NoticeLevel, Ui
+from tau.agent.ui import NoticeLevel
 from tau.ai.wire import ImageContent
 from tau.base.errors import TauError
 from tau.base.late import late
@@ -20,6 +20,7 @@ from tau.modes.interactive.early_screen import EarlyScreen
 from tau.modes.interactive.parts import Parts
 from tau.modes.interactive.session_switch import FIRST, SessionSwitch
 from tau.modes.interactive.transcript.welcome import Greeting
+from tau.modes.interactive.ui_controller import ScreenUi
 from tau.modes.prompt import UserPrompt
 
 farewells = late("tau.modes.interactive.exit_message")
@@ -27,7 +28,7 @@ first_runs = late("tau.modes.interactive.dialogs.first_run")
 preload = late("tau.modes.interactive.tool_views.preload")
 
 NO_OVERRIDES = RunOverrides()
-Opening: TypeAlias = Callable[[SessionSwitch, Ui], AbstractAsyncContextManager[Session]]
+Opening: TypeAlias = Callable[[SessionSwitch, ScreenUi], AbstractAsyncContextManager[Session]]
 
 
 class App:

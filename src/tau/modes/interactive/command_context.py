@@ -5,7 +5,7 @@ from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from tau.agent.ui import NoticeLevel, Ui
+from tau.agent.ui import NoticeLevel
 from tau.coding.session.session import Session
 from tau.config.paths import Paths
 from tau.config.settings import Settings
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from tau.modes.interactive.status.activity_line import ActivityLine
     from tau.modes.interactive.status.status_line import StatusLine
     from tau.modes.interactive.themes.theme_controller import ThemeController
+    from tau.modes.interactive.ui_controller import ScreenUi
 
 T = TypeVar("T")
 
@@ -34,7 +35,7 @@ class CommandContext(NamedTuple):
     notices: "Notices"
     tasks: "Tasks"
     dialogs: "Dialogs"
-    ui: Ui
+    ui: "ScreenUi"
     activity: "ActivityLine"
     transcript: "EventController"
     status_line: "StatusLine"

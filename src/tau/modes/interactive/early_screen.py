@@ -18,6 +18,7 @@ from tau.tui.style import Theme
 from tau.tui.terminal.late_loop import LateLoop
 from tau.tui.terminal.port import Terminal
 from tau.tui.terminal.process import ProcessTerminal
+from tau.tui.text.line_cells import TAB_WIDTH
 from tau.tui.timer import Timer
 from tau.tui.widgets.editor.bindings import EDITOR_BINDINGS
 from tau.tui.widgets.editor.editor import Editor
@@ -41,6 +42,7 @@ class EarlyScreen:
         self.look = look
         self.timer = timer
         self.cwd = cwd
+        TAB_WIDTH.width = look.tab_width
         self.theme = Theme(
             look.tokens, depth=look.depth, symbols=look.symbols, motion=look.motion, linear=look.linear
         )

@@ -72,14 +72,14 @@ class EventController:
     def attach(self, session: Session, *, fresh: bool) -> None:
         """Show this session's transcript. `fresh`: keep what is shown, such as the greeting."""
         if not fresh:
-            self._display.screen.keep_record()
+            self._display.screen.flush_record()
             self._clear()
         self._begin(session)
         if session.log.leaf is not None and replay.is_unanswered(session.log):
             self.notice("The last message has no answer yet; send it again with /retry.", "warning")
         for notice in session.notices:
             self.notice(notice.message.replace(model_resolver.BETTER_MODELS, _BETTER_MODELS), notice.level)
-        self._display.request_render(anew=not fresh)
+        self._display.request_render(full=not fresh)
 
     def detach(self) -> None:
         """Stop listening; unfinished work is shown as stopped."""
@@ -95,7 +95,7 @@ class EventController:
         if session is not None:
             self._clear()
             self._begin(session)
-            self._display.request_render(force=True, anew=elsewhere)
+            self._display.request_render(force=True, full=elsewhere)
 
     def settled(self, *, stopped: bool = False) -> None:
         """A run has ended; `stopped`: by the user."""

@@ -27,7 +27,7 @@ class Display(Protocol):
     keys: Keymap
     timer: Timer
 
-    def request_render(self, *, force: bool = False, anew: bool = False) -> None: ...
+    def request_render(self, *, force: bool = False, full: bool = False) -> None: ...
 
 
 class Notices(Protocol):

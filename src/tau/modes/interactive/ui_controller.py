@@ -16,7 +16,7 @@ from tau.tui.widgets.spacer import Spacer
 if TYPE_CHECKING:
     from tau.coding.approval.hook import ApprovalDecision, ApprovalRequest
     from tau.coding.plan.review import Plan, PlanAnswer
-    from tau.coding.tools.ask import AskAnswer, AskQuestion
+    from tau.coding.questions import AskAnswer, AskQuestion
     from tau.modes.interactive.composer.external_editor import ExternalEditor
     from tau.modes.interactive.current_session import CurrentSession
     from tau.modes.interactive.dialogs.dialog_host import Dialogs
@@ -42,11 +42,12 @@ MAX_NOTICE_CHARS = 10_000
 
 
 class ScreenUi:
-    """Implements `tau.agent.ui.Ui` plus what only a screen can do: `approve`, `ask_questions`,
-    `review_plan`.
+    """Implements `tau.agent.ui.Ui` and `tau.coding.ports.CodingDialogs`.
 
     Questions are shown one at a time. Stopping a run closes its open question.
     """
+
+    terminal = None  # not lent to programs
 
     def __init__(
         self,

@@ -1,1 +1,1 @@
-"""Pictures on a terminal: their size, three protocols, and a limit on how many are kept."""
+"""Images on a terminal: their size, three protocols, and a limit on how many are kept."""

@@ -1,4 +1,4 @@
-"""How many pictures a terminal holds: the newest ones; older ones become text of the same height."""
+"""Limits the number of live images: the newest stay, older ones become text of the same height."""
 
 from collections.abc import Callable
 from typing import Protocol
@@ -7,13 +7,13 @@ DEFAULT_LIMIT = 20
 
 
 class DemotableImage(Protocol):
-    """A picture that can be told to make room."""
+    """An image that can be replaced by text."""
 
     def demote(self) -> None: ...
 
 
 class ImageBudget:
-    """Keeps the `limit` newest pictures. `on_demote` lets the owner ask for a frame that shows the change."""
+    """Keeps the `limit` newest images. `on_demote` lets the owner request a frame."""
 
     def __init__(self, limit: int = DEFAULT_LIMIT, on_demote: Callable[[], None] | None = None) -> None:
         self.limit = max(limit, 0)
@@ -25,7 +25,7 @@ class ImageBudget:
         return len(self._shown)
 
     def admit(self, image: DemotableImage) -> bool:
-        """A new picture is shown; the oldest one makes room. False if none may be shown at all."""
+        """Admit a new image, demoting the oldest if needed. False if none may be shown at all."""
         if image in self._shown:
             return True
         if self.limit == 0:
@@ -35,12 +35,12 @@ class ImageBudget:
         return True
 
     def release(self, image: DemotableImage) -> None:
-        """A picture is gone by itself."""
+        """Forget an image that was closed."""
         if image in self._shown:
             self._shown.remove(image)
 
     def set_limit(self, limit: int) -> None:
-        """Another limit; takes effect at once."""
+        """Change the limit at once."""
         self.limit = max(limit, 0)
         self._shrink()
 

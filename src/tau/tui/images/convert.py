@@ -1,4 +1,4 @@
-"""Other pixels of a picture: as PNG, or smaller. Needs Pillow, and says None where it is missing."""
+"""Converts images to PNG or a smaller size. Needs Pillow; returns None without it."""
 
 import importlib.util
 import warnings
@@ -14,21 +14,21 @@ pil_image = late("PIL.Image")
 pil_ops = late("PIL.ImageOps")
 
 MAX_PIXELS = 50_000_000
-"""A file that claims more is not opened: it would fill the memory."""
+"""Files with more pixels are not opened: they would exhaust memory."""
 
 
 def can_convert() -> bool:
-    """Whether Pillow is there."""
+    """Whether Pillow is installed."""
     return importlib.util.find_spec("PIL") is not None
 
 
-def opened(data: bytes, max_width: int, max_height: int) -> "Picture | None":
-    """The first frame, upright and not larger than asked for; None if it cannot be read."""
+def open_image(data: bytes, max_width: int, max_height: int) -> "Picture | None":
+    """Open the first frame, upright and at most this large; None if it cannot be read."""
     if not can_convert():
         return None
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about odd files: nobody could read it here
+            warnings.simplefilter("ignore")  # warnings about odd files would be lost here
             picture: Picture = pil_image.open(BytesIO(data))
             if picture.width * picture.height > MAX_PIXELS:
                 return None
@@ -40,8 +40,8 @@ def opened(data: bytes, max_width: int, max_height: int) -> "Picture | None":
 
 
 def as_png(data: bytes, max_width: int, max_height: int) -> bytes | None:
-    """The picture as PNG, not larger than asked for."""
-    picture = opened(data, max_width, max_height)
+    """Convert to PNG of at most this size."""
+    picture = open_image(data, max_width, max_height)
     if picture is None:
         return None
     out = BytesIO()

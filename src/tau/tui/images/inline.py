@@ -1,7 +1,7 @@
-"""Pictures of iTerm2 and Sixel: the pixels stand in the row itself and are painted from the cursor on.
+"""iTerm2 and Sixel images: the pixels are part of the row and are painted starting at the cursor.
 
-They move the cursor and scroll at the bottom of the screen. So the last row of a picture carries them, with
-all its rows on the screen by then, and the cursor is saved before it goes up and restored afterwards.
+They move the cursor and scroll at the bottom of the screen. So the last row of an image carries them, when
+all its rows are on the screen, and the cursor is saved before moving up and restored afterwards.
 """
 
 import re
@@ -15,14 +15,14 @@ COLORS = 64
 _BAND = 6
 
 
-def upwards(sequence: str, rows: int) -> str:
-    """A sequence that paints `rows` rows, for the last of them."""
+def paint_upwards(sequence: str, rows: int) -> str:
+    """Wrap a sequence that paints `rows` rows, for use in the last of them."""
     up = f"\x1b[{rows - 1}A" if rows > 1 else ""
     return f"\x1b7{up}{sequence}\x1b8"
 
 
-def iterm2(data: bytes, columns: int, rows: int) -> str:
-    """A file of any format that the terminal knows, scaled to these cells."""
+def encode_iterm2(data: bytes, columns: int, rows: int) -> str:
+    """Return the sequence for a file of any format the terminal supports, scaled to these cells."""
     text = b2a_base64(data, newline=False).decode("ascii")
     return (
         f"\x1b]1337;File=inline=1;size={len(data)};width={columns};height={rows}"
@@ -30,12 +30,12 @@ def iterm2(data: bytes, columns: int, rows: int) -> str:
     )
 
 
-def sixel(picture: "Picture") -> str:
-    """The pixels in six-row bands; what is see-through keeps the background."""
+def encode_sixel(picture: "Picture") -> str:
+    """Encode the pixels in six-row bands; transparent pixels keep the background."""
     width, height = picture.size
     opaque = picture.getchannel("A").point([0] * 128 + [1] * 128).tobytes()
     paletted = picture.convert("RGB").quantize(COLORS)
-    # Number 0 stands for "no colour": the palette begins at 1.
+    # Index 0 means "no color": the palette begins at 1.
     indices = bytes((index + 1) * seen for index, seen in zip(paletted.tobytes(), opaque, strict=True))
     palette = paletted.getpalette() or []
     used = sorted(set(indices) - {0})
@@ -49,12 +49,12 @@ def _percent(palette: list[int], index: int) -> str:
 
 
 def _band(pixels: bytes, width: int) -> str:
-    """One band: for each colour a row of characters that say which of the six pixels of a column have it."""
+    """Encode one band: for each color, characters for which of a column's six pixels have it."""
     rows = [pixels[at : at + width] for at in range(0, len(pixels), width)]
     blank = int.from_bytes(b"?" * width, "big")
     layers = []
     for color in sorted(set(pixels) - {0}):
-        # Whole rows are added as one number: a byte never overflows, since each row has a bit of its own.
+        # Whole rows are added as one number: bytes never overflow, since each row has its own bit.
         total = blank
         for bit, row in enumerate(rows):
             if color in row:

@@ -1,11 +1,11 @@
-"""The Kitty graphics protocol: pixels are sent once under a number and placed as often as wanted."""
+"""The Kitty graphics protocol: pixels are sent once under an id and placed any number of times."""
 
 from binascii import b2a_base64
 
 CHUNK_CHARS = 4096
 PLACEHOLDER = "\U0010eeee"
 
-# The marks that number rows and columns of placeholders, in the order that the protocol fixes.
+# Diacritics that number rows and columns of placeholders, in the protocol's order.
 _MARK_RANGES = (
     "305 30D-30E 310 312 33D-33F 346 34A-34C 350-352 357 35B 363-36F 483-487 592-595 597-599 59C-5A1 5A8-5A9 "
     "5AB-5AC 5AF 5C4 610-617 657-65B 65D-65E 6D6-6DC 6DF-6E2 6E4 6E7-6E8 6EB-6EC 730 732-733 735-736 73A 73D "
@@ -28,7 +28,7 @@ MAX_PLACEHOLDER_SIDE = len(MARKS)
 
 
 def transmit(image: int, png: bytes) -> str:
-    """Send the pixels; nothing is shown yet, and the terminal answers nothing."""
+    """Send the pixels without showing them; the terminal does not reply."""
     text = b2a_base64(png, newline=False).decode("ascii")
     chunks = [text[at : at + CHUNK_CHARS] for at in range(0, len(text), CHUNK_CHARS)] or [""]
     last = len(chunks) - 1
@@ -39,29 +39,29 @@ def transmit(image: int, png: bytes) -> str:
 
 
 def place(image: int, placement: int, columns: int, rows: int) -> str:
-    """Show it from the cursor on, which does not move. The same placement elsewhere moves there."""
+    """Show it at the cursor, which does not move. Repeating a placement moves it."""
     return f"\x1b_Ga=p,i={image},p={placement},c={columns},r={rows},C=1,q=2\x1b\\"
 
 
 def place_virtually(image: int, placement: int, columns: int, rows: int) -> str:
-    """Show it wherever placeholders ask for it."""
+    """Show it wherever its placeholders are."""
     return f"\x1b_Ga=p,U=1,i={image},p={placement},c={columns},r={rows},q=2\x1b\\"
 
 
 def delete(image: int) -> str:
-    """Forget the pixels and all places of it."""
+    """Delete the pixels and all placements."""
     return f"\x1b_Ga=d,d=I,i={image},q=2\x1b\\"
 
 
 def delete_placement(image: int, placement: int) -> str:
-    """Take it away from one place; the pixels stay."""
+    """Delete one placement; the pixels stay."""
     return f"\x1b_Ga=d,d=i,i={image},p={placement},q=2\x1b\\"
 
 
 def placeholder_rows(image: int, placement: int, columns: int, rows: int) -> list[str]:
-    """Text that the terminal replaces by the picture: colours carry the numbers, marks the place in it.
+    """Return text that the terminal replaces with the image: colors encode ids, diacritics the position.
 
-    Each cell says which one it is, so that a row can be cut, covered and scrolled like any other text.
+    Each cell says which one it is, so a row can be cut, covered and scrolled like any other text.
     """
     opening = f"\x1b[38;2;{_bytes(image)}m\x1b[58;2;{_bytes(placement)}m"
     return [

@@ -1,15 +1,15 @@
-"""Which image sequences are ours: the renderer lets exactly these through, and sends pixels beside a frame.
+"""Registers our image sequences: the renderer passes only these, and sends pixels along with a frame.
 
-A row of a picture holds a short sequence that puts it there. The pixels themselves are wanted by the terminal
-once: they wait here until a frame is written (`take_pending`), and wait again after the screen was cleared.
+A row of an image has a short sequence that places it. The terminal needs the pixels only once: they are
+queued here until a frame is written (`take_pending`), and again after the screen was cleared.
 """
 
 from collections.abc import Callable, Iterator
 
 MAX_SEQUENCES = 4096
-"""How many different sequences are remembered; the oldest are forgotten, and their rows become text."""
+"""How many sequences are remembered; the oldest are dropped, and their rows become text."""
 MAX_SEQUENCE_CHARS = 64 * 1024 * 1024
-"""The same for all of them together: some protocols have the pixels in the row."""
+"""Limit on their total length: some protocols have the pixels in the row."""
 MAX_PENDING = 1024
 
 _REMOVE_SHOWN = "\x1b_Ga=d,d=a,q=2\x1b\\"
@@ -17,7 +17,7 @@ _STRING_STARTS = ("\x1b_G", "\x1b]1337;", "\x1bP")
 
 
 class ImageSequences:
-    """The exact strings that pictures put into their rows, and what must be sent before those rows."""
+    """The exact strings that images put into their rows, and what must be sent before those rows."""
 
     def __init__(self, max_sequences: int = MAX_SEQUENCES, max_chars: int = MAX_SEQUENCE_CHARS) -> None:
         self._max_sequences = max_sequences
@@ -29,7 +29,7 @@ class ImageSequences:
         self._commands: list[str] = []
 
     def add(self, sequence: str, rows_above: int = 0) -> str:
-        """Let this sequence pass. It paints from `rows_above` rows above the row that holds it."""
+        """Allow this sequence. It starts painting `rows_above` rows above its own row."""
         self.forget(sequence)
         self._rows_above[sequence] = rows_above
         self._chars += len(sequence)
@@ -38,18 +38,18 @@ class ImageSequences:
         return sequence
 
     def forget(self, sequence: str) -> None:
-        """Do not let this sequence pass any more."""
+        """Disallow this sequence."""
         if self._rows_above.pop(sequence, None) is not None:
             self._chars -= len(sequence)
 
     def is_image_row(self, row: str) -> bool:
-        """Whether the row holds a sequence of ours, and no other that looks like a picture."""
+        """Whether the row has a sequence of ours, and no other that looks like an image."""
         if not any(start in row for start in _STRING_STARTS):
             return False
         return self._found(row) is not None
 
     def parts(self, row: str) -> list[tuple[bool, str]]:
-        """The row in pieces: (True, a sequence of ours) and (False, text like any other)."""
+        """Split the row into (True, a sequence of ours) and (False, other text)."""
         found = list(self._spans(row))
         pieces: list[tuple[bool, str]] = []
         at = 0
@@ -63,13 +63,13 @@ class ImageSequences:
         return pieces
 
     def without_images(self, row: str) -> str:
-        """The row with every sequence of ours taken out: what of it is text."""
+        """Remove our sequences from the row."""
         return "".join(text for ours, text in self.parts(row) if not ours)
 
     def fitted(self, row: str, rows_above: int) -> str:
-        """The row as it may be written with so many rows of the screen above it.
+        """Return the row for writing with this many screen rows above it.
 
-        A picture that would begin above the screen is left out: the terminal would paint it too low.
+        An image that would begin above the screen is dropped: the terminal would paint it too low.
         """
         if not any(start in row for start in _STRING_STARTS):
             return row
@@ -78,44 +78,44 @@ class ImageSequences:
         )
 
     def send_pixels(self, image: int, pixels: Callable[[], str]) -> None:
-        """What the terminal must get once for the picture with this number, before the next frame."""
+        """Queue the pixels of an image, to be sent once before the next frame."""
         self._pixels[image] = pixels
         self._unsent[image] = None
         while len(self._pixels) > MAX_PENDING:
             self.drop(next(iter(self._pixels)))
 
     def keeps(self, image: int) -> bool:
-        """Whether the pixels of this picture are known here; too many were dropped."""
+        """Whether the pixels of this image are still queued or sent, not dropped."""
         return image in self._pixels
 
     def was_sent(self, image: int) -> bool:
         return image in self._pixels and image not in self._unsent
 
     def send(self, command: str) -> None:
-        """A short command for the terminal, once, after pixels that wait; too many are dropped."""
+        """Queue a short command, to be sent once after queued pixels; excess commands are dropped."""
         if len(self._commands) < MAX_PENDING:
             self._commands.append(command)
 
     def drop(self, image: int, deletion: str = "") -> None:
-        """Forget the pixels of a picture; `deletion` tells the terminal to forget them too."""
+        """Forget the pixels of an image; `deletion` is the command that deletes them in the terminal."""
         if deletion and self.was_sent(image):
             self.send(deletion)
         self._pixels.pop(image, None)
         self._unsent.pop(image, None)
 
     def screen_cleared(self) -> None:
-        """The terminal has forgotten all pixels (cleared, or begun anew): they are to be sent again."""
+        """Queue all pixels again: the terminal has lost them (cleared or restarted)."""
         self._unsent = dict.fromkeys(self._pixels)
 
-    def take_away(self) -> str:
-        """What removes placed pictures from the screen, if there may be any: text does not cover them.
+    def removal_sequence(self) -> str:
+        """Return what removes placed images from the screen, if there may be any: text does not cover them.
 
-        Pixels stay, and so do pictures in the history and those that are drawn by placeholders.
+        Pixels stay, and so do images in the history and those drawn by placeholders.
         """
         return _REMOVE_SHOWN if any(key.startswith("\x1b_Ga=p,i=") for key in self._rows_above) else ""
 
     def take_pending(self) -> str:
-        """What is to be written before the rows of the next frame; nothing in almost all frames."""
+        """Return what to write before the rows of the next frame; usually nothing."""
         if not self._unsent and not self._commands:
             return ""
         text = "".join(self._pixels[image]() for image in self._unsent) + "".join(self._commands)
@@ -124,7 +124,7 @@ class ImageSequences:
         return text
 
     def _found(self, row: str) -> list[tuple[int, int]] | None:
-        """The spans of our sequences; None if there is none or if another one looks like a picture."""
+        """Return the spans of our sequences; None if there is none or if another one looks like an image."""
         spans = list(self._spans(row))
         if not spans:
             return None
@@ -143,11 +143,11 @@ class ImageSequences:
             at = end or start + 1
 
     def _end_of_known(self, row: str, start: int) -> int:
-        """Where the sequence of ours that begins at `start` ends, or 0."""
+        """Return where our sequence that begins at `start` ends, or 0."""
         if row.startswith("\x1b_G", start):
             stop = row.find("\x1b\\", start + 3)
             end = stop + 2
-        else:  # those that paint upwards come between saving and restoring the cursor
+        else:  # upward sequences are between saving and restoring the cursor
             if not row.startswith("\x1b7", start):
                 return 0
             stop = row.find("\x1b8", start + 2)
@@ -156,14 +156,14 @@ class ImageSequences:
 
 
 image_rows = ImageSequences()
-"""The one of this process: pictures register here, the renderer asks here."""
+"""The process-wide registry, shared by images and the renderer."""
 
 
 def take_pending() -> str:
-    """What is to be written before the rows of the next frame."""
+    """Return what to write before the rows of the next frame."""
     return image_rows.take_pending()
 
 
 def screen_cleared() -> None:
-    """To be called when the screen was cleared or the terminal taken back: pixels are sent again."""
+    """Call this after the screen was cleared or the terminal resumed: pixels are sent again."""
     image_rows.screen_cleared()

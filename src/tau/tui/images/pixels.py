@@ -1,4 +1,4 @@
-"""Pixels that the terminal keeps under a number, shared by all pictures made of the same bytes."""
+"""Pixels that the terminal stores under an id, shared by all images with the same bytes."""
 
 import os
 from itertools import count
@@ -6,14 +6,14 @@ from itertools import count
 from tau.tui.images import kitty
 from tau.tui.images.marks import ImageSequences
 
-# Numbers are shared by all programs of a terminal: ours begin at a place of our own among the 24 bits.
+# Ids are shared by all programs of a terminal: ours begin at an offset derived from the process id.
 _numbers = count((os.getpid() * 2_654_435_761 & 0xFFFF) << 8 | 1)
 _placements = count(1)
 _shared: dict[tuple[int, bytes], "Pixels"] = {}
 
 
 class Pixels:
-    """One picture in the terminal's memory, and the virtual places that must be told again with it."""
+    """One image in the terminal's memory, and the virtual placements to resend with it."""
 
     def __init__(self, png: bytes, sequences: ImageSequences) -> None:
         self.number = next(_numbers) % 0xFFFFFF + 1
@@ -24,7 +24,7 @@ class Pixels:
         sequences.send_pixels(self.number, self._transmission)
 
     def place_virtually(self, placement: int, columns: int, rows: int) -> None:
-        """Say how large the picture is where placeholders stand for it."""
+        """Set the size of the image for its placeholders."""
         command = kitty.place_virtually(self.number, placement, columns, rows)
         if self._virtual.get(placement) != command:
             self._virtual[placement] = command
@@ -35,7 +35,7 @@ class Pixels:
         self._users.add(placement)
 
     def release(self, placement: int) -> None:
-        """A picture needs them no more; with the last one they are deleted."""
+        """Drop one use; the last one deletes the pixels."""
         self._users.discard(placement)
         self._virtual.pop(placement, None)
         if self._users:
@@ -50,12 +50,12 @@ class Pixels:
 
 
 def new_placement() -> int:
-    """A number for one place of a picture."""
+    """Return a new placement id."""
     return next(_placements) % 0xFFFFFF + 1
 
 
-def pixels_of(png: bytes, sequences: ImageSequences) -> Pixels:
-    """The pixels of these bytes: known ones if the terminal has them already."""
+def share_pixels(png: bytes, sequences: ImageSequences) -> Pixels:
+    """Return the pixels of these bytes, reusing those the terminal already has."""
     key = (id(sequences), png)
     found = _shared.get(key)
     if found is None or not sequences.keeps(found.number):

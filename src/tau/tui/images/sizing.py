@@ -1,4 +1,4 @@
-"""How many cells a picture takes."""
+"""Computes how many cells an image takes."""
 
 from typing import NamedTuple
 
@@ -8,10 +8,10 @@ class Cells(NamedTuple):
     rows: int
 
 
-def cells_for(
+def fit_cells(
     width_px: int, height_px: int, cell_pixels: tuple[int, int], max_columns: int, max_rows: int
 ) -> Cells:
-    """The cells of a picture in its proportions: as large as it is, or as large as there is room."""
+    """Return an image's cells at its aspect ratio: natural size, or as large as fits."""
     cell_width, cell_height = max(cell_pixels[0], 1), max(cell_pixels[1], 1)
     room_width, room_height = max(max_columns, 1) * cell_width, max(max_rows, 1) * cell_height
     scale = min(1.0, room_width / width_px, room_height / height_px)
@@ -20,8 +20,8 @@ def cells_for(
     return Cells(max(1, min(columns, max_columns)), max(1, min(rows, max_rows)))
 
 
-def size_text(byte_count: int) -> str:
-    """A number of bytes as a person reads it: 812 B, 120 kB, 3.4 MB."""
+def format_size(byte_count: int) -> str:
+    """Format a byte count: 812 B, 120 kB, 3.4 MB."""
     if byte_count < 1000:
         return f"{byte_count} B"
     if byte_count < 999_500:

@@ -1,1 +1,1 @@
-"""From bytes of the keyboard to keys, pastes and actions."""
+"""Turns keyboard bytes into keys, pastes and actions."""

@@ -1,4 +1,4 @@
-"""Which keys do what: actions by name with default keys, and the user's own keys instead of them."""
+"""Key bindings: named actions with default keys, and the user's overrides."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
@@ -6,7 +6,7 @@ from typing import NamedTuple
 from tau.base.late import late
 from tau.tui.input.key import InputEvent, Key
 from tau.tui.input.names import label as key_label
-from tau.tui.input.names import normalized
+from tau.tui.input.names import normalize_key
 
 difflib = late("difflib")
 
@@ -16,26 +16,26 @@ _TUI = "tui."
 
 
 class Binding(NamedTuple):
-    """An action: its default keys and what it does, in words for a list of keys."""
+    """An action: its default keys and its description."""
 
     keys: tuple[str, ...]
     description: str
     scope: str = ""
-    """Actions of one scope are looked up together. By default the select actions are a scope of their own;
-    all others share the editor's: they are looked up while the editor has the focus."""
+    """Actions of one scope are looked up together. By default the select actions have their own scope; all
+    others share the editor's and are looked up while the editor has the focus."""
 
 
 class KeyConflict(NamedTuple):
-    """A key that, by the user's choice, would mean more than one action where it is pressed."""
+    """A key that the user's overrides bind to more than one action in the same place."""
 
     key: str
     actions: tuple[str, ...]
-    """The one that wins, and those that lose against it."""
+    """The winning action, then the losing ones."""
     scope: str
 
     def __str__(self) -> str:
         winner, *losers = self.actions
-        return f"{key_label(self.key)} is a key of {winner} and of {' and of '.join(losers)}; {winner} wins."
+        return f"{key_label(self.key)} is bound to {winner} and {' and '.join(losers)}; {winner} wins."
 
 
 def _table(rows: Iterable[tuple[str, str, str]]) -> dict[str, Binding]:
@@ -48,8 +48,8 @@ BINDINGS: dict[str, Binding] = _table(
         ("tui.editor.cursorDown", "down", "Move the cursor down"),
         ("tui.editor.cursorLeft", "left ctrl+b", "Move the cursor left"),
         ("tui.editor.cursorRight", "right ctrl+f", "Move the cursor right"),
-        ("tui.editor.cursorWordLeft", "alt+left ctrl+left alt+b", "Move a word to the left"),
-        ("tui.editor.cursorWordRight", "alt+right ctrl+right alt+f", "Move a word to the right"),
+        ("tui.editor.cursorWordLeft", "alt+left ctrl+left alt+b", "Move one word left"),
+        ("tui.editor.cursorWordRight", "alt+right ctrl+right alt+f", "Move one word right"),
         ("tui.editor.cursorLineStart", "home ctrl+a", "Move to the start of the line"),
         ("tui.editor.cursorLineEnd", "end ctrl+e", "Move to the end of the line"),
         ("tui.editor.cursorParagraphUp", "ctrl+up alt+{", "Move to the paragraph above"),
@@ -58,8 +58,8 @@ BINDINGS: dict[str, Binding] = _table(
         ("tui.editor.cursorEnd", "ctrl+end alt+>", "Move to the end of the text"),
         ("tui.editor.jumpForward", "ctrl+]", "Jump forward to a character"),
         ("tui.editor.jumpBackward", "ctrl+alt+]", "Jump backward to a character"),
-        ("tui.editor.pageUp", "pageUp", "Move a page up"),
-        ("tui.editor.pageDown", "pageDown", "Move a page down"),
+        ("tui.editor.pageUp", "pageUp", "Move one page up"),
+        ("tui.editor.pageDown", "pageDown", "Move one page down"),
         (
             "tui.editor.deleteCharBackward",
             "backspace shift+backspace",
@@ -82,30 +82,30 @@ BINDINGS: dict[str, Binding] = _table(
         ),
         ("tui.editor.deleteToLineStart", "ctrl+u", "Delete to the start of the line"),
         ("tui.editor.deleteToLineEnd", "ctrl+k", "Delete to the end of the line"),
-        ("tui.editor.yank", "ctrl+y", "Insert what was deleted last"),
-        ("tui.editor.yankPop", "alt+y", "Replace what was inserted by what was deleted before it"),
+        ("tui.editor.yank", "ctrl+y", "Insert the last deleted text"),
+        ("tui.editor.yankPop", "alt+y", "Replace inserted text with an earlier deletion"),
         ("tui.editor.undo", "ctrl+- ctrl+_", "Undo"),
         ("tui.editor.redo", "alt+- ctrl+shift+z", "Redo"),
-        ("tui.input.newLine", "shift+enter ctrl+j", "Begin a new line"),
+        ("tui.input.newLine", "shift+enter ctrl+j", "Insert a newline"),
         ("tui.input.submit", "enter", "Submit the text"),
         ("tui.input.tab", "tab", "Complete, or insert a tab"),
         ("tui.input.copy", "ctrl+c", "Copy the selection"),
         ("tui.select.up", "up", "Move the selection up"),
         ("tui.select.down", "down", "Move the selection down"),
-        ("tui.select.pageUp", "pageUp", "Move the selection a page up"),
-        ("tui.select.pageDown", "pageDown", "Move the selection a page down"),
-        ("tui.select.confirm", "enter", "Take the selection"),
-        ("tui.select.cancel", "escape ctrl+c", "Leave without a selection"),
+        ("tui.select.pageUp", "pageUp", "Move the selection one page up"),
+        ("tui.select.pageDown", "pageDown", "Move the selection one page down"),
+        ("tui.select.confirm", "enter", "Confirm the selection"),
+        ("tui.select.cancel", "escape ctrl+c", "Cancel the selection"),
     )
 )
 
 
 class Keymap:
-    """The keys of every action: the defaults, the application's own table, and the user's keys over both.
+    """The keys of every action: the defaults, the application's table, and the user's overrides.
 
-    Where the user has given a key to an action that others have too, one of them wins: the user's choice over
-    a default, the application's actions over those of the editor and of lists, else the first in the table.
-    Who looks actions up asks every time, or again when `version` has changed.
+    If the user binds a key that other actions also have, one wins: the user's choice over a default, the
+    application's actions over those of the editor and lists, else the first in the table. Callers must not
+    cache lookups beyond a change of `version`.
     """
 
     def __init__(
@@ -116,15 +116,15 @@ class Keymap:
     ) -> None:
         self.bindings: dict[str, Binding] = BINDINGS | dict(extra or {})
         self.version = 0
-        """Counts how often the keys have changed."""
+        """Incremented when the keys change."""
         self.problems: list[str] = []
-        """What could not be used of the user's keys, one sentence each."""
+        """Problems in the user's keys, one sentence each."""
         self.conflicts: list[KeyConflict] = []
         self._keys: dict[str, tuple[str, ...]] = {}
         self.use(overrides or {})
 
     def use(self, overrides: Mapping[str, Sequence[str]]) -> None:
-        """From now on these are the user's keys."""
+        """Replace the user's keys."""
         self.version += 1
         self.problems = []
         self._keys = {action: _unique(binding.keys) for action, binding in self.bindings.items()}
@@ -138,11 +138,11 @@ class Keymap:
         return isinstance(event, Key) and event.kind != "release" and event.name in self._keys.get(action, ())
 
     def keys_of(self, action: str) -> tuple[str, ...]:
-        """The canonical names of the action's keys; none for an action that is not bound or not known."""
+        """Return the canonical names of the action's keys; none if it is unbound or unknown."""
         return self._keys.get(action, ())
 
     def label(self, action: str) -> str:
-        """The first of the action's keys as a person reads it; "" where there is none."""
+        """Return the label of the action's first key; "" if there is none."""
         keys = self._keys.get(action)
         return key_label(keys[0]) if keys else ""
 
@@ -154,7 +154,7 @@ class Keymap:
                 continue
             names = [written] if isinstance(written, str) else list(written)
             keys = [key for key in (self._name(action, name) for name in names) if key]
-            # Only mistakes: the defaults stay, so that a slip of the pen does not take a key away.
+            # All invalid: keep the defaults, so that a typo does not remove a key.
             if names and not keys:
                 continue
             self._keys[action] = _unique(keys)
@@ -163,21 +163,21 @@ class Keymap:
 
     def _name(self, action: str, written: object) -> str:
         if not isinstance(written, str):
-            self.problems.append(f"A key of {action} is not a text; write it like ctrl+k.")
+            self.problems.append(f"A key of {action} is not a string; write it like ctrl+k.")
             return ""
         try:
-            return normalized(written)
+            return normalize_key(written)
         except ValueError as error:
-            self.problems.append(f"The key {written!r} of {action} is not used: {error}.")
+            self.problems.append(f"The key {written!r} of {action} is ignored: {error}.")
             return ""
 
     def _unknown(self, action: str) -> str:
         near = difflib.get_close_matches(action, self.bindings, 1)
         hint = f"; did you mean {near[0]}?" if near else "."
-        return f"There is no action {action!r} to bind keys to{hint}"
+        return f"Unknown action {action!r}{hint}"
 
     def _conflicts(self, changed: set[str]) -> list[KeyConflict]:
-        """Keys that the user gave to an action though another has them there; defaults may share."""
+        """Return keys that the user bound to an action although another has them; defaults may share."""
         order = {action: place for place, action in enumerate(self.bindings)}
         found: list[KeyConflict] = []
         for (scope, key), actions in self._taken().items():
@@ -191,7 +191,7 @@ class Keymap:
         return found
 
     def _taken(self) -> dict[tuple[str, str], list[str]]:
-        """The actions of each key, by the place where they are looked up."""
+        """Return the actions of each key, by scope."""
         taken: dict[tuple[str, str], list[str]] = {}
         lists = {_scope(*row) for row in self.bindings.items()} - {EDITOR_SCOPE, SELECT_SCOPE}
         for action, keys in self._keys.items():
@@ -199,12 +199,12 @@ class Keymap:
             for key in keys:
                 taken.setdefault((scope, key), []).append(action)
         for (scope, key), actions in taken.items():
-            if scope in lists:  # such a list has the keys of all lists too
+            if scope in lists:  # such a list also has the keys of all lists
                 actions += taken.get((SELECT_SCOPE, key), ())
         return taken
 
     def _settle(self, conflict: KeyConflict) -> None:
-        """Who loses has the key no more; or only where the winner, who is asked first, is not there."""
+        """Remove the key from the losers, unless the winner is looked up first and may be absent."""
         winner, *losers = conflict.actions
         for action in losers:
             rest = tuple(key for key in self._keys[action] if key != conflict.key)

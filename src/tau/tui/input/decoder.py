@@ -1,4 +1,4 @@
-"""The bytes of a terminal to whole keys, pastes and replies, however they are cut into pieces."""
+"""Decodes terminal bytes into whole keys, pastes and replies, however they are chunked."""
 
 from collections.abc import Callable
 
@@ -11,13 +11,13 @@ from tau.tui.terminal.replies import TerminalReply, parse_reply
 from tau.tui.timer import Handle, Timer
 
 ESCAPE_MS = 25
-"""How long an Escape waits for the rest of a sequence before it is the Escape key."""
+"""How long a lone Escape waits for the rest of a sequence."""
 PARTIAL_MS = 250
-"""The same for a sequence of which more has come: nobody types that by hand."""
+"""The same for a longer partial sequence, which nobody types by hand."""
 PATIENT_MS = 1000
-"""The same while a reply is waited for: it may come over a slow line."""
+"""The same while a reply is due: it may come over a slow connection."""
 PASTE_MS = 1000
-"""How long a paste may be silent before it is taken as it is."""
+"""How long a paste may pause before it is delivered incomplete."""
 MAX_PASTE_BYTES = 32 * 1024 * 1024
 """A longer paste is delivered in pieces of this size."""
 
@@ -27,11 +27,10 @@ _MARKER = len(PASTE_END)
 
 
 class InputDecoder:
-    """Feed it what was read; it calls `on_events` with all that is complete, in order.
+    """Feed it bytes; it calls `on_events` with all complete events, in order.
 
-    `escape_ms` is the patience with a lone Escape, `backspace` what that key sends. `bursts` says whether a
-    paste must be guessed from the pace at which text comes; the first bracketed paste ends that. `patient` is
-    set while replies are due.
+    `escape_ms` is the timeout for a lone Escape, `backspace` what that key sends. With `bursts`, pastes are
+    guessed from typing speed until the first bracketed paste. `patient` is set while replies are due.
     """
 
     def __init__(
@@ -59,7 +58,7 @@ class InputDecoder:
         self._quiet_handle: Handle | None = None
 
     def feed(self, data: bytes) -> None:
-        """More bytes from the terminal."""
+        """Decode more bytes."""
         if not data:
             return
         events: list[InputEvent | TerminalReply] = []
@@ -74,7 +73,7 @@ class InputDecoder:
             self._on_events(events)
 
     def flush(self) -> None:
-        """Everything that waits, as it is: no more bytes are expected for it."""
+        """Deliver everything pending: no more bytes are expected."""
         events: list[InputEvent | TerminalReply] = []
         self._end_paste(b"", events)
         self._end_burst(events)
@@ -83,7 +82,7 @@ class InputDecoder:
             self._on_events(events)
 
     def close(self) -> None:
-        """Forget what waits, and stop waiting."""
+        """Drop everything pending and cancel timers."""
         self._cancel_partial()
         if self._quiet_handle is not None:
             self._quiet_handle.cancel()
@@ -118,9 +117,9 @@ class InputDecoder:
                 at = abs(end)
 
     def _sequence(self, raw: bytes, events: list[InputEvent | TerminalReply]) -> None:
-        """A complete sequence, or one that was broken off."""
+        """Handle a complete or aborted sequence."""
         if raw == PASTE_END:
-            return  # of a paste that was given up, or one that hides in a paste
+            return  # from an abandoned paste, or hidden in one
         text = raw.decode("utf-8", "replace")
         reply = parse_reply(text)
         if reply is not None:
@@ -136,7 +135,7 @@ class InputDecoder:
         return parse_key(sequence)
 
     def _text(self, text: str, events: list[InputEvent | TerminalReply]) -> None:
-        """Characters without escape sequences; controls among them are keys."""
+        """Handle characters without escape sequences; control characters are keys."""
         start = 0
         for at, char in enumerate(text) if has_controls(text) else ():
             if is_control(char):
@@ -160,7 +159,7 @@ class InputDecoder:
             events.extend(self._burst.end())
 
     def _in_paste(self, data: bytes, at: int, events: list[InputEvent | TerminalReply]) -> int:
-        """Takes what belongs to the paste; the position after it."""
+        """Consume paste content; returns the position after it."""
         assert self._paste is not None
         chunk = self._paste_tail + data[at:]
         end = _paste_end(chunk)
@@ -169,7 +168,7 @@ class InputDecoder:
             self._paste_tail = b""
             self._end_paste(chunk[:end], events)
             return after
-        # The last bytes may be the beginning of the mark that ends the paste.
+        # The last bytes may begin the end marker.
         cut = max(len(chunk) - _MARKER + 1, 0)
         self._paste.append(chunk[:cut])
         self._paste_tail = chunk[cut:]
@@ -188,9 +187,9 @@ class InputDecoder:
         events.append(Paste(as_paste(text)))
 
     def _arm(self) -> None:
-        """Wait for what is not complete: a part of a sequence, a paste, or the silence after a burst."""
+        """Start timers for incomplete input: a partial sequence, a paste, or the pause after a burst."""
         if self._pending:
-            self._partial_handle = self._timer.call_later(self._patience() / 1000, self._partial_is_late)
+            self._partial_handle = self._timer.call_later(self._patience() / 1000, self._expire_partial)
         waits_ms = PASTE_MS if self._paste is not None else PasteDetector.QUIET_MS if self._burst.size else 0
         if waits_ms:
             self._deadline = self._timer.time() + waits_ms / 1000
@@ -208,7 +207,7 @@ class InputDecoder:
         return self._escape_ms * 2 if len(self._pending) == 2 and self._pending[0] == ESC else PARTIAL_MS
 
     def _quiet(self) -> None:
-        """One timer for many pieces: it looks whether the silence was long enough, and else waits again."""
+        """Check whether the pause was long enough, else wait again: one timer serves many chunks."""
         self._quiet_handle = None
         left = self._deadline - self._timer.time()
         if left > 0.0005:
@@ -217,12 +216,12 @@ class InputDecoder:
         events: list[InputEvent | TerminalReply] = []
         if self._paste is not None:
             self._end_paste(b"", events)
-            self.bursts = True  # its end is missing: what is still to come must not submit line by line
+            self.bursts = True  # its end is missing: the rest must not submit line by line
         self._end_burst(events)
         if events:
             self._on_events(events)
 
-    def _partial_is_late(self) -> None:
+    def _expire_partial(self) -> None:
         self._partial_handle = None
         events: list[InputEvent | TerminalReply] = []
         self._end_burst(events)
@@ -231,7 +230,7 @@ class InputDecoder:
             self._on_events(events)
 
     def _give_up_partial(self, events: list[InputEvent | TerminalReply]) -> None:
-        """Escapes are keys, an introducer of a sequence is a key with alt, more than that is unknown."""
+        """Deliver a partial sequence: Escapes are keys, an introducer is an alt key, the rest is unknown."""
         pending, self._pending = self._pending, b""
         while pending.startswith(b"\x1b\x1b"):
             events.append(parse_key("\x1b"))
@@ -251,10 +250,10 @@ class InputDecoder:
 
 
 def _paste_end(chunk: bytes) -> int:
-    """Where the paste ends in the chunk, or -1.
+    """Return where the paste ends in the chunk, or -1.
 
-    If the text that was pasted holds the mark itself, the terminal's own one follows: the last one counts of
-    those that come in one piece without another start between. So nothing behind a smuggled mark is a key.
+    If the pasted text contains the end marker itself, the terminal's own one follows: use the last marker in
+    the chunk before another start. So nothing after a smuggled marker is decoded as keys.
     """
     end = chunk.find(PASTE_END)
     while end >= 0:
@@ -266,7 +265,7 @@ def _paste_end(chunk: bytes) -> int:
 
 
 def _unfinished(data: bytes) -> int:
-    """How many bytes at the end are the beginning of a character in UTF-8."""
+    """Return how many trailing bytes begin an incomplete UTF-8 character."""
     for back in range(1, min(4, len(data) + 1)):
         byte = data[-back]
         if byte < 0x80:

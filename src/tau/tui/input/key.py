@@ -1,4 +1,4 @@
-"""What a person can do with a keyboard, as values."""
+"""Keyboard input as values."""
 
 from typing import Literal, NamedTuple
 
@@ -10,20 +10,20 @@ class Key(NamedTuple):
 
     `name` is canonical: modifiers in the order ctrl, alt, shift, super, then the key, joined by "+":
     "ctrl+c", "ctrl+shift+p", "alt+enter", "shift+tab", "up", "pageUp", "f5", "space", "enter", "backspace",
-    "delete", "home", "end", "insert", "escape". A character that is typed is its own name ("a", "A"): shift
-    is named only with another modifier or with a key that types nothing. What nobody knows is "unknown".
+    "delete", "home", "end", "insert", "escape". A typed character is its own name ("a", "A"): shift is named
+    only with another modifier or with a key that types nothing. An unrecognized key is "unknown".
     """
 
     name: str
     text: str = ""
-    """What it types: one character as the user sees it, or nothing for a key that types none."""
+    """The character it types, as the user sees it; empty for a key that types none."""
     kind: KeyKind = "press"
     raw: str = ""
     """What the terminal sent."""
 
 
 class Paste(NamedTuple):
-    """Text that came in one piece, as it came, but for line ends, which are newlines."""
+    """Pasted text; line ends are newlines."""
 
     text: str
 

@@ -1,4 +1,4 @@
-"""One complete sequence from the terminal to one key, as xterm, rxvt, Linux, SCO and kitty encode them."""
+"""Parses one complete terminal sequence into a key, as encoded by xterm, rxvt, Linux, SCO and kitty."""
 
 from typing import NamedTuple
 
@@ -20,7 +20,7 @@ _CSI_LETTERS = {
     "R": "f3",
     "S": "f4",
 }
-# The SCO console has letters of its own; those that xterm uses for something else are left to xterm.
+# The SCO console has its own letters; where they conflict with xterm, xterm wins.
 _CSI_PLAIN = {
     **_CSI_LETTERS,
     "Z": "shift+tab",
@@ -65,7 +65,7 @@ _SS3 = {
     "I": "tab",
     " ": "space",
 }
-# The keypad in application mode: what each of its keys types.
+# What each key of the keypad types in application mode.
 _SS3_KEYPAD = dict(zip("Xjklmnopqrstuvwxy", "=*+,-./0123456789", strict=True))
 _CONTROLS = {
     "\x00": "ctrl+space",
@@ -106,7 +106,7 @@ _SHIFT, _ALT, _CTRL, _SUPER, _HYPER, _META, _CAPS = (1 << bit for bit in range(7
 
 
 def parse_key(sequence: str) -> Key:
-    """The key behind a complete sequence. Whatever is sent, a key comes back: "unknown" if need be."""
+    """Parse a complete sequence. Always returns a key: "unknown" if nothing matches."""
     if len(sequence) == 1:
         return _one(sequence)
     if not sequence.startswith("\x1b"):
@@ -131,13 +131,13 @@ def _one(char: str) -> Key:
     if name is None and char < "\x1b":
         name = f"ctrl+{chr(ord(char) + 0x60)}"
     if name is None:
-        # Combining marks, joiners and the like are typed too, though they are not printable by themselves.
+        # Combining marks, joiners and the like are typed too, though not printable alone.
         return Key(char, char, raw=char) if char >= "\xa0" and not _is_surrogate(char) else _unknown(char)
     return Key(name, raw=char)
 
 
 def _with_alt(sequence: str) -> Key:
-    """Escape and then what the key sends without alt."""
+    """Parse Escape followed by what the key sends without alt."""
     inner = sequence[1:]
     if len(inner) == 1 and inner.isalpha() and inner.isupper():
         return Key(f"alt+shift+{inner.lower()}", raw=sequence)
@@ -184,13 +184,13 @@ def _csi(sequence: str) -> Key:
     if final == "Z":
         return _named("tab", _held(fields) | _SHIFT, sequence, _kind(fields))
     if len(fields) == 1 and fields[0][0] > 1:
-        # An old form of xterm: only the modifiers before the letter.
+        # Old xterm form: only the modifiers before the letter.
         fields = [[1], fields[0]]
     return _named(_CSI_LETTERS.get(final), _held(fields), sequence, _kind(fields))
 
 
 def _fields(body: str) -> list[list[int]] | None:
-    """Numbers between semicolons, each with its own list between colons; an empty one is -1."""
+    """Parse semicolon-separated fields, each a colon-separated list; an empty number is -1."""
     fields: list[list[int]] = []
     for field in body.split(";"):
         numbers = [_number(number, -1) for number in field.split(":")]
@@ -207,7 +207,7 @@ def _number(text: str, empty: int) -> int:
 
 
 def _held(fields: list[list[int]]) -> int:
-    """The modifiers as bits: sent as one more than the sum."""
+    """Return the modifier bits, which are sent plus one."""
     return max(fields[1][0] - 1, 0) if len(fields) > 1 else 0
 
 
@@ -216,7 +216,7 @@ def _kind(fields: list[list[int]]) -> KeyKind:
 
 
 def _modifiers(bits: int) -> set[str]:
-    """Their names. Hyper counts as super and meta as alt; the locks are no modifiers."""
+    """Return modifier names. Hyper counts as super and meta as alt; locks are ignored."""
     held: set[str] = set()
     if bits & _SHIFT:
         held.add("shift")
@@ -230,7 +230,7 @@ def _modifiers(bits: int) -> set[str]:
 
 
 def _named(name: str | None, bits: int, sequence: str, kind: KeyKind) -> Key:
-    """A key that types nothing (but for the space bar), by its name."""
+    """Build a named key, which types nothing (except space)."""
     if name is None:
         return _unknown(sequence, kind)
     held = _modifiers(bits)
@@ -240,7 +240,7 @@ def _named(name: str | None, bits: int, sequence: str, kind: KeyKind) -> Key:
 
 
 class _Code(NamedTuple):
-    """The numbers of one key: as it stands on the layout, with shift, and on the keyboard it was made for."""
+    """The codes of one key: in the active layout, with shift, and in the base layout."""
 
     char: str
     shifted: str = ""
@@ -265,7 +265,7 @@ def _kitty(fields: list[list[int]], sequence: str) -> Key:
 
 
 def _other_key(code: int, bits: int, sequence: str) -> Key:
-    """xterm's modifyOtherKeys, whose code is that of the character that would have been typed."""
+    """Parse xterm's modifyOtherKeys, whose code is the character that would have been typed."""
     name = _CODES.get(code)
     if name:
         return _named(name, bits, sequence, "press")
@@ -293,9 +293,9 @@ def _character_key(code: _Code, bits: int, text: str, sequence: str, kind: KeyKi
 
 
 def _shortcut(code: _Code, held: set[str], sequence: str, kind: KeyKind) -> Key:
-    """A character with ctrl, alt or super: letters are small and of the Latin layout, shift is named.
+    """Build a character key with ctrl, alt or super: letters are lowercase Latin, shift is named.
 
-    For other characters, shift is part of the character where the terminal says which one it makes.
+    For other characters, shift is part of the character if the terminal reports the shifted one.
     """
     char = code.char
     if not char.isascii() and code.base.isascii() and code.base:
@@ -314,7 +314,7 @@ def _shortcut(code: _Code, held: set[str], sequence: str, kind: KeyKind) -> Key:
 
 
 def _character(code: int) -> str:
-    """The character of a number that a terminal sent; nothing for one that no key can type."""
+    """Convert a code to a character; empty if no key can type it."""
     if not 32 <= code <= 0x10FFFF or 0x7F <= code < 0xA0 or 0xD800 <= code <= 0xDFFF:
         return ""
     return chr(code)

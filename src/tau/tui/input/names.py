@@ -1,4 +1,4 @@
-"""The names of keys: one canonical spelling for what people write in many ways."""
+"""Key names: one canonical spelling for many ways to write a key."""
 
 from collections.abc import Collection
 
@@ -53,14 +53,14 @@ _LABELS = {"escape": "Esc", "pageUp": "PageUp", "pageDown": "PageDown", "printSc
 
 
 def key_name(key: str, held: Collection[str]) -> str:
-    """The canonical name of a key with the modifiers that are held."""
+    """Return the canonical name of a key with these modifiers."""
     return "+".join([*(name for name in MODIFIERS if name in held), key]) if held else key
 
 
-def normalized(written: str) -> str:
-    """The canonical name of a key as a person wrote it; raises ValueError with what is wrong.
+def normalize_key(written: str) -> str:
+    """Return the canonical name of a key as the user wrote it; raises ValueError with the reason.
 
-    Letters with a modifier are written small, and shift is named; a single capital letter is what it types.
+    Letters with a modifier are lowercase, and shift is named; a single capital letter is itself.
     """
     text = written if written == " " else written.strip()
     head, key = _split(text)
@@ -69,20 +69,20 @@ def normalized(written: str) -> str:
         modifier = part.strip().lower()
         modifier = _MODIFIER_ALIASES.get(modifier, modifier)
         if modifier not in MODIFIERS:
-            raise ValueError(f"{part.strip()!r} is not a modifier (they are ctrl, alt, shift and super)")
+            raise ValueError(f"{part.strip()!r} is not a modifier (use ctrl, alt, shift or super)")
         held.add(modifier)
     name = _BY_LOWER.get(key.lower()) or ("space" if key == " " else key)
     if len(name) == 1:
         name = _character(name, held)
     elif name not in NAMED_KEYS:
-        raise ValueError(f"{key!r} is not the name of a key")
+        raise ValueError(f"{key!r} is not a key name")
     elif name == "space" and held == {"shift"}:
         held.clear()
     return key_name(name, held)
 
 
 def label(name: str) -> str:
-    """A canonical name as a person reads it: `ctrl+shift+p` is Ctrl+Shift+P, and `L` is Shift+L."""
+    """Format a canonical name for display: `ctrl+shift+p` is Ctrl+Shift+P, and `L` is Shift+L."""
     if len(name) == 1 and name.isalpha() and name.isupper():
         return f"Shift+{name}"
     *held, key = name[:-1].split("+") if name.endswith("+") else name.split("+")
@@ -93,7 +93,7 @@ def label(name: str) -> str:
 
 
 def _split(text: str) -> tuple[list[str], str]:
-    """The modifiers and the key; the key may itself be a plus sign."""
+    """Split into modifiers and key; the key may be a plus sign."""
     if text == "+":
         return [], "+"
     if text.endswith("++"):
@@ -101,7 +101,7 @@ def _split(text: str) -> tuple[list[str], str]:
     *head, key = text.split("+")
     key = key.strip() or key
     if not key:
-        raise ValueError("the name of the key is missing")
+        raise ValueError("the key name is missing")
     return head, key
 
 

@@ -1,20 +1,20 @@
-"""A paste told from typing by its pace, for terminals that do not mark what is pasted."""
+"""Detects pastes by typing speed, for terminals without bracketed paste."""
 
 from tau.tui.input.key import Key, Paste
 from tau.tui.input.typed import as_paste, typed_keys
 
 
 class PasteDetector:
-    """Text that comes faster than anybody types is held back until it is quiet for a moment, then judged.
+    """Holds back text that arrives faster than anyone types until a pause, then classifies it.
 
-    The numbers. Characters belong to one run while no more than 5 ms pass between two reads: held keys repeat
+    Characters belong to one run while no more than 5 ms pass between two reads: held keys repeat
     every 30 ms and the fastest typists need 50 ms. A slow ssh line delivers in one read what was typed during
     a stall, about 12 characters a second, and programs such as `tmux send-keys` send a line and its Enter at
-    once; neither may be taken for a paste. So a run is only looked at from 16 characters with a line end, or
-    from 64 without one. It is then held until nothing came for 20 ms, and it is a paste if text follows a
-    line end in it: two lines in 32 characters, or three in fewer. A single line is what it was, and an
-    Enter behind it submits it; an Enter that ends several lines is part of them, and the next one, after the
-    silence, submits. Very short pastes of several lines are not recognised: they look like a stalled line.
+    once; neither is a paste. So a run is only considered from 16 characters with a line end, or from 64
+    without one. It is then held until nothing arrives for 20 ms, and it is a paste if text follows a line end
+    in it: two lines in 32 characters, or three in fewer. A single line counts as typed, and an Enter after it
+    submits; an Enter that ends several lines is part of them, and the next one, after the pause, submits.
+    Very short pastes of several lines are not recognized: they look like a stalled connection.
     """
 
     GAP_MS = 5
@@ -32,17 +32,17 @@ class PasteDetector:
         self._last_read = float("-inf")
 
     def at(self, now: float) -> None:
-        """Something was read at this time."""
+        """Note the time of a read."""
         if not self.size and now - self._last_read > self.GAP_MS / 1000:
             self._run = 0
         self._last_read = now
 
     def interrupted(self) -> None:
-        """A key came that is never part of a paste."""
+        """Note a key that is never part of a paste."""
         self._run = 0
 
     def takes(self, text: str) -> bool:
-        """Whether the text is held back."""
+        """Offer text; returns whether it is held back."""
         before = self._run
         self._run += len(text)
         if not self.size:
@@ -55,7 +55,7 @@ class PasteDetector:
         return True
 
     def end(self) -> list[Key | Paste]:
-        """What was held back, as what it is."""
+        """Return the held text as a paste or keys."""
         raw = "".join(self._held)
         run, self._run = self._run, 0
         self._held, self.size = [], 0

@@ -1,4 +1,4 @@
-"""Where an escape sequence in the terminal's bytes ends: whole, not yet, or broken off."""
+"""Finds the end of an escape sequence: complete, incomplete, or aborted."""
 
 ESC = 0x1B
 _BEL = 0x07
@@ -7,16 +7,16 @@ _PARAMETERS = range(0x30, 0x40)
 _INTERMEDIATES = range(0x20, 0x30)
 _FINALS = range(0x40, 0x7F)
 _MAX_CSI_BYTES = 256
-_MAX_STRING_BYTES = 1024  # of a reply that is still waited for: the longest that we ask for has some 250
+_MAX_STRING_BYTES = 1024  # of an expected reply: the longest one has about 250
 
 INCOMPLETE = 0
 
 
 def sequence_end(data: bytes, at: int) -> int:
-    """The end of the sequence that begins with the escape at `at`.
+    """Return the end of the sequence that begins with the escape at `at`.
 
-    INCOMPLETE where more bytes are needed. A negative number -n: the sequence was broken off before n, by a
-    byte that cannot be in it (a key was pressed, another sequence begins) or because it is too long.
+    INCOMPLETE if more bytes are needed. A negative number -n: the sequence was aborted before n, by a byte
+    that cannot be in it (a key was pressed, another sequence begins) or because it is too long.
     """
     if at + 1 >= len(data):
         return INCOMPLETE
@@ -39,7 +39,7 @@ def sequence_end(data: bytes, at: int) -> int:
 
 def _csi_end(data: bytes, at: int) -> int:
     index, size = at + 2, len(data)
-    if index < size and data[index] == 0x4D:  # a mouse of the old kind: M and three bytes of any value
+    if index < size and data[index] == 0x4D:  # legacy mouse report: M and any three bytes
         return index + 4 if index + 4 <= size else INCOMPLETE
     if index < size and data[index] == 0x5B:  # a function key of the Linux console
         index += 1
@@ -49,7 +49,7 @@ def _csi_end(data: bytes, at: int) -> int:
         if byte in _FINALS:
             return index + 1
         if byte == 0x24 and all(digit in _DIGITS for digit in data[start:index]) and index > start:
-            return index + 1  # rxvt ends a key with shift by a dollar sign
+            return index + 1  # rxvt ends shifted keys with a dollar sign
         if byte not in _PARAMETERS and byte not in _INTERMEDIATES:
             return -index
         index += 1
@@ -69,7 +69,7 @@ def _ss3_end(data: bytes, at: int) -> int:
 
 
 def _string_end(data: bytes, at: int) -> int:
-    """Of an OSC, DCS, APC, PM or SOS string: after BEL or ST."""
+    """Return the end of an OSC, DCS, APC, PM or SOS string: after BEL or ST."""
     index, limit = at + 2, min(len(data), at + _MAX_STRING_BYTES)
     while index < limit:
         byte = data[index]
@@ -86,10 +86,10 @@ def _string_end(data: bytes, at: int) -> int:
 
 
 def _double_end(data: bytes, at: int) -> int:
-    """Escape twice: alt with a cursor or function key as rxvt sends it, else a lone Escape and more."""
+    """Handle two Escapes: alt with a cursor or function key in rxvt, else a lone Escape and more."""
     inner = sequence_end(data, at + 1)
     if inner == INCOMPLETE:
-        # Nothing but Escapes so far: they are single keys, and only the last may begin something.
+        # Only Escapes so far: they are single keys, and only the last may begin a sequence.
         return at + 1 if at + 2 < len(data) and data[at + 2] not in b"[O" else INCOMPLETE
     if inner < 0 or data[at + 2] not in b"[O":
         return at + 1

@@ -1,4 +1,4 @@
-"""Text from the terminal to keys or to a paste."""
+"""Converts terminal text to keys or a paste."""
 
 from tau.base.late import late
 from tau.tui.input.key import Key
@@ -8,17 +8,17 @@ width = late("tau.tui.text.width")
 
 
 def is_control(char: str) -> bool:
-    """Whether a key sent it that types no text; tabs and line ends are text, they may be part of a paste."""
+    """Whether it is a control key; tabs and line ends are text, since they may be part of a paste."""
     return (char < " " and char not in "\t\r\n") or "\x7f" <= char < "\xa0"
 
 
 def has_controls(text: str) -> bool:
-    """Whether there may be such a character in the text."""
+    """Whether the text may contain such a character."""
     return not (text.isprintable() or text.translate({9: None, 10: None, 13: None}).isprintable())
 
 
 def typed_keys(text: str) -> list[Key]:
-    """The keys that typed a text. What a person sees as one character is one key."""
+    """Return the keys that typed a text, one per grapheme."""
     if len(text) == 1:
         return [parse_key(text)]
     # A terminal in new-line mode sends two characters for Enter.
@@ -32,5 +32,5 @@ def typed_keys(text: str) -> list[Key]:
 
 
 def as_paste(text: str) -> str:
-    """The text with newlines for all line ends."""
+    """Normalize line ends to newlines."""
     return text.replace("\r\n", "\n").replace("\r", "\n")

@@ -1,1 +1,1 @@
-"""From the tree of components to bytes: frames, the ledger of final rows, and the four ways to write them."""
+"""Turns the component tree into bytes: frames, the ledger of final rows, and the emitters."""

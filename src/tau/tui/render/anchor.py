@@ -1,10 +1,10 @@
-"""Where the history ends after the width changed and the history itself could not be written again."""
+"""Finds where the history ends in a frame after a width change, since the history cannot be rewritten."""
 
 from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import accumulate
 
-from tau.tui.render.audit import visible
+from tau.tui.render.audit import visible_text
 from tau.tui.text.width import visible_width
 
 _KEY_LETTERS = 24
@@ -12,13 +12,13 @@ _LEAST_LETTERS = 6
 _SEARCHED_ROWS = 64
 
 
-def rewrapped(pending: Sequence[str], rows: Sequence[str], end: int) -> int:
-    """The first row, counted up from `end`, from which on `rows` hold all the text of `pending`.
+def find_rewrapped_start(pending: Sequence[str], rows: Sequence[str], end: int) -> int:
+    """Return the first row, counting up from `end`, such that `rows` from it contain all of `pending`.
 
     `pending` are the rows at the old width that are not in the history, up to the same place in the text.
-    Rows that are cut at the width hold fewer letters when narrower, and as many rows when wider; text that
-    is wrapped holds the same letters. Taking the larger need of both may repeat rows but loses none. Should a
-    component have changed its text with the width, the first letters are looked for above that place.
+    Truncated rows have fewer letters when narrower, and as many rows when wider; wrapped text keeps its
+    letters. Taking the larger of both needs may repeat rows but loses none. In case a component changed its
+    text with the width, also search for the first letters above that place.
     """
     texts = [_letters(row) for row in pending]
     letters = sum(map(len, texts))
@@ -31,7 +31,7 @@ def rewrapped(pending: Sequence[str], rows: Sequence[str], end: int) -> int:
 
 
 def _begins_above(key: str, rows: Sequence[str], at: int) -> int:
-    """The last row above `at` in which this text begins; `at` if it begins there or nowhere above."""
+    """Return the last row above `at` where this text begins; `at` if it begins there or nowhere above."""
     low = max(0, at - _SEARCHED_ROWS)
     texts = [_letters(row) for row in rows[low : at + _KEY_LETTERS]]
     ends = list(accumulate(map(len, texts)))
@@ -45,11 +45,11 @@ def _begins_above(key: str, rows: Sequence[str], at: int) -> int:
 
 
 def _letters(row: str) -> str:
-    """Letters and digits only: frames and rules change with the width."""
-    text = visible(row)
+    """Keep only letters and digits: borders and rules change with the width."""
+    text = visible_text(row)
     return text if text.isalnum() else "".join(filter(str.isalnum, text))
 
 
 def wrapped_heights(rows: Sequence[str], width: int) -> list[int]:
-    """How many rows each of these takes, at least, on a terminal that became narrower and wraps them."""
-    return [max(1, -(-visible_width(visible(row)) // max(width, 1))) for row in rows]
+    """Return the minimum height of each row after a narrower terminal wraps it."""
+    return [max(1, -(-visible_width(visible_text(row)) // max(width, 1))) for row in rows]

@@ -1,8 +1,9 @@
-"""The audit of committed rows: has something above the window moved, so that rows would be lost or skipped?
+"""Audits committed rows: detects shifts above the window that would lose or skip rows.
 
-A component must not change rows that are in the history. If one does, an edit in place is let go (the history
-keeps the old text), but an insertion or a deletion shifts all that follows: then the rows from there on are
-written once more. Better twice than never. Each committed row is remembered as a hash of its visible text.
+A component must not change rows that are in the history. If one does, an in-place edit is ignored (the
+history keeps the old text), but an insertion or deletion shifts everything after it: the rows from there on
+are then written again, since a duplicate is better than a loss. Each committed row is stored as a hash of its
+text.
 """
 
 from array import array
@@ -16,45 +17,45 @@ _MASK = (1 << 64) - 1
 _BLOCK_ROWS = 512
 
 
-def visible(row: str) -> str:
-    """The text of a row without its sequences and without blanks at its end."""
+def visible_text(row: str) -> str:
+    """Return a row's text without escape sequences and trailing blanks."""
     return strip_escapes(row).rstrip()
 
 
 class Audit:
-    """Remembers what was committed. One owner: the painter."""
+    """Remembers committed rows. Owned by the painter."""
 
     __slots__ = ("_hashes", "_passed")
 
     def __init__(self) -> None:
         self._hashes = array("Q")
-        # The tail that was found in order last: the same rows again need no second look.
+        # The tail verified last: the same rows need no second check.
         self._passed: list[str] | None = None
 
     def __len__(self) -> int:
         return len(self._hashes)
 
     def commit(self, rows: Sequence[str]) -> None:
-        """More rows have entered the history."""
+        """Record rows that entered the history."""
         if rows:
             self._hashes.extend([_hash(row) for row in rows])
             self._passed = None
 
     def truncate(self, length: int) -> None:
-        """Only the first `length` rows still count as committed."""
+        """Keep only the first `length` rows as committed."""
         if length < len(self._hashes):
             del self._hashes[length:]
             self._passed = None
 
     def forget(self, count: int) -> None:
-        """The first `count` rows left the frame for good; the others are counted from there."""
+        """Drop the first `count` rows, which left the frame for good."""
         del self._hashes[:count]
         self._passed = None
 
     def first_shifted(self, frame: Sequence[str]) -> int | None:
-        """The first row from which on the frame no longer is what the history holds; None if all is in order.
+        """Return the first row where the frame no longer matches the history; None if all rows match.
 
-        Only as many rows are looked at as the shorter of both has.
+        Compares only as many rows as both have.
         """
         length = min(len(self._hashes), len(frame))
         tail = list(frame[max(0, length - TAIL_ROWS) : length])
@@ -86,7 +87,7 @@ class Audit:
 
 
 def _hash(row: str) -> int:
-    return hash(visible(row)) & _MASK
+    return hash(visible_text(row)) & _MASK
 
 
 _BLANK = _hash("")

@@ -1,4 +1,4 @@
-"""A frame: the rows of the root's children one below the other, and where its final rows end."""
+"""Composes frames: the stacked rows of the root's children, and where the final rows end."""
 
 from collections.abc import Sequence, Set
 from operator import is_
@@ -13,36 +13,36 @@ log = late("tau.base.log")
 
 
 class Frame(NamedTuple):
-    """Everything that is to be shown, from the first row of the transcript to the last of the editor."""
+    """All rows, from the first of the transcript to the last of the editor."""
 
     rows: Rows
     live_start: int
-    """The first row that may still change; the length of the frame if no child says so."""
+    """The first row that may still change; the length of the frame if no child has a boundary."""
     boundary: int
     """B: rows from here on must not enter the history."""
     content_end: int
-    """Where the first child with a seam ends: what comes below (editor, status) is not part of the record."""
-    has_seam: bool = True
+    """Where the first child with a boundary ends: rows below (editor, status) are not part of the record."""
+    has_boundary: bool = True
 
 
 EMPTY_FRAME = Frame(Rows(), 0, 0, 0)
 
 
-class Composer:
-    """Renders the children and remembers what each gave, so that unchanged ones cost a comparison."""
+class FrameComposer:
+    """Renders the children and caches their rows, so that unchanged ones cost only a comparison."""
 
     def __init__(self) -> None:
         self._children: list[Component] = []
         self._parts: list[RowPart] = []
-        self._seams: list[CommitBoundary | None] = []
+        self._boundaries: list[CommitBoundary | None] = []
         self._width = -1
         self._frame = EMPTY_FRAME
         self._broken: set[int] = set()
 
     def compose(self, children: Sequence[Component], width: int, only: Set[int] | None = None) -> Frame:
-        """The frame at this width. `only`: ids of the children to render; the others are as they were.
+        """Compose the frame at this width. `only`: ids of the children to render; the others are reused.
 
-        The very same frame comes back when nothing changed.
+        Returns the identical frame object if nothing changed.
         """
         count = len(children)
         known = width == self._width and count == len(self._children)
@@ -52,52 +52,52 @@ class Composer:
         else:
             previous = self._parts
         parts: list[RowPart] = []
-        seams: list[CommitBoundary | None] = []
+        boundaries: list[CommitBoundary | None] = []
         for index, child in enumerate(children):
             if only is None or id(child) in only:
-                part, seam = self._rendered(child, width, previous[index])
+                part, child_boundary = self._rendered(child, width, previous[index])
             else:
-                part, seam = self._parts[index], self._seams[index]
+                part, child_boundary = self._parts[index], self._boundaries[index]
             parts.append(part)
-            seams.append(seam)
-        if previous is self._parts and seams == self._seams and all(map(is_, parts, self._parts)):
+            boundaries.append(child_boundary)
+        if previous is self._parts and boundaries == self._boundaries and all(map(is_, parts, self._parts)):
             return self._frame
-        self._children, self._parts, self._seams, self._width = list(children), parts, seams, width
-        self._frame = joined(parts, seams)
+        self._children, self._parts, self._boundaries, self._width = list(children), parts, boundaries, width
+        self._frame = join_parts(parts, boundaries)
         return self._frame
 
     def _rendered(
         self, child: Component, width: int, previous: RowPart
     ) -> tuple[RowPart, CommitBoundary | None]:
-        """A component that fails shows what it showed before: the screen goes on."""
+        """Render a child; if it fails, reuse its previous rows."""
         try:
             part = child.render(width)
-            return part, child.seam()
+            return part, child.commit_boundary()
         except Exception as exc:
             if id(child) not in self._broken and len(self._broken) < 100:
                 self._broken.add(id(child))
-                log.error(f"{type(child).__name__} could not be drawn", exc)
+                log.error(f"{type(child).__name__} could not be rendered", exc)
             return previous, CommitBoundary(0)
 
 
-def joined(parts: Sequence[RowPart], seams: Sequence[CommitBoundary | None]) -> Frame:
-    """Parts and seams of the children, counted from the first row of the frame."""
+def join_parts(parts: Sequence[RowPart], boundaries: Sequence[CommitBoundary | None]) -> Frame:
+    """Join the parts of the children, with boundaries relative to the first row of the frame."""
     flat: list[RowPart] = []
     above = 0
     live_start: int | None = None
     deeper: int | None = None
     content_end = 0
-    for part, seam in zip(parts, seams, strict=True):
+    for part, child_boundary in zip(parts, boundaries, strict=True):
         if isinstance(part, Rows):
             flat += part.parts
         else:
             flat.append(part)
         length = len(part)
-        if seam is not None and live_start is None:
+        if child_boundary is not None and live_start is None:
             content_end = above + length
-            live_start = above + min(max(seam.live_start, 0), length)
-            if seam.commit_safe_end is not None:
-                deeper = above + min(max(seam.commit_safe_end, 0), length)
+            live_start = above + min(max(child_boundary.live_start, 0), length)
+            if child_boundary.commit_safe_end is not None:
+                deeper = above + min(max(child_boundary.commit_safe_end, 0), length)
         above += length
     if live_start is None:
         return Frame(Rows(flat), above, above, above, False)
@@ -105,8 +105,8 @@ def joined(parts: Sequence[RowPart], seams: Sequence[CommitBoundary | None]) -> 
     return Frame(Rows(flat), live_start, boundary, content_end)
 
 
-def take_marker(rows: list[str]) -> tuple[int, int] | None:
-    """Take the cursor marker out of these rows; the row and the column where the last one stood."""
+def extract_cursor_marker(rows: list[str]) -> tuple[int, int] | None:
+    """Remove cursor markers from these rows; returns the row and column of the last one."""
     found = None
     for index, row in enumerate(rows):
         if "\x1b_" in row and CURSOR_MARKER in row:

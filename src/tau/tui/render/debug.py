@@ -1,4 +1,4 @@
-"""What each frame did, for the log: switched on with TAU_DEBUG_REDRAW=1."""
+"""Logs what each frame did, if TAU_DEBUG_REDRAW=1."""
 
 import os
 
@@ -14,7 +14,7 @@ def enabled() -> bool:
 
 
 def record(painted: PaintResult, ledger: Ledger, size: Size) -> None:
-    """One line: why the frame was drawn, how, and what the ledger says afterwards."""
+    """Log one line: why and how the frame was drawn, and the ledger afterwards."""
     log.warning(
         f"redraw {painted.intent} {painted.emitter} {size.columns}x{size.rows}"
         f" C={ledger.committed} W={ledger.window_top} B={ledger.boundary} L={ledger.length}"

@@ -1,8 +1,8 @@
-"""The bytes of a frame: relative moves and rows. Nothing here clears the screen, and nothing the history.
+"""Emits the bytes of a frame: relative moves and rows. Nothing here clears the screen or the history.
 
-The rows of the window are counted from its top. Where the shell's lines still stand above the window (nothing
-has filled the screen yet), nobody knows which row of the terminal that is; so all moves are relative, and new
-rows at the end are reached with line feeds, which scroll the shell's lines away if the screen is full.
+Window rows are counted from its top. While the shell's lines are still above the window (nothing has filled
+the screen yet), the window's position on the terminal is unknown; so all moves are relative, and new rows at
+the end are reached with line feeds, which scroll the shell's lines away if the screen is full.
 """
 
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ _MIN_MOVED_CHARS = 24
 
 
 class Pen:
-    """Collects what is written in one frame and knows in which row of the window the cursor is."""
+    """Collects the output of one frame and tracks the cursor's window row."""
 
     __slots__ = ("columns", "height", "parts", "reach", "row")
 
@@ -31,18 +31,18 @@ class Pen:
         self.parts: list[str] = []
         self.row = row
         self.reach = reach
-        """How many rows from the top of the window are known to exist on the terminal."""
+        """How many window rows are known to exist on the terminal."""
         self.columns = columns
         self.height = height
 
     def to(self, row: int) -> None:
-        """Go to a row, in some column."""
+        """Move to a row, in any column."""
         step = row - self.row
         if step < 0:
             self.parts.append(f"\x1b[{-step}A")
         elif step:
-            # A line feed always leads a row further from those above, also on a terminal that is lower by
-            # now than we know; CUD would stop at its last row, and the way back up would lead too far.
+            # A line feed always moves one row away from those above, even if the terminal has become lower
+            # without our knowing; CUD would stop at its last row, and moving back up would go too far.
             self.parts.append("\n" * step)
         self.row = row
         self.reach = min(max(self.reach, row + 1), self.height)
@@ -52,9 +52,9 @@ class Pen:
 
 
 def scroll(pen: Pen, grid: list[SafeRow], count: int) -> list[SafeRow]:
-    """Push the first rows of the window into the history; what is left of the grid.
+    """Push the first window rows into the history; returns the rest of the grid.
 
-    The line feeds come from the last row that is drawn: on the way down they scroll nothing of ours.
+    The line feeds start at the last drawn row, so they scroll nothing of ours on the way down.
     """
     pen.to(max(len(grid) - 1, 0))
     pen.write("\n" * (pen.height - 1 - pen.row + count))
@@ -71,11 +71,11 @@ def rewrite(
     *,
     old: Sequence[SafeRow] | None,
 ) -> None:
-    """Write rows for the history and then all of the window, from row `start` of the grid on.
+    """Write rows for the history and then the whole window, starting at row `start` of the grid.
 
-    `old` tells what stands there, to know what needs erasing; None: anything may stand there. Each row beyond
-    the last one of the terminal pushes one into the history: as many as the chunk has, since a chunk comes
-    only with a window that is full.
+    `old` is the current content, to know what needs erasing; None means unknown. Each row past the bottom of
+    the terminal pushes one row into the history: as many as the chunk has, since a chunk comes only with a
+    full window.
     """
     lines = [*chunk, *window]
     if not lines:
@@ -99,9 +99,9 @@ def rewrite(
 
 
 def erase_below(pen: Pen, row: int) -> None:
-    """Clear this row of the window and all below it.
+    """Clear this window row and all rows below it.
 
-    Never from the very first cell: tmux takes that for a cleared screen and pushes it into its history.
+    Never start at the very first cell: tmux treats that as a cleared screen and pushes it into its history.
     """
     if row == 0:
         pen.to(0)
@@ -114,9 +114,9 @@ def erase_below(pen: Pen, row: int) -> None:
 
 
 def update(pen: Pen, old: list[SafeRow], new: Sequence[SafeRow], *, shifted: int = 0) -> bool:
-    """Rewrite the rows of the window that changed, in place. Whether anything had to be written.
+    """Rewrite changed window rows in place; returns whether anything was written.
 
-    `shifted`: by how many rows the content above the last rows went up without scrolling.
+    `shifted`: by how many rows the content above the last rows moved up without scrolling.
     """
     before = len(pen.parts)
     old = _moved(pen, old, new, shifted)
@@ -132,9 +132,9 @@ def update(pen: Pen, old: list[SafeRow], new: Sequence[SafeRow], *, shifted: int
 
 
 def _moved(pen: Pen, old: list[SafeRow], new: Sequence[SafeRow], shifted: int) -> list[SafeRow]:
-    """Let the terminal move rows that only changed their place; the grid as it stands then.
+    """Let the terminal move rows that only changed position; returns the resulting grid.
 
-    The last rows (an editor below a growing text) go down or up by inserting or deleting lines above them.
+    The last rows (an editor below a growing text) move down or up by inserting or deleting lines above them.
     """
     if any(line.image for line in old) or any(line.image for line in new):
         return old
@@ -165,9 +165,9 @@ def _tail_moved(pen: Pen, old: list[SafeRow], same: int, step: int) -> list[Safe
 def _body_moved(
     pen: Pen, old: list[SafeRow], new: Sequence[SafeRow], end: int, shifted: int
 ) -> list[SafeRow]:
-    """Rows 1 to `end` went up while those above and below stay: rows leave the window, but not into history.
+    """Move rows 1 to `end` up while those around them stay: rows leave the window, but not into the history.
 
-    Row 0 is never deleted: it is written anew, so that nothing could be taken for scrolling.
+    Row 0 is never deleted but rewritten, so that the terminal cannot treat this as scrolling.
     """
     gain = sum(len(new[row].text) for row in range(1, end - shifted) if new[row] is old[row + shifted])
     loss = sum(len(new[row].text) for row in range(1, end) if new[row] is old[row])

@@ -1,11 +1,11 @@
-"""The frame loop of a screen: requests, resizes, composing, painting, and the counts of all that."""
+"""The frame loop of a screen: requests, resizes, composing, painting, and statistics."""
 
 from collections.abc import Callable, Sequence
 
 from tau.base.late import late
 from tau.tui.component import Component
 from tau.tui.render import debug
-from tau.tui.render.compose import Composer
+from tau.tui.render.compose import FrameComposer
 from tau.tui.render.ledger import Ledger
 from tau.tui.render.overlays import Overlay
 from tau.tui.render.paint import Emitter, FrameRequest, Intent, KeepRows, Painter, PaintResult, Size
@@ -20,13 +20,13 @@ MULTIPLEXER_SETTLE_S = 0.1
 
 
 class FrameStats:
-    """What was drawn so far, and what the last frame did."""
+    """Totals, and what the last frame did."""
 
     def __init__(self) -> None:
         self.composed = 0
-        """Frames that were composed, also those that led to no byte."""
+        """Composed frames, including those that wrote nothing."""
         self.frames = 0
-        """Frames that were written."""
+        """Frames that wrote something."""
         self.bytes = 0
         self.last_bytes = 0
         self.emitter: Emitter = "none"
@@ -38,7 +38,7 @@ class FrameStats:
 
 
 class FrameLoop:
-    """Draws a list of components to a terminal when asked to, and only then."""
+    """Draws components to a terminal on request."""
 
     def __init__(
         self,
@@ -55,7 +55,7 @@ class FrameLoop:
         self._children = children
         self._overlays = overlays
         self._timer = timer
-        self._composer = Composer()
+        self._composer = FrameComposer()
         self._painter = (
             screen_reader.LinearPainter() if is_linear else Painter(hardware_cursor=hardware_cursor)
         )
@@ -65,7 +65,7 @@ class FrameLoop:
         self._scoped: list[Component] = []
         self._settling: Handle | None = None
         self._written_at = float("-inf")
-        # When rows were committed, and how many there were before; no longer than a resize may go untold.
+        # Commit times and the count before each; kept only as long as a resize may go unreported.
         self._commits: list[tuple[float, int]] = []
         self._running = False
         self._debug = debug.enabled()
@@ -84,36 +84,36 @@ class FrameLoop:
         self._schedule.request(urgent=True)
 
     def end(self, keep: KeepRows | None) -> None:
-        """Draw what is still to be drawn, and leave the terminal; None leaves without a byte."""
+        """Draw what is pending and leave the terminal; None leaves without writing."""
         if not self._running:
             return
         if keep is not None:
             self._draw(())
             self._write(self._painter.leave(keep, self._terminal.capabilities))
         self._running = False
-        self._settle_no_more()
+        self._cancel_settling()
         self._schedule.hold()
 
-    def keep_record(self) -> None:
-        """The rest of the record is written out as when the screen is left; painting begins below it."""
+    def flush_record(self) -> None:
+        """Write out the rest of the record, as when leaving the screen; painting continues below it."""
         if self._running and isinstance(self._painter, Painter):
             self._draw(())
             self._write(self._painter.leave("content", self._terminal.capabilities))
             self._commits.clear()
 
     def request(
-        self, *, force: bool = False, anew: bool = False, astray: bool = False, urgent: bool = False
+        self, *, force: bool = False, full: bool = False, cursor_lost: bool = False, urgent: bool = False
     ) -> None:
         self._whole = True
-        if force or anew:
+        if force or full:
             was = self._request
             self._request = was._replace(
-                force=was.force or force, anew=was.anew or anew, astray=was.astray or astray
+                force=was.force or force, full=was.full or full, cursor_lost=was.cursor_lost or cursor_lost
             )
-        self._schedule.request(urgent=urgent or force or anew)
+        self._schedule.request(urgent=urgent or force or full)
 
     def request_for(self, component: Component) -> None:
-        """Only this component changed; it is somewhere below one of the children."""
+        """Request a frame for one changed component, somewhere below the children."""
         if not self._whole and component not in self._scoped:
             self._scoped.append(component)
         self._schedule.request()
@@ -124,7 +124,7 @@ class FrameLoop:
             self.request()
 
     def resized(self) -> None:
-        """Wait until the size rests: each step on the way would be written in vain."""
+        """Wait until the size settles: drawing each intermediate step would be wasted."""
         if not self._running:
             return
         request = self._request
@@ -137,13 +137,13 @@ class FrameLoop:
         self._request = request._replace(
             least_columns=min(request.least_columns, columns), most_rows=max(request.most_rows, rows)
         )
-        self._settle_no_more()
+        self._cancel_settling()
         self._schedule.hold()
         wait_s = MULTIPLEXER_SETTLE_S if self._terminal.capabilities.multiplexer else RESIZE_SETTLE_S
         self._settling = self._timer().call_later(wait_s, self._settled)
 
     def draw(self) -> None:
-        """A frame now, if anything is shown at all."""
+        """Draw a frame now, if running."""
         if self._running:
             self._draw(self._overlays)
 
@@ -155,7 +155,7 @@ class FrameLoop:
         now = self._timer().time()
         since = now - self._terminal.capabilities.resize_lag_s
         if painted.intent != "update":
-            self._commits.clear()  # rows may have other numbers now
+            self._commits.clear()  # row numbers may have changed
         elif self._commits and self._commits[0][0] < since:
             self._commits = [commit for commit in self._commits if commit[0] >= since]
         if committed > painted.first_time:
@@ -166,14 +166,14 @@ class FrameLoop:
         self._schedule.release()
         self.request(urgent=True)
 
-    def _settle_no_more(self) -> None:
+    def _cancel_settling(self) -> None:
         if self._settling is not None:
             self._settling.cancel()
             self._settling = None
             self._schedule.release()
 
     def _draw(self, overlays: Sequence[Overlay]) -> None:
-        self._settle_no_more()
+        self._cancel_settling()
         size, capabilities, painter = self.size(), self._terminal.capabilities, self._painter
         request, self._request = self._request, FrameRequest()
         only = self._only(request, size, overlays)
@@ -198,7 +198,7 @@ class FrameLoop:
             debug.record(painted, painter.ledger, size)
 
     def _only(self, request: FrameRequest, size: Size, overlays: Sequence[Overlay]) -> set[int] | None:
-        """The children to render if only known components below them changed; None means all."""
+        """Return the children to render if only known components below them changed; None means all."""
         if self._whole or overlays or any(request) or size != self._painter.size:
             return None
         found = set()
@@ -218,7 +218,7 @@ class FrameLoop:
 
 
 def _holds(tree: Component, component: Component) -> bool:
-    """Whether a component is in a tree. What keeps its parts to itself, as a transcript, is not searched."""
+    """Whether a tree contains a component. Private parts, as of a transcript, are not searched."""
     if tree is component:
         return True
     children = getattr(tree, "children", ())

@@ -1,15 +1,15 @@
-"""The ledger of the append-only screen: which rows are history, which are shown, which may not go yet.
+"""The ledger of the append-only screen: which rows are in the history, shown, or not yet final.
 
 C rows of the frame have scrolled into the terminal's history and are never written again. The window shows
 the rows from W on. Rows from the boundary B on may still change and stay out of the history. L is the length
-of the frame. Always C <= W; the rows from C to W, if any, are hidden until B lets them pass.
+of the frame. Always C <= W; the rows from C to W, if any, are hidden until B passes them.
 """
 
 from typing import NamedTuple
 
 
 class Ledger(NamedTuple):
-    """What holds after a frame."""
+    """The state after a frame."""
 
     committed: int = 0
     """C"""
@@ -22,7 +22,7 @@ class Ledger(NamedTuple):
 
 
 class LedgerStep(NamedTuple):
-    """The ledger after a frame, and the rows that enter the history with it: those from `start` to C."""
+    """The ledger after a frame, and the rows that enter the history with it: `start` to C."""
 
     ledger: Ledger
     start: int
@@ -35,10 +35,10 @@ class LedgerStep(NamedTuple):
 def advance(
     committed: int, *, length: int, height: int, boundary: int, frozen: bool = False, handed_over: int = 0
 ) -> LedgerStep:
-    """An ordinary frame. `frozen`: an overlay covers rows, so that none of them may leave the window.
+    """Compute an ordinary frame. `frozen`: an overlay covers rows, so none may leave the window.
 
-    A frame that shrank into its committed rows is anchored anew; what the history holds stays there. A frame
-    of final rows that ends where rows were `handed_over` to the shell (the screen was stopped in between) has
+    A frame that shrank into its committed rows is anchored again; the history keeps its rows. A frame of
+    final rows that ends where rows were `handed_over` to the shell (the screen was stopped in between) has
     not shrunk: there is nothing to show below.
     """
     boundary = min(boundary, length)
@@ -53,7 +53,7 @@ def advance(
 
 
 def restart(*, length: int, height: int, boundary: int) -> LedgerStep:
-    """A full paint: the record is written from its first row on."""
+    """Compute a full paint: the record is written from its first row."""
     boundary = min(boundary, length)
     top = max(0, length - height)
     return LedgerStep(Ledger(min(boundary, top), top, boundary, length), 0)

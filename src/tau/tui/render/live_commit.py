@@ -1,14 +1,14 @@
-"""How much of a block that still changes may already go into the history: watched frame by frame.
+"""Decides how many rows of a changing block may already enter the history, frame by frame.
 
-Two signs, each sufficient. A block that was seen growing at its end without changing a row above it will
-presumably go on so: all but its last row may go. And rows that stayed as they are for long may go, while
-those below them keep changing. A row that changed after it had passed that test is a slow ticker: from there
-on no row passes it again, else each tick would leave a copy in the history.
+Either of two signs is sufficient. A block seen growing at its end without changing a row above will
+presumably continue to: all but its last row may go. And rows unchanged for a long time may go while those
+below keep changing. A row that changes after passing that test is a slow ticker: from there on no row passes
+again, or each tick would leave a copy in the history.
 """
 
 from collections.abc import Sequence
 
-from tau.tui.render.audit import visible
+from tau.tui.render.audit import visible_text
 from tau.tui.rows import Rows
 
 VOLATILE_REARM_FRAMES = 30
@@ -32,13 +32,13 @@ class LiveCommit:
         self._floor = _NO_FLOOR
 
     def observe(self, rows: Sequence[str]) -> int:
-        """The rows of this frame; how many of them, from the first on, may go into the history.
+        """Record the rows of this frame; returns how many leading rows may enter the history.
 
         The last row never counts: it is where text grows.
         """
         old, self._rows = self._rows, rows
         if old is not None:
-            shared = visibly_shared(old, rows)
+            shared = count_shared_rows(old, rows)
             self._watch_growth(len(old), len(rows), shared)
             self._watch_floor(old, rows, shared)
             self._watch_prefix(len(rows), shared)
@@ -48,7 +48,7 @@ class LiveCommit:
         return min(self._promoted, settled)
 
     def forget_rows(self) -> None:
-        """The block is rendered anew at another width: how it behaves stays known, its rows are others."""
+        """Forget the rows after a width change, but keep what is known of the block's behavior."""
         self._rows = None
         self._promoted = 0
         self._least = self._floor = _NO_FLOOR
@@ -62,12 +62,12 @@ class LiveCommit:
             self._grows = self._grows or now > before
 
     def _watch_floor(self, old: Sequence[str], rows: Sequence[str], shared: int) -> None:
-        """Rows that came in above the floor push it down, if what is between them and the floor stayed."""
+        """Rows inserted above the floor push it down, if the rows between are unchanged."""
         floor, added = self._floor, len(rows) - len(old)
         if added <= 0 or not shared <= floor < _NO_FLOOR:
             return
         between = old[shared:floor]
-        if visibly_shared(between, rows[shared + added : floor + added]) == len(between):
+        if count_shared_rows(between, rows[shared + added : floor + added]) == len(between):
             self._floor = floor + added
 
     def _watch_prefix(self, now: int, shared: int) -> None:
@@ -85,8 +85,8 @@ class LiveCommit:
             self._watched_frames = 0
 
 
-def visibly_shared(old: Sequence[str], new: Sequence[str]) -> int:
-    """How many rows both begin with that look the same, colours aside."""
+def count_shared_rows(old: Sequence[str], new: Sequence[str]) -> int:
+    """Return how many leading rows look the same, ignoring colors."""
     if old is new:
         return len(new)
     at = _shared_parts(old, new)
@@ -96,7 +96,7 @@ def visibly_shared(old: Sequence[str], new: Sequence[str]) -> int:
         mine, theirs = old[at:stop], new[at:stop]
         if mine != theirs:
             for one, other in zip(mine, theirs, strict=True):
-                if one is not other and one != other and visible(one) != visible(other):
+                if one is not other and one != other and visible_text(one) != visible_text(other):
                     return at
                 at += 1
         at = stop
@@ -104,7 +104,7 @@ def visibly_shared(old: Sequence[str], new: Sequence[str]) -> int:
 
 
 def _shared_parts(old: Sequence[str], new: Sequence[str]) -> int:
-    """Rows in parts that both have are the same without a look at them."""
+    """Count rows in shared parts, which are equal without comparison."""
     length = 0
     if isinstance(old, Rows) and isinstance(new, Rows):
         for mine, theirs in zip(old.parts, new.parts, strict=False):

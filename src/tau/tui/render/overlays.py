@@ -1,10 +1,10 @@
-"""Overlays: components over the window, one above the other. They never touch the frame nor the ledger."""
+"""Overlays: components stacked over the window. They never touch the frame or the ledger."""
 
 from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple
 
 from tau.tui.component import Component
-from tau.tui.render.compose import take_marker
+from tau.tui.render.compose import extract_cursor_marker
 from tau.tui.render.row_sanitizer import BLANK, RowSanitizer, SafeRow
 from tau.tui.text.cut import cut, fit, pad
 
@@ -20,11 +20,11 @@ Anchor = Literal[
     "bottom-right",
 ]
 _Size = int | str
-"""Cells, or a share of the screen such as "50%"."""
+"""Cells, or a percentage of the screen such as "50%"."""
 
 
 class OverlayOptions(NamedTuple):
-    """Where an overlay stands and how large it may be."""
+    """Position and maximum size of an overlay."""
 
     width: _Size = "80%"
     min_width: int = 20
@@ -33,15 +33,15 @@ class OverlayOptions(NamedTuple):
     offset_x: int = 0
     offset_y: int = 0
     margin: int = 0
-    """Cells that stay free at each side of the screen."""
+    """Cells to leave free at each side of the screen."""
     takes_focus: bool = True
-    """False for a note that one only reads."""
+    """False for a read-only note."""
     visible: Callable[[int, int], bool] | None = None
-    """Asked with the columns and rows of the screen; False hides it for as long as the screen is so small."""
+    """Called with the screen's columns and rows; False hides the overlay at that size."""
 
 
 class Overlay:
-    """One component over the others, as `show_overlay` gave it out."""
+    """A component over the others, as returned by `show_overlay`."""
 
     def __init__(
         self, component: Component, options: OverlayOptions, changed: Callable[["Overlay"], None]
@@ -49,14 +49,14 @@ class Overlay:
         self.component = component
         self.options = options
         self.focus_before: Component | None = None
-        """Who gets the keys back."""
+        """The component that had the focus before."""
         self._hidden = False
         self._closed = False
         self._changed = changed
 
     @property
     def hidden(self) -> bool:
-        """Out of sight for a while; it keeps its place in the stack."""
+        """Temporarily invisible; it keeps its place in the stack."""
         return self._hidden
 
     @hidden.setter
@@ -70,13 +70,13 @@ class Overlay:
         return self._closed
 
     def hide(self) -> None:
-        """Take it away for good; once more does nothing."""
+        """Close it for good; repeating this does nothing."""
         if not self._closed:
             self._closed = True
             self._changed(self)
 
     def shows_at(self, columns: int, rows: int) -> bool:
-        """Whether it can be seen on a screen of this size."""
+        """Whether it is visible on a screen of this size."""
         if self._hidden or self._closed:
             return False
         visible = self.options.visible
@@ -92,8 +92,8 @@ class Rect(NamedTuple):
     height: int
 
 
-def cells(size: _Size, whole: int) -> int:
-    """A size in cells; what cannot be read as one is the whole."""
+def resolve_size(size: _Size, whole: int) -> int:
+    """Resolve a size to cells; an invalid one means the whole."""
     if isinstance(size, int):
         return size
     number = size.removesuffix("%").strip()
@@ -103,12 +103,12 @@ def cells(size: _Size, whole: int) -> int:
         return whole
 
 
-def placed(options: OverlayOptions, row_count: int, columns: int, rows: int) -> Rect:
-    """Where an overlay with so many rows goes; always inside the screen."""
+def place_overlay(options: OverlayOptions, row_count: int, columns: int, rows: int) -> Rect:
+    """Place an overlay with this many rows, always inside the screen."""
     margin = max(0, min(options.margin, (columns - 1) // 2, (rows - 1) // 2))
     room_x, room_y = columns - 2 * margin, rows - 2 * margin
-    width = width_of(options, columns)
-    height = max(0, min(row_count, cells(options.max_height, rows), room_y))
+    width = overlay_width(options, columns)
+    height = max(0, min(row_count, resolve_size(options.max_height, rows), room_y))
     across = options.anchor.rpartition("-")[2] if options.anchor != "left-center" else "left"
     across = "right" if options.anchor == "right-center" else across
     column = {"left": 0, "right": room_x - width}.get(across, (room_x - width) // 2)
@@ -119,10 +119,10 @@ def placed(options: OverlayOptions, row_count: int, columns: int, rows: int) -> 
     return Rect(column, row, width, height)
 
 
-def width_of(options: OverlayOptions, columns: int) -> int:
-    """The width its component is rendered with."""
+def overlay_width(options: OverlayOptions, columns: int) -> int:
+    """Return the width to render its component with."""
     room = columns - 2 * max(0, min(options.margin, (columns - 1) // 2))
-    return max(1, min(max(cells(options.width, columns), options.min_width), room))
+    return max(1, min(max(resolve_size(options.width, columns), options.min_width), room))
 
 
 class CoveredRows(NamedTuple):
@@ -132,20 +132,20 @@ class CoveredRows(NamedTuple):
     cursor: tuple[int, int] | None
 
 
-def cover(
+def draw_overlays(
     lines: Sequence[SafeRow],
     overlays: Sequence[Overlay],
     gate: RowSanitizer,
     rows: int,
     cursor: tuple[int, int] | None,
 ) -> CoveredRows:
-    """The lines of a window with the overlays drawn over them, the last one on top."""
+    """Draw the overlays over the lines of a window, the last one on top."""
     done = list(lines)
     for overlay in overlays:
-        drawn = _rendered(overlay, width_of(overlay.options, gate.width))
-        box = placed(overlay.options, len(drawn), gate.width, rows)
+        drawn = _rendered(overlay, overlay_width(overlay.options, gate.width))
+        box = place_overlay(overlay.options, len(drawn), gate.width, rows)
         shown = drawn[: box.height]
-        marker = take_marker(shown)
+        marker = extract_cursor_marker(shown)
         if overlay.options.takes_focus:
             cursor = None
         if marker is not None:

@@ -1,23 +1,23 @@
-"""From frames to bytes: the painter knows the ledger and what the terminal shows; it chooses an emitter."""
+"""Turns frames into bytes: the painter tracks the ledger and the screen and chooses an emitter."""
 
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from tau.tui.images.marks import image_rows
 from tau.tui.render import emit
-from tau.tui.render.anchor import rewrapped, wrapped_heights
+from tau.tui.render.anchor import find_rewrapped_start, wrapped_heights
 from tau.tui.render.audit import Audit
-from tau.tui.render.compose import EMPTY_FRAME, Frame, take_marker
+from tau.tui.render.compose import EMPTY_FRAME, Frame, extract_cursor_marker
 from tau.tui.render.ledger import Ledger, LedgerStep, advance, restart
-from tau.tui.render.overlays import Overlay, cover
+from tau.tui.render.overlays import Overlay, draw_overlays
 from tau.tui.render.row_sanitizer import BLANK, RowSanitizer, SafeRow
 from tau.tui.terminal.port import Capabilities
 
-Emitter = Literal["none", "cursor", "full", "scroll", "diff", "seam"]
+Emitter = Literal["none", "cursor", "full", "scroll", "diff", "rewrite"]
 Intent = Literal["first", "full", "resize", "force", "update"]
 KeepRows = Literal["content", "final", "all"]
-"""Which rows stay when the screen is left: those of the record (without editor and status lines below it),
-only those of them that can no longer change, or every row."""
+"""Which rows stay when leaving the screen: the record (without editor and status lines below it), only its
+final rows, or every row."""
 _UNSYNCED_HIDE_BYTES = 1024
 
 
@@ -27,31 +27,31 @@ class Size(NamedTuple):
 
 
 class FrameRequest(NamedTuple):
-    """What a frame is to do beyond showing what changed."""
+    """What a frame must do beyond showing changes."""
 
     force: bool = False
-    """Write every row of the window anew."""
-    anew: bool = False
-    """Write the record from its first row on, below what the history holds: it is another one."""
+    """Rewrite every window row."""
+    full: bool = False
+    """Write the record from its first row, below the existing history: it is a different one."""
     resized: bool = False
-    """The terminal was resized meanwhile, even if it has the old size again: it may have moved its rows."""
+    """The terminal was resized meanwhile, even if it is back at the old size: it may have moved rows."""
     least_columns: int = 0
-    """How narrow it was on the way; 0 if it was not resized."""
+    """The smallest width meanwhile; 0 if it was not resized."""
     most_rows: int = 0
-    """How high it was on the way."""
+    """The largest height meanwhile."""
     steady: bool = False
-    """Nothing was written that may have met another size than the one we knew."""
-    astray: bool = False
-    """Others may have moved the cursor."""
+    """Nothing was written while the size may have been unknown."""
+    cursor_lost: bool = False
+    """Other programs may have moved the cursor."""
     trusted: int | None = None
-    """C as it was before frames that may have been written for a size which the terminal had no more."""
+    """C before frames that may have been written for an outdated size."""
 
 
 ORDINARY = FrameRequest()
 
 
 class PaintResult(NamedTuple):
-    """What a frame came to."""
+    """The result of painting a frame."""
 
     text: str
     emitter: Emitter
@@ -59,7 +59,7 @@ class PaintResult(NamedTuple):
     chunk_start: int
     """The rows from here to C entered the history with this frame."""
     first_time: int = 0
-    """Those from here on did so for the first time, as far as one can know."""
+    """Rows from here on did so for the first time, as far as known."""
 
 
 class Cursor(NamedTuple):
@@ -69,7 +69,7 @@ class Cursor(NamedTuple):
 
 
 class Painter:
-    """One owner of what stands on the terminal. `paint` gives the bytes that lead to the next frame."""
+    """Owns the terminal's content. `paint` returns the bytes that lead to the next frame."""
 
     def __init__(self, *, hardware_cursor: bool = True) -> None:
         self._hardware_cursor = hardware_cursor
@@ -80,7 +80,7 @@ class Painter:
         self._frame = EMPTY_FRAME
         self._grid: list[SafeRow] = []
         self._covered = False
-        # Row and reach as in `Pen`; a column of -1 is unknown.
+        # Row and reach as in `Pen`; column -1 means unknown.
         self._cursor = Cursor(0, -1, True)
         self._reach = 1
         self._painting = False
@@ -91,13 +91,13 @@ class Painter:
 
     @property
     def anchored(self) -> bool:
-        """Whether the top of the window is the top of the screen, with nothing of the shell above it."""
+        """Whether the window starts at the top of the screen, with no shell lines above it."""
         return self._reach >= self.size.rows
 
     def wants_old_width(self, size: Size, capabilities: Capabilities, request: FrameRequest) -> bool:
-        """Whether the next frame is of another width than the history, which is never written again.
+        """Whether the next frame has a different width than the history, which is never rewritten.
 
-        Then the frame at the old width, as it is now, tells which text that history does not hold yet.
+        If so, the current frame at the old width shows which text the history does not have yet.
         """
         keeps = self._intent(size, request) in ("first", "resize")
         return keeps and self.ledger.committed > 0 and size.columns != self.size.columns
@@ -112,7 +112,7 @@ class Painter:
         overlays: Sequence[Overlay] = (),
         before: Frame | None = None,
     ) -> PaintResult:
-        """The bytes for this frame, and the state after it. `before`: as `wants_old_width` says."""
+        """Return the bytes for this frame and update the state. `before`: see `wants_old_width`."""
         intent = self._intent(size, request)
         self._reflows = capabilities.reflows
         shown = [overlay for overlay in overlays if overlay.shows_at(*size)]
@@ -124,11 +124,11 @@ class Painter:
         step = self._step(intent, frame, size, bool(shown), before, request)
         ledger = step.ledger
         rows = frame.rows[ledger.window_top : ledger.window_top + size.rows]
-        marker = take_marker(rows)
+        marker = extract_cursor_marker(rows)
         window = gate.lines(rows)
         if shown:
-            window, marker = cover(window, shown, gate, size.rows, marker)
-            if intent == "resize":  # where the window is was a guess; overlays need a place that is known
+            window, marker = draw_overlays(window, shown, gate, size.rows, marker)
+            if intent == "resize":  # the window's position was a guess; overlays need a known one
                 window += [BLANK] * (size.rows - len(window))
         window = _fitted(window)
         chunk_rows = frame.rows[step.start : ledger.committed]
@@ -143,18 +143,18 @@ class Painter:
         return PaintResult(text, emitter, intent, step.start, max(step.start, self._known))
 
     def forget(self, rows: int) -> None:
-        """So many rows at the top of the frame, all in the history, will not be part of it any more."""
+        """Drop this many rows, all in the history, from the top of the frame."""
         committed, top, boundary, length = self.ledger
-        assert rows <= committed, "only rows of the history can be forgotten"
+        assert rows <= committed, "only rows in the history can be forgotten"
         self.ledger = Ledger(committed - rows, top - rows, boundary - rows, length - rows)
         self._handed_over = max(self._handed_over - rows, 0)
         self._audit.forget(rows)
 
     def leave(self, keep: KeepRows, capabilities: Capabilities) -> str:
-        """The bytes that hand the terminal back: the cursor is visible, in an empty row below what is kept.
+        """Return the bytes that hand the terminal back: cursor visible, in an empty row below the kept rows.
 
-        What was painted last is what counts. Rows of the record that the window could not show, because they
-        were hidden above it, are written now. Painting may begin again afterwards, from that row on.
+        This uses the last painted frame. Record rows hidden above the window are written now. Painting may
+        resume afterwards, starting at that row.
         """
         if not self._painting:
             return ""
@@ -164,7 +164,7 @@ class Painter:
         lines = [self._gate.line(row) for row in frame.rows[committed:end]]
         pen = emit.Pen(self._cursor.row, self._reach, *self.size)
         pen.write(emit.NO_WRAP)
-        standing = _standing(lines, self._grid) if top == committed else 0
+        standing = _count_already_shown(lines, self._grid) if top == committed else 0
         if standing < len(lines):
             emit.rewrite(pen, standing, lines[standing:], (), old=self._grid)
         elif lines:
@@ -176,7 +176,7 @@ class Painter:
             pen.to(0)
             pen.write("\r")
         pen.write(f"{emit.WRAP}{emit.SHOW_CURSOR}")
-        # Rows that may still change are shown again if painting goes on: better twice than half.
+        # Rows that may still change are shown again if painting resumes: a duplicate is better than a loss.
         self._handed_over = max(committed, min(end, frame.boundary))
         self._audit.commit(frame.rows[committed : self._handed_over])
         self.ledger = Ledger(self._handed_over, self._handed_over, frame.boundary, length)
@@ -185,7 +185,7 @@ class Painter:
         return _in_sync("".join(pen.parts), capabilities)
 
     def _intent(self, size: Size, request: FrameRequest) -> Intent:
-        if request.anew and self.size.rows:
+        if request.full and self.size.rows:
             return "full"
         if not self._painting:
             return "first"
@@ -225,17 +225,16 @@ class Painter:
         return step if step.start >= committed else self._unless_replaced(step, frame)
 
     def _unless_replaced(self, step: LedgerStep, frame: Frame) -> LedgerStep:
-        """A frame shrank. If its rows are not those that the history begins with, they must go there."""
+        """Handle a frame that shrank: write its rows if they differ from the start of the history."""
         self._audit.truncate(step.start)
         shifted = self._audit.first_shifted(frame.rows)
         return step if shifted is None else step._replace(start=shifted)
 
     def _surely_kept(self, size: Size, request: FrameRequest) -> int:
-        """How many rows of the record stand above the window as they were written.
+        """Return how many record rows are surely intact above the window.
 
-        Frames that were written for a size which the terminal had no more prove nothing. A terminal that does
-        not wrap rows anew cuts those on its screen that are wider than itself, also those that are above the
-        window: it may have taken them back from its history.
+        Frames written for an outdated size prove nothing. A terminal that does not rewrap cuts rows on its
+        screen that are too wide, also those above the window: it may have pulled them back from its history.
         """
         committed = self.ledger.committed
         if request.trusted is not None:
@@ -250,10 +249,10 @@ class Painter:
         return committed
 
     def _pushed_out(self, size: Size) -> int:
-        """How many final rows of the window the terminal must have put into its history itself.
+        """Return how many final window rows the terminal itself must have pushed into its history.
 
-        The cursor is still on its screen and with its text, in the last row at most: what does not fit above
-        it has gone. That is so in every terminal that is known to wrap rows anew.
+        The cursor is still on screen with its text, at most in the last row: rows that do not fit above it
+        are gone. This holds for every terminal known to rewrap.
         """
         committed, top, boundary, _ = self.ledger
         if self._covered or top != committed:
@@ -272,10 +271,12 @@ class Painter:
         return wrapped_heights([line.text for line in self._grid[: self._cursor.row]], size.columns)
 
     def _after_rewrap(self, committed: int, old: Frame, frame: Frame) -> int:
-        """How many rows of the frame at the new width the history holds, in other rows than these."""
+        """Return how many rows of the frame at the new width the history already has, differently wrapped."""
         end = old.content_end
-        self._known = rewrapped(old.rows[min(self._known, end) : end], frame.rows, frame.content_end)
-        committed = rewrapped(old.rows[min(committed, end) : end], frame.rows, frame.content_end)
+        self._known = find_rewrapped_start(
+            old.rows[min(self._known, end) : end], frame.rows, frame.content_end
+        )
+        committed = find_rewrapped_start(old.rows[min(committed, end) : end], frame.rows, frame.content_end)
         self._audit.truncate(0)
         self._audit.commit(frame.rows[:committed])
         if self._handed_over:
@@ -293,8 +294,8 @@ class Painter:
     ) -> tuple[emit.Pen, Emitter]:
         pen = emit.Pen(self._cursor.row, self._reach, *size)
         if intent == "first":
-            # We begin in the row where the shell left the cursor. Nothing of its screen is erased or lost, in
-            # any terminal: its lines scroll into the history, in order, as ours need their room.
+            # Begin in the row where the shell left the cursor. Nothing on its screen is erased or lost, on
+            # any terminal: its lines scroll into the history in order as ours need room.
             image_rows.screen_cleared()
             pen.write(f"{image_rows.take_pending()}\r{emit.ERASE_BELOW}")
             emit.rewrite(pen, 0, chunk, window, old=())
@@ -302,30 +303,30 @@ class Painter:
         pen.write(image_rows.take_pending())
         if intent == "update":
             return pen, self._updated(pen, step, chunk, window)
-        # The history is kept, whatever the terminal: the window is written over where it stands.
+        # Keep the history on every terminal: overwrite the window in place.
         if self._painting:
-            pen.write(image_rows.take_away() if intent != "force" else "")
+            pen.write(image_rows.removal_sequence() if intent != "force" else "")
             self._find_top(pen, size, request)
         self._rewritten(pen, 0, chunk, window, old=None)
-        return pen, "full" if intent == "full" else "seam"
+        return pen, "full" if intent == "full" else "rewrite"
 
     def _find_top(self, pen: emit.Pen, size: Size, request: FrameRequest) -> None:
-        """Go to the first row of the window after the terminal has moved, wrapped or cut what it shows.
+        """Move to the first window row after the terminal has moved, wrapped or cut its content.
 
-        The cursor stays with its text, or lower: going up by the rows above it never leads beyond the window,
-        however many rows the terminal pushed into its history or took back from there. A terminal that is
-        known to wrap rows anew needs more steps, unless what it shows may be something else than we think.
+        The cursor stays with its text or lower: moving up by the rows above it never leaves the window,
+        however many rows the terminal pushed into or pulled from its history. A terminal known to rewrap
+        needs more steps, unless its content may differ from what we think.
         """
         up, pen.row = self._cursor.row, 0
         if size == self.size and not request.resized:
-            if request.astray and self.anchored:
+            if request.cursor_lost and self.anchored:
                 up = size.rows
             pen.write(f"\r\x1b[{up}A" if up else "\r")
             return
         if self._reflows and request.steady and size.columns < self.size.columns:
             up = sum(self._heights_above_cursor(size))
         pen.write(f"\r\x1b[{up}A" if up else "\r")
-        # What of ours stands below is unknown, and so is whether this is the first cell of the screen.
+        # Unknown: which of our rows are below, and whether this is the first cell of the screen.
         pen.write(f"{emit.ERASE_RIGHT}\n{emit.ERASE_BELOW}\x1b[A" if size.rows > 1 else emit.ERASE_RIGHT)
         pen.reach = min(2, size.rows)
 
@@ -337,10 +338,10 @@ class Painter:
         if not chunk:
             emit.update(pen, grid, window, shifted=shifted)
             return "diff"
-        standing = _standing(chunk, grid)
+        standing = _count_already_shown(chunk, grid)
         if standing < len(chunk):
             self._rewritten(pen, standing, chunk[standing:], window, old=grid)
-            return "seam"
+            return "rewrite"
         grid = emit.scroll(pen, grid, len(chunk))
         emit.update(pen, grid, window, shifted=shifted - len(chunk))
         return "scroll"
@@ -359,9 +360,9 @@ class Painter:
             emit.erase_below(pen, len(window))
 
     def _target(self, marker: tuple[int, int] | None, window: list[SafeRow]) -> Cursor:
-        """Where the cursor goes: to the edit point, also when hidden (input methods show up there).
+        """Return the cursor target: the edit point, even if hidden (input methods appear there).
 
-        Else to the last row with content: a terminal that gets lower takes away rows below the cursor first.
+        Else the last row with content: a terminal that gets lower drops rows below the cursor first.
         """
         if marker is None:
             return Cursor(max(len(window) - 1, 0), 0, False)
@@ -370,7 +371,7 @@ class Painter:
     def _finished(
         self, pen: emit.Pen, emitter: Emitter, cursor: Cursor, capabilities: Capabilities
     ) -> tuple[str, Emitter]:
-        """The frame in its brackets. The cursor moves inside them, so that no half frame is ever shown."""
+        """Finish the frame: move the cursor and wrap everything in synchronized output."""
         body = "".join(pen.parts)
         was, self._cursor = self._cursor, cursor
         pen.parts.clear()
@@ -397,8 +398,8 @@ def _in_sync(text: str, capabilities: Capabilities) -> str:
     return f"{emit.BEGIN_SYNC}{text}{emit.END_SYNC}" if capabilities.synchronized_output else text
 
 
-def _standing(chunk: Sequence[SafeRow], grid: Sequence[SafeRow]) -> int:
-    """How many rows of the chunk stand at the top of the window already, as they are."""
+def _count_already_shown(chunk: Sequence[SafeRow], grid: Sequence[SafeRow]) -> int:
+    """Return how many rows of the chunk are already at the top of the window."""
     count = 0
     for wanted, drawn in zip(chunk, grid, strict=False):
         if wanted.text != drawn.text:
@@ -408,7 +409,7 @@ def _standing(chunk: Sequence[SafeRow], grid: Sequence[SafeRow]) -> int:
 
 
 def _fitted(window: list[SafeRow]) -> list[SafeRow]:
-    """Pictures that would begin above the window are left out: they would be painted too low."""
+    """Drop images that would begin above the window: they would be painted too low."""
     if not any(line.image for line in window):
         return window
     return [

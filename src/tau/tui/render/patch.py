@@ -1,4 +1,4 @@
-"""How one row becomes another with few bytes: what both begin with stays, only the rest is written."""
+"""Turns one row into another with few bytes: keeps the common prefix and writes the rest."""
 
 import re
 from functools import cache
@@ -13,15 +13,15 @@ _LONGEST_ROW = 4096
 
 @cache
 def _simple() -> re.Pattern[str]:
-    """Characters that stand for themselves: none of them joins with a neighbour of this set."""
+    """Characters that never join with a neighbor from this set."""
     return re.compile(f"[\x1b{NARROW}{WIDE}]")
 
 
 def patch(old: SafeRow, new: SafeRow) -> str:
-    """What turns `old` into `new` when written with the cursor anywhere in that row.
+    """Return what turns `old` into `new`, with the cursor anywhere in that row.
 
-    Both are closed, so the pen is plain before and after. Erasing comes last and only where the old row was
-    wider: after the last column it would take a character away on some terminals.
+    Both rows close their styles, so the pen is plain before and after. Erase last and only if the old row was
+    wider: after the last column it would erase a character on some terminals.
     """
     erase = "\x1b[K" if new.width < old.width else ""
     whole = f"\r{new.text}{erase}"
@@ -42,14 +42,14 @@ def patch(old: SafeRow, new: SafeRow) -> str:
         opening = ""
     rest = new.text[kept:]
     if not escape_pattern().sub("", rest):
-        # Only closing sequences are left: nothing of them shows.
+        # Only closing sequences are left, which show nothing.
         rest = opening = ""
     part = f"\x1b[{visible_width(head) + 1}G{opening}{rest}{erase}"
     return part if len(part) < len(whole) else whole
 
 
 def _kept(old: str, new: str) -> int:
-    """How many characters of `new` may stay: not into a sequence, not into a cluster of characters."""
+    """Return how many characters of `new` may stay, without splitting a sequence or a cluster."""
     length = _shared(old, new)
     while length:
         escape = new.rfind("\x1b", 0, length)
@@ -66,7 +66,7 @@ def _kept(old: str, new: str) -> int:
 
 
 def _shared(old: str, new: str) -> int:
-    """How many characters both begin with."""
+    """Return the length of the common prefix."""
     low, high = 0, min(len(old), len(new))
     while low < high:
         middle = (low + high + 1) // 2
@@ -82,7 +82,7 @@ def _is_start(text: str, at: int) -> bool:
 
 
 def _sequence_around(text: str, escape: int) -> tuple[int, int]:
-    """The sequence that this escape character begins, or ends as the first half of ST."""
+    """Return the sequence that this escape character begins, or ends as the first half of ST."""
     if text.startswith("\\", escape + 1):
         start = text.rfind("\x1b]", 0, escape)
         return (start, escape + 2) if start >= 0 else (escape, escape + 2)

@@ -1,4 +1,4 @@
-"""Who gets the keys: listeners first, then the component that has the focus, and at last the application."""
+"""Routes input: listeners first, then the focused component, then the application."""
 
 from collections.abc import Callable
 
@@ -8,16 +8,16 @@ from tau.tui.render.overlays import Overlay, OverlayOptions
 
 
 class Consumed:
-    """What a listener answers when nobody else is to see the event."""
+    """Returned by a listener to stop an event."""
 
 
 CONSUMED = Consumed()
 InputListener = Callable[[InputEvent], InputEvent | Consumed | None]
-"""Gives the event, or another in its place; None lets it pass as it is."""
+"""Returns the event or a replacement; None passes it unchanged."""
 
 
 class Routing:
-    """The focus, the stack of overlays and the listeners. `changed` is called when an overlay did."""
+    """The focus, the stack of overlays and the listeners. `changed` is called when an overlay changes."""
 
     def __init__(self, size: Callable[[], tuple[int, int]], changed: Callable[[], None]) -> None:
         self.overlays: list[Overlay] = []
@@ -27,7 +27,7 @@ class Routing:
         self._changed = changed
 
     def listen(self, listener: InputListener) -> Callable[[], None]:
-        """See every event before the focused component does; the answer ends it."""
+        """Register a listener that sees every event first; call the result to remove it."""
         self._listeners.append(listener)
 
         def unlisten() -> None:
@@ -54,7 +54,7 @@ class Routing:
         return overlay
 
     def dispatch(self, event: InputEvent) -> bool:
-        """Route one event; False if it meant nothing to anybody."""
+        """Route one event; False if nothing handled it."""
         for listener in tuple(self._listeners):
             answer = listener(event)
             if isinstance(answer, Consumed):
@@ -68,7 +68,7 @@ class Routing:
         return focused is not None and focused.handle_input(event)
 
     def correct_focus(self) -> None:
-        """Keys must not go to something that cannot be seen, nor past an overlay that asks for them."""
+        """Move the focus away from invisible components and to an overlay that wants it."""
         columns, rows = self._size()
         owner = next((item for item in self.overlays if item.component is self.focused), None)
         if owner is not None and owner.shows_at(columns, rows):
@@ -86,11 +86,11 @@ class Routing:
         return None
 
     def _is_beneath(self, top: Overlay) -> bool:
-        """Whether the focus is where an overlay found it: the overlay was out of sight and is back."""
+        """Whether the focus is still where it was before this overlay, which was hidden and is back."""
         return self.focused is not None and self.focused is top.focus_before
 
     def _beneath(self, overlay: Overlay) -> Component | None:
-        """Who had the focus before this overlay and those under it that are out of sight too."""
+        """Return the focus before this overlay, skipping hidden overlays under it."""
         component = overlay.focus_before
         by_component = {id(item.component): item for item in self.overlays}
         seen: set[int] = set()
@@ -100,7 +100,7 @@ class Routing:
         return component
 
     def _overlay_changed(self, overlay: Overlay) -> None:
-        """It was hidden, shown again, or closed."""
+        """Handle an overlay that was hidden, shown again, or closed."""
         if not overlay.hidden and not overlay.closed:
             if overlay.options.takes_focus and overlay.shows_at(*self._size()):
                 if self.focused is not overlay.component:

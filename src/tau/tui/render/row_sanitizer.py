@@ -1,7 +1,7 @@
-"""The gate: what a row may contain when it leaves for the terminal, whatever a component put into it.
+"""Sanitizes rows before they reach the terminal, whatever a component put into them.
 
-Text passes, and SGR and OSC 8 sequences, and the sequences that pictures have registered. All else is taken
-out. A row that is too wide is cut, styles that a row leaves open are closed. Nothing here raises.
+Text passes, as do SGR and OSC 8 sequences and registered image sequences. Everything else is removed. Rows
+that are too wide are cut, and open styles are closed. Nothing here raises.
 """
 
 import re
@@ -21,7 +21,7 @@ _CACHED_LINES = 512
 _CACHED_CLOSERS = 1024
 
 
-# Compiled when the first row needs them: a plain first frame needs none.
+# Compiled on first use: a plain first frame needs none.
 @cache
 def _allowed() -> re.Pattern[str]:
     return re.compile(rf"(\x1b\[[0-9;:]{{0,64}}m|{_LINK})")
@@ -38,20 +38,20 @@ def _unsafe() -> re.Pattern[str]:
 
 
 class SafeRow(NamedTuple):
-    """A row that may be written as it is."""
+    """A row that is safe to write."""
 
     text: str
     width: int
-    """The cells it takes."""
+    """Its width in cells."""
     image: bool = False
-    """Whether it holds a picture: such rows are written whole and are not moved about."""
+    """Whether it has an image: such rows are written whole and never moved."""
 
 
 BLANK = SafeRow("", 0)
 
 
 class RowSanitizer:
-    """Makes lines of rows for one width. Rows seen lately are known."""
+    """Sanitizes rows for one width, with a cache of recent rows."""
 
     __slots__ = ("_known", "_older", "hyperlinks", "width")
 
@@ -62,7 +62,7 @@ class RowSanitizer:
         self._older: dict[str, SafeRow] = {}
 
     def lines(self, rows: Iterable[str]) -> list[SafeRow]:
-        """The rows of a window: equal rows give the very same line, frame after frame."""
+        """Sanitize the rows of a window; equal rows give the identical object across frames."""
         known = self._known
         found = []
         for row in rows:
@@ -76,7 +76,7 @@ class RowSanitizer:
         return found
 
     def line(self, row: str) -> SafeRow:
-        """One row, not remembered."""
+        """Sanitize one row without caching."""
         if row.isascii() and row.isprintable() and len(row) <= self.width:
             return SafeRow(row, len(row)) if row else BLANK
         if "\x1b" in row:
@@ -117,7 +117,7 @@ class RowSanitizer:
 
 
 def _neutralised(row: str) -> str:
-    """Only allowed sequences keep their escape character, so that what is left can form no new sequence."""
+    """Keep the escape character of allowed sequences only, so that the rest cannot form a new sequence."""
     pieces = _allowed().split(row)
     pieces[::2] = [_harmless(piece) for piece in pieces[::2]]
     return "".join(pieces)
@@ -133,7 +133,7 @@ def _harmless(text: str) -> str:
 
 
 def _replacement(match: re.Match[str]) -> str:
-    """Half a character leaves a sign, a control character nothing."""
+    """Replace a lone surrogate with a symbol and a control character with nothing."""
     return "\ufffd" if "\ud800" <= match[0] <= "\udfff" else ""
 
 
@@ -141,7 +141,7 @@ _closers: dict[str, str] = {}
 
 
 def _closer(sequences: list[str]) -> str:
-    """What closes the styles that these sequences leave open: nothing for a row as it should be."""
+    """Return what closes the styles left open; nothing for a well-formed row."""
     key = "".join(sequences)
     found = _closers.get(key)
     if found is None:

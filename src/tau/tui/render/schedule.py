@@ -1,4 +1,4 @@
-"""When frames are drawn: requests are gathered, ordinary ones with a pause between, keys at once."""
+"""Schedules frames: batches requests, with a pause between ordinary ones; keys draw at once."""
 
 from collections.abc import Callable
 
@@ -8,7 +8,7 @@ MIN_INTERVAL_S = 0.033
 
 
 class Schedule:
-    """Calls `draw` for requests. Without one it holds no timer at all."""
+    """Calls `draw` on request; it has no timer while idle."""
 
     def __init__(
         self, timer: Callable[[], Timer], draw: Callable[[], None], min_interval_s: float = MIN_INTERVAL_S
@@ -23,7 +23,7 @@ class Schedule:
         self._last = float("-inf")
 
     def request(self, *, urgent: bool = False) -> None:
-        """A frame is wanted: at the next turn of the loop if it is urgent, else after the pause."""
+        """Request a frame: in the next loop iteration if urgent, else after the pause."""
         if self._held:
             self._wanted = True
             self._urgent = self._urgent or urgent
@@ -38,13 +38,13 @@ class Schedule:
         self._handle = timer.call_later(pause, self._run) if pause > 0 else timer.call_soon(self._run)
 
     def hold(self) -> None:
-        """Draw nothing until `release`; requests are remembered."""
+        """Pause drawing until `release`; requests are remembered."""
         self._held = True
         self._wanted = self._wanted or self._handle is not None
         self._cancel()
 
     def release(self) -> None:
-        """Go on; what was asked for meanwhile is drawn."""
+        """Resume drawing, with requests made meanwhile."""
         if self._held:
             self._held = False
             if self._wanted:
@@ -52,7 +52,7 @@ class Schedule:
                 self.request(urgent=urgent)
 
     def drawn(self) -> None:
-        """A frame was drawn, by whomever: nothing is waiting any more."""
+        """Note that a frame was drawn: no request is pending."""
         self._cancel()
         self._wanted = self._urgent = False
         self._last = self._timer().time()

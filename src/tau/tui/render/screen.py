@@ -1,32 +1,32 @@
 """The screen: a tree of components on a terminal, with focus, overlays and keys.
 
-What was drawn is in `Screen.stats`, for tests and for whoever wonders:
+`Screen.stats` reports what was drawn, for tests and debugging:
 
 - `composed`, `frames`, `bytes`, `last_bytes`: frames composed; frames that wrote something; bytes written in
   all and by the last frame.
-- `emitter` of the last frame: "full", "scroll" (scroll and append), "diff" (in the window), "seam" (rows for
-  the history, then the window), "cursor" (only moved), "none" (no byte).
-- `intent`: why. "first" (nothing of ours is on the terminal: paint from the shell's cursor on, clear
-  nothing), "full" (another session), "resize", "force" (every row of the window), "update".
+- `emitter` of the last frame: "full", "scroll" (scroll and append), "diff" (in the window), "rewrite" (rows
+  for the history, then the window), "cursor" (only moved), "none" (no byte).
+- `intent`: why. "first" (nothing of ours is on the terminal: paint from the shell's cursor, clear
+  nothing), "full" (a different session), "resize", "force" (every row of the window), "update".
 - `ledger`: `committed` (C), `window_top` (W), `boundary` (B), `length` (L) after the last frame.
 - `chunk_start`: rows [chunk_start, C) of the frame entered the history with the last frame.
 
 The rules, beyond those of `ledger.py`:
 
-- The history is never erased, on no terminal and by no gesture: it also holds what others wrote before.
+- The history is never erased, on any terminal: it also has the output of other programs.
 - Overlays freeze commits in ordinary frames, not in full paints, which write the record before the window.
-- A full paint starts the ledger anew: W = max(0, L - height), C = min(B, W). The rows [0, C) are written to
-  the history, below what it holds.
+- A full paint restarts the ledger: W = max(0, L - height), C = min(B, W). The rows [0, C) are written to
+  the history, below its content.
 - A changed size leads to W = max(K, L - height) and C = max(K, min(B, W)); rows [K, C) are written to the
-  history. K is the old C, less what was committed while the new size may not have been told yet; after a
-  change of width, the row of the new frame from which on all text stands that is not above the window
-  (`anchor.py`). Rows that a higher terminal took back from its history stay above the window as the shell's
-  lines do. Rows from K on may stand twice from then on, for the terminal may have pushed rows of the window
-  into its history; none is lost. Whoever checks it takes K and C from `chunk_start` and `ledger`.
-- A frame that shrank to L <= C has C = min(B, W) and writes nothing to the history, unless its rows are other
-  ones than those committed (`audit.py`): these are written.
-- `stop` and `suspend` count the rows they keep as committed (never beyond B); `start` and `resume` go on
-  there.
+  history. K is the old C, less what was committed before the new size may have been reported; after a
+  width change, the row of the new frame where the text that is not above the window begins (`anchor.py`).
+  Rows that a taller terminal pulled back from its history stay above the window like the shell's lines. Rows
+  from K on may appear twice, since the terminal may have pushed window rows into its history; none is lost.
+  Tests take K and C from `chunk_start` and `ledger`.
+- A frame that shrank to L <= C has C = min(B, W) and writes nothing to the history, unless its rows differ
+  from the committed ones (`audit.py`): then they are written.
+- `stop` and `suspend` count the rows they keep as committed (never beyond B); `start` and `resume`
+  continue there.
 """
 
 from collections.abc import Callable
@@ -50,9 +50,9 @@ asyncio = late("asyncio")
 
 
 class Screen(TerminalReports):
-    """What the application holds. It implements `terminal.port.Watcher`.
+    """The application's screen. It implements `terminal.port.Watcher`.
 
-    Children are added to `root`; whoever changes one asks for a render. Keys lead to one by themselves.
+    Add children to `root` and request a render after changing one. Keys request one automatically.
     """
 
     def __init__(
@@ -73,10 +73,10 @@ class Screen(TerminalReports):
             hardware_cursor=hardware_cursor,
         )
         self.forget_rows = self._stage.forget
-        """The first component drops so many rows at its top, all of them committed (`stats.ledger`): the
-        terminal's history keeps them, and a later full paint begins behind them."""
-        self.keep_record = self._stage.keep_record
-        """Another record will take the place of this one, whose rest is written out; it begins below."""
+        """Call when the first component drops this many committed rows (`stats.ledger`) at its top: the
+        terminal's history keeps them, and a later full paint begins after them."""
+        self.flush_record = self._stage.flush_record
+        """Write out the rest of the record before another one replaces it below."""
 
     @property
     def stats(self) -> FrameStats:
@@ -84,69 +84,69 @@ class Screen(TerminalReports):
 
     @property
     def focused(self) -> Component | None:
-        """Who gets the keys."""
+        """The component that gets the keys."""
         return self._routing.focused
 
     def start(self) -> None:
-        """Take the terminal and paint, from the row of the cursor on."""
+        """Take over the terminal and paint, starting at the cursor's row."""
         if not self._stage.running:
             self.terminal.start(self)
             self._stage.begin()
 
     def stop(self, keep: KeepRows = "content") -> None:
-        """Give the terminal back: the shell goes on below what is kept.
+        """Hand the terminal back: the shell continues below the kept rows.
 
-        By default the rows of the record stay (all of the component that has the seam, with hidden rows
-        written out) and what is below them, editor and status lines, is cleared. Without a seam all stay.
+        By default the record stays (the whole component with the commit boundary, including hidden rows) and
+        the rows below it, editor and status lines, are cleared. Without a boundary all rows stay.
         """
         if self._stage.running:
             self._stage.end(keep)
             self.terminal.stop()
 
     def suspend(self) -> None:
-        """Give the terminal away for a while, to the shell or to an editor; only final rows stay on it."""
+        """Hand the terminal to the shell or an editor for a while; only final rows stay on it."""
         self.stop("final")
 
     def resume(self) -> None:
-        """Take it back. The history is as it was; what was not final is painted from the cursor on."""
+        """Take the terminal back. The history is unchanged; live rows are painted at the cursor."""
         self.start()
 
-    def request_render(self, *, force: bool = False, anew: bool = False) -> None:
-        """Draw soon. `force`: at once and every row of the window; `anew`: all rows, also those that the
-        history holds, which keeps the old ones above them."""
-        self._stage.request(force=force, anew=anew)
+    def request_render(self, *, force: bool = False, full: bool = False) -> None:
+        """Draw soon. `force`: at once, every window row; `full`: all rows again, below the old ones in the
+        history."""
+        self._stage.request(force=force, full=full)
 
     def render_component(self, component: Component) -> None:
-        """Draw soon; nothing but this component has changed."""
+        """Draw soon; only this component has changed."""
         self._stage.request_for(component)
 
     def render_now(self) -> None:
-        """Draw at once, whatever has been asked for."""
+        """Draw immediately."""
         self._stage.draw()
 
     def focus(self, component: Component | None) -> None:
-        """Who gets the keys from now on."""
+        """Give a component the focus."""
         self._routing.focus(component)
         self._stage.request(urgent=True)
 
     def show_overlay(self, component: Component, options: OverlayOptions | None = None) -> Overlay:
-        """Put a component over the others. It gets the keys until it is hidden, if its options say so."""
+        """Show a component over the others. It gets the keys until hidden, if its options say so."""
         return self._routing.show(component, options or OverlayOptions())
 
     def listen(self, listener: InputListener) -> Callable[[], None]:
-        """See every event first; call what is returned to end it."""
+        """Register a listener that sees every event first; call the result to remove it."""
         return self._routing.listen(listener)
 
     def invalidate(self) -> None:
-        """The theme changed: what was cached is forgotten and the window drawn anew; the history stays."""
+        """Drop caches after a theme change and redraw the window; the history stays."""
         self.root.invalidate()
         for overlay in self._routing.overlays:
             overlay.component.invalidate()
         self._stage.request(force=True)
 
     def reset_display(self) -> None:
-        """A gesture of the user who sees a mess: the window is written anew; the history stays."""
-        self._stage.request(force=True, astray=True)
+        """Redraw a garbled window at the user's request; the history stays."""
+        self._stage.request(force=True, cursor_lost=True)
 
     def on_input(self, events: list[InputEvent]) -> None:
         for event in events:
@@ -161,7 +161,7 @@ class Screen(TerminalReports):
         self._stage.request()
 
     def on_closed(self) -> None:
-        """Nothing can be shown any more: no byte is written from here on."""
+        """Handle the loss of the terminal: write nothing from now on."""
         self._stage.end(None)
         super().on_closed()
 

@@ -1,19 +1,19 @@
-"""The screen for a screen reader: plain lines in the order of events, no cursor addressing, nothing redrawn.
+"""The painter for screen readers: plain lines in order, no cursor addressing, nothing redrawn.
 
-Rows of the record are printed once, when they are final. What stands below the record is printed when it
-changes. The text of the field that is edited is echoed: what is typed at its end is appended, what is deleted
-there is taken back with backspaces, any other edit prints the line again.
+Record rows are printed once, when final. Rows below the record are printed when they change. The edited field
+is echoed: text typed at its end is appended, text deleted there is erased with backspaces, and any other edit
+prints the line again.
 """
 
 import re
 from collections.abc import Sequence
 
 from tau.tui.component import CURSOR_MARKER
-from tau.tui.render.anchor import rewrapped
-from tau.tui.render.audit import Audit, visible
+from tau.tui.render.anchor import find_rewrapped_start
+from tau.tui.render.audit import Audit, visible_text
 from tau.tui.render.compose import EMPTY_FRAME, Frame
 from tau.tui.render.ledger import Ledger
-from tau.tui.render.overlays import Overlay, width_of
+from tau.tui.render.overlays import Overlay, overlay_width
 from tau.tui.render.paint import ORDINARY, Emitter, FrameRequest, Intent, KeepRows, PaintResult, Size
 from tau.tui.render.row_sanitizer import RowSanitizer
 from tau.tui.terminal.port import Capabilities
@@ -21,13 +21,13 @@ from tau.tui.text.width import visible_width
 
 _DRAWING = re.compile("[\u2500-\u259f\u2800-\u28ff]+")
 _SELECTED = "Selected"
-"""How a list names the row that is chosen, where signs would not be read."""
+"""How a list names the selected row, since symbols are not read out."""
 GOES_ON = "  "
-"""How a line begins that goes on with what is chosen."""
+"""Prefix of further lines of the selected item."""
 
 
 class LinearPainter:
-    """Stands where the painter stands, for a theme that is linear."""
+    """Replaces the painter for linear themes."""
 
     def __init__(self) -> None:
         self.ledger = Ledger()
@@ -38,10 +38,10 @@ class LinearPainter:
         self._below: list[str] = []
         self._overlays: dict[int, list[str]] = {}
         self._echoed = ""
-        """What stands in the last line of the terminal, before the cursor."""
+        """Text in the terminal's last line, before the cursor."""
 
     def wants_old_width(self, size: Size, capabilities: Capabilities, request: FrameRequest) -> bool:
-        printed = self.ledger.committed > 0 and not request.anew
+        printed = self.ledger.committed > 0 and not request.full
         return printed and size.columns != self.size.columns
 
     def paint(
@@ -54,21 +54,21 @@ class LinearPainter:
         overlays: Sequence[Overlay] = (),
         before: Frame | None = None,
     ) -> PaintResult:
-        """The lines that are new since the last frame."""
-        intent: Intent = "first" if not self.size.rows else "full" if request.anew else "update"
+        """Print the lines that are new since the last frame."""
+        intent: Intent = "first" if not self.size.rows else "full" if request.full else "update"
         start = self._printed(frame, request, before)
         if self._gate.width != size.columns:
             self._gate = RowSanitizer(size.columns, hyperlinks=False)
-        end = max(frame.live_start if frame.has_seam else 0, start)
+        end = max(frame.live_start if frame.has_boundary else 0, start)
         record = frame.rows[start:end]
         lines = self._plain(record)
-        below, field = self._split(frame.rows[frame.content_end if frame.has_seam else 0 :])
-        lines += news(self._below, below)
+        below, field = self._split(frame.rows[frame.content_end if frame.has_boundary else 0 :])
+        lines += find_new_lines(self._below, below)
         self._below = below
         shown = [overlay for overlay in overlays if overlay.shows_at(*size)]
         for overlay in shown:
-            rows, field = self._split(overlay.component.render(width_of(overlay.options, size.columns)))
-            lines += news(self._overlays.get(id(overlay), []), rows)
+            rows, field = self._split(overlay.component.render(overlay_width(overlay.options, size.columns)))
+            lines += find_new_lines(self._overlays.get(id(overlay), []), rows)
             self._overlays[id(overlay)] = rows
         visible_now = {id(overlay) for overlay in shown}
         self._overlays = {key: rows for key, rows in self._overlays.items() if key in visible_now}
@@ -81,34 +81,34 @@ class LinearPainter:
         return PaintResult(text, emitter, intent, start)
 
     def forget(self, rows: int) -> None:
-        """So many rows at the top of the frame were printed and will not be part of it any more."""
+        """Drop this many printed rows from the top of the frame."""
         committed, top, boundary, length = self.ledger
         self.ledger = Ledger(committed - rows, max(top - rows, 0), boundary - rows, length - rows)
         self._audit.forget(rows)
 
     def leave(self, keep: KeepRows, capabilities: Capabilities) -> str:
-        """Print what is left of the record, final or not, and end the line."""
+        """Print the rest of the record, final or not, and end the line."""
         frame, printed = self._frame, self.ledger.committed
         end = {"all": len(frame.rows), "content": frame.content_end, "final": frame.live_start}[keep]
-        end = max(end if frame.has_seam else printed, printed)
+        end = max(end if frame.has_boundary else printed, printed)
         text = self._printed_lines(self._plain(frame.rows[printed:end]))
         if not text and self._echoed:
             text = "\r\n"
         self._echoed = ""
         self._below, self._overlays = [], {}
-        kept = max(printed, min(end, frame.live_start)) if frame.has_seam else 0
+        kept = max(printed, min(end, frame.live_start)) if frame.has_boundary else 0
         self._audit.commit(frame.rows[printed:kept])
         self.ledger = Ledger(kept, kept, frame.boundary, len(frame.rows))
         return text
 
     def _printed(self, frame: Frame, request: FrameRequest, before: Frame | None) -> int:
-        """How many rows of this frame are on paper already."""
+        """Return how many rows of this frame are already printed."""
         printed = self.ledger.committed
-        if request.anew or not printed:
+        if request.full or not printed:
             return 0
         if before is not None:
             end = before.live_start
-            printed = rewrapped(before.rows[min(printed, end) : end], frame.rows, frame.live_start)
+            printed = find_rewrapped_start(before.rows[min(printed, end) : end], frame.rows, frame.live_start)
             self._audit.truncate(0)
             self._audit.commit(frame.rows[:printed])
             return printed
@@ -116,19 +116,19 @@ class LinearPainter:
         return min(printed, len(frame.rows)) if shifted is None else shifted
 
     def _plain(self, rows: Sequence[str]) -> list[str]:
-        return [spoken(self._gate.line(row).text) for row in rows]
+        return [spoken_text(self._gate.line(row).text) for row in rows]
 
     def _split(self, rows: Sequence[str]) -> tuple[list[str], str | None]:
-        """The lines that say something, and the text of the field with the cursor, if there is one."""
+        """Return the non-empty lines, and the text of the field with the cursor, if any."""
         lines: list[str] = []
         field = None
         for row in rows:
             if CURSOR_MARKER in row:
                 head, _, tail = row.partition(CURSOR_MARKER)
-                # The mark stays in the text for a moment, so that blanks before the cursor are not lost.
-                field = spoken(self._gate.line(head).text + "\x00" + self._gate.line(tail).text)
+                # Keep the marker in the text for now, so that spaces before the cursor are not lost.
+                field = spoken_text(self._gate.line(head).text + "\x00" + self._gate.line(tail).text)
                 field = field.replace("\x00", "")
-            elif line := spoken(self._gate.line(row).text):
+            elif line := spoken_text(self._gate.line(row).text):
                 lines.append(line)
         return lines, field
 
@@ -150,15 +150,15 @@ class LinearPainter:
         return f"\r\n{self._echoed}"
 
 
-def spoken(row: str) -> str:
-    """What of a row is worth reading out: its text without styles, frames and bars."""
-    text = visible(row)
+def spoken_text(row: str) -> str:
+    """Return a row's readable text, without styles, borders and bars."""
+    text = visible_text(row)
     bare = text if text.isascii() else _DRAWING.sub("", text)
     return text if bare == text else bare.strip()
 
 
-def news(old: Sequence[str], new: Sequence[str]) -> list[str]:
-    """The lines that were not there before. Where a choice moved, only what is chosen now, all its lines."""
+def find_new_lines(old: Sequence[str], new: Sequence[str]) -> list[str]:
+    """Return the lines that are new. If the selection moved, return only the selected item's lines."""
     known = set(old)
     found = [line for line in new if line not in known]
     chosen: list[str] = []

@@ -1,4 +1,4 @@
-"""What a terminal reports that is the application's to answer: passed on to whoever asked to be told."""
+"""Passes terminal reports on to the application."""
 
 from collections.abc import Callable
 
@@ -7,13 +7,13 @@ from tau.tui.terminal.port import Background
 
 
 class TerminalReports:
-    """The part of a watcher that draws nothing. The application puts its functions in."""
+    """The non-drawing part of a watcher. The application sets its callbacks."""
 
     def __init__(self) -> None:
         self.background: Background | None = None
-        """What the terminal told of its ground so far."""
+        """The background reported by the terminal, if any."""
         self.on_unhandled: Callable[[InputEvent], None] | None = None
-        """Gets the keys that meant nothing to the focused component."""
+        """Gets the keys that the focused component did not handle."""
         self.on_background_changed: Callable[[Background], None] | None = None
         self.on_focus_changed: Callable[[bool], None] | None = None
         self.on_terminal_closed: Callable[[], None] | None = None

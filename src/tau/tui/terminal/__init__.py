@@ -1,1 +1,1 @@
-"""The terminal as a port, the real one behind it, and one in memory that tests read."""
+"""The terminal interface and its implementation on a real tty."""

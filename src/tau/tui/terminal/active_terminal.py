@@ -1,4 +1,4 @@
-"""A terminal between start and stop: in raw mode, listened to, and put back on every way out."""
+"""A terminal between start and stop: in raw mode, read from, and restored on every exit path."""
 
 import atexit
 import os
@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from tau.tui.input.decoder import ESCAPE_MS, InputDecoder
 from tau.tui.input.key import InputEvent, Key, Paste
 from tau.tui.terminal import sequences
-from tau.tui.terminal.capabilities import over_ssh, switches
+from tau.tui.terminal.capabilities import is_over_ssh, read_switches
 from tau.tui.terminal.drain import drain
 from tau.tui.terminal.output import TerminalLoop, TerminalOutput
 from tau.tui.terminal.port import Watcher
@@ -29,7 +29,7 @@ _Size = tuple[int, int]
 
 
 class ActiveTerminal:
-    """Begun once and ended once. Nothing is read, asked or switched before `begin`."""
+    """Begun once and ended once. It touches nothing before `begin`."""
 
     def __init__(
         self,
@@ -43,7 +43,7 @@ class ActiveTerminal:
     ) -> None:
         self.watcher = watcher
         self.title_off = ""
-        """What puts the title of the window back, once it has been changed."""
+        """The sequence that restores the window title, once changed."""
         self.probes = Probes(self._write, loop, watcher, env, platform)
         self._fd = fd
         self._output = output
@@ -51,9 +51,9 @@ class ActiveTerminal:
         self._resized = resized
         self._before: Attributes | None = None
         self._pid = os.getpid()
-        self._deaths = SignalRestore(self._restore_in_death)
-        chosen_ms = switches(env).escape_ms
-        patience_ms = _SSH_ESCAPE_MS if over_ssh(env) else ESCAPE_MS
+        self._deaths = SignalRestore(self._restore_for_exit)
+        chosen_ms = read_switches(env).escape_ms
+        patience_ms = _SSH_ESCAPE_MS if is_over_ssh(env) else ESCAPE_MS
         self._buffer = InputDecoder(
             self._on_events, loop, escape_ms=patience_ms if chosen_ms is None else chosen_ms
         )
@@ -71,7 +71,7 @@ class ActiveTerminal:
         self._watch_signals()
         try:
             self._loop.add_reader(self._fd, self._readable)
-        except OSError:  # a file: it is no terminal, and nobody types there
+        except OSError:  # a file, not a terminal: no input
             self.lost()
             return
         self._listening = True
@@ -80,7 +80,7 @@ class ActiveTerminal:
             self.probes.ask()
 
     def end(self) -> None:
-        """Everything off, the tail of what the terminal still sends read and dropped, cooked mode."""
+        """Switch everything off, drain pending replies, and return to cooked mode."""
         self._ended = True
         self._stop_listening()
         self._buffer.close()
@@ -91,13 +91,13 @@ class ActiveTerminal:
             if self._output.flush(_STOP_STILL_S, _STOP_TOTAL_S):
                 drain(self._fd, self.probes)
             else:
-                self._output.write_at_last(off.encode())
+                self._output.write_final(off.encode())
         self._cooked()
         self._deaths.unwatch()
         atexit.unregister(self._restore_at_exit)
 
     def lost(self) -> None:
-        """The terminal takes or gives nothing any more; the watcher is told once, from the loop."""
+        """Handle the loss of the terminal; notify the watcher once, from the loop."""
         if not self._lost and not self._ended:
             self._lost = True
             self._stop_listening()
@@ -114,18 +114,18 @@ class ActiveTerminal:
         if before is not None:
             leave_raw(self._fd, before)
 
-    def _restore_in_death(self) -> None:
-        """For a process that ends at once: no waiting, nothing that needs a loop."""
+    def _restore_for_exit(self) -> None:
+        """Restore for a process that is dying: no waiting, no event loop."""
         if self._before is None:
             return
         frame_end = sequences.SYNC_END if self.probes.capabilities.synchronized_output else ""
         text = frame_end + self._off(self.probes.undo) + sequences.BELOW_CLEAR
-        self._output.write_at_last(text.encode())
+        self._output.write_final(text.encode())
         self._cooked()
 
     def _restore_at_exit(self) -> None:
         if os.getpid() == self._pid:
-            self._restore_in_death()
+            self._restore_for_exit()
 
     def _watch_signals(self) -> None:
         for number, react in ((signal.SIGWINCH, self._measure), (signal.SIGCONT, self._continued)):
@@ -133,7 +133,7 @@ class ActiveTerminal:
             try:
                 self._loop.add_signal_handler(number, react)
             except (ValueError, RuntimeError, NotImplementedError):
-                return  # not the main thread: only the terminal's own reports remain
+                return  # not the main thread: rely on the terminal's own reports
             self._signals[number] = before
 
     def _stop_listening(self) -> None:
@@ -150,7 +150,7 @@ class ActiveTerminal:
         self._resized(None)
 
     def _continued(self) -> None:
-        """Somebody stopped the process and let it go on: the shell has set the terminal its own way."""
+        """Handle SIGCONT: the shell has changed the terminal's settings meanwhile."""
         if self._before is not None and enter_raw(self._fd) is not None:
             self._write(_MODES_ON + self.probes.redo)
             self.watcher.on_resize()
@@ -163,7 +163,7 @@ class ActiveTerminal:
         except OSError:
             data = b""
         if data and not self._has_read:
-            # What was typed before raw mode has newlines where Enter was pressed.
+            # Input typed before raw mode has newlines for Enter.
             self._has_read, data = True, data.replace(b"\n", b"\r")
         if data:
             self._buffer.patient = self.probes.waiting

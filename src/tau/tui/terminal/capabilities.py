@@ -1,4 +1,4 @@
-"""What a terminal can do, told from the environment and the platform alone; probes correct it later."""
+"""Detects a terminal's capabilities from the environment and platform; probes correct them later."""
 
 from collections.abc import Mapping
 from typing import Literal, NamedTuple
@@ -96,29 +96,29 @@ _OFF = frozenset({"0", "false", "off", "no"})
 
 
 class Switches(NamedTuple):
-    """What the user set for the terminal beyond what it can do."""
+    """User switches for the terminal, beyond its capabilities."""
 
     hardware_cursor: bool = False
     """Show the terminal's own cursor instead of a drawn one."""
     notifications: bool = True
     debug_redraw: bool = False
-    """Log what each frame wrote and why."""
+    """Log each frame's writes and reasons."""
     escape_ms: int | None = None
     """How long a lone Escape waits for the rest of a sequence."""
     synchronized_output: bool | None = None
-    """The user's word, against which a probe's answer does not count."""
+    """User override; takes precedence over a probe's answer."""
     images_forced: bool = False
 
 
 def detect(env: Env, platform: str) -> Capabilities:
-    """What can be told before the terminal is asked anything."""
-    terminal = terminal_id(env, platform)
-    mux = multiplexer(env)
+    """Detect capabilities before probing the terminal."""
+    terminal = identify_terminal(env, platform)
+    mux = detect_multiplexer(env)
     images = _images(env, terminal, mux)
     return Capabilities(
         synchronized_output=_synchronized_output(env, terminal, mux),
         multiplexer=bool(mux),
-        color_depth=color_depth(env, platform),
+        color_depth=detect_color_depth(env, platform),
         hyperlinks=_hyperlinks(env, terminal, mux),
         images=images,
         kitty_placeholders=_placeholders(env, terminal, images),
@@ -128,8 +128,8 @@ def detect(env: Env, platform: str) -> Capabilities:
     )
 
 
-def switches(env: Env) -> Switches:
-    """The user's own settings in the environment."""
+def read_switches(env: Env) -> Switches:
+    """Read the user's switches from the environment."""
     escape = env.get("TAU_ESC_TIMEOUT_MS", "")
     return Switches(
         hardware_cursor=_on(env, "TAU_HARDWARE_CURSOR"),
@@ -141,16 +141,16 @@ def switches(env: Env) -> Switches:
     )
 
 
-def terminal_id(env: Env, platform: str) -> TerminalId:
-    """Which terminal this is; "unknown" inside a multiplexer, which speaks for it.
+def identify_terminal(env: Env, platform: str) -> TerminalId:
+    """Identify the terminal; "unknown" inside a multiplexer, which hides it.
 
-    TERM is always set by the terminal itself. The other variables may have been inherited: a terminal that
-    was started from another one has those of both. TERM_PROGRAM is the next best.
+    TERM is always set by the terminal itself. Other variables may be inherited: a terminal started from
+    another one has those of both. TERM_PROGRAM is the next best.
     """
     term = env.get("TERM", "").lower()
     if term in _BY_TERM:
         return _BY_TERM[term]
-    if multiplexer(env):
+    if detect_multiplexer(env):
         return "unknown"
     program = _BY_PROGRAM.get(env.get("TERM_PROGRAM", "").lower())
     if program:
@@ -165,38 +165,38 @@ def terminal_id(env: Env, platform: str) -> TerminalId:
     return "windows" if platform == "win32" and not term else "unknown"
 
 
-def multiplexer(env: Env) -> Multiplexer:
-    """The program between us and the terminal, if there is one."""
+def detect_multiplexer(env: Env) -> Multiplexer:
+    """Identify the multiplexer between us and the terminal, if any."""
     term = env.get("TERM", "")
     if env.get("TMUX") or term.startswith("tmux"):
         return "tmux"
-    if env.get("ZELLIJ") is not None:  # its value is the number of the session, which may be 0
+    if env.get("ZELLIJ") is not None:  # its value is the session number, which may be 0
         return "zellij"
     return "screen" if env.get("STY") or term.startswith("screen") else ""
 
 
-def over_ssh(env: Env) -> bool:
-    """Whether what is typed comes over a network."""
+def is_over_ssh(env: Env) -> bool:
+    """Whether input comes over a network."""
     return any(env.get(name) for name in ("SSH_CONNECTION", "SSH_CLIENT", "SSH_TTY"))
 
 
-def notify_protocol(env: Env, platform: str) -> NotifyProtocol:
-    """How to notify until the terminal says that it knows OSC 99."""
-    if not switches(env).notifications:
+def choose_notify_protocol(env: Env, platform: str) -> NotifyProtocol:
+    """Choose how to notify until the terminal reports OSC 99 support."""
+    if not read_switches(env).notifications:
         return "off"
-    return _NOTIFY.get(terminal_id(env, platform), "bell")
+    return _NOTIFY.get(identify_terminal(env, platform), "bell")
 
 
-def background_hint(env: Env) -> Background | None:
-    """COLORFGBG, which some terminals set: the last number is the background among the 16 colours."""
+def guess_background(env: Env) -> Background | None:
+    """Read COLORFGBG, which some terminals set: its last number is the background among the 16 colors."""
     last = env.get("COLORFGBG", "").rpartition(";")[2]
     if not (last.isascii() and last.isdigit()):
         return None
     return "light" if int(last) in (7, *range(9, 16)) else "dark"
 
 
-def color_depth(env: Env, platform: str) -> ColorDepth:
-    """NO_COLOR before FORCE_COLOR before what the terminal is known for."""
+def detect_color_depth(env: Env, platform: str) -> ColorDepth:
+    """NO_COLOR wins over FORCE_COLOR, which wins over the detected depth."""
     if env.get("NO_COLOR"):
         return "none"
     found = _color_depth(env, platform)
@@ -212,12 +212,12 @@ def _color_depth(env: Env, platform: str) -> ColorDepth:
         return "none"
     if term == "linux":
         return "16"
-    mux = multiplexer(env)
-    if mux == "screen":  # it has no more, whatever the variables of the terminal around it say
+    mux = detect_multiplexer(env)
+    if mux == "screen":  # its limit, whatever the outer terminal's variables say
         return "256" if "256" in term or not term.startswith("screen") else "16"
     if env.get("COLORTERM", "").lower() in ("truecolor", "24bit") or term.endswith("-direct"):
         return "truecolor"
-    if terminal_id(env, platform) in _TRUECOLOR:
+    if identify_terminal(env, platform) in _TRUECOLOR:
         return "truecolor"
     if "256" in term or mux or env.get("TERM_PROGRAM") == "Apple_Terminal":
         return "256"
@@ -246,7 +246,7 @@ def _synchronized_output(env: Env, terminal: TerminalId, mux: Multiplexer) -> bo
 
 
 def _has_feature(features: str, name: str) -> bool:
-    """Features are written one behind the other, each with a capital letter in front: T3LrSyH."""
+    """Features are concatenated, each starting with a capital letter: T3LrSyH."""
     at = features.find(name)
     return at >= 0 and not features[at + len(name) : at + len(name) + 1].islower()
 
@@ -263,7 +263,7 @@ def _hyperlinks(env: Env, terminal: TerminalId, mux: Multiplexer) -> bool:
 
 
 def _reflows(env: Env, terminal: TerminalId, mux: Multiplexer) -> bool:
-    """Only what is sure: a terminal that was started from another one has the variables of both."""
+    """True only if certain: a terminal started from another one has the variables of both."""
     if mux:
         return mux != "screen"
     term = env.get("TERM", "").lower()
@@ -273,7 +273,7 @@ def _reflows(env: Env, terminal: TerminalId, mux: Multiplexer) -> bool:
 
 
 def _version(text: str) -> tuple[int, ...]:
-    """The numbers at the beginning of a version; "3.4a" is (3, 4)."""
+    """Parse the leading numbers of a version; "3.4a" is (3, 4)."""
     numbers: list[int] = []
     for part in text.split("."):
         digits = part[: len(part) - len(part.lstrip("0123456789"))]

@@ -1,16 +1,16 @@
-"""Text to the clipboard of the person at the terminal, also over ssh (OSC 52)."""
+"""Copies text to the user's clipboard through the terminal, also over ssh (OSC 52)."""
 
 from binascii import b2a_base64
 
 MAX_COPY_BYTES = 74_994
-"""More than this many terminals refuse: 100,000 characters when encoded, with the sequence around them."""
+"""Many terminals refuse more: 100,000 characters encoded, including the sequence around them."""
 _SCREEN_CHUNK_CHARS = 700
 
 
 def copy_sequence(text: str, *, screen: bool = False) -> str | None:
-    """The sequence that copies the text; None if it is too long to be sure that all of it arrives.
+    """Return the sequence that copies the text; None if it is too long to arrive reliably.
 
-    GNU screen passes it on only inside strings of its own, of a limited length.
+    GNU screen passes it on only inside its own strings, which have a limited length.
     """
     data = text.encode("utf-8", "replace")
     if len(data) > MAX_COPY_BYTES:

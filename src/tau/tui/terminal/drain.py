@@ -1,4 +1,4 @@
-"""Reads away what the terminal still sends after we are done, so that the shell does not get it as input."""
+"""Drains pending terminal replies on exit, so that the shell does not get them as input."""
 
 import os
 import select
@@ -16,10 +16,10 @@ _UNKNOWN_S = 0.1
 
 
 def drain(fd: int, probes: Probes) -> None:
-    """Until the answer to the last question has come: all that was sent before it has been read then.
+    """Read until the answer to a final query arrives; everything sent before it has been read by then.
 
-    Only a terminal that has answered before is waited for, some times as long as it took then; one whose
-    first answers are still due gets a moment; one that never answers none.
+    Wait only for a terminal that has answered before, for a multiple of its answer time. One whose first
+    answers are still due gets a moment; one that never answers gets none.
     """
     if probes.round_trip_s is not None:
         expected, limit_s = probes.unanswered + 1, min(max(3 * probes.round_trip_s, _SHORT_S), _LONGEST_S)

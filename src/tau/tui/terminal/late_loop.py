@@ -1,4 +1,4 @@
-"""An event loop that comes later: what is asked of it before waits, so that painting needs no loop."""
+"""A stand-in for an event loop that starts later: it queues calls, so that painting needs no loop."""
 
 import time
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from tau.tui.timer import Handle
 
 
 class _Waiting:
-    """A call that is made when there is a loop."""
+    """A call queued until there is a loop."""
 
     __slots__ = ("args", "cancelled", "due", "fn", "handle")
 
@@ -27,14 +27,14 @@ class _Waiting:
 
 
 class LateLoop:
-    """A `TerminalLoop` before there is one. `attach` it to the real one as soon as that runs."""
+    """A `TerminalLoop` that queues calls until you `attach` the real loop."""
 
     def __init__(self) -> None:
         self._loop: TerminalLoop | None = None
         self._waiting: list[_Waiting] = []
 
     def attach(self, loop: TerminalLoop) -> None:
-        """From now on everything goes there, beginning with what has waited."""
+        """Forward everything to the loop, starting with the queued calls."""
         self._loop = loop
         waiting, self._waiting = self._waiting, []
         for call in waiting:
@@ -63,28 +63,30 @@ class LateLoop:
         return self._call("add_reader", fd, callback)
 
     def remove_reader(self, fd: int, /) -> bool:
-        return self._taken_back("add_reader", fd) or self._call("remove_reader", fd) is True
+        return self._drop_queued("add_reader", fd) or self._call("remove_reader", fd) is True
 
     def add_writer(self, fd: int, callback: Callable[..., object], /) -> object:
         return self._call("add_writer", fd, callback)
 
     def remove_writer(self, fd: int, /) -> bool:
-        return self._taken_back("add_writer", fd) or self._call("remove_writer", fd) is True
+        return self._drop_queued("add_writer", fd) or self._call("remove_writer", fd) is True
 
     def add_signal_handler(self, sig: int, callback: Callable[..., object], /) -> object:
         return self._call("add_signal_handler", sig, callback)
 
     def remove_signal_handler(self, sig: int, /) -> bool:
-        return self._taken_back("add_signal_handler", sig) or self._call("remove_signal_handler", sig) is True
+        return (
+            self._drop_queued("add_signal_handler", sig) or self._call("remove_signal_handler", sig) is True
+        )
 
     def _call(self, name: str, *args: Any) -> object:
-        """Ask the loop, now or as soon as there is one."""
+        """Call the loop, now or as soon as it is attached."""
         if self._loop is not None:
             return getattr(self._loop, name)(*args)
         return self.call_soon(self._call, name, *args)
 
-    def _taken_back(self, name: str, number: int) -> bool:
-        """Whether the same was still waiting to be asked for, and now is not."""
+    def _drop_queued(self, name: str, number: int) -> bool:
+        """Drop a matching queued call; returns whether there was one."""
         mine = [call for call in self._waiting if call.args[:2] == (name, number) and not call.cancelled]
         for call in mine:
             call.cancel()

@@ -1,4 +1,4 @@
-"""A message outside the window, for a person who looks elsewhere."""
+"""Desktop notifications, sent through the terminal."""
 
 from binascii import b2a_base64
 
@@ -10,7 +10,7 @@ _MAX_BODY_CHARS = 500
 
 
 def notification(title: str, body: str, protocol: NotifyProtocol) -> str:
-    """The sequence that shows a message; "" where notifications are off."""
+    """Return the sequence that shows a notification; "" if notifications are off."""
     title, body = printable(title, _MAX_TITLE_CHARS), printable(body, _MAX_BODY_CHARS)
     match protocol:
         case "osc99":
@@ -20,7 +20,7 @@ def notification(title: str, body: str, protocol: NotifyProtocol) -> str:
             return f"{first}\x1b]99;i=tau:e=1:p=body;{_encoded(body)}\x1b\\"
         case "osc9":
             text = f"{title}: {body}" if title and body else title or body
-            # Windows Terminal and ConEmu read a number at the beginning as a command of theirs.
+            # Windows Terminal and ConEmu parse a leading number as a command.
             return f"\x1b]9;{' ' if text[:1].isdigit() else ''}{text}\x1b\\"
         case "bell":
             return "\x07"

@@ -1,4 +1,4 @@
-"""Bytes to the terminal: whole, in order, and without holding up the program for a slow reader."""
+"""Writes bytes to the terminal: completely, in order, and without blocking on a slow reader."""
 
 import os
 import time
@@ -11,13 +11,13 @@ from tau.tui.timer import Timer
 select = late("select")
 
 MAX_BACKLOG_BYTES = 8 * 1024 * 1024
-"""With more than this waiting, a write waits too: the terminal sets the pace."""
+"""If more is buffered, a write blocks: the terminal sets the pace."""
 _CHUNK_BYTES = 64 * 1024
 _LAST_WAIT_S = 0.1
 
 
 class TerminalLoop(Timer, Protocol):
-    """What of an asyncio loop the terminal uses."""
+    """The parts of an asyncio loop that the terminal uses."""
 
     def add_reader(self, fd: int, callback: Callable[..., object], /) -> object: ...
     def remove_reader(self, fd: int, /) -> bool: ...
@@ -28,10 +28,10 @@ class TerminalLoop(Timer, Protocol):
 
 
 class TerminalOutput:
-    """What does not go out at once waits here and follows as soon as the terminal reads again.
+    """Buffers what cannot be written at once and sends it when the terminal reads again.
 
-    A tty is opened a second time for this, so that not waiting for it is our own affair: the flag on the
-    descriptor that was inherited would hit every program that shares it.
+    It opens the tty a second time for non-blocking writes: setting O_NONBLOCK on the inherited descriptor
+    would affect every program that shares it.
     """
 
     def __init__(self, fd: int, loop: TerminalLoop | None, on_gone: Callable[[], None]) -> None:
@@ -44,10 +44,10 @@ class TerminalOutput:
         self._writer_added = False
         self.gone = False
         self.backlog = 0
-        """How many bytes wait."""
+        """How many bytes are buffered."""
 
     def write(self, data: bytes) -> None:
-        """All of it, now or as soon as may be; nothing any more when the terminal is gone."""
+        """Write now or as soon as possible; does nothing once the terminal is gone."""
         if self.gone or not data:
             return
         self._waiting.append(memoryview(data))
@@ -58,9 +58,9 @@ class TerminalOutput:
             self.flush(None, down_to=0 if self._loop is None else MAX_BACKLOG_BYTES // 2)
 
     def flush(self, still_s: float | None, total_s: float | None = None, *, down_to: int = 0) -> bool:
-        """Wait until the terminal has taken what waits.
+        """Wait until at most `down_to` bytes are buffered.
 
-        False if it did not move for `still_s`, or was not done after `total_s`.
+        False if there was no progress for `still_s`, or it was not done after `total_s`.
         """
         end = None if total_s is None else time.monotonic() + total_s
         while self.backlog > down_to and not self.gone:
@@ -70,10 +70,10 @@ class TerminalOutput:
             self._push()
         return not self.gone
 
-    def write_at_last(self, data: bytes) -> None:
-        """The last words of a process that a signal ends, perhaps in the middle of a write."""
+    def write_final(self, data: bytes) -> None:
+        """Write the final bytes of a process that a signal ends, perhaps in the middle of a write."""
         if self.backlog:
-            data = b"\x18" + data  # CAN: the terminal forgets a sequence that has only begun
+            data = b"\x18" + data  # CAN: the terminal discards an unfinished sequence
         while data and not self.gone:
             try:
                 data = data[os.write(self._fd, data) :]
@@ -84,7 +84,7 @@ class TerminalOutput:
                 return
 
     def close(self) -> None:
-        """What still waits is dropped."""
+        """Close and drop buffered bytes."""
         self._remove_writer()
         self._waiting, self.backlog = [], 0
         if self._own_fd is not None:
@@ -94,7 +94,7 @@ class TerminalOutput:
         self.gone = True
 
     def _push(self) -> None:
-        """Write what the terminal takes."""
+        """Write as much as the terminal accepts."""
         while self._waiting:
             data = self._waiting[0]
             try:
@@ -132,7 +132,7 @@ class TerminalOutput:
 
 
 def _opened_again(fd: int) -> int | None:
-    """The same tty under a descriptor that does not block; None where that cannot be had."""
+    """Reopen the tty in non-blocking mode; None if that fails."""
     try:
         name = os.ttyname(fd)
         again = os.open(name, os.O_WRONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)

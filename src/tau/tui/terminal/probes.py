@@ -1,4 +1,4 @@
-"""Asks the terminal what it can do, without waiting for the answers, and switches on what it has."""
+"""Probes the terminal's capabilities asynchronously and switches on what it supports."""
 
 from collections.abc import Callable, Mapping
 from typing import Literal
@@ -6,12 +6,12 @@ from typing import Literal
 from tau.tui.terminal import sequences
 from tau.tui.terminal.capabilities import (
     NotifyProtocol,
-    background_hint,
+    choose_notify_protocol,
     detect,
-    multiplexer,
-    notify_protocol,
-    switches,
-    terminal_id,
+    detect_multiplexer,
+    guess_background,
+    identify_terminal,
+    read_switches,
 )
 from tau.tui.terminal.port import Watcher
 from tau.tui.terminal.replies import (
@@ -29,11 +29,11 @@ from tau.tui.timer import Handle, Timer
 ProbeKind = Literal["keyboard", "background", "modes", "notifications", "cell"]
 
 KEYBOARD_MS = 150
-"""A terminal that has not answered by then gets modifyOtherKeys, which one that does not know it ignores."""
+"""After this, an unanswering terminal gets modifyOtherKeys, which it ignores if unsupported."""
 RESIZE_LAG_S = 0.1
-"""How late another size is told by a terminal that is at hand; some gather the steps of a drag."""
+"""How late a local terminal reports a resize; some batch the steps of a drag."""
 EXPIRY_MS = 1000
-"""After this nobody counts on answers any more; late ones are still understood."""
+"""After this no answers are expected; late ones are still understood."""
 
 MODE_SYNC, MODE_RESIZE, MODE_SCHEME, MODE_PASTE = 2026, 2048, 2031, 2004
 _SIXEL = 4
@@ -47,25 +47,25 @@ _QUESTIONS: dict[ProbeKind, str] = {
 }
 
 
-def kinds_to_ask(env: Mapping[str, str], platform: str) -> tuple[ProbeKind, ...]:
-    """What may be asked without something strange being shown on this terminal."""
-    terminal = terminal_id(env, platform)
+def choose_probes(env: Mapping[str, str], platform: str) -> tuple[ProbeKind, ...]:
+    """Return the probes that are safe to send to this terminal."""
+    terminal = identify_terminal(env, platform)
     if terminal in ("dumb", "linux"):
         return ()
-    match multiplexer(env):
+    match detect_multiplexer(env):
         case "screen":
             return ("keyboard",)
         case "tmux" | "zellij":
             return ("keyboard", "background", "modes", "cell")
-    # Terminal.app prints the end of a question for a mode.
+    # Terminal.app prints the end of a mode query.
     return ("keyboard", "background") if terminal == "apple" else tuple(_QUESTIONS)
 
 
 class Probes:
-    """One round of questions. Each is followed by one that every terminal answers (DA1).
+    """One round of queries, each followed by one that every terminal answers (DA1).
 
-    When that answer comes and the real one has not, there will be none. The answers to DA1 all look alike, so
-    `_waiting` remembers in which order, and for what, they were asked.
+    If that answer arrives before the real one, there will be none. All DA1 answers look alike, so `_waiting`
+    remembers their order and purpose.
     """
 
     def __init__(
@@ -77,18 +77,18 @@ class Probes:
         platform: str,
     ) -> None:
         self.capabilities = detect(env, platform)
-        self.notify: NotifyProtocol = notify_protocol(env, platform)
+        self.notify: NotifyProtocol = choose_notify_protocol(env, platform)
         self.marks_pastes = False
-        """Whether the terminal said that it knows bracketed paste."""
+        """Whether the terminal reported bracketed paste support."""
         self.round_trip_s: float | None = None
-        """How long the first answer took; None as long as there is none."""
+        """How long the first answer took; None before it arrives."""
         self._write = write
         self._timer = timer
         self._watcher = watcher
-        self._switches = switches(env)
-        self._hint = background_hint(env)
-        self._inside_mux = bool(multiplexer(env))
-        self._kinds = kinds_to_ask(env, platform)
+        self._switches = read_switches(env)
+        self._hint = guess_background(env)
+        self._inside_mux = bool(detect_multiplexer(env))
+        self._kinds = choose_probes(env, platform)
         self._waiting: list[ProbeKind] = []
         self._answered: set[ProbeKind] = set()
         self._switched_on: dict[str, str] = {}
@@ -98,16 +98,16 @@ class Probes:
 
     @property
     def waiting(self) -> bool:
-        """Whether an answer may be on its way."""
+        """Whether an answer may still arrive."""
         return bool(self._waiting) and not self._expired
 
     @property
     def unanswered(self) -> int:
-        """How many answers to DA1 are still to come."""
+        """How many DA1 answers are outstanding."""
         return len(self._waiting)
 
     def ask(self) -> None:
-        """All questions in one write; nothing waits for the answers."""
+        """Send all queries in one write, without waiting for answers."""
         if not self._kinds:
             self._no_background()
             return
@@ -120,7 +120,7 @@ class Probes:
         ]
 
     def stop(self) -> str:
-        """No more waiting; what to write so that the terminal is as it was."""
+        """Stop waiting; returns the sequences that restore the terminal."""
         for handle in self._handles:
             handle.cancel()
         self._handles = []
@@ -130,16 +130,16 @@ class Probes:
 
     @property
     def undo(self) -> str:
-        """What `stop` would write."""
+        """Return the sequences that switch everything off."""
         return "".join(reversed(self._switched_on.values()))
 
     @property
     def redo(self) -> str:
-        """What has been switched on, once more."""
+        """Return the sequences that switch everything on again."""
         return "".join(self._switched_on)
 
     def take(self, reply: TerminalReply) -> None:
-        """An answer, or something that the terminal says by itself."""
+        """Handle an answer or an unsolicited report."""
         match reply:
             case DeviceAttributes(features):
                 self._sentinel(features)
@@ -162,7 +162,7 @@ class Probes:
                 self.cell(width_px, height_px)
 
     def cell(self, width_px: int, height_px: int) -> None:
-        """The terminal told the size of its cells."""
+        """Record the reported cell size."""
         self._answered.add("cell")
         self._change(cell_pixels=(width_px, height_px))
 
@@ -184,7 +184,7 @@ class Probes:
                 handle.cancel()
 
     def _without(self, kind: ProbeKind) -> Callable[[], None]:
-        """What to do where there is no answer."""
+        """Return the fallback for a missing answer."""
 
         def do() -> None:
             if kind in self._answered:
@@ -217,7 +217,7 @@ class Probes:
             self._switch(sequences.SCHEME_REPORTS_ON, sequences.SCHEME_REPORTS_OFF)
 
     def _switch(self, on: str, off: str | None) -> None:
-        """Switch a protocol on, once, or off if it is on (no `off`)."""
+        """Switch a protocol on, once; without `off`, switch it off."""
         if off is None:
             undo = self._switched_on.pop(on, None)
             if undo is not None:

@@ -1,4 +1,4 @@
-"""The terminal that the process runs in: a size, something to write to and, with a loop, all it sends."""
+"""The terminal of this process: its size, its output and, given a loop, its input."""
 
 import os
 import sys
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tau.base.late import late
 from tau.tui.terminal import sequences
-from tau.tui.terminal.capabilities import Switches, detect, multiplexer, switches
+from tau.tui.terminal.capabilities import Switches, detect, detect_multiplexer, read_switches
 from tau.tui.terminal.output import TerminalLoop, TerminalOutput
 from tau.tui.terminal.port import Capabilities, Watcher
 
@@ -21,9 +21,9 @@ signal = late("signal")
 
 
 class ProcessTerminal:
-    """Implements `Terminal` on two descriptors. Without a loop it only has a size and writes, at once.
+    """Implements `Terminal` on two descriptors. Without a loop it only has a size and writes at once.
 
-    `start` and `stop` may be repeated; each start asks the terminal anew, for it may be another one.
+    `start` and `stop` may be repeated; each start probes again, since the terminal may be a different one.
     """
 
     def __init__(
@@ -40,8 +40,8 @@ class ProcessTerminal:
         self._loop = loop
         self._env: Mapping[str, str] = os.environ if env is None else env
         self._platform = platform
-        self.switches: Switches = switches(self._env)
-        """What the user set in the environment: hardware cursor, notifications, logging of frames."""
+        self.switches: Switches = read_switches(self._env)
+        """User switches from the environment: hardware cursor, notifications, frame logging."""
         self._capabilities = detect(self._env, platform)
         self._size = self._measured()
         self._output = TerminalOutput(stdout_fd, None, self._gone)
@@ -61,7 +61,7 @@ class ProcessTerminal:
 
     @property
     def backlog(self) -> int:
-        """How many bytes the terminal has not taken yet: above 0 a new frame had better wait."""
+        """How many bytes are still unsent; above 0, delay new frames."""
         return self._output.backlog
 
     def start(self, watcher: Watcher) -> None:
@@ -85,7 +85,6 @@ class ProcessTerminal:
         self._output = TerminalOutput(self._stdout_fd, None, self._gone)
 
     def suspend(self) -> None:
-        """Stop the process as Ctrl+Z does in other programs; returns, started again, when it goes on."""
         watcher = self._live.watcher if self._live is not None else None
         self.stop()
         os.kill(0, signal.SIGTSTP)
@@ -97,7 +96,6 @@ class ProcessTerminal:
         self._output.write(text.encode("utf-8", "replace"))
 
     def set_title(self, text: str) -> None:
-        """The title of the window, until `stop`; nothing where there is no window."""
         if self._live is None or self._env.get("TERM", "dumb") in ("dumb", "linux"):
             return
         if not self._live.title_off:
@@ -106,13 +104,11 @@ class ProcessTerminal:
         self.write(sequences.title(text))
 
     def notify(self, title: str, body: str = "") -> None:
-        """A message for a person who looks elsewhere, in the way that the terminal knows."""
         if self._live is not None:
             self.write(notify.notification(title, body, self._live.probes.notify))
 
     def copy(self, text: str) -> bool:
-        """Text to the clipboard, through the terminal; False if it is too long for that."""
-        sequence = clipboard.copy_sequence(text, screen=multiplexer(self._env) == "screen")
+        sequence = clipboard.copy_sequence(text, screen=detect_multiplexer(self._env) == "screen")
         if sequence is None:
             return False
         self.write(sequence)
@@ -129,7 +125,7 @@ class ProcessTerminal:
         return _number(self._env.get("COLUMNS"), 80), _number(self._env.get("LINES"), 24)
 
     def _resized(self, size: tuple[int, int] | None = None) -> None:
-        """The size has changed, perhaps; measured here if the terminal did not tell it."""
+        """Update the size, measuring it unless the terminal reported it."""
         size = size or self._measured()
         if size != self._size:
             self._size = size

@@ -1,4 +1,4 @@
-"""Raw mode of a tty: every key arrives as it is pressed, and the settings can be put back as they were."""
+"""Raw mode of a tty: every key arrives as it is pressed, and the settings can be restored."""
 
 import contextlib
 import os
@@ -13,9 +13,9 @@ _IFLAG, _OFLAG, _CFLAG, _LFLAG, _CC = 0, 1, 2, 3, 6
 
 
 def enter_raw(fd: int) -> Attributes | None:
-    """Switch to raw mode; the settings as they were, or None if this is no tty.
+    """Switch to raw mode; returns the previous settings, or None if this is not a tty.
 
-    What was typed before stays readable. Output is left as it was. Ctrl+C and Ctrl+Z arrive as keys.
+    Earlier input stays readable. Output settings do not change. Ctrl+C and Ctrl+Z arrive as keys.
     """
     try:
         before = termios.tcgetattr(fd)
@@ -42,10 +42,10 @@ def enter_raw(fd: int) -> Attributes | None:
 
 
 def leave_raw(fd: int, before: Attributes) -> None:
-    """The settings as they were. Input that nobody read is dropped: late answers, releases of keys.
+    """Restore the settings and drop unread input such as late answers and key releases.
 
-    Output is not waited for: a terminal that does not read must not hold us. A process that was put into the
-    background leaves the settings to the shell, which has its own in force.
+    Do not wait for output: a terminal that does not read must not block us. A background process leaves the
+    settings to the shell.
     """
     if not _in_foreground(fd):
         return
@@ -55,7 +55,7 @@ def leave_raw(fd: int, before: Attributes) -> None:
 
 
 def erase_character(attributes: Attributes | None) -> str:
-    """What the Backspace key sends, as the tty knows it."""
+    """Return what Backspace sends, according to the tty."""
     if attributes is None:
         return "\x7f"
     erase = attributes[_CC][termios.VERASE]
@@ -66,12 +66,12 @@ def _in_foreground(fd: int) -> bool:
     try:
         return os.tcgetpgrp(fd) == os.getpgrp()
     except OSError:
-        return True  # not our controlling terminal: there is no foreground to ask for
+        return True  # not our controlling terminal: no foreground group
 
 
 @contextlib.contextmanager
 def _from_background() -> Iterator[None]:
-    """Changing a tty from the background would stop the process."""
+    """Ignore SIGTTOU: changing a tty from the background would stop the process."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTTOU})
     try:
         yield

@@ -1,4 +1,4 @@
-"""What a terminal says by itself or when it is asked, as values that can never be taken for keys."""
+"""Terminal reports and replies, as values distinct from keys."""
 
 from typing import Literal, NamedTuple
 
@@ -6,19 +6,19 @@ from tau.tui.terminal.port import Background
 
 
 class DeviceAttributes(NamedTuple):
-    """DA1: every terminal answers it, so it tells that the questions before it have been read."""
+    """DA1: every terminal answers it, so it proves that earlier queries have been read."""
 
     features: tuple[int, ...]
 
 
 class KeyboardFlags(NamedTuple):
-    """The kitty keyboard protocol is spoken; these of its flags are on."""
+    """The kitty keyboard protocol is supported; these flags are on."""
 
     flags: int
 
 
 class ModeReport(NamedTuple):
-    """DECRPM: whether a private mode is known."""
+    """DECRPM: whether a private mode is supported."""
 
     mode: int
     state: int
@@ -30,7 +30,7 @@ class ModeReport(NamedTuple):
 
 
 class ColorReport(NamedTuple):
-    """OSC 10, 11 or 12: a colour of the terminal, each part from 0 to 1."""
+    """OSC 10, 11 or 12: a terminal color, each component from 0 to 1."""
 
     what: Literal["foreground", "background", "cursor"]
     red: float
@@ -39,25 +39,25 @@ class ColorReport(NamedTuple):
 
     @property
     def shade(self) -> Background:
-        """Dark or light, as an eye would say."""
+        """Dark or light, by perceived brightness."""
         luminance = 0.2126 * self.red + 0.7152 * self.green + 0.0722 * self.blue
         return "light" if luminance > 0.5 else "dark"
 
 
 class SchemeReport(NamedTuple):
-    """Mode 2031: the colours changed to dark or light ones."""
+    """Mode 2031: the color scheme changed to dark or light."""
 
     background: Background
 
 
 class NotificationSupport(NamedTuple):
-    """OSC 99 is spoken, with these keys."""
+    """OSC 99 is supported, with these keys."""
 
     payload: str
 
 
 class SizeReport(NamedTuple):
-    """Mode 2048: the size after a change; pixels are 0 where they are not known."""
+    """Mode 2048: the size after a change; pixels are 0 if unknown."""
 
     rows: int
     columns: int
@@ -66,20 +66,20 @@ class SizeReport(NamedTuple):
 
 
 class CellSize(NamedTuple):
-    """CSI 16 t: the pixels of one cell."""
+    """CSI 16 t: the size of a cell in pixels."""
 
     height_px: int
     width_px: int
 
 
 class FocusReport(NamedTuple):
-    """Mode 1004: the window got or lost the focus."""
+    """Mode 1004: the window gained or lost focus."""
 
     focused: bool
 
 
 class OtherReply(NamedTuple):
-    """A sequence that no key sends and nobody waits for; kept from the application."""
+    """A sequence that is neither a key nor an expected reply; hidden from the application."""
 
     raw: str
 
@@ -105,7 +105,7 @@ _COLORS: dict[str, Literal["foreground", "background", "cursor"]] = {
 
 
 def parse_reply(sequence: str) -> TerminalReply | None:
-    """The reply that a complete sequence is; None for what a key may have sent."""
+    """Parse a complete sequence as a reply; None if a key may have sent it."""
     introducer = sequence[1:2]
     if introducer == "[":
         return _csi(sequence)
@@ -126,8 +126,8 @@ def _csi(sequence: str) -> TerminalReply | None:
         return FocusReport(final == "I")
     if final == "t":
         return _window(body) or OtherReply(sequence)
-    # A mouse: CSI M with three bytes, or CSI with three numbers and M. A position: CSI row ; column R, which
-    # f3 with modifiers sends too, but only with a 1 in front. A status: CSI n n. Attributes: CSI ... c.
+    # Mouse: CSI M with three bytes, or CSI with three numbers and M. Position: CSI row ; column R, which
+    # f3 with modifiers also sends, but only with a leading 1. Status: CSI n n. Attributes: CSI ... c.
     if body.startswith("M") or (final == "M" and body):
         return OtherReply(sequence)
     if (final == "R" and ";" in body and not body.startswith("1;")) or (final in "nc" and body):
@@ -170,7 +170,7 @@ def _osc(sequence: str) -> TerminalReply:
 
 
 def _color(value: str) -> tuple[float, float, float] | None:
-    """`rgb:ffff/ffff/ffff` with one to four digits each, `rgba:` with a fourth part, or `#rrggbb`."""
+    """Parse `rgb:ffff/ffff/ffff` with one to four digits each, `rgba:` with a fourth part, or `#rrggbb`."""
     if value.startswith("#") and len(value) in (4, 7, 13):
         size = (len(value) - 1) // 3
         parts = [value[1 + size * at : 1 + size * (at + 1)] for at in range(3)]
@@ -185,7 +185,7 @@ def _color(value: str) -> tuple[float, float, float] | None:
 
 
 def _numbers(body: str) -> list[int]:
-    """The numbers between semicolons, without details behind colons; none if one is not a number."""
+    """Parse semicolon-separated numbers, ignoring parts after colons; empty if one is not a number."""
     numbers: list[int] = []
     for field in body.split(";"):
         digits = field.partition(":")[0]

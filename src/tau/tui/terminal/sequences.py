@@ -1,4 +1,4 @@
-"""Names for the escape sequences that the terminal is driven and asked with."""
+"""Escape sequences for controlling and querying the terminal."""
 
 CSI = "\x1b["
 OSC = "\x1b]"
@@ -22,7 +22,7 @@ RESIZE_REPORTS_OFF = "\x1b[?2048l"
 SCHEME_REPORTS_ON = "\x1b[?2031h"
 SCHEME_REPORTS_OFF = "\x1b[?2031l"
 
-# Of the kitty keyboard protocol: unambiguous keys (1), releases and repeats (2), keys of other layouts (4).
+# Kitty keyboard protocol flags: unambiguous keys (1), releases and repeats (2), alternate layout keys (4).
 KITTY_KEYS_ON = "\x1b[>7u"
 KITTY_KEYS_OFF = "\x1b[<u"
 OTHER_KEYS_ON = "\x1b[>4;2m"
@@ -40,15 +40,15 @@ ASK_CELL_SIZE = "\x1b[16t"
 
 
 def ask_mode(mode: int) -> str:
-    """DECRQM: is this private mode known?"""
+    """Return the DECRQM query for a private mode."""
     return f"\x1b[?{mode}$p"
 
 
 def title(text: str) -> str:
-    """The title of the window; controls are taken out, what is too long is cut."""
+    """Return the sequence that sets the window title, without control characters, cut if too long."""
     return f"\x1b]0;{printable(text, 200)}\x1b\\"
 
 
 def printable(text: str, max_chars: int) -> str:
-    """The text as one line that cannot end the sequence that it stands in."""
+    """Return the text as one line that cannot end the sequence around it."""
     return "".join(char if char.isprintable() else " " for char in text[:max_chars])

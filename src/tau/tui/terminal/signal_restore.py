@@ -1,4 +1,4 @@
-"""Puts the terminal right when a signal ends the process."""
+"""Restores the terminal when a signal ends the process."""
 
 import os
 import signal
@@ -10,7 +10,7 @@ _SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT)
 
 
 class SignalRestore:
-    """Calls `restore` before the process dies of a signal; who handles a signal already goes on doing so."""
+    """Calls `restore` before a signal ends the process; existing handlers still run."""
 
     def __init__(self, restore: Callable[[], None]) -> None:
         self._restore = restore
@@ -18,7 +18,7 @@ class SignalRestore:
         self._before: dict[int, Any] = {}
 
     def watch(self) -> None:
-        """From now on. Does nothing outside the main thread, where signals cannot be handled."""
+        """Install the handlers. Does nothing outside the main thread, where signals cannot be handled."""
         for number in _SIGNALS:
             before = signal.getsignal(number)
             if before is None or before == signal.SIG_IGN:
@@ -30,7 +30,7 @@ class SignalRestore:
             self._before[number] = before
 
     def unwatch(self) -> None:
-        """As it was, unless somebody else has taken over meanwhile."""
+        """Restore the previous handlers, unless they were replaced meanwhile."""
         before, self._before = self._before, {}
         for number, previous in before.items():
             try:
@@ -42,7 +42,7 @@ class SignalRestore:
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
         previous = self._before.get(number, signal.SIG_DFL)
         if callable(previous):
-            # It may end the process in its own time, and then stops the terminal itself; or it raises.
+            # It may end the process later, stopping the terminal itself; or it raises.
             try:
                 previous(number, frame)
             except BaseException:
@@ -54,5 +54,5 @@ class SignalRestore:
         os.kill(os.getpid(), number)
 
     def _restore_once(self) -> None:
-        if os.getpid() == self._pid:  # a child that was forked has no business with the terminal
+        if os.getpid() == self._pid:  # a forked child must not touch the terminal
             self._restore()

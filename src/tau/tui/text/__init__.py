@@ -1,1 +1,1 @@
-"""Measuring, cutting, wrapping and cleaning text that carries styles, by what is seen as a character."""
+"""Measures, cuts, wraps and cleans styled text by grapheme."""

@@ -1,21 +1,21 @@
-"""Text from outside made safe to show: no control characters, no sequences but the colours that are kept."""
+"""Makes untrusted text safe to show: no control characters, no sequences except allowed colors."""
 
 import re
 from collections.abc import Iterator
 from functools import cache
 
 from tau.tui.text.line_cells import TAB_WIDTH, LineCells, Open
-from tau.tui.text.sgr import LINK_END, changes, closed, is_sgr, opened, strip_escapes
+from tau.tui.text.sgr import LINK_END, close_slots, is_sgr, open_slots, parse_sgr, strip_escapes
 from tau.tui.text.width import grapheme_width, graphemes, split_styles, visible_width
 
-# What may follow a control character as a part of its sequence. A string (OSC, DCS, APC, PM, SOS) ends at any
-# control character: an unfinished one costs linear time, and its text stays visible.
+# What may follow a control character as part of its sequence. A string (OSC, DCS, APC, PM, SOS) ends at any
+# control character: an unfinished one takes linear time, and its text stays visible.
 _SEQUENCE = (
     r"(?:(?:(?<=\x1b)[P\]X^_]|(?<=[\x90\x98\x9d-\x9f]))[^\x00-\x1f\x7f-\x9f]*(?:\x07|\x1b\\|\x9c)"
     r"|(?:(?<=\x1b)\[|(?<=\x9b))[0-?]*[ -/]*[@-~]"
     r"|(?<=\x1b)[ -/]*[0-~])?"
 )
-# Characters without a shape that turn text around or hide in it.
+# Invisible characters that reverse text or hide in it.
 _INVISIBLE = r"\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff0-\ufffb"
 _SAFE_SLOTS = frozenset(("fg", "bg", "bold", "dim", "italic", "underline", "strike", "inverse"))
 _SCHEMES = ("http://", "https://", "mailto:", "file://")
@@ -24,7 +24,7 @@ _MAX_URL_CHARS = 2048
 
 @cache
 def _unsafe() -> re.Pattern[str]:
-    """All that goes, but for the few controls that mean something in plain text."""
+    """Everything to remove, except the few controls with a meaning in plain text."""
     return re.compile(rf"[\x00-\x07\x0e-\x1f\x7f-\x9f{_INVISIBLE}]{_SEQUENCE}")
 
 
@@ -36,7 +36,7 @@ def _controls() -> re.Pattern[str]:
 
 @cache
 def _going_back() -> re.Pattern[str]:
-    """What makes a line that is not simply written from left to right."""
+    """Controls that move the cursor back within a line."""
     return re.compile(r"[\r\x08]|\x1b\[[0-9]*[CDGK]")
 
 
@@ -49,10 +49,10 @@ def _is_clean(text: str) -> bool:
     return text.isascii() and (text.isprintable() or text.replace("\n", "").isprintable())
 
 
-def clean(text: str, tab_width: int = TAB_WIDTH) -> str:
-    """The text without control characters and escape sequences, its tabs as blanks; only newlines stay.
+def clean(text: str) -> str:
+    """Remove control characters and escape sequences and expand tabs; only newlines stay.
 
-    A carriage return is a line end, a backspace takes back the character before it.
+    A carriage return ends a line, a backspace removes the character before it.
     """
     if _is_clean(text):
         return text
@@ -62,7 +62,7 @@ def clean(text: str, tab_width: int = TAB_WIDTH) -> str:
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     if "\t" in text:
-        text = _without_tabs(text, max(tab_width, 1))
+        text = _without_tabs(text)
     if text.isascii():
         return text
     text = _surrogates().sub("\ufffd", text).replace("\u2028", " ").replace("\u2029", " ")
@@ -70,7 +70,7 @@ def clean(text: str, tab_width: int = TAB_WIDTH) -> str:
 
 
 def clean_line(text: str) -> str:
-    """The same as one line: every run of white space is one blank."""
+    """Clean text into one line; every run of whitespace becomes one space."""
     if text.isascii() and text.isprintable() and "  " not in text:
         return text.strip(" ")
     return _without_loose_marks(" ".join(clean(text).split()))
@@ -82,17 +82,17 @@ def clean_row(text: str) -> str:
 
 
 def strip_styles(text: str) -> str:
-    """The text without its escape sequences."""
+    """Remove escape sequences."""
     return strip_escapes(text)
 
 
 def link(url: str, text: str) -> str:
-    """The text as a hyperlink, if the URL is one that is safe to open; else the text alone."""
+    """Return the text as a hyperlink if the URL is safe to open, else the text alone."""
     if not text or len(url) > _MAX_URL_CHARS or not url.lower().startswith(_SCHEMES):
         return text
     if not url.isascii() or " " in url:
         url = "".join(c if c.isascii() and c != " " else _quoted(c) for c in url)
-    # A control character, which nobody has a right to put here, is not printable.
+    # Control characters, which must not be here, are not printable.
     if len(url) > _MAX_URL_CHARS or not url.isprintable():
         return text
     return f"\x1b]8;;{url}\x1b\\{text}{LINK_END}"
@@ -114,26 +114,26 @@ def _taken_back(text: str) -> str:
     return "".join(out)
 
 
-def _without_tabs(text: str, tab_width: int) -> str:
+def _without_tabs(text: str) -> str:
     if text.isascii():
-        return text.expandtabs(tab_width)
-    return "\n".join(_tabs_expanded(line, tab_width) if "\t" in line else line for line in text.split("\n"))
+        return text.expandtabs(TAB_WIDTH.width)
+    return "\n".join(_tabs_expanded(line) if "\t" in line else line for line in text.split("\n"))
 
 
-def _tabs_expanded(line: str, tab_width: int) -> str:
+def _tabs_expanded(line: str) -> str:
     out: list[str] = []
     column = 0
     *pieces, rest = line.split("\t")
     for piece in pieces:
         column += visible_width(piece)
-        blanks = tab_width - column % tab_width
+        blanks = TAB_WIDTH.width - column % TAB_WIDTH.width
         out.append(piece + " " * blanks)
         column += blanks
     return "".join(out) + rest
 
 
 def _without_loose_marks(line: str) -> str:
-    """A line does not begin with a mark that would join whatever is drawn before it."""
+    """Drop leading combining marks, which would join whatever is drawn before the line."""
     start = 0
     while start < len(line) and line[start] > "\u02ff" and grapheme_width(line[start]) == 0:
         start += 1
@@ -141,15 +141,15 @@ def _without_loose_marks(line: str) -> str:
 
 
 def clean_styled(text: str) -> str:
-    """The text with its colours and attributes and nothing else; each line opens and closes its own.
+    """Keep colors and attributes and remove all else; each line opens and closes its own styles.
 
-    What a carriage return, a backspace or an erased line overwrites is gone, as on a terminal.
+    Text overwritten after a carriage return, a backspace or an erased line is gone, as on a terminal.
     """
     return clean_styled_from(text, {})[0]
 
 
 def clean_styled_from(text: str, style: Open) -> tuple[str, Open]:
-    """The same for a text that goes on where another left these styles open, and those it leaves open."""
+    """Clean text that starts with these open styles; also returns the styles left open at its end."""
     if not style and _is_clean(text):
         return text, style
     lines: list[str] = []
@@ -164,7 +164,7 @@ def clean_styled_from(text: str, style: Open) -> tuple[str, Open]:
 
 
 def _with_whole_graphemes(line: str) -> str:
-    """The line with no sequence inside a grapheme."""
+    """Move sequences out of graphemes."""
     plain, marks = split_styles(line)
     out: list[str] = []
     last = 0
@@ -175,7 +175,7 @@ def _with_whole_graphemes(line: str) -> str:
 
 
 def _pieces(line: str) -> Iterator[tuple[str, bool]]:
-    """Text, and control characters with their sequences, which are marked as such."""
+    """Yield text and control sequences; the flag is True for sequences."""
     last = 0
     for match in _controls().finditer(line):
         start, end = match.span()
@@ -189,7 +189,7 @@ def _pieces(line: str) -> Iterator[tuple[str, bool]]:
 
 def _styled_by(sequence: str, style: Open) -> Open:
     new = dict(style)
-    for slot, value in changes(sequence):
+    for slot, value in parse_sgr(sequence):
         if not slot:
             new.clear()
         elif not value:
@@ -200,7 +200,7 @@ def _styled_by(sequence: str, style: Open) -> Open:
 
 
 class _Writer:
-    """A line as it is written, piece by piece, each with its style."""
+    """A line built piece by piece, each with its style."""
 
     __slots__ = ("_has_text", "_out", "_style")
 
@@ -220,12 +220,12 @@ class _Writer:
             return
         self._has_text = True
         if style != self._style:
-            self._out += (closed(self._style), opened(style))
+            self._out += (close_slots(self._style), open_slots(style))
             self._style = style
         self._out.append(text)
 
     def line(self) -> str:
-        return "".join(self._out) + closed(self._style)
+        return "".join(self._out) + close_slots(self._style)
 
 
 def _in_order(line: str, style: Open) -> tuple[str, Open]:
@@ -236,14 +236,14 @@ def _in_order(line: str, style: Open) -> tuple[str, Open]:
         elif is_sgr(piece):
             style = _styled_by(piece, style)
         elif piece == "\t":
-            writer.put(" " * (TAB_WIDTH - writer.column % TAB_WIDTH), style)
+            writer.put(" " * (TAB_WIDTH.width - writer.column % TAB_WIDTH.width), style)
         elif piece in "\v\f\u2028\u2029":
             writer.put(" ", style)
     return writer.line(), style
 
 
 def _overwritten(line: str, style: Open) -> tuple[str, Open]:
-    """A line in which the cursor went back."""
+    """Render a line in which the cursor moves back."""
     cells = LineCells()
     for piece, is_control in _pieces(line):
         if not is_control:

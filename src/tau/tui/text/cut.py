@@ -1,11 +1,11 @@
-"""Parts of a styled line by columns: cut, truncate, pad and fit."""
+"""Cuts, truncates, pads and fits styled lines by columns."""
 
-from tau.tui.text.sgr import StyleMark, Styles, is_style, row_of
+from tau.tui.text.sgr import StyleMark, Styles, build_row, is_style
 from tau.tui.text.width import grapheme_width, graphemes, is_narrow, split_styles, visible_width
 
 
 def truncate(text: str, width: int, ellipsis: str = "…") -> str:
-    """The text, or as much of its beginning as fits in `width` cells with the ellipsis."""
+    """Return the text, cut to fit `width` cells with an ellipsis if needed."""
     if visible_width(text) <= width:
         return text
     if width <= 0:
@@ -19,9 +19,9 @@ def truncate(text: str, width: int, ellipsis: str = "…") -> str:
 
 
 def cut(text: str, start: int, end: int) -> str:
-    """The columns [start, end), with the styles that are open there; half a wide character is a blank.
+    """Return the columns [start, end) with the styles open there; half a wide character becomes a space.
 
-    What takes no cell belongs to the character before it.
+    Zero-width characters belong to the character before them.
     """
     start = max(start, 0)
     if end <= start:
@@ -34,13 +34,13 @@ def cut(text: str, start: int, end: int) -> str:
 
 
 def pad(text: str, width: int) -> str:
-    """The text with blanks up to `width` cells; what is wider stays as it is."""
+    """Pad the text with spaces to `width` cells; wider text is unchanged."""
     missing = width - visible_width(text)
     return text + " " * missing if missing > 0 else text
 
 
 def fit(text: str, width: int) -> str:
-    """The text in exactly `width` cells: cut without an ellipsis, or with blanks."""
+    """Cut (without an ellipsis) or pad the text to exactly `width` cells."""
     missing = width - visible_width(text)
     if missing == 0:
         return text
@@ -48,7 +48,7 @@ def fit(text: str, width: int) -> str:
 
 
 def _span(plain: str, start: int, end: int) -> tuple[int, tuple[int, int], int]:
-    """The characters of the columns, with the blanks for half characters before and after them."""
+    """Return the character range of the columns, and the padding for half characters before and after."""
     if is_narrow(plain):
         return 0, (min(start, len(plain)), min(end, len(plain))), 0
     before = after = column = at = 0
@@ -79,9 +79,9 @@ def _row(
     reaches_end = after or end in (start, len(plain))
     kept = [mark for mark in marks if mark[0] < end or (mark[0] == end and reaches_end)]
     if start:
-        # Of what stands before the part, only styles matter to it.
+        # Only styles matter of what comes before the part.
         kept = [(at, sequence) for at, sequence in kept if at >= start or is_style(sequence)]
     if before:
         kept = [(at if at < start else at + len(before), sequence) for at, sequence in kept]
     shown = f"{plain[:start]}{before}{plain[start:end]}{after}"
-    return row_of(shown, kept, start, end + len(before) + len(after), Styles(), 0)[0]
+    return build_row(shown, kept, start, end + len(before) + len(after), Styles(), 0)[0]

@@ -1,18 +1,26 @@
-"""One line of a terminal, on which text can be written over text."""
+"""A terminal line where text can overwrite text."""
 
 from tau.tui.text.sgr import Slot
 from tau.tui.text.width import grapheme_width
 
-TAB_WIDTH = 4
 _MAX_COLUMN = 512
-"""Where a sequence that moves the cursor may move it to."""
+"""The rightmost column a cursor movement may reach."""
 
 Open = dict[Slot, str]
-"""The styles that a line leaves open for the next one."""
+"""The styles that a line leaves open."""
+
+
+class TabStops:
+    """Where tabs lead: every `width` columns, on the whole screen. Set before the first frame."""
+
+    width = 4
+
+
+TAB_WIDTH = TabStops()
 
 
 class LineCells:
-    """One line of a terminal: what stands in each cell, and the cursor. The second cell of two is empty."""
+    """One terminal line: its cells and the cursor. The second cell of a wide character is empty."""
 
     __slots__ = ("cells", "column")
 
@@ -37,7 +45,7 @@ class LineCells:
         elif piece == "\x08":
             self.column = max(self.column - 1, 0)
         elif piece == "\t":
-            self.column += TAB_WIDTH - self.column % TAB_WIDTH
+            self.column += TAB_WIDTH.width - self.column % TAB_WIDTH.width
         elif piece in "\v\f\u2028\u2029":
             self.put(" ", {})
         elif piece[:2] == "\x1b[" and piece[-1] in "CDGK":
@@ -67,6 +75,6 @@ class LineCells:
             self.cells += [(" ", {})] * (length - len(self.cells))
 
     def _break(self, column: int) -> None:
-        """Half of a wide character cannot stay when the other half goes."""
+        """Blank the other half of a wide character that is overwritten."""
         if 0 < column < len(self.cells) and not self.cells[column][0]:
             self.cells[column - 1] = self.cells[column] = (" ", {})

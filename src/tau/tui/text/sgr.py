@@ -1,11 +1,11 @@
-"""Escape sequences in a text, and which styles are open at a point of it."""
+"""Escape sequences in text, and the styles open at a given point."""
 
 import re
 from collections.abc import Iterable
 from functools import cache
 from typing import NamedTuple
 
-# A string (OSC, DCS, APC, PM, SOS) ends at any control character: an unfinished one costs linear time.
+# A string (OSC, DCS, APC, PM, SOS) ends at any control character: an unfinished one takes linear time.
 _ESCAPE = (
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]"
     r"|[\]P_^X][^\x00-\x1f\x7f-\x9f]*(?:\x07|\x1b\\|\x9c)"
@@ -15,7 +15,7 @@ LINK_END = "\x1b]8;;\x1b\\"
 _CACHED_SEQUENCES = 1024
 
 Slot = str
-"""What one parameter changes: "fg", "bg", "bold" and so on; at most one value each is open."""
+"""What one parameter changes: "fg", "bg", "bold" and so on; each has at most one open value."""
 
 CLOSERS: dict[Slot, str] = {
     "fg": "39",
@@ -62,29 +62,29 @@ _EXTENDED = {"38": "fg", "48": "bg", "58": "underlineColor"}
 
 
 class SgrChange(NamedTuple):
-    """One parameter of an SGR sequence: a slot gets a value, or loses it; the slot "" stands for all."""
+    """One parameter of an SGR sequence: sets or clears a slot; the slot "" means all."""
 
     slot: Slot
     value: str
 
 
 StyleMark = tuple[int, str]
-"""Where a sequence stood in the text without sequences, and the sequence."""
+"""A sequence and its offset in the text without sequences."""
 
 
 @cache
 def escape_pattern() -> re.Pattern[str]:
-    """One whole escape sequence."""
+    """Match one whole escape sequence."""
     return re.compile(_ESCAPE)
 
 
 def strip_escapes(text: str) -> str:
-    """The text without its escape sequences; an unfinished one stays."""
+    """Remove escape sequences; an unfinished one stays."""
     return escape_pattern().sub("", text) if "\x1b" in text else text
 
 
 def split_escapes(text: str) -> tuple[str, list[StyleMark]]:
-    """The text without its escape sequences, and these with their places."""
+    """Split text into plain text and its escape sequences with their offsets."""
     if "\x1b" not in text:
         return text, []
     pieces: list[str] = []
@@ -105,17 +105,17 @@ _changes: dict[str, tuple[SgrChange, ...]] = {}
 
 
 def is_sgr(sequence: str) -> bool:
-    """Whether a whole escape sequence sets colours or attributes."""
+    """Whether a whole escape sequence sets colors or attributes."""
     return sequence[-1:] == "m" and sequence[:2] == "\x1b[" and sequence[2:3] not in _PRIVATE
 
 
 def is_style(sequence: str) -> bool:
-    """Whether a whole escape sequence is one of those that a row may hold: SGR or a hyperlink."""
+    """Whether a whole escape sequence is allowed in a row: SGR or a hyperlink."""
     return is_sgr(sequence) or sequence.startswith("\x1b]8;")
 
 
-def changes(sequence: str) -> tuple[SgrChange, ...]:
-    """What an SGR sequence does; parameters that nobody knows do nothing."""
+def parse_sgr(sequence: str) -> tuple[SgrChange, ...]:
+    """Return what an SGR sequence changes; unknown parameters are ignored."""
     found = _changes.get(sequence)
     if found is None:
         if len(_changes) >= _CACHED_SEQUENCES:
@@ -157,7 +157,7 @@ def _color_16(number: int) -> Iterable[SgrChange]:
 
 
 def _with_colons(number: str) -> Iterable[SgrChange]:
-    """Underlines of a kind, and colours as `38:5:n`, `38:2:r:g:b` or with a colour space, `38:2::r:g:b`."""
+    """Parse underline kinds, and colors as `38:5:n`, `38:2:r:g:b` or with a color space, `38:2::r:g:b`."""
     kind, *values = number.split(":")
     if kind == "4" and values in (["0"], ["1"], ["2"], ["3"], ["4"], ["5"]):
         yield SgrChange("underline", "" if values == ["0"] else number)
@@ -173,22 +173,22 @@ def _is_byte(value: str) -> bool:
 
 
 class Styles:
-    """The styles that are open: fed with sequences in order, asked what opens and closes them."""
+    """Tracks the open styles: feed it sequences in order; it returns what opens and closes them."""
 
     __slots__ = ("link", "slots")
 
     def __init__(self) -> None:
         self.slots: dict[Slot, str] = {}
         self.link = ""
-        """The sequence that opened the hyperlink, or nothing."""
+        """The sequence that opened the current hyperlink, or ""."""
 
     def feed(self, sequence: str) -> bool:
-        """Whether it was a style or a link; anything else changes nothing."""
+        """Apply a sequence; returns whether it was a style or a link."""
         found = _changes.get(sequence)
         if found is None:
             if not is_sgr(sequence):
                 return self._feed_link(sequence)
-            found = changes(sequence)
+            found = parse_sgr(sequence)
         slots = self.slots
         for slot, value in found:
             if value:
@@ -211,47 +211,47 @@ class Styles:
         return bool(self.slots or self.link)
 
     def opening(self) -> str:
-        """The sequences that open all this in a row that begins plain."""
-        return f"{opened(self.slots)}{self.link}"
+        """Return the sequences that open these styles in a plain row."""
+        return f"{open_slots(self.slots)}{self.link}"
 
     def closing(self) -> str:
-        """The sequences that end all this and nothing else."""
-        return f"{LINK_END if self.link else ''}{closed(self.slots)}"
+        """Return the sequences that close these styles and nothing else."""
+        return f"{LINK_END if self.link else ''}{close_slots(self.slots)}"
 
 
-def opened(slots: dict[Slot, str]) -> str:
-    """One sequence for all slots."""
+def open_slots(slots: dict[Slot, str]) -> str:
+    """Return one sequence that opens all slots."""
     return f"\x1b[{';'.join(slots.values())}m" if slots else ""
 
 
-def closed(slots: Iterable[Slot]) -> str:
-    """One sequence that ends these slots only."""
+def close_slots(slots: Iterable[Slot]) -> str:
+    """Return one sequence that closes only these slots."""
     closers = dict.fromkeys(CLOSERS[slot] for slot in slots)
     return f"\x1b[{';'.join(closers)}m" if closers else ""
 
 
-def reopened(text: str, opening: str) -> str:
-    """The text with a style opened again wherever a sequence in it closes a part of that style."""
-    slots = {slot for slot, _ in changes(opening)}
+def reopen_style(text: str, opening: str) -> str:
+    """Reopen a style wherever a sequence in the text closes part of it."""
+    slots = {slot for slot, _ in parse_sgr(opening)}
     out: list[str] = []
     last = 0
     for match in escape_pattern().finditer(text):
         sequence, end = match[0], match.end()
         if end == len(text) or not is_sgr(sequence):
             continue
-        if any(not value and (not slot or slot in slots) for slot, value in changes(sequence)):
+        if any(not value and (not slot or slot in slots) for slot, value in parse_sgr(sequence)):
             out += (text[last:end], opening)
             last = end
     return "".join(out) + text[last:] if out else text
 
 
-def row_of(
+def build_row(
     plain: str, marks: list[StyleMark], start: int, end: int, styles: Styles, first: int
 ) -> tuple[str, int]:
-    """The characters [start, end) with their sequences, opened and closed, and the next mark to look at.
+    """Return the characters [start, end) with their sequences, opened and closed, and the next mark index.
 
-    `styles` are those open at mark `first`; they are fed on the way. Sequences that are neither styles nor
-    links stay where they stood; those that stand in a gap before `start` come first in the row.
+    `styles` are those open at mark `first`; this feeds them. Sequences that are neither styles nor links stay
+    in place; those in a gap before `start` come first in the row.
     """
     out: list[str] = []
     at = first

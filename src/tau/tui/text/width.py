@@ -1,4 +1,4 @@
-"""How many cells a text takes: one model, by grapheme cluster, for everything that measures or cuts."""
+"""Measures text in cells: one model, by grapheme cluster, for everything that measures or cuts."""
 
 import re
 from collections.abc import Iterator
@@ -9,16 +9,16 @@ from tau.tui.text.sgr import StyleMark, escape_pattern, split_escapes
 
 wcwidth = late("wcwidth")
 
-# Characters of one cell that never join with another of this set. Text of these needs no tables: the first
-# frame, with its boxes and signs, does not load any.
+# One-cell characters that never join with each other. Text of these needs no tables, so the first frame, with
+# its boxes and symbols, loads none.
 NARROW = (
     " -~\xa0-\xac\xae-\u02ff\u0370-\u0377\u037a-\u037f\u0384-\u0482\u048a-\u052f\u1e00-\u1fff"
     "\u2010-\u2027\u2030-\u205e\u2070-\u208e\u20a0-\u20c0\u2100-\u2319\u2320-\u2328\u2400-\u2426"
     "\u2500-\u25fc\u25ff-\u2613\u2710-\u2727\u2768-\u2775\u2794-\u2794\u27e6-\u27ef\u2800-\u28ff"
 )
-# The same for two cells.
+# The same for two-cell characters.
 WIDE = "\u3001-\u3029\u3041-\u3096\u309b-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uff01-\uff60"
-# Characters that change the width of those around them. Without them a text is as wide as its characters.
+# Characters that change the width of their neighbors. Without them, widths simply add up.
 _JOINING = (
     "\u0900-\u0dff\u0f00-\u109f\u1700-\u1cff\u200d\u302e\u302f\ua800-\uabff\ufe0e\ufe0f"
     "\U00010a00-\U00012fff\U00016000-\U0001bfff\U0001d100-\U0001d2ff\U0001f1e6-\U0001f1ff\U0001f3fb-\U0001f3ff"
@@ -51,7 +51,7 @@ _widths: dict[str, int] = {}
 
 
 def visible_width(text: str) -> int:
-    """The cells of a text on one line; escape sequences and control characters count nothing."""
+    """Return the width of a line in cells; escape sequences and control characters count as 0."""
     if text.isascii() and text.isprintable():
         return len(text)
     found = _widths.get(text)
@@ -77,7 +77,7 @@ def _measured(text: str) -> int:
 
 
 def is_narrow(text: str) -> bool:
-    """Whether every character is a grapheme of one cell, so that columns are indices."""
+    """Whether every character is a one-cell grapheme, so that columns equal indices."""
     return text.isprintable() if text.isascii() else _narrow().fullmatch(text) is not None
 
 
@@ -87,14 +87,14 @@ def is_simple(text: str) -> bool:
 
 
 def simple_width(text: str) -> int:
-    """The cells of a text that is simple; nothing is remembered."""
+    """Return the width of a simple text, without caching."""
     return len(text) if text.isascii() else len(text) + sum(map(len, _wide().findall(text)))
 
 
 def graphemes(text: str) -> Iterator[str]:
-    """The extended grapheme clusters of a text without escape sequences.
+    """Yield the extended grapheme clusters of a text without escape sequences.
 
-    A cluster of more than two cells, as no terminal draws one, comes in parts of two cells at most.
+    A cluster of more than two cells, which no terminal draws, is split into parts of at most two cells.
     """
     if (text.isascii() and "\r\n" not in text) or _simple().fullmatch(text):
         return iter(text)
@@ -117,9 +117,9 @@ def _parts(cluster: str) -> Iterator[str]:
 
 
 def split_styles(text: str) -> tuple[str, list[StyleMark]]:
-    """The text without its escape sequences, and these with their places, none of them inside a grapheme.
+    """Split text into plain text and its escape sequences with offsets, none inside a grapheme.
 
-    A sequence between the parts of one character moves behind it: not every terminal would put them together.
+    A sequence inside a grapheme moves behind it: some terminals would not join the parts.
     """
     plain, marks = split_escapes(text)
     if marks and not plain.isascii() and not is_simple(plain.replace("\n", "")):
@@ -136,7 +136,7 @@ _grapheme_widths: dict[str, int] = {}
 
 
 def grapheme_width(grapheme: str) -> int:
-    """The cells of one grapheme: 0, 1 or 2. A control character has none."""
+    """Return the width of one grapheme: 0, 1 or 2. A control character has 0."""
     if grapheme.isascii():
         return len(grapheme) if grapheme.isprintable() else 0
     found = _grapheme_widths.get(grapheme)

@@ -1,9 +1,9 @@
-"""Rows of a width out of styled text, by word or anywhere, never inside a grapheme."""
+"""Wraps styled text into rows, by word or anywhere, never inside a grapheme."""
 
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from tau.tui.text.sgr import StyleMark, Styles, row_of
+from tau.tui.text.sgr import StyleMark, Styles, build_row
 from tau.tui.text.width import (
     grapheme_width,
     graphemes,
@@ -16,7 +16,7 @@ from tau.tui.text.width import (
 
 Span = tuple[int, int]
 
-# Between characters of these scripts a line may end anywhere, but not before or after some signs.
+# Lines may break anywhere between characters of these scripts, except around some punctuation.
 _NOT_FIRST = frozenset(
     "、。，．・：；？！゛゜ヽヾゝゞ々ー’”）〕］｝〉》」』】°′″℃％‰ぁぃぅぇぉっゃゅょゎァィゥェォッャュョヮヵヶ…‥!),.:;?]}"
 )
@@ -24,15 +24,15 @@ _NOT_LAST = frozenset("‘“（〔［｛〈《「『【([{")
 
 
 def wrap(text: str, width: int) -> list[str]:
-    """The rows of a text: broken at blanks, which go away there, and in words that are longer than a row.
+    """Wrap at spaces, which are dropped there, and inside words longer than a row.
 
-    Every row closes its styles and links, the next opens them again.
+    Every row closes its styles and links; the next reopens them.
     """
     return _rows(text, max(width, 1), word_spans)
 
 
 def wrap_hard(text: str, width: int) -> list[str]:
-    """The rows of a text, each as full as can be; no blank is lost."""
+    """Wrap into rows that are as full as possible; no space is dropped."""
     return _rows(text, max(width, 1), _hard_spans)
 
 
@@ -41,7 +41,7 @@ def _rows(text: str, width: int, spans_of: Callable[[str, int], list[Span]]) -> 
         return [text]
     plain, marks = split_styles(text)
     if width < 2:
-        # A question mark can join what stands before it, so it may take another look.
+        # A question mark can join the character before it, so it may need another pass.
         while any(grapheme_width(grapheme) > 1 for grapheme in graphemes(plain)):
             plain, marks = _without_wide(plain, marks)
     rows: list[str] = []
@@ -53,7 +53,7 @@ def _rows(text: str, width: int, spans_of: Callable[[str, int], list[Span]]) -> 
             rows += [line[start:end] for start, end in spans]
             continue
         for start, end in spans:
-            row, at = row_of(plain, marks, start + offset, end + offset, styles, at)
+            row, at = build_row(plain, marks, start + offset, end + offset, styles, at)
             rows.append(row)
         offset += len(line) + 1
     if marks and at < len(marks):
@@ -62,7 +62,7 @@ def _rows(text: str, width: int, spans_of: Callable[[str, int], list[Span]]) -> 
 
 
 def _without_wide(plain: str, marks: list[StyleMark]) -> tuple[str, list[StyleMark]]:
-    """For rows of one cell: a question mark for each character that needs two."""
+    """For one-cell rows: replace each two-cell character with a question mark."""
     out: list[str] = []
     moved: list[StyleMark] = []
     length = end = at = 0
@@ -96,7 +96,7 @@ def _hard_spans(line: str, width: int) -> list[Span]:
 
 
 def word_spans(line: str, width: int) -> list[Span]:
-    """Where the rows of one line without escape sequences begin and end."""
+    """Return the row ranges of a line without escape sequences."""
     if not line.strip(" "):
         return _hard_spans(line, width)[:1]
     if is_narrow(line):
@@ -130,7 +130,7 @@ def _narrow_spans(line: str, width: int) -> list[Span]:
 
 
 def _simple_spans(line: str, width: int) -> list[Span]:
-    """For characters of one or two cells that are all graphemes of their own."""
+    """For characters of one or two cells that are all separate graphemes."""
     spans: list[Span] = []
     length = len(line)
     start = 0
@@ -158,7 +158,7 @@ def _simple_spans(line: str, width: int) -> list[Span]:
 
 
 def _reach(line: str, start: int, width: int) -> int:
-    """How far the characters from `start` fit in the width."""
+    """Return the end of the characters from `start` that fit in the width."""
     end = start
     while True:
         step = width // 2
@@ -194,7 +194,7 @@ def _cluster_spans(line: str, width: int) -> list[Span]:
 
 
 class _Word(NamedTuple):
-    """Graphemes that stay together if they fit in a row, and the blanks before them."""
+    """Graphemes that stay together if they fit in a row, and the spaces before them."""
 
     blanks: int
     start: int

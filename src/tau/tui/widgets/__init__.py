@@ -1,1 +1,1 @@
-"""The components: each file one, none knowing what it is used for."""
+"""The widgets: one per file, none aware of how it is used."""

@@ -1,4 +1,4 @@
-"""Completions while one types: whom to ask, when to ask, and the list of answers below the editor."""
+"""Completions while typing: their source, when to query it, and the list below the editor."""
 
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from itertools import pairwise
@@ -13,25 +13,25 @@ from tau.tui.timer import Handle, Timer
 DEBOUNCE_S = 0.03
 VISIBLE_ITEMS = 8
 LABEL_SHARE = 0.5
-"""The part of the width that labels may take when there are descriptions."""
+"""Share of the width for labels if there are descriptions."""
 
 EnterMeans = Literal["accept", "accept+submit", "submit"]
-"""What Enter does while the list is open: take the item, take it and send the text, or only send it."""
+"""What Enter does while the list is open: accept the item, accept it and submit, or only submit."""
 
 
 class CompletionItem(NamedTuple):
-    """One answer: what the list shows, and what is inserted."""
+    """One completion: what the list shows, and what is inserted."""
 
     label: str
     value: str
     description: str = ""
     group: str = ""
     more: bool = False
-    """Ask again when it was taken: a folder, of which the files come next."""
+    """Query again after accepting it: a folder, whose files come next."""
 
 
 class Suggestions(NamedTuple):
-    """The answers for the text between `start` and the cursor, which the chosen one replaces."""
+    """Completions that replace the text between `start` and the cursor."""
 
     start: int
     items: Sequence[CompletionItem]
@@ -43,20 +43,20 @@ Answer = Suggestions | None
 
 
 class Completions(Protocol):
-    """Who knows how a text may go on. `cursor` is an offset in `text`; a folded paste is one U+FFFC in it."""
+    """A source of completions. `cursor` is an offset in `text`; a folded paste is one U+FFFC in it."""
 
     def complete(self, text: str, cursor: int) -> Answer | Awaitable[Answer]: ...
 
 
 _Query = Callable[[], tuple[str, int]]
 Spawn = Callable[[Coroutine[Any, Any, None]], object]
-"""Runs a coroutine beside the rest, as the method of a task group does; its result may have a `cancel`."""
+"""Runs a coroutine in the background, like `TaskGroup.create_task`; its result may have a `cancel`."""
 
 
 class Autocomplete:
-    """Asks after a pause in typing, drops answers that come too late, and holds the list while it is open.
+    """Queries after a pause in typing, drops outdated answers, and keeps the list while it is open.
 
-    Without a timer it asks at once. `spawn` is needed for completions that are awaited.
+    Without a timer it queries at once. Awaitable completions need `spawn`.
     """
 
     def __init__(
@@ -71,13 +71,13 @@ class Autocomplete:
     ) -> None:
         self.completions = completions
         self.max_rows = max_rows
-        """How high the list is at most."""
+        """Maximum height of the list."""
         self.on_change = on_change
         self.on_error = on_error
         self.list: Suggestions | None = None
-        """What is offered now."""
+        """The current suggestions."""
         self.at = 0
-        """The number of the highlighted item."""
+        """Index of the highlighted item."""
         self.version = 0
         self._timer = timer
         self._spawn = spawn
@@ -93,7 +93,7 @@ class Autocomplete:
 
     @property
     def is_waiting(self) -> bool:
-        """Whether an answer to the latest question is still to come: what is shown may be out of date."""
+        """Whether the latest query is pending, so that the list may be outdated."""
         return self._query is not None or self._running is not None
 
     @property
@@ -101,7 +101,7 @@ class Autocomplete:
         return self.list.items[self.at] if self.list is not None else None
 
     def ask(self, query: _Query) -> None:
-        """Ask after a short pause; a newer question takes the place of an older one."""
+        """Query after a short pause; a newer query replaces an older one."""
         self._forget()
         if self.completions is None:
             return
@@ -112,7 +112,7 @@ class Autocomplete:
             self._handle = self._timer.call_later(DEBOUNCE_S, self.ask_now)
 
     def ask_now(self, query: _Query | None = None) -> None:
-        """Ask without a pause: what was to be asked, or something else."""
+        """Query at once: the pending query, or this one."""
         query = query or self._query
         self._forget()
         if query is None or self.completions is None:
@@ -127,24 +127,24 @@ class Autocomplete:
         elif self._spawn is not None:
             asked, self._running = self._asked, True
             running = self._spawn(self._await(answer, asked))
-            if self.is_waiting and asked == self._asked:  # it may have run to its end at once
+            if self.is_waiting and asked == self._asked:  # it may have completed at once
                 self._running = running
         else:
             _drop(answer)
-            raise TypeError("Completions that are awaited need a way to run: give the editor `spawn`.")
+            raise TypeError("Awaitable completions need `spawn`.")
 
     def settle(self) -> None:
-        """Ask now what was to be asked after the pause, because somebody wants to take an answer."""
+        """Run the pending query now, because the user wants to accept a completion."""
         if self._query is not None:
             self.ask_now()
 
     def close(self) -> bool:
-        """Take the list away and ask no more; False if there was none."""
+        """Close the list and cancel queries; False if it was not open."""
         self._forget()
         return self._set(None)
 
     def move(self, count: int) -> None:
-        """Highlight another item; a single step goes round at the ends."""
+        """Move the highlight; single steps wrap around."""
         if self.list is None:
             return
         last = len(self.list.items) - 1
@@ -171,7 +171,7 @@ class Autocomplete:
             self._show(found)
 
     def _forget(self) -> None:
-        """Neither ask what was to be asked nor listen to an answer that is on its way."""
+        """Cancel the pending query and ignore its answer."""
         self._asked += 1
         self._query = None
         if self._handle is not None:
@@ -179,7 +179,7 @@ class Autocomplete:
             self._handle = None
         running, self._running = self._running, None
         cancel = getattr(running, "cancel", None)
-        # One that has not begun finds out by itself: cancelled now, it would leave its answer unawaited.
+        # A task that has not started checks this itself: cancelled now, it would leave its answer unawaited.
         if cancel is not None and self._started:
             cancel()
         self._started = False
@@ -210,7 +210,7 @@ def _drop(answer: Awaitable[Answer]) -> None:
 
 
 def popup_rows(theme: Theme, suggestions: Suggestions, at: int, width: int, max_rows: int) -> list[str]:
-    """The rows of the list: the items around the highlighted one, their groups, and where one is in it."""
+    """Render the list: the items around the highlighted one, their groups, and the position."""
     items = suggestions.items
     max_rows = max(max_rows, 1)
     top, count = _window(items, at, max_rows)
@@ -231,7 +231,7 @@ def popup_rows(theme: Theme, suggestions: Suggestions, at: int, width: int, max_
 
 
 def _window(items: Sequence[CompletionItem], at: int, max_rows: int) -> tuple[int, int]:
-    """The first item to show and how many, so that the names of their groups have room too."""
+    """Return the first item and the count to show, leaving room for group names."""
     count = min(len(items), max_rows)
     while True:
         top = max(0, min(at - count // 2, len(items) - count))

@@ -1,4 +1,4 @@
-"""Components one below the other."""
+"""A vertical stack of components."""
 
 from collections.abc import Iterable, Sequence
 from operator import is_
@@ -8,7 +8,7 @@ from tau.tui.rows import Rows
 
 
 class Container(Component):
-    """Its children in order. Rows that did not change are passed on, never copied."""
+    """Stacks its children. Unchanged rows are shared, never copied."""
 
     def __init__(self, children: Iterable[Component] = ()) -> None:
         self.children: list[Component] = list(children)
@@ -17,28 +17,28 @@ class Container(Component):
         self._rendered: list[Component] = []
 
     def add(self, *children: Component) -> None:
-        """More children at the end."""
+        """Append children."""
         self.children += children
 
     def remove(self, child: Component) -> None:
-        """One child less; nothing happens if it is not there."""
+        """Remove a child, if present."""
         if child in self.children:
             self.children.remove(child)
 
     def replace(self, old: Component, new: Component) -> None:
-        """Another child in the place of one that is there; at the end if it is not."""
+        """Replace a child; append the new one if the old one is missing."""
         if old in self.children:
             self.children[self.children.index(old)] = new
         else:
             self.children.append(new)
 
     def clear(self) -> None:
-        """No children."""
+        """Remove all children."""
         self.children.clear()
 
     def render(self, width: int) -> Rows:
         parts = [child.render(width) for child in self.children]
-        # Equal length and the same objects: the rows are those handed out last time.
+        # Equal length and the same objects: reuse the last result.
         if len(parts) != len(self._parts) or not all(map(is_, parts, self._parts)):
             self._parts = parts
             self._rows = Rows(parts)
@@ -51,13 +51,13 @@ class Container(Component):
         for child in self.children:
             child.invalidate()
 
-    def seam(self) -> CommitBoundary | None:
-        """That of the first child that has one, counted from the top of this one."""
+    def commit_boundary(self) -> CommitBoundary | None:
+        """Return the first child's boundary, relative to the top of the container."""
         above = 0
         for child, part in zip(self._rendered, self._parts, strict=False):
-            seam = child.seam()
-            if seam is not None:
-                deeper = seam.commit_safe_end
-                return CommitBoundary(seam.live_start + above, None if deeper is None else deeper + above)
+            boundary = child.commit_boundary()
+            if boundary is not None:
+                deeper = boundary.commit_safe_end
+                return CommitBoundary(boundary.live_start + above, None if deeper is None else deeper + above)
             above += len(part)
         return None

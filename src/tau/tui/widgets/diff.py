@@ -1,4 +1,4 @@
-"""Differences between two texts as rows: numbers, signs, and the words that changed."""
+"""Renders diffs: line numbers, markers, and changed words."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -12,7 +12,7 @@ from tau.tui.text.clean import clean, clean_line
 from tau.tui.text.cut import truncate
 from tau.tui.text.width import visible_width
 from tau.tui.text.wrap import wrap, wrap_hard
-from tau.tui.widgets.diff_hunks import DiffHunk, DiffLine, cleaned, hunks_between, parse_unified_diff
+from tau.tui.widgets.diff_hunks import DiffHunk, DiffLine, clean_hunk, diff_texts, parse_unified_diff
 
 difflib = late("difflib")
 highlighting = late("tau.tui.widgets.highlight")
@@ -21,16 +21,16 @@ _MAX_LINES = 10_000
 """More lines than this are never shown."""
 _MAX_ROWS = 20_000
 _MAX_LINE_CHARS = 1000
-"""In longer lines no words are compared."""
+"""Words are not compared in longer lines."""
 _MAX_WORDS = 200
 _MAX_PAIRS = 400
 _LEAST_LIKENESS = 0.4
-"""Lines that have less in common are shown as a whole."""
+"""Lines with less in common are shown as fully changed."""
 _LEAST_TEXT_WIDTH = 8
 
 
 class DiffView(Component):
-    """Shows how a text changed: from two texts, from hunks, or from the text of a unified diff."""
+    """Shows a diff of two texts, of hunks, or of unified diff text."""
 
     def __init__(
         self,
@@ -58,12 +58,12 @@ class DiffView(Component):
             self.set_texts(old_text or "", new_text or "", context)
 
     def set_texts(self, old_text: str, new_text: str, context: int = 3) -> None:
-        """Another pair of texts."""
-        self._set(hunks_between(clean(old_text), clean(new_text), context))
+        """Show a different pair of texts."""
+        self._set(diff_texts(clean(old_text), clean(new_text), context))
 
     def set_diff(self, diff: str | Sequence[DiffHunk]) -> None:
-        """Another difference, as hunks or as the text of a unified diff."""
-        self._set(parse_unified_diff(diff) if isinstance(diff, str) else [cleaned(hunk) for hunk in diff])
+        """Show a different diff, given as hunks or unified diff text."""
+        self._set(parse_unified_diff(diff) if isinstance(diff, str) else [clean_hunk(hunk) for hunk in diff])
 
     @property
     def is_expanded(self) -> bool:
@@ -78,12 +78,12 @@ class DiffView(Component):
 
     @property
     def added(self) -> int:
-        """How many lines are new."""
+        """Number of added lines."""
         return sum(line.kind == "added" for hunk in self._hunks for line in hunk.lines)
 
     @property
     def removed(self) -> int:
-        """How many lines are gone."""
+        """Number of removed lines."""
         return sum(line.kind == "removed" for hunk in self._hunks for line in hunk.lines)
 
     def render(self, width: int) -> Sequence[str]:
@@ -115,7 +115,7 @@ class _Painter:
         self._pairs_left = _MAX_PAIRS
 
     def rows(self, hunks: Sequence[DiffHunk], max_rows: int | None) -> list[str]:
-        """The rows of all hunks, or as many as may be shown and how many lines are missing."""
+        """Render the hunks, up to `max_rows` with a note about the lines left out."""
         total = sum([len(hunk.lines) for hunk in hunks])
         numbers = [max(line.new_number or 0, line.old_number or 0) for hunk in hunks for line in hunk.lines]
         self._number_width = len(str(max(numbers))) if any(numbers) else 0
@@ -138,7 +138,7 @@ class _Painter:
         return theme["muted"](truncate(text, self._width))
 
     def _pieces(self, hunks: Sequence[DiffHunk]) -> Iterator[tuple[list[str], int]]:
-        """Rows that belong together, and how many lines of the difference they show."""
+        """Yield groups of rows, and how many diff lines each shows."""
         theme = self._theme
         if self._path:
             yield [theme["strong"](truncate(self._path, self._width))], 0
@@ -176,7 +176,7 @@ class _Painter:
     def _compared(
         self, removed: Sequence[DiffLine], added: Sequence[DiffLine]
     ) -> tuple[list[str], list[str]]:
-        """The texts of lines that replace each other, with the words that changed."""
+        """Return the texts of replaced lines, with changed words marked."""
         theme = self._theme
         old = [theme["diffRemoved"](line.text) for line in removed]
         new = [theme["diffAdded"](line.text) for line in added]
@@ -231,7 +231,7 @@ def _word() -> re.Pattern[str]:
 
 
 def changed_words(old: str, new: str) -> tuple[Ranges, Ranges] | None:
-    """Where two lines differ, as ranges of characters in each; None if they have little in common."""
+    """Return the changed character ranges of two lines; None if they have little in common."""
     if old == new or max(len(old), len(new)) > _MAX_LINE_CHARS:
         return None
     before, after = _word().findall(old), _word().findall(new)

@@ -1,4 +1,4 @@
-"""Differences as data: hunks of two texts, or out of a unified diff."""
+"""Diffs as data: hunks of two texts or of a unified diff."""
 
 import re
 from collections.abc import Iterator
@@ -13,11 +13,11 @@ difflib = late("difflib")
 _Kind = Literal["same", "added", "removed", "note"]
 
 _MAX_MATCHED_LINES = 20_000
-"""More changed lines than this, old and new together, are shown as one replacement."""
+"""Beyond this many changed lines, old and new together, show one replacement."""
 
 
 class DiffLine(NamedTuple):
-    """One line of a difference."""
+    """One line of a diff."""
 
     kind: _Kind
     text: str
@@ -26,17 +26,17 @@ class DiffLine(NamedTuple):
 
 
 class DiffHunk(NamedTuple):
-    """Lines that stand together, changed ones and some around them."""
+    """Changed lines with some context around them."""
 
     lines: tuple[DiffLine, ...]
     section: str = ""
-    """What a diff says about where it is: the function, for example."""
+    """The section named by the diff, such as a function."""
     path: str = ""
-    """The file, where a new one begins."""
+    """The path, if a new file begins here."""
 
 
-def hunks_between(old_text: str, new_text: str, context: int = 3) -> list[DiffHunk]:
-    """The differences of two texts, each with some unchanged lines around it."""
+def diff_texts(old_text: str, new_text: str, context: int = 3) -> list[DiffHunk]:
+    """Return the hunks between two texts, with context lines."""
     old, new = old_text.split("\n"), new_text.split("\n")
     if old[-1] == "" and new[-1] == "":
         old.pop()
@@ -75,7 +75,7 @@ class _Change(NamedTuple):
 
 
 def _changes(old: list[str], new: list[str]) -> list[_Change]:
-    """What is the same and what is not, in order. What is common at both ends is not compared at length."""
+    """Return equal and changed runs in order. Common prefix and suffix are skipped."""
     first = 0
     while first < min(len(old), len(new)) and old[first] == new[first]:
         first += 1
@@ -98,7 +98,7 @@ def _changes(old: list[str], new: list[str]) -> list[_Change]:
 
 
 def _groups(changes: list[_Change], context: int) -> Iterator[list[_Change]]:
-    """Changes that are near each other, with the unchanged lines between and around them."""
+    """Group nearby changes, with the unchanged lines between and around them."""
     group: list[_Change] = []
     for at, change in enumerate(changes):
         if not change.is_same:
@@ -124,8 +124,8 @@ def _groups(changes: list[_Change], context: int) -> Iterator[list[_Change]]:
         yield group
 
 
-def cleaned(hunk: DiffHunk) -> DiffHunk:
-    """A hunk with nothing in it that could drive a terminal."""
+def clean_hunk(hunk: DiffHunk) -> DiffHunk:
+    """Remove terminal control sequences from a hunk."""
     lines = tuple([line._replace(text=clean_row(line.text)) for line in hunk.lines])
     return DiffHunk(lines, clean_line(hunk.section), clean_line(hunk.path))
 
@@ -136,12 +136,12 @@ def _header() -> re.Pattern[str]:
 
 
 def parse_unified_diff(text: str) -> list[DiffHunk]:
-    """The hunks of a unified diff; lines that belong to none are notes. Any text gives some result."""
+    """Parse a unified diff; lines outside hunks become notes. Never fails."""
     return _Reader(text).hunks()
 
 
 class _Reader:
-    """Reads a unified diff line by line. Numbers that do not fit the lines are not relied on."""
+    """Reads a unified diff line by line, tolerating wrong line numbers."""
 
     def __init__(self, text: str) -> None:
         self._lines = text.replace("\r\n", "\n").removesuffix("\n").split("\n") if text else []

@@ -1,8 +1,8 @@
-"""Finding what a person means by a few letters: a score for one text, and the best of very many texts.
+"""Fuzzy matching: scores one text, and ranks very many texts.
 
-A query is split at blanks; each word must be found. A word that stands in the text in one piece counts more
-than one whose letters are scattered, and the start of the text, of its last path segment, of a segment, of a
-word or of a hump of a camelCase name counts more than the middle. A word with a capital letter is case-exact.
+A query is split at blanks; each word must match. A contiguous match scores higher than scattered letters, and
+the start of the text, of its last path segment, of a segment, of a word or of a camelCase hump scores higher
+than the middle. A word with a capital letter is case-sensitive.
 """
 
 import re
@@ -13,9 +13,9 @@ from typing import NamedTuple
 MAX_QUERY_CHARS = 128
 MAX_WORDS = 8
 MAX_TEXT_CHARS = 1024
-"""What lies behind is not searched."""
+"""Text beyond this is not searched."""
 _MAX_PLACES = 8
-"""How many places of a word in a text are compared."""
+"""How many occurrences of a word are compared."""
 
 _WHOLE = 10_000
 _PIECE = 4_000
@@ -32,7 +32,7 @@ _POSITION_COST = 1
 
 
 class FuzzyMatch(NamedTuple):
-    """One text found: its place in the given texts, how good it is, and which characters were meant."""
+    """A match: the text's index, its score, and the matched characters."""
 
     place: int
     score: int
@@ -40,23 +40,23 @@ class FuzzyMatch(NamedTuple):
 
 
 def score(query: str, text: str) -> tuple[int, tuple[int, ...]] | None:
-    """How well the text answers the query (more is better) and the positions of the letters, or None."""
+    """Return the score (higher is better) and the matched positions, or None."""
     words = query_words(query)
     return _scored(words, text, _lowered(text)) if words else (0, ())
 
 
 def rank(query: str, texts: Sequence[str], limit: int = 50) -> list[FuzzyMatch]:
-    """The best texts, best first; equals keep their order. For more than one query, make a `Ranker`."""
+    """Rank texts, best first; ties keep their order. For several queries, use a `Ranker`."""
     return Ranker(texts).best(query, limit)
 
 
 def query_words(query: str) -> list[str]:
-    """The words that are searched for; what is too long is cut."""
+    """Split a query into words, cut to the maximum length."""
     return query[:MAX_QUERY_CHARS].split()[:MAX_WORDS]
 
 
 class Ranker:
-    """Many texts and the queries over them, one letter after the other: each query narrows the one before."""
+    """Ranks many texts for queries typed letter by letter: each query narrows the previous one."""
 
     def __init__(self, texts: Sequence[str], max_scored: int = 1_000) -> None:
         self.texts = texts
@@ -66,10 +66,10 @@ class Ranker:
         self._pools: list[tuple[str, Sequence[int]]] = [("", range(len(texts)))]
 
     def best(self, query: str, limit: int = 50) -> list[FuzzyMatch]:
-        """The best `limit` texts with their scores and positions.
+        """Return the best `limit` texts with their scores and positions.
 
-        At most `max_scored` texts are compared closely. If there are more, those are taken that hold the
-        query in one piece, at the start of a segment before elsewhere, and the shorter ones.
+        At most `max_scored` texts are scored. If there are more, prefer contiguous matches, first at the
+        start of a segment, and shorter texts.
         """
         words = query_words(query)
         if not words:
@@ -78,7 +78,7 @@ class Ranker:
         return self._compared(words, self._shortest(groups, self._max_scored))[:limit]
 
     def order(self, query: str) -> list[int]:
-        """All texts that match, the best ones first: the first `max_scored` by score, the others roughly."""
+        """Return all matching texts, best first: the first `max_scored` by score, the rest roughly sorted."""
         words = query_words(query)
         if not words:
             return list(range(len(self.texts)))
@@ -107,14 +107,14 @@ class Ranker:
         return chosen
 
     def _groups(self, query: str, words: list[str], enough: int | None) -> list[list[int]]:
-        """Matching texts in groups, the likelier first; without the last one if the others are `enough`."""
+        """Return matches in groups, likeliest first; the last group is skipped if there are `enough`."""
         pool = self._pool(query)
         in_piece = list(pool)
         for word in words:
             hay = self._hay(word)
             in_piece = [index for index in in_piece if word in hay[index]]
         groups = self._by_start(words[0], in_piece) if len(in_piece) > self._max_scored else [in_piece]
-        if all(len(word) == 1 for word in words):  # one letter is always in one piece
+        if all(len(word) == 1 for word in words):  # a single letter is always contiguous
             self._keep(query, in_piece)
         elif enough is None or len(in_piece) < enough:
             known = set(in_piece)
@@ -139,7 +139,7 @@ class Ranker:
         return matching
 
     def _pool(self, query: str) -> Sequence[int]:
-        """The texts left by the longest earlier query that this one continues."""
+        """Return the texts left by the longest earlier query that this one extends."""
         while not query.startswith(self._pools[-1][0]):
             self._pools.pop()
         return self._pools[-1][1]
@@ -153,7 +153,7 @@ class Ranker:
 
 
 def _lowered(text: str) -> str:
-    """In small letters, with every letter at its place (a few would become two)."""
+    """Lowercase, keeping every letter's position (a few would become two)."""
     lower = text.lower()
     if len(lower) != len(text):
         lower = "".join(small if len(small := letter.lower()) == 1 else letter for letter in text)
@@ -161,7 +161,7 @@ def _lowered(text: str) -> str:
 
 
 def _in_order(word: str) -> Callable[[str], object]:
-    """Whether the letters of the word stand in a text in this order, in linear time."""
+    """Return a linear-time matcher for the word's letters in order."""
     pattern = "".join(f"[^{escaped}]*+{escaped}" for escaped in map(re.escape, word))
     return re.compile(pattern).match
 
@@ -192,7 +192,7 @@ def _word_scored(word: str, text: str, lower: str, base: int) -> tuple[int, Sequ
     if size == len(hay):
         return _WHOLE, range(size)
     best, place = -1, at
-    # The last place is the likeliest to be meant in a path; those between are looked at up to a limit.
+    # In a path the last occurrence is the likeliest; those between are checked up to a limit.
     for start in _places(hay, word, at):
         points = _start_points(text, start, base) + (_LAST_SEGMENT if start >= base else 0)
         end = start + size
@@ -204,7 +204,7 @@ def _word_scored(word: str, text: str, lower: str, base: int) -> tuple[int, Sequ
     if size == 1:
         return _PIECE + best, (place,)
     piece = _PIECE + best
-    if best < _SEGMENT_START:  # the letters may begin words: `tsl` in test_select_list
+    if best < _SEGMENT_START:  # letters may be word initials: `tsl` in test_select_list
         other = _scattered_scored(word, text, hay, base)
         if other is not None and other[0] > piece:
             return other
@@ -224,7 +224,7 @@ def _places(hay: str, word: str, first: int) -> list[int]:
 
 
 def _start_points(text: str, at: int, base: int) -> int:
-    """What it is worth that a piece begins here."""
+    """Return the bonus for a match that begins here."""
     if at == 0 or at == base:
         return _TEXT_START
     before, here = text[at - 1], text[at]
@@ -238,7 +238,7 @@ def _start_points(text: str, at: int, base: int) -> int:
 
 
 def _scattered_scored(word: str, text: str, hay: str, base: int) -> tuple[int, Sequence[int]] | None:
-    """The better of two ways to find the letters: at the starts of words, or as close together as can be."""
+    """Score scattered letters: at word starts, or as close together as possible, whichever is better."""
     latest = _latest(word, hay)
     if latest is None:
         return None
@@ -248,7 +248,7 @@ def _scattered_scored(word: str, text: str, hay: str, base: int) -> tuple[int, S
 
 
 def _latest(word: str, hay: str) -> list[int] | None:
-    """For each letter the last place that leaves room for those after it, or None if they are not there."""
+    """Return each letter's last position that leaves room for the rest, or None if there is no match."""
     places = [0] * len(word)
     end = len(hay)
     for number in range(len(word) - 1, -1, -1):
@@ -261,7 +261,7 @@ def _latest(word: str, hay: str) -> list[int] | None:
 
 def _at_starts(word: str, text: str, hay: str, base: int, latest: list[int]) -> list[int]:
     positions: list[int] = []
-    # Within the last segment, if all letters are there.
+    # Stay in the last segment if all letters are there.
     at = base if base and _latest(word, hay[base:]) is not None else 0
     for number, letter in enumerate(word):
         if positions and hay.startswith(letter, at):

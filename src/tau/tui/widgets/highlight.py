@@ -1,4 +1,4 @@
-"""Code in colours, by pygments: whole, or line by line while it arrives."""
+"""Syntax highlighting with pygments: whole code, or line by line while it streams."""
 
 import re
 from collections.abc import Sequence
@@ -14,11 +14,11 @@ lexer_module = late("pygments.lexer")
 token_module = late("pygments.token")
 
 _MAX_LINE_CHARS = 1000
-"""Longer lines are shown without colours."""
+"""Longer lines are not highlighted."""
 _MAX_CHARS = 100_000
-"""Colours end after so much of a block."""
+"""Highlighting stops after this much of a block."""
 _MAX_WAITING_LINES = 40
-"""How long the end of a comment is waited for."""
+"""How many lines to wait for the end of a comment."""
 _CACHED_CHARS = 200_000
 
 _TOKENS = {
@@ -68,28 +68,28 @@ _ALIASES = {
 
 
 class HighlightSpan(NamedTuple):
-    """A piece of a line and the theme's token for it."""
+    """Part of a line and its theme token."""
 
     token: str
     text: str
 
 
 class _State(NamedTuple):
-    """What is known at the end of a line."""
+    """The state at the end of a line."""
 
     stack: tuple[str, ...] = ("root",)
     waiting: tuple[str, ...] = ()
-    """Lines of a comment whose end has not come."""
+    """Lines of an unfinished comment."""
     closer: str = ""
-    """What would end that comment."""
+    """The closer of that comment."""
     chars: int = 0
 
 
 class Highlighter:
-    """Colours the lines of one block of code, each once.
+    """Highlights the lines of one code block, each once.
 
-    `feed` returns the lines that are done: those of an open comment come when it ends. `peek` shows these and
-    some more without taking them.
+    `feed` returns finished lines: those of an open comment come when it ends. `peek` renders pending lines
+    and some more without consuming them.
     """
 
     def __init__(self, language: str, theme: Theme) -> None:
@@ -98,18 +98,18 @@ class Highlighter:
         self._state = _State()
 
     def feed(self, lines: Sequence[str]) -> list[str]:
-        """More lines; returns those that are final."""
+        """Add lines; returns those that are final."""
         done, self._state = self._colored(lines)
         return done
 
     def flush(self) -> list[str]:
-        """The lines that wait, when no more come."""
+        """Return the pending lines at the end of input."""
         rest = self._waiting(self._state)
         self._state = _State()
         return rest
 
     def peek(self, lines: Sequence[str]) -> list[str]:
-        """All lines that wait, and more, as they look now."""
+        """Return pending lines, and more, as they look now."""
         done, state = self._colored(lines)
         return done + self._waiting(state)
 
@@ -151,7 +151,7 @@ class Highlighter:
 
 
 def highlight(code: str, language: str, theme: Theme) -> list[str]:
-    """The lines of a code in colours; plain for a language that nobody knows."""
+    """Highlight the lines of code; plain for an unknown language."""
     highlighter = Highlighter(language, theme)
     lines = code.removesuffix("\n").split("\n")
     return [*highlighter.feed(lines), *highlighter.flush()]
@@ -168,7 +168,7 @@ def _comment_opener() -> re.Pattern[str]:
 
 
 def _open_comment(line: str, closer: str) -> str:
-    """What ends the comment that is open at the end of a line; "" if none is."""
+    """Return the closer of the comment open at the end of a line; "" if none."""
     at = 0
     while True:
         if closer:
@@ -184,7 +184,7 @@ def _open_comment(line: str, closer: str) -> str:
 
 @cache
 def _lexer_of(language: str) -> Any:
-    """The lexer of a language, or None. Only its own module is loaded, and no plugins are looked for."""
+    """Return the lexer of a language, or None. Loads only its own module, and no plugins."""
     name = language.lower()
     name = _ALIASES.get(name, name)
     if name not in _known_names():
@@ -198,11 +198,11 @@ def _known_names() -> frozenset[str]:
 
 
 _Lexed = tuple[list[list[HighlightSpan]], tuple[str, ...]]
-"""The spans of each line, and the lexer's state behind them."""
+"""The spans of each line, and the lexer's state after them."""
 
 
 class _Memory:
-    """The last lines that were lexed: the end of a growing text is asked for again with each frame."""
+    """Caches the last lexed lines: the end of a growing text is requested with each frame."""
 
     def __init__(self) -> None:
         self._chars = 0
@@ -231,7 +231,7 @@ def _lex(lexer: Any, lines: Sequence[str], stack: tuple[str, ...]) -> _Lexed:
             stack = _run(lexer, text, stack, tokens)
         else:
             tokens += [(kind, value) for _, kind, value in lexer.get_tokens_unprocessed(text)]
-    except Exception:  # a lexer that fails on odd text must not stop a frame
+    except Exception:  # a lexer failure must not stop a frame
         tokens = [(None, text)]
     rows: list[list[HighlightSpan]] = [[]]
     for kind, value in tokens:
@@ -262,8 +262,8 @@ def _add(row: list[HighlightSpan], token: str, text: str) -> None:
 
 
 def _run(lexer: Any, text: str, stack: tuple[str, ...], out: list[tuple[Any, str]]) -> tuple[str, ...]:
-    """Runs a lexer of regular expressions from a state; returns the state at the end of the text."""
-    rules = lexer._tokens  # noqa: SLF001  # the library has no public name for them
+    """Run a regex lexer from a state; returns the state at the end of the text."""
+    rules = lexer._tokens  # noqa: SLF001  # the library has no public name for it
     states = list(stack)
     token_type = token_module._TokenType  # noqa: SLF001  # nor for their class
     at = 0

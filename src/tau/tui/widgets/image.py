@@ -1,4 +1,4 @@
-"""A picture: drawn where the terminal can, else a line that tells what it is."""
+"""An image, drawn if the terminal supports it, else described in a line."""
 
 from typing import TYPE_CHECKING
 
@@ -7,7 +7,7 @@ from tau.base.late import late
 from tau.tui.component import CachedComponent
 from tau.tui.images.budget import ImageBudget
 from tau.tui.images.marks import ImageSequences, image_rows
-from tau.tui.images.sizing import Cells, cells_for, size_text
+from tau.tui.images.sizing import Cells, fit_cells, format_size
 from tau.tui.style import Theme
 from tau.tui.terminal.port import Capabilities, ImageProtocol
 from tau.tui.text.clean import clean_line
@@ -22,18 +22,18 @@ kitty = late("tau.tui.images.kitty")
 pixels = late("tau.tui.images.pixels")
 
 MAX_BYTES = 16_000_000
-"""A larger file is made smaller if Pillow is there, else it is shown as text."""
+"""Larger files are downscaled with Pillow if installed, else shown as text."""
 _MAX_SIDE = 65_535
 _FORMATS = {"image/png": "PNG", "image/jpeg": "JPEG", "image/gif": "GIF", "image/webp": "WebP"}
 _LARGE_BYTES = 2_000_000
 _SHARPNESS = 2
-"""How many pixels are sent per pixel of a cell when a picture has to be made smaller."""
+"""Pixels sent per cell pixel when an image is downscaled."""
 
 
 class Image(CachedComponent):
-    """A picture of PNG, JPEG, GIF or WebP bytes, in its proportions, with a text in its place where needed.
+    """A PNG, JPEG, GIF or WebP image at its aspect ratio, with a text fallback.
 
-    Its owner calls `close` when it goes away: the terminal then forgets the pixels.
+    Its owner must call `close`, so that the terminal deletes the pixels.
     """
 
     def __init__(
@@ -71,11 +71,11 @@ class Image(CachedComponent):
 
     @property
     def info(self) -> ImageInfo | None:
-        """Format and size; None if the bytes are no picture that we know."""
+        """Format and size; None if the format is not supported."""
         return self._info
 
     def use(self, capabilities: Capabilities) -> None:
-        """The terminal turned out to be able to do something else."""
+        """Apply changed terminal capabilities."""
         wanted = (capabilities.images, capabilities.cell_pixels, capabilities.kitty_placeholders)
         if wanted != (self._protocol, self._cell_pixels, self._placeholders):
             self._free()
@@ -83,24 +83,24 @@ class Image(CachedComponent):
             self._rows = None
 
     def demote(self) -> None:
-        """Make room for newer pictures: from now on a text of the same height."""
+        """Make room for newer images: show text of the same height from now on."""
         self._demoted = True
         self._free()
         self._rows = None
 
     def close(self) -> None:
-        """It will not be shown any more."""
+        """Free its resources."""
         if self._budget is not None:
             self._budget.release(self)
         self._free()
         self._rows = None
 
-    def _drawn(self, width: int) -> list[str]:
+    def _render_rows(self, width: int) -> list[str]:
         info = self._info
         if info is None or self._theme.linear or self._protocol == "none":
             return self._text(width)
         columns = min(self._max_columns, width)
-        cells = cells_for(info.width, info.height, self._cell_pixels, columns, self._max_rows)
+        cells = fit_cells(info.width, info.height, self._cell_pixels, columns, self._max_rows)
         rows = None if self._demoted else self._graphic(info, cells)
         if rows is not None and self._budget is not None and not self._budget.admit(self):
             self._free()
@@ -117,7 +117,7 @@ class Image(CachedComponent):
         return [self._theme["muted"](row) for row in wrap(self._words(), width)]
 
     def _words(self) -> str:
-        size = size_text(len(self._data))
+        size = format_size(len(self._data))
         if self._info is None:
             kind = f"unreadable image{f' ({self._mime})' if self._mime else ''}, {size}"
         else:
@@ -135,7 +135,7 @@ class Image(CachedComponent):
             return None
         return [
             *[""] * (cells.rows - 1),
-            self._register(inline.upwards(sequence, cells.rows), cells.rows - 1),
+            self._register(inline.paint_upwards(sequence, cells.rows), cells.rows - 1),
         ]
 
     def _kitty(self, info: ImageInfo, cells: Cells) -> list[str] | None:
@@ -148,7 +148,7 @@ class Image(CachedComponent):
             if not png:
                 return None
             self._placement = self._placement or pixels.new_placement()
-            self._pixels = pixels.pixels_of(png, self._sequences)
+            self._pixels = pixels.share_pixels(png, self._sequences)
             self._pixels.use(self._placement)
         number, side = self._pixels.number, kitty.MAX_PLACEHOLDER_SIDE
         if self._placeholders and cells.columns <= side and cells.rows <= side:
@@ -160,13 +160,13 @@ class Image(CachedComponent):
         data = self._data
         if len(data) > _LARGE_BYTES:
             data = self._smaller_png() or (data if len(data) <= MAX_BYTES else b"")
-        return inline.iterm2(data, *cells) if data else None
+        return inline.encode_iterm2(data, *cells) if data else None
 
     def _sixel(self, cells: Cells) -> str | None:
         width, height = cells.columns * self._cell_pixels[0], cells.rows * self._cell_pixels[1]
-        # A band that hangs over the last row would make the terminal scroll.
-        picture = convert.opened(self._data, width, max(height - height % 6, 6))
-        return None if picture is None else inline.sixel(picture)
+        # A band beyond the last row would make the terminal scroll.
+        picture = convert.open_image(self._data, width, max(height - height % 6, 6))
+        return None if picture is None else inline.encode_sixel(picture)
 
     def _smaller_png(self) -> bytes | None:
         width, height = self._cell_pixels[0] * _SHARPNESS, self._cell_pixels[1] * _SHARPNESS

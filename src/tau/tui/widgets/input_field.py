@@ -1,4 +1,4 @@
-"""A field of one line: it scrolls sideways, can hide what is typed, and checks it before it is sent."""
+"""A one-line field: it scrolls sideways, can mask its text, and validates before submitting."""
 
 from collections.abc import Callable
 
@@ -13,18 +13,18 @@ from tau.tui.text.wrap import wrap
 from tau.tui.widgets.editor.bindings import ActionKeys
 from tau.tui.widgets.editor.commands import COMMANDS
 from tau.tui.widgets.editor.document import EditorDocument
-from tau.tui.widgets.editor.intake import incoming_line
+from tau.tui.widgets.editor.intake import clean_input_line
 from tau.tui.widgets.editor.jump import Jump
 from tau.tui.widgets.editor.layout import WrapLayout
 from tau.tui.widgets.editor.pastes import Pastes
-from tau.tui.widgets.editor.units import shape
+from tau.tui.widgets.editor.units import measure_if_needed
 
 MAX_CHARS = 100_000
 _ENDLESS_CELLS = 10**9
 _MIN_CELLS_BESIDE_PROMPT = 4
 _SUBMIT, _CANCEL = "tui.input.submit", "tui.select.cancel"
 _JUMP_FORWARD, _JUMP_BACKWARD = "tui.editor.jumpForward", "tui.editor.jumpBackward"
-# Where words begin in a hidden text is nobody's business: what goes by words goes to the ends.
+# Word boundaries of masked text must not leak: word motions go to the ends.
 _MASKED = {
     "tui.editor.cursorWordLeft": "tui.editor.cursorLineStart",
     "tui.editor.cursorWordRight": "tui.editor.cursorLineEnd",
@@ -36,10 +36,10 @@ _MASKED = {
 
 
 class InputField(Component):
-    """One line of text and, below it, what is wrong with it.
+    """One line of text with an error message below.
 
-    `on_submit` gets the text when Enter is pressed and `validate` has no objection (a sentence for the user);
-    the text stays until somebody sets another one. With `mask`, a dot is shown for each character.
+    `on_submit` gets the text when Enter is pressed and `validate` returns no error message; the text stays
+    until it is replaced. With `mask`, a dot is shown for each character.
     """
 
     def __init__(
@@ -68,12 +68,12 @@ class InputField(Component):
         self.on_change = on_change
         self._message = ""
         self._actions = ActionKeys(keys, (_SUBMIT, _CANCEL, _JUMP_FORWARD, _JUMP_BACKWARD, *COMMANDS))
-        self._document = EditorDocument(incoming_line(text)[:MAX_CHARS])
+        self._document = EditorDocument(clean_input_line(text)[:MAX_CHARS])
         self._layout = WrapLayout(Pastes(), _ENDLESS_CELLS)
         self._jump = Jump()
         self._scroll = 0
         self._rows: list[str] = []
-        self._drawn: tuple[object, ...] = ()
+        self._rows_key: tuple[object, ...] = ()
 
     @property
     def text(self) -> str:
@@ -81,26 +81,26 @@ class InputField(Component):
 
     @property
     def message(self) -> str:
-        """What is wrong with the text; a change of the text takes it away."""
+        """The error message; a change of the text clears it."""
         return self._message
 
     def set_message(self, message: str) -> None:
         self._message = clean_line(message)
 
     def set_text(self, text: str) -> None:
-        """Another text, with the cursor at its end; one undo brings the old one back."""
-        self._changing(lambda: self._document.set_text(incoming_line(text)[:MAX_CHARS]))
+        """Replace the text and move the cursor to its end; one undo restores the old text."""
+        self._changing(lambda: self._document.set_text(clean_input_line(text)[:MAX_CHARS]))
 
     def render(self, width: int) -> list[str]:
         width = max(width, 1)
         document = self._document
         place = (document, document.buffer.version, document.cursor)
         key = (width, place, self.focused, self.mask, self.draw_cursor, self._message, self._theme.linear)
-        if key != self._drawn:
+        if key != self._rows_key:
             self._rows = [self._field(width)]
             if self._message:
                 self._rows += wrap(self._theme["error"](self._message), width)
-            self._drawn = key
+            self._rows_key = key
         return self._rows
 
     def handle_input(self, event: InputEvent) -> bool:
@@ -125,18 +125,18 @@ class InputField(Component):
         return bool(event.text) and self._changing(lambda: self._insert(event.text, typed=True))
 
     def invalidate(self) -> None:
-        self._drawn = ()
+        self._rows_key = ()
 
-    def seam(self) -> CommitBoundary:
-        """None of its rows is ever final."""
+    def commit_boundary(self) -> CommitBoundary:
+        """Its rows are never final."""
         return CommitBoundary(0)
 
     def _insert(self, text: str, *, typed: bool = False) -> bool:
-        text = incoming_line(text)
+        text = clean_input_line(text)
         room = MAX_CHARS - len(self.text)
         done = self._document.insert(text[:room], "type" if typed else "other")
         if len(text) > room:
-            self._message = f"A field holds {MAX_CHARS:,} characters at most; the rest was left out."
+            self._message = f"A field holds at most {MAX_CHARS:,} characters; the rest was dropped."
         return done
 
     def _submit(self) -> bool:
@@ -188,11 +188,11 @@ class InputField(Component):
         return prompt + left + marker + right
 
     def _shown(self) -> tuple[str, int]:
-        """The whole text as it is drawn, and the cell of the cursor."""
+        """Return the displayed text and the cursor's cell."""
         line, column = self.text, self._document.cursor.column
         if not self.mask:
             return self._layout.shown(line, 0, len(line)), self._layout.cell_of(line, 0, column)
-        units = shape(line)
+        units = measure_if_needed(line)
         count = len(line) if units is None else len(units.cells)
         at = column if units is None else units.starts.index(column)
         return ("•" if not self._theme.symbols.bullet.isascii() else "*") * count, at

@@ -1,4 +1,4 @@
-"""What the lists share: the line one types a filter into, marked letters, the visible part, its position."""
+"""Shared parts of lists: the filter line, highlighted matches, scrolling, the position indicator."""
 
 from collections.abc import Sequence
 
@@ -17,7 +17,7 @@ DESCRIPTION_ROWS = 2
 
 
 class FilterLine:
-    """The text of a filter; it is edited at its end only, so that all other keys belong to the list."""
+    """A filter; it is edited only at its end, so that all other keys belong to the list."""
 
     def __init__(self, keys: Keymap, placeholder: str = "type to narrow the list") -> None:
         self.text = ""
@@ -25,7 +25,7 @@ class FilterLine:
         self._keys = keys
 
     def takes(self, event: InputEvent) -> bool:
-        """Whether the event changed the text."""
+        """Apply an event; returns whether it changed the text."""
         text = self._after(event)
         if text is None or text == self.text:
             return False
@@ -47,7 +47,7 @@ class FilterLine:
         return None
 
     def row(self, theme: Theme, width: int, focused: bool) -> str:
-        """The line; its end stays in view, with the cursor if the list has the focus."""
+        """Render the line; its end stays visible, with the cursor if the list has the focus."""
         label = FILTER_LABEL if width > 2 * len(FILTER_LABEL) else ""
         room = max(width - len(label) - 1, 0)
         used = visible_width(self.text)
@@ -60,8 +60,8 @@ class FilterLine:
         return theme["muted"](label) + shown
 
 
-def marked(text: str, positions: Sequence[int], style: Style, match: Style) -> str:
-    """The text in one style with the characters at these positions in another."""
+def highlight_positions(text: str, positions: Sequence[int], style: Style, match: Style) -> str:
+    """Style the text, with the characters at these positions in another style."""
     pieces: list[str] = []
     at = number = 0
     while number < len(positions) and positions[number] < len(text):
@@ -76,14 +76,14 @@ def marked(text: str, positions: Sequence[int], style: Style, match: Style) -> s
 
 
 def window_top(top: int, line: int, height: int, total: int) -> int:
-    """The first line to show so that `line` is in view, moving as little as possible."""
+    """Return the first line to show so that `line` is visible, moving as little as possible."""
     top = min(top, line)
     top = max(top, line - height + 1)
     return max(0, min(top, total - height))
 
 
 def spoken_rows(words: str, width: int) -> list[str]:
-    """One thing of a list for a screen reader: each further line shows that it belongs to the first."""
+    """Render one list item for a screen reader: further lines show that they continue the first."""
     if width < 8:
         return wrap(words, width)
     first, *more = wrap(words, width - 2) or [""]
@@ -91,7 +91,7 @@ def spoken_rows(words: str, width: int) -> list[str]:
 
 
 def position_row(theme: Theme, top: int, height: int, lines: int, place: int, total: int, width: int) -> str:
-    """Where one is in a long list: signs for more above and below, and "3/120"."""
+    """Render the position in a long list: arrows for more above and below, and "3/120"."""
     if theme.linear:
         return truncate(f"Item {place} of {total}", width, theme.symbols.ellipsis)
     above = theme.symbols.scroll_up if top > 0 else " "
@@ -99,8 +99,8 @@ def position_row(theme: Theme, top: int, height: int, lines: int, place: int, to
     return theme["dim"](truncate(f"{above}{below} {place}/{total}", width, ""))
 
 
-def moved_by(keys: Keymap, event: InputEvent, page: int, count: int) -> int | None:
-    """By how many places a key moves in a list, or None; only a step of one goes around the ends."""
+def key_step(keys: Keymap, event: InputEvent, page: int, count: int) -> int | None:
+    """Return how far a key moves in a list, or None; only single steps wrap around."""
     for action, step in (
         ("tui.select.up", -1),
         ("tui.select.down", 1),
@@ -114,8 +114,8 @@ def moved_by(keys: Keymap, event: InputEvent, page: int, count: int) -> int | No
     return None
 
 
-def moved(place: int, step: int, count: int) -> int:
-    """The place after a move."""
+def move_place(place: int, step: int, count: int) -> int:
+    """Return the place after a move."""
     if not count:
         return 0
     wanted = place + step
@@ -123,7 +123,7 @@ def moved(place: int, step: int, count: int) -> int:
 
 
 def description_rows(theme: Theme, description: str, width: int) -> list[str]:
-    """A description under a list, always of the same height, so that nothing jumps."""
+    """Render a description under a list, at constant height so that nothing jumps."""
     if theme.linear:
         return wrap(description, width) if description else []
     indent = "  " if width > 2 else ""

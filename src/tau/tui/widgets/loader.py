@@ -1,4 +1,4 @@
-"""A sign that something is going on: a turning mark, what it is, for how long, and how to stop it."""
+"""A progress line: spinner, message, elapsed time, and how to stop the work."""
 
 from collections.abc import Callable, Sequence
 
@@ -15,9 +15,9 @@ INTERVAL_S = 0.08
 
 
 class Loader(LiveComponent):
-    """One row while work goes on. It wakes up only between `start` and `stop`, and only if things may move.
+    """One row shown during work. It ticks only between `start` and `stop`, and only if motion is allowed.
 
-    `request_render` gets this component: nothing else on the screen changes when the mark turns.
+    `request_render` gets this component: nothing else on the screen changes when the spinner turns.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class Loader(LiveComponent):
 
     @property
     def detail(self) -> str:
-        """A short text beside the message, such as a count of tokens."""
+        """A short text after the message, such as a token count."""
         return self._detail
 
     @detail.setter
@@ -71,18 +71,18 @@ class Loader(LiveComponent):
 
     @property
     def elapsed_s(self) -> float:
-        """Since `start`; after `stop`, how long it took."""
+        """Time since `start`; after `stop`, the total."""
         return self._elapsed_s if self._started is None else self._timer.time() - self._started
 
     def start(self) -> None:
-        """Begin, or begin again."""
+        """Start or restart."""
         self._started = self._timer.time()
         self._frame = 0
         self._changed()
         self._wait()
 
     def stop(self) -> None:
-        """No more wake-ups from here on; may be called at any time and more than once."""
+        """Stop ticking; may be called at any time and repeatedly."""
         if self._started is not None:
             self._elapsed_s = self._timer.time() - self._started
             self._started = None
@@ -94,7 +94,7 @@ class Loader(LiveComponent):
     def invalidate(self) -> None:
         self._rows = None
         if self._handle is None and self.running:
-            self._wait()  # things may move now
+            self._wait()  # motion may be allowed now
 
     def render(self, width: int) -> Sequence[str]:
         if self._rows is None or self._width != width:
@@ -124,8 +124,8 @@ class Loader(LiveComponent):
         self._request_render(self)
 
     def _fitting(self, width: int) -> str:
-        """On a narrow screen the notes give way: the detail first, the key that stops it last."""
-        elapsed = elapsed_text(self.elapsed_s) if self._show_elapsed and self.elapsed_s >= 1 else ""
+        """On a narrow screen, drop notes: the detail first, the stop key last."""
+        elapsed = format_elapsed(self.elapsed_s) if self._show_elapsed and self.elapsed_s >= 1 else ""
         hint, text = self.hint_text(), ""
         for notes in ((elapsed, self._detail, hint), (elapsed, hint), (hint,), ()):
             text = self._text([note for note in notes if note])
@@ -144,12 +144,12 @@ class Loader(LiveComponent):
         return f"{theme['spinner'](frame)} {message}{tail}"
 
     def hint_text(self) -> str:
-        """What stands last beside the message, such as the key that stops the work."""
+        """Return the last note after the message, such as the key that stops the work."""
         return ""
 
 
 class CancellableLoader(Loader):
-    """The same with a key that stops the work: `on_abort` is called once."""
+    """A loader with a key that stops the work: `on_abort` is called once."""
 
     def __init__(
         self,
@@ -190,8 +190,8 @@ class CancellableLoader(Loader):
         return f"{label} stops it" if self.running and label else ""
 
 
-def elapsed_text(seconds: float) -> str:
-    """A time as a person reads it: 7 s, 2 min 05 s, 1 h 03 min."""
+def format_elapsed(seconds: float) -> str:
+    """Format a duration: 7 s, 2 min 05 s, 1 h 03 min."""
     whole = int(seconds)
     if whole < 60:
         return f"{whole} s"

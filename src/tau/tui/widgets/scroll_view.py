@@ -1,4 +1,4 @@
-"""A component in a window of some rows, which the keys move over it."""
+"""A scrollable view of a component."""
 
 from collections.abc import Callable, Sequence
 
@@ -12,7 +12,7 @@ _END = 1 << 60
 
 
 class ScrollView(Component):
-    """Always `height` rows. When the child has more, the last one tells where in it the window stands."""
+    """Always `height` rows. If the child has more, the last row shows the position."""
 
     def __init__(
         self,
@@ -31,14 +31,14 @@ class ScrollView(Component):
         self._height = max(height, 1)
         self._offset = _END if follow else 0
         self._follow = follow
-        """Whether it stays at the end when the child grows, as long as nobody scrolls away from there."""
+        """Whether it stays at the end when the child grows, unless scrolled away."""
         self._length = 0
         self._seen: tuple[int, int, Sequence[str]] | None = None
         self._rows: list[str] = []
 
     @property
     def focused(self) -> bool:
-        """The focus goes on to the child, which gets the keys first."""
+        """Focus passes to the child, which gets the keys first."""
         return self.child.focused
 
     @focused.setter
@@ -47,27 +47,27 @@ class ScrollView(Component):
 
     @property
     def offset(self) -> int:
-        """The first row of the child that is shown."""
+        """The first visible row of the child."""
         return min(self._offset, self._last)
 
     @property
     def at_end(self) -> bool:
-        """Whether the last row of the child is shown."""
+        """Whether the last row of the child is visible."""
         return self._offset >= self._last
 
     def set_height(self, height: int) -> None:
-        """Another number of rows."""
+        """Change the number of rows."""
         self._height = max(height, 1)
         self._seen = None
 
     def scroll_to(self, offset: int) -> None:
-        """The row of the child to begin with, as far as there are rows."""
+        """Scroll to this row of the child, clamped."""
         self._offset = min(max(offset, 0), self._last)
         if self._follow and self._offset == self._last:
             self._offset = _END
 
     def scroll_by(self, rows: int) -> None:
-        """So many rows down, or up if negative."""
+        """Scroll down by this many rows, or up if negative."""
         self.scroll_to(self.offset + rows)
 
     def handle_input(self, event: InputEvent) -> bool:
@@ -87,8 +87,8 @@ class ScrollView(Component):
         self._seen = None
         self.child.invalidate()
 
-    def seam(self) -> CommitBoundary | None:
-        """Any row can change when somebody scrolls."""
+    def commit_boundary(self) -> CommitBoundary | None:
+        """Any row can change by scrolling."""
         return CommitBoundary(0)
 
     def render(self, width: int) -> list[str]:
@@ -102,7 +102,7 @@ class ScrollView(Component):
 
     @property
     def _shown(self) -> int:
-        """How many rows of the child are shown at a time."""
+        """How many rows of the child fit."""
         return self._height if self._height == 1 or self._length <= self._height else self._height - 1
 
     @property

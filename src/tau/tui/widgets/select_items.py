@@ -1,4 +1,4 @@
-"""Things to choose from, and which of them a filter leaves, in which order and under which headings."""
+"""Items to choose from, filtered, ordered and grouped under headings."""
 
 from collections.abc import Hashable, Iterable
 from typing import Generic, NamedTuple, TypeVar
@@ -14,7 +14,7 @@ _CLOSELY_RANKED = 300
 
 
 class SelectItem(NamedTuple, Generic[T]):
-    """One thing to choose. `hint` stands at the right edge; what is disabled cannot be chosen."""
+    """One item. `hint` is shown at the right edge; disabled items cannot be selected."""
 
     value: T
     label: str
@@ -25,7 +25,7 @@ class SelectItem(NamedTuple, Generic[T]):
 
 
 class Choices(Generic[T]):
-    """The items and those of them that are shown: `order` for the keys, `lines` with headings for the eye."""
+    """The items and which are shown: `order` for navigation, `lines` with headings for display."""
 
     def __init__(self, items: Iterable[SelectItem[T]]) -> None:
         self.items = [_cleaned(item) for item in items]
@@ -33,7 +33,7 @@ class Choices(Generic[T]):
         self.has_descriptions = any(item.description for item in self.items)
         self.label_width = min(max((len(item.label) for item in self.items), default=0), MAX_LABEL_WIDTH)
         self.order: list[int] = []
-        """Indices of the items that are shown."""
+        """Indices of the visible items."""
         self.lines: list[int] = []
         """The same with headings between them: -1 - the index of the first item of a group."""
         self._line_of: list[int] = []
@@ -41,32 +41,32 @@ class Choices(Generic[T]):
         self._haystacks: list[str] = []
 
     def at(self, place: int) -> SelectItem[T] | None:
-        """The item at this place of the order, if it can be chosen."""
+        """Return the item at this place of the order, if it can be selected."""
         if not 0 <= place < len(self.order):
             return None
         item = self.items[self.order[place]]
         return None if item.disabled else item
 
     def place_of(self, value: T) -> int:
-        """Where the item with this value stands in the order; -1 if it is not shown or cannot be chosen."""
+        """Return the place of the item with this value; -1 if it is hidden or cannot be selected."""
         for place, index in enumerate(self.order):
             if self.items[index].value == value and not self.items[index].disabled:
                 return place
         return -1
 
     def line_of(self, place: int) -> int:
-        """The line that shows this place of the order."""
+        """Return the line that shows this place of the order."""
         return self._line_of[place] if self._line_of else place
 
     def window(self, top: int, place: int, height: int) -> int:
-        """The first line to show so that this place is in view, with the heading of a group it begins."""
+        """Return the first line to show so that this place, with any heading above it, is visible."""
         line, count = self.line_of(place), len(self.lines)
         if line > 0 and self.lines[line - 1] < 0 and height > 1:
             top = window_top(top, line - 1, height, count)
         return window_top(top, line, height, count)
 
     def enabled_from(self, start: int, step: int, around: bool = False) -> int:
-        """The next place from `start` on that can be chosen; without one in that direction, in the other."""
+        """Return the next selectable place from `start`; if there is none, search the other direction."""
         count = len(self.order)
         for direction in (step, -step):
             place = start
@@ -81,14 +81,14 @@ class Choices(Generic[T]):
         return max(0, min(start, count - 1))
 
     def narrow(self, query: str) -> None:
-        """Show what matches the query."""
+        """Show the items that match the query."""
         self.order = self.matching(query)
         self.lines, self._line_of = self.order, []
         if self.has_groups:
             self._group()
 
     def matching(self, query: str) -> list[int]:
-        """What the query leaves: labels that match, best first, then items that have all words elsewhere."""
+        """Return matching items: by label, best first, then those with all words elsewhere."""
         words = query_words(query.lower())
         if not words:
             return list(range(len(self.items)))
@@ -106,7 +106,7 @@ class Choices(Generic[T]):
         return found + [index for index in rest if index not in known]
 
     def _group(self) -> None:
-        """Groups one after the other, that of the best item first, each under its heading."""
+        """Group the items, the best item's group first, each under its heading."""
         groups: dict[str, list[int]] = {}
         for index in self.order:
             groups.setdefault(self.items[index].group, []).append(index)

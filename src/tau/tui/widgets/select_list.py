@@ -1,4 +1,4 @@
-"""A list to choose from: filtered by a few letters, in groups, with descriptions, one choice or several."""
+"""A selection list: filterable, grouped, with descriptions, for one choice or several."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Generic
@@ -13,8 +13,8 @@ from tau.tui.widgets.list_parts import (
     DESCRIPTION_ROWS,
     FilterLine,
     description_rows,
-    moved,
-    moved_by,
+    key_step,
+    move_place,
     position_row,
 )
 from tau.tui.widgets.select_items import Choices, SelectItem, T
@@ -24,11 +24,11 @@ __all__ = ["SelectItem", "SelectList"]
 
 
 class SelectList(LiveComponent, Generic[T]):
-    """Keys move, letters filter, enter takes. `on_change` tells what is highlighted, for a preview.
+    """Keys move, letters filter, Enter selects. `on_change` gets the highlighted item, for a preview.
 
-    With `multi`, Tab checks an item, and so does a blank while the filter is empty; enter takes what is
-    checked, or the highlighted item if nothing is. `kind` makes the items to what is chosen from, for a list
-    that finds or highlights them in a way of its own.
+    With `multi`, Tab checks an item, as does a space while the filter is empty; Enter selects the checked
+    items, or the highlighted one if none is. `kind` builds the choices, for lists with their own matching or
+    highlighting.
     """
 
     def __init__(
@@ -51,11 +51,11 @@ class SelectList(LiveComponent, Generic[T]):
         self._theme = theme
         self._keys = keys
         self.max_rows = max_rows
-        """How many rows of items are shown at most."""
+        """Maximum number of item rows."""
         self.current = current
-        """The value that is in force now; it has a mark."""
+        """The current value; it is marked."""
         self.empty_text = empty_text
-        """What is said where there is nothing to choose from."""
+        """Shown if there are no items."""
         self._filter = FilterLine(keys) if filterable else None
         self._multi = multi
         self.on_select = on_select
@@ -65,7 +65,7 @@ class SelectList(LiveComponent, Generic[T]):
         self._kind = kind
         self._checked: set[T] = set()
         self.choices: Choices[T] = kind(())
-        """What there is to choose from; who changes something in it sets it again."""
+        """The choices; set them again after changing them."""
         self._at = 0
         self._top = 0
         self._rows: list[str] | None = None
@@ -75,11 +75,11 @@ class SelectList(LiveComponent, Generic[T]):
             self.select(current)
 
     def set_items(self, items: Iterable[SelectItem[T]]) -> None:
-        """Other things to choose from; the filter stays, and so does the selection if it is still there."""
+        """Replace the items; the filter stays, and so does the selection if still present."""
         self.set_choices(self._kind(items))
 
     def set_choices(self, choices: Choices[T]) -> None:
-        """The same for items that were made to choices already, or that have changed in them."""
+        """Replace or refresh the choices."""
         before = self.selected
         self.choices = choices
         self._checked &= {item.value for item in choices.items}
@@ -91,11 +91,11 @@ class SelectList(LiveComponent, Generic[T]):
 
     @property
     def selected(self) -> SelectItem[T] | None:
-        """The highlighted item; None if nothing can be chosen."""
+        """The highlighted item; None if nothing can be selected."""
         return self.choices.at(self._at)
 
     def select(self, value: T) -> bool:
-        """Highlight the item with this value; False if it is not among those shown."""
+        """Highlight the item with this value; False if it is not shown."""
         place = self.choices.place_of(value)
         if place >= 0:
             self._at = place
@@ -103,23 +103,23 @@ class SelectList(LiveComponent, Generic[T]):
         return place >= 0
 
     def select_first(self) -> None:
-        """Highlight the first item that can be chosen."""
+        """Highlight the first selectable item."""
         self._at = self.choices.enabled_from(0, 1)
         self._rows = None
 
     @property
     def in_view(self) -> Sequence[SelectItem[T]]:
-        """The items that were drawn last."""
+        """The items drawn last."""
         lines = self.choices.lines[self._top : self._top + self.max_rows]
         return [self.choices.items[index] for index in lines if index >= 0]
 
     @property
     def checked(self) -> list[SelectItem[T]]:
-        """What is checked, in the order of the items."""
+        """The checked items in order."""
         return [item for item in self.choices.items if item.value in self._checked]
 
     def check(self, values: Iterable[T]) -> None:
-        """Check exactly these."""
+        """Check exactly these values."""
         self._checked = set(values) & {item.value for item in self.choices.items if not item.disabled}
         self._rows = None
 
@@ -128,14 +128,14 @@ class SelectList(LiveComponent, Generic[T]):
         return self._filter.text if self._filter else ""
 
     def set_filter(self, text: str) -> None:
-        """Narrow the list as if this had been typed."""
+        """Filter the list as if this had been typed."""
         if self._filter is not None and text != self._filter.text:
             self._filter.text = clean_line(text)
             self._filter_changed()
 
     def handle_input(self, event: InputEvent) -> bool:
         matches = self._keys.matches
-        if (step := moved_by(self._keys, event, self.max_rows, len(self.choices.order))) is not None:
+        if (step := key_step(self._keys, event, self.max_rows, len(self.choices.order))) is not None:
             self._move(step)
         elif matches(event, "tui.select.confirm"):
             self._confirm()
@@ -157,11 +157,11 @@ class SelectList(LiveComponent, Generic[T]):
         wanted = (width, self.focused, self.max_rows, self.current, self.empty_text)
         if self._rows is None or self._drawn_for != wanted:
             self._drawn_for = wanted
-            self._rows = self._drawn(max(width, 1))
+            self._rows = self._render_rows(max(width, 1))
         return self._rows
 
     def _checks(self, event: InputEvent) -> bool:
-        """Whether it is a key that checks the highlighted item, or takes that back."""
+        """Whether the event toggles the highlighted item's check."""
         is_blank = isinstance(event, Key) and event.text == " " and not self.filter_text
         if not is_blank and not self._keys.matches(event, "tui.input.tab"):
             return False
@@ -181,7 +181,7 @@ class SelectList(LiveComponent, Generic[T]):
 
     def _move(self, step: int) -> None:
         before = self.selected
-        wanted = moved(self._at, step, len(self.choices.order))
+        wanted = move_place(self._at, step, len(self.choices.order))
         self._at = self.choices.enabled_from(wanted, 1 if step > 0 else -1, around=abs(step) == 1)
         self._rows = None
         self._tell(before)
@@ -198,11 +198,11 @@ class SelectList(LiveComponent, Generic[T]):
             self.select_first()
         self._tell(before)
 
-    def _drawn(self, width: int) -> list[str]:
+    def _render_rows(self, width: int) -> list[str]:
         theme, choices = self._theme, self.choices
         rows = [] if self._filter is None else [self._filter.row(theme, width, self.focused)]
         if not choices.order:
-            text = f"Nothing matches {self.filter_text}." if choices.items else clean_line(self.empty_text)
+            text = f"No matches for {self.filter_text}." if choices.items else clean_line(self.empty_text)
             return rows + [theme["muted"](row) for row in wrap(text, width)[:DESCRIPTION_ROWS]]
         lines = choices.lines
         height = min(max(self.max_rows, 1), len(lines))

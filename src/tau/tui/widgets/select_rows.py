@@ -1,14 +1,14 @@
-"""How the items of a list to choose from look: in columns, under each other, or in words."""
+"""Renders list items: in columns, stacked, or as text for screen readers."""
 
 from tau.tui.style import Style, Theme
 from tau.tui.text.cut import fit, pad, truncate
 from tau.tui.text.width import visible_width
 from tau.tui.widgets.fuzzy import query_words, score
-from tau.tui.widgets.list_parts import marked, spoken_rows
+from tau.tui.widgets.list_parts import highlight_positions, spoken_rows
 from tau.tui.widgets.select_items import SelectItem, T
 
 COLUMN_WIDTH = 60
-"""From this width on, descriptions stand in a column; below it, under the list."""
+"""From this width, descriptions are in a column; below it, under the list."""
 
 
 class ItemRows:
@@ -49,10 +49,14 @@ class ItemRows:
 
     def _label(self, item: SelectItem[T], query: str, style: Style) -> str:
         found = score(query, item.label) if query else None
-        return marked(item.label, found[1], style, self._theme["matched"]) if found else style(item.label)
+        return (
+            highlight_positions(item.label, found[1], style, self._theme["matched"])
+            if found
+            else style(item.label)
+        )
 
     def _with_sides(self, label: str, item: SelectItem[T], query: str) -> str:
-        """The label with its description and its hint, as far as they fit."""
+        """Add the description and hint to the label, as far as they fit."""
         width, ellipsis = self._width, self._theme.symbols.ellipsis
         hint_width = visible_width(item.hint)
         if not item.hint or hint_width + 8 > width // 2:
@@ -77,7 +81,7 @@ class ItemRows:
             for word in query_words(query.lower()):
                 at = lower.find(word) if len(word) > 1 else -1
                 positions.update(range(at, at + len(word)) if at >= 0 else ())
-        return marked(text, sorted(positions), self._theme["muted"], self._theme["matched"])
+        return highlight_positions(text, sorted(positions), self._theme["muted"], self._theme["matched"])
 
     def _in_words(self, item: SelectItem[T], selected: bool, checked: bool, current: bool) -> list[str]:
         words = f"Selected: {item.label}" if selected else item.label

@@ -1,4 +1,4 @@
-"""One setting as a list shows it: what kind it is, what it may be, and how a typed text becomes a value."""
+"""One row of a settings list: its kind, its choices, and parsing of typed values."""
 
 from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple
@@ -10,7 +10,7 @@ Value = bool | int | float | str
 SettingKind = Literal["toggle", "choice", "number", "text", "submenu"]
 
 SettingDone = Callable[[Value | None], None]
-"""What a submenu calls when it is finished: with the new value, or with None to leave all as it was."""
+"""Called by a submenu when done: with the new value, or None to keep the old one."""
 
 
 class SettingRow(NamedTuple):
@@ -24,17 +24,17 @@ class SettingRow(NamedTuple):
     group: str = ""
     choices: Sequence[Value] = ()
     names: Sequence[str] = ()
-    """What the choices are called, if not by their values."""
+    """Labels of the choices, if not their values."""
     minimum: float | None = None
     maximum: float | None = None
     step: float = 1
     secret: bool = False
-    """The value of a text is not shown."""
+    """The value of a text is masked."""
     submenu: Callable[["SettingRow", SettingDone], Component] | None = None
 
 
-def cleaned(setting: SettingRow) -> SettingRow:
-    """The same with texts that may be shown, and with a value that belongs to its kind."""
+def clean_setting(setting: SettingRow) -> SettingRow:
+    """Clean the texts of a setting and make its value fit its kind."""
     value = setting.value
     if isinstance(value, str):
         value = clean_line(value)
@@ -53,8 +53,8 @@ def cleaned(setting: SettingRow) -> SettingRow:
     )
 
 
-def shown_value(setting: SettingRow) -> str:
-    """The value in words."""
+def format_value(setting: SettingRow) -> str:
+    """Format the value for display."""
     value = setting.value
     if setting.kind == "toggle":
         return "on" if value else "off"
@@ -66,13 +66,13 @@ def shown_value(setting: SettingRow) -> str:
 
 
 def choice_names(setting: SettingRow) -> list[str]:
-    """What each choice is called."""
+    """Return the label of each choice."""
     names = list(setting.names[: len(setting.choices)])
     return names + [clean_line(str(choice)) for choice in setting.choices[len(names) :]]
 
 
-def stepped(setting: SettingRow, direction: int) -> Value:
-    """The next value in a direction: the other state, the next choice, a step more or less."""
+def step_value(setting: SettingRow, direction: int) -> Value:
+    """Return the next value in a direction: toggled, next choice, or one step."""
     if setting.kind == "toggle":
         return not setting.value
     if setting.kind == "choice" and setting.choices:
@@ -83,8 +83,8 @@ def stepped(setting: SettingRow, direction: int) -> Value:
     return setting.value
 
 
-def parsed(setting: SettingRow, text: str) -> Value:
-    """The value that somebody typed; a ValueError says in one sentence what is wrong with it."""
+def parse_value(setting: SettingRow, text: str) -> Value:
+    """Parse a typed value; raises ValueError with a one-sentence reason."""
     text = clean_line(text)
     if setting.kind != "number":
         return text
@@ -93,13 +93,13 @@ def parsed(setting: SettingRow, text: str) -> Value:
     except ValueError:
         raise ValueError(f"{text or 'Nothing'} is not a number.") from None
     if value != value or value in (float("inf"), float("-inf")):
-        raise ValueError(f"{text} is not a number that can be used.")
+        raise ValueError(f"{text} is not a valid number.")
     if setting.minimum is not None and value < setting.minimum:
-        raise ValueError(f"The smallest value is {setting.minimum:g}.")
+        raise ValueError(f"The minimum is {setting.minimum:g}.")
     if setting.maximum is not None and value > setting.maximum:
-        raise ValueError(f"The largest value is {setting.maximum:g}.")
+        raise ValueError(f"The maximum is {setting.maximum:g}.")
     if _whole(setting) and value != int(value):
-        raise ValueError("Only whole numbers can be used.")
+        raise ValueError("Only whole numbers are allowed.")
     return _number(setting, value)
 
 

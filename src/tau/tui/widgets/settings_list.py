@@ -1,4 +1,4 @@
-"""Settings in groups: found by a few letters, changed in place, each with its description."""
+"""A settings list: grouped, searchable, edited in place, with descriptions."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
@@ -16,15 +16,23 @@ from tau.tui.widgets.list_parts import (
     DESCRIPTION_ROWS,
     FilterLine,
     description_rows,
-    marked,
-    moved,
-    moved_by,
+    highlight_positions,
+    key_step,
+    move_place,
     position_row,
     spoken_rows,
 )
 from tau.tui.widgets.select_items import Choices, SelectItem
 from tau.tui.widgets.select_list import SelectList
-from tau.tui.widgets.setting import SettingRow, Value, choice_names, cleaned, parsed, shown_value, stepped
+from tau.tui.widgets.setting import (
+    SettingRow,
+    Value,
+    choice_names,
+    clean_setting,
+    format_value,
+    parse_value,
+    step_value,
+)
 
 __all__ = ["SettingRow", "SettingsList", "Value"]
 
@@ -32,8 +40,8 @@ __all__ = ["SettingRow", "SettingsList", "Value"]
 class SettingsList(LiveComponent):
     """Enter changes the highlighted setting, left and right step through its values, letters search.
 
-    `on_change` gets the key and a checked value. `on_preview` gets what is highlighted in an open list
-    of choices, and the old value again if that list is left.
+    `on_change` gets the key and a validated value. `on_preview` gets the highlighted choice of an open list,
+    and the old value if that list is cancelled.
     """
 
     def __init__(
@@ -51,7 +59,7 @@ class SettingsList(LiveComponent):
         self._theme = theme
         self._keys = keys
         self.max_rows = max_rows
-        """How many rows of settings are shown at most."""
+        """Maximum number of setting rows."""
         self._filter = FilterLine(keys, "type to search the settings") if searchable else None
         self.on_change = on_change
         self.on_preview = on_preview
@@ -66,9 +74,9 @@ class SettingsList(LiveComponent):
         self.set_settings(settings)
 
     def set_settings(self, settings: Iterable[SettingRow]) -> None:
-        """Other settings, or the same with other values; the selection stays."""
+        """Replace the settings or their values; the selection stays."""
         before = self.selected
-        self._settings = {setting.key: cleaned(setting) for setting in settings}
+        self._settings = {setting.key: clean_setting(setting) for setting in settings}
         self._choices = Choices(
             SelectItem(s.key, s.label, s.description, s.group) for s in self._settings.values()
         )
@@ -90,7 +98,7 @@ class SettingsList(LiveComponent):
         return self._filter.text if self._filter is not None else ""
 
     def select(self, key: str) -> bool:
-        """Highlight a setting; False if it is not among those shown."""
+        """Highlight a setting; False if it is not shown."""
         place = self._choices.place_of(key)
         if place >= 0:
             self._at = place
@@ -98,12 +106,12 @@ class SettingsList(LiveComponent):
         return place >= 0
 
     def value(self, key: str) -> Value:
-        """What a setting is now."""
+        """Return a setting's current value."""
         return self._settings[key].value
 
     def set_value(self, key: str, value: Value) -> None:
-        """Show another value, without a call of `on_change`."""
-        self._settings[key] = cleaned(self._settings[key]._replace(value=value))
+        """Set a value without calling `on_change`."""
+        self._settings[key] = clean_setting(self._settings[key]._replace(value=value))
         self._rows = None
 
     def handle_input(self, event: InputEvent) -> bool:
@@ -112,17 +120,17 @@ class SettingsList(LiveComponent):
             return self._open.handle_input(event)
         matches = self._keys.matches
         setting = self.selected
-        if (step := moved_by(self._keys, event, self.max_rows, len(self._choices.order))) is not None:
-            self._at = moved(self._at, step, len(self._choices.order))
+        if (step := key_step(self._keys, event, self.max_rows, len(self._choices.order))) is not None:
+            self._at = move_place(self._at, step, len(self._choices.order))
         elif matches(event, "tui.select.cancel"):
             if self.on_cancel is not None:
                 self.on_cancel()
         elif setting is not None and self._is_change_key(event):
             self._change(setting)
         elif setting is not None and matches(event, "tui.editor.cursorLeft"):
-            self._store(setting, stepped(setting, -1))
+            self._store(setting, step_value(setting, -1))
         elif setting is not None and matches(event, "tui.editor.cursorRight"):
-            self._store(setting, stepped(setting, 1))
+            self._store(setting, step_value(setting, 1))
         elif self._filter is not None and self._filter.takes(event):
             self._refilter(None)
         else:
@@ -135,14 +143,14 @@ class SettingsList(LiveComponent):
             self._open.invalidate()
 
     def render(self, width: int) -> Sequence[str]:
-        # What is open may change by itself, so its rows are asked for each time.
+        # An open editor may change on its own schedule, so render it each time.
         if self._open is not None:
             self._open.focused = self.focused
-            rows = self._drawn(max(width, 1))
+            rows = self._render_rows(max(width, 1))
             if self._rows is None or rows != self._rows:
                 self._rows = rows
         elif self._rows is None or self._drawn_for != (width, self.focused, self.max_rows):
-            self._rows = self._drawn(max(width, 1))
+            self._rows = self._render_rows(max(width, 1))
         self._drawn_for = (width, self.focused, self.max_rows)
         return self._rows
 
@@ -153,7 +161,7 @@ class SettingsList(LiveComponent):
         return blank and not self.filter_text
 
     def _change(self, setting: SettingRow) -> None:
-        """Change at once what has two states; open an editor for the others."""
+        """Toggle a two-state setting; open an editor for others."""
         if setting.kind == "submenu" and setting.submenu is not None:
             self._open = setting.submenu(setting, lambda value: self._finish(setting, value))
         elif setting.kind == "choice" and len(setting.choices) > 2:
@@ -161,7 +169,7 @@ class SettingsList(LiveComponent):
         elif setting.kind in ("number", "text"):
             self._open = self._field(setting)
         else:
-            self._store(setting, stepped(setting, 1))
+            self._store(setting, step_value(setting, 1))
 
     def _choice_list(self, setting: SettingRow) -> Component:
         names = choice_names(setting)
@@ -190,7 +198,7 @@ class SettingsList(LiveComponent):
     def _field(self, setting: SettingRow) -> Component:
         def problem(text: str) -> str | None:
             try:
-                parsed(setting, text)
+                parse_value(setting, text)
             except ValueError as error:
                 return str(error)
             return None
@@ -201,7 +209,7 @@ class SettingsList(LiveComponent):
             "" if setting.secret else str(setting.value),
             mask=setting.secret,
             validate=problem,
-            on_submit=lambda text: self._finish(setting, parsed(setting, text)),
+            on_submit=lambda text: self._finish(setting, parse_value(setting, text)),
             on_cancel=lambda: self._finish(setting, None),
         )
 
@@ -212,10 +220,10 @@ class SettingsList(LiveComponent):
             self._store(setting, value)
 
     def _store(self, setting: SettingRow, value: Value) -> None:
-        changed = cleaned(setting._replace(value=value))
+        changed = clean_setting(setting._replace(value=value))
         self._settings[setting.key] = changed
         self._rows = None
-        # True and 1 are equal in Python, but not for the owner of a setting.
+        # True == 1 in Python, but they differ as settings.
         if (type(changed.value), changed.value) != (type(setting.value), setting.value) and self.on_change:
             self.on_change(setting.key, changed.value)
 
@@ -226,7 +234,7 @@ class SettingsList(LiveComponent):
             self.select(keep)
         self._rows = None
 
-    def _drawn(self, width: int) -> list[str]:
+    def _render_rows(self, width: int) -> list[str]:
         theme, choices, setting = self._theme, self._choices, self.selected
         if self._open is not None and setting is not None and not isinstance(self._open, InputField):
             heading = theme["heading"](truncate(setting.label, width, theme.symbols.ellipsis))
@@ -260,15 +268,15 @@ class _Look(NamedTuple):
     query: str
     label_width: int
     field: Component | None
-    """What edits the value of the selected setting."""
+    """The editor of the selected setting's value."""
 
 
 def _rows(theme: Theme, setting: SettingRow, look: _Look, width: int) -> list[str]:
-    """A setting and its value side by side; while it is edited, what is wrong with it comes below."""
+    """Render a setting next to its value; while it is edited, errors appear below."""
     symbols = theme.symbols
     style = theme["selected" if look.selected else "text"]
     found = score(look.query, setting.label) if look.query else None
-    label = marked(setting.label, found[1] if found else (), style, theme["matched"])
+    label = highlight_positions(setting.label, found[1] if found else (), style, theme["matched"])
     pointer = theme["accent"](symbols.pointer) if look.selected else " " * visible_width(symbols.pointer)
     column = min(look.label_width + visible_width(symbols.pointer) + 3, width // 2)
     text = pad(truncate(f"{pointer} {label}", column, symbols.ellipsis), column)
@@ -276,7 +284,7 @@ def _rows(theme: Theme, setting: SettingRow, look: _Look, width: int) -> list[st
     if look.selected and look.field is not None:
         field = look.field.render(room)
         return [text + field[0], *(" " * column + row for row in field[1:])]
-    value = theme[_value_token(setting)](shown_value(setting))
+    value = theme[_value_token(setting)](format_value(setting))
     if setting.kind == "submenu":
         value += f" {theme['muted'](symbols.folded)}"
     text += truncate(value, room, symbols.ellipsis)
@@ -295,7 +303,7 @@ def _in_words(theme: Theme, setting: SettingRow, look: _Look, width: int) -> lis
     name = f"Selected: {setting.label}" if look.selected else setting.label
     if look.selected and look.field is not None:
         return [*wrap(f"{name}, new value:", width), *look.field.render(width)]
-    words = f"{name}: {shown_value(setting)}"
+    words = f"{name}: {format_value(setting)}"
     if look.selected and setting.description:
         words += f". {setting.description}"
     return spoken_rows(words, width)

@@ -4,13 +4,13 @@ from tau.tui.component import Component
 
 
 class Spacer(Component):
-    """Nothing, some rows high."""
+    """Some empty rows."""
 
     def __init__(self, rows: int = 1) -> None:
         self._rows = [""] * max(rows, 0)
 
     def set_rows(self, rows: int) -> None:
-        """Another height."""
+        """Change the height."""
         if rows != len(self._rows):
             self._rows = [""] * max(rows, 0)
 

@@ -22,7 +22,7 @@ class Tab(NamedTuple):
 
 
 class TabBar(LiveComponent):
-    """Left and right move, and so does Tab; both go around."""
+    """Left, right and Tab move, wrapping around."""
 
     def __init__(
         self,
@@ -45,7 +45,7 @@ class TabBar(LiveComponent):
         self.activate(active)
 
     def set_tabs(self, tabs: Iterable[Tab]) -> None:
-        """Other tabs; the active one stays active if it is still there."""
+        """Replace the tabs; the active one stays active if still present."""
         before = self.active
         self._tabs = [Tab(tab.value, clean_line(tab.label), clean_line(tab.note)) for tab in tabs]
         self._at = self._first = 0
@@ -58,7 +58,7 @@ class TabBar(LiveComponent):
         return self._tabs[self._at] if self._tabs else None
 
     def activate(self, value: str) -> bool:
-        """Make the tab with this value the active one, without a call of `on_change`."""
+        """Activate the tab with this value without calling `on_change`."""
         for number, tab in enumerate(self._tabs):
             if tab.value == value:
                 self._at = number
@@ -89,10 +89,10 @@ class TabBar(LiveComponent):
     def render(self, width: int) -> Sequence[str]:
         if self._rows is None or self._drawn_for != (width, self.focused):
             self._drawn_for = (width, self.focused)
-            self._rows = self._drawn(max(width, 1)) if self._tabs else []
+            self._rows = self._render_rows(max(width, 1)) if self._tabs else []
         return self._rows
 
-    def _drawn(self, width: int) -> list[str]:
+    def _render_rows(self, width: int) -> list[str]:
         if self._theme.linear:
             tab = self._tabs[self._at]
             note = f" ({tab.note})" if tab.note else ""
@@ -109,7 +109,7 @@ class TabBar(LiveComponent):
         return [left + truncate(" ".join(parts), width - marks, ellipsis) + right]
 
     def _visible(self, widths: list[int], width: int) -> tuple[int, int]:
-        """From which tab to which (exclusive): the active one is among them, and the view moves little."""
+        """Return the visible tab range: it includes the active one and moves as little as possible."""
         if sum(widths) + len(widths) - 1 <= width:
             self._first = 0
             return 0, len(widths)
@@ -129,7 +129,7 @@ class TabBar(LiveComponent):
         note = f" {tab.note}" if tab.note else ""
         if number != self._at:
             return theme["muted"](f" {tab.label}") + theme["dim"](f"{note} ")
-        # Brackets also show the active one where there are no colours.
+        # Brackets mark the active tab even without colors.
         left, right = ("[", "]") if not theme["selectedBackground"].open else (" ", " ")
         text = theme["accent" if self.focused else "selected"](f"{left}{tab.label}{note}{right}")
         return theme["selectedBackground"](text)

@@ -1,4 +1,4 @@
-"""Text in as many rows as it needs; one that grows at its end is not laid out again from its beginning."""
+"""Wrapped text; appending does not lay it out again from the beginning."""
 
 from tau.tui.component import Component
 from tau.tui.rows import RowLog, Rows
@@ -9,11 +9,11 @@ from tau.tui.text.line_cells import Open
 from tau.tui.text.wrap import word_spans, wrap
 
 LONG_LINE_CHARS = 2000
-"""A last line of this length is not laid out as a whole again when more of it comes."""
+"""A last line of this length is not laid out again as a whole when it grows."""
 
 
 class Text(Component):
-    """Lines of text, wrapped by word, in one style, perhaps with blanks around it on a background."""
+    """Text wrapped by word in one style, optionally padded on a background."""
 
     def __init__(
         self,
@@ -32,12 +32,12 @@ class Text(Component):
         self._padding_y = max(padding_y, 0)
         self._background = background
         self._styled = styled
-        """Whether the colours that the text brings are kept."""
+        """Whether to keep the text's own colors."""
         self._lines: list[str] = []
-        """Whole lines, cleaned; nothing changes them any more."""
+        """Complete, cleaned lines, which never change."""
         self._open: Open = {}
         self._rest = ""
-        """The last line as it came, for what follows may go on with a sequence or a character in it."""
+        """The raw last line, since following text may continue a sequence or character in it."""
         self._forget()
         self.append(text)
 
@@ -46,12 +46,12 @@ class Text(Component):
         self._rows: Rows | None = None
         self._log = RowLog()
         self._logged = 0
-        """How many of the lines are in the log."""
+        """How many lines are in the log."""
         self._settled = ""
-        """The beginning of the line after them, if that is a long one, whose rows are in the log too."""
+        """The beginning of the next line, if it is long and its rows are in the log too."""
 
     def set_text(self, text: str) -> None:
-        """Another text."""
+        """Replace the text."""
         self._lines = []
         self._open = {}
         self._rest = ""
@@ -59,17 +59,17 @@ class Text(Component):
         self.append(text)
 
     def set_style(self, style_token: str, background: str | None = None) -> None:
-        """Another look for the same text."""
+        """Change the style."""
         self._token = style_token
         self._background = self._background if background is None else background
         self._forget()
 
     def append(self, text: str) -> None:
-        """More text at the end."""
+        """Append text."""
         if not text:
             return
         if self._settled and not text.replace("\n", "").isprintable():
-            # A control character may go back into what was taken for final.
+            # A control character may move back into text treated as final.
             self._forget()
         self._rows = None
         text = self._rest + text
@@ -114,7 +114,7 @@ class Text(Component):
         return Rows((edge, self._log.snapshot(), rows, edge))
 
     def _settle(self, width: int) -> None:
-        """Of a last line that is long and plain, all rows but the last are final: they go to the log."""
+        """Move all rows but the last of a long, plain last line to the log: they are final."""
         rest = self._rest[len(self._settled) :]
         if len(rest) < LONG_LINE_CHARS or self._open or not (rest.isascii() and rest.isprintable()):
             return

@@ -1,4 +1,4 @@
-"""Short notes that go away by themselves, the newest at the bottom of a small stack."""
+"""Short notes that disappear automatically, stacked with the newest at the bottom."""
 
 from collections.abc import Callable, Sequence
 from typing import Literal
@@ -24,7 +24,7 @@ _TOKENS: dict[ToastLevel, str] = {
 
 
 class Toast:
-    """One note of a stack."""
+    """One note in a stack."""
 
     __slots__ = ("handle", "level", "text")
 
@@ -35,7 +35,7 @@ class Toast:
 
 
 class ToastStack(CachedComponent, LiveComponent):
-    """Notes over or under other things. Without a note it has no rows, and no timer runs."""
+    """A stack of notes. Without notes it has no rows and no timer."""
 
     def __init__(
         self,
@@ -53,13 +53,13 @@ class ToastStack(CachedComponent, LiveComponent):
 
     @property
     def toasts(self) -> Sequence[Toast]:
-        """The notes that stand now, the oldest first."""
+        """The visible notes, oldest first."""
         return tuple(self._toasts)
 
     def show(self, text: str, level: ToastLevel = "info", seconds: float | None = None) -> Toast:
-        """A note for so many seconds, by default as long as its level asks for; 0 keeps it until dismissed.
+        """Show a note for some seconds, by default depending on its level; 0 keeps it until dismissed.
 
-        The same note once more begins its time anew instead of standing there twice.
+        Repeating a note restarts its time instead of showing it twice.
         """
         toast = Toast(clean(text).strip(), level)
         same = [old for old in self._toasts if (old.text, old.level) == (toast.text, toast.level)]
@@ -73,7 +73,7 @@ class ToastStack(CachedComponent, LiveComponent):
         return toast
 
     def dismiss(self, toast: Toast) -> None:
-        """Take a note away; one that is gone already is no mistake."""
+        """Remove a note, if still shown."""
         if self._remove(toast):
             self._changed()
 
@@ -95,7 +95,7 @@ class ToastStack(CachedComponent, LiveComponent):
         self._rows = None
         self._request_render(self)
 
-    def _drawn(self, width: int) -> list[str]:
+    def _render_rows(self, width: int) -> list[str]:
         hidden = len(self._toasts) - self._max_shown
         rows = [self._theme["dim"](row) for row in wrap(f"{hidden} more", width)] if hidden > 0 else []
         for toast in self._toasts[-self._max_shown :]:

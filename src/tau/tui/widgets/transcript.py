@@ -1,4 +1,4 @@
-"""The transcript: blocks one below the other that freeze when they are final, above what still changes."""
+"""The transcript: stacked blocks that freeze when final."""
 
 from collections.abc import Iterable, Sequence
 
@@ -11,16 +11,16 @@ class Block(Component):
     """A component that knows whether it may still change."""
 
     def is_final(self) -> bool:
-        """Once true, always true: its rows are taken as they are then."""
+        """Whether it is final; once true, always true, and its rows are frozen."""
         return True
 
 
 class Transcript(Component):
     """Shows its blocks in order. Blocks without `is_final` are final from the start.
 
-    A final block, with none before it that changes, is rendered once and never asked again until the width or
-    the theme changes; its rows are kept here only once. Everything from the first block that may still change
-    on is rendered in each frame. It always has a seam, so that what stands below it never scrolls away.
+    A final block with no changing block before it is rendered once, until the width or the theme changes; its
+    rows are stored here only once. Everything from the first changing block on is rendered in each frame. It
+    always has a commit boundary, so that rows below it never scroll away.
     """
 
     def __init__(self, blocks: Iterable[Component] = (), *, spacing: int = 1) -> None:
@@ -38,15 +38,15 @@ class Transcript(Component):
 
     @property
     def blocks(self) -> Sequence[Component]:
-        """All of them, the oldest first. Not to be changed by the caller."""
+        """All blocks, oldest first. Callers must not modify it."""
         return self._blocks
 
     def add(self, *blocks: Component) -> None:
-        """More blocks at the end."""
+        """Append blocks."""
         self._blocks += blocks
 
     def remove_last(self) -> Component | None:
-        """Take the last block away. Rows of it that are in the terminal's history stay there."""
+        """Remove the last block. Its rows in the terminal's history stay."""
         if not self._blocks:
             return None
         if len(self._log_ends) == len(self._blocks):
@@ -58,9 +58,9 @@ class Transcript(Component):
         return self._blocks.pop()
 
     def drop_first(self, count: int, most_rows: int) -> int:
-        """Forget up to `count` of the oldest blocks, final ones whose rows lie within the first `most_rows`.
+        """Drop up to `count` of the oldest blocks, if final and within the first `most_rows` rows.
 
-        How many rows they took, for `Screen.forget_rows`: the terminal's history keeps them.
+        Returns how many rows they had, for `Screen.forget_rows`: the terminal's history keeps them.
         """
         spacing = len(self._between)
         ends = self._log_ends[: min(count, len(self._log_ends) - 1)]
@@ -78,14 +78,14 @@ class Transcript(Component):
         return rows
 
     def clear(self) -> None:
-        """No blocks."""
+        """Remove all blocks."""
         self._blocks.clear()
         self.rebuild()
 
     def rebuild(self) -> None:
-        """Ask every block for its rows again with the next frame: they show more, or less, than before.
+        """Render every block again in the next frame, because they show more or less than before.
 
-        What is in the terminal's history changes only if the screen is told to clear it as well.
+        Rows in the terminal's history do not change.
         """
         self._log = RowLog()
         self._log_ends = []
@@ -124,11 +124,11 @@ class Transcript(Component):
             self._rows = Rows(parts)
         return self._rows
 
-    def seam(self) -> CommitBoundary:
+    def commit_boundary(self) -> CommitBoundary:
         return self._seam
 
     def _freeze(self) -> None:
-        """Take over the rows of blocks that are final, up to the first that is not."""
+        """Store the rows of final blocks, up to the first that is not."""
         first = len(self._log_ends)
         for block in self._blocks[first:]:
             if not _is_final(block):
@@ -139,16 +139,19 @@ class Transcript(Component):
                     self._log.extend(self._between)
                 self._log.extend(rows)
             self._log_ends.append(len(self._log))
-            # The rows are here now; what the block keeps to render quickly again would be a second copy.
+            # The rows are stored here now; the block's cache would be a second copy.
             block.invalidate()
         if len(self._log_ends) > first:
             self._frozen = self._log.snapshot()
 
     def _observed(self, block: Component, rows: Sequence[str]) -> int:
-        """How many of its rows are settled: as the block says itself, or as it has behaved so far."""
-        seam = block.seam()
-        if seam is not None:
-            return min(seam.live_start if seam.commit_safe_end is None else seam.commit_safe_end, len(rows))
+        """Return how many of its rows are settled, as reported by the block or inferred from its behavior."""
+        boundary = block.commit_boundary()
+        if boundary is not None:
+            return min(
+                boundary.live_start if boundary.commit_safe_end is None else boundary.commit_safe_end,
+                len(rows),
+            )
         if self._live is None or self._live_block is not block:
             self._live, self._live_block = LiveCommit(), block
         return self._live.observe(rows)

@@ -1,4 +1,4 @@
-"""One row of text, cut with an ellipsis where it is too long."""
+"""One row of text, truncated with an ellipsis."""
 
 from tau.tui.component import Component
 from tau.tui.style import Theme
@@ -7,7 +7,7 @@ from tau.tui.text.cut import truncate
 
 
 class TruncatedText(Component):
-    """A text as one row, whatever its length."""
+    """A text shown as one row, whatever its length."""
 
     def __init__(
         self, theme: Theme, text: str = "", style_token: str = "", *, padding_x: int = 0, styled: bool = False
@@ -16,13 +16,13 @@ class TruncatedText(Component):
         self._token = style_token
         self._padding = max(padding_x, 0)
         self._styled = styled
-        """Whether the colours that the text brings are kept."""
+        """Whether to keep the text's own colors."""
         self._width = -1
         self._rows: list[str] = []
         self.set_text(text)
 
     def set_text(self, text: str, style_token: str | None = None) -> None:
-        """Another text, and another style if one is given."""
+        """Replace the text, and the style if given."""
         self._text = clean_styled(text).replace("\n", " ") if self._styled else clean_line(text)
         self._token = self._token if style_token is None else style_token
         self._width = -1

@@ -123,7 +123,7 @@ def test_usage_tells_the_share_of_the_window() -> None:
 
 
 def test_tools_are_part_of_the_frame() -> None:
-    from tau.coding.tools import create_tools
+    from tau.coding.tools.registry import create_tools
 
     rig = Rig([user("go")], model=model())
     bare: Setup = rig.setup()

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from tau.agent.events import CompactionEnd
@@ -33,6 +33,7 @@ from tests.coding.session.compaction.rig import (
     user,
     words,
 )
+from tests.support.soak import examples
 
 PICTURE = ImageContent("aGVsbG8=", "image/png")
 sizes = st.sampled_from([1, 5, 40, 300, 2_000, 9_000, 40_000])
@@ -106,7 +107,7 @@ behaviours = st.sampled_from(
     ]
 )
 windows = st.sampled_from([1_500, 4_096, 8_192, 32_768, 128_000])
-large = settings(deadline=None, suppress_health_check=list(HealthCheck))
+large = examples(40, suppress_health_check=list(HealthCheck))
 
 
 def modified(messages: list[AppMessage]) -> set[str]:

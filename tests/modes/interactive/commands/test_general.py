@@ -92,7 +92,7 @@ def test_reload_says_what_has_changed_and_keeps_the_conversation(tmp_path: Path)
             put(home() / "commands/later.md", "Later.")
             shown = await said(rig, "/reload", "display.showTokenUsage is true now.")
             assert rig.session.log.header.id == before and "Hello." in shown
-            assert "New command /later." in shown and "There is no action 'no.such'" in shown
+            assert "New command /later." in shown and "Unknown action 'no.such'" in shown
             assert "Expand or collapse tool output: Ctrl+X." in shown
             assert rig.current.settings.display.show_token_usage and not rig.current.settings.titles.enabled
             await said(rig, "again", "Again.")

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from tau.agent.ui import Ui
 from tau.ai.faux import Faux, Say
 from tau.ai.local import discovery, weights
 from tau.ai.local.discovery import DiscoveredServer
@@ -23,6 +22,7 @@ from tau.modes.interactive.dialogs import first_run
 from tau.modes.interactive.early_screen import EarlyScreen
 from tau.modes.interactive.session_switch import SessionSwitch
 from tau.modes.interactive.themes.appearance import look_of
+from tau.modes.interactive.ui_controller import ScreenUi
 from tau.sdk import SessionOptions, create_session
 from tests.modes.interactive.clock import ScreenClock
 from tests.modes.interactive.rig import Rig, run
@@ -44,11 +44,13 @@ async def refused(folder: Path, *errors: TauError) -> AsyncIterator[tuple[Rig, l
     tried: list[SessionSwitch] = []
 
     @asynccontextmanager
-    async def opening(change: SessionSwitch, ui: Ui) -> AsyncIterator[Session]:
+    async def opening(change: SessionSwitch, ui: ScreenUi) -> AsyncIterator[Session]:
         tried.append(change)
         if waiting:
             raise waiting.pop(0)
-        options = SessionOptions(cwd=folder, stream=faux.stream, settings={"titles.enabled": False}, ui=ui)
+        options = SessionOptions(
+            cwd=folder, stream=faux.stream, settings={"titles.enabled": False}, ui=ui, dialogs=ui
+        )
         async with create_session(options) as session:
             yield session
 

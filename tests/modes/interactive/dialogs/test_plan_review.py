@@ -4,9 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tau.agent.ui import Ui
 from tau.ai.faux import Say, Use
-from tau.coding.plan.review import Plan, PlanAnswer
 from tests.modes.interactive.rig import Rig, rigged, run
 
 PLAN = "# Mend the leak\n\n1. Find it\n2. **Mend** it\n\n" + "\n".join(f"- step {n}" for n in range(60))
@@ -19,11 +17,6 @@ SCRIPT = [
 
 async def planned(rig: Rig) -> str:
     """The review is on the screen."""
-
-    async def ask(plan: Plan, ui: Ui | None) -> PlanAnswer | None:
-        return await rig.parts.ui.review_plan(plan)
-
-    rig.session.plan._ask = ask
     rig.session.plan.enter()
     await rig.send("plan it")
     return await rig.show("Plan: Mend the leak")

@@ -26,7 +26,7 @@ def test_keys_of_the_users_own_and_what_is_wrong_with_them_are_shown() -> None:
     wrong = [item.label for item in items if item.group == PROBLEMS]
     assert len(wrong) == 2 and items[0].group == PROBLEMS
     assert any("app.nothing" in text for text in wrong)
-    assert "F9 is a key of app.exit and of app.suspend; app.exit wins." in wrong
+    assert "F9 is bound to app.exit and app.suspend; app.exit wins." in wrong
     assert next(item for item in items if item.value == "app.exit").label == "F9"
     assert next(item for item in items if item.value == "app.suspend").label == "(no key)"
 

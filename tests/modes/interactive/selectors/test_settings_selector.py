@@ -182,7 +182,7 @@ def test_a_number_is_checked_before_it_is_written(tmp_path: Path) -> None:
                 await rig.press("ctrl+u")
                 await rig.type("99")
                 await rig.press("enter")
-                await rig.show("The largest value is 16.")
+                await rig.show("The maximum is 16.")
                 await rig.press("backspace", "backspace")
                 await rig.type("8")
                 await rig.press("enter")

@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tau.ai.wire import ImageContent, TextContent
@@ -14,10 +14,11 @@ from tau.modes.interactive.tool_views.body_parts import LazyRows
 from tau.modes.interactive.tool_views.registry import RENDERERS
 from tau.modes.interactive.tool_views.view import ToolCallView
 from tests.modes.interactive.tool_views.looks import CWD, LOOKS, PLAIN, check, drawn, title, view, whole
+from tests.support.soak import examples
 from tools.gallery.specimens.catalogue import SPECIMENS
 
 TOOLS = (*RENDERERS, "unknown")
-EXAMPLES = 40
+EXAMPLES = 15
 NAMES = sorted(
     {name for each in SPECIMENS.values() for name in each.views[0].args} | {"file_path", "i", "skip"}
 )
@@ -95,7 +96,7 @@ def look_at(found: ToolCallView) -> None:
 
 @pytest.mark.parametrize("tool", TOOLS)
 def test_whatever_comes_there_is_a_clean_look(tool: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    @settings(max_examples=EXAMPLES, deadline=None)
+    @examples(EXAMPLES)
     @given(calls(tool))
     def holds(found: ToolCallView) -> None:
         noted.clear()

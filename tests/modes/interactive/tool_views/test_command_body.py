@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tau.coding.output import OutputMeta, Truncation
-from tau.coding.tools.bash import BashDetails
+from tau.coding.shell.details import BashDetails
 from tau.modes.interactive.tool_views import registry
 from tau.modes.interactive.tool_views.body_parts import first_lines, last_lines, squeezed
 from tests.modes.interactive.tool_views.looks import CWD, LOOKS, body, drawn, title, view

@@ -5,13 +5,13 @@ from hypothesis import strategies as st
 
 from tau.tui.text.width import visible_width
 from tau.tui.widgets.editor import units as units_module
-from tau.tui.widgets.editor.intake import incoming
+from tau.tui.widgets.editor.intake import clean_input
 from tau.tui.widgets.editor.layout import WrapLayout
 from tau.tui.widgets.editor.pastes import Pastes
-from tau.tui.widgets.editor.units import LineUnits, measured, patched, shape, snapped
+from tau.tui.widgets.editor.units import LineUnits, measure_if_needed, measure_line, patch_units, snap_column
 from tests.tui.widgets.editor.hands import ODD_TEXTS
 
-LINES = ODD_TEXTS.map(lambda text: incoming(text).replace("\n", ""))
+LINES = ODD_TEXTS.map(lambda text: clean_input(text).replace("\n", ""))
 
 
 def rows_of(line: str, width: int) -> list[str]:
@@ -61,7 +61,7 @@ def test_rows_joined_are_the_line_and_every_row_fits(line: str, width: int) -> N
     assert starts[0] == 0 and starts == sorted(starts) and len(set(starts)) == len(starts)
     assert "".join(rows_of(line, width)) == line
     for row, start in enumerate(starts):
-        assert snapped(line, start) == start
+        assert snap_column(line, start) == start
         assert visible_width(layout.shown(line, start, layout.row_end(line, row))) <= width
 
 
@@ -69,7 +69,7 @@ def test_rows_joined_are_the_line_and_every_row_fits(line: str, width: int) -> N
 def test_a_column_found_by_its_cell_is_the_same_column(line: str, width: int) -> None:
     layout = WrapLayout(Pastes())
     layout.use(width)
-    units = shape(line)
+    units = measure_if_needed(line)
     columns = range(len(line) + 1) if units is None else units.starts
     for column in columns:
         row = layout.row_of(line, column)
@@ -90,7 +90,7 @@ def test_the_short_way_for_narrow_lines_wraps_like_the_long_one(line: str, width
 def test_the_short_way_for_wide_lines_wraps_like_the_long_one(line: str, width: int) -> None:
     layout = WrapLayout(Pastes())
     layout.use(width)
-    units = shape(line)
+    units = measure_if_needed(line)
     if units is not None and units.sums:
         assert list(layout._summed(line, units, 0)) == list(layout._wrapped(line, units, 0))
         rows = layout.rows(line)
@@ -103,7 +103,7 @@ def test_the_short_way_for_wide_lines_wraps_like_the_long_one(line: str, width: 
 @given(LINES, LINES, LINES, LINES)
 def test_a_changed_line_is_measured_in_part_as_in_whole(head: str, old: str, new: str, tail: str) -> None:
     before, after = f"{head}{old}{tail}", f"{head}{new}{tail}"
-    found, whole = patched(before, measured(before), after), measured(after)
+    found, whole = patch_units(before, measure_line(before), after), measure_line(after)
     if found is not None:
         assert (found.starts, found.cells) == (whole.starts, whole.cells)
         assert found.sums in (whole.sums, [])

@@ -1,13 +1,13 @@
 """Random editing compared with a simple model: a list of units, and a cursor among them."""
 
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from tau.tui.component import CURSOR_MARKER
 from tau.tui.input.key import Key
 from tau.tui.text.width import graphemes, visible_width
-from tau.tui.widgets.editor.intake import incoming
+from tau.tui.widgets.editor.intake import clean_input
+from tests.support.soak import examples
 from tests.tui.widgets.editor.hands import editor, paste, press
 
 LETTERS = [
@@ -114,7 +114,7 @@ class EditingMachine(RuleBasedStateMachine):
     def begin(self, text: str) -> None:
         self.editor = editor(text)
         self.model = Model()
-        self.model.put(0, 0, [incoming(text)])
+        self.model.put(0, 0, [clean_input(text)])
         self.width = 20
 
     def settle(self) -> None:
@@ -132,7 +132,7 @@ class EditingMachine(RuleBasedStateMachine):
     @rule(text=TEXTS)
     def pastes(self, text: str) -> None:
         paste(self.editor, text)
-        cleaned = incoming(text)
+        cleaned = clean_input(text)
         if cleaned:
             self.model.put(self.model.at, self.model.at, [*cleaned])
             self.settle()
@@ -232,7 +232,7 @@ class EditingMachine(RuleBasedStateMachine):
     @rule(text=TEXTS)
     def sets_text(self, text: str) -> None:
         self.editor.set_text(text)
-        cleaned = incoming(text)
+        cleaned = clean_input(text)
         self.model.units = split([*cleaned])
         self.model.at = len(self.model.units)
         self.settle()
@@ -270,6 +270,4 @@ class EditingMachine(RuleBasedStateMachine):
 
 
 TestEditing = EditingMachine.TestCase
-TestEditing.settings = settings(
-    max_examples=max(200, settings.default.max_examples if settings.default else 0), stateful_step_count=STEPS
-)
+TestEditing.settings = examples(80, stateful_step_count=STEPS)

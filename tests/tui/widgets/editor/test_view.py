@@ -138,7 +138,7 @@ def test_rows_that_were_handed_out_do_not_change() -> None:
 
 
 def test_none_of_its_rows_is_final() -> None:
-    assert editor("text").seam() == CommitBoundary(0)
+    assert editor("text").commit_boundary() == CommitBoundary(0)
 
 
 def test_another_text_after_a_recall_is_drawn_though_version_and_cursor_are_alike() -> None:

@@ -1,1 +1,1 @@
-"""What runs inside a Python kernel; tau itself imports none of it."""
+"""Code that runs inside a Python kernel; tau itself imports none of it."""

@@ -1,4 +1,4 @@
-"""The helpers of Python cells that ask tau for something: tools, completions, and work side by side."""
+"""Helpers for Python cells that call tau: tools, completions, and parallel work."""
 
 import threading
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class ToolText(str):
-    """What a tool said, as text, with its `details` and `images` beside it. `await` gives the same."""
+    """A tool's result text, with `details` and `images` as attributes. Awaiting it returns itself."""
 
     details: "Any" = None
     images: "Any" = ()
@@ -25,7 +25,7 @@ class ToolText(str):
 
 
 def call_tool(kernel: "GuestKernel", name: str, *args: "Any", **arguments: "Any") -> ToolText:
-    """Run a tool of the session; what goes wrong there is raised here."""
+    """Run a tool of the session; its errors are raised here."""
     if len(args) > 1 or (args and not isinstance(args[0], dict)):
         raise TypeError(f"tool.{name} takes its arguments by name, or as one dictionary.")
     given = dict(args[0] if args else {}, **arguments)
@@ -44,7 +44,7 @@ def completion(
     system: "str | None" = None,
     schema: "dict[str, Any] | None" = None,
 ) -> "Any":
-    """One question to a model (`smol`, `default`, `slow`): its text, or with a JSON schema the object."""
+    """Ask a model (`smol`, `default`, `slow`); returns its text, or an object if given a JSON schema."""
     wish = {"prompt": prompt, "model": model, "system": system, "schema": schema}
     return kernel.call("completion", wish)
 
@@ -58,51 +58,51 @@ def agent(
     label: "str | None" = None,
     schema: "dict[str, Any] | None" = None,
 ) -> "Any":
-    """One piece of work for another agent: what it reports."""
+    """Run a task in a subagent; returns its report."""
     wish = {"prompt": prompt, "agentType": agent_type, "model": model, "label": label, "schema": schema}
     return kernel.call("agent", wish)
 
 
 def output(kernel: "GuestKernel", id: "Any", *, offset: int = 1, limit: "int | None" = None) -> str:
-    """The full text of an earlier output of this session, by the id of its artifact."""
+    """Return the full text of an earlier output of this session, by artifact id."""
     path = kernel.call("output", {"id": str(id).replace("artifact://", "")})
     text = kernel.load("prelude").read(kernel, path, offset, limit)
     return str(text)
 
 
 def parallel(kernel: "GuestKernel", thunks: "Iterable[Callable[[], Any]]") -> "list[Any]":
-    """Call functions side by side, so many at a time as the settings allow: their results in order."""
-    return _side_by_side(kernel, [_thunk(kernel, thunk) for thunk in thunks])
+    """Call functions in parallel, as many at once as the settings allow; returns results in order."""
+    return _run_in_threads(kernel, [_thunk(kernel, thunk) for thunk in thunks])
 
 
 def pipeline(kernel: "GuestKernel", items: "Iterable[Any]", *stages: "Callable[[Any], Any]") -> "list[Any]":
-    """Send each item through all stages, the items side by side: the results in the order of the items."""
-    return _side_by_side(kernel, [_through(kernel, item, stages) for item in items])
+    """Run each item through all stages, items in parallel; returns results in item order."""
+    return _run_in_threads(kernel, [_through(kernel, item, stages) for item in items])
 
 
 def _thunk(kernel: "GuestKernel", thunk: "Any") -> "Callable[[], Any]":
     if not callable(thunk):
         raise TypeError("parallel takes functions without arguments, as in parallel([lambda: work(1)]).")
-    return lambda: _settled(kernel, thunk())
+    return lambda: _run_coroutine(kernel, thunk())
 
 
 def _through(kernel: "GuestKernel", item: "Any", stages: "Any") -> "Callable[[], Any]":
     def work() -> "Any":
         value = item
         for stage in stages:
-            value = _settled(kernel, stage(value))
+            value = _run_coroutine(kernel, stage(value))
         return value
 
     return work
 
 
-def _settled(kernel: "GuestKernel", value: "Any") -> "Any":
-    """A coroutine's result, run to its end on this thread; anything else as it is."""
+def _run_coroutine(kernel: "GuestKernel", value: "Any") -> "Any":
+    """Run a coroutine to completion on this thread; return any other value unchanged."""
     return kernel.load("event_loop").asyncio.run(value) if type(value).__name__ == "coroutine" else value
 
 
-def _side_by_side(kernel: "GuestKernel", works: "list[Callable[[], Any]]") -> "list[Any]":
-    """The first failure is raised; what has not begun then does not begin any more."""
+def _run_in_threads(kernel: "GuestKernel", works: "list[Callable[[], Any]]") -> "list[Any]":
+    """Run functions on threads. Raises the first failure; functions not yet started are skipped."""
     width = kernel.call("concurrency", {}) or len(works)
     results: list[Any] = [None] * len(works)
     failures: list[BaseException] = []
@@ -126,7 +126,7 @@ def _side_by_side(kernel: "GuestKernel", works: "list[Callable[[], Any]]") -> "l
             thread.start()
         for thread in threads:
             thread.join()
-    except BaseException as error:  # interrupted: let the threads end after what they are at
+    except BaseException as error:  # interrupted: let the threads finish their current call
         failures.append(error)
         raise
     if failures:

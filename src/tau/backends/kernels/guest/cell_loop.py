@@ -1,7 +1,7 @@
-"""The heart of a Python kernel: the private channel, and cells run one after the other on the main thread.
+"""The core of a Python kernel: it serves the private channel and runs cells in order on the main thread.
 
-A thread of ours reads the channel, so that answers and heartbeats come through while a cell runs. Cells stay
-on the main thread, where signals, and many libraries, expect the work to be.
+A separate thread reads the channel, so answers and heartbeats get through while a cell runs. Cells stay on
+the main thread, where signals and many libraries expect to run.
 """
 
 import _ast
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from tau.backends.kernels.guest.event_loop import GuestEventLoop
 
-CHANNEL = "TAU_KERNEL"  # the variable with the number of our end of the channel
+CHANNEL = "TAU_KERNEL"  # environment variable with the file descriptor of our end of the channel
 COROUTINE = 0x80  # a code object's flag, as in `inspect.CO_COROUTINE`
 STDIN = "Kernel requested stdin; interactive input is not supported."
 MAX_MESSAGE_CHARS = 32 * 1024 * 1024
@@ -35,13 +35,13 @@ HELPERS = {
 
 
 class CallFailed(RuntimeError):
-    """tau could not do what a cell asked of it."""
+    """A cell's call to tau failed."""
 
-    __module__ = "__main__"  # so that tracebacks call it by its name alone
+    __module__ = "__main__"  # tracebacks show the bare name
 
 
 class NoStdin:
-    """Stands for standard input: whoever reads learns that nobody types."""
+    """Replaces standard input; every read raises an error."""
 
     encoding = "utf-8"
     errors = "strict"
@@ -69,7 +69,7 @@ class NoStdin:
 
 
 class GuestKernel:
-    """All that one kernel process knows."""
+    """The state of one kernel process."""
 
     def __init__(
         self, users: "ModuleType", output: int, load: "Callable[[str], Any]", flush: "Callable[[], None]"
@@ -78,7 +78,7 @@ class GuestKernel:
         self.flush = flush
         self.names = users.__dict__
         self.sources: dict[str, str] = {}
-        self.running = False  # user code is at work, so that it can be interrupted
+        self.running = False  # user code is running and can be interrupted
         self.stdin_wanted = False
         self.figures = False
         self.loop: GuestEventLoop | None = None
@@ -90,10 +90,10 @@ class GuestKernel:
         self._calls: dict[int, list[Any]] = {}
         self._last_call = 0
         self._lock = allocate_lock()
-        self._channel = connected()
+        self._channel = open_channel()
 
     def serve(self) -> None:
-        """Run cells until the channel closes or tau asks us to end."""
+        """Run cells until the channel closes or tau asks us to exit."""
         self._offer_helpers()
         start_new_thread(self._read, ())
         signal(SIGINT, self.on_interrupt)
@@ -106,14 +106,14 @@ class GuestKernel:
                     return
                 self._run(cell)
                 if "_tau_trace" not in sys.modules and self._cells.empty():
-                    self.load("trace").register_all(self.sources)  # for `inspect`, and the next failure
+                    self.load("trace").register_all(self.sources)  # for `inspect` and later tracebacks
             except KeyboardInterrupt:
                 self.running = False
 
     def call(self, op: str, arguments: "dict[str, Any]") -> "Any":
-        """Ask tau for something and wait for its answer; from any thread of this process."""
+        """Call tau and wait for the answer; safe from any thread of this process."""
         if os.getpid() != self._pid:
-            raise CallFailed("Only the kernel's own process can call tau, not one that it forked.")
+            raise CallFailed("Only the kernel process can call tau, not its forks.")
         lock = allocate_lock()
         lock.acquire()
         waiting: list[Any] = [lock, None]
@@ -132,7 +132,7 @@ class GuestKernel:
         return answer["value"]
 
     def show(self, kind: str, **what: "Any") -> None:
-        """Something else than text, in its place among the text that was printed."""
+        """Show something other than text, in order with printed text."""
         if os.getpid() != self._pid:
             self.write(f"[{kind} from a forked process: not shown]\n")
             return
@@ -146,12 +146,12 @@ class GuestKernel:
             self._mark()
 
     def status(self, op: str, **facts: "Any") -> None:
-        """A line for people about what a helper did."""
+        """Report to the user what a helper did."""
         if os.getpid() == self._pid:
             self._send({"t": "status", "event": dict(facts, op=op)})
 
     def write(self, text: str) -> None:
-        """Text among the user's output."""
+        """Write text to the user's output."""
         self.flush()
         self._put(text.encode("utf-8", "backslashreplace"))
 
@@ -193,7 +193,7 @@ class GuestKernel:
         try:
             try:
                 self.running = True
-                value = self._evaluate(compiled(code, name), code)
+                value = self._evaluate(compile_cell(code, name), code)
                 if value is not None:
                     self.names["_"] = value
                     self.load("shows").show_value(self, value)
@@ -204,7 +204,7 @@ class GuestKernel:
         except KeyboardInterrupt:
             raise
         except SystemExit as ending:
-            return exited(ending, self.write)
+            return exit_result(ending, self.write)
         except BaseException as error:
             self.write(self.load("trace").describe(error, self.sources))
             return {"status": "error", "exit": 1}
@@ -240,7 +240,7 @@ class GuestKernel:
         self.names["tool"] = GuestTools(self)
 
     def _helper(self, part: str, name: str) -> "Callable[..., Any]":
-        """A name of the prelude; its file is loaded when it is called."""
+        """Return a prelude helper whose file is loaded on first call."""
 
         def helper(*args: "Any", **kwargs: "Any") -> "Any":
             return getattr(self.load(part), name)(self, *args, **kwargs)
@@ -249,7 +249,7 @@ class GuestKernel:
         return helper
 
     def _read(self) -> None:
-        """What comes over the channel, on a thread of its own; the end of the channel is our end."""
+        """Read the channel on a separate thread; the process exits when it closes."""
         rest = b""
         try:
             while True:
@@ -282,7 +282,7 @@ class GuestKernel:
             self.loop.wake()
 
     def _send(self, message: "dict[str, Any]") -> None:
-        """Raises ValueError for what JSON cannot hold, or what is too long."""
+        """Raises ValueError for values that are too long or that JSON cannot represent."""
         line = json.dumps(message, allow_nan=False, separators=(",", ":"))
         if len(line) > MAX_MESSAGE_CHARS:
             raise ValueError(f"it is larger than {MAX_MESSAGE_CHARS // 1048576} MB")
@@ -298,7 +298,7 @@ class GuestKernel:
 
 
 class GuestTools:
-    """`tool.read(path="a.txt")`: the tools of the session, called as a model calls them."""
+    """`tool.read(path="a.txt")`: the tools of the session, called like a model calls them."""
 
     def __init__(self, kernel: GuestKernel) -> None:
         self._kernel = kernel
@@ -318,11 +318,11 @@ class GuestTools:
         return call
 
     def __repr__(self) -> str:
-        return "<the tools of this session: tool.NAME(argument=value)>"
+        return "<session tools: tool.NAME(argument=value)>"
 
 
-def compiled(code: str, name: str) -> "list[CodeType]":
-    """The cell, its last expression apart, so that there is a value to show."""
+def compile_cell(code: str, name: str) -> "list[CodeType]":
+    """Compile a cell, with its last expression separate so its value can be shown."""
     flags = _ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
     tree = compile(code, name, "exec", _ast.PyCF_ONLY_AST | flags, True)
     last = tree.body[-1] if tree.body else None
@@ -333,8 +333,8 @@ def compiled(code: str, name: str) -> "list[CodeType]":
     return [*parts, compile(_ast.Expression(body=last.value), name, "eval", flags, True)]
 
 
-def exited(ending: SystemExit, write: "Callable[[str], None]") -> "dict[str, Any]":
-    """A cell that left by `sys.exit`; what it was given is a code, or words to be shown."""
+def exit_result(ending: SystemExit, write: "Callable[[str], None]") -> "dict[str, Any]":
+    """Handle `sys.exit` in a cell; its argument is an exit code, or text to show."""
     code = ending.code
     if code is None or code == 0:
         return {"status": "ok", "exit": 0}
@@ -344,8 +344,8 @@ def exited(ending: SystemExit, write: "Callable[[str], None]") -> "dict[str, Any
     return {"status": "error", "exit": code & 0xFF or 1}
 
 
-def connected() -> _socket.socket:
-    """The channel, which our children do not inherit."""
+def open_channel() -> _socket.socket:
+    """Open the channel so that child processes do not inherit it."""
     number = int(os.environ.pop(CHANNEL))
     os.set_inheritable(number, False)
     return _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM, 0, number)

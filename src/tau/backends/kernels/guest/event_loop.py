@@ -1,4 +1,4 @@
-"""The event loop of a Python kernel: cells that await run in it, and it goes on while no cell runs."""
+"""The event loop of a Python kernel: it runs cells that use `await` and keeps running between cells."""
 
 import asyncio
 
@@ -10,15 +10,15 @@ if TYPE_CHECKING:
 
 
 class GuestEventLoop:
-    """One loop for the kernel's whole life, always on the main thread."""
+    """One loop for the lifetime of the kernel, always on the main thread."""
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
         self._cell: asyncio.Task[Any] | None = None
-        self._asked = False  # the running cell was asked to end
+        self._asked = False  # the running cell has been interrupted
 
     def run(self, parts: "list[CodeType]", names: "dict[str, Any]") -> "Any":
-        """The parts of a cell in order; the value of the last one."""
+        """Run the parts of a cell in order; returns the value of the last one."""
         self._asked = False
         self._cell = task = asyncio.Task(_evaluated(parts, names), loop=self._loop)
         try:
@@ -33,17 +33,17 @@ class GuestEventLoop:
                 task.cancel()
 
     def wait_for(self, cells: "SimpleQueue[dict[str, Any] | None]") -> "dict[str, Any] | None":
-        """The next cell; until it is there, tasks that earlier cells began go on."""
+        """Return the next cell; background tasks of earlier cells run meanwhile."""
         while cells.empty():
             self._loop.run_forever()
         return cells.get()
 
     def wake(self) -> None:
-        """Called from another thread: a cell is waiting."""
+        """Signal from another thread that a cell is waiting."""
         self._loop.call_soon_threadsafe(self._stop_waiting)
 
     def interrupt(self) -> bool:
-        """End a cell that awaits something. False if its code is at work instead, or was asked before."""
+        """Interrupt a cell that is awaiting. False if its code is running, or it was already interrupted."""
         task = self._cell
         if task is None or task.done() or self._asked or self.is_busy():
             return False
@@ -53,7 +53,7 @@ class GuestEventLoop:
         return True
 
     def is_busy(self) -> bool:
-        """Whether a step of a task is at work this moment."""
+        """Whether a task step is running right now."""
         return self._loop.is_running() and asyncio.current_task(self._loop) is not None
 
     def _stop_waiting(self) -> None:

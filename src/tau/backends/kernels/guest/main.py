@@ -1,7 +1,7 @@
-"""Where a Python kernel begins: run by the project's own interpreter, with nothing of tau around it.
+"""Entry point of a Python kernel, run by the project's interpreter without tau on its path.
 
-Files of this folder use the standard library only, and no syntax that Python 3.8 does not know. What is not
-needed to be ready stands in files that are loaded when something of them is asked for.
+Files in this folder use only the standard library and Python 3.8 syntax. Code that startup does not need is
+in files that are loaded on first use.
 """
 
 import os
@@ -16,7 +16,7 @@ FOLDER = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120 - pa
 
 
 def load(name: str) -> "Any":
-    """A file of this folder as a module, under a name that no module of the user's has."""
+    """Load a file of this folder as a module, under a name that cannot clash with user modules."""
     own = "_tau_" + name
     if own not in sys.modules:
         path = FOLDER + "/" + name + ".py"
@@ -28,25 +28,25 @@ def load(name: str) -> "Any":
         try:
             exec(code, module.__dict__)
         except BaseException:
-            del sys.modules[own]  # interrupted: half of it is of no use
+            del sys.modules[own]  # interrupted: drop the half-loaded module
             raise
     return sys.modules[own]
 
 
 def flush() -> None:
-    """Hand over what Python, and C code where we can reach it, still holds back."""
+    """Flush output buffered by Python and, where reachable, by C code."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
-        except Exception:  # closed or replaced by the user's code, which is theirs to do
+        except Exception:  # user code closed or replaced it
             continue
     ctypes = sys.modules.get("ctypes")
-    if ctypes is not None:  # imported by whoever brings C code along that prints
+    if ctypes is not None:  # loaded if any imported C code may print
         ctypes.CDLL(None).fflush(None)
 
 
 def prepare() -> "tuple[Any, int]":
-    """The user's `__main__`, and a descriptor of our own for what we write among their output."""
+    """Return the user's `__main__` and a private descriptor for our own writes to their output."""
     output = os.dup(1)
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(  # type: ignore[union-attr]
@@ -64,6 +64,6 @@ def prepare() -> "tuple[Any, int]":
 if __name__ == "__main__":
     if sys.hexversion < 0x03080000:
         sys.exit(f"A Python kernel needs Python 3.8 or newer; this is {sys.version.split()[0]}.")
-    ours = sys.modules["__main__"]  # kept: a module without an owner loses its names
+    ours = sys.modules["__main__"]  # keep a reference: a collected module loses its names
     users, output = prepare()
     load("cell_loop").serve(users, output, load, flush)

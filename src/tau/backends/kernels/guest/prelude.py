@@ -1,4 +1,4 @@
-"""The small helpers of Python cells for files, text and the environment."""
+"""Helpers for Python cells: files, text and the environment."""
 
 import difflib
 import os
@@ -18,7 +18,7 @@ LEFT_OUT = {".git", "node_modules", "__pycache__", ".venv", "venv"}
 def env(
     kernel: "GuestKernel", key: "str | None" = None, value: "str | None" = None
 ) -> "dict[str, str] | str | None":
-    """All variables, one of them, or one with a new value."""
+    """Return all environment variables or one; with `value`, set it."""
     if key is None:
         kernel.status("env", count=len(os.environ))
         return dict(sorted(os.environ.items()))
@@ -31,7 +31,7 @@ def env(
 def read(
     kernel: "GuestKernel", path: "str | os.PathLike[str]", offset: int = 1, limit: "int | None" = None
 ) -> str:
-    """The text of a file, or `limit` of its lines from line `offset` on."""
+    """Return the text of a file, or `limit` lines starting at line `offset`."""
     place = _place(path)
     with open(place, encoding="utf-8", errors="replace", newline="") as file:  # noqa: PTH123 - slow to import
         text = file.read()
@@ -43,23 +43,23 @@ def read(
 
 
 def write(kernel: "GuestKernel", path: "str | os.PathLike[str]", content: str) -> str:
-    """Put text into a file, making its folders; gives the path."""
+    """Write text to a file, creating its folders; returns the path."""
     return _put(kernel, "write", path, content, "w")
 
 
 def append(kernel: "GuestKernel", path: "str | os.PathLike[str]", content: str) -> str:
-    """Add text at the end of a file, making it where it is missing; gives the path."""
+    """Append text to a file, creating it if missing; returns the path."""
     return _put(kernel, "append", path, content, "a")
 
 
 def sort(kernel: "GuestKernel", text: str, *, reverse: bool = False, unique: bool = False) -> str:
-    """The lines of a text in order."""
+    """Sort the lines of a text."""
     lines = text.splitlines()
     return "\n".join(sorted(set(lines) if unique else lines, reverse=reverse))
 
 
 def uniq(kernel: "GuestKernel", text: str, *, count: bool = False) -> "str | list[tuple[int, str]]":
-    """The lines of a text without repetitions of the line before; with `count`, pairs of number and line."""
+    """Drop repeated adjacent lines; with `count`, return (count, line) pairs."""
     runs: list[tuple[int, str]] = []
     for line in text.splitlines():
         if runs and runs[-1][1] == line:
@@ -72,7 +72,7 @@ def uniq(kernel: "GuestKernel", text: str, *, count: bool = False) -> "str | lis
 def counter(
     kernel: "GuestKernel", items: "str | Iterable[Any]", *, limit: "int | None" = None, reverse: bool = False
 ) -> "list[tuple[int, Any]]":
-    """How often each item, or line of a text, occurs: pairs of number and item, the most frequent first."""
+    """Count items, or lines of a text; returns (count, item) pairs, most frequent first."""
     counted = Counter(items.splitlines() if isinstance(items, str) else items)
     pairs = sorted(counted.items(), key=lambda pair: pair[1], reverse=not reverse)
     return [(number, item) for item, number in pairs[:limit]]
@@ -81,30 +81,30 @@ def counter(
 def tree(
     kernel: "GuestKernel", path: "str | os.PathLike[str]" = ".", *, max_depth: int = 3, hidden: bool = False
 ) -> str:
-    """The files and folders below a folder, as an indented list."""
+    """List files and folders recursively, as an indented tree."""
     place = _place(path)
     lines = [place]
     _branches(place, "", max_depth, hidden, lines)
     if len(lines) > TREE_ENTRIES:
-        lines[TREE_ENTRIES:] = [f"[… only the first {TREE_ENTRIES} entries are listed]"]
+        lines[TREE_ENTRIES:] = [f"[… first {TREE_ENTRIES} entries only]"]
     kernel.status("tree", path=place, entries=len(lines) - 1)
     return "\n".join(lines)
 
 
 def diff(kernel: "GuestKernel", first: "str | os.PathLike[str]", second: "str | os.PathLike[str]") -> str:
-    """How two files differ, as a unified diff; nothing if they do not."""
+    """Return a unified diff of two files; empty if they are equal."""
     texts = [read(kernel, path).splitlines(True) for path in (first, second)]
     lines = difflib.unified_diff(texts[0], texts[1], str(first), str(second))
     return "".join(line if line.endswith("\n") else line + "\n" for line in lines)
 
 
 def log(kernel: "GuestKernel", message: object) -> None:
-    """A line about the progress of the work, for the person who looks on."""
+    """Show a progress line to the user."""
     kernel.status("log", message=str(message))
 
 
 def phase(kernel: "GuestKernel", title: object) -> None:
-    """The beginning of another part of the work, for the person who looks on."""
+    """Show the user that a new phase begins."""
     kernel.status("phase", title=str(title))
 
 
@@ -120,7 +120,7 @@ def _put(kernel: "GuestKernel", op: str, path: "str | os.PathLike[str]", content
 def _place(path: "str | os.PathLike[str]") -> str:
     text = str(os.fspath(path))
     if "://" in text:
-        raise ValueError(f"{text} is no file; tool.read(path=...) takes addresses.")
+        raise ValueError(f"{text} is a URL; use tool.read(path=...).")
     return os.path.abspath(os.path.expanduser(text))  # noqa: PTH100, PTH111 - the same
 
 

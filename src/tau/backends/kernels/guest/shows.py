@@ -1,4 +1,4 @@
-"""What a value looks like: JSON, pictures, Markdown and HTML where it has them, else its `repr`."""
+"""Shows values: as JSON, images, Markdown or HTML where available, else their `repr`."""
 
 import json
 import sys
@@ -22,7 +22,7 @@ PICTURES = (("_repr_png_", "image/png"), ("_repr_jpeg_", "image/jpeg"))
 
 
 class RichDisplay:
-    """Text with a kind of its own, for `display` or as the last line of a cell."""
+    """Typed text for `display` or the last line of a cell."""
 
     def __init__(self, kind: str, text: str) -> None:
         self.kind = kind
@@ -44,7 +44,7 @@ def Markdown(kernel: "GuestKernel", text: str) -> RichDisplay:
 
 
 def display(kernel: "GuestKernel", *values: "Any") -> None:
-    """Show values: lists and dictionaries as JSON, pictures as pictures, the rest as text."""
+    """Show values: lists and dictionaries as JSON, images as images, the rest as text."""
     for value in values:
         if isinstance(value, str):
             kernel.write(value + "\n")
@@ -57,7 +57,7 @@ def display(kernel: "GuestKernel", *values: "Any") -> None:
 
 
 def show_value(kernel: "GuestKernel", value: "Any") -> None:
-    """The richest form that the value has, without `None`."""
+    """Show a value in its richest form; `None` shows nothing."""
     if isinstance(value, (bytes, bytearray)) and _signature(bytes(value)) is not None:
         _picture(kernel, bytes(value), None)
     elif isinstance(value, (str, bytes, int, float, dict, list, tuple, set)) or not _rich(kernel, value):
@@ -65,18 +65,18 @@ def show_value(kernel: "GuestKernel", value: "Any") -> None:
 
 
 def prepare_figures(kernel: "GuestKernel") -> None:
-    """Nobody looks at a window: have matplotlib draw for us, and not complain about it."""
+    """Select matplotlib's non-interactive backend and silence its warning."""
     if not kernel.figures:
         kernel.figures = True
         warnings.filterwarnings("ignore", message=".*non-interactive, and thus cannot be shown")
 
 
 def show_figures(kernel: "GuestKernel") -> None:
-    """The figures that the cell drew, which are closed then."""
+    """Show the figures of a cell, then close them."""
     pyplot = sys.modules["matplotlib.pyplot"]
     try:
         numbers = list(pyplot.get_fignums())
-    except AttributeError:  # its import was cut short
+    except AttributeError:  # its import was interrupted
         return
     for number in numbers:
         _figure(kernel, pyplot.figure(number))
@@ -85,7 +85,7 @@ def show_figures(kernel: "GuestKernel") -> None:
 
 
 def _rich(kernel: "GuestKernel", value: "Any") -> bool:
-    """Show a value by one of its `_repr_*_` methods; False if it has none that fits."""
+    """Show a value by one of its `_repr_*_` methods; False if none applies."""
     if isinstance(value, type):
         return False
     if type(value).__module__.startswith("matplotlib.") and hasattr(value, "savefig"):
@@ -94,26 +94,26 @@ def _rich(kernel: "GuestKernel", value: "Any") -> bool:
         if pyplot is not None:
             pyplot.close(value)
         return True
-    bundle = _asked(value, "_repr_mimebundle_") or {}
+    bundle = _call_repr(value, "_repr_mimebundle_") or {}
     if isinstance(bundle, tuple):
         bundle = bundle[0]
     for method, mime in PICTURES:
-        data = bundle.get(mime) or _asked(value, method)
+        data = bundle.get(mime) or _call_repr(value, method)
         if isinstance(data, tuple):
             data = data[0]
         if data:
             _picture(kernel, data, mime)
             return True
-    text = bundle.get("text/markdown") or _asked(value, "_repr_markdown_")
+    text = bundle.get("text/markdown") or _call_repr(value, "_repr_markdown_")
     if text:
         kernel.show("markdown", text=str(text))
         return True
-    data = bundle.get("application/json") or _asked(value, "_repr_json_")
+    data = bundle.get("application/json") or _call_repr(value, "_repr_json_")
     if data:
         _json(kernel, data[0] if isinstance(data, tuple) else data)
         return True
     plain = repr(value)
-    text = bundle.get("text/html") or _asked(value, "_repr_html_")
+    text = bundle.get("text/html") or _call_repr(value, "_repr_html_")
     if text and (plain.startswith("<") or plain == str(text)):
         kernel.show("html", text=str(text))
         return True
@@ -123,13 +123,13 @@ def _rich(kernel: "GuestKernel", value: "Any") -> bool:
     return True
 
 
-def _asked(value: "Any", method: str) -> "Any":
+def _call_repr(value: "Any", method: str) -> "Any":
     found = getattr(type(value), method, None)
     if found is None:
         return None
     try:
         return getattr(value, method)()
-    except Exception:  # a form that cannot be made is as good as none
+    except Exception:  # treat a failing method as missing
         return None
 
 
@@ -143,13 +143,13 @@ def _json(kernel: "GuestKernel", value: "Any") -> None:
 
 
 def _picture(kernel: "GuestKernel", data: "Any", mime: "str | None") -> None:
-    """A picture as bytes, or as base64 text."""
+    """Show an image given as bytes or base64 text."""
     if isinstance(data, str):
         text = data.strip().replace("\n", "")
     else:
         data = bytes(data)
         if len(data) > MAX_IMAGE_BYTES:
-            kernel.write(f"[An image of more than {MAX_IMAGE_BYTES // 1048576} MB is not shown]\n")
+            kernel.write(f"[Image over {MAX_IMAGE_BYTES // 1048576} MB not shown]\n")
             return
         mime = _signature(data) or mime
         text = b2a_base64(data, newline=False).decode("ascii")

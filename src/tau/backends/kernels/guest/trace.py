@@ -1,4 +1,4 @@
-"""What went wrong in a cell, told without the frames that are ours and with few of those in libraries."""
+"""Tracebacks of cells, without our own frames and with few library frames."""
 
 import linecache
 import os
@@ -21,7 +21,7 @@ def register_all(sources: "dict[str, str]") -> None:
 
 
 def describe(error: BaseException, sources: "dict[str, str]") -> str:
-    """The traceback as text."""
+    """Format the traceback."""
     register_all(sources)
     story = traceback.TracebackException.from_exception(error)
     _trim(story)
@@ -35,7 +35,7 @@ def _trim(story: "traceback.TracebackException") -> None:
         if frame.filename.startswith((OURS, "<frozen importlib")):
             continue
         if kept and _is_library(frame) and _is_library(kept[-1]):
-            kept.pop()  # of a way through libraries, the place where it went wrong is enough
+            kept.pop()  # of a run of library frames, keep only the innermost
         kept.append(frame)
     story.stack[:] = kept
     for relative in _relatives(story):

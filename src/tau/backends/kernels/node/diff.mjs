@@ -1,7 +1,7 @@
-// How two texts differ, as a unified diff.
+// Unified diffs of two texts.
 
 const CONTEXT = 3;
-const MAX_CELLS = 4_000_000; // of the table that is compared; what is larger counts as replaced
+const MAX_CELLS = 4_000_000; // size of the comparison table; larger inputs count as fully replaced
 
 export function unifiedDiff(first, second, firstName, secondName) {
   const steps = compare(linesOf(first), linesOf(second));

@@ -1,4 +1,4 @@
-// Where a JavaScript kernel begins: the private channel, and cells run one after the other.
+// Entry point of a JavaScript kernel: it serves the private channel and runs cells in order.
 
 import fs from "node:fs";
 import { createRequire } from "node:module";
@@ -22,7 +22,7 @@ const toOutput = process.stdout.write.bind(process.stdout);
 const reallyExit = process.exit.bind(process);
 const pause = new Int32Array(new SharedArrayBuffer(4));
 const calls = new Map();
-const versions = new Map(); // the time of change of each local file when it was last imported
+const versions = new Map(); // modification time of each local file when last imported
 const cellLines = new Map();
 let lastCall = 0;
 let sequence = 0;
@@ -36,7 +36,7 @@ class Exit extends Error {
   }
 }
 
-// Written at once, whatever else happens: nothing may wait for a loop that a cell keeps busy.
+// Write synchronously: a cell may be blocking the event loop.
 function writeAll(number, data) {
   let rest = Buffer.from(data);
   while (rest.length > 0) {
@@ -95,7 +95,7 @@ async function execute({ id, code }) {
   if (hasValue && value !== undefined) showValue(kernel, value);
 }
 
-// A global of Node's own may be one that cannot be assigned to; a cell's declaration takes its place.
+// Some Node globals cannot be assigned to; let a cell's declaration replace them.
 function settle(name) {
   const there = Object.getOwnPropertyDescriptor(globalThis, name);
   if (there === undefined || (!("value" in there) && there.configurable)) {
@@ -126,7 +126,7 @@ async function run(cell) {
   mark();
 }
 
-// What went wrong, without the frames that are ours or Node's.
+// Format an error without frames of ours or of Node.
 function describe(error) {
   if (!(error instanceof Error) && typeof error?.stack !== "string") return `Uncaught ${util.inspect(error)}\n`;
   const lines = String(error.stack).split("\n");
@@ -139,11 +139,11 @@ function describe(error) {
 
 function isOurs(frame) {
   const [, cell, line] = /cell (\d+):(\d+):/.exec(frame) ?? [];
-  if (cell !== undefined) return Number(line) > cellLines.get(cell); // the function around a cell
+  if (cell !== undefined) return Number(line) > cellLines.get(cell); // the wrapper function around a cell
   return /\(?node:/.test(frame) || frame.includes(OURS);
 }
 
-// Modules as seen from the folder where the cells run; a local file that changed is loaded anew.
+// Import relative to the folder where cells run; reload a local file if it changed.
 async function importFromHere(specifier, options) {
   const wanted = String(specifier);
   const here = pathToFileURL(path.join(process.cwd(), "cell.mjs")).href;
@@ -168,7 +168,7 @@ async function importFromHere(specifier, options) {
   return import(url, options);
 }
 
-// A path as `require` would find it.
+// Resolve a path like `require` does.
 function existing(place) {
   try {
     return createRequire(pathToFileURL(path.join(process.cwd(), "cell.js"))).resolve(place);
@@ -209,7 +209,7 @@ process.on("uncaughtException", (error) => {
   if (!(error instanceof Exit)) toOutput(describe(error));
 });
 process.on("SIGINT", () => {
-  // What a cell waits for cannot be taken back: only the end of the process ends it for certain.
+  // A pending await cannot be cancelled: only exiting the process reliably stops the cell.
   if (running) reallyExit(130);
 });
 globalThis.require = createRequire(pathToFileURL(path.join(process.cwd(), "cell.js")));

@@ -1,4 +1,4 @@
-// The helpers of JavaScript cells: files, text, the environment, and what they may ask of tau.
+// Helpers for JavaScript cells: files, text, the environment, and calls to tau.
 
 import fs from "node:fs";
 import os from "node:os";
@@ -10,7 +10,7 @@ import { unifiedDiff } from "./diff.mjs";
 const TREE_ENTRIES = 1000;
 const LEFT_OUT = new Set([".git", "node_modules", "__pycache__", ".venv", "venv"]);
 
-// What a tool said, usable as text, with its `details` and `images` beside it.
+// A tool's result text, with `details` and `images` as properties.
 class ToolText extends String {
   constructor(answer) {
     super(answer.text);
@@ -20,7 +20,7 @@ class ToolText extends String {
   }
 }
 
-// The value of a cell's last line.
+// Show the value of a cell's last line.
 export function showValue(kernel, value) {
   if (isPicture(value)) showPicture(kernel, value);
   else kernel.write(`${plain(value)}\n`);
@@ -43,7 +43,7 @@ function json(value) {
   try {
     return JSON.stringify(value);
   } catch {
-    return undefined; // a circle, or a number that JSON does not know
+    return undefined; // circular, or a number that JSON cannot represent
   }
 }
 
@@ -68,7 +68,7 @@ function showPicture(kernel, { data, mimeType }) {
 
 function placeOf(name) {
   const text = String(name);
-  if (text.includes("://")) throw new Error(`${text} is no file; tool.read({path}) takes addresses.`);
+  if (text.includes("://")) throw new Error(`${text} is a URL; use tool.read({path}).`);
   return path.resolve(text.replace(/^~(?=\/|$)/, os.homedir()));
 }
 
@@ -107,7 +107,7 @@ function fileHelpers(kernel) {
       const lines = [place];
       branches(place, "", maxDepth, hidden, lines);
       if (lines.length > TREE_ENTRIES) {
-        lines.splice(TREE_ENTRIES, lines.length, `[… only the first ${TREE_ENTRIES} entries are listed]`);
+        lines.splice(TREE_ENTRIES, lines.length, `[… first ${TREE_ENTRIES} entries only]`);
       }
       kernel.status("tree", { path: place, entries: lines.length - 1 });
       return lines.join("\n");

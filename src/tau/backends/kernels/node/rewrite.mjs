@@ -1,15 +1,15 @@
-// A cell made into a script: what it declares stays for later cells, and `await`, `return` and `import` work
-// at its top.
+// Rewrites a cell into a script: declarations persist for later cells, and `await`, `return` and `import`
+// work at the top level.
 
 import vm from "node:vm";
 
 import { statements, tokenize } from "./tokens.mjs";
 
 const IMPORT = "__tau_import__";
-// In a function that is sent elsewhere as text, such as into a browser's page, the plain import is used.
+// A function sent elsewhere as text, such as to a browser page, falls back to the plain import.
 const IMPORT_CALL = `(typeof ${IMPORT} === "function" ? ${IMPORT} : (s, o) => import(s, o))`;
 
-// The script of a cell: `names` are those that it declares, `hasValue` says that its last line is a value.
+// Prepare a cell: `names` are its declarations, `hasValue` means its last line is a value.
 export function prepare(code, filename) {
   const failures = [];
   for (const { text, ...way } of waysToRun(code)) {
@@ -20,7 +20,7 @@ export function prepare(code, filename) {
       failures.push(error);
     }
   }
-  // The engine's words about the code as it was written are the best, unless they are about our way to run it.
+  // The engine's error for the original code is best, unless our rewrite caused it.
   throw /import statement/.test(failures.at(-1).message) ? failures[0] : failures.at(-1);
 }
 
@@ -28,11 +28,11 @@ function waysToRun(code) {
   try {
     return rewritten(code);
   } catch {
-    return [{ text: code, names: [], isAsync: false, hasValue: false }]; // no sense in it: the engine says why
+    return [{ text: code, names: [], isAsync: false, hasValue: false }]; // not parseable: the engine reports why
   }
 }
 
-// What may be run, the best first, and at last the code as it is.
+// Candidate rewrites, best first; the original code comes last.
 function rewritten(code) {
   const tokens = tokenize(code);
   const parts = statements(tokens);
@@ -71,7 +71,7 @@ function importCalls(tokens) {
     .map((token) => ({ at: token.start, to: token.end, text: IMPORT_CALL }));
 }
 
-// Without `await`: a script whose constants can be declared again.
+// Without `await`: a script whose constants can be redeclared.
 function asVariables(code, parts) {
   const edits = [];
   const names = [];
@@ -130,7 +130,7 @@ function asAssignments(code, parts) {
   return { edits, names };
 }
 
-// The parts of `const a = 1, {b} = c`: each with the names that it declares.
+// The declarators of `const a = 1, {b} = c`, each with its declared names.
 function declarators(tokens) {
   const found = [];
   const inner = tokens.slice(1).filter((token) => !(token.depth === 0 && token.text === ";"));

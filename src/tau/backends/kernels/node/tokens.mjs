@@ -1,4 +1,4 @@
-// JavaScript taken apart into tokens and top-level statements, as far as rewriting a cell needs it.
+// Splits JavaScript into tokens and top-level statements, as far as rewriting a cell needs it.
 
 const OPENING = { "(": ")", "[": "]", "{": "}" };
 const CLOSING = new Set([")", "]", "}"]);
@@ -7,7 +7,7 @@ const PUNCTUATION =
 const NAME = /^(?:[\p{ID_Start}$_#@]|\\u)(?:[\p{ID_Continue}$\u200c\u200d]|\\u\{?[0-9a-fA-F]+\}?)*/u;
 const NUMBER = /^(?:0[xXbBoO][\da-fA-F_]+n?|(?:\d[\d_]*\.?[\d_]*|\.\d[\d_]*)(?:[eE][+-]?\d[\d_]*)?n?)/;
 const SPACE = /^(?:\s+|\/\/[^\n]*|\/\*[\s\S]*?(?:\*\/|$)|#![^\n]*)+/;
-// Words after which a slash begins a pattern and a new line goes on with the expression.
+// Words after which a slash begins a regex and a newline continues the expression.
 const OPERATORS = new Set(
   "return typeof instanceof in of new delete void throw case do else await yield extends default".split(" "),
 );
@@ -15,7 +15,7 @@ const JOINING = new Set("in instanceof of as".split(" "));
 
 export function tokenize(code) {
   const tokens = [];
-  const open = []; // what each open bracket waits for; "`" for the text of a template
+  const open = []; // the closer each open bracket needs; "`" for template text
   let at = 0;
   const add = (type, length, joined = false) => {
     const text = code.slice(at, at + length);
@@ -105,7 +105,7 @@ const CONTROL = new Set(
 );
 const WITH_BODY = new Set("if for while do switch try with else catch finally".split(" "));
 
-// The statements at the top of a cell: their tokens, and of which kind they are.
+// The top-level statements of a cell, with their tokens and kinds.
 export function statements(tokens) {
   const found = [];
   let from = 0;
@@ -145,7 +145,7 @@ function declares(token) {
   return token !== undefined && (token.type === "name" || token.text === "[" || token.text === "{");
 }
 
-// An import is over after the module's name, and what may follow it after `with`.
+// An import ends after the module name and an optional `with` clause.
 function endsImport(tokens, from, index) {
   if (tokens[from].text !== "import" || ["(", "."].includes(tokens[from + 1]?.text)) return false;
   const [before, token] = [tokens[index - 1], tokens[index]];

@@ -17,7 +17,7 @@ async def plan(context: CommandContext, rest: str) -> None:
     """Enter or leave plan mode, or plan the given task."""
     mode = context.require_session().plan
     if rest == "review":
-        reviewed = await mode.review(context.ui)
+        reviewed = await mode.review(context.ui, context.ui)
         if reviewed.prompt:
             context.actions.send(reviewed.prompt)
     elif rest == "off" or (mode.on and not rest):

@@ -9,13 +9,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from tau.base.late import late
 from tau.base.run import Limits, LocalRunner, Runner, capture
 from tau.base.sizes import MIB
 from tau.base.text import plain
 from tau.tui.terminal.port import Terminal
-
-sequences = late("tau.tui.terminal.clipboard")
 
 MAX_BYTES = 20 * MIB
 LIMITS = Limits(timeout=5.0, grace=0.2)
@@ -163,14 +160,7 @@ class Clipboard:
 
 async def copy(text: str, terminal: Terminal, clipboard: Clipboard) -> bool:
     """Copy through the terminal, which also works over ssh, and to the system clipboard."""
-    through = getattr(terminal, "copy", None)
-    if through is not None:
-        sent: bool = through(text)
-    else:
-        sequence = sequences.copy_sequence(text)
-        sent = sequence is not None
-        if sequence is not None:
-            terminal.write(sequence)
+    sent = terminal.copy(text)
     done = await clipboard.write(text)
     return sent or done
 

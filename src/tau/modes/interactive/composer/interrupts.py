@@ -117,14 +117,11 @@ class Interrupts:
 
     def suspend(self) -> bool:
         """Suspend until the shell resumes us."""
-        stop = getattr(self._display.terminal, "suspend", None)
-        if stop is None:
-            return False
         screen = self._display.screen
         self._keeper.save_now()  # a suspended process may never resume
         screen.suspend()
         try:
-            stop()
+            self._display.terminal.suspend()
         finally:
             screen.resume()
         return True

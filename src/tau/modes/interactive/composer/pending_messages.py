@@ -37,7 +37,7 @@ class PendingMessages(CachedComponent, LiveComponent):
     def clear(self) -> None:
         self.show((), ())
 
-    def _drawn(self, width: int) -> list[str]:
+    def _render_rows(self, width: int) -> list[str]:
         theme = self._display.theme
         ellipsis = theme.symbols.ellipsis
         rows = [] if theme.linear else [""]

@@ -11,7 +11,6 @@ from typing import Protocol
 import msgspec
 
 from tau.agent.events import AgentEvent, AgentStart
-from tau.agent.ui import Ui
 from tau.ai.faux import FAUX_MODEL, Faux
 from tau.coding.session.session import Session
 from tau.config.layers import RunOverrides, load_settings
@@ -23,6 +22,7 @@ from tau.modes.interactive.demo.script import ENDING, OPENING, REQUEST, answers
 from tau.modes.interactive.early_screen import EarlyScreen, open_front
 from tau.modes.interactive.selectors.setting_changes import LIVE_GROUPS
 from tau.modes.interactive.session_switch import SessionSwitch
+from tau.modes.interactive.ui_controller import ScreenUi
 from tau.sdk import SessionOptions, create_session
 
 # Always in the status line, so that nobody mistakes it for a real model.
@@ -102,10 +102,11 @@ async def _run(
     environ = {**os.environ, "TAU_HOME": str(paths.home)}
 
     @asynccontextmanager
-    async def opening(change: SessionSwitch, ui: Ui) -> AsyncIterator[Session]:
+    async def opening(change: SessionSwitch, ui: ScreenUi) -> AsyncIterator[Session]:
         wanted = msgspec.structs.replace(
             options,
             ui=ui,
+            dialogs=ui,
             resume=change.session if change.kind == "resume" else None,
             fork=change.session if change.kind == "fork" else None,
         )

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from tau.coding.tools.ask import AskAnswer, AskQuestion, answer_of, fallback
+from tau.coding.questions import AskAnswer, AskQuestion, answer_of, fallback
 from tau.modes.interactive.dialogs.basic import CANCEL, CONFIRM, DOWN, PAGE_DOWN, PAGE_UP, UP
 from tau.modes.interactive.dialogs.parts import ChoiceRows, DialogChoice, DialogFrame, Window, long_text
 from tau.tui.component import Component

@@ -10,7 +10,7 @@ from tau.tui.input.key import InputEvent
 from tau.tui.text.cut import fit, truncate
 from tau.tui.text.width import visible_width
 from tau.tui.text.wrap import wrap
-from tau.tui.widgets.list_parts import FilterLine, moved, moved_by, position_row, spoken_rows
+from tau.tui.widgets.list_parts import FilterLine, key_step, move_place, position_row, spoken_rows
 
 if TYPE_CHECKING:
     from tau.coding.session.session import Session
@@ -100,7 +100,7 @@ class TreeView(LiveComponent):
             pass
         elif (step := self._step(event)) is not None:
             self._refresh()
-            self._go(moved(self._at, step, len(self._shown)))
+            self._go(move_place(self._at, step, len(self._shown)))
         elif keys.matches(event, CONFIRM):
             row = self.selected
             if row is not None and self.on_select is not None:
@@ -131,7 +131,7 @@ class TreeView(LiveComponent):
             return -page
         if keys.matches(event, "tui.editor.cursorRight"):
             return page
-        return moved_by(keys, event, page, len(self._shown))
+        return key_step(keys, event, page, len(self._shown))
 
     def _escape(self, *, close: bool) -> None:
         if self._query.text and not close:

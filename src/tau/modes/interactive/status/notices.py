@@ -80,7 +80,7 @@ class Banner(CachedComponent, LiveComponent):
             self._display.layout.banner.clear()
             self._display.request_render()
 
-    def _drawn(self, width: int) -> list[str]:
+    def _render_rows(self, width: int) -> list[str]:
         theme = self._display.theme
         rows = noticed(theme, self._text, "error", width)
         if len(rows) > MAX_ERROR_ROWS:

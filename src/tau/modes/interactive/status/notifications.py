@@ -1,7 +1,7 @@
 """Notifications for an inattentive user: the window title and an alert."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tau.agent.events import AgentEnd, AgentEvent, AgentStart
 from tau.base.text import clean_line, shortened
@@ -42,25 +42,20 @@ class Notifications:
             self._own_title = clean_line(text)
         session = self._current.session
         name = self._own_title or (_name(session) if session is not None else self._current.cwd.name)
-        self._tell("set_title", f"{_WORKS if working else ''}tau: {shortened(name, TITLE_CHARS)}")
+        self._terminal.set_title(f"{_WORKS if working else ''}tau: {shortened(name, TITLE_CHARS)}")
 
     def call(self, message: str) -> None:
         """Notify the user as the settings say."""
         when = self._current.settings.interaction.notify
         if when == "always" or (when == "unfocused" and not self._focused):
             session = self._current.session
-            self._tell("notify", "tau" if session is None else f"tau: {_name(session)}", message)
+            title = "tau" if session is None else f"tau: {_name(session)}"
+            self._terminal.notify(title, message)
 
     def _focus(self, focused: bool) -> None:
         self._focused = focused
         if focused:
             self._on_return()
-
-    def _tell(self, method: str, *words: Any) -> None:
-        """An in-memory terminal has no window."""
-        tell = getattr(self._terminal, method, None)
-        if tell is not None:
-            tell(*words)
 
 
 def _name(session: Session) -> str:

@@ -66,7 +66,7 @@ class TodoPanel(CachedComponent, LiveComponent):
                 box.add(self)
         self._display.request_render()
 
-    def _drawn(self, width: int) -> list[str]:
+    def _render_rows(self, width: int) -> list[str]:
         theme = self._display.theme
         rows = [] if theme.linear else [""]
         if self.expanded:

@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from tau.coding.tools.ask import AskAnswer, AskDetails
+from tau.coding.questions import AskAnswer
+from tau.coding.tools.ask import AskDetails
 from tau.modes.interactive.tool_views.body_parts import (
     HEAD_ROWS,
     MAX_ROWS,

@@ -2,7 +2,7 @@
 
 from msgspec import UNSET
 
-from tau.coding.tools.bash import BashDetails
+from tau.coding.shell.details import BashDetails
 from tau.modes.interactive.tool_views.command_body import (
     CommandView,
     command_body,

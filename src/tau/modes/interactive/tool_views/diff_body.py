@@ -30,7 +30,7 @@ def replacement(theme: Theme, old: str, new: str, max_rows: int) -> Component:
         return written(theme, new, max_rows)
     hunks = [
         hunk._replace(lines=tuple(line._replace(old_number=None, new_number=None) for line in hunk.lines))
-        for hunk in diff_hunks.hunks_between(clean(old), clean(new))
+        for hunk in diff_hunks.diff_texts(clean(old), clean(new))
     ]
     return diff_widget.DiffView(theme, diff=hunks, max_rows=max_rows)
 

@@ -40,9 +40,9 @@ class TextBlock(Block):
     def render(self, width: int) -> Sequence[str]:
         return self._component().render(width)
 
-    def seam(self) -> CommitBoundary | None:
+    def commit_boundary(self) -> CommitBoundary | None:
         """While streaming, settled parts may scroll away."""
-        return None if self._text is not None else self._component().seam()
+        return None if self._text is not None else self._component().commit_boundary()
 
     def invalidate(self) -> None:
         if self._text is not None:

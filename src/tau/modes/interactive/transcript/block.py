@@ -54,7 +54,7 @@ class GrowingBlock(CachedBlock):
         self._part: Sequence[str] = ()
         scene.unfinished += 1
 
-    def seam(self) -> CommitBoundary | None:
+    def commit_boundary(self) -> CommitBoundary | None:
         """Nothing may scroll away before it is finished."""
         return None if self._is_taken else CommitBoundary(0)
 

@@ -20,7 +20,7 @@ class NoticeBlock(CachedBlock):
         self._text = kept(text, KEPT_CHARS // 4).rstrip()
         self._level: NoticeLevel = level
 
-    def _drawn(self, width: int) -> list[str]:
+    def _render_rows(self, width: int) -> list[str]:
         theme = self._theme
         if not self._typed:
             return noticed(theme, self._text, self._level, width)

@@ -42,7 +42,7 @@ class _Titled(CachedBlock):
 class SummaryBlock(_Titled):
     """One line that expands to Markdown text."""
 
-    def _drawn(self, width: int) -> Sequence[str]:
+    def _render_rows(self, width: int) -> Sequence[str]:
         theme = self._theme
         rows = self._head(theme.symbols.unfolded if self.expanded else theme.symbols.folded, width)
         if self.expanded and self._text:
@@ -54,7 +54,7 @@ class SummaryBlock(_Titled):
 class CustomBlock(_Titled):
     """A message from neither user nor model, such as a finished job."""
 
-    def _drawn(self, width: int) -> Sequence[str]:
+    def _render_rows(self, width: int) -> Sequence[str]:
         theme = self._theme
         shown, hidden = (self._text, 0) if self.expanded else first_lines(self._text, _SHOWN_LINES)
         rows = self._head(theme.symbols.bullet, width)

@@ -8,7 +8,7 @@ from tau.modes.interactive.transcript.block import CachedBlock, hung, indent_of,
 from tau.modes.interactive.transcript.block_context import BlockContext
 from tau.tui.text.clean import clean_line
 from tau.tui.text.cut import truncate
-from tau.tui.widgets.loader import elapsed_text
+from tau.tui.widgets.loader import format_elapsed
 
 markdown = late("tau.tui.widgets.markdown")
 
@@ -46,7 +46,7 @@ class ThinkingBlock(CachedBlock):
     def can_expand(self) -> bool:
         return bool(self._text) and not self._scene.hide_thinking
 
-    def _drawn(self, width: int) -> Sequence[str]:
+    def _render_rows(self, width: int) -> Sequence[str]:
         if self._scene.hide_thinking:
             return []
         if self._text is None:
@@ -70,7 +70,7 @@ class ThinkingBlock(CachedBlock):
     def _titled(self, words: str, sign: str, width: int) -> list[str]:
         theme = self._theme
         took = self._elapsed_s
-        head = "Thought" if took is None or took < 1 else f"Thought for {elapsed_text(took)}"
+        head = "Thought" if took is None or took < 1 else f"Thought for {format_elapsed(took)}"
         told = f"{head}: {words}" if words else head
         row = truncate(told, max(width - indent_of(width), 1), theme.symbols.ellipsis)
         return hung(theme["dim"]("" if theme.linear else sign), [theme["dim"](row)], width)

@@ -80,7 +80,7 @@ class ToolBlock(GrowingBlock):
             image_body.close_pictures(self._pictured)
             self._pictured = None
 
-    def _drawn(self, width: int) -> list[str]:
+    def _render_rows(self, width: int) -> list[str]:
         drawn = draw([call.view(expanded=self.expanded) for call in self._calls], self._theme)
         self.leave()
         if any(call.pictures for call in self._calls):

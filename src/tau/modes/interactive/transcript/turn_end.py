@@ -61,7 +61,7 @@ class TurnEndBlock(CachedBlock):
     def is_final(self) -> bool:
         return not self._is_open
 
-    def _drawn(self, width: int) -> list[str]:
+    def _render_rows(self, width: int) -> list[str]:
         theme, reason = self._theme, sentence(self.reason.strip()) if self.reason.strip() else ""
         match self._end:
             case "stopped":
@@ -91,7 +91,7 @@ class UsageLine(CachedBlock):
         super().__init__(scene)
         self._usage = usage
 
-    def _drawn(self, width: int) -> list[str]:
+    def _render_rows(self, width: int) -> list[str]:
         usage = self._usage
         parts = [f"{usage.input:,} tokens in", f"{usage.output:,} out"]
         if usage.cache_read:

@@ -24,7 +24,7 @@ class UserBlock(CachedBlock):
     def can_expand(self) -> bool:
         return first_lines(self._text, FOLDED_LINES)[1] > 0
 
-    def _drawn(self, width: int) -> list[str]:
+    def _render_rows(self, width: int) -> list[str]:
         theme = self._theme
         text, hidden = (self._text, 0) if self.expanded else first_lines(self._text, FOLDED_LINES)
         style = theme["userText"]

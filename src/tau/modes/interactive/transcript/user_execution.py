@@ -117,7 +117,7 @@ class UserExecutionBlock(GrowingBlock):
         self._rows = None
         self._on_change()
 
-    def _drawn(self, width: int) -> Sequence[str]:
+    def _render_rows(self, width: int) -> Sequence[str]:
         theme = self._theme
         mark = "!" if self.kind == "bash" else "$"
         command, hidden = (self._command, 0) if self.expanded else first_lines(self._command, _CODE_LINES)

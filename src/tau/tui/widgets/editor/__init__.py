@@ -1,1 +1,1 @@
-"""The text editor: many lines, soft wrap, undo, a kill ring, history, pastes as markers, completions."""
+"""The text editor: multiple lines, soft wrap, undo, kill ring, history, paste markers, completions."""

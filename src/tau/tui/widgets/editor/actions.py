@@ -1,4 +1,4 @@
-"""What the keys mean to the editor: commands, typing, jumps, history, the list of completions, sending."""
+"""Maps keys to editor actions: commands, typing, jumps, history, completions, submitting."""
 
 from collections.abc import Callable
 
@@ -8,7 +8,7 @@ from tau.tui.widgets.autocomplete import Autocomplete, EnterMeans
 from tau.tui.widgets.editor.bindings import ActionKeys
 from tau.tui.widgets.editor.buffer import Position
 from tau.tui.widgets.editor.commands import COMMANDS
-from tau.tui.widgets.editor.intake import incoming
+from tau.tui.widgets.editor.intake import clean_input
 from tau.tui.widgets.editor.jump import Jump
 from tau.tui.widgets.editor.layout import WrapLayout
 from tau.tui.widgets.editor.model import EditorModel
@@ -25,12 +25,12 @@ _IN_POPUP = (
 )
 
 _FOR_OTHERS = frozenset(("tui.input.submit", "tui.editor.historySearch"))
-"""Without somebody who takes the text, these keys are left to whoever else wants them."""
+"""Passed on if nothing accepts the text."""
 _NO_KEY = Key("")
 
 
 class Actions:
-    """Turns events into changes of the model; each says whether the event meant anything."""
+    """Turns events into model changes; each method returns whether it handled the event."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class Actions:
         self._popup_actions = ActionKeys(keys, _IN_POPUP)
 
     def take(self, event: InputEvent) -> bool:
-        """Do what the event means. In a text that is not empty, every key of the editor means something."""
+        """Handle an event. Editor keys are always consumed unless the text is empty."""
         if isinstance(event, Paste):
             self._jump.end()
             self._popup.close()
@@ -83,7 +83,7 @@ class Actions:
         return self.do(action, event) or (action not in _FOR_OTHERS and not self._model.document.is_empty)
 
     def do(self, action: str, key: Key = _NO_KEY) -> bool:
-        """What an action does, whichever key it has."""
+        """Perform an action, whatever its key."""
         command = COMMANDS.get(action)
         if command is None:
             return self._own[action](key)
@@ -97,7 +97,7 @@ class Actions:
         return done
 
     def _type(self, text: str) -> bool:
-        done = self._model.document.insert(incoming(text), "type")
+        done = self._model.document.insert(clean_input(text), "type")
         if done:
             self._popup.ask(self._question)
         return done
@@ -110,7 +110,7 @@ class Actions:
         self._popup.close()
         if move_rows(self._model.document, self._layout, -1):
             return True
-        # A key that is held stops at the first row: it was meant to scroll.
+        # A held key stops at the first row: the user meant to scroll.
         walking = self._model.recall.draft is not None
         if (key.kind != "repeat" or walking) and self._model.older(self._layout):
             return True
@@ -159,7 +159,7 @@ class Actions:
         return True
 
     def _in_popup(self, action: str) -> bool:
-        """The keys of the list while it is open; False leaves the key to the text."""
+        """Handle keys of the open list; False passes the key to the text."""
         popup = self._popup
         match action:
             case "tui.select.up" | "tui.select.down":
@@ -178,7 +178,7 @@ class Actions:
         return True
 
     def _confirm(self) -> bool:
-        """Enter in the list; False where it sends the text as if there were no list."""
+        """Handle Enter in the list; False if it submits as without a list."""
         popup = self._popup
         popup.settle()
         if popup.list is None or popup.is_waiting:
@@ -189,14 +189,14 @@ class Actions:
         return self._submit() if means == "accept+submit" else True
 
     def _accept(self) -> bool:
-        """Put the chosen item in; False if the text has it already."""
+        """Insert the selected item; False if the text already has it."""
         popup, document = self._popup, self._model.document
         suggestions, item = popup.list, popup.chosen
         popup.close()
         if suggestions is None or item is None:
             return False
         start = min(document.buffer.position(suggestions.start), document.cursor)
-        value = incoming(item.value)
+        value = clean_input(item.value)
         if document.buffer.between(start, document.cursor) == value:
             return False
         done = document.replace(start, document.cursor, value)

@@ -1,27 +1,27 @@
-"""The keys of the editor: which action a key means, and actions that only the editor knows."""
+"""Editor key bindings: key lookup, and actions that only the editor has."""
 
 from collections.abc import Iterable
 
 from tau.tui.input.bindings import Binding, Keymap
 
 EDITOR_BINDINGS: dict[str, Binding] = {
-    "tui.editor.expandPaste": Binding(("alt+e",), "Show a pasted text in full, or fold it again"),
+    "tui.editor.expandPaste": Binding(("alt+e",), "Expand or collapse pasted text"),
     "tui.editor.deleteLine": Binding(("ctrl+shift+k",), "Delete the whole line"),
-    "tui.editor.transpose": Binding((), "Exchange the two characters around the cursor"),
-    "tui.editor.historySearch": Binding(("ctrl+r",), "Search what was sent before"),
+    "tui.editor.transpose": Binding((), "Swap the two characters around the cursor"),
+    "tui.editor.historySearch": Binding(("ctrl+r",), "Search prompt history"),
 }
-"""Used where the table of keys does not have them; applications add them to theirs, so that users can."""
+"""Defaults if the keymap lacks them; applications add them to theirs so that users can rebind them."""
 
 
 def keys_of(keys: Keymap, action: str) -> tuple[str, ...]:
-    """The keys of an action, also of one that the table does not know."""
+    """Return the keys of an action, including those missing from the keymap."""
     if action in EDITOR_BINDINGS and action not in keys.bindings:
         return EDITOR_BINDINGS[action].keys
     return keys.keys_of(action)
 
 
 class ActionKeys:
-    """Which of some actions a key means, as the keys are now; the first one, if there are several."""
+    """Looks up which of some actions a key currently triggers; the first one wins."""
 
     __slots__ = ("_actions", "_found", "_keys", "_version")
 
@@ -32,7 +32,7 @@ class ActionKeys:
         self._version = -1
 
     def get(self, key: str) -> str:
-        """The action; "" if the key means none of them."""
+        """Return the action; "" if the key triggers none of them."""
         if self._version != self._keys.version:
             self._version = self._keys.version
             self._found = {}

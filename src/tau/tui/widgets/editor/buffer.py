@@ -1,10 +1,10 @@
-"""The text of an editor as lines, with one way to change it."""
+"""An editor's text as lines, with a single mutation method."""
 
 from typing import NamedTuple
 
 
 class Position(NamedTuple):
-    """A place between characters: the line, and the code points before it in that line."""
+    """A position between characters: line, and code points before it in that line."""
 
     line: int
     column: int
@@ -13,8 +13,8 @@ class Position(NamedTuple):
 START = Position(0, 0)
 
 
-def moved_by(start: Position, text: str) -> Position:
-    """Where `text` ends if it begins at `start`."""
+def advance_position(start: Position, text: str) -> Position:
+    """Return where `text` ends if it begins at `start`."""
     newlines = text.count("\n")
     if not newlines:
         return Position(start.line, start.column + len(text))
@@ -22,7 +22,7 @@ def moved_by(start: Position, text: str) -> Position:
 
 
 class Buffer:
-    """Lines without their newlines; there is always at least one. `version` counts the changes."""
+    """Lines without newlines, at least one. `version` counts changes."""
 
     __slots__ = ("_text", "_text_version", "lines", "version")
 
@@ -34,7 +34,7 @@ class Buffer:
 
     @property
     def text(self) -> str:
-        """All lines joined; made once per change."""
+        """All lines joined; cached per change."""
         if self._text_version != self.version:
             self._text = "\n".join(self.lines)
             self._text_version = self.version
@@ -52,7 +52,7 @@ class Buffer:
         return "\n".join((first, *self.lines[start.line + 1 : end.line], last))
 
     def replace(self, start: Position, end: Position, text: str) -> Position:
-        """Put `text` where [start, end) was; gives the place behind it."""
+        """Replace [start, end) with `text`; returns the position after it."""
         lines = self.lines
         head = lines[start.line][: start.column]
         tail = lines[end.line][end.column :]
@@ -68,11 +68,11 @@ class Buffer:
         return after
 
     def offset(self, position: Position) -> int:
-        """The place counted in code points from the start, newlines included."""
+        """Convert a position to an offset in code points, including newlines."""
         return sum(map(len, self.lines[: position.line])) + position.line + position.column
 
     def position(self, offset: int) -> Position:
-        """The place of an offset; the nearest one if it is outside."""
+        """Convert an offset to a position, clamped to the text."""
         rest = max(offset, 0)
         for number, line in enumerate(self.lines):
             if rest <= len(line):

@@ -1,12 +1,12 @@
-"""What the keys do to a document, by the name of the action; a command says whether it did anything."""
+"""Editing commands by action name; each returns whether it did anything."""
 
 from collections.abc import Callable
 
 from tau.tui.widgets.editor import motions
 from tau.tui.widgets.editor.buffer import Position
 from tau.tui.widgets.editor.document import EditorDocument
-from tau.tui.widgets.editor.units import after, before
-from tau.tui.widgets.editor.words import word_end, word_start
+from tau.tui.widgets.editor.units import next_column, previous_column
+from tau.tui.widgets.editor.word_boundaries import word_end, word_start
 
 _Command = Callable[[EditorDocument], bool]
 Motion = Callable[[motions.Lines, Position], Position]
@@ -24,7 +24,7 @@ def _killing(motion: Motion) -> _Command:
     return lambda document: document.kill(motion(document.buffer.lines, document.cursor))
 
 
-# At the start of a line only the newline goes, and so at its end: words of other lines may be out of sight.
+# At a line's start or end, delete only the newline: words of other lines may be out of view.
 def _word_before(lines: motions.Lines, at: Position) -> Position:
     return (
         motions.left(lines, at)
@@ -49,7 +49,7 @@ def _to_line_end(lines: motions.Lines, at: Position) -> Position:
 
 
 def delete_line(document: EditorDocument) -> bool:
-    """Cut the whole line of the cursor with its newline (the one before it for the last line)."""
+    """Cut the cursor's line with its newline (the preceding one for the last line)."""
     number, lines = document.cursor.line, document.buffer.lines
     start = Position(number, 0)
     if number < len(lines) - 1:
@@ -60,11 +60,11 @@ def delete_line(document: EditorDocument) -> bool:
 
 
 def transpose(document: EditorDocument) -> bool:
-    """Exchange the two characters around the cursor, or the last two at the end of a line."""
+    """Swap the two characters around the cursor, or the last two at the end of a line."""
     line, (number, column) = document.line, document.cursor
-    right_start = column if column < len(line) else before(line, column)
-    left_start = before(line, right_start)
-    end = after(line, right_start)
+    right_start = column if column < len(line) else previous_column(line, column)
+    left_start = previous_column(line, right_start)
+    end = next_column(line, right_start)
     if left_start == right_start or right_start == end:
         return False
     swapped = line[right_start:end] + line[left_start:right_start]
@@ -95,4 +95,4 @@ COMMANDS: dict[str, _Command] = {
     "tui.editor.undo": EditorDocument.undo,
     "tui.editor.redo": EditorDocument.redo,
 }
-"""Those that need no layout, no history and no pop-up; the editor and the input field share them."""
+"""Commands that need no layout, history or popup; shared by the editor and the input field."""

@@ -1,4 +1,4 @@
-"""The editor component: keys in, rows out, and the text for whoever asks."""
+"""The editor component."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -19,13 +19,13 @@ MAX_ROWS = 12
 
 
 class Editor(LiveComponent):
-    """A text of many lines with a border above and below it.
+    """A multi-line text field with a border above and below.
 
-    It grows with the text up to `max_rows`, then it scrolls. A large paste is shown as a marker; `text` and
-    what is sent hold the text itself. `on_submit` gets the text when Enter is pressed; the editor is empty by
-    then, and gets the text back if `on_submit` answers False or fails. `on_change` is called after every
-    change of the text; `first_line` and `is_empty` cost nothing there, `text` joins the lines.
-    What text from outside loses is said in `intake`.
+    It grows with the text up to `max_rows`, then scrolls. A large paste is shown as a marker; `text` and the
+    submitted text contain it in full. `on_submit` gets the text when Enter is pressed; the editor is empty by
+    then, and gets the text back if `on_submit` returns False or fails. `on_change` is called after every
+    change; `first_line` and `is_empty` are cheap there, `text` joins the lines. `intake` cleans text from
+    outside.
     """
 
     def __init__(
@@ -50,10 +50,10 @@ class Editor(LiveComponent):
         request_render: Callable[[Component], None] | None = None,
     ) -> None:
         self.max_rows = max_rows
-        """How many rows of text are shown at most; a callable is asked at every render."""
+        """Maximum number of text rows; a callable is evaluated at every render."""
         self.border_token = border_token
         self.draw_cursor = draw_cursor
-        """Whether the cursor is drawn too, for terminals that hide the real one."""
+        """Whether to draw the cursor, for terminals that hide the real one."""
         self.on_submit = on_submit
         self.on_change = on_change
         self._model = EditorModel(history)
@@ -62,7 +62,7 @@ class Editor(LiveComponent):
         self.completing = Autocomplete(
             completions, timer=timer, spawn=spawn, max_rows=popup_rows, on_change=redraw
         )
-        """The completions: whether the list is open, what it offers, whom it asks, where failures go."""
+        """The completion popup and its query state."""
         self._actions = Actions(self._model, self.completing, self._view.layout, keys, self.submit)
         self._actions.enter_means = enter_means
         self._actions.on_history_search = on_history_search
@@ -71,7 +71,7 @@ class Editor(LiveComponent):
 
     @property
     def text(self) -> str:
-        """The text, pastes in full: newlines and tabs, and no other control characters."""
+        """The text with pastes in full; its only control characters are newlines and tabs."""
         return self._model.text
 
     @property
@@ -80,39 +80,39 @@ class Editor(LiveComponent):
 
     @property
     def first_line(self) -> str:
-        """The first line as far as it is typed; a paste in it is U+FFFC."""
+        """The first line as typed; a paste in it is U+FFFC."""
         return self._model.pastes.masked(self._model.document.buffer.lines[0])
 
     def set_text(self, text: str) -> None:
-        """Another text, with the cursor at its end; one undo brings the old one back."""
+        """Replace the text and move the cursor to its end; one undo restores the old text."""
         self._changing(lambda: self._model.set_text(text))
 
     def clear(self) -> None:
-        """No text; one undo brings it back."""
+        """Clear the text; one undo restores it."""
         self.set_text("")
 
     def insert(self, text: str) -> None:
-        """Put text at the cursor as it is; one undo takes it back."""
+        """Insert text at the cursor unchanged; one undo removes it."""
         self._changing(lambda: self._model.insert(text))
 
     def paste(self, text: str, *, fold: bool = True) -> None:
-        """Put pasted text at the cursor; a large one is folded to a marker unless `fold` is False."""
+        """Insert pasted text at the cursor; a large paste becomes a marker unless `fold` is False."""
         self._changing(lambda: self._model.paste(text, fold=fold))
 
     def insert_marker(self, label: str, text: str) -> None:
-        """Put something at the cursor, one unit like a paste, that is shown as `label` and sent as `text`."""
+        """Insert one unit at the cursor, like a paste, shown as `label` and submitted as `text`."""
         self._changing(lambda: self._model.insert_marker(label, text))
 
     def draft(self) -> EditorDraft:
-        """What is being written as plain data that JSON can hold."""
+        """Return the draft as JSON-compatible data."""
         return self._model.draft()
 
     def restore(self, draft: Mapping[str, object]) -> bool:
-        """Go on with a draft; False if the data is not one."""
+        """Restore a draft; False if the data is not one."""
         return self._changing(lambda: self._model.restore(draft))
 
     def submit(self) -> bool:
-        """Send the text, as Enter does; False if nobody takes it."""
+        """Submit the text like Enter; False if there is no `on_submit`."""
         if self.on_submit is None:
             return False
         text = self.text
@@ -122,28 +122,28 @@ class Editor(LiveComponent):
             refused = self.on_submit(text) is False
         finally:
             self._changing(lambda: self._model.sent(refused=refused))
-            self._view.forget()  # the lines of a text that was sent are not seen again
+            self._view.forget()  # the submitted lines are not needed again
         return True
 
     def do(self, action: str) -> bool:
-        """Do what a key of this action would do, whether it has one or not; False if that is nothing."""
+        """Perform an action, whether or not it has a key; False if it did nothing."""
         return self._changing(lambda: self._actions.do(action))
 
     def set_history(self, history: History | None) -> None:
-        """From now on, texts that were sent before come from here."""
+        """Set the source of earlier prompts."""
         self._model.recall.history = history
 
     def set_border_text(
         self, left: str = "", right: str = "", shorter: Sequence[tuple[str, str]] = ()
     ) -> None:
-        """Texts in the line above, which may be styled. Where they have no room, the first pair of `shorter`
-        that has takes their place; if none has, the right one of the last pair goes.
+        """Set the (styled) texts in the top border. If they do not fit, the first pair of `shorter` that fits
+        replaces them; if none fits, the right text of the last pair is dropped.
         """
         pairs = tuple((_styled_line(one), _styled_line(other)) for one, other in ((left, right), *shorter))
         self._look = self._look._replace(border_texts=pairs)
 
     def set_prompt(self, prompt: str = "", placeholder: str | None = None) -> None:
-        """What stands before the first row; and, if given, what stands there while there is no text."""
+        """Set the prompt before the first row and, if given, the placeholder of an empty text."""
         self._look = self._look._replace(prompt=clean_row(prompt))
         if placeholder is not None:
             self._look = self._look._replace(placeholder=clean_line(placeholder))
@@ -170,7 +170,7 @@ class Editor(LiveComponent):
         self._view.forget()
 
     def _changing(self, change: Callable[[], object]) -> bool:
-        """Make a change, and tell once if the text is another one now."""
+        """Apply a change and call `on_change` once if the text changed."""
         done = change()
         document = self._model.document
         now = (document, document.buffer.version)

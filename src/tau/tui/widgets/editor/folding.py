@@ -1,6 +1,6 @@
-"""Showing a pasted text in place of its marker, and folding it again."""
+"""Expands paste markers and folds them again."""
 
-from tau.tui.widgets.editor.buffer import Position, moved_by
+from tau.tui.widgets.editor.buffer import Position, advance_position
 from tau.tui.widgets.editor.document import EditorDocument
 from tau.tui.widgets.editor.pastes import Pastes, is_marker
 
@@ -10,8 +10,8 @@ def toggle(document: EditorDocument, pastes: Pastes) -> bool:
     return _unfolded(document, pastes) or _folded(document, pastes)
 
 
-def refolded(text: str, before: str, pastes: Pastes) -> str:
-    """The text with the markers that stood in the one before it, where what they stand for is in it."""
+def refold(text: str, before: str, pastes: Pastes) -> str:
+    """Restore the markers of the previous text wherever their contents appear."""
     pieces: list[str] = []
     start = 0
     for marker in before if pastes else ():
@@ -45,5 +45,5 @@ def _folded(document: EditorDocument, pastes: Pastes) -> bool:
         found = raw.find(text, max(cursor - len(text), 0), cursor + len(text))
         if 0 <= found <= cursor:
             start = document.buffer.position(found)
-            return document.replace(start, moved_by(start, text), marker)
+            return document.replace(start, advance_position(start, text), marker)
     return False

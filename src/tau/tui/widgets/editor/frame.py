@@ -1,4 +1,4 @@
-"""What stands around the text: the border lines with texts in them, and the marks for what is out of view."""
+"""The editor's frame: border lines with texts, and counters of hidden lines."""
 
 from tau.tui.style import Theme
 from tau.tui.text.cut import truncate
@@ -8,7 +8,7 @@ _MIN_TEXT_CELLS = 3
 
 
 def border(theme: Theme, token: str, width: int, left: str = "", mark: str = "", right: str = "") -> str:
-    """A line of `width` cells with texts in it; where there is no room, the right one goes first."""
+    """Draw a border of `width` cells with texts; without enough room, the right one is dropped first."""
     line, style = theme.symbols.box[4], theme[token]
     pieces: list[str] = []
     room = width - 1
@@ -32,8 +32,8 @@ def border(theme: Theme, token: str, width: int, left: str = "", mark: str = "",
     return "".join(pieces)
 
 
-def fitting(pairs: tuple[tuple[str, str], ...], width: int) -> tuple[str, str]:
-    """The first pair of texts that has room in a line of `width` cells; the last one if none has."""
+def pick_fitting(pairs: tuple[tuple[str, str], ...], width: int) -> tuple[str, str]:
+    """Return the first pair that fits in `width` cells, or the last one."""
     for left, right in pairs[:-1]:
         cells = sum(visible_width(text) + 3 for text in (left, right) if text)
         if cells + 1 <= width:
@@ -42,7 +42,7 @@ def fitting(pairs: tuple[tuple[str, str], ...], width: int) -> tuple[str, str]:
 
 
 def hidden_mark(theme: Theme, lines: int, *, above: bool) -> str:
-    """How many lines are out of view on one side; "" if there are none."""
+    """Format how many lines are hidden on one side; "" if none."""
     if not lines:
         return ""
     if theme.linear:

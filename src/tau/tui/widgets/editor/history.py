@@ -1,15 +1,15 @@
-"""Texts that were sent before: where they come from, and walking through them without losing the draft."""
+"""Prompt history: its source, and navigation that keeps the draft."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, Protocol
 
 from tau.tui.widgets.editor.buffer import Position
 from tau.tui.widgets.editor.document import EditorDocument
-from tau.tui.widgets.editor.intake import incoming
+from tau.tui.widgets.editor.intake import clean_input
 from tau.tui.widgets.editor.kill_ring import KillRing
 
 EDITED_KEPT = 100
-"""So many entries that were changed while walking are kept as they were left."""
+"""How many edited entries are kept during navigation."""
 
 
 class HistoryEntry(NamedTuple):
@@ -20,23 +20,23 @@ class HistoryEntry(NamedTuple):
 
 
 class History(Protocol):
-    """What the caller gives; it may read from a file or a data base, an entry at a time."""
+    """A source of entries; it may read them one at a time from a file or database."""
 
     def older(self, than: int | None) -> HistoryEntry | None:
-        """The entry before the one with this key; the latest of all for None."""
+        """Return the entry before this key; the latest for None."""
         ...
 
     def newer(self, than: int) -> HistoryEntry | None:
-        """The entry after the one with this key."""
+        """Return the entry after this key."""
         ...
 
     def search(self, words: str, limit: int = 50) -> Sequence[HistoryEntry]:
-        """Entries that contain the words, the latest first."""
+        """Return entries that contain the words, latest first."""
         ...
 
 
 class MemoryHistory:
-    """A history that lasts as long as the program; the oldest entries make room for new ones."""
+    """An in-memory history; the oldest entries are dropped at the limit."""
 
     def __init__(self, texts: Sequence[str] = (), *, limit: int = 1_000) -> None:
         self._limit = max(limit, 1)
@@ -49,7 +49,7 @@ class MemoryHistory:
         return len(self._texts)
 
     def add(self, text: str) -> None:
-        """Another entry; not if it is blank or the same as the last one."""
+        """Add an entry, unless it is blank or repeats the last one."""
         if not text.strip() or (self._texts and self._texts[-1] == text):
             return
         self._texts.append(text)
@@ -78,18 +78,18 @@ class MemoryHistory:
 
 
 class HistoryCursor:
-    """A walk through the history. The draft it began with, and entries changed on the way, stay."""
+    """Navigates the history. Keeps the draft and entries edited on the way."""
 
     def __init__(self, history: History | None, kills: KillRing) -> None:
         self.history = history
         self.draft: EditorDocument | None = None
-        """The text that was being written when the walk began; None when no walk is going on."""
+        """The draft set aside during navigation; None otherwise."""
         self._kills = kills
         self._key = 0
         self._edited: dict[int, EditorDocument] = {}
 
     def older(self, current: EditorDocument) -> EditorDocument | None:
-        """The entry before the one shown, to show now; None if there is none."""
+        """Return the entry before the current one; None if there is none."""
         if self.history is None:
             return None
         entry = self.history.older(None if self.draft is None else self._key)
@@ -101,7 +101,7 @@ class HistoryCursor:
         return document
 
     def newer(self, current: EditorDocument) -> EditorDocument | None:
-        """The entry after the one shown, the draft after the last; None if the draft is shown already."""
+        """Return the next entry, or the draft after the last; None if already at the draft."""
         if self.history is None or self.draft is None:
             return None
         entry = self.history.newer(self._key)
@@ -112,7 +112,7 @@ class HistoryCursor:
         return draft
 
     def texts(self) -> Iterator[str]:
-        """All texts that it keeps."""
+        """Yield all texts that it keeps."""
         for document in (self.draft, *self._edited.values()):
             if document is not None:
                 yield from document.texts()
@@ -127,4 +127,4 @@ class HistoryCursor:
 
     def _enter(self, entry: HistoryEntry) -> EditorDocument:
         self._key = entry.key
-        return self._edited.get(entry.key) or EditorDocument(incoming(entry.text), kills=self._kills)
+        return self._edited.get(entry.key) or EditorDocument(clean_input(entry.text), kills=self._kills)

@@ -1,8 +1,8 @@
-"""What becomes of text from outside before it is edited.
+"""Cleans text from outside before editing.
 
-Line ends become newlines. Everything that could drive a terminal is taken out: C0 controls except newline and
-tab, DEL, C1 controls, whole escape sequences, and the marks that turn the direction of text around. Half
-characters (lone surrogates) become U+FFFD. The rest, tabs included, stays as it came.
+Line ends become newlines. Everything that could control a terminal is removed: C0 controls except newline and
+tab, DEL, C1 controls, whole escape sequences, and bidirectional controls. Lone surrogates become U+FFFD. The
+rest, including tabs, is unchanged.
 """
 
 from tau.base.late import late
@@ -10,8 +10,8 @@ from tau.base.late import late
 base_text = late("tau.base.text")
 
 
-def incoming(text: str) -> str:
-    """The text as it may stand in a buffer."""
+def clean_input(text: str) -> str:
+    """Clean text for a buffer."""
     if text.isprintable():
         return text
     if "\r" in text:
@@ -21,9 +21,9 @@ def incoming(text: str) -> str:
     return base_text.plain(text)
 
 
-def incoming_line(text: str) -> str:
-    """The same for a field of one line: newlines and tabs become blanks, those at the ends go."""
-    text = incoming(text)
+def clean_input_line(text: str) -> str:
+    """Clean text for a one-line field: newlines and tabs become spaces, trimmed at the ends."""
+    text = clean_input(text)
     if "\n" in text or "\t" in text:
         text = text.strip("\n").replace("\n", " ").replace("\t", " ")
     return text

@@ -1,4 +1,4 @@
-"""Jumping to a character: one key begins, the next one says which character."""
+"""Jump to a character: one key starts the jump, the next one picks the character."""
 
 from typing import Literal
 
@@ -29,7 +29,7 @@ class Jump:
         self._direction = ""
 
     def take(self, key: Key, document: EditorDocument) -> bool:
-        """Jump to what the key types; False, and no jump, for a key that types nothing."""
+        """Jump to the typed character; False, without a jump, if the key types nothing."""
         jump = jump_forward if self._direction == "forward" else jump_backward
         self._direction = ""
         if not key.text:

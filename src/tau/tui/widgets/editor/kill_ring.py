@@ -1,15 +1,15 @@
-"""The kill ring: what was cut can be put back, the latest first, then those before it."""
+"""The kill ring: killed text can be yanked back, latest first."""
 
 from collections.abc import Iterator
 
 ENTRIES = 60
 """Older entries are forgotten."""
 KEPT_CHARS = 4_000_000
-"""So are those beyond this much text."""
+"""So are entries beyond this much text."""
 
 
 class KillRing:
-    """Texts that were cut, the latest last."""
+    """Killed texts, the latest last."""
 
     __slots__ = ("_at", "_texts")
 
@@ -21,7 +21,7 @@ class KillRing:
         return iter(self._texts)
 
     def push(self, text: str, *, joins: bool = False, backward: bool = False) -> None:
-        """Keep a text; with `joins` it extends the last one, in front of it if it was cut backwards."""
+        """Push a text; with `joins` it extends the last one, prepended if killed backward."""
         if not text:
             return
         if joins and self._texts:
@@ -35,12 +35,12 @@ class KillRing:
             del self._texts[0]
 
     def latest(self) -> str:
-        """What a yank inserts; "" if nothing was cut yet."""
+        """Return what a yank inserts; "" if empty."""
         self._at = len(self._texts) - 1
         return self._texts[-1] if self._texts else ""
 
     def earlier(self) -> str:
-        """What a yank-pop puts in its place: each call goes one further back, and round again."""
+        """Return the replacement for a yank-pop: each call goes one further back, wrapping around."""
         if not self._texts:
             return ""
         self._at = (self._at - 1) % len(self._texts)

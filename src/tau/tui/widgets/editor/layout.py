@@ -1,8 +1,8 @@
-"""Soft wrap: where the rows of a line begin, and which cell of a row a column has.
+"""Soft wrap: where the rows of a line begin, and which cell a column has.
 
-Rows break behind blanks and beside wide characters, else between two units; nothing is lost at a break: the
-rows of a line joined are the line. One cell at the right stays free for the cursor; a blank that does not fit
-any more hangs there, so that a word does not jump when a blank is typed behind it.
+Rows break after blanks and beside wide characters, else between two units; nothing is dropped at a break: the
+joined rows are the line. One cell at the right stays free for the cursor; a blank that does not fit hangs
+there, so that a word does not jump when a blank is typed after it.
 """
 
 from bisect import bisect_left, bisect_right
@@ -11,22 +11,22 @@ from collections.abc import Iterator
 from tau.tui.style import Style
 from tau.tui.text.cut import truncate
 from tau.tui.text.width import visible_width
-from tau.tui.widgets.editor.long_lines import LONG_CHARS, alike
+from tau.tui.widgets.editor.long_lines import LONG_CHARS, compare_lines
 from tau.tui.widgets.editor.pastes import Pastes
-from tau.tui.widgets.editor.units import HIDDEN, MARKER, TAB, LineUnits, shape
+from tau.tui.widgets.editor.units import HIDDEN, MARKER, TAB, LineUnits, measure_if_needed
 
 TAB_CELLS = 4
 HIDDEN_SIGN = "\ufffd"
 _KEPT_LINES = 4_096
 _KEPT_CHARS = 1_000_000
 _UNIT_CHARS = 64
-"""A change has no influence on units that are further away than this."""
+"""A change does not affect units further away than this."""
 _PLAIN = Style()
 _STANDING_ALONE = (2, MARKER)
 
 
 class WrapLayout:
-    """The rows of lines at one width; each line is laid out once, as long as it does not change."""
+    """Wraps lines at one width; each line is laid out once until it changes."""
 
     __slots__ = ("_chars", "_last_long", "_pastes", "_rows", "cells", "hangs")
 
@@ -37,22 +37,22 @@ class WrapLayout:
         self._last_long = ""
         self.cells = max(cells, 1)
         self.hangs = True
-        """Whether there is a cell behind the last one for a hanging blank and for the cursor."""
+        """Whether there is an extra cell for a hanging blank and the cursor."""
 
     def use(self, width: int) -> None:
-        """Lay out for rows of `width` cells, the one for the cursor included."""
+        """Set the row width, including the cursor's cell."""
         cells, hangs = max(width - 1, 1), width > 1
         if (cells, hangs) != (self.cells, self.hangs):
             self.cells, self.hangs = cells, hangs
             self.forget()
 
     def forget(self) -> None:
-        """The labels of markers may have changed."""
+        """Drop the cache: marker labels may have changed."""
         self._rows.clear()
         self._chars = 0
 
     def rows(self, line: str) -> list[int]:
-        """The columns where its rows begin; the first is 0."""
+        """Return the columns where its rows begin; the first is 0."""
         found = self._rows.get(line)
         if found is None:
             found = self._resumed(line) if len(line) >= LONG_CHARS else [0, *self._breaks(line, 0)]
@@ -64,8 +64,8 @@ class WrapLayout:
         return found
 
     def _breaks(self, line: str, start: int) -> Iterator[int]:
-        """Where the rows behind the one that begins at `start` begin."""
-        units = shape(line)
+        """Yield where the rows after the one at `start` begin."""
+        units = measure_if_needed(line)
         if units is None:
             return self._narrow(line, start)
         if units.sums and self.cells > 1:
@@ -73,13 +73,13 @@ class WrapLayout:
         return self._wrapped(line, units, start)
 
     def _resumed(self, line: str) -> list[int]:
-        """The rows of a long line; those of the last one that was laid out, as far as it was the same."""
+        """Return the rows of a long line, reusing those of the last layout where unchanged."""
         last, self._last_long = self._last_long, line
         known = self._rows.get(last)
-        same = alike(last, line) if known is not None else None
+        same = compare_lines(last, line) if known is not None else None
         if known is None or same is None:
             return [0, *self._breaks(line, 0)]
-        # Where a row ends is decided within the next one.
+        # A row's end is decided within the next row.
         rows = known[: max(bisect_right(known, same.prefix - _UNIT_CHARS) - 2, 1)]
         meets = len(line) - same.suffix + _UNIT_CHARS
         for start in self._breaks(line, rows[-1]):
@@ -90,7 +90,7 @@ class WrapLayout:
         return rows
 
     def row_of(self, line: str, column: int) -> int:
-        """The number of the row in which the cursor stands at `column`."""
+        """Return the row of the cursor at `column`."""
         return bisect_right(self.rows(line), column) - 1
 
     def row_end(self, line: str, row: int) -> int:
@@ -98,9 +98,9 @@ class WrapLayout:
         return rows[row + 1] if row + 1 < len(rows) else len(line)
 
     def cell_of(self, line: str, row: int, column: int) -> int:
-        """How many cells of the row are in front of `column`."""
+        """Return how many cells of the row are before `column`."""
         start = self.rows(line)[row]
-        units = shape(line)
+        units = measure_if_needed(line)
         if units is None:
             return column - start
         if units.sums and self.cells > 1:
@@ -112,9 +112,9 @@ class WrapLayout:
         return cell
 
     def column_at(self, line: str, row: int, cell: int) -> int:
-        """The column of the row that is nearest to `cell` without going beyond it."""
+        """Return the last column of the row at or before `cell`."""
         start, end = self.rows(line)[row], self.row_end(line, row)
-        units = shape(line)
+        units = measure_if_needed(line)
         is_last = row + 1 == len(self.rows(line))
         if units is None:
             return min(start + cell, end if is_last else end - 1)
@@ -127,8 +127,8 @@ class WrapLayout:
         return end if is_last else units.starts[stop - 1]
 
     def shown(self, line: str, start: int, end: int, cell: int = 0, marker: Style = _PLAIN) -> str:
-        """What is drawn for the columns [start, end), of which the first stands in `cell`."""
-        units = shape(line)
+        """Return the displayed text of the columns [start, end), the first being in `cell`."""
+        units = measure_if_needed(line)
         if units is None or (units.sums and self.cells > 1):
             return line[start:end]
         out: list[str] = []
@@ -148,7 +148,7 @@ class WrapLayout:
         return text if kind == cells else HIDDEN_SIGN
 
     def _cells(self, line: str, units: LineUnits, at: int, cell: int) -> int:
-        """The cells of a unit that begins in `cell`; never more than a row has."""
+        """Return the width of a unit that begins in `cell`, at most a row."""
         cells = units.cells[at]
         if cells == TAB:
             return max(min(TAB_CELLS - cell % TAB_CELLS, self.cells - cell), 1)
@@ -159,7 +159,7 @@ class WrapLayout:
         return min(cells, self.cells)
 
     def _narrow(self, line: str, start: int) -> Iterator[int]:
-        """The rows of a line in which every character has one cell."""
+        """Wrap a line of one-cell characters."""
         cells = self.cells
         while len(line) - start > cells:
             end = start + cells
@@ -171,7 +171,7 @@ class WrapLayout:
             start = end
 
     def _summed(self, line: str, units: LineUnits, start: int) -> Iterator[int]:
-        """The rows of a line without tabs, markers and hidden characters, found by the sums of its cells."""
+        """Wrap a line without tabs, markers and hidden characters, using its cell sums."""
         sums, starts = units.sums, units.starts
         first = bisect_left(starts, start)
         while sums[-1] - sums[first] > self.cells:
@@ -184,7 +184,7 @@ class WrapLayout:
             first = at
 
     def _wrapped(self, line: str, units: LineUnits, start: int) -> Iterator[int]:
-        """The rows of any line."""
+        """Wrap any line."""
         first = at = breakable = bisect_left(units.starts, start)
         cell = 0
         while at < len(units.cells):

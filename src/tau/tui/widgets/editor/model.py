@@ -1,18 +1,18 @@
-"""All that an editor remembers, without rows and without keys: the text, what was cut, pasted and sent."""
+"""The editor's state, without rows and keys: the text, kills, pastes and history."""
 
 from collections.abc import Iterator, Mapping
 
 from tau.tui.widgets.editor import draft, folding
 from tau.tui.widgets.editor.document import EditorDocument
 from tau.tui.widgets.editor.history import History, HistoryCursor
-from tau.tui.widgets.editor.intake import incoming
+from tau.tui.widgets.editor.intake import clean_input
 from tau.tui.widgets.editor.kill_ring import KillRing
 from tau.tui.widgets.editor.layout import WrapLayout
 from tau.tui.widgets.editor.pastes import Pastes, is_large
 
 
 class EditorModel:
-    """The document that is shown, and those behind it while one walks through the history."""
+    """The current document, and others kept while navigating the history."""
 
     def __init__(self, history: History | None = None) -> None:
         self.kills = KillRing()
@@ -26,7 +26,7 @@ class EditorModel:
 
     @property
     def text(self) -> str:
-        """The text with every paste in full; made once per change."""
+        """The text with pastes in full; cached per change."""
         key = (self.document, self.document.buffer.version)
         if key != self._expanded:
             self._text = self.pastes.expanded(self.document.buffer.text)
@@ -34,33 +34,33 @@ class EditorModel:
         return self._text
 
     def set_text(self, text: str) -> None:
-        """Another text, with the cursor at its end; one undo brings the old one back.
+        """Replace the text and move the cursor to its end; one undo restores the old text.
 
-        What is folded in the old one stays so, as far as it is in the new one, in the same order.
+        Folded pastes of the old text stay folded where they appear in the new one, in order.
         """
-        self.document.set_text(folding.refolded(incoming(text), self.document.buffer.text, self.pastes))
+        self.document.set_text(folding.refold(clean_input(text), self.document.buffer.text, self.pastes))
 
     def insert(self, text: str) -> bool:
-        """Put text at the cursor; one undo takes it back."""
-        return self.document.insert(incoming(text))
+        """Insert text at the cursor; one undo removes it."""
+        return self.document.insert(clean_input(text))
 
     def paste(self, text: str, *, fold: bool = True) -> bool:
-        """Put pasted text at the cursor, as a marker if it is large."""
-        text = incoming(text)
+        """Insert pasted text at the cursor, as a marker if large."""
+        text = clean_input(text)
         marker = self.pastes.add(text) if fold and is_large(text) else ""
         return self.document.insert(marker or text)
 
     def insert_marker(self, label: str, text: str) -> bool:
-        """Put something at the cursor that is shown as `label` and is sent as `text`."""
-        text = incoming(text)
+        """Insert a unit at the cursor, shown as `label` and submitted as `text`."""
+        text = clean_input(text)
         return self.document.insert(self.pastes.add(text, label) or text)
 
     def toggle_paste(self) -> bool:
-        """Show the paste at the cursor in full, or fold it again."""
+        """Expand or fold the paste at the cursor."""
         return folding.toggle(self.document, self.pastes)
 
     def older(self, layout: WrapLayout) -> bool:
-        """Show the entry before; its first row has the cursor, so that the next step goes on."""
+        """Show the previous entry, with the cursor in its first row so that the next step continues."""
         document = self.recall.older(self.document)
         if document is None:
             return False
@@ -70,7 +70,7 @@ class EditorModel:
         return True
 
     def newer(self) -> bool:
-        """Show the entry after, or the draft."""
+        """Show the next entry, or the draft."""
         document = self.recall.newer(self.document)
         if document is None:
             return False
@@ -78,30 +78,30 @@ class EditorModel:
         return True
 
     def draft(self) -> draft.EditorDraft:
-        """What is being written, as plain data; an entry of the history that is only looked at is not it."""
+        """Return the draft as plain data, ignoring an unedited history entry."""
         document, kept = self.document, self.recall.draft
         if kept is None:
-            return draft.saved(document, self.pastes)
+            return draft.save_draft(document, self.pastes)
         if document.is_empty or not document.buffer.version:
-            return draft.saved(kept, self.pastes)
+            return draft.save_draft(kept, self.pastes)
         return (
-            draft.saved(document, self.pastes)
+            draft.save_draft(document, self.pastes)
             if kept.is_empty
-            else draft.saved_over(document, kept, self.pastes)
+            else draft.save_draft_over(document, kept, self.pastes)
         )
 
     def restore(self, data: Mapping[str, object]) -> bool:
-        """Go on with a draft; False if the data is not one, and the text stays as it is."""
-        document = draft.restored(data, self.pastes, self.kills)
+        """Restore a draft; False, without changes, if the data is not one."""
+        document = draft.restore_draft(data, self.pastes, self.kills)
         if document is None:
             return False
-        if not self.document.buffer.version:  # the entry was only looked at: the walk is over
+        if not self.document.buffer.version:  # the entry was not edited: stop navigating
             self.recall = HistoryCursor(self.recall.history, self.kills)
         self.document = document
         return True
 
     def send(self) -> None:
-        """Begin anew, with the draft that was kept during a walk through the history, or with nothing."""
+        """Start over, with the draft set aside during navigation, or empty."""
         draft = self.recall.draft
         self._sending = (self.document, self.recall)
         self.recall = HistoryCursor(self.recall.history, self.kills)
@@ -109,7 +109,7 @@ class EditorModel:
         self._begun = (self.document, self.document.buffer.version)
 
     def sent(self, *, refused: bool) -> None:
-        """It was taken, or refused: then it comes back, unless there is something new by now."""
+        """Finish a submission; if refused, restore the text unless there is new text."""
         if (
             refused
             and self._sending is not None

@@ -1,28 +1,28 @@
-"""Where the cursor goes: from a place in the lines to another place in them."""
+"""Cursor motions: from one position in the lines to another."""
 
 from collections.abc import Sequence
 
 from tau.tui.widgets.editor.buffer import START, Position
-from tau.tui.widgets.editor.units import after, before, snapped
-from tau.tui.widgets.editor.words import word_end, word_start
+from tau.tui.widgets.editor.units import next_column, previous_column, snap_column
+from tau.tui.widgets.editor.word_boundaries import word_end, word_start
 
 Lines = Sequence[str]
 
 
 def left(lines: Lines, at: Position) -> Position:
     if at.column > 0:
-        return Position(at.line, before(lines[at.line], at.column))
+        return Position(at.line, previous_column(lines[at.line], at.column))
     return Position(at.line - 1, len(lines[at.line - 1])) if at.line > 0 else at
 
 
 def right(lines: Lines, at: Position) -> Position:
     if at.column < len(lines[at.line]):
-        return Position(at.line, after(lines[at.line], at.column))
+        return Position(at.line, next_column(lines[at.line], at.column))
     return Position(at.line + 1, 0) if at.line + 1 < len(lines) else at
 
 
 def word_left(lines: Lines, at: Position) -> Position:
-    """The start of the word on the left, over blank lines if need be."""
+    """Return the start of the word to the left, across blank lines."""
     number, column = at
     while True:
         line = lines[number]
@@ -35,7 +35,7 @@ def word_left(lines: Lines, at: Position) -> Position:
 
 
 def word_right(lines: Lines, at: Position) -> Position:
-    """The end of the word on the right, over blank lines if need be."""
+    """Return the end of the word to the right, across blank lines."""
     number, column = at
     while True:
         line = lines[number]
@@ -64,7 +64,7 @@ def text_end(lines: Lines, at: Position) -> Position:
 
 
 def paragraph_up(lines: Lines, at: Position) -> Position:
-    """The blank line above the paragraph, or the start of the text."""
+    """Return the blank line above the paragraph, or the start of the text."""
     number = at.line if at.column > 0 else at.line - 1
     while number >= 0 and not lines[number].strip():
         number -= 1
@@ -74,7 +74,7 @@ def paragraph_up(lines: Lines, at: Position) -> Position:
 
 
 def paragraph_down(lines: Lines, at: Position) -> Position:
-    """The blank line below the paragraph, or the end of the text."""
+    """Return the blank line below the paragraph, or the end of the text."""
     number = at.line
     while number < len(lines) and not lines[number].strip():
         number += 1
@@ -84,12 +84,12 @@ def paragraph_down(lines: Lines, at: Position) -> Position:
 
 
 def jump_forward(lines: Lines, at: Position, wanted: str) -> Position | None:
-    """The next place behind the cursor where `wanted` stands."""
-    column = after(lines[at.line], at.column)
+    """Return the next occurrence of `wanted` after the cursor."""
+    column = next_column(lines[at.line], at.column)
     for number in range(at.line, len(lines)):
         line = lines[number]
         found = line.find(wanted, column)
-        while found >= 0 and snapped(line, found) != found:
+        while found >= 0 and snap_column(line, found) != found:
             found = line.find(wanted, found + 1)
         if found >= 0:
             return Position(number, found)
@@ -98,12 +98,12 @@ def jump_forward(lines: Lines, at: Position, wanted: str) -> Position | None:
 
 
 def jump_backward(lines: Lines, at: Position, wanted: str) -> Position | None:
-    """The nearest place in front of the cursor where `wanted` stands."""
+    """Return the nearest occurrence of `wanted` before the cursor."""
     stop = at.column
     for number in range(at.line, -1, -1):
         line = lines[number]
         found = line.rfind(wanted, 0, stop)
-        while found >= 0 and snapped(line, found) != found:
+        while found >= 0 and snap_column(line, found) != found:
             found = line.rfind(wanted, 0, found + len(wanted) - 1)
         if found >= 0:
             return Position(number, found)

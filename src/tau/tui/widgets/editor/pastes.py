@@ -1,31 +1,31 @@
-"""Large pastes: each is one character in the buffer, shown as a label, and turned back into its exact text.
+"""Large pastes: each is one character in the buffer, shown as a label, and expanded to its exact text.
 
-The characters are lone surrogates. Text from outside never contains one (`intake` replaces them), so nothing
-that is typed or pasted can be taken for a marker, and undo, kill and yank move a marker like any letter.
+The characters are lone surrogates. Text from outside never contains one (`intake` replaces them), so typed or
+pasted text cannot contain a marker, and undo, kill and yank handle markers like any letter.
 """
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
-from tau.tui.widgets.editor.intake import incoming_line
+from tau.tui.widgets.editor.intake import clean_input_line
 
 PASTE_LINES = 10
 """A paste of more lines becomes a marker."""
 PASTE_CHARS = 1_000
 """And so does one of more characters."""
 COLLECT_ABOVE = 64
-"""With more markers than this, those that nothing refers to any more are dropped."""
+"""Beyond this many markers, unreferenced ones are dropped."""
 
 FIRST, LAST = 0xD800, 0xDFFF
 
 
 def is_marker(char: str) -> bool:
-    """Whether the character stands for a paste."""
+    """Whether the character is a paste marker."""
     return "\ud800" <= char <= "\udfff"
 
 
 class StoredPaste(NamedTuple):
-    """What a marker stands for."""
+    """The content of a marker."""
 
     number: int
     text: str
@@ -38,7 +38,7 @@ def is_large(text: str) -> bool:
 
 
 def label_of(number: int, text: str) -> str:
-    """What is shown for it: `[Pasted text #1 +42 lines]`; of few lines, which are long, the characters."""
+    """Format a label: `[Pasted text #1 +42 lines]`, or the character count for few long lines."""
     lines = text.count("\n") + 1
     size = f"+{lines:,} lines" if lines > PASTE_LINES else f"{len(text):,} characters"
     return f"[Pasted text #{number} {size}]"
@@ -49,7 +49,7 @@ def _no_texts() -> Iterable[str]:
 
 
 class Pastes:
-    """The markers of one editor. `live` gives all texts in which one may stand: they decide what is kept."""
+    """The markers of one editor. `live` returns all texts that may contain one: they decide what is kept."""
 
     def __init__(self, live: Callable[[], Iterable[str]] = _no_texts) -> None:
         self._live = live
@@ -57,19 +57,19 @@ class Pastes:
         self._last_number = 0
         self._collect_at = COLLECT_ABOVE
         self.opened: dict[str, None] = {}
-        """Markers that were replaced by their text on demand, the latest last."""
+        """Markers that the user expanded, the latest last."""
 
     def __len__(self) -> int:
         return len(self._pastes)
 
     def __getitem__(self, marker: str) -> StoredPaste:
-        """What the marker stands for; an unknown one stands for nothing."""
+        """Return the content of a marker; empty if unknown."""
         return self._pastes.get(marker) or StoredPaste(0, "", "")
 
     def add(self, text: str, label: str = "", number: int = 0) -> str:
-        """A new marker; "" if there are too many, and the text has to be inserted as it is.
+        """Add a marker; "" if there are too many, and the text must be inserted unfolded.
 
-        A number and a label are given for one that was made earlier.
+        Pass a number and a label to restore an earlier one.
         """
         if len(self._pastes) >= self._collect_at:
             self.collect()
@@ -78,24 +78,26 @@ class Pastes:
         if marker:
             number = number or self._last_number + 1
             self._last_number = max(self._last_number, number)
-            self._pastes[marker] = StoredPaste(number, text, incoming_line(label) or label_of(number, text))
+            self._pastes[marker] = StoredPaste(
+                number, text, clean_input_line(label) or label_of(number, text)
+            )
         return marker
 
     def expanded(self, raw: str) -> str:
-        """The text with every marker replaced by what it stands for."""
+        """Replace every marker with its content."""
         for marker, paste in self._pastes.items():
             if marker in raw:
                 raw = raw.replace(marker, paste.text)
         return raw
 
     def masked(self, raw: str) -> str:
-        """The text with U+FFFC for every marker: the same length, and fit for other ears."""
+        """Replace every marker with U+FFFC: same length, safe outside the editor."""
         for marker in self._pastes:
             raw = raw.replace(marker, "\ufffc")
         return raw
 
     def parts(self, raw: str) -> Iterator[str | StoredPaste]:
-        """The text and the markers in it, in order."""
+        """Yield the text and its markers in order."""
         start = 0
         if any(marker in raw for marker in self._pastes):
             for at, char in enumerate(raw):
@@ -108,7 +110,7 @@ class Pastes:
             yield raw[start:]
 
     def collect(self) -> None:
-        """Drop what no text refers to; numbers begin again when nothing is left."""
+        """Drop unreferenced markers; numbering restarts when none is left."""
         texts = list(self._live())
         for marker in [marker for marker in self._pastes if not any(marker in text for text in texts)]:
             del self._pastes[marker]

@@ -1,15 +1,15 @@
-"""Undo and redo: every change can be taken back; typed letters go back a word at a time."""
+"""Undo and redo of every change; typed letters are undone word by word."""
 
 from collections import deque
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
-from tau.tui.widgets.editor.buffer import Position, moved_by
+from tau.tui.widgets.editor.buffer import Position, advance_position
 
 STEPS = 1_000
 """Older steps are forgotten."""
 KEPT_CHARS = 8_000_000
-"""So are those beyond this much text."""
+"""So are steps beyond this much text."""
 
 EditKind = Literal["type", "erase", "other"]
 
@@ -30,7 +30,7 @@ class BufferEdit(NamedTuple):
 
 
 class UndoStack:
-    """What was done and what was taken back, the latest last."""
+    """Done and undone changes, the latest last."""
 
     __slots__ = ("_chars", "_done", "_undone")
 
@@ -40,7 +40,7 @@ class UndoStack:
         self._chars = 0
 
     def record(self, change: BufferEdit, *, joins: bool) -> None:
-        """Remember a change; with `joins` it becomes part of the last one if both are of one word."""
+        """Record a change; with `joins` it is merged into the last one if both are in one word."""
         for undone in self._undone:
             self._chars -= undone.size
         self._undone.clear()
@@ -54,21 +54,21 @@ class UndoStack:
             self._chars -= self._done.popleft().size
 
     def undo(self) -> BufferEdit | None:
-        """The change to take back now."""
+        """Return the change to undo."""
         if not self._done:
             return None
         self._undone.append(self._done.pop())
         return self._undone[-1]
 
     def redo(self) -> BufferEdit | None:
-        """The change to make again now."""
+        """Return the change to redo."""
         if not self._undone:
             return None
         self._done.append(self._undone.pop())
         return self._done[-1]
 
     def texts(self) -> Iterator[str]:
-        """All texts it can bring back."""
+        """Yield all texts it can restore."""
         for change in (*self._done, *self._undone):
             yield change.removed
             yield change.inserted
@@ -78,11 +78,15 @@ def _joined(last: BufferEdit, new: BufferEdit) -> BufferEdit | None:
     if last.kind != new.kind or new.kind == "other":
         return None
     if new.kind == "type":
-        follows = not last.removed and not new.removed and new.start == moved_by(last.start, last.inserted)
+        follows = (
+            not last.removed and not new.removed and new.start == advance_position(last.start, last.inserted)
+        )
         if follows and not _new_word(last.inserted[-1:], new.inserted[:1]):
             return last._replace(inserted=last.inserted + new.inserted, after=new.after)
         return None
-    if moved_by(new.start, new.removed) == last.start and not _new_word(new.removed[-1:], last.removed[:1]):
+    if advance_position(new.start, new.removed) == last.start and not _new_word(
+        new.removed[-1:], last.removed[:1]
+    ):
         return last._replace(start=new.start, removed=new.removed + last.removed, after=new.after)
     if new.start == last.start and not _new_word(last.removed[-1:], new.removed[:1]):
         return last._replace(removed=last.removed + new.removed, after=new.after)

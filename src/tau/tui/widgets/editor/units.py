@@ -1,4 +1,4 @@
-"""What the cursor steps over: graphemes, tabs and paste markers, with their places and widths in a line."""
+"""Cursor units: graphemes, tabs and paste markers, with their columns and widths in a line."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
@@ -6,31 +6,31 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from tau.tui.text.width import grapheme_width, graphemes, is_narrow, is_simple
-from tau.tui.widgets.editor.long_lines import LONG_CHARS, alike
+from tau.tui.widgets.editor.long_lines import LONG_CHARS, compare_lines
 from tau.tui.widgets.editor.pastes import is_marker
 
 TAB = -1
-"""In place of a width: it depends on the column."""
+"""Instead of a width: depends on the column."""
 MARKER = -2
-"""In place of a width: it depends on the label."""
+"""Instead of a width: depends on the label."""
 HIDDEN = -3
-"""In place of a width: it has none of its own, and is shown as a sign, so that nothing hides in a text."""
+"""Instead of a width: an invisible character, shown as a symbol so that nothing is hidden."""
 _KEPT_SHAPES = 512
 _KEPT_CHARS = 200_000
-"""Of all lines whose shapes are kept; the last one is kept in any case."""
+"""Limit on cached lines; the last one is always kept."""
 
 
 class LineUnits(NamedTuple):
-    """The units of a line: where each begins (and, last, where the line ends), and its cells."""
+    """The units of a line: where each begins (plus the line's end), and its cells."""
 
     starts: list[int]
     cells: list[int]
     sums: list[int]
-    """The cells in front of each unit, and of the whole line; empty if they depend on more than the line."""
+    """Cumulative cells before each unit and of the whole line; empty if they depend on context."""
 
 
 class LineUnitsCache:
-    """Shapes of lines that were looked at: each is measured once, a changed long one only in part."""
+    """Cached units of lines: each is measured once, a changed long one only in part."""
 
     __slots__ = ("_chars", "_known", "_last_long")
 
@@ -53,9 +53,9 @@ class LineUnitsCache:
 
     def _measured(self, line: str) -> LineUnits:
         if len(line) < LONG_CHARS:
-            return measured(line)
+            return measure_line(line)
         last = self._last_long
-        found = (last and patched(*last, line)) or measured(line)
+        found = (last and patch_units(*last, line)) or measure_line(line)
         self._last_long = (line, found)
         return found
 
@@ -63,16 +63,16 @@ class LineUnitsCache:
 _shapes = LineUnitsCache()
 
 
-def shape(line: str) -> LineUnits | None:
-    """The units of a line; None for a line in which every character is one unit of one cell."""
+def measure_if_needed(line: str) -> LineUnits | None:
+    """Measure a line; None if every character is one unit of one cell."""
     if line.isascii() and "\t" not in line:
         return None
     return _shapes.of(line)
 
 
-def patched(old_line: str, old: LineUnits, line: str) -> LineUnits | None:
-    """The shape of a line that is much like another one; None where it is not."""
-    same = alike(old_line, line)
+def patch_units(old_line: str, old: LineUnits, line: str) -> LineUnits | None:
+    """Derive the units of a line from those of a similar one; None if they differ too much."""
+    same = compare_lines(old_line, line)
     if same is None:
         return None
     starts = old.starts
@@ -83,13 +83,13 @@ def patched(old_line: str, old: LineUnits, line: str) -> LineUnits | None:
     while last < len(starts) - 1 and not _is_hard(old_line, starts[last]):
         last += 1
     base, delta = starts[first], same.delta
-    between = measured(line[base : starts[last] + delta])
+    between = measure_line(line[base : starts[last] + delta])
     moved = [start + delta for start in starts[last:]] if delta else starts[last:]
     sums: list[int] = []
     if old.sums and between.sums:
-        before = old.sums[first]
-        wider = before + between.sums[-1] - old.sums[last]
-        sums = old.sums[:first] + [before + cells for cells in between.sums[:-1]]
+        previous_column = old.sums[first]
+        wider = previous_column + between.sums[-1] - old.sums[last]
+        sums = old.sums[:first] + [previous_column + cells for cells in between.sums[:-1]]
         sums += [cells + wider for cells in old.sums[last:]]
     return LineUnits(
         starts[:first] + [base + start for start in between.starts[:-1]] + moved,
@@ -99,12 +99,12 @@ def patched(old_line: str, old: LineUnits, line: str) -> LineUnits | None:
 
 
 def _is_hard(line: str, at: int) -> bool:
-    """Whether two units meet here whatever stands further away: neither is ever part of a longer one."""
+    """Whether this is always a unit boundary, whatever the context."""
     return is_simple(line[at - 1 : at + 1].replace("\t", " "))
 
 
-def measured(line: str) -> LineUnits:
-    """The units of a line, of whatever kind they are."""
+def measure_line(line: str) -> LineUnits:
+    """Measure any line."""
     if not line:
         return LineUnits([0], [], [0])
     units = list(graphemes(line)) if _is_ordinary(line) else list(_parted(line))
@@ -121,7 +121,7 @@ def _cells(unit: str) -> int:
 
 
 def _is_ordinary(line: str) -> bool:
-    """Whether it has neither tabs nor markers; markers are what cannot be encoded."""
+    """Whether it has no tabs or markers; markers cannot be encoded."""
     try:
         line.encode()
     except UnicodeEncodeError:
@@ -138,7 +138,7 @@ def _parted(line: str) -> Iterator[str]:
 
 
 def _pieces(line: str) -> Iterator[str]:
-    """The line cut at tabs and markers, which are pieces of their own."""
+    """Split the line at tabs and markers, which are separate pieces."""
     start = 0
     for at, char in enumerate(line):
         if char == "\t" or is_marker(char):
@@ -150,25 +150,25 @@ def _pieces(line: str) -> Iterator[str]:
         yield line[start:]
 
 
-def after(line: str, column: int) -> int:
-    """The column behind the unit that begins at (or contains) `column`."""
-    units = shape(line)
+def next_column(line: str, column: int) -> int:
+    """Return the column after the unit at `column`."""
+    units = measure_if_needed(line)
     if units is None:
         return min(column + 1, len(line))
     at = bisect_right(units.starts, column)
     return units.starts[at] if at < len(units.starts) else len(line)
 
 
-def before(line: str, column: int) -> int:
-    """The column where the unit in front of `column` begins."""
-    units = shape(line)
+def previous_column(line: str, column: int) -> int:
+    """Return the start of the unit before `column`."""
+    units = measure_if_needed(line)
     if units is None:
         return max(column - 1, 0)
     return units.starts[max(bisect_left(units.starts, column) - 1, 0)]
 
 
-def snapped(line: str, column: int) -> int:
-    """The column, or the end of the unit it falls into."""
+def snap_column(line: str, column: int) -> int:
+    """Return the column, or the end of the unit it is inside of."""
     column = min(max(column, 0), len(line))
-    units = shape(line)
+    units = measure_if_needed(line)
     return column if units is None else units.starts[bisect_left(units.starts, column)]

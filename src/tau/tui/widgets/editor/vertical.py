@@ -1,4 +1,4 @@
-"""Moves up and down over wrapped rows, which keep the cell where they began."""
+"""Vertical cursor movement over wrapped rows, keeping the preferred cell."""
 
 from tau.tui.widgets.editor.buffer import Position
 from tau.tui.widgets.editor.document import EditorDocument
@@ -6,7 +6,7 @@ from tau.tui.widgets.editor.layout import WrapLayout
 
 
 def move_rows(document: EditorDocument, layout: WrapLayout, count: int) -> bool:
-    """Move the cursor by rows, down if `count` is positive; False if there is none further."""
+    """Move the cursor by rows, down if `count` is positive; False at the edge."""
     number, column = document.cursor
     lines = document.buffer.lines
     row = layout.row_of(lines[number], column)
@@ -23,7 +23,7 @@ def move_rows(document: EditorDocument, layout: WrapLayout, count: int) -> bool:
 
 
 def _row_away(lines: list[str], layout: WrapLayout, line: int, row: int, count: int) -> tuple[int, int]:
-    """The row `count` rows away, or the first or last one."""
+    """Return the row `count` rows away, clamped to the first or last one."""
     row += count
     while row < 0 and line > 0:
         line -= 1

@@ -1,4 +1,4 @@
-"""The rows of the editor: the text in view with the cursor in it, the border, the list of completions."""
+"""Renders the editor: visible text with the cursor, border, completion list."""
 
 from typing import NamedTuple
 
@@ -9,10 +9,10 @@ from tau.tui.text.cut import truncate
 from tau.tui.text.width import visible_width
 from tau.tui.widgets.autocomplete import Autocomplete, popup_rows
 from tau.tui.widgets.editor.document import EditorDocument
-from tau.tui.widgets.editor.frame import border, fitting, hidden_mark
+from tau.tui.widgets.editor.frame import border, hidden_mark, pick_fitting
 from tau.tui.widgets.editor.layout import WrapLayout
 from tau.tui.widgets.editor.pastes import Pastes, is_marker
-from tau.tui.widgets.editor.units import after, before
+from tau.tui.widgets.editor.units import next_column, previous_column
 from tau.tui.widgets.editor.viewport import Viewport
 
 _MIN_CELLS_BESIDE_PROMPT = 4
@@ -22,7 +22,7 @@ wrapping = late("tau.tui.text.wrap")
 
 
 class EditorStyle(NamedTuple):
-    """All that decides about the rows beside the text and the pop-up."""
+    """What determines the rows besides the text and the popup."""
 
     width: int = 80
     height: int = 10
@@ -35,27 +35,27 @@ class EditorStyle(NamedTuple):
 
 
 class EditorView:
-    """Draws a document. Only lines in view are looked at, and only changed ones are laid out again."""
+    """Renders a document. Only visible lines are examined, and only changed ones are laid out again."""
 
     def __init__(self, theme: Theme, pastes: Pastes) -> None:
         self._theme = theme
         self.layout = WrapLayout(pastes)
         self._viewport = Viewport()
         self._rows: list[str] = []
-        self._drawn: tuple[object, ...] = ()
+        self._rows_key: tuple[object, ...] = ()
 
     def forget(self) -> None:
-        """Draw everything anew the next time."""
+        """Redraw everything next time."""
         self.layout.forget()
-        self._drawn = ()
+        self._rows_key = ()
 
     def rows(self, document: EditorDocument, popup: Autocomplete, look: EditorStyle) -> list[str]:
-        """The rows; the same list as last time if nothing changed."""
+        """Return the rows; the identical list if nothing changed."""
         text = (document, document.buffer.version, document.cursor)
         key = (look, text, popup.version, popup.max_rows, self._theme.linear)
-        if key != self._drawn:
+        if key != self._rows_key:
             self._rows = self._draw(document, popup, look)
-            self._drawn = key
+            self._rows_key = key
         return self._rows
 
     def _draw(self, document: EditorDocument, popup: Autocomplete, look: EditorStyle) -> list[str]:
@@ -94,7 +94,7 @@ class EditorView:
         return self._theme["placeholder"](truncate(text, cells - used, self._theme.symbols.ellipsis))
 
     def _framed(self, rows: list[str], look: EditorStyle, above: int, below: int) -> list[str]:
-        """The rows with the border, or what takes its place, and how many lines are not wholly in view."""
+        """Add the border, or its replacement, and the counts of hidden lines."""
         theme, width = self._theme, look.width
         over = hidden_mark(theme, above, above=True)
         under = hidden_mark(theme, below, above=False)
@@ -103,22 +103,22 @@ class EditorView:
                 row for text in (*look.border_texts[0], over) if text for row in wrapping.wrap(text, width)
             ]
             return [*texts, *rows, truncate(under, width)] if under else [*texts, *rows]
-        left, right = fitting(look.border_texts, width - (visible_width(over) + 3 if over else 0))
+        left, right = pick_fitting(look.border_texts, width - (visible_width(over) + 3 if over else 0))
         top = border(theme, look.border_token, width, left, over, right)
         return [top, *rows, border(theme, look.border_token, width, mark=under)]
 
     def _cursor_row(self, line: str, row: int, column: int, look: EditorStyle) -> str:
-        """The row with the mark for the real cursor in front of the unit that it stands on."""
+        """Render the row with the cursor marker before the unit under the cursor."""
         layout, marker = self.layout, self._theme[MARKER_TOKEN]
         start, end = layout.rows(line)[row], layout.row_end(line, row)
         cell = layout.cell_of(line, row, column)
-        if cell >= layout.cells + layout.hangs:  # a terminal of one column: there is no cell behind the text
-            column = max(before(line, column), start)
+        if cell >= layout.cells + layout.hangs:  # one-column terminal: there is no cell after the text
+            column = max(previous_column(line, column), start)
             cell = layout.cell_of(line, row, column)
         left = layout.shown(line, start, column, marker=marker)
         if not look.draw_cursor:
             return left + CURSOR_MARKER + layout.shown(line, column, end, cell, marker)
-        behind = min(after(line, column), end) if column < end else end
+        behind = min(next_column(line, column), end) if column < end else end
         under = layout.shown(line, column, behind, cell) or " "
         style = self._theme["cursor"]
         if column < end and (line[column] == "\t" or is_marker(line[column])):

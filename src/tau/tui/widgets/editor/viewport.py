@@ -1,4 +1,4 @@
-"""The rows that are in view: they follow the cursor, moving as little as possible."""
+"""The visible rows: they follow the cursor, moving as little as possible."""
 
 from tau.tui.widgets.editor.layout import WrapLayout
 
@@ -7,7 +7,7 @@ Place = tuple[int, int]
 
 
 class Viewport:
-    """Remembers the first row in view. It looks at the lines in view only, however many there are."""
+    """Remembers the first visible row. Examines only visible lines."""
 
     __slots__ = ("_top",)
 
@@ -15,7 +15,7 @@ class Viewport:
         self._top: Place = (0, 0)
 
     def visible(self, lines: list[str], layout: WrapLayout, cursor: Place, height: int) -> list[Place]:
-        """At most `height` rows, the one of the cursor among them, and no fewer than there are."""
+        """Return up to `height` rows, including the cursor's."""
         top = self._top
         if top[0] >= len(lines):
             top = cursor
@@ -40,7 +40,7 @@ def _within(lines: list[str], layout: WrapLayout, top: Place, place: Place, heig
 
 
 def _above(lines: list[str], layout: WrapLayout, place: Place, count: int) -> Place:
-    """The place `count` rows higher, or the first one."""
+    """Return the place `count` rows higher, or the first one."""
     line, row = place
     row -= count
     while row < 0 and line > 0:

@@ -1,4 +1,4 @@
-"""Markdown as rows, also while it is still arriving; `component.py` has the widget."""
+"""Renders Markdown as rows, also while it streams; `component.py` has the widget."""
 
 from tau.tui.widgets.markdown.component import Markdown, preload
 

@@ -1,4 +1,4 @@
-"""Blocks to shapes: the texts are styled here, once for all widths."""
+"""Builds shapes from blocks: styles the texts once for all widths."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -8,7 +8,7 @@ from tau.tui.text.width import visible_width
 from tau.tui.widgets.highlight import Highlighter
 from tau.tui.widgets.markdown.inline import Inline, MarkdownStyle
 from tau.tui.widgets.markdown.limits import PARAGRAPH_CHARS, SAMPLE_ROWS
-from tau.tui.widgets.markdown.paragraph_chunks import pieces
+from tau.tui.widgets.markdown.paragraph_chunks import split_paragraph
 from tau.tui.widgets.markdown.resume_point import (
     HIDDEN,
     HTML_HEAD_LINES,
@@ -28,7 +28,7 @@ _MAX_LANGUAGE_CHARS = 40
 
 
 class Builder:
-    """Makes the shapes of one reading: of blocks that are finished, or of what is there so far."""
+    """Builds the shapes of one parse: of finished blocks, or of the text so far."""
 
     def __init__(
         self,
@@ -44,16 +44,16 @@ class Builder:
         self._rest = rest
         self._cut = cut
         self._is_final = is_final
-        """These shapes are kept; code is taken as highlighted for good."""
+        """The shapes are final, and so is code highlighting."""
         self._open_line = open_line
-        """A block that ends at this line may still grow; -1 if none does."""
+        """A block that ends at this line may still grow; -1 if none."""
         self._task: BlockNode | None = None
-        """The paragraph that begins with the brackets of a task."""
+        """The paragraph that begins with a task's checkbox."""
         self.new_rest: PartialBlock | None = None
-        """What is known of the block that was cut."""
+        """State of the block that was cut."""
 
     def shapes(self, blocks: Sequence[BlockRange], tokens: tuple[str, ...] = ()) -> list[Shape]:
-        """The shapes of blocks, down to the cut; `tokens` style the texts in them."""
+        """Build the shapes of blocks, up to the cut; `tokens` style their texts."""
         found: list[Shape] = []
         for block in blocks:
             node = block.node
@@ -144,10 +144,10 @@ class Builder:
     def _pieces(
         self, block: BlockRange, end: int, is_cut: bool, join: str | None, tokens: tuple[str, ...]
     ) -> list[Shape]:
-        """The pieces of a long paragraph, up to `end`."""
+        """Build the pieces of a long paragraph, up to `end`."""
         node, content = block.node, block.node.content
         start = len(HIDDEN) + 1 if block.is_continued else 0
-        parts = [part for part in pieces(content, start) if part.start < end]
+        parts = [part for part in split_paragraph(content, start) if part.start < end]
         found: list[Shape] = []
         for at, part in enumerate(parts):
             is_last = at == len(parts) - 1
@@ -166,7 +166,7 @@ class Builder:
         return self._cut.place.rest.join if is_cut and self._cut and self._cut.place.rest else None
 
     def _row_join(self, join: str | None) -> str | None:
-        """What joins two pieces in a row; None if the second begins a row of its own."""
+        """Return what joins two pieces in a row; None if the second begins a new row."""
         if join == "\n":
             return " " if self._look.join_lines else None
         return join
@@ -229,6 +229,6 @@ class Builder:
 
 
 def _language(info: str) -> str:
-    """The name of a language in the first line of a fence; "" if there is none."""
+    """Return the language in the first line of a fence; "" if there is none."""
     words = clean_line(info).strip("{} ").removeprefix(".").split()
     return words[0].partition(":")[0].rstrip(",}")[:_MAX_LANGUAGE_CHARS] if words else ""

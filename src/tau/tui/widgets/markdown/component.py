@@ -1,4 +1,4 @@
-"""The Markdown widget: a text, whole or still arriving, as styled rows."""
+"""The Markdown widget: renders a complete or streaming text as styled rows."""
 
 from collections.abc import Sequence
 
@@ -8,7 +8,7 @@ from tau.tui.rows import RowPart, Rows
 from tau.tui.style import Theme
 from tau.tui.widgets.markdown.document import MarkdownDocument
 from tau.tui.widgets.markdown.inline import MarkdownStyle
-from tau.tui.widgets.markdown.layout import ShapeLayout, padded
+from tau.tui.widgets.markdown.layout import ShapeLayout, indent_rows
 from tau.tui.widgets.markdown.shapes import Shape
 
 highlighting = late("tau.tui.widgets.highlight")
@@ -18,7 +18,7 @@ _CHUNKS_TO_JOIN = 32
 
 
 def preload() -> None:
-    """Loads what the first Markdown needs, at a moment when nobody waits."""
+    """Load what the first Markdown needs, while idle."""
     parser.parse_blocks("x")
     parser.parse_inline("x", {})
     highlighting.highlight("x = 1", "python", Theme({}))
@@ -27,8 +27,8 @@ def preload() -> None:
 class Markdown(Component):
     """CommonMark with tables, task lists and strikethrough.
 
-    `append` takes more of a text, `finish` says that it is complete; `set_text` does both. While a text
-    arrives, rows above `seam().live_start` never change, and a frame costs what is new.
+    `append` adds text, `finish` marks it complete; `set_text` does both. While a text streams, rows above
+    `commit_boundary().live_start` never change, and a frame costs only what is new.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class Markdown(Component):
         self._is_finished = False
         self._document = MarkdownDocument(self._look)
         self._shapes: list[Shape] = []
-        """All that is settled, to lay it out at another width."""
+        """All settled shapes, for layout at another width."""
         self._paper: _Paper | None = None
         self._is_current = False
         if text:
@@ -55,7 +55,7 @@ class Markdown(Component):
 
     @property
     def text(self) -> str:
-        """All that was given."""
+        """The complete text so far."""
         if len(self._texts) > 1:
             self._texts = ["".join(self._texts)]
         return self._texts[0] if self._texts else ""
@@ -65,7 +65,7 @@ class Markdown(Component):
         return self._is_finished
 
     def set_text(self, text: str, *, is_finished: bool = True) -> None:
-        """Another text. One that begins with the text so far costs only what it adds."""
+        """Replace the text. If it extends the text so far, only the new part costs."""
         known = self.text
         if not (self._is_finished and is_finished and known == text):
             if self._is_finished or not text.startswith(known):
@@ -78,7 +78,7 @@ class Markdown(Component):
                 self.finish()
 
     def append(self, delta: str) -> None:
-        """More of the text."""
+        """Append text."""
         if not delta:
             return
         if self._is_finished:
@@ -89,7 +89,7 @@ class Markdown(Component):
         self._is_current = False
 
     def finish(self) -> None:
-        """The text is complete: what was shown in a provisional way is shown as it is."""
+        """Mark the text complete: provisional rendering becomes final."""
         if not self._is_finished:
             self._is_finished = True
             self._is_current = False
@@ -108,8 +108,8 @@ class Markdown(Component):
             paper.show_ending(self._document.ending())
         return paper.rows
 
-    def seam(self) -> CommitBoundary | None:
-        """While the text arrives: its finished blocks are final."""
+    def commit_boundary(self) -> CommitBoundary | None:
+        """While the text streams, its finished blocks are final."""
         if self._is_finished or self._paper is None:
             return None
         return CommitBoundary(self._paper.settled_rows)
@@ -119,14 +119,14 @@ class Markdown(Component):
         self._document.feed(self.text)
 
     def _start_over(self) -> None:
-        """Forgets what was read; the text is read again."""
+        """Discard the parse and read the text again."""
         self._document = MarkdownDocument(self._look)
         self._shapes = []
         self._paper = None
         self._is_current = False
 
     def _read(self, paper: "_Paper") -> "_Paper":
-        """Takes up what is new; on another sheet if links in earlier blocks are to be written anew."""
+        """Take in new text; on a new paper if links in earlier blocks must be rendered again."""
         shapes = self._document.settle()
         if self._is_finished:
             shapes += self._document.finish()
@@ -142,7 +142,7 @@ class Markdown(Component):
 
 
 class _Paper:
-    """The rows at one width: settled ones, which are written once, and an ending that is written over."""
+    """The rows at one width: settled ones, written once, and an ending that is replaced."""
 
     def __init__(self, theme: Theme, width: int, padding_x: int) -> None:
         self.width = width
@@ -151,15 +151,15 @@ class _Paper:
         self._layout = ShapeLayout(theme, width - 2 * padding)
         self._joined: list[RowPart] = []
         self._chunks: list[list[str]] = []
-        """The last settled rows in the pieces in which they came; many are joined to one."""
+        """The last settled rows in pieces as they came; many are merged into one."""
         self._ending: list[str] = []
         self.settled_rows = 0
         self.rows = Rows()
 
     def add(self, shapes: Sequence[Shape]) -> None:
-        """More settled shapes; the ending is gone."""
+        """Add settled shapes, dropping the ending."""
         if shapes:
-            rows = padded(self._layout.rows(shapes), self._padding)
+            rows = indent_rows(self._layout.rows(shapes), self._padding)
             self._chunks.append(rows)
             self.settled_rows += len(rows)
             if len(self._chunks) >= _CHUNKS_TO_JOIN:
@@ -170,8 +170,8 @@ class _Paper:
             self.rows = Rows([*self._joined, *self._chunks])
 
     def show_ending(self, shapes: Sequence[Shape]) -> None:
-        """What comes after the settled rows, for now."""
-        rows = padded(self._layout.preview(shapes), self._padding)
+        """Set the provisional rows after the settled ones."""
+        rows = indent_rows(self._layout.preview(shapes), self._padding)
         if rows != self._ending:
             self._ending = rows
             self.rows = Rows([*self._joined, *self._chunks, rows])

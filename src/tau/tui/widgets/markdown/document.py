@@ -1,4 +1,4 @@
-"""A Markdown text that grows: what is finished is read once, only its end is read again."""
+"""A growing Markdown text: finished parts are parsed once, only the end is parsed again."""
 
 from collections.abc import Mapping, Sequence
 
@@ -8,9 +8,9 @@ from tau.tui.widgets.markdown.build import Builder
 from tau.tui.widgets.markdown.hold import is_undecided
 from tau.tui.widgets.markdown.inline import Inline, MarkdownStyle
 from tau.tui.widgets.markdown.limits import LINE_CHARS, PARAGRAPH_CHARS, PIECE_CHARS, SETTLE_CHARS
-from tau.tui.widgets.markdown.resume_point import HIDDEN, BlockRange, ResumePoint, placed
+from tau.tui.widgets.markdown.resume_point import HIDDEN, BlockRange, ResumePoint, locate_blocks
 from tau.tui.widgets.markdown.shapes import CodeShape, Shape
-from tau.tui.widgets.markdown.stable_prefix import StablePrefix, find_cut
+from tau.tui.widgets.markdown.stable_prefix import StablePrefix, find_stable_prefix
 
 base_text = late("tau.base.text")
 parser = late("tau.tui.widgets.markdown.parse")
@@ -19,7 +19,7 @@ Definitions = Mapping[str, Mapping[str, str]]
 
 
 class MarkdownDocument:
-    """Takes text and gives shapes: `settle` those that will not change any more, `ending` the others."""
+    """Turns text into shapes: `settle` returns final ones, `ending` the rest."""
 
     def __init__(
         self, look: MarkdownStyle, definitions: Definitions | None = None, settle_chars: int = SETTLE_CHARS
@@ -30,14 +30,14 @@ class MarkdownDocument:
         self._place = ResumePoint()
         self._arrived: list[str] = []
         self._lines: list[str] = []
-        """The whole lines from the place on."""
+        """The complete lines since the resume point."""
         self._partial = ""
         """The beginning of the next line."""
         self._size = 0
         self._enough_size = settle_chars
-        """Finished blocks are looked for when there is more than this."""
+        """Finished blocks are searched for beyond this size."""
         self._known_at_bracket: int | None = None
-        """How many definitions were known when the first text that may hold a link was settled."""
+        """How many definitions were known when the first possible link was settled."""
 
     @property
     def definitions(self) -> Definitions:
@@ -46,16 +46,16 @@ class MarkdownDocument:
 
     @property
     def has_late_definitions(self) -> bool:
-        """Whether a link may have been taken for plain text because its definition came later."""
+        """Whether a link may have been rendered as plain text because its definition came later."""
         known = self._known_at_bracket
         return known is not None and known < len(self._inline.references)
 
     def feed(self, text: str) -> None:
-        """More text."""
+        """Add text."""
         self._arrived.append(text)
 
     def settle(self) -> list[Shape]:
-        """The shapes that are finished since the last call."""
+        """Return the shapes finished since the last call."""
         self._take_lines()
         found: list[Shape] = []
         while self._size > self._enough_size:
@@ -68,19 +68,19 @@ class MarkdownDocument:
         return found
 
     def ending(self) -> list[Shape]:
-        """The shapes of the rest, as far as it has come."""
+        """Return the shapes of the rest so far."""
         lines = [*self._place.head, *self._lines]
         if self._partial and not is_undecided(self._partial):
-            lines.append(plain(self._partial))
+            lines.append(clean_markdown_line(self._partial))
         return self._shapes(lines, Builder(self._inline, self._place.rest, open_line=len(lines)))
 
     def finish(self) -> list[Shape]:
-        """The shapes of the rest, after which nothing comes."""
-        lines = [*self._place.head, *self._lines, plain(self._partial)]
+        """Return the shapes of the rest at the end of the text."""
+        lines = [*self._place.head, *self._lines, clean_markdown_line(self._partial)]
         return self._shapes(lines, Builder(self._inline, self._place.rest, is_final=True), is_last=True)
 
     def _shapes(self, lines: Sequence[str], builder: Builder, *, is_last: bool = False) -> list[Shape]:
-        """The shapes of the rest; its bare lines, should the parser fail on them."""
+        """Build the shapes of the rest; fall back to plain lines if the parser fails."""
         blocks = self._blocks(lines)
         if blocks is None:
             return [CodeShape([clean_line(line) for line in lines[len(self._place.head) :]], self._place.gap)]
@@ -89,16 +89,16 @@ class MarkdownDocument:
         return builder.shapes(blocks)
 
     def _take_lines(self) -> None:
-        """Splits what has arrived into lines."""
+        """Split new text into lines."""
         if not self._arrived:
             return
         text = self._partial + "".join(self._arrived)
         self._arrived.clear()
         if "\r" in text:
-            end = "\r" if text.endswith("\r") else ""  # half a line end, perhaps
+            end = "\r" if text.endswith("\r") else ""  # possibly half a line end
             text = text.removesuffix("\r").replace("\r\n", "\n").replace("\r", "\n") + end
         *lines, self._partial = text.split("\n")
-        self._lines += [plain(line) for line in lines]
+        self._lines += [clean_markdown_line(line) for line in lines]
         self._measure()
 
     def _measure(self) -> None:
@@ -107,18 +107,18 @@ class MarkdownDocument:
             self._size += len(self._partial)
 
     def _has_long_partial(self) -> bool:
-        """Whether the beginning of a line is so long that the rest cannot change what it is."""
+        """Whether a partial line is so long that the rest cannot change its kind."""
         is_rest = self._place.is_in_line and not self._lines
         least = 2 * PIECE_CHARS if is_rest else PARAGRAPH_CHARS
-        return len(self._partial) > least and plain(self._partial) == self._partial
+        return len(self._partial) > least and clean_markdown_line(self._partial) == self._partial
 
     def _blocks(self, lines: Sequence[str]) -> Sequence[BlockRange] | None:
         try:
             place = self._place
             nodes = parser.parse_blocks("\n".join(lines), place.continued_line(lines), place.nesting)
-        except Exception:  # a fault of the parser must not stop a frame
+        except Exception:  # a parser failure must not stop a frame
             return None
-        return placed(nodes, lines, self._place)
+        return locate_blocks(nodes, lines, self._place)
 
     def _settled(self) -> list[Shape] | None:
         lines = [*self._place.head, *self._lines]
@@ -127,7 +127,9 @@ class MarkdownDocument:
         blocks = self._blocks(lines)
         if blocks is None:
             return None
-        cut = find_cut(blocks, self._place, self._settle_chars, lambda first: size_of(lines[first:]))
+        cut = find_stable_prefix(
+            blocks, self._place, self._settle_chars, lambda first: size_of(lines[first:])
+        )
         if cut is None:
             return None
         self._note(blocks, cut.line)
@@ -139,15 +141,15 @@ class MarkdownDocument:
         return shapes
 
     def _go_to(self, cut: StablePrefix, builder: Builder, lines: list[str]) -> None:
-        """Reading goes on at the cut."""
+        """Continue parsing at the cut."""
         first = cut.line - len(self._place.head)
         self._place = cut.place if builder.new_rest is None else cut.place._replace(rest=builder.new_rest)
         if self._place.is_in_line and cut.leaf:
             text = cut.leaf.content[cut.offset :].partition("\n")[0].rstrip()
             line = lines[cut.line]
             left = line[len(line.rstrip()) - len(text) :]
-            going_on = "".join([level.going_on() for level in self._place.path])
-            patched = f"{going_on}{HIDDEN} {left}"
+            prefix = "".join([level.continuation() for level in self._place.path])
+            patched = f"{prefix}{HIDDEN} {left}"
             if first >= len(self._lines):
                 self._partial = patched
             else:
@@ -156,7 +158,7 @@ class MarkdownDocument:
         self._measure()
 
     def _note(self, blocks: Sequence[BlockRange], end: int) -> None:
-        """Takes up the link definitions before a line."""
+        """Collect the link definitions before a line."""
         references = self._inline.references
         for block in blocks:
             node = block.node
@@ -170,10 +172,10 @@ class MarkdownDocument:
 
 
 def size_of(lines: Sequence[str]) -> int:
-    """How much text these are, by the room that they take."""
+    """Return the size of these lines, weighted by the space they take."""
     return sum([max(len(line), LINE_CHARS) for line in lines])
 
 
-def plain(line: str) -> str:
-    """A line without what could drive a terminal; tabs stay, for they mean something in Markdown."""
+def clean_markdown_line(line: str) -> str:
+    """Remove terminal controls from a line; tabs stay, since they matter in Markdown."""
     return line if line.isprintable() else base_text.plain(line)

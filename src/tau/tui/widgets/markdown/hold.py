@@ -1,4 +1,4 @@
-"""Beginnings of lines that say nothing yet: they are not shown before more of the line has come."""
+"""Ambiguous line beginnings: they are not shown until more of the line arrives."""
 
 import re
 from functools import cache
@@ -10,9 +10,9 @@ _MARKS = r"[ \t>]*(?:(?:[-+*]|\d{1,9}[.)])[ \t]+)*"
 def _undecided() -> re.Pattern[str]:
     return re.compile(
         rf"{_MARKS}(?:"
-        r"[-+*=_#|:~`>\s]*"  # marks of lists, headings, rules, tables, fences
+        r"[-+*=_#|:~`>\s]*"  # markers of lists, headings, rules, tables, fences
         r"|\d{1,9}[.)]?"  # the number of an item
-        r"|\[[ xX]?\]?\s*"  # the box of a task
+        r"|\[[ xX]?\]?\s*"  # a task's checkbox
         r"|(?:`{3}|~{3}).*"  # a fence, until its line is complete
         r"|\[[^\]]*\]:.*"  # a link definition
         r")"
@@ -20,5 +20,5 @@ def _undecided() -> re.Pattern[str]:
 
 
 def is_undecided(line: str) -> bool:
-    """Whether the beginning of a line could still become almost anything."""
+    """Whether a line beginning is still ambiguous."""
     return len(line) <= 200 and _undecided().fullmatch(line) is not None

@@ -1,4 +1,4 @@
-"""The text of a paragraph with its emphasis, code and links as styled text."""
+"""Styles a paragraph's text with its emphasis, code and links."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -9,7 +9,7 @@ from tau.base.late import late
 from tau.tui.style import Style, Theme
 from tau.tui.text.clean import clean, clean_line, link
 from tau.tui.widgets.markdown.limits import CACHED_TEXTS, PARAGRAPH_CHARS
-from tau.tui.widgets.markdown.open_markup import mended
+from tau.tui.widgets.markdown.open_markup import close_markup
 
 parser = late("tau.tui.widgets.markdown.parse")
 
@@ -19,15 +19,15 @@ _END_OF_URL = ".,;:!?'\"*_~"
 
 
 class MarkdownStyle(NamedTuple):
-    """How Markdown is shown, apart from colours."""
+    """How Markdown is shown, apart from colors."""
 
     theme: Theme
     hyperlinks: bool = True
-    """Whether the terminal can follow links; if not, the address stands behind the text."""
+    """Whether the terminal supports links; if not, the URL follows the text."""
     show_urls: bool = False
-    """Addresses stand behind the text in any case, unless they are the text."""
+    """URLs always follow the text, unless they are the text."""
     join_lines: bool = False
-    """Lines of a paragraph flow into each other, as in a book; else each begins a row, as in a letter."""
+    """Join the lines of a paragraph; otherwise each begins a new row."""
 
 
 @cache
@@ -41,7 +41,7 @@ def _line_break() -> re.Pattern[str]:
 
 
 class Inline:
-    """Turns texts into styled texts; remembers the last ones."""
+    """Styles texts, with a cache of recent ones."""
 
     def __init__(self, look: MarkdownStyle) -> None:
         self.look = look
@@ -49,15 +49,15 @@ class Inline:
         self._known: dict[tuple[str, tuple[str, ...]], str] = {}
 
     def forget(self) -> None:
-        """Link definitions came, or another theme."""
+        """Clear the cache after new link definitions or a theme change."""
         self._known.clear()
 
     def styled(self, text: str, tokens: tuple[str, ...] = (), *, is_open: bool = False) -> str:
-        """The text under the styles of some tokens. An open one is still arriving."""
+        """Style the text with some tokens. An open text is still streaming."""
         key = (text, tokens)
         known = self._known.get(key)
         if known is None or is_open:
-            known = self._styled(mended(text) if is_open else text, tokens)
+            known = self._styled(close_markup(text) if is_open else text, tokens)
             if not is_open:
                 if len(self._known) >= CACHED_TEXTS:
                     self._known.clear()
@@ -71,7 +71,7 @@ class Inline:
             return run.result()
         try:
             parsed = parser.parse_inline(text, self.references)
-        except Exception:  # a fault of the parser must not stop a frame
+        except Exception:  # a parser failure must not stop a frame
             run.text(text)
         else:
             run.take(parsed)
@@ -79,7 +79,7 @@ class Inline:
 
 
 class _Run:
-    """Builds one styled text. Each piece opens and closes all its styles, so that none depends on another."""
+    """Builds one styled text. Each piece opens and closes all its styles, so that pieces are independent."""
 
     def __init__(self, look: MarkdownStyle, tokens: tuple[str, ...]) -> None:
         self._look = look
@@ -123,7 +123,7 @@ class _Run:
                 self._pending.append(clean(token.content))
 
     def text(self, text: str) -> None:
-        """Plain text, in which addresses are links of their own."""
+        """Add plain text, turning URLs into links."""
         at = 0
         if "://" in text and self._link_start < 0:
             for match in _bare_url().finditer(text):
@@ -187,7 +187,7 @@ class _Run:
 
 
 def _trimmed(url: str) -> str:
-    """An address without the signs that end the sentence around it."""
+    """Strip sentence punctuation from the end of a URL."""
     while True:
         shorter = url.rstrip(_END_OF_URL)
         for opening, closing in ("()", "[]"):

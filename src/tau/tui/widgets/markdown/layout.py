@@ -1,4 +1,4 @@
-"""Shapes to rows of a width."""
+"""Lays out shapes as rows of a given width."""
 
 from collections.abc import Iterable, Sequence
 
@@ -10,27 +10,27 @@ from tau.tui.widgets.markdown.shapes import BoxShape, CodeShape, RuleShape, Shap
 from tau.tui.widgets.markdown.table import table_rows
 
 _LEAST_WIDTH = 10
-"""A box that would leave less than this for its text stands above it instead."""
+"""A box that would leave less for its text is drawn above it instead."""
 
 
 class ShapeLayout:
-    """Lays shapes out one after the other, at one width; a cut paragraph goes on where it stopped."""
+    """Lays out shapes in order at one width; a cut paragraph continues where it stopped."""
 
     def __init__(self, theme: Theme, width: int) -> None:
         self._theme = theme
         self._width = max(width, 1)
         self.carried = ""
-        """The last row of a paragraph that was cut."""
+        """The last row of a cut paragraph."""
         self._owed: dict[int, str] = {}
-        """What stands before the first row of a box, by depth, if that row was carried on."""
+        """Prefix of a box's first row, by depth, if that row was carried over."""
         self._depth = 0
 
     def rows(self, shapes: Iterable[Shape]) -> list[str]:
-        """The rows of shapes that follow those laid out before."""
+        """Lay out the next shapes."""
         return self._rows(shapes, self._width)
 
     def preview(self, shapes: Iterable[Shape]) -> list[str]:
-        """The same for shapes that will be laid out again."""
+        """Lay out shapes that will be laid out again."""
         carried, owed = self.carried, dict(self._owed)
         rows = self._rows(shapes, self._width)
         self.carried, self._owed = carried, owed
@@ -114,6 +114,6 @@ def _rule(theme: Theme, width: int) -> str:
     return theme["rule"](theme.symbols.rule * width)
 
 
-def padded(rows: Sequence[str], padding: str) -> list[str]:
-    """The rows with blanks before those that are not empty."""
+def indent_rows(rows: Sequence[str], padding: str) -> list[str]:
+    """Indent the rows that are not empty."""
     return [padding + row if row else row for row in rows] if padding else list(rows)

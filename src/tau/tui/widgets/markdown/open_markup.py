@@ -1,7 +1,7 @@
-"""The end of a text that is still arriving, as it will most likely look when the rest is there.
+"""Completes the end of a streaming text as it will most likely look when the rest arrives.
 
-Emphasis and code that were opened are closed, signs of which only a half has come are left out, and a link
-whose address is incomplete is a link without one. So nothing jumps when the missing signs arrive.
+Open emphasis and code are closed, half-received markers are dropped, and a link with an incomplete URL
+becomes a link without one. So nothing jumps when the missing characters arrive.
 """
 
 import re
@@ -20,23 +20,23 @@ def _autolink() -> re.Pattern[str]:
     return re.compile(r"<[A-Za-z][A-Za-z0-9+.\-]{1,31}:[^\s<>]*\Z")
 
 
-def mended(text: str) -> str:
-    """The text with its open ends closed."""
+def close_markup(text: str) -> str:
+    """Close the open markup of a text."""
     if _special().search(text) is None:
         return text
-    return _Mender(text).mended()
+    return _MarkupCloser(text).close_markup()
 
 
-class _Mender:
-    """Reads the signs of one text from the left and keeps what is open."""
+class _MarkupCloser:
+    """Scans one text from the left and tracks open markup."""
 
     def __init__(self, text: str) -> None:
         self._text = text.rstrip()
         self._open: list[tuple[str, int, int]] = []
-        """Signs of emphasis: the character, how many of them, where."""
+        """Emphasis markers: the character, the count, the offset."""
         self._brackets: list[int] = []
 
-    def mended(self) -> str:
+    def close_markup(self) -> str:
         text = self._text
         at = 0
         while match := _special().search(text, at):
@@ -74,7 +74,7 @@ class _Mender:
         return self._closed(f"{self._text[:at]}{ticks}{code}{ticks}")
 
     def _emphasis(self, start: int, sign: str) -> bool:
-        """Takes a run of signs; True if it stands at the end and cannot be told yet: it is left out."""
+        """Handle a run of markers; True if it is at the end and still ambiguous, so it is dropped."""
         text, end = self._text, start + len(sign)
         before = text[start - 1] if start else " "
         at_end = end == len(text)
@@ -117,7 +117,7 @@ class _Mender:
 
 
 def _closing_ticks(text: str, ticks: str, at: int) -> int:
-    """Behind the run of as many backticks; -1 if it has not come."""
+    """Return the end of the matching run of backticks; -1 if missing."""
     while (found := text.find(ticks, at)) >= 0:
         end = found + len(ticks)
         while text.startswith("`", end):

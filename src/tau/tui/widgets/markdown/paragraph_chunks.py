@@ -1,4 +1,4 @@
-"""A long paragraph in pieces, so that a growing one never has to be read as a whole."""
+"""Splits a long paragraph into pieces, so that a growing one is never parsed as a whole."""
 
 from typing import NamedTuple
 
@@ -13,14 +13,14 @@ class ParagraphChunk(NamedTuple):
     start: int
     end: int
     join: str = ""
-    """What was between it and the one before: a newline, a blank, or nothing."""
+    """The separator before it: a newline, a space, or nothing."""
 
 
-def pieces(text: str, start: int = 0) -> list[ParagraphChunk]:
-    """The pieces of a text; one, unless it is long. With a `start`, the text is the rest of a long one.
+def split_paragraph(text: str, start: int = 0) -> list[ParagraphChunk]:
+    """Split a text into pieces; one, unless it is long. With a `start`, the text is the rest of a long one.
 
-    Where a piece ends depends on the text from its start to a bit behind its end only, and not on how much
-    more has arrived.
+    The end of a piece depends only on the text from its start to slightly past its end, not on how much more
+    has arrived.
     """
     found: list[ParagraphChunk] = []
     join = ""

@@ -1,4 +1,4 @@
-"""Markdown to a tree of blocks and to inline tokens, by markdown-it; imported when Markdown first appears."""
+"""Parses Markdown into blocks and inline tokens with markdown-it; imported on first use."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -21,7 +21,7 @@ _CONTINUED = "tau_continued"
 
 
 class BlockNode(NamedTuple):
-    """One block: its kind, its lines [start, end) in the source, and what it holds."""
+    """One block: its kind, its lines [start, end) in the source, and its contents."""
 
     kind: str
     """paragraph heading fence code html rule quote list item table row definition"""
@@ -33,13 +33,13 @@ class BlockNode(NamedTuple):
     """The language of a fence, the level of a heading, the number of an item, the label of a definition."""
     markup: str = ""
     indent: int = 0
-    """Where the text of an item begins; how far a fence stands in."""
+    """Where an item's text begins; the indent of a fence."""
     cells: tuple[str, ...] = ()
-    """The texts of a row; in a table the alignment of each column."""
+    """The texts of a row; for a table, the alignment of each column."""
 
 
 def parse_blocks(source: str, continued_line: int = -1, nesting: int = 0) -> tuple[BlockNode, ...]:
-    """The blocks of a source. No table or heading of that nesting begins at `continued_line`."""
+    """Parse blocks. No table or heading of that nesting begins at `continued_line`."""
     parser = _guarded_parser() if continued_line >= 0 or _needs_guards(source) else _parser()
     tokens: list[Token] = []
     parser.block.parse(source, parser, {"references": {}, _CONTINUED: (continued_line, nesting)}, tokens)
@@ -47,7 +47,7 @@ def parse_blocks(source: str, continued_line: int = -1, nesting: int = 0) -> tup
 
 
 def parse_inline(text: str, references: Mapping[str, Reference]) -> list[Token]:
-    """The tokens of a paragraph's text."""
+    """Parse a paragraph's text into tokens."""
     tokens: list[Token] = []
     parser = _inline_parser()
     parser.inline.parse(text, parser, {"references": references}, tokens)
@@ -62,7 +62,7 @@ class _Reader:
         self._at = 0
 
     def nodes(self) -> tuple[BlockNode, ...]:
-        """The blocks from here to the end of the block around them."""
+        """Read blocks up to the end of the enclosing block."""
         found: list[BlockNode] = []
         while self._at < len(self._tokens):
             token = self._tokens[self._at]
@@ -104,7 +104,7 @@ class _Reader:
                 return BlockNode("rule", start, end)
 
     def _text(self) -> str:
-        """The text between the opening token, which was taken, and the closing one."""
+        """Read the text up to the closing token; the opening one is already consumed."""
         content = self._tokens[self._at].content
         self._at += 2
         return content
@@ -129,13 +129,13 @@ class _Reader:
 
 
 def _needs_guards(source: str) -> bool:
-    """Whether some line is so long, or so deep, that a guard could refuse it."""
+    """Whether any line is long or deep enough for a guard to reject it."""
     return len(source) > LONG_CHARS or _deep().search(source) is not None
 
 
 @cache
 def _deep() -> re.Pattern[str]:
-    # A level takes a character, or a quarter of a tab's columns.
+    # A level takes one character, or a quarter of a tab.
     return re.compile(rf"^[ \t>*+\-\d.)]{{{MAX_LEVEL // 4}}}", re.MULTILINE)
 
 
@@ -165,9 +165,9 @@ def _fence(state: StateBlock, line: int, end: int, silent: bool) -> bool:
 
 @cache
 def _guarded_parser() -> MarkdownIt:
-    """A parser that takes what is too long for a heading, a table and so on as plain paragraphs.
+    """Return a parser that treats overlong headings, tables and so on as plain paragraphs.
 
-    So the kind of a long line is certain before its end has arrived, and blocks never nest too deeply.
+    So the kind of a long line is known before its end arrives, and blocks never nest too deeply.
     """
     parser = _parser.__wrapped__()
     ruler = parser.block.ruler

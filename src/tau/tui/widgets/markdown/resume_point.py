@@ -1,7 +1,7 @@
-"""Where the part of a text that may still change begins, and what stands around it.
+"""Where the changeable part of a text begins, and the blocks around it.
 
-A text is read again from there with each frame. Where that is inside a list, a quote, a table or a fence,
-some lines are written before it that open these again.
+Each frame parses the text from there. If that is inside a list, quote, table or fence, some lines are
+prepended that reopen these.
 """
 
 from collections.abc import Sequence
@@ -13,64 +13,64 @@ if TYPE_CHECKING:
     from tau.tui.widgets.markdown.table import Columns
 
 HIDDEN = "x"
-"""A word that stands in an opened block so that it is not empty; it is not shown."""
+"""A hidden word that keeps a reopened block from being empty."""
 HTML_HEAD_LINES = 2
-"""The line that opens an HTML block again, and one that keeps it from looking like the head of a table."""
+"""The line that reopens an HTML block, and one that keeps it from looking like a table header."""
 TASK_CHARS = 4
 
 
 class NestingLevel(NamedTuple):
-    """One block around the place: a quote or an item of a list."""
+    """An enclosing block: a quote or a list item."""
 
     kind: str
     indent: int = 0
-    """How many columns its mark takes."""
+    """How many columns its marker takes."""
     markup: str = ""
     number: int | None = None
     task: str = ""
 
     def opening(self) -> str:
-        """The mark that opens it, as wide as the one that was there."""
+        """The marker that reopens it, as wide as the original."""
         if self.kind == "quote":
             return "> "
         digits = 0 if self.number is None else min(max(self.indent - 2, 1), 9)
         after = min(self.indent - 1 - digits, 4)
         return f"{' ' * (self.indent - 1 - digits - after)}{'1' * digits}{self.markup}{' ' * after}"
 
-    def going_on(self) -> str:
-        """What a further line of it begins with."""
+    def continuation(self) -> str:
+        """The prefix of its continuation lines."""
         return "> " if self.kind == "quote" else " " * self.indent
 
 
 class PartialBlock(NamedTuple):
-    """A block of which a part was shown before."""
+    """A partially rendered block."""
 
     kind: str
     code: "Highlighter | None" = None
     columns: "Columns | None" = None
     shown_rows: int = 0
     join: str | None = None
-    """What stands between the pieces of a paragraph; None: the next begins a row."""
+    """The separator between paragraph pieces; None: the next begins a new row."""
 
 
 class ResumePoint(NamedTuple):
-    """Where reading goes on."""
+    """Where parsing resumes."""
 
     path: tuple[NestingLevel, ...] = ()
     gap: bool = False
-    """A blank row stands before what comes next."""
+    """A blank row comes first."""
     was_shown: bool = False
-    """Something stands before it in the block around it."""
+    """Something precedes it in the enclosing block."""
     number: int | None = None
-    """What comes next goes on with a list, and this is the item's number (-1 for a list of bullets)."""
+    """A list continues here with this item number (-1 for bullets)."""
     rest: PartialBlock | None = None
     head: tuple[str, ...] = ()
-    """The lines that lead there; they are not shown."""
+    """The lines that lead there; not shown."""
     is_in_line: bool = False
-    """A paragraph goes on in the middle of a line; what is left of it begins with the hidden word."""
+    """A paragraph continues mid-line; its rest begins with the hidden word."""
 
     def continued_line(self, lines: Sequence[str]) -> int:
-        """Which line goes on with a paragraph or a list, so that no table begins there; -1 if none does."""
+        """Return the line that continues a paragraph or list, where no table may begin; -1 if none."""
         first = len(self.head)
         if self.number is not None:
             return first if len(lines) > first and "|" in lines[first] else -1
@@ -80,37 +80,39 @@ class ResumePoint(NamedTuple):
 
     @property
     def nesting(self) -> int:
-        """How deep that line is, as markdown-it counts: two for an item and its list, one for a quote."""
+        """The depth of that line as markdown-it counts: two for an item and its list, one for a quote."""
         return sum([2 if level.kind == "item" else 1 for level in self.path])
 
 
 class BlockRange(NamedTuple):
-    """A block of the tree and its part in the whole text."""
+    """A block of the tree and its role in the whole text."""
 
     node: "BlockNode"
     children: "tuple[BlockRange, ...]" = ()
     gap: bool = False
     is_continued: bool = False
-    """Its beginning was shown before."""
+    """Its beginning was already rendered."""
     number: int | None = None
-    """The number of an item; None in a list of bullets."""
+    """An item's number; None for bullets."""
     task: str = ""
-    """What stands in the brackets of an item that is a task: a blank or an x."""
+    """The character in a task's checkbox: a space or an x."""
 
 
-def head_of(path: Sequence[NestingLevel], inside: Sequence[str] = ()) -> tuple[str, ...]:
-    """Lines that open the blocks of a path, and then some more inside."""
+def opening_lines(path: Sequence[NestingLevel], inside: Sequence[str] = ()) -> tuple[str, ...]:
+    """Return lines that open the blocks of a path, then some inside."""
     lines: list[str] = []
     before = ""
     for level in path:
         lines.append(before + level.opening() + HIDDEN)
-        before += level.going_on()
+        before += level.continuation()
         lines.append(before.rstrip())
     return (*lines, *[before + line for line in inside])
 
 
-def placed(nodes: "Sequence[BlockNode]", lines: Sequence[str], place: ResumePoint) -> tuple[BlockRange, ...]:
-    """The blocks that were read from a place, without what only leads there."""
+def locate_blocks(
+    nodes: "Sequence[BlockNode]", lines: Sequence[str], place: ResumePoint
+) -> tuple[BlockRange, ...]:
+    """Return the blocks parsed from a resume point, without the lines that lead there."""
     return _Placing(lines, place).blocks(nodes, 0, True, False)
 
 
@@ -122,7 +124,7 @@ class _Placing:
     def blocks(
         self, nodes: "Sequence[BlockNode]", depth: int, leads: bool, in_item: bool
     ) -> tuple[BlockRange, ...]:
-        """The blocks inside one; `leads`: its first ones lead to the place or begin there."""
+        """Return the blocks inside one; `leads`: the first ones lead to the resume point or begin there."""
         place = self._place
         found: list[BlockRange] = []
         was_shown = False
@@ -144,7 +146,7 @@ class _Placing:
         return tuple(found)
 
     def _opened(self, node: "BlockNode", depth: int) -> BlockRange:
-        """A block that leads to the place."""
+        """Build a block that leads to the resume point."""
         if node.kind != "list":
             return BlockRange(node, self.blocks(node.children, depth + 1, True, False), is_continued=True)
         level = self._place.path[depth]
@@ -156,7 +158,7 @@ class _Placing:
         return BlockRange(node, (first, *self._items(node.children[1:], depth, following, None, item)))
 
     def _first(self, node: "BlockNode", depth: int) -> BlockRange:
-        """The first block at the place."""
+        """Build the first block at the resume point."""
         place = self._place
         if place.rest is not None:
             return BlockRange(node, is_continued=True)
@@ -180,7 +182,7 @@ class _Placing:
         gap: bool | None,
         before: "BlockNode | None" = None,
     ) -> tuple[BlockRange, ...]:
-        """Items with their numbers from `number` on; `gap` is for the first one, if it is known."""
+        """Number items starting at `number`; `gap` applies to the first one, if known."""
         found: list[BlockRange] = []
         for item in items:
             children = self.blocks(item.children, depth + 1, False, True)
@@ -191,7 +193,7 @@ class _Placing:
         return tuple(found)
 
     def _follows_blank(self, node: "BlockNode", before: "BlockNode | None") -> bool:
-        """Whether the line above is blank, and not a part of the code that may end there."""
+        """Whether the line above is blank and not part of preceding code."""
         if not node.start or self._lines[node.start - 1].strip(" \t>"):
             return False
         while before is not None and before.children and before.kind != "table":
@@ -200,7 +202,7 @@ class _Placing:
 
 
 def _task(item: "BlockNode") -> str:
-    """Whether an item begins like `[x] ` or `[ ] `, and with which."""
+    """Return the checkbox character of a task item (`[x] ` or `[ ] `), or ""."""
     first = item.children[0] if item.children else None
     if first is None or first.kind != "paragraph" or len(first.content) <= TASK_CHARS:
         return ""

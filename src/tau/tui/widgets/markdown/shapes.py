@@ -1,4 +1,4 @@
-"""What a text is made of once it is read: blocks with styled text in them, for any width."""
+"""Parsed Markdown as shapes: blocks of styled text, independent of width."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -11,15 +11,15 @@ class TextShape(NamedTuple):
 
     text: str
     gap: bool = False
-    """A blank row stands before it; so in all shapes."""
+    """A blank row precedes it; the same for all shapes."""
     join: str | None = None
-    """What stands between it and the piece before, whose last row goes on here."""
+    """The separator from the previous piece, whose last row continues here."""
     is_cut: bool = False
-    """Its last row goes on in the next piece."""
+    """Its last row continues in the next piece."""
 
 
 class CodeShape(NamedTuple):
-    """Code, or HTML: lines that are broken anywhere."""
+    """Code or HTML: lines that may break anywhere."""
 
     lines: Sequence[str]
     gap: bool = False
@@ -31,31 +31,31 @@ class CodeShape(NamedTuple):
 
 
 class RuleShape(NamedTuple):
-    """A line from side to side."""
+    """A horizontal rule."""
 
     gap: bool = False
 
 
 class BoxShape(NamedTuple):
-    """Blocks with something before each row: a quote or an item of a list."""
+    """Blocks with a prefix on each row: a quote or a list item."""
 
     children: "Sequence[Shape]"
     gap: bool = False
     first: str = ""
-    """Before the first row."""
+    """Prefix of the first row."""
     rest: str = ""
-    """Before the other rows; as wide as `first`."""
+    """Prefix of the other rows; as wide as `first`."""
     title: str = ""
 
 
 class TableShape(NamedTuple):
-    """Some rows of a table, and what all its rows have in common."""
+    """Some rows of a table, and its shared columns."""
 
     columns: Columns
     rows: Sequence[Sequence[str]]
     gap: bool = False
     first_row: int = 0
-    """How many rows were shown before; the header stands above the first."""
+    """How many rows were rendered before; the header precedes the first."""
 
 
 Shape = TextShape | CodeShape | RuleShape | BoxShape | TableShape

@@ -1,10 +1,10 @@
-"""How far a growing text is finished: the place up to which nothing that comes can change it."""
+"""Finds the stable prefix of a growing text, which later text cannot change."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from tau.tui.widgets.markdown.limits import LONG_CHARS, SAMPLE_ROWS
-from tau.tui.widgets.markdown.paragraph_chunks import pieces
+from tau.tui.widgets.markdown.paragraph_chunks import split_paragraph
 from tau.tui.widgets.markdown.resume_point import (
     HIDDEN,
     HTML_HEAD_LINES,
@@ -12,7 +12,7 @@ from tau.tui.widgets.markdown.resume_point import (
     NestingLevel,
     PartialBlock,
     ResumePoint,
-    head_of,
+    opening_lines,
 )
 
 if TYPE_CHECKING:
@@ -20,23 +20,23 @@ if TYPE_CHECKING:
 
 
 class StablePrefix(NamedTuple):
-    """How far a text is finished."""
+    """The finished part of a text."""
 
     line: int
-    """Lines before this one are."""
+    """Lines before this one are finished."""
     place: ResumePoint
     leaf: "BlockNode | None" = None
-    """The block in which it is, if it is inside one that has no blocks in it."""
+    """The enclosing leaf block, if the cut is inside one."""
     offset: int = 0
-    """How much of the text of a paragraph is finished."""
+    """How much of a paragraph's text is finished."""
 
 
-def find_cut(
+def find_stable_prefix(
     blocks: Sequence[BlockRange], place: ResumePoint, enough: int, size_from: Callable[[int], int]
 ) -> StablePrefix | None:
-    """The place furthest down up to which a text is finished, whatever comes; None if there is none.
+    """Find the longest prefix that later text cannot change; None if there is none.
 
-    It looks into the last block only while more than `enough` characters stand behind the place found so far.
+    Descends into the last block only while more than `enough` characters follow the cut found so far.
     """
     best: StablePrefix | None = None
     path: tuple[NestingLevel, ...] = ()
@@ -46,11 +46,11 @@ def find_cut(
         last = blocks[-1]
         at = len(blocks) - 1
         if at and blocks[at - 1].node.kind == "definition" and blocks[at - 1].node.end == last.node.start:
-            at -= 1  # what follows a definition may still become its title
+            at -= 1  # text after a definition may still become its title
         was_shown = place.was_shown if around is None else around.is_continued
         was_shown = was_shown or any(block.node.kind != "definition" for block in blocks[:at])
         if at and (was_shown or around is None):
-            here = ResumePoint(path, blocks[at].gap, was_shown, head=head_of(path))
+            here = ResumePoint(path, blocks[at].gap, was_shown, head=opening_lines(path))
             if last.node.kind == "list" and last is blocks[at] and last.children:
                 here = here._replace(gap=last.children[0].gap)
             best = StablePrefix(blocks[at].node.start, here)
@@ -61,7 +61,7 @@ def find_cut(
             if len(last.children) > 1:
                 number = -1 if item.number is None else item.number
                 best = StablePrefix(
-                    item.node.start, ResumePoint(path, item.gap, True, number, head=head_of(path))
+                    item.node.start, ResumePoint(path, item.gap, True, number, head=opening_lines(path))
                 )
             level = NestingLevel("item", item.node.indent - columns, item.node.markup, item.number, item.task)
             path, columns, around, blocks = (*path, level), item.node.indent, item, item.children
@@ -73,15 +73,15 @@ def find_cut(
 
 
 def _leaf_cut(block: BlockRange, path: tuple[NestingLevel, ...], place: ResumePoint) -> StablePrefix | None:
-    """A place inside a block that has lines or text only."""
+    """Find a cut inside a leaf block."""
     node = block.node
     if node.kind == "fence":
         count = node.content.count("\n")
         begin = node.start + 1
         is_whole = node.content.endswith("\n")
-        if not count or node.end - begin > count + (not is_whole):  # the closing line has come
+        if not count or node.end - begin > count + (not is_whole):  # the closing line has arrived
             return None
-        # Without the language: that line and the next one must never look like the head of a table.
+        # Without the language: that line and the next one must never look like a table header.
         return _rest_cut(node, begin + count, path, "fence", " " * node.indent + node.markup)
     if node.kind == "code" and node.end - node.start > 1:
         return _rest_cut(node, node.end - 1, path, "code")
@@ -102,7 +102,9 @@ def _rest_cut(
     node: "BlockNode", line: int, path: tuple[NestingLevel, ...], kind: str, *inside: str
 ) -> StablePrefix:
     return StablePrefix(
-        line, ResumePoint(path, rest=PartialBlock(kind), was_shown=True, head=head_of(path, inside)), node
+        line,
+        ResumePoint(path, rest=PartialBlock(kind), was_shown=True, head=opening_lines(path, inside)),
+        node,
     )
 
 
@@ -112,17 +114,17 @@ def _paragraph_cut(
     node = block.node
     text = node.content
     last_line = text.rfind("\n") + 1
-    # The last line may still become the titles of a table, unless it is too long for that.
+    # The last line may still become a table header, unless it is too long.
     is_certain = len(text) - last_line > LONG_CHARS or (
         not last_line and block.is_continued and place.is_in_line
     )
     certain = text if is_certain else text[: max(last_line - 1, 0)]
-    piece = pieces(certain, len(HIDDEN) + 1 if block.is_continued else 0)[-1]
+    piece = split_paragraph(certain, len(HIDDEN) + 1 if block.is_continued else 0)[-1]
     if not piece.join and piece.start <= len(HIDDEN) + 1:
         return None
     line = node.start + text.count("\n", 0, piece.start)
     starts_line = piece.join == "\n"
-    head = head_of(path, [HIDDEN] if starts_line else [])
+    head = opening_lines(path, [HIDDEN] if starts_line else [])
     rest = PartialBlock("paragraph", join=piece.join)
     place = ResumePoint(path, rest=rest, was_shown=True, head=head, is_in_line=not starts_line)
     return StablePrefix(line, place, node, piece.start)

@@ -1,4 +1,4 @@
-"""Tables: how wide the columns are, and the rows; as records where columns would be too narrow."""
+"""Lays out tables: column widths and rows, or records if columns would be too narrow."""
 
 from collections.abc import Sequence
 
@@ -7,11 +7,11 @@ from tau.tui.text.width import visible_width
 from tau.tui.text.wrap import wrap
 
 _WIDE_ENOUGH = 8
-"""A column that has to be narrower than this, and than its text, makes the table unreadable."""
+"""A column narrower than this, and than its text, makes the table unreadable."""
 
 
 class Columns:
-    """What the first rows of a table say about all of them: titles, sides, and the room each column wants."""
+    """Column layout from a table's first rows: titles, alignment, and preferred widths."""
 
     def __init__(self, titles: Sequence[str], aligns: Sequence[str], sample: Sequence[Sequence[str]]) -> None:
         self.titles = titles
@@ -22,7 +22,7 @@ class Columns:
         self._fitted: dict[int, list[int] | None] = {}
 
     def widths(self, available: int) -> list[int] | None:
-        """The cells of each column if the table has so many; None if it is better shown as records."""
+        """Return the column widths for this space; None if records are better."""
         if available not in self._fitted:
             if len(self._fitted) > 8:
                 self._fitted.clear()
@@ -30,7 +30,7 @@ class Columns:
         return self._fitted[available]
 
     def are_tight(self, available: int) -> bool:
-        """Whether cells need more than one row, so that lines between the rows help to read them."""
+        """Whether cells need more than one row, so that rules between rows improve readability."""
         return self.widths(available) != [max(width, 1) for width in self._wanted]
 
     def _fit(self, available: int) -> list[int] | None:
@@ -41,7 +41,7 @@ class Columns:
         if sum(min(width, _WIDE_ENOUGH) for width in wanted) > room:
             return None
         widths = list(wanted)
-        # Narrow columns keep what they want; the others share the rest evenly.
+        # Narrow columns keep their preferred width; the others share the rest evenly.
         by_width = sorted(range(len(wanted)), key=lambda at: wanted[at])
         for position, at in enumerate(by_width):
             share = room // (len(wanted) - position)
@@ -57,7 +57,7 @@ def _widest(cell: str) -> int:
 def table_rows(
     columns: Columns, rows: Sequence[Sequence[str]], first_row: int, width: int, theme: Theme
 ) -> list[str]:
-    """The rows of (a part of) a table at a width."""
+    """Render (part of) a table at a width."""
     if theme.linear:
         return _spoken(columns, rows, first_row, width)
     widths = columns.widths(width)
@@ -106,7 +106,7 @@ def _aligned(text: str, width: int, align: str, is_last: bool) -> str:
 def _records(
     columns: Columns, rows: Sequence[Sequence[str]], first_row: int, width: int, theme: Theme
 ) -> list[str]:
-    """One line for each cell, with the title of its column."""
+    """Render one line per cell, with its column title."""
     out: list[str] = []
     rule = theme["tableBorder"](theme.symbols.table[9] * min(width, 3))
     for at, row in enumerate(rows, first_row):

@@ -1,0 +1,22 @@
+"""What people are shown of a command."""
+
+from collections.abc import Sequence
+
+from msgspec import UNSET, Struct, UnsetType
+
+from tau.coding.output import OutputMeta
+
+
+class BashDetails(Struct, frozen=True, rename="camel", kw_only=True):
+    """`exit_code` is null while the command runs and when a signal ended it."""
+
+    command: str
+    cwd: str
+    exit_code: int | None = None
+    signal: str | UnsetType = UNSET
+    timed_out: bool = False
+    duration_ms: int = 0
+    meta: OutputMeta | UnsetType = UNSET
+    job_id: str | UnsetType = UNSET  # it runs in the background under this id
+    stripped: str | UnsetType = UNSET  # what was taken from the end of the command and done by us
+    notes: Sequence[str] | UnsetType = UNSET

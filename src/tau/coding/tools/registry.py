@@ -1,0 +1,128 @@
+"""The tools of the coding agent by name, each loaded when it is wanted."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from tau.agent.owner import Complete
+from tau.agent.tool import Tool
+from tau.base.errors import UsageError
+from tau.base.late import late
+from tau.coding.output import command_limits
+from tau.coding.pending_changes import PendingChanges
+from tau.coding.resources import SessionResources
+from tau.config.settings import Settings
+
+_ask = late("tau.coding.tools.ask")
+_ast_edit = late("tau.coding.tools.ast_edit")
+_ast_grep = late("tau.coding.tools.ast_grep")
+_bash = late("tau.coding.tools.bash")
+_checkpoint = late("tau.coding.tools.checkpoint")
+_edit = late("tau.coding.tools.edit")
+_edit_hashline = late("tau.coding.tools.edit_hashline")
+_edit_patch = late("tau.coding.tools.edit_patch")
+_eval = late("tau.coding.tools.eval")
+_find = late("tau.coding.tools.find")
+_inspect_image = late("tau.coding.tools.inspect_image")
+_job = late("tau.coding.tools.job")
+_read = late("tau.coding.tools.read")
+_resolve = late("tau.coding.tools.resolve")
+_rewind = late("tau.coding.tools.rewind")
+_search = late("tau.coding.tools.search")
+_ssh = late("tau.coding.tools.ssh")
+_todo = late("tau.coding.tools.todo")
+_write = late("tau.coding.tools.write")
+
+
+class ToolParts:
+    """What the tools of one session are made of; `previews` is shared by those that propose and apply.
+
+    `complete` sends a request on the side and gives the whole answer; without it, what needs it is not there.
+    `can_ask`: somebody sits at the other end.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        complete: Complete | None = None,
+        *,
+        resources: SessionResources | None = None,
+        previews: PendingChanges | None = None,
+        can_ask: bool = False,
+    ) -> None:
+        self.settings = settings
+        self.complete = complete
+        self.resources = resources or SessionResources()
+        self.previews = PendingChanges() if previews is None else previews
+        self.can_ask = can_ask
+        self.names: Sequence[str] = tuple(TOOLS)  # of the tools that are made
+
+
+class ToolEntry(Struct, frozen=True):
+    """How a tool is made, and where a session has it without asking for it by name."""
+
+    make: Callable[[ToolParts], Tool[Any]]
+    is_usual: Callable[[ToolParts], bool] = lambda parts: True
+
+
+# The order is that of every request, which keeps the prefix that servers cache.
+TOOLS: dict[str, ToolEntry] = {
+    "read": ToolEntry(lambda parts: _read.Read(parts.settings)),
+    "bash": ToolEntry(
+        lambda parts: _bash.Bash(parts.settings, shell=parts.resources.shell, tools=parts.names)
+    ),
+    "edit": ToolEntry(lambda parts: _edit_tool(parts.settings)),
+    "write": ToolEntry(lambda parts: _write.Write(parts.settings)),
+    "search": ToolEntry(lambda parts: _search.Search(parts.settings)),
+    "find": ToolEntry(lambda parts: _find.Find()),
+    "ast_grep": ToolEntry(lambda parts: _ast_grep.AstGrep(parts.settings)),
+    "ast_edit": ToolEntry(lambda parts: _ast_edit.AstEdit(parts.previews, parts.settings.edit)),
+    "resolve": ToolEntry(lambda parts: _resolve.Resolve(parts.previews)),
+    "job": ToolEntry(lambda parts: _job.JobTool(_job.POLL_WAITS_S[parts.settings.async_.poll_wait_duration])),
+    "eval": ToolEntry(lambda parts: _eval.Eval(parts.resources.kernels, parts.settings, parts.complete)),
+    "ssh": ToolEntry(
+        lambda parts: _ssh.Ssh(
+            parts.resources.hosts, parts.resources.connections, command_limits(parts.settings.tools)
+        ),
+        lambda parts: bool(parts.resources.hosts),
+    ),
+    "todo": ToolEntry(lambda parts: _todo.Todo(), lambda parts: parts.settings.todo.enabled),
+    "checkpoint": ToolEntry(
+        lambda parts: _checkpoint.MarkCheckpoint(), lambda parts: parts.settings.checkpoint.enabled
+    ),
+    "rewind": ToolEntry(lambda parts: _rewind.Rewind(), lambda parts: parts.settings.checkpoint.enabled),
+    "inspect_image": ToolEntry(
+        lambda parts: _inspect_image.InspectImage(parts.complete, parts.settings.images),
+        lambda parts: parts.settings.inspect_image.enabled,
+    ),
+    "ask": ToolEntry(
+        lambda parts: _ask.Ask(parts.settings.interaction.ask_timeout_seconds), lambda parts: parts.can_ask
+    ),
+}
+
+
+def create_tools(names: Sequence[str] | None = None, parts: ToolParts | None = None) -> list[Tool[Any]]:
+    """The named tools, or the usual ones, in their fixed order. Raises UsageError for an unknown name."""
+    unknown = [name for name in names or () if name not in TOOLS]
+    if unknown:
+        missing = " or ".join(f'"{name}"' for name in unknown)
+        raise UsageError(f"There is no tool {missing}; there are {', '.join(TOOLS)}.")
+    parts = parts or ToolParts(Settings())
+    parts.names = [
+        name
+        for name, entry in TOOLS.items()
+        if (name in names if names is not None else entry.is_usual(parts))
+    ]
+    return [TOOLS[name].make(parts) for name in parts.names]
+
+
+def _edit_tool(settings: Settings) -> Tool[Any]:
+    """The one tool `edit`, in the mode that is set."""
+    match settings.edit.mode:
+        case "hashline":
+            return _edit_hashline.HashlineEdit(settings.edit)
+        case "replace":
+            return _edit.Edit(settings.edit)
+        case "apply_patch" | "patch":
+            return _edit_patch.PatchEdit(settings.edit.mode, settings.edit)
