@@ -103,7 +103,7 @@ def test_the_exit_code_says_whether_a_later_run_may_succeed(
     ran = program.ask("hi")
     assert (ran.returncode, ran.stdout) == (code, "")
     assert len(program.server.requests) == requests
-    assert ran.stderr.count("Trying again") == requests - 1
+    assert ran.stderr.count("Retrying") == requests - 1
 
 
 def test_a_request_that_cannot_be_made_to_fit_is_not_retried_and_not_worth_a_later_run(
@@ -112,7 +112,7 @@ def test_a_request_that_cannot_be_made_to_fit_is_not_retried_and_not_worth_a_lat
     program.script(Overflow())
     ran = program.ask("hi")
     assert (ran.returncode, ran.stdout) == (1, "")
-    assert "context" in ran.stderr and "Trying again" not in ran.stderr
+    assert "context" in ran.stderr and "Retrying" not in ran.stderr
     assert len(program.server.requests) < 10
 
 

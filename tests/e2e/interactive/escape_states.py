@@ -200,7 +200,7 @@ STATES: dict[str, State] = {
         sees("Retrying in"),
         says(Status(529, "Overloaded")),
         SLOW_RETRIES,
-        says=("Overloaded", "Type to go on, or /retry"),
+        says=("Overloaded", "Type to continue, or /retry"),
     ),
     "streaming text": State(sees_tag, streams(lambda tag: Text(f"{tag}\n\n" + PARAGRAPH * 500, deltas=5000))),
     "streaming text at full speed": State(

@@ -20,7 +20,7 @@ def test_usage_counts_the_requests_and_tokens_of_the_session(desk: Desk) -> None
     seat.ask("one", OK).ask("two", OK)
     seat.send("/usage").see("requests", "came from the cache")
     assert re.search(r"\b2 10k 0 20 .*fake/fake-model", row(seat, "fake/fake-model"))
-    seat.send("/model second-model").see("answers from the next request on")
+    seat.send("/model second-model").see("is used from the next request on")
     seat.ask("three", OK)
     seat.send("/usage").see("fake/second-model")
     assert re.search(r"\b3 15k 0 30 \$0 all", row(seat, "  all"))
@@ -32,7 +32,7 @@ def test_stats_counts_all_sessions_by_day_model_and_folder(desk: Desk) -> None:
     seat = desk.start(rows=40, columns=240).ask("two", OK)
     seat.send("/stats").see("2 sessions, 2 requests, 10k tokens")
     seat.see("day", "model", "folder", "fake/fake-model", str(desk.tau.project)[-20:])
-    seat.send("/stats 0").see("Write it as /stats, /stats DAYS")
+    seat.send("/stats 0").see("Usage: /stats, /stats DAYS")
     seat.editor_is("/stats 0")
 
 
@@ -44,8 +44,8 @@ def test_context_says_what_fills_the_window(desk: Desk) -> None:
     (desk.tau.project / "AGENTS.md").write_text("Speak of elephants.\n" * 200)
     desk.tau.script(Call("bash", {"command": "seq 1 2000"}), "Counted.")
     seat = desk.start(rows=50).ask("count to two thousand", "Counted.")
-    seat.send("/context").see("of 128,000 tokens are used", "system prompt", "AGENTS.md (1 file)", "free")
-    seat.see("tool results", "your messages", "answers", "it is made smaller by itself")
+    seat.send("/context").see("of 128,000 tokens used", "system prompt", "AGENTS.md (1 file)", "free")
+    seat.see("tool results", "your messages", "answers", "Compacts automatically")
     shares = [found for one in seat.term.screen() if (found := re.search(r"(\d+) %", one))]
     assert len(shares) >= 2
 
@@ -56,7 +56,7 @@ def test_shake_leaves_heavy_output_out_of_the_next_request(desk: Desk) -> None:
     )
     seat = desk.start(rows=40).ask("count", "Counted.").ask("more", "A.").ask("even more", "B.")
     assert "heavy-3999" in str(desk.tau.server.requests[-1].body)
-    seat.send("/shake").see("tokens of heavy output are no longer sent; the session keeps")
+    seat.send("/shake").see("tokens of tool output from context; the session keeps")
     assert "About 0 tokens" not in seat.told
     seat.ask("and now?", "Lighter.")
     assert "heavy-3999" not in str(desk.tau.server.requests[-1].body)
@@ -150,7 +150,7 @@ def test_a_job_is_listed_read_and_stopped(desk: Desk) -> None:
     desk.tau.script(Call("bash", {"command": command, "async": True}), "It runs.")
     seat = desk.start(rows=40).ask("start it", "It runs.")
     wait_for(desk.tau.project / "pid")
-    seat.send("/jobs").see("running", "/jobs ID shows what one says")
+    seat.send("/jobs").see("running", "/jobs ID shows a job's output")
     job = next(one for one in seat.term.screen() if "  running  " in one).strip().partition(" ")[0]
     while "begun-42" not in "\n".join(seat.term.screen()):  # it is told now and then
         seat.send(f"/jobs {job}").see(f"{job} running,")

@@ -25,7 +25,7 @@ def entry(desk: Desk, text: str) -> str:
 
 def test_goto_a_message_of_ones_own_brings_it_back_to_be_changed(desk: Desk) -> None:
     seat = talked(desk)
-    seat.send(f"/goto {entry(desk, 'question two')}").see("Change the message and send it again")
+    seat.send(f"/goto {entry(desk, 'question two')}").see("Edit and resend the message")
     seat.editor_is("question two")
     seat.miss("Answer two.")
     seat.press("ctrl+c")
@@ -49,14 +49,14 @@ def test_goto_nowhere_says_so_and_is_typed_again(desk: Desk) -> None:
     seat.editor_is("/goto zzz")
     seat.press("ctrl+c")
     seat.editor_is("")
-    seat.send("/goto").see("Name an entry by its id")
+    seat.send("/goto").see("Usage: /goto ID")
 
 
 def test_branch_makes_a_new_session_from_a_message_on(desk: Desk) -> None:
     desk.settings(interaction__doubleEscape="branch")
     seat = talked(desk)
     seat.send("/branch").see("Branch: start a new session from one of your messages", "question one")
-    seat.press("enter").see("the other one is as it was")
+    seat.press("enter").see("the original is unchanged")
     seat.editor_is("question two")
     answers = [row.strip() for row in seat.see("Answer one.") if row.strip().startswith("Answer ")]
     assert answers == ["Answer one.", "Answer two.", "Answer one."]  # the other session stays above

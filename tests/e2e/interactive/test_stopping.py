@@ -13,7 +13,7 @@ from tests.e2e.interactive.desk import WELCOME, Desk, Seat
 from tests.e2e.program import FAKE, TAU, is_alive, wait_for
 from tests.support.fake_answers import Answer, Call, Silence, Status, Text
 
-STOPPED = "Stopped. Type to go on"
+STOPPED = "Stopped. Type to continue"
 
 
 def stop(seat: Seat) -> None:

@@ -496,7 +496,7 @@ def test_no_row_is_wider_than_the_screen_whatever_is_in_it(
 def test_what_is_kept_of_a_text_is_bounded_and_says_so() -> None:
     assert kept("short") == "short"
     long = kept("a" * KEPT_CHARS + "the end")
-    assert long.endswith("the end") and "/export has all of it" in long
+    assert long.endswith("the end") and "see /export" in long
 
 
 def test_the_first_lines_of_a_text_and_how_many_are_missing() -> None:

@@ -67,7 +67,7 @@ def test_an_empty_log_says_so(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
             await opened(rig, "Log")
-            await rig.show("nothing has gone wrong")
+            await rig.show("The log is empty")
             await rig.press("escape")
             await rig.press("escape")
 
@@ -130,7 +130,7 @@ def test_a_report_holds_everything_but_secrets(tmp_path: Path, monkeypatch: pyte
             await rig.show("Your key is")
             await rig.idle()
             await opened(rig, "Write a report")
-            await rig.show("Look through it before you send it")
+            await rig.show("Review it before sharing")
             (report,) = (paths.home / "reports").iterdir()
             assert report.stat().st_mode & 0o777 == 0o600
             with tarfile.open(report) as archive:

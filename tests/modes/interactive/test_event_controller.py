@@ -246,7 +246,7 @@ def test_calls_of_an_answer_that_broke_off_never_look_as_if_they_ran(tmp_path: P
             await rig.send("go")
             await rig.show("echo never")
             rig.session.abort()
-            shown = await rig.show("Stopped. Type to go on")
+            shown = await rig.show("Stopped. Type to continue")
             await rig.idle()
             assert "✓" not in shown and "stopped" in shown
 
@@ -269,9 +269,9 @@ def test_an_answer_that_was_cut_off_says_so_once(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path, [[Count(10, 8192), Say("cut o"), Stop("length")]]) as rig:
             await rig.send("go")
-            await rig.show('Type "go on"')
+            await rig.show('Type "continue"')
             await rig.idle()
-            assert rig.screen().count("The answer is cut off") == 1
+            assert rig.screen().count("The answer was cut off") == 1
 
     run(test)
 
@@ -283,7 +283,7 @@ def test_a_retry_is_counted_down_and_the_failed_attempt_looks_different(tmp_path
             await rig.send("go")
             shown = await rig.show("Retrying in")
             assert "attempt 1 of" in shown and "Esc stops it" in shown
-            assert "✗ Failed: Overloaded." in shown and "Type to go on" not in shown
+            assert "✗ Failed: Overloaded." in shown and "Type to continue" not in shown
             shown = await rig.show("Now it works.")
             await rig.idle()
             assert "! Overloaded. Retried." in rig.screen()
@@ -349,7 +349,7 @@ def test_a_compaction_is_told_in_the_lane_and_becomes_one_line(tmp_path: Path) -
             tell(rig, e.CompactionEnd("context-full", outcome, False, False))
             tell(rig, e.Compacted(outcome.summary, 150_000, 20_000, True))
             shown = await rig.show("▸ Summarized earlier messages: 150,000 tokens became 20,000")
-            assert "Much." not in shown and "being summarised" not in shown
+            assert "Much." not in shown and "summarizing it" not in shown
             rig.parts.transcript.expand_one()
             await rig.show("  Much.")
 
@@ -472,7 +472,7 @@ def test_the_notice_of_the_demo_model_names_the_shorter_way_of_the_screen(tmp_pa
         async with rigged(tmp_path) as rig:
             rig.session.notices.append(e.Notice("warning", f"It can chat but not code. {BETTER_MODELS}"))
             rig.parts.transcript.attach(rig.session, fresh=True)
-            shown = await rig.show("/login gives tau a key")
+            shown = await rig.show("Add an API key with /login")
             assert "it cannot code" in shown and "ANTHROPIC_API_KEY" not in shown
 
     run(test)

@@ -71,7 +71,7 @@ def test_the_greeting_names_the_keys_of_now(tmp_path: Path) -> None:
         async with rigged(tmp_path, columns=120, rows=40, save=False) as rig:
             await rig.show("F1 all keys")
             bind({"app.help.hotkeys": "f10"})
-            await reloaded(rig, "this session is in memory only")
+            await reloaded(rig, "this session is not saved")
             await rig.show("F10 all keys")
 
     run(test)

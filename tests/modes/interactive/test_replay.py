@@ -90,7 +90,7 @@ def test_the_same_blocks_stand_there_after_it_was_opened_again(tmp_path: Path) -
             again = blocks(rig)
         assert again == live
         assert any("Retried." in row for rows in again for row in rows)
-        assert sum("Stopped. Type to go on" in row for rows in again for row in rows) == 2
+        assert sum("Stopped. Type to continue" in row for rows in again for row in rows) == 2
 
     run(test)
 

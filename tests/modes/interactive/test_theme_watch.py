@@ -79,7 +79,7 @@ def test_a_file_that_is_only_half_written_is_not_told(tmp_path: Path) -> None:
             watch.look()
             assert accent(rig) == "#2222aa" and not watch._suspect
             await rig.idle()
-            assert "keeps the look" not in rig.tape()
+            assert "Keeping the current theme" not in rig.tape()
 
     run(test)
 

@@ -64,7 +64,7 @@ def test_enter_runs_the_command_that_is_highlighted(tmp_path: Path) -> None:
             await rig.type("/too")
             await rig.show("Show the model's tools")
             await rig.press("enter")
-            assert "tokens with each request" in await rig.show("tokens with each request")
+            assert "tokens per request" in await rig.show("tokens per request")
 
     run(test)
 

@@ -34,7 +34,7 @@ def test_plan_is_switched_on_with_a_prompt_and_off_again(tmp_path: Path) -> None
             await said(rig, "/plan", "Plan mode off.")
             assert not rig.session.plan.on
             await said(rig, "/plan off", "Plan mode is off.")
-            await said(rig, "/plan", "the agent looks and writes a plan")
+            await said(rig, "/plan", "the agent explores and writes a plan")
             assert rig.session.plan.on
             await said(rig, "/plan review", "There is no plan yet")
 
@@ -204,7 +204,7 @@ def test_shake_drops_heavy_output(tmp_path: Path) -> None:
             await rig.idle()
             await said(rig, "and now", "Second.")
             await rig.idle()
-            shown = await said(rig, "/shake", "tokens of heavy output are no longer sent")
+            shown = await said(rig, "/shake", "tokens of tool output from context")
             assert "the session keeps them" in shown
 
     run(test)

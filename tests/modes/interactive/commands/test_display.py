@@ -116,7 +116,7 @@ def test_the_last_answer_is_copied(tmp_path: Path) -> None:
             await rig.idle()
             await said(rig, "/copy last", "Copied")
             assert rig.terminal.clipboard[-1] == "The **answer**."
-            await said(rig, "/copy first", "Write it as /copy")
+            await said(rig, "/copy first", "Usage: /copy")
 
     run(test)
 

@@ -55,7 +55,7 @@ def test_export_overwrites_nothing_and_says_what_is_wrong(tmp_path: Path) -> Non
                 ("/export mine.md", "is not an export of tau"),
                 ("/export out.pdf", "must end in .html, .md or .json"),
                 ("/export --all out.md", 'Unknown option "--all"'),
-                ("/export no/such/folder.md", "cannot be written"),
+                ("/export no/such/folder.md", "Cannot write"),
             ):
                 rig.front.editor.clear()
                 await said(rig, command, problem)

@@ -16,7 +16,7 @@ def state(rig: Rig) -> list[tuple[str, str]]:
 def test_tasks_are_added_begun_and_closed(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path, rows=60) as rig:
-            await said(rig, "/todo", "There are no tasks")
+            await said(rig, "/todo", "No tasks")
             await said(rig, "/todo append write the parser", "Added: write the parser")
             await said(rig, "/todo append write the tests", "2 tasks left.")
             assert state(rig) == [("write the parser", "in_progress"), ("write the tests", "pending")]
@@ -93,9 +93,9 @@ def test_what_is_not_meant_is_told(tmp_path: Path) -> None:
         async with rigged(tmp_path, rows=60) as rig:
             for command, problem in (
                 ("/todo done", "No task is in progress."),
-                ("/todo append", "Write it as /todo append TEXT"),
+                ("/todo append", "Usage: /todo append TEXT"),
                 ("/todo start", "a task is its number or its text"),
-                ("/todo dance", "Write it as /todo"),
+                ("/todo dance", "Usage: /todo"),
                 ("/todo start nothing", 'No task has "nothing"'),
             ):
                 rig.front.editor.clear()

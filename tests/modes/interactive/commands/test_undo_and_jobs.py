@@ -73,7 +73,7 @@ def test_jobs_are_listed_read_and_stopped(tmp_path: Path) -> None:
 
     async def test() -> None:
         async with rigged(tmp_path, rows=60) as rig:
-            await said(rig, "/jobs", "Nothing runs in the background")
+            await said(rig, "/jobs", "No background jobs")
             first = rig.session.jobs.start("bash", "make all", work)
             second = rig.session.jobs.start("bash", "make quick", quick)
             await rig.until(lambda: rig.session.jobs.get(second).status == "completed", "the quick one")

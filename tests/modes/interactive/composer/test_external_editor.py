@@ -178,7 +178,7 @@ def test_bytes_that_are_no_text_are_told(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path, columns=120) as rig:
             await rig.press("ctrl+g")
-            await rig.show("What was not UTF-8 in the text")
+            await rig.show("Invalid UTF-8 in the text")
             assert rig.front.editor.text == "caf\ufffd red"
 
     run_test(test)

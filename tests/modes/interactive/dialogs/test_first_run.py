@@ -185,7 +185,7 @@ def test_the_demo_model_is_fetched_and_the_fetching_can_be_stopped(
             shown = await rig.show("Download the offline demo model")
             number = _number_of(shown, "Download the offline demo model")
             await rig.type(number)
-            await rig.show("It is being fetched")
+            await rig.show("Downloading 93 MB")
             await rig.press("escape")
             await rig.show("Download the offline demo model")
             assert stopped.is_set()
@@ -207,7 +207,7 @@ def test_a_missing_extra_is_told_with_the_command_that_installs_it(
         async with refused(tmp_path, NO_KEY) as (rig, _):
             shown = await rig.show("The offline demo model")
             await rig.type(_number_of(shown, "The offline demo model"))
-            await rig.show("start tau again")
+            await rig.show("restart tau")
             await rig.press("escape")
 
     run(test)

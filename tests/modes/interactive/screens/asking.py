@@ -353,7 +353,7 @@ SCREENS = {
     ),
     "session-delete": Screen(
         delete,
-        ("Delete this session?", "goes to the trash", "1. Yes", "2. No"),
+        ("Delete this session?", "moves to the trash", "1. Yes", "2. No"),
         [[Say("It returns nmae."), USAGE]],
         opens="commands.session._delete ui_controller.ScreenUi.confirm",
         command="session",

@@ -308,7 +308,7 @@ SCREENS = {
         typing("/hotkeys", "Keys"),
         ("Keys", "Esc", "Ctrl+C", "Enter close", "Esc leave"),
         wide=("Clear the editor; twice: quit",),
-        told=("Keys", "Esc", "Stop what runs", "Enter close"),
+        told=("Keys", "Esc", "Stop the agent", "Enter close"),
         opens="selectors.hotkeys.choose_hotkeys",
         command="hotkeys",
         typed="Filter: ",
@@ -506,7 +506,7 @@ SCREENS = {
     ),
     "debug-log": Screen(
         debug_log,
-        ("The log is empty: nothing has gone wrong.", "goes back"),
+        ("The log is empty.", "goes back"),
         opens="debug.logs.show_logs",
         typed=None,
     ),
@@ -518,7 +518,7 @@ SCREENS = {
     ),
     "debug-caches": Screen(
         debug_caches,
-        ("Remove these files?", "Entries of the cache", "2. No"),
+        ("Remove these files?", "Cache entries", "2. No"),
         opens="debug.menu._caches",
         typed=None,
     ),

@@ -181,7 +181,7 @@ WIDE = """\
 Добрый день 👋🏽, e\u0301 = é."""
 
 SCREENS = {
-    "welcome": Screen(nothing, ("Type a message and press Enter.", "/help tells more", "example-large")),
+    "welcome": Screen(nothing, ("Type a message and press Enter.", "/help shows more", "example-large")),
     "answer": Screen(
         answered,
         (

@@ -96,11 +96,13 @@ SCREENS = {
         command="help",
     ),
     "help-one": Screen(
-        told("/help undo", "Undo the agent"), ("/undo [list] [N] [PATH ...]", "Undo the agent"), command="help"
+        told("/help undo", "Undo the agent"),
+        ("/undo [list] [N] [PATH ...]", "Undo the agent"),
+        command="help",
     ),
     "context": Screen(
         told("/context", "Compacts automatically above", "What does this project do?"),
-        ("of 200,000 tokens are used", "system prompt", "tools", "your messages", "answers", "free"),
+        ("of 200,000 tokens used", "system prompt", "tools", "your messages", "answers", "free"),
         TALK,
         command="context",
         varies=r"[\d.,]+k?  |\d+ tools|about [\d,]+|used, [\d.]+|  \d+ %",

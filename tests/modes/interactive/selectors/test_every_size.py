@@ -111,7 +111,7 @@ def test_a_selector_waits_for_a_session(tmp_path: Path) -> None:
                 for choose in (choose_model, choose_thinking, choose_branch, choose_entry):
                     await rig.parts.tasks.start(choose(rig.context))
                     assert not rig.parts.dialogs.open
-                await rig.show("still being opened")
+                await rig.show("still opening")
             finally:
                 rig.current.session = session
 

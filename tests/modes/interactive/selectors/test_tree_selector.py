@@ -302,7 +302,7 @@ def test_what_is_left_behind_is_summarised(tmp_path: Path, custom: bool) -> None
             (summary,) = [entry for entry in entries if isinstance(entry, BranchSummaryEntry)]
             assert summary.summary.startswith("A was tried.")
             assert ("the decisions" in rig.faux.requests[2].system) is custom
-            await rig.show("is summarised")
+            await rig.show("Summary of the abandoned branch")
 
     run(test)
 

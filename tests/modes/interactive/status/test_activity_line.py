@@ -81,7 +81,7 @@ def test_the_wait_is_counted_down(tmp_path: Path) -> None:
             await rig.show("Retrying in 1 s, attempt 2 of 3")
             await rig.show("Retrying, attempt 2 of 3")
             rig.parts.activity.end()
-            await rig.gone("Trying again")
+            await rig.gone("Retrying")
 
     run(test)
 
