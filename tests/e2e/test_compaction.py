@@ -37,7 +37,7 @@ def test_what_is_too_large_is_compacted_and_the_answer_comes(tau: Program, api: 
     ran = tau.ask("--continue", "the second question")
 
     assert (ran.returncode, ran.stdout) == (0, "Second answer.\n")
-    assert "is being summarised" in ran.stderr
+    assert "summarizing it" in ran.stderr
     assert kinds(tau).count("compaction") == 1
     last = body_text(tau.server.requests[-1])
     assert "The first question was asked." in last and "the second question" in last

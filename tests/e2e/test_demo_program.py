@@ -26,7 +26,7 @@ def place(tmp_path: Path) -> Path:
 def demo(tau: Program, place: Path) -> Iterator[PtyTerminal]:
     """At the pace of a person, on a screen that shows all of it."""
     with run_in_terminal([*TAU, "demo"], {"TMPDIR": str(place)}, 100, 60, cwd=tau.project) as term:
-        term.wait_for("the model is a script")
+        term.wait_for("the model and the typing are scripted")
         yield term
 
 
@@ -36,7 +36,7 @@ def test_the_demo_fixes_its_bug_and_leaves_nothing_behind(tau: Program, place: P
     with run_in_terminal([*TAU, "demo", "--fast"], env, 100, 60, cwd=tau.project) as term:
         assert term.wait() == 0
         told = "\n".join(term.tape())
-    assert "the model is a script" in told
+    assert "the model and the typing are scripted" in told
     assert told.index("FAILED (errors=1)") < told.index("Edit prices.py") < told.index("The test passes now.")
     assert "To start for real" in told
     assert "Traceback (most recent call last)" in told  # of the test that fails, inside its output
@@ -46,7 +46,7 @@ def test_the_demo_fixes_its_bug_and_leaves_nothing_behind(tau: Program, place: P
     assert not list(tau.project.iterdir())
 
 
-@pytest.mark.parametrize("moment", ["the model is a script", REQUEST[:9]])
+@pytest.mark.parametrize("moment", ["the model and the typing are scripted", REQUEST[:9]])
 def test_the_demo_can_be_left_at_any_time(demo: PtyTerminal, place: Path, moment: str) -> None:
     demo.wait_for(moment)
     assert list(place.iterdir())
@@ -57,7 +57,10 @@ def test_the_demo_can_be_left_at_any_time(demo: PtyTerminal, place: Path, moment
 
 @pytest.mark.parametrize(
     ("moment", "number", "code", "pace"),
-    [("the model is a script", signal.SIGHUP, 129, ()), ("Running bash", signal.SIGTERM, 143, ("--fast",))],
+    [
+        ("the model and the typing are scripted", signal.SIGHUP, 129, ()),
+        ("Running bash", signal.SIGTERM, 143, ("--fast",)),
+    ],
     ids=["before it types", "while it runs a command"],
 )
 def test_a_signal_ends_the_demo_and_its_folder(
@@ -85,7 +88,7 @@ def test_what_a_person_types_during_the_demo_stays(demo: PtyTerminal) -> None:
     demo.wait_for(REQUEST[:5])
     demo.type("hello!")
     demo.wait_for(f"❯ {REQUEST}")
-    rows = demo.wait_for("I run the tests")
+    rows = demo.wait_for("I'll run the tests")
     assert any(row.startswith("hello!") for row in rows)
     assert any(SCRIPTED in row for row in rows)  # it says so all the time
     demo.press("escape")

@@ -73,7 +73,7 @@ def test_a_busy_server_is_asked_again(program: Program, api: str, fault: Fault) 
     program.script(fault, "Here I am.")
     ran = program.ask("hi")
     assert (ran.returncode, ran.stdout) == (0, "Here I am.\n")
-    assert "Trying again in 0" in ran.stderr and "(1 of 2)" in ran.stderr
+    assert "Retrying in 0" in ran.stderr and "(1 of 2)" in ran.stderr
     assert len(program.server.requests) == 2
     assert program.server.requests[0].body == program.server.requests[1].body
 
@@ -103,7 +103,7 @@ def test_the_exit_code_says_whether_a_later_run_may_succeed(
     ran = program.ask("hi")
     assert (ran.returncode, ran.stdout) == (code, "")
     assert len(program.server.requests) == requests
-    assert ran.stderr.count("Trying again") == requests - 1
+    assert ran.stderr.count("Retrying") == requests - 1
 
 
 def test_a_request_that_cannot_be_made_to_fit_is_not_retried_and_not_worth_a_later_run(
@@ -112,7 +112,7 @@ def test_a_request_that_cannot_be_made_to_fit_is_not_retried_and_not_worth_a_lat
     program.script(Overflow())
     ran = program.ask("hi")
     assert (ran.returncode, ran.stdout) == (1, "")
-    assert "context" in ran.stderr and "Trying again" not in ran.stderr
+    assert "context" in ran.stderr and "Retrying" not in ran.stderr
     assert len(program.server.requests) < 10
 
 
@@ -135,7 +135,7 @@ def test_ctrl_c_ends_a_wait(program: Program) -> None:
     program.script(Status(429, "Slow down", retry_after="200"))
     running = program.start("-p", "hi")
     assert running.stderr is not None
-    assert b"Trying again in 200 s" in running.stderr.readline()
+    assert b"Retrying in 200 s" in running.stderr.readline()
     running.send_signal(signal.SIGINT)
     running.communicate(timeout=10)
     assert running.returncode == 130

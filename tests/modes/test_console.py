@@ -108,7 +108,7 @@ def test_a_backslash_continues_the_line(tmp_path: Path) -> None:
 def test_commands_are_single_words_and_paths_are_messages(tmp_path: Path) -> None:
     shown = piped([[Say("ok")]], "/help\n/dance\n/etc/hosts\n/quit\nnever\n", tmp_path)
     assert shown.asked == ["/etc/hosts"]
-    assert 'There is no command "/dance".' in shown.text
+    assert 'Unknown command "/dance".' in shown.text
     assert shown.text.count("/quit or Ctrl+D") == 2
 
 
@@ -124,7 +124,7 @@ def test_a_failure_is_a_line_and_the_next_message_is_answered(tmp_path: Path) ->
 def test_a_retry_is_announced(tmp_path: Path) -> None:
     script = [[Fail(ProviderError("busy", retryable=True))], [Say("there")]]
     shown = piped(script, "one\n", tmp_path, **{"retry.enabled": True, "retry.baseDelayMs": 1})
-    assert "busy. Trying again in 0" in shown.text
+    assert "busy. Retrying in 0" in shown.text
 
 
 def test_first_messages_come_from_the_command_line(tmp_path: Path) -> None:
@@ -286,7 +286,7 @@ def test_messages_that_an_abort_left_behind_are_mentioned(tmp_path: Path, termin
         await terminal.sees("later\n")
         await asyncio.sleep(0.02)
         terminal.console.interrupt()
-        await terminal.sees("Messages of yours that still wait: 1.")
+        await terminal.sees("Queued messages: 1.")
         await terminal.sees("> ")
         terminal.type("now\n")
         await terminal.sees("B\n> ")

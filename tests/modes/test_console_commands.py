@@ -38,7 +38,7 @@ def test_python_runs_and_its_variables_last(tmp_path: Path) -> None:
 def test_a_conversation_can_be_compacted(tmp_path: Path) -> None:
     talk = f"{'many words ' * 3_000}\n/compact the words\nand now?\n"
     shown = piped([[Say("Yes.")], [Say(SUMMARY)], [Say("Now.")]], talk, tmp_path)
-    assert "The conversation was compacted from about" in body(shown)
+    assert "Compacted the conversation from about" in body(shown)
     assert "Many words were said." in shown.asked[0]
     assert shown.asked[-1] == "and now?"
 
@@ -50,7 +50,7 @@ def test_there_may_be_nothing_to_compact(tmp_path: Path) -> None:
 
 def test_a_session_gets_a_name(tmp_path: Path) -> None:
     shown = piped([[Say("Yes.")]], "/name\n/name The  garden\n", tmp_path)
-    told = ["The session has no name.", 'The session is called "The garden".']
+    told = ["The session has no name.", 'The session name is "The garden".']
     assert [line for line in rows(shown) if line.startswith("The session")] == told
 
 
@@ -63,5 +63,5 @@ def test_the_tree_shows_where_one_can_go_on(tmp_path: Path) -> None:
 
 def test_what_is_no_command_is_a_message(tmp_path: Path) -> None:
     shown = piped([[Say("a")], [Say("b")]], "/etc/hosts is a file\n/nothing\n! \n", tmp_path)
-    assert 'There is no command "/nothing".' in rows(shown)
+    assert 'Unknown command "/nothing".' in rows(shown)
     assert shown.asked == ["/etc/hosts is a file", "!"]

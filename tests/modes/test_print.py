@@ -105,7 +105,7 @@ def test_notices_and_retries_are_told_on_stderr(tmp_path: Path, capsys: pytest.C
     assert (shown.code, shown.text) == (0, "there\n")
     first, second, third = capsys.readouterr().err.splitlines()
     assert (first, second) == ("tau: This is a demo.", "tau: warning: Careful.")
-    assert third.startswith("tau: busy. Trying again in 0")
+    assert third.startswith("tau: busy. Retrying in 0")
 
 
 def test_a_reader_that_left_is_no_failure_once_the_answer_is_there(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ PLAN = (
 )
 SLOW_RETRIES = {"retry.enabled": True, "retry.baseDelayMs": 60_000, "retry.maxDelayMs": 90_000}
 ASK = {"tools.approvalMode": "ask"}
-MAY_HAVE = ("it may have done part of its work",)
+MAY_HAVE = ("it may have partly run",)
 RESOLVER = f"""
 import os, socket, time
 ask = socket.getaddrinfo
@@ -197,10 +197,10 @@ STATES: dict[str, State] = {
     "no answer yet": State(requests, says(Silence(before_head=True))),
     "looking up a name": State(appears("looked-up"), provider="unknown", prepare=stuck_resolver),
     "waiting for a retry": State(
-        sees("Trying again in"),
+        sees("Retrying in"),
         says(Status(529, "Overloaded")),
         SLOW_RETRIES,
-        says=("Overloaded", "Type to go on, or /retry"),
+        says=("Overloaded", "Type to continue, or /retry"),
     ),
     "streaming text": State(sees_tag, streams(lambda tag: Text(f"{tag}\n\n" + PARAGRAPH * 500, deltas=5000))),
     "streaming text at full speed": State(

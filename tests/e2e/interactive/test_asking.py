@@ -46,7 +46,7 @@ def test_yolo_asks_nothing(desk: Desk) -> None:
 def test_plan_mode_keeps_the_agent_from_changing_files(desk: Desk) -> None:
     desk.tau.script(Call("write", {"path": "a.txt", "content": "x"}), "I only looked.")
     seat = desk.start().send("/plan")
-    seat.see("Plan mode: the agent looks and writes a plan")
+    seat.see("Plan mode on: the agent explores and writes a plan")
     seat.send("change it").see("I only looked.")
     assert not (desk.tau.project / "a.txt").exists()
     seat.send("/plan off").see("Plan mode off.")

@@ -10,7 +10,7 @@ from tests.support.fake_answers import Call
 
 def test_an_unknown_command_suggests_the_nearest_and_is_typed_again(desk: Desk) -> None:
     seat = desk.start().send("/modle")
-    seat.see("There is no command /modle. Did you mean /model?")
+    seat.see("Unknown command /modle. Did you mean /model?")
     seat.editor_is("/modle")
     assert not desk.tau.server.requests
 
@@ -18,13 +18,13 @@ def test_an_unknown_command_suggests_the_nearest_and_is_typed_again(desk: Desk) 
 @pytest.mark.parametrize(
     ("command", "told"),
     [
-        ("/help", "show all keys"),
+        ("/help", "show keyboard shortcuts"),
         ("/help undo", "/undo"),
-        ("/hotkeys", "Stop what runs"),
+        ("/hotkeys", "Stop the agent"),
         ("/tools", "bash"),
-        ("/jobs", "Nothing runs in the background"),
+        ("/jobs", "No background jobs"),
         ("/changelog", "Added"),
-        ("/shake", "heavy output"),
+        ("/shake", "tool output from context"),
         ("/queue", "The queue is empty."),
         ("/undo", "There is nothing to undo"),
         ("/theme plum", "The theme is plum"),
@@ -34,20 +34,20 @@ def test_an_unknown_command_suggests_the_nearest_and_is_typed_again(desk: Desk) 
 def test_a_command_tells_something(desk: Desk, command: str, told: str) -> None:
     seat = desk.start(rows=120).send(command)
     text = "\n".join(seat.see(told))
-    assert "This went wrong inside tau" not in text and "Traceback" not in text
+    assert "Internal error" not in text and "Traceback" not in text
 
 
 def test_name_and_session_tell_about_the_session(desk: Desk) -> None:
     seat = desk.start(columns=200).send("hello")
     seat.see(OK)
-    seat.send("/name Purple work").see('The session is called "Purple work".')
+    seat.send("/name Purple work").see('The session name is "Purple work".')
     seat.send("/session").see("1 message of yours", "Purple work")
 
 
 def test_export_writes_a_page(desk: Desk) -> None:
     seat = desk.start(columns=200).send("hello")
     seat.see(OK)
-    seat.send("/export talk.md").see("The session was exported")
+    seat.send("/export talk.md").see("Exported the session")
     assert "hello" in (desk.tau.project / "talk.md").read_text()
     seat.send("/export talk.pdf").see("must end in .html, .md or .json")
 
@@ -105,7 +105,7 @@ def test_a_model_is_chosen_from_the_list(desk: Desk) -> None:
 
 def test_a_model_is_chosen_by_name(desk: Desk) -> None:
     seat = desk.start().send("/model second-model")
-    seat.see("answers from the next request on")
+    seat.see("is used from the next request on")
     seat.send("hello").see(OK)
     assert desk.tau.server.requests[-1].body["model"] == "second-model"
 
@@ -178,6 +178,6 @@ def test_a_command_of_the_project_is_sent_with_its_arguments(desk: Desk) -> None
 def test_new_begins_an_empty_session(desk: Desk) -> None:
     desk.tau.script("Old answer.", "New answer.")
     seat = desk.start().ask("old question", "Old answer.")
-    seat.send("/new").see("Old answer.", "This is a new session.")
+    seat.send("/new").see("Old answer.", "Started a new session.")
     seat.send("new question").see("New answer.")
     assert desk.tau.said() == ["new question"]

@@ -20,7 +20,7 @@ def test_usage_counts_the_requests_and_tokens_of_the_session(desk: Desk) -> None
     seat.ask("one", OK).ask("two", OK)
     seat.send("/usage").see("requests", "came from the cache")
     assert re.search(r"\b2 10k 0 20 .*fake/fake-model", row(seat, "fake/fake-model"))
-    seat.send("/model second-model").see("answers from the next request on")
+    seat.send("/model second-model").see("is used from the next request on")
     seat.ask("three", OK)
     seat.send("/usage").see("fake/second-model")
     assert re.search(r"\b3 15k 0 30 \$0 all", row(seat, "  all"))
@@ -32,20 +32,20 @@ def test_stats_counts_all_sessions_by_day_model_and_folder(desk: Desk) -> None:
     seat = desk.start(rows=40, columns=240).ask("two", OK)
     seat.send("/stats").see("2 sessions, 2 requests, 10k tokens")
     seat.see("day", "model", "folder", "fake/fake-model", str(desk.tau.project)[-20:])
-    seat.send("/stats 0").see("Write it as /stats, /stats DAYS")
+    seat.send("/stats 0").see("Usage: /stats, /stats DAYS")
     seat.editor_is("/stats 0")
 
 
 def test_stats_before_anything_was_said(desk: Desk) -> None:
-    desk.start().send("/stats 7").see("Nothing was used from")
+    desk.start().send("/stats 7").see("No usage from")
 
 
 def test_context_says_what_fills_the_window(desk: Desk) -> None:
     (desk.tau.project / "AGENTS.md").write_text("Speak of elephants.\n" * 200)
     desk.tau.script(Call("bash", {"command": "seq 1 2000"}), "Counted.")
     seat = desk.start(rows=50).ask("count to two thousand", "Counted.")
-    seat.send("/context").see("of 128,000 tokens are used", "system prompt", "AGENTS.md (1 file)", "free")
-    seat.see("tool results", "your messages", "answers", "it is made smaller by itself")
+    seat.send("/context").see("of 128,000 tokens used", "system prompt", "AGENTS.md (1 file)", "free")
+    seat.see("tool results", "your messages", "answers", "Compacts automatically")
     shares = [found for one in seat.term.screen() if (found := re.search(r"(\d+) %", one))]
     assert len(shares) >= 2
 
@@ -56,7 +56,7 @@ def test_shake_leaves_heavy_output_out_of_the_next_request(desk: Desk) -> None:
     )
     seat = desk.start(rows=40).ask("count", "Counted.").ask("more", "A.").ask("even more", "B.")
     assert "heavy-3999" in str(desk.tau.server.requests[-1].body)
-    seat.send("/shake").see("tokens of heavy output are no longer sent; the session keeps")
+    seat.send("/shake").see("tokens of tool output from context; the session keeps")
     assert "About 0 tokens" not in seat.told
     seat.ask("and now?", "Lighter.")
     assert "heavy-3999" not in str(desk.tau.server.requests[-1].body)
@@ -70,7 +70,7 @@ def answers(*texts: str) -> tuple[Any, ...]:
 def test_handoff_goes_on_in_a_new_session_with_what_matters(desk: Desk) -> None:
     desk.tau.script("Elephants are grey.", "## Goal\nPaint the elephants blue.", "I take over.")
     seat = desk.start(rows=40).ask("about elephants", "Elephants are grey.")
-    seat.send("/handoff the colour").see("A new session takes over.", "I take over.")
+    seat.send("/handoff the colour").see("Continuing in a new session.", "I take over.")
     assert "the colour" in str(desk.tau.server.requests[1].body)
     said = desk.tau.said()
     assert len(said) == 1 and "Paint the elephants blue." in said[0]
@@ -112,13 +112,13 @@ def test_the_list_of_tasks_is_made_changed_and_kept(desk: Desk) -> None:
     seat.see("The todo list is empty; add a task with /todo append TEXT.")
     seat.send("/todo append find the fault").see("Added: find the fault", "1 task left.")
     seat.send("/todo append mend it").see("2 tasks left.")
-    seat.send("/todo start 1").see("At work: find the fault")
+    seat.send("/todo start 1").see("In progress: find the fault")
     seat.send("/todo").see("  1 [/] find the fault", "  2 [ ] mend it")
     seat.send("/todo done 1").see("Done: find the fault", "1 task left.")
     seat.send("/todo done nothing").see('No task has "nothing" in its text')
     seat.press("ctrl+c")
     seat.editor_is("")
-    seat.send("/todo export").see("The tasks are in")
+    seat.send("/todo export").see("Exported the tasks to")
     text = (desk.tau.project / "TODO.md").read_text()
     assert "- [x] find the fault" in text and "mend it" in text
     seat.ask("what is left?", OK)
@@ -127,7 +127,7 @@ def test_the_list_of_tasks_is_made_changed_and_kept(desk: Desk) -> None:
     back.see("what is left?")
     back.send("/todo").see("  1 [x] find the fault", "mend it")
     back.send("/todo clear").see("Todo list cleared.")
-    back.send("/todo import").see("The list has 2 tasks now.")
+    back.send("/todo import").see("The list now has 2 tasks.")
 
 
 def test_the_tasks_of_the_agent_are_shown_above_the_editor_until_alt_t(desk: Desk) -> None:
@@ -150,13 +150,13 @@ def test_a_job_is_listed_read_and_stopped(desk: Desk) -> None:
     desk.tau.script(Call("bash", {"command": command, "async": True}), "It runs.")
     seat = desk.start(rows=40).ask("start it", "It runs.")
     wait_for(desk.tau.project / "pid")
-    seat.send("/jobs").see("running", "/jobs ID shows what one says")
+    seat.send("/jobs").see("running", "/jobs ID shows a job's output")
     job = next(one for one in seat.term.screen() if "  running  " in one).strip().partition(" ")[0]
     while "begun-42" not in "\n".join(seat.term.screen()):  # it is told now and then
         seat.send(f"/jobs {job}").see(f"{job} running,")
     seat.send(f"/jobs cancel {job}").see("1 job stopped.")
     seat.send("/jobs").see("cancelled")
-    seat.send("/jobs cancel nobody").see('There is no job "nobody"; /jobs shows all of them.')
+    seat.send("/jobs cancel nobody").see('No job "nobody"; /jobs lists them.')
 
 
 def test_what_waits_is_listed_changed_and_dropped_by_its_number(desk: Desk) -> None:
@@ -173,5 +173,5 @@ def test_what_waits_is_listed_changed_and_dropped_by_its_number(desk: Desk) -> N
     seat.editor_is("first one")
     seat.press("ctrl+c")
     seat.editor_is("")
-    seat.send("/queue drop 7").see("Name one by its number, from 1 to 1")
+    seat.send("/queue drop 7").see("Give a number from 1 to 1")
     seat.see("Afterwards: third one")

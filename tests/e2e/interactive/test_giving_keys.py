@@ -174,7 +174,7 @@ def test_a_server_on_this_machine_is_found_and_used(desk: Desk) -> None:
             seat.press("enter")
             rows = seat.see("How this works")
         choose(seat, "Use Ollama on this machine")
-        seat.see("The setting defaultProvider was taken out of", "─ little:7b")
+        seat.see("Removed defaultProvider from", "─ little:7b")
         assert "defaultProvider" not in json.loads((desk.tau.home / "settings.json").read_text())
         assert seat.leave() == 0
 
@@ -184,7 +184,7 @@ def test_a_model_of_the_settings_that_is_not_there_can_be_left(desk: Desk) -> No
     seat = desk.start(flags=(), ready="")
     seat.see('No model matches "gone-model"')
     choose(seat, "Use another model")
-    seat.see("The setting defaultModel was taken out of", "─ fake-model")
+    seat.see("Removed defaultModel from", "─ fake-model")
     seat.ask("hello", OK)
 
 
@@ -214,17 +214,17 @@ def test_login_can_be_left_without_a_change(desk: Desk) -> None:
 
 def test_login_of_an_unknown_provider_says_which_there_are(desk: Desk) -> None:
     seat = desk.start().send("/login nobody")
-    seat.see('There is no provider "nobody"; there are')
+    seat.see('Unknown provider "nobody"; choose from')
     seat.editor_is("/login nobody")
 
 
 def test_logout_forgets_the_key(desk: Desk) -> None:
     seat = with_key(desk, OTHER_KEY)
     seat.send("/logout").see("Which key do you want to remove?", "Forget fake")
-    seat.press("2").see("The key of fake is forgotten.")
+    seat.press("2").see("Removed the fake key.")
     assert "fake" not in stored(desk)
     seat.send("/logout").see("No keys are stored")
-    seat.send("/logout fake").see('No key of "fake" is stored.')
+    seat.send("/logout fake").see('No key stored for "fake".')
 
 
 def test_a_key_that_is_refused_can_be_replaced_and_the_message_sent_again(desk: Desk) -> None:

@@ -9,7 +9,7 @@ def test_the_way_back_is_told_at_the_end_and_works(desk: Desk) -> None:
     seat = desk.start().ask("hello", OK)
     assert seat.leave() == 0
     shown = "\n".join(seat.term.tape())
-    found = re.search(r"^tau -r (\w{8,}) goes on with this session\.$", shown, re.MULTILINE)
+    found = re.search(r"^Resume with tau -r (\w{8,})$", shown, re.MULTILINE)
     assert found is not None, shown
     desk.start("-r", found[1]).see("hello", OK)
 

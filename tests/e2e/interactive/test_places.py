@@ -25,7 +25,7 @@ def entry(desk: Desk, text: str) -> str:
 
 def test_goto_a_message_of_ones_own_brings_it_back_to_be_changed(desk: Desk) -> None:
     seat = talked(desk)
-    seat.send(f"/goto {entry(desk, 'question two')}").see("Change the message and send it again")
+    seat.send(f"/goto {entry(desk, 'question two')}").see("Edit and resend the message")
     seat.editor_is("question two")
     seat.miss("Answer two.")
     seat.press("ctrl+c")
@@ -45,18 +45,18 @@ def test_goto_an_answer_goes_on_behind_it(desk: Desk) -> None:
 
 def test_goto_nowhere_says_so_and_is_typed_again(desk: Desk) -> None:
     seat = talked(desk)
-    seat.send("/goto zzz").see('No entry has an id that begins with "zzz"')
+    seat.send("/goto zzz").see('No entry has an id starting with "zzz"')
     seat.editor_is("/goto zzz")
     seat.press("ctrl+c")
     seat.editor_is("")
-    seat.send("/goto").see("Name an entry by its id")
+    seat.send("/goto").see("Usage: /goto ID")
 
 
 def test_branch_makes_a_new_session_from_a_message_on(desk: Desk) -> None:
     desk.settings(interaction__doubleEscape="branch")
     seat = talked(desk)
     seat.send("/branch").see("Branch: start a new session from one of your messages", "question one")
-    seat.press("enter").see("the other one is as it was")
+    seat.press("enter").see("the original is unchanged")
     seat.editor_is("question two")
     answers = [row.strip() for row in seat.see("Answer one.") if row.strip().startswith("Answer ")]
     assert answers == ["Answer one.", "Answer two.", "Answer one."]  # the other session stays above
@@ -145,7 +145,7 @@ def test_a_skill_is_offered_and_sent_with_what_is_wanted(desk: Desk) -> None:
 def test_a_skill_that_is_not_there_suggests_the_nearest(desk: Desk) -> None:
     skill(desk.tau.home, "sailing")
     seat = desk.start().send("/skill:saling")
-    seat.see("There is no command /skill:saling. Did you mean /skill:sailing?")
+    seat.see("Unknown command /skill:saling. Did you mean /skill:sailing?")
     seat.editor_is("/skill:saling")
     assert not desk.tau.server.requests
 

@@ -140,7 +140,7 @@ def test_a_plan_is_approved_only_on_purpose(desk: Desk) -> None:
 
 def test_a_plan_goes_back_with_remarks(desk: Desk) -> None:
     seat = planned(desk, "I shall think again.")
-    seat.press("4").see("What is to be different:")
+    seat.press("4").see("What should change:")
     seat.press("enter").see("Describe what should change.")
     seat.term.type("begin with the tests")
     seat.see("begin with the tests")
@@ -151,7 +151,7 @@ def test_a_plan_goes_back_with_remarks(desk: Desk) -> None:
 
 def test_a_plan_is_carried_out_in_a_new_session(desk: Desk) -> None:
     seat = planned(desk, "Begun anew.")
-    seat.press("2").see('This session carries out the plan "Mend the parser".', "Begun anew.")
+    seat.press("2").see('Carrying out the plan "Mend the parser".', "Begun anew.")
     assert len(desk.tau.said()) == 1
     assert "Carry out this plan" in desk.tau.said()[0] and "1. Find the fault" in desk.tau.said()[0]
     seat.rests().miss("plan mode")

@@ -55,7 +55,7 @@ def test_a_command_that_needs_rest_says_so_and_is_typed_again(desk: Desk) -> Non
     desk.tau.script(Silence(after_events=3))
     seat = desk.start().send("work")
     seat.see("These words")
-    seat.send("/undo").see("The agent is at work; Esc stops it.")
+    seat.send("/undo").see("The agent is working; Esc stops it.")
     seat.editor_is("/undo")
 
 

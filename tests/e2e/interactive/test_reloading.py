@@ -50,7 +50,7 @@ def test_instructions_that_were_changed_reach_the_model(desk: Desk) -> None:
     seat = desk.start().ask("hello", OK)
     assert "Speak of elephants." in system(desk)
     notes.write_text("Speak of whales.\n")
-    seat.send("/reload").see("were read again.")
+    seat.send("/reload").see("Reloaded instructions")
     seat.ask("hello once more", OK)
     assert "Speak of whales." in system(desk) and "elephants" not in system(desk)
 
@@ -60,7 +60,7 @@ def test_a_theme_file_that_was_changed_is_shown(desk: Desk) -> None:
     folder.mkdir()
     (folder / "mine.json").write_text(json.dumps({"colors": {"accent": "#112233"}}))
     seat = desk.start(env={"COLORTERM": "truecolor"})
-    seat.send("/theme mine").see("The theme is mine, now and from now on.")
+    seat.send("/theme mine").see("Theme set to mine.")
     assert b"38;2;17;34;51" in seat.term.output
     (folder / "mine.json").write_text(json.dumps({"colors": {"accent": "#778899"}}))
     seat.send("/reload").see("No settings changed.")
@@ -85,7 +85,7 @@ def system(desk: Desk) -> str:
 def test_the_model_that_was_chosen_stays(desk: Desk) -> None:
     seat = desk.start("--thinking", "off").ask("hello", OK)
     seat.send("/model second-model").see("─ second-model")
-    seat.send("/reload").see("were read again.")
+    seat.send("/reload").see("Reloaded instructions")
     seat.see("─ second-model")
     seat.ask("hello once more", OK)
     assert desk.tau.server.requests[-1].body["model"] == "second-model"

@@ -55,7 +55,7 @@ def test_escape_twice_opens_the_tree(desk: Desk) -> None:
 def test_a_fork_leaves_the_original_alone(desk: Desk) -> None:
     desk.tau.script("Answer one.", "Only in the copy.")
     seat = desk.start().ask("question one", "Answer one.")
-    seat.send("/fork").see("This is a copy of the session")
+    seat.send("/fork").see("Continuing in a copy")
     seat.send("question two").see("Only in the copy.")
     sizes = sorted(len(str(one)) for one in desk.tau.sessions())
     assert len(sizes) == 2

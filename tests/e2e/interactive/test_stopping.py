@@ -13,7 +13,7 @@ from tests.e2e.interactive.desk import WELCOME, Desk, Seat
 from tests.e2e.program import FAKE, TAU, is_alive, wait_for
 from tests.support.fake_answers import Answer, Call, Silence, Status, Text
 
-STOPPED = "Stopped. Type to go on"
+STOPPED = "Stopped. Type to continue"
 
 
 def stop(seat: Seat) -> None:
@@ -59,7 +59,7 @@ def test_escape_stops_the_wait_before_the_next_attempt(desk: Desk) -> None:
     desk.settings(**{"retry.enabled": True, "retry.baseDelayMs": 60_000})
     desk.tau.script(Status(529, "Overloaded"), "Next.")
     seat = desk.start().send("talk")
-    seat.see("Trying again in")
+    seat.see("Retrying in")
     seat.press("escape").rests()
     seat.send("again").see("Next.")
 

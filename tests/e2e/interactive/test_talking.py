@@ -10,7 +10,7 @@ MARKDOWN = "# A title\n\nSome **bold** words and `code`.\n\n- first\n- second\n\
 
 def test_the_first_paint_says_what_to_do(desk: Desk) -> None:
     seat = desk.start(columns=240)
-    rows = seat.see("Type a message and press Enter", "/help tells more")
+    rows = seat.see("Type a message and press Enter", "/help shows more")
     assert any("fake-model" in row and str(desk.tau.project)[-8:] in row for row in rows)
     assert seat.leave() == 0
 

@@ -372,7 +372,7 @@ def test_a_shell_line_that_is_stopped_or_refused_says_so(stage: Stage) -> None:
     assert shown(left) == ["$ 1 + 1", "  Stopped."]
 
 
-def test_a_python_line_that_the_model_is_not_told_of_says_so(stage: Stage) -> None:
+def test_an_excluded_python_line_says_so(stage: Stage) -> None:
     message = PythonExecutionMessage("1 + 1", "2\n", 0, False, False, 0, exclude_from_context=True)
     rows = shown(UserExecutionBlock.of(stage.scene, message))
     assert rows == ["$ 1 + 1", "  2", "  not in the model's context"]
@@ -414,13 +414,13 @@ def test_each_way_to_end_looks_different_and_says_what_to_do(stage: Stage) -> No
     ]
     retried = TurnEndBlock(scene, "failed", "It broke", is_open=True)
     retried.retried()
-    assert shown(retried) == ["! It broke. It was tried again."]
+    assert shown(retried) == ["! It broke. Retried."]
     assert not retried.is_final() and not retried.again("It broke elsewhere")
     assert retried.again("It broke")
     assert shown(retried) == ["✗ Failed 2 times: It broke."]
     retried.retried()
     retried.settle()
-    assert shown(retried) == ["! It broke. It was tried again 2 times."]
+    assert shown(retried) == ["! It broke. Retried 2 times."]
     assert retried.is_final() and not retried.again("It broke")
 
 
@@ -496,7 +496,7 @@ def test_no_row_is_wider_than_the_screen_whatever_is_in_it(
 def test_what_is_kept_of_a_text_is_bounded_and_says_so() -> None:
     assert kept("short") == "short"
     long = kept("a" * KEPT_CHARS + "the end")
-    assert long.endswith("the end") and "/export has all of it" in long
+    assert long.endswith("the end") and "see /export" in long
 
 
 def test_the_first_lines_of_a_text_and_how_many_are_missing() -> None:

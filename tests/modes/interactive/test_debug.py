@@ -32,7 +32,7 @@ def fresh_record() -> Iterator[None]:
 async def opened(rig: Rig, label: str) -> None:
     """The menu is open, and this was chosen in it."""
     rig.parts.tasks.start(open_menu(rig.context))
-    shown = await rig.show("Look inside")
+    shown = await rig.show("Debug")
     row = next(row for row in shown.split("\n") if label in row)
     await rig.type(row.strip(" ❯")[0])
 
@@ -46,7 +46,7 @@ def test_the_log_is_shown_from_its_end_and_loads_older_records(tmp_path: Path) -
             shown = await rig.show("Thing 119 is odd.")
             assert "Thing 60 is odd." not in shown
             await rig.type("o")
-            await rig.show("The last 100 of 120 records.")
+            await rig.show("Last 100 of 120 records.")
             await rig.press("home")
             await rig.show("Thing 20 is odd.")
             await rig.type("o")
@@ -56,9 +56,9 @@ def test_the_log_is_shown_from_its_end_and_loads_older_records(tmp_path: Path) -
             await rig.show("Copied")
             assert "Thing 0 is odd." in rig.terminal.clipboard[-1]
             await rig.press("escape")
-            await rig.show("Look inside")
+            await rig.show("Debug")
             await rig.press("escape")
-            await rig.gone("Look inside")
+            await rig.gone("Debug")
 
     run(test)
 
@@ -67,7 +67,7 @@ def test_an_empty_log_says_so(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
             await opened(rig, "Log")
-            await rig.show("nothing has gone wrong")
+            await rig.show("The log is empty")
             await rig.press("escape")
             await rig.press("escape")
 
@@ -95,7 +95,7 @@ def test_answers_are_shown_as_they_came_with_secrets_masked(tmp_path: Path) -> N
             record.take(exchange, b"data: later\n\n")
             await rig.show("data: later")
             await rig.press("escape")
-            await rig.show("Look inside")
+            await rig.show("Debug")
             assert record.on_change is None
             await rig.press("escape")
             assert SECRET not in rig.tape()
@@ -130,7 +130,7 @@ def test_a_report_holds_everything_but_secrets(tmp_path: Path, monkeypatch: pyte
             await rig.show("Your key is")
             await rig.idle()
             await opened(rig, "Write a report")
-            await rig.show("Look through it before you send it")
+            await rig.show("Review it before sharing")
             (report,) = (paths.home / "reports").iterdir()
             assert report.stat().st_mode & 0o777 == 0o600
             with tarfile.open(report) as archive:
@@ -165,7 +165,7 @@ def test_the_session_is_exported_as_a_page(tmp_path: Path) -> None:
             await rig.show("Hello.")
             await rig.idle()
             await opened(rig, "Export the session")
-            await rig.show("The session was exported to")
+            await rig.show("Exported the session to")
             assert len(list(tmp_path.glob("*.html"))) == 1
 
     run(test)
@@ -219,7 +219,7 @@ def test_only_what_is_old_and_can_be_done_without_is_cleared_and_only_after_a_ye
             await opened(rig, "Clear caches")
             await rig.show("older than 30 days: 1.")
             await rig.press("enter")
-            await rig.show("Look inside")
+            await rig.show("Debug")
             assert (paths.cache / "thing").exists()
             await rig.press("enter")
             await rig.show("older than 30 days: 1.")
@@ -253,7 +253,7 @@ def test_a_measurement_is_part_of_a_report(tmp_path: Path, monkeypatch: pytest.M
     async def test() -> None:
         async with rigged(tmp_path, columns=120) as rig:
             await opened(rig, "Profile the next 10 s")
-            await rig.show("The measurement is in the report")
+            await rig.show("Wrote the profile to")
             (report,) = (rig.current.paths.home / "reports").iterdir()
             with tarfile.open(report) as archive:
                 assert any(name.endswith("/profile.txt") for name in archive.getnames())
@@ -280,7 +280,7 @@ def test_the_menu_and_the_pager_fit_any_width(tmp_path: Path, columns: int) -> N
             await rig.show("A long line.")
             assert all(visible_width(row) <= columns for row in rig.terminal.screen())
             await rig.press("escape")
-            await rig.show("Look inside" if columns > 20 else "Log")
+            await rig.show("Debug" if columns > 20 else "Log")
             await rig.press("escape")
 
     run(test)

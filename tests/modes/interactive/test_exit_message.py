@@ -18,7 +18,7 @@ def test_a_session_that_was_talked_in_can_be_resumed(tmp_path: Path) -> None:
         async with rigged(tmp_path, [[Say("Good day.")]]) as rig:
             await talked(rig)
             id = rig.session.log.header.id
-        assert rig.front.farewell == f"tau -r {id[:8]} goes on with this session."
+        assert rig.front.farewell == f"Resume with tau -r {id[:8]}"
 
     run(test)
 
@@ -29,7 +29,7 @@ def test_its_name_is_told(tmp_path: Path) -> None:
             await talked(rig)
             await rig.send("/name Mend the parser")
             await rig.until(lambda: rig.session.log.name == "Mend the parser", "the name")
-        assert rig.front.farewell.endswith(" goes on with this session: Mend the parser")
+        assert rig.front.farewell.endswith(": Mend the parser")
 
     run(test)
 
@@ -41,7 +41,7 @@ def test_an_id_is_told_as_far_as_it_differs_from_others(tmp_path: Path) -> None:
             path, id = rig.session.log.path, rig.session.log.header.id
             assert path is not None and path.parent.parent == user_paths().sessions
             path.with_name(path.name.replace(id, f"{id[:11]}#")).write_text("")
-        assert rig.front.farewell == f"tau -r {id[:12]} goes on with this session."
+        assert rig.front.farewell == f"Resume with tau -r {id[:12]}"
 
     run(test)
 
@@ -53,7 +53,7 @@ def test_a_session_elsewhere_is_named_by_its_path(tmp_path: Path) -> None:
         async with rigged(tmp_path, [[Say("Good day.")]], session_dir=talks) as rig:
             await talked(rig)
             path = rig.session.log.path
-        assert rig.front.farewell == f"tau -r '{path}' goes on with this session."
+        assert rig.front.farewell == f"Resume with tau -r '{path}'"
 
     run(test)
 

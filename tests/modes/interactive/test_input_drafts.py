@@ -33,7 +33,7 @@ def test_a_draft_is_kept_while_it_is_written_and_comes_back(tmp_path: Path) -> N
             await rig.until(lambda: len(kept()) == 1 and b"line 39" in kept()[0].read_bytes(), "the draft")
         async with rigged(tmp_path) as rig:
             shown = await rig.show("half a [Pasted text #1 +40 lines]")
-            assert "Your draft of " in shown
+            assert "Restored your draft from " in shown
             assert " is back." in shown
             assert rig.front.editor.text == f"half a {pasted}"
 

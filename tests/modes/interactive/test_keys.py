@@ -42,7 +42,7 @@ def test_reload_gives_the_editor_and_the_screen_their_new_keys_at_once(tmp_path:
             await rig.press("f8")
             assert rig.front.editor.text == "one two"
             await rig.press("f9")
-            await rig.show("Cleared; F8 brings it back. Press F9 again to quit.")
+            await rig.show("Cleared; F8 restores it. Press F9 again to quit.")
             await rig.press("f10")
             await rig.show("── Keys")
             await rig.type("clear the editor")
@@ -59,7 +59,7 @@ def test_what_the_screen_says_of_a_key_follows_it(tmp_path: Path) -> None:
             await rig.send("go")
             await rig.show("F7 stops it")
             await rig.send("more")
-            await rig.show("F8 takes the last one back")
+            await rig.show("F8 edits the last one")
             await rig.press("f7")
             await rig.idle()
 
@@ -71,7 +71,7 @@ def test_the_greeting_names_the_keys_of_now(tmp_path: Path) -> None:
         async with rigged(tmp_path, columns=120, rows=40, save=False) as rig:
             await rig.show("F1 all keys")
             bind({"app.help.hotkeys": "f10"})
-            await reloaded(rig, "this session is in memory only")
+            await reloaded(rig, "this session is not saved")
             await rig.show("F10 all keys")
 
     run(test)

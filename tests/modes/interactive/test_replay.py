@@ -89,8 +89,8 @@ def test_the_same_blocks_stand_there_after_it_was_opened_again(tmp_path: Path) -
         async with rigged(tmp_path, SCRIPT, rows=60, resume=path) as rig:
             again = blocks(rig)
         assert again == live
-        assert any("It was tried again." in row for rows in again for row in rows)
-        assert sum("Stopped. Type to go on" in row for rows in again for row in rows) == 2
+        assert any("Retried." in row for rows in again for row in rows)
+        assert sum("Stopped. Type to continue" in row for rows in again for row in rows) == 2
 
     run(test)
 
@@ -136,7 +136,7 @@ def test_a_long_session_shows_its_last_messages_and_how_many_there_are_before(lo
         log.append_message(UserMessage(f"question {number}", 0))
         log.append_message(answered(f"answer {number}"))
     rows = told(log, max_messages=20)
-    assert rows[0] == "• 580 earlier messages are not shown here; /tree and /export show all."
+    assert rows[0] == "• 580 earlier messages are not shown; see /tree or /export."
     assert "❯ question 290" in rows and "❯ question 289" not in rows
     assert rows[-1] == "answer 299"
 
@@ -148,7 +148,7 @@ def test_a_cut_never_begins_with_results_whose_calls_are_not_shown(log: SessionL
         log.append_message(ToolResultMessage(id, "bash", [TextContent("out")], False, 0))
     log.append_message(answered("the end"))
     rows = told(log, max_messages=3)
-    assert rows == ["• 4 earlier messages are not shown here; /tree and /export show all.", "", "the end"]
+    assert rows == ["• 4 earlier messages are not shown; see /tree or /export.", "", "the end"]
 
 
 def test_a_compacted_session_begins_with_what_was_kept(log: SessionLog) -> None:
@@ -159,7 +159,7 @@ def test_a_compacted_session_begins_with_what_was_kept(log: SessionLog) -> None:
     log.append(CompactionEntry(summary="# Goal", first_kept_entry_id=kept, tokens_before=90_000))
     log.append_message(UserMessage("new question", 0))
     rows = told(log)
-    assert rows[0] == "• 2 earlier messages are not shown here; /tree and /export show all."
+    assert rows[0] == "• 2 earlier messages are not shown; see /tree or /export."
     assert "❯ old question" not in rows
     shown = [row for row in rows if row]
     assert shown[1:] == [

@@ -52,7 +52,7 @@ def test_a_broken_file_keeps_the_look_and_is_told_once(tmp_path: Path) -> None:
             path.write_text('{"colors": {"accent": "#22')
             rig.skip(EVERY_S)
             rig.skip(EVERY_S)
-            await rig.show("The screen keeps the look that it has.")
+            await rig.show("Keeping the current theme.")
             path.write_text('{"colors": {"accent": "#22')  # saved again with the same mistake
             rig.skip(EVERY_S)
             assert rig.parts.themes.watch._suspect != ""
@@ -60,7 +60,7 @@ def test_a_broken_file_keeps_the_look_and_is_told_once(tmp_path: Path) -> None:
             assert rig.parts.themes.watch._suspect == ""
             await rig.drawn()
             assert accent(rig) == "#111111"
-            assert rig.tape().count("The screen keeps the look that it has.") == 1
+            assert rig.tape().count("Keeping the current theme.") == 1
             save("#2222aa")
             await becomes(rig, "#2222aa")
 
@@ -79,7 +79,7 @@ def test_a_file_that_is_only_half_written_is_not_told(tmp_path: Path) -> None:
             watch.look()
             assert accent(rig) == "#2222aa" and not watch._suspect
             await rig.idle()
-            assert "keeps the look" not in rig.tape()
+            assert "Keeping the current theme" not in rig.tape()
 
     run(test)
 

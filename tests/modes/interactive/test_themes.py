@@ -130,7 +130,7 @@ def test_another_theme_is_on_the_screen_at_once(tmp_path: Path) -> None:
             before = rig.terminal.cell(row, 0).fg
             rig.parts.themes.use("ember")
             await rig.until(lambda: rig.terminal.cell(row, 0).fg not in (before, ""), "other colours")
-            with pytest.raises(ConfigError, match="There is no theme"):
+            with pytest.raises(ConfigError, match="Unknown theme"):
                 rig.parts.themes.use("nonsense")
 
     run(test)

@@ -71,7 +71,7 @@ def test_more_options_than_anybody_reads_are_told_to_be_left_out(tmp_path: Path)
         async with rigged(tmp_path) as rig:
 
             async def look() -> None:
-                await rig.show("200 more options are not shown.")
+                await rig.show("200 more options not shown.")
                 await rig.press("escape")
 
             await asked(rig, rig.parts.ui.select("Which?", [f"item {n}" for n in range(1200)]), look)

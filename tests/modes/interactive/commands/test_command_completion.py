@@ -52,7 +52,7 @@ def test_a_name_is_taken_and_its_arguments_follow(tmp_path: Path) -> None:
             await rig.type("lo")
             await rig.until(lambda: "minimal" not in rig.screen(), "the one level")
             await rig.press("enter")
-            await rig.show("Thinking is low from the next request on.")
+            await rig.show("Thinking: low from the next request on.")
             assert rig.session.thinking == "low"
 
     run(test)
@@ -64,7 +64,7 @@ def test_enter_runs_the_command_that_is_highlighted(tmp_path: Path) -> None:
             await rig.type("/too")
             await rig.show("Show the model's tools")
             await rig.press("enter")
-            assert "tokens with each request" in await rig.show("tokens with each request")
+            assert "tokens per request" in await rig.show("tokens per request")
 
     run(test)
 

@@ -20,10 +20,10 @@ def test_context_tells_the_parts_of_the_window(tmp_path: Path) -> None:
             await rig.send("read it")
             await rig.until(lambda: len(rig.faux.requests) == 2)
             await rig.idle()
-            shown = await said(rig, "/context", "of 200,000 tokens are used")
+            shown = await said(rig, "/context", "of 200,000 tokens used")
             for part in (
                 *("system prompt", "AGENTS.md (1 file)", "13 tools", "your messages", "answers", "thinking"),
-                *("tool results", "free", "made smaller by itself"),
+                *("tool results", "free", "Compacts automatically"),
             ):
                 assert part in shown, part
             bar = next(line for line in shown.splitlines() if line.strip().startswith("█") and "·" in line)
@@ -37,7 +37,7 @@ def test_context_is_words_only_for_a_screen_reader(tmp_path: Path) -> None:
         settings = {"display.screenReader": True}
         async with rigged(tmp_path, [[Say("Hello.")]], rows=50, settings=settings) as rig:
             await rig.send("/context")
-            await rig.until(lambda: "tokens are used" in rig.tape(), "the parts")
+            await rig.until(lambda: "tokens used" in rig.tape(), "the parts")
             await rig.until(lambda: "free, " in rig.tape(), "the parts")
             assert "█" not in rig.tape() and "system prompt, " in rig.tape()
 
@@ -80,11 +80,11 @@ def test_every_width_shows_all_of_it(tmp_path: Path, columns: int, command: str)
 def test_tools_are_told_with_what_they_take(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path, rows=40) as rig:
-            shown = await said(rig, "/tools", "tokens with each request.")
+            shown = await said(rig, "/tools", "tokens per request.")
             for tool in rig.session.setup().tools:
                 assert f"  {tool.name} " in shown
             rig.session.plan.enter()
-            assert "Plan mode leaves" in await said(rig, "/tools", "Plan mode leaves")
+            assert "Plan mode hides" in await said(rig, "/tools", "Plan mode hides")
 
     run(test)
 
@@ -127,7 +127,7 @@ def test_stats_are_told_over_all_sessions(tmp_path: Path) -> None:
     async def test() -> None:
         script = [[Say("One."), Count(1000, 200)], [Say("Two."), Count(500, 100)]]
         async with rigged(tmp_path, script, rows=50) as rig:
-            await said(rig, "/stats", "Nothing was used from")
+            await said(rig, "/stats", "No usage from")
             await said(rig, "hello", "One.")
             await rig.idle()
             first = rig.session
@@ -137,6 +137,6 @@ def test_stats_are_told_over_all_sessions(tmp_path: Path) -> None:
             await rig.idle()
             shown = await said(rig, "/stats all", "2 sessions, 2 requests, 1.8k tokens")
             assert "faux/faux" in shown and str(tmp_path)[:20] in shown
-            await said(rig, "/stats soon", "Write it as /stats")
+            await said(rig, "/stats soon", "Usage: /stats")
 
     run(test)

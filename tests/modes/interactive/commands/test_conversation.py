@@ -34,7 +34,7 @@ def test_plan_is_switched_on_with_a_prompt_and_off_again(tmp_path: Path) -> None
             await said(rig, "/plan", "Plan mode off.")
             assert not rig.session.plan.on
             await said(rig, "/plan off", "Plan mode is off.")
-            await said(rig, "/plan", "the agent looks and writes a plan")
+            await said(rig, "/plan", "the agent explores and writes a plan")
             assert rig.session.plan.on
             await said(rig, "/plan review", "There is no plan yet")
 
@@ -189,7 +189,7 @@ def test_handoff_goes_on_in_a_new_session(tmp_path: Path) -> None:
             await said(rig, "/handoff the tests", "I take over.")
             assert rig.session.log.header.id != before
             assert "What matters: the parser." in last_sent(rig)
-            assert "A new session takes over." in rig.tape()
+            assert "Continuing in a new session." in rig.tape()
 
     run(test)
 
@@ -204,7 +204,7 @@ def test_shake_drops_heavy_output(tmp_path: Path) -> None:
             await rig.idle()
             await said(rig, "and now", "Second.")
             await rig.idle()
-            shown = await said(rig, "/shake", "tokens of heavy output are no longer sent")
+            shown = await said(rig, "/shake", "tokens of tool output from context")
             assert "the session keeps them" in shown
 
     run(test)
@@ -227,7 +227,7 @@ def test_what_needs_rest_waits_for_the_agent(tmp_path: Path, command: str) -> No
     async def test() -> None:
         async with rigged(tmp_path, [[Say("Working"), Count(10, 10), Wait()]]) as rig:
             await said(rig, "go", "Working")
-            await said(rig, command, "The agent is at work; Esc stops it.")
+            await said(rig, command, "The agent is working; Esc stops it.")
             assert len(rig.faux.requests) == 1
             rig.session.abort()
             await rig.idle()

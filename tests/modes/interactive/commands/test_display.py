@@ -19,7 +19,7 @@ def test_a_model_is_taken_by_a_part_of_its_name(tmp_path: Path, monkeypatch: pyt
 
     async def test() -> None:
         async with rigged(tmp_path, settings=HERE_ONLY) as rig:
-            await said(rig, "/model sonnet:low", "answers from the next request on.")
+            await said(rig, "/model sonnet:low", "is used from the next request on.")
             assert rig.session.model.provider == "anthropic" and "sonnet" in rig.session.model.id
             assert rig.session.thinking == "low"
 
@@ -41,7 +41,7 @@ def test_a_model_without_a_key_says_where_to_put_one(tmp_path: Path) -> None:
 def test_thinking_is_set_by_its_name(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
-            await said(rig, "/thinking LOW", "Thinking is low from the next request on.")
+            await said(rig, "/thinking LOW", "Thinking: low from the next request on.")
             assert rig.session.thinking == "low"
             await said(rig, "/thinking much", "use one of off, minimal")
             assert rig.session.thinking == "low"
@@ -82,7 +82,7 @@ def test_without_a_name_a_list_opens(tmp_path: Path, command: str, title: str) -
 def test_a_theme_is_taken_by_its_name_and_kept(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
-            await said(rig, "/theme ocean", "The theme is ocean, now and from now on.")
+            await said(rig, "/theme ocean", "Theme set to ocean.")
             assert rig.current.settings.theme.dark == "ocean"
             assert json.loads(user_paths(os.environ).settings.read_text())["theme"]["dark"] == "ocean"
             assert not rig.current.settings.titles.enabled  # what flags say stays
@@ -116,7 +116,7 @@ def test_the_last_answer_is_copied(tmp_path: Path) -> None:
             await rig.idle()
             await said(rig, "/copy last", "Copied")
             assert rig.terminal.clipboard[-1] == "The **answer**."
-            await said(rig, "/copy first", "Write it as /copy")
+            await said(rig, "/copy first", "Usage: /copy")
 
     run(test)
 

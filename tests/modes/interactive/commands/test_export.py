@@ -23,7 +23,7 @@ def test_export_writes_the_format_of_the_name(tmp_path: Path, ending: str) -> No
     async def test() -> None:
         async with rigged(tmp_path, [[Say("Hello.")]], columns=160) as rig:
             await talked(rig)
-            await said(rig, f"/export out.{ending}", "The session was exported to")
+            await said(rig, f"/export out.{ending}", "Exported the session to")
             text = (tmp_path / f"out.{ending}").read_text()
             assert "Hello." in text
             assert (KEY in text) is (ending == "json")
@@ -38,7 +38,7 @@ def test_export_without_a_name_is_a_page_named_after_the_session(tmp_path: Path)
         async with rigged(tmp_path, [[Say("Hello.")]], columns=160) as rig:
             await talked(rig)
             await rig.send("/name The parser / 2")
-            await said(rig, "/export", "The session was exported to")
+            await said(rig, "/export", "Exported the session to")
             assert (tmp_path / "tau-The-parser-2.html").exists()
 
     run(test)
@@ -54,14 +54,14 @@ def test_export_overwrites_nothing_and_says_what_is_wrong(tmp_path: Path) -> Non
             for command, problem in (
                 ("/export mine.md", "is not an export of tau"),
                 ("/export out.pdf", "must end in .html, .md or .json"),
-                ("/export --all out.md", 'There is no option "--all"'),
-                ("/export no/such/folder.md", "cannot be written"),
+                ("/export --all out.md", 'Unknown option "--all"'),
+                ("/export no/such/folder.md", "Cannot write"),
             ):
                 rig.front.editor.clear()
                 await said(rig, command, problem)
             assert (tmp_path / "mine.md").read_text() == "Mine."
             rig.front.editor.clear()
-            await said(rig, "/export --force --no-mask mine.md", "The session was exported to")
+            await said(rig, "/export --force --no-mask mine.md", "Exported the session to")
             assert KEY in (tmp_path / "mine.md").read_text()
 
     run(test)
@@ -71,7 +71,7 @@ def test_a_session_in_memory_is_exported_too(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path, [[Say("Hello.")]], columns=160, save=False) as rig:
             await talked(rig)
-            await said(rig, "/export out.md", "The session was exported to")
+            await said(rig, "/export out.md", "Exported the session to")
             assert "Hello." in (tmp_path / "out.md").read_text()
 
     run(test)
@@ -95,7 +95,7 @@ def test_dump_of_too_much_goes_into_a_file(tmp_path: Path) -> None:
             await rig.send("hello")
             await rig.until(lambda: len(rig.session.log.messages()) == 2, "the answer")
             await rig.idle()
-            await said(rig, "/dump", "The clipboard cannot take")
+            await said(rig, "/dump", "do not fit the clipboard")
             folder = rig.session.log.artifacts_folder
             assert folder is not None
             (file,) = folder.glob("conversation-*.md")

@@ -29,8 +29,8 @@ def test_new_begins_an_empty_session(tmp_path: Path) -> None:
             first = rig.session.log.header.id
             await other_session(rig, "/clear")
             assert rig.session.log.header.id != first and not rig.session.log.messages()
-            shown = await rig.show("This is a new session. /resume returns to the previous one.")
-            assert shown.index("First.") < shown.index("This is a new session.")
+            shown = await rig.show("Started a new session. /resume returns to the previous one.")
+            assert shown.index("First.") < shown.index("Started a new session.")
 
     run(test)
 
@@ -71,7 +71,7 @@ def test_name_is_shown_and_given(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
             await said(rig, "/name", "The session has no name.")
-            await said(rig, "/rename The  parser", 'The session is called "The parser".')
+            await said(rig, "/rename The  parser", 'The session name is "The parser".')
             assert rig.session.names.name == "The parser"
 
     run(test)
@@ -80,12 +80,12 @@ def test_name_is_shown_and_given(tmp_path: Path) -> None:
 def test_session_tells_its_facts(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path, [[Say("Hello.")]], columns=160) as rig:
-            assert "not there yet" in await said(rig, "/session", "not there yet")
+            assert "not written yet" in await said(rig, "/session", "not written yet")
             await said(rig, "hello", "Hello.")
             await rig.idle()
             shown = await said(rig, "/session", "1 message of yours, 1 answer")
             assert rig.session.log.header.id in shown and str(tmp_path) in shown
-            await said(rig, "/session erase", "Write it as /session")
+            await said(rig, "/session erase", "Usage: /session")
 
     run(test)
 
@@ -115,7 +115,7 @@ def test_delete_asks_and_puts_the_session_into_the_trash(tmp_path: Path) -> None
             assert path.exists()
             await said(rig, "/session delete", "Delete this session?")
             await rig.press("up", "enter")
-            await rig.show("The session is in the trash")
+            await rig.show("Session moved to the trash")
             assert rig.session is not old and not path.exists()
             (trashed,) = Trash(user_paths(os.environ).trash).content()
             assert trashed.id == old.log.header.id
@@ -147,7 +147,7 @@ def test_goto_says_where_it_cannot_go(tmp_path: Path) -> None:
         async with rigged(tmp_path, [[Say("One.")]]) as rig:
             await said(rig, "first", "One.")
             await rig.idle()
-            await said(rig, "/goto zz", 'No entry has an id that begins with "zz"')
+            await said(rig, "/goto zz", 'No entry has an id starting with "zz"')
             rig.front.editor.clear()
             await said(rig, f"/goto {ids(rig)[-1]}", "Already at this point.")
             assert rig.session.log.leaf == ids(rig)[-1]
@@ -165,7 +165,7 @@ def test_fork_goes_on_in_a_copy(tmp_path: Path) -> None:
             assert path is not None
             before = path.read_bytes()
             await other_session(rig, "/fork")
-            assert "One." in await rig.show("This is a copy of the session")
+            assert "One." in await rig.show("Continuing in a copy")
             await said(rig, "second", "In the copy.")
             assert path.read_bytes() == before
             assert rig.session.log.header.parent_session == str(path)

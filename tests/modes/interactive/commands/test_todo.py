@@ -16,11 +16,11 @@ def state(rig: Rig) -> list[tuple[str, str]]:
 def test_tasks_are_added_begun_and_closed(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path, rows=60) as rig:
-            await said(rig, "/todo", "There are no tasks")
+            await said(rig, "/todo", "No tasks")
             await said(rig, "/todo append write the parser", "Added: write the parser")
             await said(rig, "/todo append write the tests", "2 tasks left.")
             assert state(rig) == [("write the parser", "in_progress"), ("write the tests", "pending")]
-            await said(rig, "/todo start 2", "At work: write the tests")
+            await said(rig, "/todo start 2", "In progress: write the tests")
             assert state(rig)[1] == ("write the tests", "in_progress")
             await said(rig, "/todo done", "Done: write the tests")
             await said(rig, "/todo drop PARSER", "Dropped: write the parser")
@@ -40,7 +40,7 @@ def test_phases_are_named_before_a_colon(tmp_path: Path) -> None:
 
     async def test() -> None:
         async with rigged(tmp_path, rows=60) as rig:
-            await said(rig, "/todo import", "The list has 3 tasks now.")
+            await said(rig, "/todo import", "The list now has 3 tasks.")
             await said(rig, "/todo append ship: tell everybody", "Added: tell everybody")
             await said(rig, "/todo append note: this is no phase", "Added: note: this is no phase")
             phases = rig.session.todos.recorded
@@ -60,10 +60,10 @@ def test_the_list_goes_to_files_and_the_clipboard(tmp_path: Path) -> None:
 
     async def test() -> None:
         async with rigged(tmp_path, rows=60, columns=160) as rig:
-            await said(rig, "/todo import in.md", "The list has 3 tasks now.")
+            await said(rig, "/todo import in.md", "The list now has 3 tasks.")
             await said(rig, "/todo copy", "Copied")
             assert rig.terminal.clipboard[-1].strip() == LIST.strip()
-            await said(rig, "/todo export", "The tasks are in")
+            await said(rig, "/todo export", "Exported the tasks to")
             assert (tmp_path / "TODO.md").read_text() == LIST
             await said(rig, "/todo export", "is there already")
             rig.front.editor.clear()
@@ -81,7 +81,7 @@ def test_the_list_is_changed_as_text(tmp_path: Path) -> None:
 
             await said(rig, "/todo append the first", "Added: the first")
             rig.parts.ui.editor = editor  # type: ignore[method-assign]
-            shown = await said(rig, "/todo edit", "The list has 2 tasks now.")
+            shown = await said(rig, "/todo edit", "The list now has 2 tasks.")
             assert "neither a phase, nor a task" in shown
             assert state(rig)[1] == ("one more", "pending")
 
@@ -93,9 +93,9 @@ def test_what_is_not_meant_is_told(tmp_path: Path) -> None:
         async with rigged(tmp_path, rows=60) as rig:
             for command, problem in (
                 ("/todo done", "No task is in progress."),
-                ("/todo append", "Write it as /todo append TEXT"),
+                ("/todo append", "Usage: /todo append TEXT"),
                 ("/todo start", "a task is its number or its text"),
-                ("/todo dance", "Write it as /todo"),
+                ("/todo dance", "Usage: /todo"),
                 ("/todo start nothing", 'No task has "nothing"'),
             ):
                 rig.front.editor.clear()

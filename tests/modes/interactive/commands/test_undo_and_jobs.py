@@ -73,7 +73,7 @@ def test_jobs_are_listed_read_and_stopped(tmp_path: Path) -> None:
 
     async def test() -> None:
         async with rigged(tmp_path, rows=60) as rig:
-            await said(rig, "/jobs", "Nothing runs in the background")
+            await said(rig, "/jobs", "No background jobs")
             first = rig.session.jobs.start("bash", "make all", work)
             second = rig.session.jobs.start("bash", "make quick", quick)
             await rig.until(lambda: rig.session.jobs.get(second).status == "completed", "the quick one")
@@ -84,9 +84,9 @@ def test_jobs_are_listed_read_and_stopped(tmp_path: Path) -> None:
             assert "line 99" in shown
             await said(rig, f"/jobs cancel {first}", "1 job stopped.")
             assert rig.session.jobs.get(first).status == "cancelled"
-            await said(rig, "/jobs cancel x-9", 'There is no job "x-9"')
+            await said(rig, "/jobs cancel x-9", 'No job "x-9"')
             rig.front.editor.clear()
-            await said(rig, "/jobs x-8", 'There is no job "x-8"')
+            await said(rig, "/jobs x-8", 'No job "x-8"')
             rig.front.editor.clear()
             await said(rig, "/jobs cancel all", "No jobs stopped.")
 

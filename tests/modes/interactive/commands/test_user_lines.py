@@ -84,8 +84,8 @@ def test_lines_run_beside_the_agent_and_beside_each_other(tmp_path: Path) -> Non
 def test_a_sign_alone_says_what_to_type(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
-            assert "There is nothing to run" in await said(rig, "!", "as in !ls")
+            assert "Nothing to run" in await said(rig, "!", "as in !ls")
             rig.front.editor.clear()
-            assert "There is nothing to run" in await said(rig, "$$ ", "as in $1 + 1")
+            assert "Nothing to run" in await said(rig, "$$ ", "as in $1 + 1")
 
     run(test)

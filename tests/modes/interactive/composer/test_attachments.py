@@ -121,7 +121,7 @@ def test_a_model_that_takes_no_pictures_is_told_before_and_the_draft_stays(tmp_p
             rig.terminal.paste(str(path))
             await rig.show("[shot.png ")
             await rig.press("enter")
-            shown = await rig.show("takes no pictures")
+            shown = await rig.show("does not accept images")
             assert "see [shot.png " in shown
             assert rig.faux.requests == []
             rig.session.use_model(FAUX_MODEL)
@@ -164,7 +164,7 @@ def test_a_picture_that_cannot_be_sent_gives_the_text_back(tmp_path: Path) -> No
             path.unlink()
             rig.terminal.press("enter")
             shown = await rig.show("cannot be sent")
-            assert "Delete its mark" in shown
+            assert "Delete the placeholder" in shown
             assert rig.front.editor.text == "see [Image #1: shot.png] "
             assert rig.faux.requests == []
 
@@ -285,7 +285,7 @@ def test_ctrl_v_with_something_else_in_the_clipboard_says_so(tmp_path: Path) -> 
     async def test() -> None:
         async with rigged(tmp_path) as rig:
             await rig.press("ctrl+v")
-            await rig.show("no picture that can be sent")
+            await rig.show("unsupported format")
             assert rig.front.editor.is_empty
 
     run(test)

@@ -102,7 +102,7 @@ def test_windows_is_asked_from_within_wsl(programs: Path, kind: str, data: bytes
 def test_without_a_program_it_is_told_what_to_install(programs: Path) -> None:
     assert "install wl-clipboard" in read(programs, WAYLAND_DISPLAY="wayland-0").problem
     assert "install xclip" in read(programs).problem
-    assert "Over ssh" in read(programs, SSH_CONNECTION="1.2.3.4").problem
+    assert "over ssh" in read(programs, SSH_CONNECTION="1.2.3.4").problem
 
 
 def test_a_program_that_hangs_is_ended(programs: Path, monkeypatch: pytest.MonkeyPatch) -> None:

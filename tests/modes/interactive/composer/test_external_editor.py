@@ -124,8 +124,8 @@ def test_a_program_has_a_terminal_of_its_own_joined_to_ours(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("does", "remark"),
     [
-        ('printf "much work" > "$1"; exit 3', "ended with code 3; the text is as it was."),
-        ('printf "much work" > "$1"; kill -9 $$', "was ended by signal 9; the text is as it was."),
+        ('printf "much work" > "$1"; exit 3', "exited with code 3; the text is unchanged."),
+        ('printf "much work" > "$1"; kill -9 $$', "was killed by signal 9; the text is unchanged."),
     ],
 )
 def test_what_an_editor_had_saved_before_it_failed_is_in_the_history(
@@ -138,7 +138,7 @@ def test_what_an_editor_had_saved_before_it_failed_is_in_the_history(
             await rig.type("mine")
             await rig.press("ctrl+g")
             shown = await rig.show(remark)
-            assert "What it had saved is in the history: Ctrl+R finds it." in shown
+            assert "What it saved is in the history; press Ctrl+R." in shown
             assert rig.front.editor.text == "mine"
             await rig.press("up")
             assert rig.front.editor.text == "much work"
@@ -151,10 +151,10 @@ def test_what_an_editor_had_saved_before_it_failed_is_in_the_history(
 @pytest.mark.parametrize(
     ("does", "remark"),
     [
-        ('rm "$1"', "The text cannot be read back: No such file or directory; the old one is kept."),
-        ('rm "$1"; mkdir "$1"', "The text cannot be read back: Is a directory; the old one is kept."),
-        ('rm -r "$(dirname "$1")"; exit 1', "ended with code 1; the text is as it was."),
-        ('head -c 17000000 /dev/zero > "$1"', "which is too long; the old one is kept."),
+        ('rm "$1"', "Cannot read the text: No such file or directory; keeping the old one."),
+        ('rm "$1"; mkdir "$1"', "Cannot read the text: Is a directory; keeping the old one."),
+        ('rm -r "$(dirname "$1")"; exit 1', "exited with code 1; the text is unchanged."),
+        ('head -c 17000000 /dev/zero > "$1"', "keeping the old one."),
     ],
 )
 def test_a_file_that_cannot_be_read_back_leaves_the_text_as_it_was(
@@ -178,7 +178,7 @@ def test_bytes_that_are_no_text_are_told(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path, columns=120) as rig:
             await rig.press("ctrl+g")
-            await rig.show("What was not UTF-8 in the text")
+            await rig.show("Invalid UTF-8 in the text")
             assert rig.front.editor.text == "caf\ufffd red"
 
     run_test(test)

@@ -76,7 +76,7 @@ def test_a_single_model_is_told_to_be_the_only_one(tmp_path: Path) -> None:
         async with rigged(tmp_path) as rig:
             before = rig.session.model
             await rig.press("ctrl+p")
-            await rig.show("There is no other model")
+            await rig.show("No other model")
             assert rig.session.model is before
 
     run(test)
@@ -101,7 +101,7 @@ def test_a_model_that_does_not_think_keeps_its_level(tmp_path: Path) -> None:
             await rig.press("ctrl+p")
             await rig.until(lambda: rig.session.model.key == "mine/small", "the model")
             await rig.press("shift+tab")
-            await rig.show("does not think.")
+            await rig.show("does not support thinking.")
             assert rig.session.thinking == "off"
 
     run(test)

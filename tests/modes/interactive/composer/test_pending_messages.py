@@ -8,14 +8,14 @@ from tests.modes.interactive.rig import rigged, run
 
 def test_what_waits_is_shown_with_the_key_that_takes_it_back(tmp_path: Path) -> None:
     async def test() -> None:
-        async with rigged(tmp_path, [[Say("At work"), Wait(None)]]) as rig:
+        async with rigged(tmp_path, [[Say("In progress"), Wait(None)]]) as rig:
             await rig.send("go")
-            await rig.show("At work")
+            await rig.show("In progress")
             rig.session.steer("look here first")
             rig.session.follow_up("then\nthere")
             shown = await rig.show("Next: look here first")
             assert "Afterwards: then there" in shown
-            assert "Alt+Up takes the last one back" in shown
+            assert "Alt+Up edits the last one" in shown
             rig.session.queue.take_back()
             await rig.gone("Afterwards:")
             rig.session.queue.take_back()

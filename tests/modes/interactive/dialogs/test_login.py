@@ -17,10 +17,8 @@ def test_a_key_is_pasted_unseen_and_stored(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path, columns=140) as rig:
             rig.parts.tasks.start(login(rig.context, "anthropic"))
-            shown = await rig.show("Key of Anthropic")
-            assert (
-                "console.anthropic.com" in shown and "subscription in the browser is not there yet" in shown
-            )
+            shown = await rig.show("Anthropic key")
+            assert "console.anthropic.com" in shown and "subscription is not supported yet" in shown
             rig.terminal.paste(f"export ANTHROPIC_API_KEY={KEY}\n")
             await rig.show("•••")
             await rig.press("enter")
@@ -46,9 +44,9 @@ def test_the_provider_is_chosen_from_a_list_that_tells_what_is_there(
             await rig.type("openr")
             await rig.show("OpenRouter")
             await rig.press("enter")
-            await rig.show("Key of OpenRouter")
+            await rig.show("OpenRouter key")
             await rig.press("escape")
-            await rig.gone("Key of OpenRouter")
+            await rig.gone("OpenRouter key")
             assert not rig.current.paths.auth.exists()
 
     run(test)
@@ -58,7 +56,7 @@ def test_what_cannot_be_a_key_is_refused_and_what_is_unusual_is_asked_about(tmp_
     async def test() -> None:
         async with rigged(tmp_path, columns=140) as rig:
             rig.parts.tasks.start(login(rig.context, "anthropic"))
-            await rig.show("Key of Anthropic")
+            await rig.show("Anthropic key")
             await rig.send("short")
             await rig.show("Too short for a key")
             await rig.press("ctrl+u")
@@ -76,7 +74,7 @@ def test_an_unknown_provider_is_told_with_those_there_are(tmp_path: Path) -> Non
         async with rigged(tmp_path, columns=140) as rig:
             with pytest.raises(UsageError, match="there are anthropic, openai"):
                 await login(rig.context, "antropic")
-            with pytest.raises(UsageError, match='No key of "groq" is stored'):
+            with pytest.raises(UsageError, match='No key stored for "groq"'):
                 await logout(rig.context, "groq")
             await logout(rig.context)
             await rig.show("No keys are stored")
@@ -96,16 +94,14 @@ def test_a_key_is_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
             )
             auth.chmod(0o600)
             rig.parts.tasks.start(logout(rig.context))
-            await rig.show("2. Forget OpenAI")
+            await rig.show("2. Remove OpenAI")
             await rig.press("enter")
-            await rig.gone("Forget OpenAI")
+            await rig.gone("Remove OpenAI")
             assert "openai" in json.loads(auth.read_text())
             rig.parts.tasks.start(logout(rig.context))
-            await rig.show("2. Forget OpenAI")
+            await rig.show("2. Remove OpenAI")
             await rig.type("2")
-            await rig.show(
-                "The key of OpenAI is forgotten. The one in the variable OPENAI_API_KEY is still used."
-            )
+            await rig.show("Removed the OpenAI key. The key in OPENAI_API_KEY is still used.")
             assert set(json.loads(auth.read_text())) == {"groq"}
             await logout(rig.context, "groq")
             assert json.loads(auth.read_text()) == {}

@@ -72,7 +72,7 @@ def test_it_is_sent_back_with_words(tmp_path: Path) -> None:
         async with rigged(tmp_path, SCRIPT) as rig:
             await planned(rig)
             await rig.type("4")
-            await rig.show("What is to be different:")
+            await rig.show("What should change:")
             await rig.press("enter")
             await rig.show("Describe what should change.")
             await rig.send("tests first")

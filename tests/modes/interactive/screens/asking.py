@@ -102,7 +102,7 @@ async def comment(stage: Stage) -> None:
 
 
 async def set_up(stage: Stage) -> None:
-    await stage.show("it needs a model")
+    await stage.show("choose a model")
 
 
 async def explained(stage: Stage) -> None:
@@ -122,7 +122,7 @@ async def providers(stage: Stage) -> None:
 
 async def key(stage: Stage) -> None:
     await stage.send("/login anthropic")
-    await stage.show("Key of Anthropic")
+    await stage.show("Anthropic key")
     await stage.type("sk-ant-1234")
 
 
@@ -142,7 +142,7 @@ async def edit_tasks(stage: Stage) -> None:
     await stage.send("/todo append Read greeting.py")
     await stage.show("Read greeting.py")
     await stage.send("/todo edit")
-    await stage.show("begins a line")
+    await stage.show("adds a line")
 
 
 async def many(stage: Stage) -> None:
@@ -195,7 +195,7 @@ SCREENS = {
     ),
     "approval-reason": Screen(
         reason,
-        ("rm -r build", "No, because:", "keep build/x", "Enter says no", "Esc goes back"),
+        ("rm -r build", "No, because:", "keep build/x", "Enter declines", "Esc goes back"),
         RM,
         settings=ASK,
         opens=APPROVED,
@@ -293,7 +293,7 @@ SCREENS = {
     ),
     "plan-comment": Screen(
         comment,
-        ("Plan: Greet by name", "What is to be different:", "the changelog", "Enter sends it back"),
+        ("Plan: Greet by name", "What should change:", "the changelog", "Enter sends it back"),
         [
             [Use("write", path="local://plan.md", content=PLAN)],
             [Use("resolve", action="apply", reason="ready"), USAGE],
@@ -331,29 +331,29 @@ SCREENS = {
     ),
     "login": Screen(
         providers,
-        ("Which provider is the key for?", "Anthropic", "OpenAI", "Enter take it", "Esc leave"),
-        told=("Which provider is the key for?", "Anthropic", "Enter take it"),
+        ("Which provider is the key for?", "Anthropic", "OpenAI", "Enter select", "Esc leave"),
+        told=("Which provider is the key for?", "Anthropic", "Enter select"),
         opens="dialogs.login.choose_provider",
         command="login",
         typed="Filter: ",
     ),
     "login-key": Screen(
         key,
-        ("Key of Anthropic", "it is not shown", "Enter sends it", "Esc cancels"),
+        ("Anthropic key", "it is not shown", "Enter sends", "Esc cancels"),
         opens="dialogs.login.store_key",
         command="login",
         typed="❯ •••••••••••",
     ),
     "logout": Screen(
         forget,
-        ("Which key do you want to remove?", "None of them", "Forget Anthropic"),
+        ("Which key do you want to remove?", "Cancel", "Remove Anthropic"),
         opens="dialogs.login._choose_stored",
         command="logout",
         typed=None,
     ),
     "session-delete": Screen(
         delete,
-        ("Delete this session?", "goes to the trash", "1. Yes", "2. No"),
+        ("Delete this session?", "moves to the trash", "1. Yes", "2. No"),
         [[Say("It returns nmae."), USAGE]],
         opens="commands.session._delete ui_controller.ScreenUi.confirm",
         command="session",
@@ -361,7 +361,7 @@ SCREENS = {
     ),
     "todo-edit": Screen(
         edit_tasks,
-        ("# Todos", "Read greeting.py", "Enter sends it", "Esc cancels"),
+        ("# Todos", "Read greeting.py", "Enter sends", "Esc cancels"),
         opens="commands.todo._edit ui_controller.ScreenUi.editor",
         command="todo",
     ),
@@ -374,7 +374,7 @@ SCREENS = {
     ),
     "ask-line": Screen(
         line,
-        ("What is it called?", "Ada", "Enter sends it"),
+        ("What is it called?", "Ada", "Enter sends"),
         opens="ui_controller.ScreenUi.input",
         typed="❯ Ada",
     ),

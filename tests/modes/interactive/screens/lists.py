@@ -184,13 +184,13 @@ async def sub_list(stage: Stage) -> None:
     await stage.send("/settings")
     await stage.show("Settings")
     await stage.press("enter")
-    await stage.show("take it")
+    await stage.show("Enter apply")
 
 
 async def copying(stage: Stage) -> None:
     await stage.ask("What is wrong with greet?", "the docs")
     await stage.send("/copy")
-    await stage.show("All of it")
+    await stage.show("Everything")
 
 
 async def going_back(stage: Stage) -> None:
@@ -220,7 +220,7 @@ async def found_sessions(stage: Stage) -> None:
 async def renaming(stage: Stage) -> None:
     await sessions(stage)
     await stage.press("ctrl+r")
-    await stage.show("Name of")
+    await stage.show("Rename")
     await stage.type("Hello")
 
 
@@ -232,14 +232,14 @@ async def deleting(stage: Stage) -> None:
 
 async def debug_log(stage: Stage) -> None:
     await stage.send("/debug")
-    await stage.show("Look inside")
+    await stage.show("Debug")
     await stage.type("1")
     await stage.show("goes back")
 
 
 async def debug_requests(stage: Stage) -> None:
     await stage.send("/debug")
-    await stage.show("Look inside")
+    await stage.show("Debug")
     await stage.type("2")
     await stage.show("goes back")
 
@@ -249,7 +249,7 @@ async def debug_caches(stage: Stage) -> None:
     cache.mkdir(parents=True)
     (cache / "one").write_bytes(b"x" * 3000)
     await stage.send("/debug")
-    await stage.show("Look inside")
+    await stage.show("Debug")
     await stage.type("7")
     await stage.show("Remove these files?")
 
@@ -298,8 +298,8 @@ SCREENS = {
     ),
     "theme": Screen(
         typing("/theme", "dusk"),
-        ("Theme for", "dusk", "For dark terminals", "For both", "Enter keep it"),
-        told=("Theme for", "dusk", "Enter keep it"),
+        ("Theme for", "dusk", "For dark terminals", "For both", "Enter use"),
+        told=("Theme for", "dusk", "Enter use"),
         opens="selectors.theme_selector.choose_theme",
         command="theme",
         typed="Filter: ",
@@ -308,7 +308,7 @@ SCREENS = {
         typing("/hotkeys", "Keys"),
         ("Keys", "Esc", "Ctrl+C", "Enter close", "Esc leave"),
         wide=("Clear the editor; twice: quit",),
-        told=("Keys", "Esc", "Stop what runs", "Enter close"),
+        told=("Keys", "Esc", "Stop the agent", "Enter close"),
         opens="selectors.hotkeys.choose_hotkeys",
         command="hotkeys",
         typed="Filter: ",
@@ -329,8 +329,8 @@ SCREENS = {
     ),
     "settings-choice": Screen(
         sub_list,
-        ("dusk", "ember", "Enter take it", "Esc leave it as it was"),
-        told=("dusk", "Enter take it", "Esc leave it as it was"),
+        ("dusk", "ember", "Enter apply", "Esc cancel"),
+        told=("dusk", "Enter apply", "Esc cancel"),
         opens="selectors.settings_selector.choose_settings",
         typed="Filter: ",
     ),
@@ -421,18 +421,18 @@ SCREENS = {
     ),
     "copy": Screen(
         copying,
-        ("Copy", "Last answer", "All of it", "Code: python", "Enter copy", "Esc leave"),
+        ("Copy", "Last answer", "Everything", "Code: python", "Enter copy", "Esc leave"),
         [[Say(ANSWER), USAGE]],
-        told=("Copy", "All of it", "Enter copy"),
+        told=("Copy", "Everything", "Enter copy"),
         opens="selectors.copy.choose_copy",
         command="copy",
         typed="Filter: ",
     ),
     "branch": Screen(
         going_back,
-        ("Branch:", "Which test is missing?", "What does this project do?", "Enter go back there"),
+        ("Branch:", "Which test is missing?", "What does this project do?", "Enter branch here"),
         TALK,
-        told=("Branch:", "Which test is missing?", "Enter go back there"),
+        told=("Branch:", "Which test is missing?", "Enter branch here"),
         opens="selectors.branch.choose_branch",
         command="branch",
         settings={"interaction.doubleEscape": "branch"},
@@ -453,12 +453,12 @@ SCREENS = {
             "Write a changelog",
             "为什么测试失败",
             "Explain how the names",
-            "Enter go on with it",
+            "Enter resume",
             "Esc leave",
         ),
         before=past_sessions,
         own="…".join(PAST),
-        told=("Sessions", "Fix the greeting", "Enter go on with it", "Esc leave"),
+        told=("Sessions", "Fix the greeting", "Enter resume", "Esc leave"),
         opens="selectors.session_selector.choose_session",
         command="resume",
         typed="Filter: ",
@@ -473,7 +473,7 @@ SCREENS = {
     ),
     "resume-rename": Screen(
         renaming,
-        ("Name of Fix the greeting", "Hello", "Enter rename"),
+        ("Rename Fix the greeting", "Hello", "Enter rename"),
         before=past_sessions,
         own="…".join(PAST),
         opens="selectors.session_selector.SessionSelector.rename",
@@ -481,17 +481,17 @@ SCREENS = {
     ),
     "resume-delete": Screen(
         deleting,
-        ("Delete Fix the greeting?", "Keep it", "Move the session to the trash"),
+        ("Delete Fix the greeting?", "Keep", "Move to trash"),
         before=past_sessions,
         own="…".join(PAST),
-        told=("Delete Fix the greeting?", "Keep it"),
+        told=("Delete Fix the greeting?", "Keep"),
         opens="selectors.session_selector.SessionSelector.delete",
         typed=None,
     ),
     "debug": Screen(
-        typing("/debug", "Look inside"),
+        typing("/debug", "Debug"),
         (
-            "Look inside",
+            "Debug",
             "Log",
             "Raw responses",
             "System",
@@ -506,7 +506,7 @@ SCREENS = {
     ),
     "debug-log": Screen(
         debug_log,
-        ("The log is empty: nothing has gone wrong.", "goes back"),
+        ("The log is empty.", "goes back"),
         opens="debug.logs.show_logs",
         typed=None,
     ),
@@ -518,7 +518,7 @@ SCREENS = {
     ),
     "debug-caches": Screen(
         debug_caches,
-        ("Remove these files?", "Entries of the cache", "2. No"),
+        ("Remove these files?", "Cache entries", "2. No"),
         opens="debug.menu._caches",
         typed=None,
     ),

@@ -100,13 +100,13 @@ async def stopped(stage: Stage) -> None:
 
 async def refused(stage: Stage) -> None:
     await stage.send("What is wrong with greet?")
-    await stage.show("/retry to send it again")
+    await stage.show("or /retry.")
     await stage.until(lambda: not stage.current.busy, "the end")
 
 
 async def again(stage: Stage) -> None:
     await stage.send("What is wrong with greet?")
-    await stage.show("Trying again in 8 s")
+    await stage.show("Retrying in 8 s")
 
 
 async def tried_again(stage: Stage) -> None:
@@ -132,7 +132,7 @@ async def queued(stage: Stage) -> None:
     await stage.type("Then write the changelog.")
     await stage.press("alt+enter")
     await stage.show("Then write the changelog.")
-    await stage.show("takes the last one back")
+    await stage.show("edits the last one")
 
 
 async def tasks(stage: Stage) -> None:
@@ -181,7 +181,7 @@ WIDE = """\
 Добрый день 👋🏽, e\u0301 = é."""
 
 SCREENS = {
-    "welcome": Screen(nothing, ("Type a message and press Enter.", "/help tells more", "example-large")),
+    "welcome": Screen(nothing, ("Type a message and press Enter.", "/help shows more", "example-large")),
     "answer": Screen(
         answered,
         (
@@ -266,19 +266,19 @@ SCREENS = {
     ),
     "turn-failed": Screen(
         refused,
-        ("Failed: The server of Example is overloaded (529).", "/retry to send it again."),
+        ("Failed: The server of Example is overloaded (529).", "or /retry.."),
         [[Fail(ProviderError("The server of Example is overloaded (529).", status=529))]],
     ),
     "turn-retrying": Screen(
         again,
-        ("Too many requests", "Trying again in 8 s", "attempt 1 of 3"),
+        ("Too many requests", "Retrying in 8 s", "attempt 1 of 3"),
         [[Fail(ProviderError("Too many requests (429).", status=429, retryable=True, retry_after=8.0))]],
         wide=("Esc stops it",),
         settings={"retry.maxRetries": 3},
     ),
     "turn-retried": Screen(
         tried_again,
-        ("Too many requests (429). It was tried again.", "It returns nmae."),
+        ("Too many requests (429). Retried.", "It returns nmae."),
         [
             [Fail(ProviderError("Too many requests (429).", status=429, retryable=True))],
             [Say("It returns nmae."), USAGE],
@@ -301,7 +301,7 @@ SCREENS = {
     ),
     "queued": Screen(
         queued,
-        ("Next: Only those of greeting.py", "Afterwards: Then write", "Alt+Up takes the last one back"),
+        ("Next: Only those of greeting.py", "Afterwards: Then write", "Alt+Up edits the last one"),
         [[Use("bash", command=BUSY), USAGE]],
         told=("Next: Only those of greeting.py", "Afterwards: Then write the changelog."),
     ),

@@ -68,12 +68,12 @@ async def tasks(stage: Stage) -> None:
 
 async def renamed(stage: Stage) -> None:
     await stage.send("/name Greeting by name")
-    await stage.show("The session is called")
+    await stage.show("The session name is")
 
 
 async def system(stage: Stage) -> None:
     await stage.send("/debug")
-    await stage.show("Look inside")
+    await stage.show("Debug")
     await stage.type("3")
     await stage.show("frames")
 
@@ -96,23 +96,25 @@ SCREENS = {
         command="help",
     ),
     "help-one": Screen(
-        told("/help undo", "Take back"), ("/undo [list] [N] [PATH ...]", "Take back"), command="help"
+        told("/help undo", "Undo the agent"),
+        ("/undo [list] [N] [PATH ...]", "Undo the agent"),
+        command="help",
     ),
     "context": Screen(
-        told("/context", "Above about", "What does this project do?"),
-        ("of 200,000 tokens are used", "system prompt", "tools", "your messages", "answers", "free"),
+        told("/context", "Compacts automatically above", "What does this project do?"),
+        ("of 200,000 tokens used", "system prompt", "tools", "your messages", "answers", "free"),
         TALK,
         command="context",
         varies=r"[\d.,]+k?  |\d+ tools|about [\d,]+|used, [\d.]+|  \d+ %",
     ),
     "usage": Screen(
         told("/usage", "came from the cache", "What does this project do?"),
-        ("example/example-large", "requests", "cached", "output", "All of it cost"),
+        ("example/example-large", "requests", "cached", "output", "Total cost"),
         TALK,
         command="usage",
     ),
     "stats": Screen(
-        told("/stats", "tau stats shows", "What does this project do?"),
+        told("/stats", "For details run", "What does this project do?"),
         ("1 session", "2 requests", "example-large", "~/greeting"),
         TALK,
         command="stats",
@@ -124,7 +126,7 @@ SCREENS = {
         command="session",
     ),
     "tools": Screen(
-        told("/tools", "tokens with each request"),
+        told("/tools", "tokens per request"),
         ("read", "bash", "edit", "write"),
         command="tools",
         varies=r"  \d+  |about [\d,]+",
@@ -155,6 +157,6 @@ SCREENS = {
         command="undo",
     ),
     "changelog": Screen(told("/changelog", "make bench"), ("make bench",), command="changelog", golden=False),
-    "name": Screen(renamed, ('The session is called "Greeting by name".',), command="name"),
+    "name": Screen(renamed, ('The session name is "Greeting by name".',), command="name"),
     "debug-system": Screen(system, ("processors", "tau memory", "frames"), command="debug", golden=False),
 }

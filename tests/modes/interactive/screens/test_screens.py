@@ -19,7 +19,7 @@ from tests.support.terminal.virtual import VirtualTerminal
 SOURCE = Path(app_module.__file__).parent
 OPENERS = {"ask", "pick", "ask_line", "confirm", "select", "input", "editor", "show"}
 OPENED_BY = {"context", "dialogs", "host", "ui"}
-FAULT = "went wrong inside tau"
+FAULT = "Internal error"
 
 
 @pytest.mark.parametrize("name", SCREENS)

@@ -140,7 +140,7 @@ SCREENS = {
     ),
     "clear": Screen(clear, ("again",)),
     "unknown-command": Screen(
-        unknown, ("There is no command /modle.", "Did you mean /model?", "/modle"), typed="/modle"
+        unknown, ("Unknown command /modle.", "Did you mean /model?", "/modle"), typed="/modle"
     ),
     "copied": Screen(copied, ("opied",), [[Say("It returns nmae."), USAGE]]),
 }

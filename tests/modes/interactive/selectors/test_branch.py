@@ -16,7 +16,7 @@ def test_a_new_session_holds_what_was_before_and_the_text_is_in_the_editor(tmp_p
             async with opened(rig, choose_branch, "── Branch"):
                 await rig.press("down", "enter")
             await rig.until(lambda: rig.current.session not in (None, old), "another session")
-            await rig.show("the other one is as it was")
+            await rig.show("the original is unchanged")
             new = rig.session.log
             assert [type(message) for message in new.messages()] == [UserMessage, AssistantMessage]
             assert rig.front.editor.text == "second question"
@@ -47,7 +47,7 @@ def test_the_pictures_of_the_message_come_along(tmp_path: Path) -> None:
             await rig.show("Two.")
             await rig.idle()
             old = rig.session
-            async with opened(rig, choose_branch, "(a picture)"):
+            async with opened(rig, choose_branch, "(an image)"):
                 await rig.press("enter")
             await rig.until(lambda: rig.current.session not in (None, old), "another session")
             await rig.show("[picture 3 bytes]")
@@ -79,7 +79,7 @@ def test_a_session_without_a_file_cannot_be_copied(tmp_path: Path) -> None:
     async def test() -> None:
         async with conversing(tmp_path, "hello", save=False) as rig:
             rig.parts.tasks.start(choose_branch(rig.context))
-            await rig.show("not kept in a file")
+            await rig.show("not saved")
 
     run(test)
 
@@ -88,6 +88,6 @@ def test_with_nothing_said_there_is_nowhere_to_go(tmp_path: Path) -> None:
     async def test() -> None:
         async with conversing(tmp_path) as rig:
             await choose_branch(rig.context)
-            await rig.show("You have not said anything yet")
+            await rig.show("There are no messages to go back to yet")
 
     run(test)

@@ -43,7 +43,7 @@ def test_the_last_answer_comes_first_with_its_code() -> None:
     ]
     parts = list(copy_parts(newest_first))
     assert [(part.name, part.group) for part in parts] == [
-        ("All of it", "Last answer"),
+        ("Everything", "Last answer"),
         ("Code: python", "Last answer"),
         ("Code", "Last answer"),
         ("You", "Earlier"),
@@ -72,7 +72,7 @@ def test_with_nothing_said_there_is_nothing_to_copy(tmp_path: Path) -> None:
     async def test() -> None:
         async with conversing(tmp_path) as rig:
             await choose_copy(rig.context)
-            await rig.show("Nothing has been said yet")
+            await rig.show("There is nothing to copy yet")
             assert not rig.terminal.clipboard
 
     run(test)

@@ -22,7 +22,7 @@ CHOOSERS: list[tuple[Chooser, str, str]] = [
     (choose_model, "Model", "❯ Faux"),
     (choose_thinking, "Thinking", "❯ high"),
     (choose_hotkeys, "Keys", "❯ Esc"),
-    (choose_copy, "Copy", "❯ All of it"),
+    (choose_copy, "Copy", "❯ Everything"),
     (choose_branch, "Branch", "❯ second"),
     (choose_entry, "Session tree", "❯ • assistant: Ans"),
     (choose_settings, "Settings", "❯ Dark"),
@@ -111,7 +111,7 @@ def test_a_selector_waits_for_a_session(tmp_path: Path) -> None:
                 for choose in (choose_model, choose_thinking, choose_branch, choose_entry):
                     await rig.parts.tasks.start(choose(rig.context))
                     assert not rig.parts.dialogs.open
-                await rig.show("still being opened")
+                await rig.show("still opening")
             finally:
                 rig.current.session = session
 

@@ -34,7 +34,7 @@ def test_keys_of_the_users_own_and_what_is_wrong_with_them_are_shown() -> None:
 def test_keys_are_found_by_what_they_do(tmp_path: Path) -> None:
     async def test() -> None:
         async with conversing(tmp_path) as rig, opened(rig, choose_hotkeys, "── Keys"):
-            await rig.type("take back what waits")
+            await rig.type("edit queued")
             shown = await settled(rig)
             assert "Alt+Up" in shown and "Ctrl+L" not in shown
             assert "app.message.dequeue, keybindings.json" in shown  # the name of the marked one, in full

@@ -83,7 +83,7 @@ def test_a_key_makes_it_the_default_too(tmp_path: Path, monkeypatch: pytest.Monk
             async with opened(rig, choose_model, "── Model"):
                 await rig.type("sonnet 4.5")
                 await rig.press("ctrl+s")
-            await rig.show("in new sessions too")
+            await rig.show("also for new sessions")
             assert rig.session.model.id == "claude-sonnet-4-5"
             written = json.loads(rig.current.paths.settings.read_text())
             assert written == {"defaultProvider": "anthropic", "defaultModel": "claude-sonnet-4-5"}
@@ -139,7 +139,7 @@ def test_tab_shows_all_models_or_the_users_set(tmp_path: Path, monkeypatch: pyte
         async with conversing(tmp_path, settings=settings) as rig, opened(rig, choose_model, YOURS):
             assert "Sonnet" not in rig.screen() and "Tab show all" in rig.screen()
             await rig.press("tab")
-            assert "Sonnet" in await rig.show("Tab show your set")
+            assert "Sonnet" in await rig.show("Tab show enabled")
             await rig.press("escape")
 
     run(test)

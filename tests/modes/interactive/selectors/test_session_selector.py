@@ -73,7 +73,7 @@ def test_titles_with_the_words_come_first_then_what_was_said_then_the_rest() -> 
 
 def test_a_preview_has_facts_prompts_and_the_last_answer() -> None:
     lines = preview_lines(found("x"), files.SessionPreview(["one", "two\x07"], 4, "done"))
-    assert lines[1:] == ["You: one", "You: two", "and 4 more of yours", "Last answer: done"]
+    assert lines[1:] == ["You: one", "You: two", "and 4 more prompts", "Last answer: done"]
 
 
 def test_the_place_follows_the_setting_and_the_flag(tmp_path: Path) -> None:
@@ -133,7 +133,7 @@ def test_a_session_of_another_folder_says_where_it_was_held(tmp_path: Path) -> N
                 await rig.type("elsewhere")
                 await rig.press("enter")
             await rig.until(lambda: rig.current.session not in (None, old), "another session")
-            await rig.show(f"it goes on in {tmp_path / 'a'}")
+            await rig.show(f"it continues in {tmp_path / 'a'}")
 
     run(test)
 
@@ -237,15 +237,15 @@ def test_a_session_is_moved_to_the_trash_after_a_question(tmp_path: Path) -> Non
         async with conversing(tmp_path) as rig:
             async with opened(rig, choose_session, "1 of this folder"):
                 await rig.press("ctrl+d")
-                await rig.show("❯ Keep it")
+                await rig.show("❯ Keep")
                 await rig.press("enter")
                 await rig.show(SHOWS)
                 assert path.exists()
                 await rig.press("ctrl+d")
-                await rig.show("❯ Keep it")
+                await rig.show("❯ Keep")
                 await rig.press("down", "enter")
-                await rig.show("brings it back")
-                await rig.show("There are no sessions of this folder yet")
+                await rig.show("Moved to the trash")
+                await rig.show("No sessions in this folder yet")
                 await rig.press("escape")
             assert not path.exists()
             (trashed,) = Trash(rig.current.paths.trash).content()
@@ -259,7 +259,7 @@ def test_the_session_one_is_in_is_not_deleted(tmp_path: Path) -> None:
         async with conversing(tmp_path, "hello") as rig:
             async with opened(rig, choose_session, "❯ hello ✓"):
                 await rig.press("ctrl+d")
-                await rig.show("begin another one first")
+                await rig.show("start another one first")
                 await rig.press("escape")
             assert rig.session.log.path is not None and rig.session.log.path.exists()
 
@@ -280,7 +280,7 @@ def test_a_session_of_another_window_says_so_and_is_left_alone(tmp_path: Path) -
             await rig.press("enter")
             await rig.show("is open in another tau")
             await rig.press("ctrl+d")
-            await rig.show("Keep it")
+            await rig.show("Keep")
             await rig.press("down", "enter")
             await rig.show("is open in another tau")
             await rig.press("escape")

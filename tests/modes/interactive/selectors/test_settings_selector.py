@@ -178,7 +178,7 @@ def test_a_number_is_checked_before_it_is_written(tmp_path: Path) -> None:
                 await rig.type("display.tabwidth")
                 await rig.show("Tab width")
                 await rig.press("enter")
-                await rig.show("take it")
+                await rig.show("Enter apply")
                 await rig.press("ctrl+u")
                 await rig.type("99")
                 await rig.press("enter")
@@ -186,7 +186,7 @@ def test_a_number_is_checked_before_it_is_written(tmp_path: Path) -> None:
                 await rig.press("backspace", "backspace")
                 await rig.type("8")
                 await rig.press("enter")
-                await rig.show("a change is seen when tau is started")
+                await rig.show("changes take effect after restarting")
                 await rig.press("escape")
             assert written(rig) == {"display": {"tabWidth": 8}}
 
@@ -200,13 +200,13 @@ def test_a_list_of_names_that_are_not_known_is_refused(tmp_path: Path) -> None:
                 await rig.type("left segments")
                 await rig.show("Left segments")
                 await rig.press("enter")
-                await rig.show("take it")
+                await rig.show("Enter apply")
                 await rig.type("model, nonsense")
                 await rig.press("enter")
                 await rig.show("statusLine.leftSegments must be")
                 assert not written(rig)
                 await rig.press("enter")
-                await rig.show("take it")
+                await rig.show("Enter apply")
                 await rig.type("model, cost")
                 await rig.press("enter")
                 await rig.show("model, cost")
@@ -242,7 +242,7 @@ def test_what_a_project_sets_wins_and_is_told(tmp_path: Path) -> None:
                 await rig.type("show images")
                 await rig.show("Show images")
                 await rig.press("enter")
-                await rig.show("sets it, and wins.")
+                await rig.show("overrides it here.")
                 await rig.press("escape")
             assert written(rig) == {"display": {"showImages": True}}
             assert rig.current.settings.display.show_images is False

@@ -37,7 +37,7 @@ def test_a_model_that_does_not_think_offers_no_levels(tmp_path: Path) -> None:
         async with conversing(tmp_path) as rig:
             rig.session.use_model(replace(rig.session.model, reasoning=False))
             await choose_thinking(rig.context)
-            await rig.show("does not think")
+            await rig.show("does not support thinking")
             assert not rig.parts.dialogs.open
 
     run(test)

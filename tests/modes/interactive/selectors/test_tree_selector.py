@@ -202,7 +202,7 @@ def test_all_words_must_be_found_in_any_case(tmp_path: Path) -> None:
             await rig.press("backspace", "backspace", "backspace")
             await rig.show("2 entries")
             await rig.type("nowhere")
-            await rig.show("Nothing has all of: FIX nowhere")
+            await rig.show("No matches for: FIX nowhere")
             await rig.press("enter")
             await rig.press("escape")
             await rig.show("6 entries")
@@ -302,7 +302,7 @@ def test_what_is_left_behind_is_summarised(tmp_path: Path, custom: bool) -> None
             (summary,) = [entry for entry in entries if isinstance(entry, BranchSummaryEntry)]
             assert summary.summary.startswith("A was tried.")
             assert ("the decisions" in rig.faux.requests[2].system) is custom
-            await rig.show("is summarised")
+            await rig.show("Summary of the abandoned branch")
 
     run(test)
 

@@ -77,11 +77,11 @@ def test_the_wait_is_counted_down(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
             rig.parts.activity.retry(2.0, "attempt 2 of 3")
-            await rig.show("Trying again in 2 s, attempt 2 of 3")
-            await rig.show("Trying again in 1 s, attempt 2 of 3")
-            await rig.show("Trying again, attempt 2 of 3")
+            await rig.show("Retrying in 2 s, attempt 2 of 3")
+            await rig.show("Retrying in 1 s, attempt 2 of 3")
+            await rig.show("Retrying, attempt 2 of 3")
             rig.parts.activity.end()
-            await rig.gone("Trying again")
+            await rig.gone("Retrying")
 
     run(test)
 
@@ -113,7 +113,7 @@ def test_a_screen_reader_hears_neither_time_nor_tokens(tmp_path: Path) -> None:
             await rig.until(lambda: "Writing" in rig.tape(), "the lane")
             rig.parts.activity.heard(40_000)
             rig.parts.activity.retry(30, "attempt 1 of 3")
-            await rig.until(lambda: "Trying again in 30 s" in rig.tape(), "the retry")
+            await rig.until(lambda: "Retrying in 30 s" in rig.tape(), "the retry")
             assert "tokens" not in rig.tape()
             assert rig.tape().count("Writing") == 1
 

@@ -88,7 +88,7 @@ def test_each_state_has_a_sign_or_for_a_screen_reader_a_word(tmp_path: Path) -> 
         async with rigged(tmp_path, settings={"display.screenReader": True}) as rig:
             rig.session.todos.edit((TodoPhase("Do", tasks),))
             rig.parts.transcript.todo.refresh()
-            await rig.until(lambda: "At work: gamma" in rig.tape(), "the task")
+            await rig.until(lambda: "In progress: gamma" in rig.tape(), "the task")
             for row in ("Done: alpha", "Dropped: beta", "To do: delta"):
                 assert row in rig.tape()
 

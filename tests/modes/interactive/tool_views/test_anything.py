@@ -146,7 +146,7 @@ def test_a_renderer_that_fails_gives_the_look_of_any_tool(monkeypatch: pytest.Mo
     monkeypatch.setattr(read, "draw", broken)
     for _ in range(3):
         assert title(drawn("read", {"path": "a.py"})) == "read a.py"
-    assert noted == ["The look of a call of read failed."]
+    assert noted == ["Drawing a read call failed."]
 
 
 def test_what_no_renderer_can_draw_still_has_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -168,7 +168,7 @@ def test_a_group_of_reads_that_cannot_be_drawn_shows_the_last(monkeypatch: pytes
 def test_a_part_that_fails_while_it_is_drawn_becomes_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fault_log, "log_once", lambda message, error: None)
     part = LazyRows(PLAIN, broken)
-    assert list(part.render(30)) == ["This part could not be drawn;", "the log says why."]
+    assert list(part.render(30)) == ["Could not draw this part;", "see the log."]
 
 
 def broken(*_: Any) -> Any:

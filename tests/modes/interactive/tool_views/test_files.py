@@ -164,7 +164,7 @@ def test_a_file_that_arrives_shows_its_last_lines_with_their_numbers() -> None:
 
 def test_a_write_that_changes_nothing_says_so() -> None:
     details = WriteDetails(path="/a", bytes=1, lines=1, created=False, diff="", added=0, removed=0)
-    assert "had this content already" in body(drawn("write", {"path": "a"}, details=details))
+    assert "already had this content" in body(drawn("write", {"path": "a"}, details=details))
 
 
 @pytest.mark.parametrize("tool", ["read", "edit", "write", "search", "find", "todo", "ask", "unknown"])
@@ -179,7 +179,7 @@ def test_an_error_is_told_prominently(tool: str) -> None:
     ("text", "told"),
     [
         ("", "Stopped before it started."),
-        ("The user interrupted this call; it may have done part of its work.", "Stopped; it may have done"),
+        ("The user interrupted this call; it may have done part of its work.", "Stopped; it may have partly"),
         ("Not run: the user interrupted before this call began.", "Stopped before it started."),
         ("Not run: the user sent a new message, which comes next.", "your new message comes first"),
         ("half of it", "half of it\nStopped here."),
