@@ -80,7 +80,7 @@ def test_a_conflict_is_shown_and_ends_with_1(project: Path, capfd: pytest.Captur
     assert "now it is 17 bytes, " in conflict and "before it was 4 bytes, " in conflict
     assert last == (
         'Undone: "fix it", 1 file. 1 file left as it is. '
-        "Name a file in conflict with --force to take it back anyway."
+        "To undo a conflicting file anyway, pass it to --force."
     )
     assert undo_command.run(["--force", "a.txt"]) == 0
     assert (project / "a.txt").read_text() == "one\n"

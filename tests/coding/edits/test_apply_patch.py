@@ -130,7 +130,7 @@ def test_the_order_of_hunks_decides_where_it_leaves_one_way(ctx: CallContext) ->
 def test_hunks_out_of_order_are_found_if_each_is_clear(ctx: CallContext) -> None:
     result, told = updated(ctx, "one\ntwo\nthree\n", "@@\n-three\n+3\n@@\n-one\n+1\n")
     assert result == "1\ntwo\n3\n"
-    assert "not in the order of the file" in told
+    assert "out of order" in told
 
 
 def test_hunks_may_share_context_but_not_lines_that_change(ctx: CallContext) -> None:
@@ -147,7 +147,7 @@ def test_lines_that_stay_are_never_rewritten(ctx: CallContext) -> None:
     assert "Hunk 1 matched approximately at lines 1-3: look-alike characters" in told
     result, told = updated(ctx, "def f():  \n    end\n", "@@\n def f():\n-    end\n+    stop\n")
     assert result == "def f():  \n    stop\n"
-    assert "trailing white space differ" in told
+    assert "trailing whitespace differ" in told
 
 
 def test_end_of_file_picks_the_last_place(ctx: CallContext) -> None:
@@ -156,7 +156,7 @@ def test_end_of_file_picks_the_last_place(ctx: CallContext) -> None:
     assert updated(ctx, text, "@@\n x\n+y\n*** End of File\n")[0] == "x\nmiddle\nx\ny\n"
     result, told = updated(ctx, "only\nrest\n", "@@\n-only\n+1\n*** End of File\n")
     assert result == "1\nrest\n"
-    assert "is not at the end of the file, as the patch says" in told
+    assert "is not at the end of the file, despite the patch" in told
 
 
 def test_a_hunk_of_new_lines_only_goes_below_its_header_or_to_the_end(ctx: CallContext) -> None:
@@ -261,24 +261,24 @@ def test_deleted_and_added_again_is_a_new_content_that_keeps_the_mode(ctx: CallC
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "This is no patch: it names no file"),
-        ("just some words", "This is no patch"),
-        ("*** Begin Patch\n*** End Patch", "This is no patch"),
+        ("", "Not a patch: it names no file"),
+        ("just some words", "Not a patch"),
+        ("*** Begin Patch\n*** End Patch", "Not a patch"),
         (envelope("*** Update File: \n@@\n-a\n"), "names no file"),
         (envelope("*** Update File: a.py\n"), "no changed lines for a.py"),
         (envelope("*** Update File: a.py\n@@\n one\n"), "no changed lines for a.py"),
         (envelope("*** Update File: a.py\n@@\n-one\n+1\nwhat\n"), "Line 6 of the patch must begin with"),
         (
             envelope("*** Update File: a.py\n@@\n-one\n*** Rename to: b\n"),
-            "is no mark of this patch language",
+            "is not a marker of this format",
         ),
-        (envelope("stray\n*** Update File: a.py\n@@\n-one\n"), "stands before the first file"),
+        (envelope("stray\n*** Update File: a.py\n@@\n-one\n"), "comes before the first file"),
         (envelope("*** Add File: b\n+x\ny\n"), "Line 4 of the patch must begin with `\\+`"),
-        (envelope("*** Delete File: a.py\n+x\n"), "stands below the deletion of a.py"),
+        (envelope("*** Delete File: a.py\n+x\n"), "follows the deletion of a.py"),
         (envelope("*** Delete File: none.py\n"), "There is no file none.py to delete"),
         (envelope("*** Update File: none.py\n@@\n-a\n+b\n"), "There is no file none.py to edit"),
         (envelope("*** Update File: none.py\n*** Move to: x\n"), "There is no file none.py to move"),
-        (envelope("*** Update File: a.py\n@@\n-one\n+one\n"), "changes nothing in a.py"),
+        (envelope("*** Update File: a.py\n@@\n-one\n+one\n"), "changes nothing: a.py"),
         (
             f"cd src && apply_patch <<'EOF'\n{envelope('*** Delete File: a.py' + chr(10))}",
             "`cd`, which has no effect",
@@ -299,9 +299,9 @@ def test_a_hunk_that_does_not_fit_says_what_the_file_has(ctx: CallContext) -> No
         "Hunk 2 does not fit a.py. Where it quotes `    second()`, the file has `    other()` (line 3). "
         "The nearest lines are:\n2:    first()\n3:    other()\n4:    third()"
     )
-    assert "None of its old lines stand in the file" in refused(ctx, text, "@@\n-nowhere\n")
+    assert "None of its old lines are in the file" in refused(ctx, text, "@@\n-nowhere\n")
     message = refused(ctx, text, "@@\n     first()\n-    second()\n+    other()\n")
-    assert "It seems to be done already: its new lines stand at lines 2-3." in message
+    assert "It seems to be applied already: its new lines are lines 2-3." in message
 
 
 def test_problems_of_all_files_are_told_at_once(ctx: CallContext) -> None:

@@ -175,6 +175,6 @@ def test_a_character_that_the_file_cannot_hold_is_refused(tmp_path: Path) -> Non
     (tmp_path / "f").write_bytes(b"the one line\n")
     with call_context(tmp_path) as ctx:
         for mode in MODES.values():
-            with pytest.raises(ToolError, match="cannot hold"):
+            with pytest.raises(ToolError, match="cannot encode"):
                 mode(ctx, ["the one line"], 0, ["\ud800"])
     assert (tmp_path / "f").read_bytes() == b"the one line\n"

@@ -97,14 +97,14 @@ def test_lines_are_counted_as_editors_do() -> None:
     [
         (
             "def f():\n  return 1",
-            "Only white space differs from lines 1-2, which are:\n1:def f():\n2:    return 1",
+            "Only whitespace differs from lines 1-2, which are:\n1:def f():\n2:    return 1",
         ),
-        ("def f():   ", "Only white space differs from lines 1-1"),
-        ("1:def f():\n2:    return 1", "leave the `N:` out"),
-        ("def g():\n    return 1", "One of its lines stands at line 2, but those around it differ:"),
+        ("def f():   ", "Only whitespace differs from lines 1-1"),
+        ("1:def f():\n2:    return 1", "omit the `N:`"),
+        ("def g():\n    return 1", "One of its lines is line 2, but those around it differ:"),
         ("    retrun 1", "The nearest line is:\n2:    return 1"),
         ("something else entirely", "Nothing similar"),
-        ("\t\n\t", "nothing but white space"),
+        ("\t\n\t", "only whitespace"),
     ],
 )
 def test_why_a_text_was_not_found(old: str, hint: str) -> None:

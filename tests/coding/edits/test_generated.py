@@ -68,7 +68,7 @@ def test_only_the_beginning_counts() -> None:
 def test_the_refusal_says_why_and_what_to_do() -> None:
     told = refusal("x.go", b"// @generated\n")
     assert told is not None
-    assert told.startswith("x.go looks generated: its header says '// @generated'. Change what")
+    assert told.startswith("x.go looks generated: its header says '// @generated'. Change its source")
     assert "lock file" in (refusal("Cargo.lock", b"") or "")
     assert refusal("x.go", b"package x\n") is None
 

@@ -45,14 +45,14 @@ def test_an_exact_match_says_nothing_of_approximation() -> None:
             "def f():\n    return compute(1)\n",
             "def f():\n    return compute(2)\n",
             "def f():   \n    return compute(2)\nx\n",
-            "trailing white space",
+            "trailing whitespace",
         ),
         (
             "call(alpha, beta)\n",
             "call(alpha, beta)   \n",
             "call(beta, alpha)\n",
             "call(beta, alpha)\n",
-            "trailing white space",
+            "trailing whitespace",
         ),
         (
             "    def f():\n        return compute(1)\n\n    x\n",
@@ -139,7 +139,7 @@ def test_a_near_match_changes_what_was_meant_and_is_announced(
 def test_what_differs_is_shown() -> None:
     _, note = edited("    return compute(1)\nx\n", "return compute(1)  \n", "return compute(2)\n")
     assert note == (
-        "The match at line 1 is approximate: `old_text` differs in trailing white space.\n"
+        "The match at line 1 is approximate: `old_text` differs in trailing whitespace.\n"
         "1: quoted 'return compute(1)  ', the file has 'return compute(1)'"
     )
 
@@ -147,10 +147,10 @@ def test_what_differs_is_shown() -> None:
 def test_several_near_matches_are_refused_with_count_and_lines() -> None:
     text = "if a:\n    call(alpha, beta) \n    return\nif b:\n    call(alpha, beta)  \n    return\n"
     message = refused(text, "    call(alpha, beta)\n    return\n", "y")
-    assert "2 places differ from it only in trailing white space, at lines 2, 5." in message
+    assert "2 places differ only in trailing whitespace, at lines 2, 5." in message
     assert message == refused(text, "    call(alpha, beta)\n    return\n", "y", replace_all=True)
     message = refused(text, "call(alpha, beta)\nreturn\n", "y\n")
-    assert "2 places differ from it only in indentation, at lines 2, 5." in message
+    assert "2 places differ only in indentation, at lines 2, 5." in message
 
 
 @pytest.mark.parametrize("old", ["x = 1", "} else {", "  return None", "return self\n", "else:", "}\n)\n];"])
@@ -167,7 +167,7 @@ def test_a_text_that_says_enough_may_be_looked_for_loosely() -> None:
 def test_indentation_that_no_rule_explains_is_refused() -> None:
     text = "if x:\n   first_call(1)\n       second_call(2)\n"
     message = refused(text, "if x:\n    first_call(1)\n    second_call(2)\n", "pass\n")
-    assert "Only white space differs from lines 1-3" in message
+    assert "Only whitespace differs from lines 1-3" in message
 
 
 def test_similar_lines_need_a_clear_distance_to_the_next_best() -> None:
@@ -246,9 +246,9 @@ def test_a_file_is_changed_and_the_approximation_told(ctx: CallContext) -> None:
     [
         ("", "x", "`old_text` is empty"),
         ("one", "one", "are the same"),
-        ("one\n", "one\r\n", "differ only in line ends"),
-        ("o", "\ud800", "cannot hold"),
-        ("n", "x", "stands 2 times in a.txt, at lines 1, 2"),
+        ("one\n", "one\r\n", "differ only in line endings"),
+        ("o", "\ud800", "cannot encode"),
+        ("n", "x", "occurs 2 times in a.txt, at lines 1, 2"),
     ],
 )
 def test_what_makes_no_sense_is_refused(ctx: CallContext, old: str, new: str, message: str) -> None:

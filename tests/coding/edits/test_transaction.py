@@ -117,7 +117,7 @@ def test_a_failure_at_any_step_leaves_everything_old_or_everything_new(
     with pytest.raises(ToolError, match=r"Cannot edit .*(No space left|Input/output)") as raised:
         patch(ctx, PATCH)
     assert tree(ctx.cwd) == before
-    assert step == 1 or "put back: nothing has changed" in str(raised.value)
+    assert step == 1 or "restored: nothing has changed" in str(raised.value)
 
 
 def test_what_cannot_be_put_back_is_named(ctx: CallContext) -> None:
@@ -129,7 +129,9 @@ def test_what_cannot_be_put_back_is_named(ctx: CallContext) -> None:
             return self.steps >= 2
 
     ctx.use_disk(Full(2))
-    with pytest.raises(ToolError, match=r"Not everything could be put back: one\.txt has the new content"):
+    with pytest.raises(
+        ToolError, match=r"Some changes could not be rolled back: one\.txt has the new content"
+    ):
         patch(ctx, PATCH)
     assert (ctx.cwd / "two.sh").read_text() == "old two\n"
 
@@ -308,9 +310,9 @@ def test_what_is_no_file_to_edit_is_refused_before_it_is_read(ctx: CallContext, 
 def test_a_move_onto_a_file_and_an_addition_over_one_are_refused(ctx: CallContext) -> None:
     (ctx.cwd / "a.txt").write_text("a\n")
     (ctx.cwd / "b.txt").write_text("b\n")
-    with pytest.raises(ToolError, match=r"b\.txt exists already, so a\.txt cannot be moved there"):
+    with pytest.raises(ToolError, match=r"b\.txt already exists; cannot move a\.txt there"):
         patch(ctx, "*** Begin Patch\n*** Update File: a.txt\n*** Move to: b.txt\n*** End Patch")
-    with pytest.raises(ToolError, match=r"b\.txt exists already, so it cannot be added"):
+    with pytest.raises(ToolError, match=r"b\.txt already exists; update it instead"):
         patch(ctx, "*** Begin Patch\n*** Add File: b.txt\n+x\n*** End Patch")
 
 
@@ -324,7 +326,7 @@ def test_a_file_that_appears_while_another_is_written_is_not_overwritten(ctx: Ca
             return await super().write(path, data, expect=expect)
 
     ctx.use_disk(Meddler())
-    with pytest.raises(ToolError, match=r"four\.txt exists already\. .*put back"):
+    with pytest.raises(ToolError, match=r"four\.txt already exists\. .*restored"):
         patch(ctx, PATCH)
     assert tree(ctx.cwd) == before | {"four/four.txt": (b"the user's\n", 0o644)}
 

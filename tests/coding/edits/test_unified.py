@@ -218,7 +218,7 @@ def updated(ctx: CallContext, text: str, diff: str) -> tuple[str, str]:
         ("@@ -9,3 +9,3 @@", "Hunk 1 was found at line 4, 5 lines above what its header says."),
         ("@@ -3,3 +4,3 @@", "Hunk 1 was found at line 4, 1 line below what its header says."),
         ("@@ -4,2 +4,9 @@ wrong\n line 3", None),
-        ("@@ -4,1 +4,1 @@", "Hunk 1 has not as many lines as its header says"),
+        ("@@ -4,1 +4,1 @@", "Hunk 1 has a wrong line count in its header"),
         ("@@ @@", ""),
         ("@@ ... @@", ""),
         ("@@ line 2 @@", ""),
@@ -229,7 +229,7 @@ def test_wrong_numbers_and_counts_are_mended_and_told(
 ) -> None:
     diff = f"--- a/f.txt\n+++ b/f.txt\n{header}\n{HUNK}"
     if note is None:
-        with pytest.raises(ToolError, match="fewer lines than its header promises"):
+        with pytest.raises(ToolError, match="fewer lines than its header says"):
             updated(ctx, TEXT, diff)
         return
     result, told = updated(ctx, TEXT, diff)
@@ -256,10 +256,8 @@ def test_a_count_that_is_too_large_is_mended_unless_it_is_in_the_last_hunk(ctx: 
     diff = f"--- a/f.txt\n+++ b/f.txt\n{first}@@ -4,3 +4,3 @@\n{HUNK}"
     result, told = updated(ctx, TEXT, diff)
     assert result == TEXT.replace("line 2\n", "two\n").replace("line 5\n", "five\n")
-    assert "Hunk 1 has not as many lines" in told
-    with pytest.raises(
-        ToolError, match="fewer lines than its header promises; the patch may have been cut off"
-    ):
+    assert "Hunk 1 has a wrong line count" in told
+    with pytest.raises(ToolError, match="fewer lines than its header says; the patch may be truncated"):
         updated(ctx, TEXT, f"--- a/f.txt\n+++ b/f.txt\n{first}")
 
 
@@ -333,7 +331,7 @@ def test_a_mode_that_is_not_changed_is_told(ctx: CallContext) -> None:
     (ctx.cwd / "f.txt").write_text("one\n")
     head = "diff --git a/f.txt b/f.txt\nold mode 100644\nnew mode 100755\n"
     [written] = patch(ctx, head + "--- a/f.txt\n+++ b/f.txt\n@@ -1 +1 @@\n-one\n+two\n")
-    assert "The mode of f.txt was not changed to 100755; use bash with chmod." in written.change.notes
+    assert "The mode of f.txt was not changed to 100755; use chmod in bash." in written.change.notes
     with pytest.raises(ToolError, match="was not changed to 100755"):
         patch(ctx, head)
 
@@ -341,22 +339,22 @@ def test_a_mode_that_is_not_changed_is_told(ctx: CallContext) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "This is no unified diff"),
-        ("words\n", "This is no unified diff"),
-        ("@@ -1 +1 @@\n-one\n+two\n", "stands before any `--- a/path`"),
-        ("--- a/f.txt\n+++ b/f.txt\n", "f.txt has no hunks in the patch, which may have been cut off"),
-        ("--- a/f.txt\n+++ b/f.txt\n@@ -1 +1 @@\n", "fewer lines than its header promises"),
-        ("--- a/f.txt\n+++ b/f.txt\n@@ @@\n", "has no lines; the patch may have been cut off"),
-        ("--- a/f.txt\n+++ b/f.txt\n-one\n+two\n", "stands outside a hunk"),
+        ("", "Not a unified diff"),
+        ("words\n", "Not a unified diff"),
+        ("@@ -1 +1 @@\n-one\n+two\n", "comes before any `--- a/path`"),
+        ("--- a/f.txt\n+++ b/f.txt\n", "f.txt has no hunks in the patch, which may be truncated"),
+        ("--- a/f.txt\n+++ b/f.txt\n@@ -1 +1 @@\n", "fewer lines than its header says"),
+        ("--- a/f.txt\n+++ b/f.txt\n@@ @@\n", "has no lines; the patch may be truncated"),
+        ("--- a/f.txt\n+++ b/f.txt\n-one\n+two\n", "is outside a hunk"),
         ("--- a/f.txt\n+++ b/f.txt\n@@ -1,2 +1,2 @@\n-one\nwhat\n", "must begin with ` `, `-` or `\\+`"),
-        ("--- a/f.txt\n+++ b/f.txt\n@@@ -1 -1 +1 @@@\n--one\n", "header of a merge"),
+        ("--- a/f.txt\n+++ b/f.txt\n@@@ -1 -1 +1 @@@\n--one\n", "merge header"),
         ("--- a/no.txt\n+++ b/no.txt\n@@ -1 +1 @@\n-one\n+two\n", "There is no file no.txt to edit"),
-        ("--- /dev/null\n+++ b/f.txt\n@@ -0,0 +1 @@\n+two\n", "f.txt exists already"),
+        ("--- /dev/null\n+++ b/f.txt\n@@ -0,0 +1 @@\n+two\n", "f.txt already exists"),
         (
             "--- /dev/null\n+++ b/new.txt\n@@ -1 +1 @@\n-one\n+two\n",
-            "yet has lines that are not marked `\\+`",
+            "has lines without `\\+`",
         ),
-        ("--- a/f.txt\n+++ /dev/null\n@@ -1 +0,0 @@\n-one\n", "has 1 lines that the patch, which deletes it"),
+        ("--- a/f.txt\n+++ /dev/null\n@@ -1 +0,0 @@\n-one\n", "has 1 lines that the deletion does not list"),
         ("diff --git a/f.txt b/f.txt\ndeleted file mode 100644\n", "is not empty, but the patch deletes it"),
         ("diff --git a/n b/n\nnew file mode 100644\n", "is new but has no lines"),
         ("diff --git a/n b/n\nnew file mode 120000\n", "symbolic link or a submodule"),

@@ -54,9 +54,9 @@ def test_deleting_text_is_replacing_it_by_nothing(ctx: CallContext) -> None:
 
 def test_an_ambiguous_text_is_refused_with_count_and_lines(ctx: CallContext) -> None:
     (ctx.cwd / "a.txt").write_text("x\ny\nx\r\nx\n")
-    with pytest.raises(ToolError, match=r"stands 3 times in a\.txt, at lines 1, 3, 4\. Quote more"):
+    with pytest.raises(ToolError, match=r"occurs 3 times in a\.txt, at lines 1, 3, 4\. Quote more"):
         edit(ctx, "x\n", "z\n")
-    with pytest.raises(ToolError, match=r"stands 2 times"):
+    with pytest.raises(ToolError, match=r"occurs 2 times"):
         (ctx.cwd / "b.txt").write_text("aaa")
         edit(ctx, "aa", "b", path="b.txt")
     (ctx.cwd / "c.txt").write_text("x\n" * 50)
@@ -69,10 +69,10 @@ def test_an_ambiguous_text_is_refused_with_count_and_lines(ctx: CallContext) -> 
     [
         ("", "x", "`old_text` is empty"),
         ("one", "one", "are the same"),
-        ("one\n", "one\r\n", "differ only in line ends"),
+        ("one\n", "one\r\n", "differ only in line endings"),
         ("two", "2", r"not found in a\.txt\. Nothing similar"),
-        ("  one", "2", r"Only white space differs from lines 1-1, which are:\n1:one"),
-        ("one", "\ud800", "cannot hold"),
+        ("  one", "2", r"Only whitespace differs from lines 1-1, which are:\n1:one"),
+        ("one", "\ud800", "cannot encode"),
     ],
 )
 def test_what_makes_no_sense_is_refused_and_the_file_stays(

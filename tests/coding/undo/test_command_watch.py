@@ -297,7 +297,7 @@ def test_modified_files_beyond_the_limit_are_left_alone(
 def test_a_repository_that_a_command_deleted_is_told(world: World) -> None:
     asyncio.run(world.read("a.txt"))
     shell(world, "rm -rf .git a.txt b.txt")
-    assert "cannot be watched" in world.warnings[0]
+    assert "Cannot watch the repository" in world.warnings[0]
     assert [step.path.name for step in undo(world).restored] == ["a.txt"]
 
 

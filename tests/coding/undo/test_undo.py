@@ -108,7 +108,7 @@ def test_only_the_last_turn_is_taken_back_and_the_next_undo_takes_the_one_before
     assert (world.folder / "a.txt").read_text() == "two\n"
     undo(world)
     assert (world.folder / "a.txt").read_text() == "one\n"
-    with pytest.raises(UsageError, match="nothing to undo"):
+    with pytest.raises(UsageError, match="Nothing to undo"):
         undo(world)
 
 
@@ -192,7 +192,7 @@ def test_single_files_and_folders_can_be_taken_back(world: World) -> None:
     assert (world.folder / "a.txt").read_text() == "two\n"
     assert undo(world).clean
     assert (world.folder / "a.txt").read_text() == "one\n"
-    with pytest.raises(UsageError, match="of these files"):
+    with pytest.raises(UsageError, match="to these files"):
         undo(world, paths=[world.folder / "d"])
 
 

@@ -26,7 +26,7 @@ def test_an_unknown_command_suggests_the_nearest_and_is_typed_again(desk: Desk) 
         ("/changelog", "Added"),
         ("/shake", "tool output from context"),
         ("/queue", "The queue is empty."),
-        ("/undo", "There is nothing to undo"),
+        ("/undo", "Nothing to undo"),
         ("/theme plum", "The theme is plum"),
         ("/debug", "Raw responses"),
     ],

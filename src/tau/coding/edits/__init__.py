@@ -1,1 +1,1 @@
-"""The other languages of the edit tool: replacement, the patch envelope, unified diffs; all or nothing."""
+"""Edit formats besides the default: text replacement, Codex patches and unified diffs, applied atomically."""

@@ -1,4 +1,4 @@
-"""The patch envelope that Codex models write: files added, deleted, updated, moved, found by context."""
+"""Parse the patch format of Codex models, which adds, deletes, updates and moves files by context."""
 
 import re
 from pathlib import Path
@@ -19,14 +19,14 @@ _GIT_NOISE = ("diff --git ", "index ", "new file mode ", "deleted file mode ", "
 
 
 def parse(text: str, cwd: Path) -> MultiFilePatch:
-    """The patch as sections. Raises ToolError if it cannot be understood or may have been cut off."""
+    """Parse the patch into sections. Raises ToolError if it is malformed or may be truncated."""
     lines = unwrapped(text, lambda line: line.startswith("***"))
     notes: list[str] = []
     body = _inside(lines, notes)
     heads = [index for index, line in body if _FILE.match(line)]
     if not heads:
         raise ToolError(
-            "This is no patch: it names no file. Write `*** Begin Patch`, then `*** Update File: path`, "
+            "Not a patch: it names no file. Write `*** Begin Patch`, then `*** Update File: path`, "
             "`*** Add File: path` or `*** Delete File: path` with its lines, then `*** End Patch`."
         )
     sections: list[PatchSection] = []
@@ -40,7 +40,7 @@ def parse(text: str, cwd: Path) -> MultiFilePatch:
         if head is not None:
             sections.append(_section(head, rows, cwd))
         elif any(row.strip() for _, row in rows):
-            raise _broken(next(item for item in rows if item[1].strip()), "stands before the first file")
+            raise _broken(next(item for item in rows if item[1].strip()), "comes before the first file")
         head, rows = match, []
     assert head is not None
     sections.append(_section(head, rows, cwd))
@@ -48,7 +48,7 @@ def parse(text: str, cwd: Path) -> MultiFilePatch:
 
 
 def _inside(lines: list[str], notes: list[str]) -> list[tuple[int, str]]:
-    """The numbered lines between the marks, or all of them if there are none."""
+    """Return the numbered lines between the markers, or all lines if there are no markers."""
     numbered = list(enumerate(lines, start=1))
     begins = [index for index, line in enumerate(lines) if _BEGIN.match(line)]
     if not begins:
@@ -64,7 +64,7 @@ def _inside(lines: list[str], notes: list[str]) -> list[tuple[int, str]]:
     for line in outside:
         if re.match(r"\s*cd\s", line):
             raise ToolError(
-                "The patch changes the folder with `cd`, which has no effect here; write its paths from the "
+                "The patch uses `cd`, which has no effect here; write paths relative to the "
                 "working directory."
             )
     if any(line.strip() for line in outside):
@@ -82,8 +82,8 @@ def _end_of(lines: list[str], begin: int) -> int:
     if last > begin and _END.match(lines[last].strip()):
         return last
     raise ToolError(
-        "The patch begins but has no `*** End Patch`: it may have been cut off. Nothing was changed; send "
-        "the whole patch again, in several smaller ones if it is long."
+        "The patch has no `*** End Patch`, so it may be truncated. Nothing was changed; send "
+        "it again, split up if it is long."
     )
 
 
@@ -100,7 +100,7 @@ def _section(head: re.Match[str], rows: list[tuple[int, str]], cwd: Path) -> Pat
     if verb == "delete":
         for row in rows:
             if row[1].strip() and not row[1].startswith("-"):
-                raise _broken(row, f"stands below the deletion of {name}, which has no lines")
+                raise _broken(row, f"follows the deletion of {name}, which takes no lines")
         return PatchSection(kind="delete", path=path)
     rows = [row for row in rows if not row[1].startswith("\\")]
     move_to = None
@@ -115,7 +115,7 @@ def _section(head: re.Match[str], rows: list[tuple[int, str]], cwd: Path) -> Pat
 
 
 def _content(rows: list[tuple[int, str]], name: str) -> tuple[str, tuple[str, ...]]:
-    """The text of a new file; one whose lines all lack their `+` is taken as it stands."""
+    """Return the text of a new file; accept it verbatim if no line has a `+`."""
     rows = _without_noise(rows)
     if rows and rows[0][1].startswith("@@"):
         rows = rows[1:]
@@ -123,16 +123,16 @@ def _content(rows: list[tuple[int, str]], name: str) -> tuple[str, tuple[str, ..
         rows = rows[:-1]
     rows = [row for row in rows if not row[1].startswith("\\ No newline")]
     if rows and not any(row[1].startswith("+") for row in rows):
-        note = f"The lines of {name} had no `+` before them and were taken as they stand."
+        note = f"The lines of {name} had no `+` prefix and were used verbatim."
         return "".join(f"{line}\n" for _, line in rows), (note,)
     for row in rows:
         if row[1].strip() and not row[1].startswith("+"):
-            raise _broken(row, f"must begin with `+`, as every line of the new file {name}")
+            raise _broken(row, f"must begin with `+`, like every line of the new file {name}")
     return "".join(f"{line[1:]}\n" for _, line in rows), ()
 
 
 def _without_noise(rows: list[tuple[int, str]]) -> list[tuple[int, str]]:
-    """Without the headers of a git diff at the top."""
+    """Drop git diff headers at the top."""
     while rows and (rows[0][1].startswith(_GIT_NOISE) or not rows[0][1].strip()):
         rows = rows[1:]
     if len(rows) > 1 and rows[0][1].startswith("--- ") and rows[1][1].startswith("+++ "):
@@ -151,13 +151,13 @@ def _hunks(rows: list[tuple[int, str]], name: str) -> tuple[tuple[PatchHunk, ...
         elif _END_OF_FILE.match(line):
             drafts[-1].at_end = True
         elif line.startswith("***"):
-            raise _broken(row, "is no mark of this patch language")
+            raise _broken(row, "is not a marker of this format")
         elif line[:1] in ("", " ", "-", "+"):
             if drafts[-1].at_end:
                 drafts.append(_DraftHunk())
             drafts[-1].rows.append(_row(line))
         else:
-            raise _broken(row, f"must begin with ` `, `-`, `+` or `@@`, as every line for {name}")
+            raise _broken(row, f"must begin with ` `, `-`, `+` or `@@`, like every line for {name}")
     hunks: list[PatchHunk] = []
     notes: list[str] = []
     for draft in drafts:
@@ -165,7 +165,7 @@ def _hunks(rows: list[tuple[int, str]], name: str) -> tuple[tuple[PatchHunk, ...
         if hunk.changes:
             hunks.append(hunk)
         elif any(row.text.strip() for row in hunk.rows):
-            notes.append("A hunk that changes no line was ignored.")
+            notes.append("A hunk without changes was ignored.")
     return tuple(hunks), tuple(notes)
 
 
@@ -180,7 +180,7 @@ def _row(line: str) -> HunkRow:
 
 
 class _DraftHunk:
-    """A hunk while its lines are read."""
+    """A hunk under construction."""
 
     def __init__(self) -> None:
         self.rows: list[HunkRow] = []

@@ -1,4 +1,4 @@
-"""What becomes of one file, as a value: its bytes before and after, and what people are shown of it."""
+"""A planned change to one file: its bytes before and after, and the diff to show."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,9 +18,9 @@ _NO_TEXT = DecodedText(text="")
 
 
 class FileChange(Struct, frozen=True, kw_only=True):
-    """`old` is what was read, None if the file is new; `new` is None if it goes away.
+    """`old` is None for a new file, `new` is None for a deleted one.
 
-    A move has `new_path`, and may change the content too. `first_changed_line` counts in the new text.
+    A move has `new_path` and may also change the content. `first_changed_line` refers to the new text.
     """
 
     path: Path
@@ -38,19 +38,19 @@ class FileChange(Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        """Without the content: a log or a trace shall not carry whole files."""
+        """Omit the content to keep whole files out of logs and tracebacks."""
         return f"FileChange({self.kind} {self.name}, +{self.added} -{self.removed})"
 
     @property
     def target(self) -> Path:
-        """Where the new content stands."""
+        """The path of the new content."""
         return self.new_path or self.path
 
 
 def update(
     source: FileSource, decoded: DecodedText, splices: Sequence[Splice], notes: tuple[str, ...] = ()
 ) -> FileChange:
-    """The file's text with these splices; every byte outside them stays."""
+    """Apply splices to a file's text; every byte outside them is preserved."""
     diff = diff_of(decoded.text, splices, f"a/{source.name}", f"b/{source.name}")
     return FileChange(
         path=source.path,
@@ -70,7 +70,7 @@ def update(
 def creation(
     source: FileSource, text: str, notes: tuple[str, ...] = (), *, like: DecodedText = _NO_TEXT
 ) -> FileChange:
-    """A new file, in UTF-8 or in the encoding of another one."""
+    """Create a file, in UTF-8 or in the encoding of another file."""
     diff = diff_of("", [Splice(0, 0, text)] if text else [], "/dev/null", f"b/{source.name}")
     return FileChange(
         path=source.path,
@@ -85,7 +85,7 @@ def creation(
 
 
 def deletion(source: FileSource, text: str, notes: tuple[str, ...] = ()) -> FileChange:
-    """`text` is what the diff shows; empty for a file that is no text."""
+    """Delete a file. `text` is what the diff shows; empty for a binary file."""
     diff = diff_of(text, [Splice(0, len(text), "")] if text else [], f"a/{source.name}", "/dev/null")
     return FileChange(
         path=source.path,
@@ -100,7 +100,7 @@ def deletion(source: FileSource, text: str, notes: tuple[str, ...] = ()) -> File
 
 
 def moved(change: FileChange, to: FileSource) -> FileChange:
-    """The same under another name, where nothing stands yet."""
+    """Turn a change into a move to a path that does not exist yet."""
     return replace(
         change,
         kind="move",
@@ -111,7 +111,7 @@ def moved(change: FileChange, to: FileSource) -> FileChange:
 
 
 def summary(change: FileChange) -> str:
-    """The change in one sentence, its notes below."""
+    """Summarize the change in one sentence, followed by its notes."""
     counts = f"+{change.added} -{change.removed} lines"
     first = f", first at line {change.first_changed_line}" if change.first_changed_line is not None else ""
     match change.kind:

@@ -1,4 +1,4 @@
-"""A change as people read it: a unified diff, bounded in size and in the time it takes."""
+"""Unified diffs for display, bounded in size and in computing time."""
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
@@ -11,7 +11,7 @@ from tau.base.late import late
 
 
 class TextEdit(Protocol):
-    """Characters `start` to `end` of the old text become `text`."""
+    """Replaces the characters `start` to `end` of the old text with `text`."""
 
     @property
     def start(self) -> int: ...
@@ -22,7 +22,7 @@ class TextEdit(Protocol):
 
 
 class DiffRows(Struct, frozen=True):
-    """Hunk headers and rows of a unified diff, and how many lines they add and remove."""
+    """Hunk headers and rows of a unified diff, with counts of added and removed lines."""
 
     rows: list[str]
     added: int
@@ -30,7 +30,7 @@ class DiffRows(Struct, frozen=True):
 
 
 class _Group(Struct):
-    """Changes whose lines touch, and the lines, counted from 0, from the first to the last of them."""
+    """Changes on adjacent lines, and the zero-based range of lines they span."""
 
     first: int
     last: int
@@ -38,11 +38,11 @@ class _Group(Struct):
 
 
 def change_rows(old: str, changes: Sequence[TextEdit]) -> DiffRows:
-    """`changes` are in order and do not overlap."""
+    """Build diff rows from changes that are sorted and do not overlap."""
     lines = _lines(old)
     starts = list(accumulate((len(line) for line in lines), initial=0))
     rows: list[str] = []
-    shift = 0  # how many lines the new text is ahead
+    shift = 0  # line offset of the new text
     for group in _groups(starts, changes):
         first = max(group.first - CONTEXT_LINES, 0)
         last = min(group.last + CONTEXT_LINES, len(lines) - 1)
@@ -80,7 +80,7 @@ def _replaced(old: str, start: int, end: int, changes: Sequence[TextEdit]) -> st
 
 
 def _lines(text: str) -> list[str]:
-    """With their ends."""
+    """Split into lines, keeping line endings."""
     lines = [f"{line}\n" for line in text.split("\n")]
     lines[-1] = lines[-1][:-1]
     return lines if lines[-1] else lines[:-1]
@@ -99,7 +99,7 @@ MAX_COMPARED_LINES = 2_000
 
 
 class Diff(Struct, frozen=True):
-    """`first_changed_line` counts in the new text; it is None when nothing changed."""
+    """`first_changed_line` refers to the new text and is None if nothing changed."""
 
     text: str
     first_changed_line: int | None
@@ -108,7 +108,7 @@ class Diff(Struct, frozen=True):
 
 
 def unified(old: str, new: str, path: str) -> Diff:
-    """What turns `old` into `new`. Equal lines at both ends are set aside first: a small change is cheap."""
+    """Diff `old` against `new`. Strips equal lines at both ends first, so small changes are cheap."""
     before, after = _rows(old), _rows(new)
     start = equal_start(before, after)
     end = equal_start(before[start:][::-1], after[start:][::-1])
@@ -123,10 +123,10 @@ def unified(old: str, new: str, path: str) -> Diff:
 
 
 def shown(rows: list[str], old_name: str, new_name: str) -> str:
-    """The rows under the two file names, cut where they are too many or too long."""
+    """Format the rows below the two file names, truncating long rows and long diffs."""
     kept = [row[:MAX_LINE_CHARS] for row in rows[:MAX_DIFF_LINES]]
     if len(rows) > len(kept):
-        kept.append(f"[… {len(rows) - len(kept)} more lines of this diff not shown]")
+        kept.append(f"[… {len(rows) - len(kept)} more diff lines not shown]")
     return "\n".join([f"--- {old_name}", f"+++ {new_name}", *kept]) + "\n"
 
 
@@ -139,7 +139,7 @@ def _rows(text: str) -> list[str]:
 
 
 def equal_start(left: Sequence[str], right: Sequence[str]) -> int:
-    """How many lines are the same from the start on."""
+    """Count the equal lines at the start."""
     count = 0
     for one, other in zip(left, right, strict=False):
         if one != other:
@@ -149,9 +149,9 @@ def equal_start(left: Sequence[str], right: Sequence[str]) -> int:
 
 
 def hunks(before: list[str], after: list[str], old_offset: int, new_offset: int) -> Iterator[str]:
-    """Header and rows of each hunk; the lines follow `old_offset` and `new_offset` lines not given."""
+    """Yield the header and rows of each hunk; the offsets are the numbers of lines before the given ones."""
     if len(before) + len(after) > MAX_COMPARED_LINES:
-        # Comparing line by line would take seconds: everything between the two equal ends counts as replaced.
+        # A line-by-line comparison would take seconds, so treat everything in between as replaced.
         yield f"@@ -{_range(old_offset, len(before))} +{_range(new_offset, len(after))} @@"
         yield from (f"-{line}" for line in before)
         yield from (f"+{line}" for line in after)
@@ -171,5 +171,5 @@ def hunks(before: list[str], after: list[str], old_offset: int, new_offset: int)
 
 
 def _range(start: int, length: int) -> str:
-    """Counted from 1; an empty range is named by the line before it."""
+    """Format a one-based range; an empty range names the line before it."""
     return f"{start + (length > 0)},{length}"

@@ -1,4 +1,4 @@
-"""What a unified diff says of one file besides its hunks: names, git's headers, what becomes of it."""
+"""The per-file headers of a unified diff: file names, git's extended headers, and the resulting operation."""
 
 import os
 import re
@@ -13,7 +13,7 @@ from tau.coding.files.paths import resolve
 datetime = late("datetime")
 
 NOTHING = "/dev/null"
-# How git shortens the names of the empty file's content, with both of its hashes.
+# Abbreviated ids of the empty blob, for both hash algorithms of git.
 _EMPTY = re.compile(r"(?:e69de29|473a0f4)[0-9a-f]*$")
 _INDEX = re.compile(r"index ([0-9a-f]+)\.\.([0-9a-f]+)")
 _ESCAPE = re.compile(rb"\\([0-7]{3}|.)")
@@ -24,7 +24,7 @@ _LINK_OR_MODULE = ("120000", "160000")
 
 
 class DiffFile:
-    """One file of the diff while its lines are read; `git` is its `diff --git` line, if it has one."""
+    """One file of the diff under construction; `git` is its `diff --git` line, if any."""
 
     def __init__(self, git: str) -> None:
         self.git = git.removeprefix("diff --git ").rstrip()
@@ -36,16 +36,16 @@ class DiffFile:
         self._said: dict[str, str] = {}
 
     def name(self, old: str, new: str) -> None:
-        """Take the two lines `--- old` and `+++ new`."""
+        """Record the names from the `--- old` and `+++ new` lines."""
         self.old_name, self.new_name = name_of(old), name_of(new)
         self._gone = is_missing(new)
         if is_missing(old):
             self.old_name = NOTHING
 
     def header(self, line: str) -> bool:
-        """Take one of git's extended headers; False if it is none."""
+        """Record an extended git header; return False if the line is not one."""
         if line.startswith(("Binary files ", "GIT binary patch")):
-            raise ToolError(f"The patch changes a binary file ({self._title}), which cannot be done as text.")
+            raise ToolError(f"The patch changes a binary file ({self._title}), which text edits cannot do.")
         if not self.git or self.old_name:
             return False
         for key in (
@@ -61,14 +61,14 @@ class DiffFile:
         return index is not None
 
     def sections(self, cwd: Path) -> list[PatchSection]:
-        """What becomes of the file; none if only its mode changes, which is not done here."""
+        """Return the operations on the file; none for a mode change, which is not supported."""
         said = self._said
         for mode in ("old mode", "new mode", "deleted file mode", "new file mode"):
             if said.get(mode) in _LINK_OR_MODULE:
                 raise ToolError(f"{self._title} is a symbolic link or a submodule; use bash to change it.")
         if "new mode" in said:
             mode = said["new mode"]
-            self.notes.append(f"The mode of {self._title} was not changed to {mode}; use bash with chmod.")
+            self.notes.append(f"The mode of {self._title} was not changed to {mode}; use chmod in bash.")
         if "rename from" in said or "rename to" in said:
             return [self._rename(cwd)]
         if "copy from" in said or "copy to" in said:
@@ -103,11 +103,11 @@ class DiffFile:
     def _creation(self, cwd: Path) -> PatchSection:
         mode = self._said.get("new file mode", "")
         if mode.endswith("755"):
-            self.notes.append(f"The patch wants the mode {mode}; use bash with chmod if it was not set.")
+            self.notes.append(f"The patch sets mode {mode}; use chmod in bash if needed.")
         if not self.hunks and not _EMPTY.search(self._said.get("index", "")):
             raise self._cut_off("is new but has no lines")
         if any(hunk.old for hunk in self.hunks):
-            raise ToolError(f"{self._title} is new in the patch, yet has lines that are not marked `+`.")
+            raise ToolError(f"{self._title} is new, but has lines without `+`.")
         name = self.new_name or self._both_names()
         if self.git or (self.old_name == NOTHING and name.startswith(_SIDES)):
             name = _stripped(name)
@@ -132,13 +132,13 @@ class DiffFile:
     def _pair(self, verb: str, cwd: Path) -> tuple[Path, Path]:
         old = name_of(self._said.get(f"{verb} from", ""))
         new = name_of(self._said.get(f"{verb} to", ""))
-        # A name that was cut off is told by the first line, which has both in full.
+        # If a name is truncated, the `diff --git` line still has both in full.
         if not old or not new or not _names_both(self.git, old, new):
             raise self._cut_off(f"has an incomplete {verb}")
         return resolve(old, cwd), resolve(new, cwd, existing=False)
 
     def _path(self, cwd: Path, names: tuple[str, ...]) -> Path:
-        """The file that is there: without the side's letter, else as it stands, else one folder less."""
+        """Find the existing file: without `a/` or `b/`, else verbatim, else without the first folder."""
         real_names = [name for name in names if name not in ("", NOTHING)]
         candidates = [_stripped(name) for name in real_names] + real_names
         candidates += [name.partition("/")[2] for name in real_names if name.partition("/")[2]]
@@ -148,7 +148,7 @@ class DiffFile:
         return next((path for path in paths if os.path.lexists(path)), paths[0])
 
     def _both_names(self) -> str:
-        """The name in a `diff --git` line that has the same one twice, as all but renames have."""
+        """Return the name in a `diff --git` line that repeats it, as all but renames do."""
         if self.git.startswith('"'):
             return name_of(self.git[: self.git.index('"', 1) + 1]) if self.git.count('"') > 1 else ""
         half = len(self.git) // 2
@@ -156,13 +156,11 @@ class DiffFile:
         return left if _stripped(left) == _stripped(right) else ""
 
     def _cut_off(self, what: str) -> ToolError:
-        return ToolError(
-            f"{self._title} {what} in the patch, which may have been cut off. Nothing was changed."
-        )
+        return ToolError(f"{self._title} {what} in the patch, which may be truncated. Nothing was changed.")
 
 
 def name_of(text: str) -> str:
-    """A file name as a diff writes it: in quotes if it has unusual characters, a date behind a tab."""
+    """Decode a file name from a diff, which may be quoted and followed by a tab and a date."""
     text = text.strip("\r\n")
     if not text.startswith('"'):
         return text.partition("\t")[0].rstrip()
@@ -176,7 +174,7 @@ def name_of(text: str) -> str:
 
 
 def is_missing(text: str) -> bool:
-    """Whether a name has the date that `diff -N` writes for a missing file: the first second of 1970."""
+    """Whether a name carries the epoch date that `diff -N` writes for a missing file."""
     match = _DATE.search(text)
     if match is None:
         return False
@@ -184,7 +182,7 @@ def is_missing(text: str) -> bool:
 
 
 def _stripped(name: str) -> str:
-    """Without the letter that says which side it is of."""
+    """Strip the `a/` or `b/` prefix."""
     return name[2:] if name.startswith(_SIDES) and len(name) > 2 else name
 
 

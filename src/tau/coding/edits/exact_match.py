@@ -1,4 +1,4 @@
-"""Exact replacement in a text: finds every place, and keeps the line ends of the file."""
+"""Exact text replacement that preserves the line endings of the file."""
 
 import re
 
@@ -13,23 +13,23 @@ _OLD_MAC_LINE_END = re.compile("\r")
 
 
 class CharSpan(Struct, frozen=True, gc=False):
-    """Where a match stands: characters from `start` up to `end`."""
+    """The characters of a match, from `start` up to `end`."""
 
     start: int
     end: int
 
 
 def find(text: str, old: str) -> list[CharSpan]:
-    """Every place where `old` stands, overlapping ones too, up to MAX_SPANS and one more.
+    """Find all matches of `old`, including overlapping ones, up to MAX_SPANS + 1.
 
-    A newline in `old` matches the newline of the file, of whichever kind.
+    A newline in `old` matches any kind of line ending.
     """
     newline = line_end(text).pattern
     return find_pattern(text, newline.join(map(re.escape, old.replace("\r\n", "\n").split("\n"))))
 
 
 def find_pattern(text: str, pattern: str) -> list[CharSpan]:
-    """Every place where a pattern matches; the two characters of one line end begin one place, not two."""
+    """Find all matches of a pattern; a CRLF starts at most one match."""
     compiled = re.compile(pattern)
     spans: list[CharSpan] = []
     match = compiled.search(text)
@@ -41,7 +41,7 @@ def find_pattern(text: str, pattern: str) -> list[CharSpan]:
 
 
 def apart(spans: list[CharSpan]) -> list[CharSpan]:
-    """The spans that can be replaced together: of overlapping ones the first."""
+    """Return the spans that can be replaced together: the first of any that overlap."""
     kept: list[CharSpan] = []
     for span in spans:
         if not kept or span.start >= kept[-1].end:
@@ -50,7 +50,7 @@ def apart(spans: list[CharSpan]) -> list[CharSpan]:
 
 
 def replacements(text: str, spans: list[CharSpan], new: str) -> list[Splice]:
-    """Every span replaced; the new lines end as the lines around them do."""
+    """Replace every span; new lines get the line endings of their surroundings."""
     if "\n" not in new:
         return [Splice(span.start, span.end, new) for span in spans]
     ending = line_end(text)
@@ -58,17 +58,17 @@ def replacements(text: str, spans: list[CharSpan], new: str) -> list[Splice]:
 
 
 def line_at(text: str, position: int) -> int:
-    """The number of the line that holds this character, counted from 1."""
+    """Return the one-based number of the line with this character."""
     return len(line_end(text).findall(text, 0, position)) + 1
 
 
 def line_end(text: str) -> re.Pattern[str]:
-    """A carriage return ends a line only in a file that knows no other way; elsewhere it is a character."""
+    """Return the line-ending pattern. A lone carriage return ends a line only in a file without newlines."""
     return _OLD_MAC_LINE_END if "\n" not in text and "\r" in text else _LINE_END
 
 
 def _fitted(new: str, text: str, span: CharSpan, ending: re.Pattern[str]) -> str:
-    """`new` with the file's own line ends: lines that stay at top or bottom keep theirs, others follow."""
+    """Give `new` the file's line endings: unchanged lines at top and bottom keep theirs, others follow."""
     matched = text[span.start : span.end]
     ends = ending.findall(matched)
     old_lines = ending.split(matched)
@@ -91,7 +91,7 @@ def _fitted(new: str, text: str, span: CharSpan, ending: re.Pattern[str]) -> str
 
 
 def _nearest_end(text: str, span: CharSpan, ending: re.Pattern[str]) -> str:
-    """How the line ends in which the span stands, or the one before it."""
+    """Return the ending of the span's line, or of the line before it."""
     after = ending.search(text, span.end)
     if after is not None:
         return after[0]

@@ -1,4 +1,4 @@
-"""Changes of one file take turns, whoever makes them, so that parallel edits all land."""
+"""Per-file locks, so that parallel edits of one file all take effect."""
 
 import asyncio
 import weakref
@@ -8,15 +8,15 @@ from pathlib import Path
 
 from tau.coding.files.paths import real
 
-# A lock lives as long as somebody holds it or waits for it. It belongs to one event loop, hence the key.
+# A lock lives while it is held or awaited. It is bound to one event loop, hence the key.
 _TURNS: weakref.WeakValueDictionary[tuple[int, Path], asyncio.Lock] = weakref.WeakValueDictionary()
 
 
 @asynccontextmanager
 async def turns(paths: Iterable[Path]) -> AsyncIterator[None]:
-    """Hold the turn of every file, links followed. Taken in one order, so that no two wait for each other.
+    """Lock every file, following links. Locks are acquired in a fixed order to avoid deadlocks.
 
-    Not to be nested: what changes several files names them all at once.
+    Do not nest: to change several files, pass them all at once.
     """
     loop = id(asyncio.get_running_loop())
     async with AsyncExitStack() as stack:

@@ -1,4 +1,4 @@
-"""A text found though it was not quoted exactly: only if one place fits, and never without saying so."""
+"""Approximate text matching: only where a single place fits, and always reported."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -23,7 +23,7 @@ MAX_SHOWN = 6
 _ANY_LINE_END = r"(?:\r\n|\r|\n)"
 _TRAILING = r"[^\S\r\n]*"
 _WORD = re.compile(r"\w+")
-# A single line of nothing but these says too little to be looked for loosely.
+# A single line of only these words is too generic for an approximate match.
 _COMMON = frozenset(
     _WORD.findall(
         "as async await begin break case catch class continue def default do done elif else end endif except "
@@ -35,14 +35,14 @@ _COMMON = frozenset(
 
 
 class _Quote(Struct, frozen=True):
-    """`old_text` and `new_text` as lines; both without the newline that ends them, if both have it."""
+    """`old_text` and `new_text` as lines, without the final newline if both have one."""
 
     old: list[str]
     new: list[str]
 
 
 def match(text: str, wanted: Replacement, name: str) -> ReplaceMatch | None:
-    """The one place that fits nearly. Raises ToolError if several do; None if none does."""
+    """Find the only approximate match, or None. Raises ToolError if there are several."""
     old, new = wanted.old.replace("\r\n", "\n"), wanted.new.replace("\r\n", "\n")
     if says_little(old):
         return None
@@ -70,7 +70,7 @@ def match(text: str, wanted: Replacement, name: str) -> ReplaceMatch | None:
 
 
 def says_little(old: str) -> bool:
-    """Too short, or one line such as could stand anywhere."""
+    """Whether the text is too short or too generic to match approximately."""
     if len("".join(old.split())) < MIN_CHARACTERS:
         return True
     if "\n" in old.strip():
@@ -81,13 +81,13 @@ def says_little(old: str) -> bool:
 def _refuse_several(indexes: list[int], what: str, name: str) -> None:
     if len(indexes) > 1:
         raise ToolError(
-            f"`old_text` was not found exactly in {name}, and {len(indexes)} places differ from it only in "
-            f"{what}, at lines {line_numbers(indexes)}. Quote the one you mean exactly, with more around it."
+            f"`old_text` was not found exactly in {name}, but {len(indexes)} places differ only in "
+            f"{what}, at lines {line_numbers(indexes)}. Quote the right one exactly, with more context."
         )
 
 
 def _line_ends(text: str, old: str) -> list[CharSpan]:
-    """Any line end for any other; and a last newline that the file does not have."""
+    """Match any line ending with any other, and ignore a final newline that the file lacks."""
     lines = list(map(re.escape, old.replace("\r", "\n").split("\n")))
     found = find_pattern(text, _ANY_LINE_END.join(lines))
     if not found and old.endswith("\n"):
@@ -98,7 +98,7 @@ def _line_ends(text: str, old: str) -> list[CharSpan]:
 def _trailing(text: str, old: str) -> list[CharSpan]:
     first, *rest = [re.escape(line.rstrip()) for line in old.split("\n")]
     newline = line_end(text).pattern
-    # A match begins with something to look for; what the file has behind its last line is not part of it.
+    # A match starts with searchable text and excludes trailing space after its last line.
     pattern = first + (_TRAILING if first else "") + newline if rest else first
     return find_pattern(text, pattern + (_TRAILING + newline).join(rest))
 
@@ -111,13 +111,13 @@ def _lookalikes(text: str, old: str) -> list[CharSpan]:
 
 _PIECEWISE: tuple[tuple[str, Callable[[str, str], list[CharSpan]]], ...] = (
     ("line ends", _line_ends),
-    ("trailing white space", _trailing),
+    ("trailing whitespace", _trailing),
     ("look-alike characters (quotes, dashes, spaces)", _lookalikes),
 )
 
 
 def _piece(text: str, span: CharSpan, old: str, new: str, what: str) -> ReplaceMatch | None:
-    """Replace a span, line by line: those that `new_text` leaves alone stay as the file has them."""
+    """Replace a span line by line; lines that `new_text` does not change keep the file's text."""
     matched = text[span.start : span.end]
     pattern = re.compile(_ANY_LINE_END) if what == "line ends" else line_end(text)
     lines, ends = pattern.split(matched), pattern.findall(matched)
@@ -125,7 +125,7 @@ def _piece(text: str, span: CharSpan, old: str, new: str, what: str) -> ReplaceM
         old, new = old.replace("\r", "\n"), new.replace("\r", "\n")
     old_lines, new_lines = old.split("\n"), new.split("\n")
     if len(lines) < len(old_lines):
-        # The file ends without the newline that was quoted.
+        # The file lacks the quoted final newline.
         old_lines.pop()
         if new_lines[-1]:
             return None
@@ -141,7 +141,7 @@ def _piece(text: str, span: CharSpan, old: str, new: str, what: str) -> ReplaceM
             if j - i == m - k:
                 line = _kept_characters(lines[i + step], old_lines[i + step], line)
             rebuilt.append((line, ends[i + step] if i + step < min(j, len(ends)) else usual))
-    pieces = [piece for pair in rebuilt for piece in pair][:-1]  # the end of the last line is not in the span
+    pieces = [piece for pair in rebuilt for piece in pair][:-1]  # the span excludes the last line ending
     at = line_at(text, span.start)
     pairs = list(zip(old_lines, lines, strict=True))
     note = _note(what, at, pairs[:-1] if len(pairs) > 1 and pairs[-1] == ("", "") else pairs)
@@ -149,7 +149,7 @@ def _piece(text: str, span: CharSpan, old: str, new: str, what: str) -> ReplaceM
 
 
 def _steps(old: list[str], new: list[str]) -> Iterator[tuple[str, int, int, int, int]]:
-    """What makes the new lines of the old, as difflib tells it; equal ends are never aligned otherwise."""
+    """Yield difflib opcodes from old to new lines, with equal lines at both ends always aligned."""
     top = equal_start(old, new)
     bottom = equal_start(old[top:][::-1], new[top:][::-1])
     old_end, new_end = len(old) - bottom, len(new) - bottom
@@ -161,7 +161,7 @@ def _steps(old: list[str], new: list[str]) -> Iterator[tuple[str, int, int, int,
 
 
 def _kept_characters(line: str, old: str, new: str) -> str:
-    """The new line with the file's own characters where old and new agree at its two ends."""
+    """Return the new line with the file's characters wherever old and new agree at either end."""
     if len(line) != len(old) or line == old:
         return new
     most = min(len(old), len(new))
@@ -171,7 +171,7 @@ def _kept_characters(line: str, old: str, new: str) -> str:
 
 
 def _quote(old: str, new: str) -> _Quote | None:
-    """Both texts as whole lines; None if that is not what they are."""
+    """Split both texts into whole lines, or return None if they are not whole lines."""
     if old.startswith("\n") and new.startswith("\n"):
         old, new = old[1:], new[1:]
     if old.endswith("\n"):
@@ -188,7 +188,7 @@ def _fold(line: str) -> str:
 
 
 def _stripped_places(lines: TextLines, old: list[str], fold: Callable[[str], str]) -> Iterator[int]:
-    """Where the lines stand if their indentation does not count."""
+    """Find the lines, ignoring indentation."""
     wanted = [fold(line).lstrip() for line in old]
     hay = "\n" + "".join([f"{fold(line).lstrip()}\n" for line in lines.bodies])
     needle = "\n" + "".join([f"{line}\n" for line in wanted])
@@ -199,7 +199,7 @@ def _stripped_places(lines: TextLines, old: list[str], fold: Callable[[str], str
 
 
 def _rows(lines: TextLines, at: int, quote: _Quote) -> tuple[HunkRow, ...] | None:
-    """What to do with the lines from `at` on; None if the new ones cannot be indented to fit."""
+    """Build the rows for the lines at `at`, or None if the new lines cannot be indented to fit."""
     there = lines.bodies[at : at + len(quote.old)]
     rule = shift(quote.old, there)
     if rule is None:
@@ -219,7 +219,7 @@ def _rows(lines: TextLines, at: int, quote: _Quote) -> tuple[HunkRow, ...] | Non
 
 def _window(lines: TextLines, at: int, quote: _Quote, what: str) -> ReplaceMatch:
     rows = _rows(lines, at, quote)
-    assert rows is not None, "the caller has looked"
+    assert rows is not None, "checked by the caller"
     place = HunkPlacement(PatchHunk(number=1, rows=rows), at, LINE_ENDS, rows)
     there = lines.bodies[at : at + len(quote.old)]
     note = _note(what, at + 1, list(zip(quote.old, there, strict=True)))
@@ -227,7 +227,7 @@ def _window(lines: TextLines, at: int, quote: _Quote, what: str) -> ReplaceMatch
 
 
 def _note(what: str, line: int, pairs: Sequence[tuple[str, str]]) -> str:
-    """What is told of the match: where it is and how the file differs from what was quoted."""
+    """Describe the match: where it is and how the file differs from the quoted text."""
     last = line + len(pairs) - 1
     differing = [(index, pair) for index, pair in enumerate(pairs) if pair[0] != pair[1]]
     rows = [

@@ -1,4 +1,4 @@
-"""The mode `hashline`: a patch that names lines by number under the tag that they were shown with."""
+"""The `hashline` edit mode: patches address lines by number, under the tag they were shown with."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -20,7 +20,7 @@ syntax = late("tau.backends.syntax.blocks")
 
 
 async def apply_patch(text: str, ctx: CodingContext, guard: Guard | None = None) -> ToolOutput:
-    """Make all of the patch's changes or none. Raises ToolError."""
+    """Apply the whole patch or nothing. Raises ToolError."""
     patch = hashline.parse(text)
     prepared: list[hashline.PreparedFile] = []
     warnings: list[str] = []
@@ -43,7 +43,7 @@ async def apply_patch(text: str, ctx: CodingContext, guard: Guard | None = None)
 
 
 def paths(text: str, cwd: Path) -> tuple[Path, ...]:
-    """The files that a patch names; none where it cannot be read, which `apply_patch` will tell."""
+    """Return the files in a patch; empty if it is malformed, which `apply_patch` reports."""
     try:
         sections = hashline.parse(text).sections
     except ToolError:
@@ -52,7 +52,7 @@ def paths(text: str, cwd: Path) -> tuple[Path, ...]:
 
 
 def _shown_text(source: FileSource) -> str | None:
-    """The text that line numbers count in: a notebook is shown as its cells."""
+    """Return the text that line numbers refer to; for a notebook, its cells."""
     if source.data is None:
         return None
     return notebook.to_text(source.data) if _is_notebook(source) else text_of(source).text

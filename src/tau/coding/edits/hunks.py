@@ -1,4 +1,4 @@
-"""Hunks of a patch on a text: lines that stay, go and come, turned into splices."""
+"""Hunks of a patch (kept, removed and added lines), and their conversion to splices."""
 
 from collections.abc import Iterator, Sequence
 from typing import Literal
@@ -11,18 +11,18 @@ from tau.coding.edits.splices import Splice
 
 
 class HunkRow(Struct, frozen=True, gc=False):
-    """One line of a hunk: it stays, goes, or comes."""
+    """One line of a hunk: kept, removed or added."""
 
     kind: Literal[" ", "-", "+"]
     text: str
 
 
 class PatchHunk(Struct, frozen=True, kw_only=True):
-    """`number` counts in its file from 1.
+    """`number` is one-based within its file.
 
-    `scopes` are lines to be found above it, the outermost first. `line` is the line (from 1) at which the
-    patch says that it starts; a hunk without old lines comes after the line `line`. `at_end`: its last old
-    line is the last one of the file. `old_unended` and `new_unended`: that line ends without a newline.
+    `scopes` are lines to find above it, outermost first. `line` is the (one-based) line at which the
+    patch says it starts; a hunk without old lines goes after `line`. `at_end`: its last old
+    line is the last of the file. `old_unended` and `new_unended`: that line has no newline.
     """
 
     number: int
@@ -47,7 +47,7 @@ class PatchHunk(Struct, frozen=True, kw_only=True):
 
 
 class HunkPlacement(Struct, frozen=True):
-    """Where a hunk goes: its first old line, counted from 0; how closely it matched; its rows that did."""
+    """Where a hunk applies: its first old line (zero-based), the match tier, and the rows that matched."""
 
     hunk: PatchHunk
     at: int
@@ -60,7 +60,7 @@ class HunkPlacement(Struct, frozen=True):
 
     @property
     def core(self) -> tuple[int, int]:
-        """The old lines from the first that changes up to the last."""
+        """The old lines from the first to the last change."""
         kinds = [row.kind for row in self.rows]
         before = next((index for index, kind in enumerate(kinds) if kind != " "), len(kinds))
         after = next((index for index, kind in enumerate(reversed(kinds)) if kind != " "), 0)
@@ -68,7 +68,7 @@ class HunkPlacement(Struct, frozen=True):
 
 
 class _Run(Struct, frozen=True):
-    """Old lines from `start` up to `end` that give way to new ones, without a kept line between."""
+    """A contiguous run of old lines, `start` up to `end`, replaced by new ones."""
 
     start: int
     end: int
@@ -76,13 +76,13 @@ class _Run(Struct, frozen=True):
 
 
 def splices_of(lines: TextLines, places: Sequence[HunkPlacement]) -> list[Splice]:
-    """What the hunks change; lines that stay are never rewritten, whatever the patch says of them."""
+    """Convert placed hunks to splices; kept lines are never rewritten, even if quoted inexactly."""
     splices: list[Splice] = []
     for place in sorted(places, key=lambda place: place.core):
         for run in _runs(lines, place):
             splice = _splice(lines, run, place)
             if splices and splices[-1].end > splice.start:
-                raise ToolError(f"Hunk {place.hunk.number} changes lines that another hunk changes too.")
+                raise ToolError(f"Hunk {place.hunk.number} overlaps another hunk.")
             if splices and _glued(splices[-1], splice):
                 raise ToolError(f"Hunk {place.hunk.number} follows a line that ends without a newline.")
             splices.append(splice)
@@ -90,7 +90,7 @@ def splices_of(lines: TextLines, places: Sequence[HunkPlacement]) -> list[Splice
 
 
 def _glued(before: Splice, after: Splice) -> bool:
-    """Whether a new line would run into the one before it."""
+    """Whether a new line would join the one before it."""
     touching = before.end == after.start and before.text and after.text
     return bool(touching) and not before.text.endswith(("\n", "\r")) and after.text[0] not in "\r\n"
 
@@ -113,7 +113,7 @@ def _runs(lines: TextLines, place: HunkPlacement) -> Iterator[_Run]:
 
 
 def _trimmed(run: _Run, old: list[str], hunk: PatchHunk) -> _Run:
-    """Without lines that a patch takes away and puts back the same: the file's own stay."""
+    """Drop lines that a patch removes and adds back unchanged, so the file's own are kept."""
     start, end, new = run.start, run.end, run.new
     if hunk.old_unended or hunk.new_unended:
         return run
@@ -144,7 +144,7 @@ def _splice(lines: TextLines, run: _Run, place: HunkPlacement) -> Splice:
 
 
 def _endings(lines: TextLines, run: _Run, place: HunkPlacement) -> Iterator[str]:
-    """How each new line ends: as the one whose place it takes, else as its neighbours."""
+    """Yield the ending of each new line: that of the line it replaces, else of its neighbors."""
     if is_faithful(lines, place):
         yield from ("\n" for _ in run.new)
         return
@@ -155,19 +155,19 @@ def _endings(lines: TextLines, run: _Run, place: HunkPlacement) -> Iterator[str]
 
 
 def is_faithful(lines: TextLines, place: HunkPlacement) -> bool:
-    """Whether the patch speaks of line ends as they are, so that its own are to be taken as they are."""
+    """Whether the patch quotes line endings exactly, so its new ones are literal too."""
     if lines.separator != "\n":
         return False
     if any(row.kind != "+" for row in place.rows) and place.tier != EXACT:
         return False
     if "\r" not in lines.text or any(row.text.endswith("\r") for row in place.rows):
         return True
-    # A plain newline is meant where the file is seen to have one, not below a last line that does not end.
+    # A plain newline is literal only where the file has one, not after an unterminated last line.
     return place.end > place.at and bool(lines.ending(place.at))
 
 
 def remark(place: HunkPlacement) -> str | None:
-    """What is to be told of a match that was not exact."""
+    """Return the note for an inexact match."""
     if place.tier <= LINE_ENDS:
         return None
     return (

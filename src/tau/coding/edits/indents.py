@@ -1,16 +1,16 @@
-"""How the indentation of one text becomes that of another, if one rule does it for all of its lines."""
+"""Find a single rule that maps the indentation of one text to that of another."""
 
 from collections.abc import Callable, Sequence
 
 Shift = Callable[[str], str | None]
-"""The new indentation for an old one; None where the rule does not say."""
+"""Maps an old indentation to the new one; None where the rule does not apply."""
 _UNITS = (4, 2, 8, 3)
 
 
 def shift(old: Sequence[str], new: Sequence[str]) -> Shift | None:
-    """The rule that turns the indentation of the old lines into that of the new ones; None if there is none.
+    """Find the rule that maps the indentation of the old lines to that of the new ones, or None.
 
-    One is: a fixed piece more or less, tabs for blanks, blanks for tabs, a multiple of blanks.
+    Rules: add or remove a fixed prefix, spaces to tabs, tabs to spaces, scale the spaces.
     """
     pairs = {(indent(one), indent(other)) for one, other in zip(old, new, strict=True) if one.strip()}
     if not pairs:
@@ -22,7 +22,7 @@ def shift(old: Sequence[str], new: Sequence[str]) -> Shift | None:
 
 
 def shifted(lines: Sequence[str], rule: Shift) -> list[str] | None:
-    """The lines with their indentation changed by the rule; None if it does not cover one of them."""
+    """Apply the rule to all lines, or return None if it does not cover one of them."""
     result: list[str] = []
     for line in lines:
         if not line.strip():
@@ -53,7 +53,7 @@ def _fixed(pairs: set[tuple[str, str]]) -> list[Shift]:
 
 
 def _units(pairs: set[tuple[str, str]]) -> list[Shift]:
-    """Tabs for blanks or the other way round, with as much in front as the outermost line has more."""
+    """Rules between tabs and spaces, plus the extra indentation of the outermost line."""
     one, other = min(pairs)
     rules: list[Shift] = []
     for unit in _UNITS:

@@ -1,8 +1,8 @@
-"""A text as lines: what each says, how it ends, where it starts, and how lines compare loosely."""
+"""A text as lines: content, ending and offset of each, and approximate line comparison."""
 
 from functools import cached_property
 
-# One character for one character, so that places in the folded text are places in the text.
+# Maps one character to one, so offsets in the folded text are offsets in the text.
 LOOKALIKES = {
     ord(character): plain
     for plain, characters in {
@@ -14,7 +14,7 @@ LOOKALIKES = {
     for character in characters
 }
 EXACT, LINE_ENDS, TRAILING_SPACE, LOOKALIKE = range(4)
-TIER_NAMES = ("", "line ends", "trailing white space", "look-alike characters (quotes, dashes, spaces)")
+TIER_NAMES = ("", "line ends", "trailing whitespace", "look-alike characters (quotes, dashes, spaces)")
 MAX_SHOWN_LINES = 12
 MAX_SHOWN_CHARS = 200
 MAX_PLACES = 1_000
@@ -23,7 +23,7 @@ MAX_PLACES = 1_000
 class TextLines:
     """Lines end with a newline, `\\r\\n` included; only a text without any newline ends them with `\\r`.
 
-    `faithful` takes the newline alone as the end, so that a `\\r` before it is part of what the line says.
+    With `faithful`, only `\\n` ends a line, and a `\\r` before it is part of the content.
     """
 
     def __init__(self, text: str, *, faithful: bool = False) -> None:
@@ -31,7 +31,7 @@ class TextLines:
         self.text = text
         self.separator = "\r" if old_mac else "\n"
         self._hays: dict[int, str] = {}
-        self._mark = (0, 0)  # the line last asked for and where it starts: the next one is seldom above it
+        self._mark = (0, 0)  # the last requested line and its offset: requests mostly go forward
         self.raw = text.split(self.separator)
         self.final_newline = not self.raw[-1]
         if self.final_newline:
@@ -42,7 +42,7 @@ class TextLines:
 
     @cached_property
     def bodies(self) -> list[str]:
-        """What the lines say, without how they end."""
+        """The lines without their endings."""
         if self.separator == "\r" or "\r" not in self.text:
             return self.raw
         bodies = [line.removesuffix("\r") for line in self.raw]
@@ -51,13 +51,13 @@ class TextLines:
         return bodies
 
     def offset(self, index: int) -> int:
-        """Where a line starts; the end of the text for the one after the last."""
+        """Return the start of a line; the end of the text for the line after the last."""
         line, start = self._mark if self._mark[0] <= index else (0, 0)
         self._mark = (index, start + sum(map(len, self.raw[line:index])) + index - line)
         return min(self._mark[1], len(self.text))
 
     def ending(self, index: int) -> str:
-        """How a line ends; empty for a last line that does not end."""
+        """Return the ending of a line; empty for an unterminated last line."""
         if index == len(self.raw) - 1 and not self.final_newline:
             return ""
         if self.separator == "\n" and self.raw[index].endswith("\r"):
@@ -65,14 +65,14 @@ class TextLines:
         return self.separator
 
     def usual_ending(self, index: int) -> str:
-        """How a new line before the line `index` should end: as the one above it, else the one below."""
+        """Return the ending for a new line before `index`: that of the line above, else below."""
         for near in (index - 1, index, index - 2):
             if 0 <= near < len(self.raw) and self.ending(near):
                 return self.ending(near)
         return self.separator
 
     def places(self, wanted: list[str], tier: int) -> list[int]:
-        """The lines at which `wanted` begins, up to MAX_PLACES and one more."""
+        """Find the lines at which `wanted` starts, up to MAX_PLACES + 1."""
         if not wanted:
             return []
         hay = self._hay(tier)
@@ -87,7 +87,7 @@ class TextLines:
         return found
 
     def _hay(self, tier: int) -> str:
-        """The text to search in, made when a tier is first asked for."""
+        """Return the text to search at a tier, cached."""
         if tier not in self._hays:
             if self.separator == "\n" and (tier == EXACT or "\r" not in self.text):
                 text = f"\n{self.text}" if self.final_newline else f"\n{self.text}\n"
@@ -98,7 +98,7 @@ class TextLines:
 
 
 def folded(text: str, tier: int) -> str:
-    """The text with what does not count at this tier taken out of each of its lines."""
+    """Normalize away the differences that this tier ignores."""
     if tier == EXACT:
         return text
     if tier == LINE_ENDS:
@@ -108,7 +108,7 @@ def folded(text: str, tier: int) -> str:
 
 
 def quoted(lines: list[str], start: int, count: int) -> str:
-    """Lines with their numbers, as read shows them."""
+    """Format lines with their numbers, as `read` shows them."""
     chosen = lines[start : start + min(count, MAX_SHOWN_LINES)]
     rows = [f"{start + index + 1}:{line[:MAX_SHOWN_CHARS]}" for index, line in enumerate(chosen)]
     if count > MAX_SHOWN_LINES:
@@ -117,6 +117,6 @@ def quoted(lines: list[str], start: int, count: int) -> str:
 
 
 def line_numbers(indexes: list[int], most: int = 20) -> str:
-    """`3, 7, 12 and 4 more`, from indexes that count from 0."""
+    """Format zero-based indexes as `3, 7, 12 and 4 more`."""
     shown = ", ".join(str(index + 1) for index in indexes[:most])
     return shown + (f" and {len(indexes) - most} more" if len(indexes) > most else "")

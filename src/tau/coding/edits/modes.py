@@ -1,4 +1,4 @@
-"""The mode of the tool `edit`, and what the other tools show because of it."""
+"""The mode of the `edit` tool, and its effect on what other tools show."""
 
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
@@ -11,7 +11,7 @@ from tau.config.settings import EDIT_MODES, EditMode, EditSettings, Settings
 
 
 def with_edit_mode(settings: Settings, environ: Mapping[str, str], model: Model | None = None) -> Settings:
-    """The settings with the mode that holds: the variable's, the one set for this model, the usual one."""
+    """Resolve the edit mode: from the environment, the model's setting, or the default."""
     mode = _mode(environ.get("TAU_EDIT_MODE", ""), settings.edit, model)
     return (
         settings if mode == settings.edit.mode else replace(settings, edit=replace(settings.edit, mode=mode))
@@ -19,7 +19,7 @@ def with_edit_mode(settings: Settings, environ: Mapping[str, str], model: Model 
 
 
 def tags_lines(settings: Settings) -> bool:
-    """Whether files are shown under a tag, by which `edit` names their lines."""
+    """Whether files are shown under a tag that `edit` uses to address lines."""
     return settings.read.hash_lines and settings.edit.mode == "hashline"
 
 

@@ -1,4 +1,4 @@
-"""A patch of several files, whichever way it was written, turned into one change for each file."""
+"""Multi-file patches of any format, converted to one change per file."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -21,9 +21,9 @@ MAX_PROBLEMS = 10
 
 
 class PatchSection(Struct, frozen=True, kw_only=True):
-    """What a patch says of one file. Paths are absolute.
+    """The part of a patch for one file. Paths are absolute.
 
-    `content` is the text of a new file. A deletion with hunks must take away all that is there; with
+    `content` is the text of a new file. A deletion with hunks must remove the entire content; with
     `only_empty` the file must be empty. `copy_of` names the file whose text a new one starts from.
     """
 
@@ -38,14 +38,14 @@ class PatchSection(Struct, frozen=True, kw_only=True):
 
 
 class MultiFilePatch(Struct, frozen=True):
-    """`notes` tell what was overlooked in the patch as a whole."""
+    """`notes` list what was ignored in the patch as a whole."""
 
     sections: tuple[PatchSection, ...]
     notes: tuple[str, ...] = ()
 
     @property
     def paths(self) -> list[Path]:
-        """Every file that the patch names, for its effects and its turns."""
+        """Every file in the patch, for effects and locks."""
         named = [(part.path, part.move_to, part.copy_of) for part in self.sections]
         return list(dict.fromkeys(path for paths in named for path in paths if path is not None))
 
@@ -53,12 +53,12 @@ class MultiFilePatch(Struct, frozen=True):
 async def apply_patch(
     patch: MultiFilePatch, ctx: ToolContext, *, guard: Guard | None = None
 ) -> list[WrittenChange]:
-    """Make all of the patch's changes or none. Raises ToolError."""
+    """Apply the whole patch or nothing. Raises ToolError."""
     return await change_files(patch.paths, lambda sources: changes_of(patch, sources), ctx, guard=guard)
 
 
 def changes_of(patch: MultiFilePatch, sources: Mapping[Path, FileSource]) -> list[FileChange]:
-    """One change for each file; sections for the same file build on each other."""
+    """Compute one change per file; sections for the same file build on each other."""
     drafts: dict[Path, _Draft] = {}
 
     def draft(path: Path) -> _Draft:
@@ -84,7 +84,7 @@ def changes_of(patch: MultiFilePatch, sources: Mapping[Path, FileSource]) -> lis
                 if section.move_to is not None:
                     one.move(sources[real(section.move_to)])
         except ToolError as error:
-            # The first problem of each file is told; those after it may only follow from it.
+            # Report only the first problem per file; later ones may follow from it.
             problems.setdefault(one, str(error))
     changes: list[FileChange] = []
     for one in drafts.values():
@@ -107,7 +107,7 @@ def _told(problems: list[str], files: int) -> str:
 
 
 class _Draft:
-    """One file while the sections of a patch go over it."""
+    """The state of one file while patch sections are applied."""
 
     def __init__(self, source: FileSource) -> None:
         self.source = source
@@ -122,7 +122,7 @@ class _Draft:
 
     @property
     def text(self) -> str:
-        """As the sections so far have made it."""
+        """The text after the sections so far."""
         if not self._exists:
             raise ToolError(f"There is no file {self.source.name} to edit; add it, or check the path.")
         if self._text is None:
@@ -131,10 +131,10 @@ class _Draft:
         return self._text
 
     def create(self, section: PatchSection, model: FileSource | None) -> None:
-        """`model` is a file to start from, as it was before the patch."""
+        """Create the file. `model` is a file to copy from, as it was before the patch."""
         name = self.source.name
         if self._exists:
-            raise ToolError(f"{name} exists already, so it cannot be added; update it instead.")
+            raise ToolError(f"{name} already exists; update it instead.")
         self._like = DecodedText(text=section.content) if model is None else text_of(model)
         text = self._like.text
         if section.hunks:
@@ -142,7 +142,7 @@ class _Draft:
             text = spliced(text, found.splices)
             self.notes += tuple(found.notes)
         if self.source.stat is not None:
-            # Taken away by an earlier section: together that is new content for the same file.
+            # Deleted by an earlier section: together they replace the content.
             self._decoded = text_of(self.source)
             self._splices = [Splice(0, len(self._decoded.text), text)]
         self._exists, self._text, self._touched = True, text, True
@@ -152,13 +152,13 @@ class _Draft:
         if not self._exists or self.target is not None:
             raise ToolError(f"There is no file {name} to delete.")
         if section.only_empty and self.source.data:
-            raise ToolError(f"{name} is not empty, but the patch deletes it without saying what it holds.")
+            raise ToolError(f"{name} is not empty, but the patch deletes it as an empty file.")
         if section.hunks:
             found = patched(self.text, section.hunks, name)
             left = spliced(self.text, found.splices)
             if left:
                 lines = left.count("\n") + (not left.endswith("\n"))
-                raise ToolError(f"{name} has {lines} lines that the patch, which deletes it, does not know.")
+                raise ToolError(f"{name} has {lines} lines that the deletion does not list.")
         self._exists, self._touched = False, True
 
     def change(self, section: PatchSection) -> None:
@@ -168,7 +168,7 @@ class _Draft:
         if self._decoded is None:
             self._text = spliced(self.text, found.splices)
         else:
-            # The text is made when somebody asks for it.
+            # The text is built on demand.
             self._splices = composed(self._splices, found.splices, len(self._decoded.text))
             self._text = None
         self.notes += tuple(found.notes)
@@ -178,13 +178,13 @@ class _Draft:
         if not self._exists:
             raise ToolError(f"There is no file {self.source.name} to move.")
         if self.target is not None or self.source.stat is None:
-            raise ToolError(f"{self.source.name} is made or moved and then moved again; do it in one step.")
+            raise ToolError(f"{self.source.name} is created or moved, then moved again; do it in one step.")
         if to.stat is not None:
-            raise ToolError(f"{to.name} exists already, so {self.source.name} cannot be moved there.")
+            raise ToolError(f"{to.name} already exists; cannot move {self.source.name} there.")
         self.target, self._touched = to, True
 
     def finished(self) -> FileChange | None:
-        """None if the sections only looked at this file."""
+        """Return the final change, or None if the file was only read."""
         source = self.source
         if not self._touched:
             return None
@@ -193,7 +193,7 @@ class _Draft:
         if source.stat is None:
             return creation(source, self._text or "", self.notes, like=self._like)
         if self._decoded is None:
-            # Moved as it is: the bytes need not be text.
+            # A pure move: the content may be binary.
             change = FileChange(
                 path=source.path,
                 name=source.name,
@@ -208,7 +208,7 @@ class _Draft:
         if self.target is not None:
             return moved(change, self.target)
         if change.new == change.old:
-            raise ToolError(f"The patch changes nothing in {source.name}: it has these lines already.")
+            raise ToolError(f"The patch changes nothing: {source.name} already has these lines.")
         return change
 
 

@@ -1,4 +1,4 @@
-"""Why a text was not found in a file, with what the file says instead, so that the next try can quote it."""
+"""Explain why a text was not found in a file, quoting the closest lines for the next attempt."""
 
 import re
 from collections.abc import Iterator
@@ -14,26 +14,24 @@ _NUMBERED = re.compile(r"\s*\d+:")
 
 
 def why_not_found(text: str, old: str) -> str:
-    """The likeliest reason, with what the file really says, so that the next try can quote it."""
+    """Return the likeliest reason, with the actual lines of the file."""
     old_lines = [line.removesuffix("\r") for line in old.removesuffix("\n").split("\n")]
     lines = [line.removesuffix("\r") for line in text.split("\n")]
     filled = [line for line in old_lines if line.strip()]
     if not filled:
-        return "It holds nothing but white space, which does not stand there in this form."
+        return "It is only whitespace, which the file does not have in this form."
     if all(_NUMBERED.match(line) for line in filled):
         stripped = "\n".join(_NUMBERED.sub("", line, count=1) for line in old_lines)
         if find(text, stripped):
-            return "It begins with the line numbers that read shows; leave the `N:` out."
+            return "It starts with the line numbers that read shows; omit the `N:`."
     for start in _loose_matches(lines, old_lines):
         shown = quoted(lines, start, len(old_lines))
-        return (
-            f"Only white space differs from lines {start + 1}-{start + len(old_lines)}, which are:\n{shown}"
-        )
+        return f"Only whitespace differs from lines {start + 1}-{start + len(old_lines)}, which are:\n{shown}"
     return _nearest_text(lines, max(filled, key=len))
 
 
 def _loose_matches(lines: list[str], old_lines: list[str]) -> Iterator[int]:
-    """Where the lines stand if white space does not count."""
+    """Find the lines, ignoring whitespace."""
     wanted = [" ".join(line.split()) for line in old_lines]
     squeezed = [" ".join(line.split()) for line in lines]
     for start in range(len(squeezed) - len(wanted) + 1):
@@ -44,11 +42,11 @@ def _loose_matches(lines: list[str], old_lines: list[str]) -> Iterator[int]:
 def _nearest_text(lines: list[str], wanted: str) -> str:
     for number, line in enumerate(lines):
         if wanted.strip() in line:
-            return f"One of its lines stands at line {number + 1}, but those around it differ:\n" + quoted(
+            return f"One of its lines is line {number + 1}, but those around it differ:\n" + quoted(
                 lines, max(number - 2, 0), 5
             )
     candidates = [line for line in lines[:MAX_COMPARED_LINES] if line.strip()]
     for close in difflib.get_close_matches(wanted, candidates, n=1, cutoff=0.7):
         number = lines.index(close)
         return f"The nearest line is:\n{quoted(lines, number, 1)}"
-    return "Nothing similar stands there; read the file again."
+    return "Nothing similar found; read the file again."

@@ -1,4 +1,4 @@
-"""What models put around a patch: code fences, here-documents, carriage returns of the way it came."""
+"""Strip what models wrap around a patch: code fences, heredocs, stray carriage returns."""
 
 import re
 from collections.abc import Callable
@@ -8,10 +8,10 @@ _FENCE = re.compile(r"\s*(?:```+|~~~+)[\w+-]*\s*$")
 
 
 def unwrapped(text: str, is_mark: Callable[[str], bool]) -> list[str]:
-    """The lines of a patch without its wrapping.
+    """Return the lines of a patch without its wrapping.
 
-    If every line that is part of the patch language ends with a carriage return, all lines lose theirs: it
-    comes from the way. If only quoted lines have it, it belongs to the files.
+    If every marker line of the patch ends with a carriage return, strip it from all lines: it is an artifact
+    of transport. If only quoted lines have it, it belongs to the files.
     """
     lines = text.split("\n")
     if not lines[-1]:
@@ -30,12 +30,12 @@ def unwrapped(text: str, is_mark: Callable[[str], bool]) -> list[str]:
         start += 1
         word = heredoc[2]
         end = _without_last(lines, start, end, lambda line: line.strip() == word)
-    # The lines before are kept as empty ones, so that errors can tell their number.
+    # Blank the lines before instead of dropping them, so line numbers in errors stay right.
     return [""] * start + lines[start:end]
 
 
 def _without_last(lines: list[str], start: int, end: int, closes: Callable[[str], object]) -> int:
-    """The end without a last line that closes the wrapping, if there is one."""
+    """Return the end without a closing line of the wrapping, if there is one."""
     last = end
     while last > start and not lines[last - 1].strip():
         last -= 1

@@ -1,4 +1,4 @@
-"""Where the hunks of a patch go: by their lines, the lines named above them, their order; never a guess."""
+"""Place the hunks of a patch by their lines, scopes and order, without guessing."""
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -30,14 +30,14 @@ class PatchResult(Struct, frozen=True):
 
 
 class _Search(Struct):
-    """The places that one hunk may have; `notes` tell what had to be overlooked to find them."""
+    """Candidate placements of one hunk; `notes` list the mismatches that were tolerated."""
 
     places: list[HunkPlacement]
     notes: list[str]
 
 
 def patched(text: str, hunks: Sequence[PatchHunk], name: str) -> PatchResult:
-    """The splices that the hunks mean. Raises ToolError naming the file, the hunk and what stands there."""
+    """Compute the splices of the hunks. Raises ToolError naming the file, the hunk and the actual lines."""
     faithful = any("\r" in row.text for hunk in hunks for row in hunk.rows)
     lines = TextLines(text, faithful=faithful)
     searches = [_search(lines, hunk, name) for hunk in hunks]
@@ -63,14 +63,14 @@ def _search(lines: TextLines, hunk: PatchHunk, name: str) -> _Search:
 
 
 def _attempts(rows: tuple[HunkRow, ...]) -> Iterator[tuple[tuple[HunkRow, ...], int]]:
-    """From the strictest on; other line ends are nearer to it than blank rows that are left out."""
+    """Yield attempts from strict to loose; different line endings count as closer than dropped blank rows."""
     for tiers in ((EXACT, LINE_ENDS), (TRAILING_SPACE,), (LOOKALIKE,)):
         for variant in _variants(rows):
             yield from ((variant, tier) for tier in tiers)
 
 
 def _variants(rows: tuple[HunkRow, ...]) -> Iterator[tuple[HunkRow, ...]]:
-    """The rows, then without blank ones at the ends: patches often have too many of them there."""
+    """Yield the rows, then variants without blank rows at the ends, where patches often have too many."""
     yield rows
     first, last = _lead(rows), len(rows) - _lead(rows[::-1])
     for start, end in ((0, last), (first, len(rows)), (first, last)):
@@ -79,7 +79,7 @@ def _variants(rows: tuple[HunkRow, ...]) -> Iterator[tuple[HunkRow, ...]]:
 
 
 def _insertion(lines: TextLines, hunk: PatchHunk, name: str) -> _Search:
-    """A hunk of new lines only says by its number or by the line above it where they go, else at the end."""
+    """Place a pure insertion by its line number or scope, else at the end of the file."""
     if hunk.scopes:
         found = list(_scope_lines(lines, hunk.scopes))
         if not found:
@@ -101,12 +101,12 @@ def _at_end(lines: TextLines, hunk: PatchHunk, search: _Search) -> _Search:
     places = [place for place in search.places if place.end >= last]
     if places:
         return _Search(places, search.notes)
-    note = f"Hunk {hunk.number} is not at the end of the file, as the patch says."
+    note = f"Hunk {hunk.number} is not at the end of the file, despite the patch."
     return _Search(search.places, [*search.notes, note])
 
 
 def _within(lines: TextLines, hunk: PatchHunk, places: list[HunkPlacement]) -> _Search:
-    """The places below the named lines: inside what they open, else after them."""
+    """Restrict placements to those inside the scopes, else after them."""
     if not hunk.scopes:
         return _Search(places, [])
     starts = list(_scope_lines(lines, hunk.scopes))
@@ -120,12 +120,12 @@ def _within(lines: TextLines, hunk: PatchHunk, places: list[HunkPlacement]) -> _
         inside |= {place.at: place for place in below if place.at < stop}
         after |= {place.at: place for place in below}
     chosen = inside or after or {place.at: place for place in places}
-    notes = [] if inside or after else [f"Hunk {hunk.number} stands above `{hunk.scopes[-1]}`, not below it."]
+    notes = [] if inside or after else [f"Hunk {hunk.number} is above `{hunk.scopes[-1]}`, not below it."]
     return _Search([chosen[at] for at in sorted(chosen)], notes)
 
 
 def _scope_lines(lines: TextLines, scopes: Sequence[str]) -> Iterator[int]:
-    """The lines that say what the last scope says, each inside one that says what the one before it does."""
+    """Yield the lines that match the last scope, each nested in a match of the scope before it."""
     spans = [(-1, len(lines))]
     for scope in scopes:
         inner = [at for at in _matching(lines, scope) if any(start < at < stop for start, stop in spans)] or [
@@ -136,7 +136,7 @@ def _scope_lines(lines: TextLines, scopes: Sequence[str]) -> Iterator[int]:
 
 
 def _matching(lines: TextLines, scope: str) -> list[int]:
-    """Lines equal to it, else equal but for their indentation, else ones that begin so."""
+    """Find lines equal to the scope, else equal except for indentation, else starting with it."""
     found = lines.places([scope], LOOKALIKE)
     if found:
         return found[:MAX_PLACES]
@@ -149,7 +149,7 @@ def _matching(lines: TextLines, scope: str) -> list[int]:
 
 
 def _extent(bodies: Sequence[str], start: int) -> int:
-    """Where what a line opens ends: before the next line that is indented no deeper and starts something."""
+    """Find the end of the block that a line opens: the next line that is not indented deeper."""
     depth = _depth(bodies[start])
     for index in range(start + 1, len(bodies)):
         line = bodies[index].strip()
@@ -164,7 +164,7 @@ def _depth(line: str) -> int:
 
 
 def _use_line_numbers(searches: list[_Search], last: int) -> list[str]:
-    """A hunk that fits where its number says, shifted as those before it were, goes there."""
+    """Prefer the placement at the header's line number, shifted like the hunks before it."""
     shift, trusted = 0, True
     notes: list[str] = []
     for search in searches:
@@ -177,12 +177,12 @@ def _use_line_numbers(searches: list[_Search], last: int) -> list[str]:
                 search.places = [replace(place, at=min(max(place.at + shift, 0), last))]
             continue
         said = hunk.line - 1
-        # Blank rows that were left out at the top move the first line down.
+        # Blank rows dropped at the top shift the first line down.
         exact = [place for place in search.places if place.at - _left_out(place) == said + shift]
         if exact and trusted:
             search.places = exact
         if len(search.places) > 1:
-            # How far the file has moved is not known any more: the next number may fit by chance.
+            # The offset is unknown from here on: the next number may fit by chance.
             trusted = False
         else:
             place = search.places[0]
@@ -211,7 +211,7 @@ def _lead(rows: Sequence[HunkRow]) -> int:
 
 
 def _in_order(searches: list[_Search], name: str) -> tuple[list[HunkPlacement], list[str]]:
-    """The one way to place all hunks in their order, if there is exactly one."""
+    """Return the only way to place all hunks in order, if there is exactly one."""
     for strict in (True, False):
         first = _first_fit(searches, strict=strict)
         if first is None:
@@ -227,8 +227,8 @@ def _in_order(searches: list[_Search], name: str) -> tuple[list[HunkPlacement], 
     places = [search.places[0] for search in searches]
     cores = sorted(place.core for place in places)
     if any(before[1] > after[0] for before, after in pairwise(cores)):
-        raise ToolError(f"Two hunks for {name} change the same lines; make them one.")
-    return places, ["The hunks are not in the order of the file; each was found by its own lines."]
+        raise ToolError(f"Two hunks for {name} change the same lines; merge them.")
+    return places, ["The hunks are out of order; each was found by its own lines."]
 
 
 def _first_fit(searches: list[_Search], *, strict: bool) -> list[HunkPlacement] | None:
@@ -245,7 +245,7 @@ def _first_fit(searches: list[_Search], *, strict: bool) -> list[HunkPlacement] 
 
 
 def _last_fit(searches: list[_Search], *, strict: bool) -> list[HunkPlacement]:
-    """Only called when there is a first fit, so that there is a last one too."""
+    """Find the last fit; callers ensure that there is a first one, hence also a last one."""
     limit: int | None = None
     chosen: list[HunkPlacement] = []
     for search in reversed(searches):
@@ -270,16 +270,16 @@ def _ambiguous(search: _Search, name: str) -> str:
 
 
 def _why(lines: TextLines, hunk: PatchHunk) -> str:
-    """What the file has instead, so that the next try can quote it."""
+    """Return what the file has instead, for the next attempt."""
     if hunk.changes and any(row.kind == "+" for row in hunk.rows):
         there = lines.places(hunk.new, LOOKALIKE)
         if len(there) == 1:
             stop = there[0] + len(hunk.new)
-            return f"It seems to be done already: its new lines stand at lines {there[0] + 1}-{stop}."
+            return f"It seems to be applied already: its new lines are lines {there[0] + 1}-{stop}."
     old = hunk.old
     start = _nearest(lines.bodies, old)
     if start is None:
-        return "None of its old lines stand in the file; read it again."
+        return "None of its old lines are in the file; read it again."
     start = max(start, 0)
     for index, row in enumerate(old):
         found = lines.bodies[start + index] if start + index < len(lines) else None
@@ -288,12 +288,12 @@ def _why(lines: TextLines, hunk: PatchHunk) -> str:
             differs = f"Where it quotes `{row[:200]}`, {has} (line {start + index + 1})."
             break
     else:
-        differs = "Its first lines lie before the start of the file."
+        differs = "Its first lines are before the start of the file."
     return f"{differs} The nearest lines are:\n{quoted(lines.bodies, start, len(old))}"
 
 
 def _nearest(bodies: Sequence[str], old: Sequence[str]) -> int | None:
-    """The line at which most of the old lines would stand where the file has them."""
+    """Return the line at which most of the old lines would match."""
     where: dict[str, list[int]] = {}
     wanted = {line.strip() for line in old if line.strip()}
     for index, line in enumerate(bodies):

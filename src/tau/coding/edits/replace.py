@@ -1,4 +1,4 @@
-"""The mode `replace`: one text in a file gives way to another, found exactly or, announced, almost so."""
+"""The `replace` edit mode: replace a text in a file, matched exactly or, with a note, approximately."""
 
 from pathlib import Path
 
@@ -23,7 +23,7 @@ THRESHOLD = 0.95
 
 
 class Replacement(Struct, frozen=True):
-    """`fuzzy` allows a match that is not exact, if there is only one and it is as similar as `threshold`."""
+    """`fuzzy` allows a single approximate match with a similarity of at least `threshold`."""
 
     old: str
     new: str
@@ -33,7 +33,7 @@ class Replacement(Struct, frozen=True):
 
 
 class ReplaceMatch(Struct, frozen=True):
-    """The places as splices; `notes` tell what differs if the match is approximate."""
+    """The matches as splices; `notes` describe the differences of an approximate match."""
 
     splices: list[Splice]
     notes: tuple[str, ...] = ()
@@ -42,7 +42,7 @@ class ReplaceMatch(Struct, frozen=True):
 async def replace_text(
     path: Path, wanted: Replacement, ctx: ToolContext, *, guard: Guard | None = None
 ) -> WrittenChange:
-    """Change one file. Raises ToolError, and then the file is as it was."""
+    """Edit one file. Raises ToolError and leaves the file unchanged on failure."""
     check(wanted)
     key = real(path)
     [written] = await change_files(
@@ -52,26 +52,24 @@ async def replace_text(
 
 
 def check(wanted: Replacement) -> None:
-    """What is wrong with a call whatever the file says."""
+    """Validate a call regardless of the file. Raises ToolError."""
     if not wanted.old:
         raise ToolError("`old_text` is empty; quote the text to replace, or use write for a new file.")
     if wanted.old == wanted.new:
-        raise ToolError("`old_text` and `new_text` are the same, so there is nothing to change.")
+        raise ToolError("`old_text` and `new_text` are the same; nothing to change.")
 
 
 def change_of(source: FileSource, wanted: Replacement) -> FileChange:
-    """The change of one file; every byte outside the match stays."""
+    """Compute the change; every byte outside the match is preserved."""
     decoded = text_of(source)
     found = match(decoded.text, wanted, source.name)
     if all(decoded.text[one.start : one.end] == one.text for one in found.splices):
-        raise ToolError(
-            "`old_text` and `new_text` differ only in line ends, which stay as they are in the file."
-        )
+        raise ToolError("`old_text` and `new_text` differ only in line endings, which edits preserve.")
     return update(source, decoded, found.splices, found.notes)
 
 
 def match(text: str, wanted: Replacement, name: str) -> ReplaceMatch:
-    """Where the text stands: exactly, else almost. Raises ToolError if nowhere, or if it is not clear."""
+    """Find the text, exactly or approximately. Raises ToolError if it is missing or ambiguous."""
     spans = find(text, wanted.old)
     if not spans:
         almost = fuzzy_match.match(text, wanted, name) if wanted.fuzzy else None
@@ -80,15 +78,13 @@ def match(text: str, wanted: Replacement, name: str) -> ReplaceMatch:
         reason = not_found.why_not_found(text, wanted.old)
         raise ToolError(f"`old_text` was not found in {name}. {reason}")
     if len(spans) > MAX_SPANS:
-        raise ToolError(
-            f"`old_text` stands more than {MAX_SPANS} times in {name}; use bash, for example sed."
-        )
+        raise ToolError(f"`old_text` occurs over {MAX_SPANS} times in {name}; use bash, for example sed.")
     if len(spans) > 1 and not wanted.replace_all:
         lines = line_numbers([line_at(text, span.start) - 1 for span in spans[:MAX_PLACES]])
         more = f" and {len(spans) - MAX_PLACES} more" if len(spans) > MAX_PLACES else ""
         raise ToolError(
-            f"`old_text` stands {len(spans)} times in {name}, at lines {lines}{more}. "
-            "Quote more of the text around the one you mean, or set `replace_all`."
+            f"`old_text` occurs {len(spans)} times in {name}, at lines {lines}{more}. "
+            "Quote more context to pick one, or set `replace_all`."
         )
     spans = apart(spans)
     times = (f"`old_text` was replaced in {len(spans)} places.",) if len(spans) > 1 else ()

@@ -1,4 +1,4 @@
-"""What an edit tells: the model a few lines for each file, people the diff."""
+"""The result of an edit: a few lines per file for the model, the diff for users."""
 
 from collections.abc import Sequence
 from typing import Literal
@@ -21,21 +21,21 @@ class FileDetails(Struct, frozen=True, rename="camel", kw_only=True):
 
 
 class EditDetails(FileDetails, frozen=True, rename="camel", kw_only=True):
-    """Of one file; `per_file_results` has all where several were changed, and `diff` then holds them all."""
+    """Details of one file; after a multi-file edit, `per_file_results` and `diff` cover all files."""
 
     warnings: list[str] = []
     per_file_results: list[FileDetails] | UnsetType = UNSET
 
 
 def remember(written: Sequence[WrittenChange], ctx: CodingContext) -> None:
-    """The model has seen these files in their new state."""
+    """Record that the model has seen these files in their new state."""
     for done in written:
         if done.stat is not None:
             ctx.snapshots.remember(done.change.target, done.stat)
 
 
 def report(written: Sequence[WrittenChange], ctx: CodingContext, notes: Sequence[str] = ()) -> ToolOutput:
-    """One sentence for each file, then what was overlooked in the patch as a whole."""
+    """Write one sentence per file, then the notes on the patch as a whole."""
     remember(written, ctx)
     changes = [done.change for done in written]
     text = "\n".join([*map(summary, changes), *notes])

@@ -1,4 +1,4 @@
-"""The lines of a file that are most like some given ones, if no others come near; bounded in time."""
+"""Find the lines of a file most similar to given ones, if unambiguous; bounded in time."""
 
 from collections.abc import Sequence
 
@@ -20,7 +20,7 @@ class SimilarText(Struct, frozen=True):
 
 
 def similar_windows(lines: Sequence[str], wanted: Sequence[str], threshold: float) -> SimilarText | None:
-    """The best window of as many lines, if it reaches the threshold and the next best is clearly worse."""
+    """Return the best window of equal length, if above the threshold and clearly better than the next."""
     keys = [folded(line, LOOKALIKE).strip() for line in wanted]
     total = sum(map(len, keys))
     if not total or len(lines) < len(keys):
@@ -44,7 +44,7 @@ def similar_windows(lines: Sequence[str], wanted: Sequence[str], threshold: floa
 
 
 def _lost(there: Sequence[str], at: int, compared: "_Compared", allowed: float) -> float:
-    """How many of the wanted characters this window does not have; more than allowed ends the count."""
+    """Count the wanted characters that this window lacks, stopping once over `allowed`."""
     lost = 0.0
     for index, key in enumerate(compared.keys):
         line = there[at + index]
@@ -56,7 +56,7 @@ def _lost(there: Sequence[str], at: int, compared: "_Compared", allowed: float) 
 
 
 class _Compared:
-    """The wanted lines, each prepared once for many comparisons."""
+    """The wanted lines, prepared once for many comparisons."""
 
     def __init__(self, keys: list[str]) -> None:
         self.keys = keys
@@ -64,7 +64,7 @@ class _Compared:
         self._matchers: dict[int, difflib.SequenceMatcher[str]] = {}
 
     def lost(self, index: int, line: str, allowed: float) -> float:
-        """The weight of a line that is not the same; cheap bounds come first."""
+        """Return the cost of a differing line, trying cheap bounds first."""
         key = self.keys[index]
         weight = max(len(key), 1)
         if not key or not line:

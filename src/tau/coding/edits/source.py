@@ -1,4 +1,4 @@
-"""A file as an edit finds it: its state, its bytes, and its text if it can be written back without loss."""
+"""A file before an edit: its stat, its bytes, and its text if it round-trips without loss."""
 
 import stat as modes
 from pathlib import Path
@@ -15,7 +15,7 @@ MAX_FILE_BYTES = 64 * MIB
 
 
 class FileSource(Struct, frozen=True, kw_only=True):
-    """`stat` and `data` are None where there is no file; `name` is the path as people read it."""
+    """`stat` and `data` are None if there is no file; `name` is the display path."""
 
     path: Path
     name: str
@@ -23,12 +23,12 @@ class FileSource(Struct, frozen=True, kw_only=True):
     data: bytes | None = None
 
     def __repr__(self) -> str:
-        """Without the content: a log or a trace shall not carry whole files."""
+        """Omit the content to keep whole files out of logs and tracebacks."""
         return f"Source({self.name}, {'nothing' if self.data is None else len(self.data)})"
 
 
 async def load(path: Path, ctx: ToolContext) -> FileSource:
-    """Read one file. Raises ToolError for what no edit may touch: a folder, a device, a giant."""
+    """Read one file. Raises ToolError for a folder, a device or an oversized file."""
     name = shown(path, ctx.cwd)
     try:
         stat = await ctx.fs.stat(path)
@@ -47,18 +47,16 @@ async def load(path: Path, ctx: ToolContext) -> FileSource:
 
 
 def text_of(source: FileSource) -> DecodedText:
-    """The file's text. Raises ToolError if there is none, or if editing it as text could damage it."""
+    """Decode the file's text. Raises ToolError if it is missing or does not round-trip as text."""
     if source.data is None:
         raise ToolError(f"There is no file {source.name} to edit; use write to create it.")
     if is_binary(source.data):
-        raise ToolError(
-            f"{source.name} is a binary file and was not changed; use bash with a fitting program."
-        )
+        raise ToolError(f"{source.name} is binary and was not changed; use a suitable program in bash.")
     try:
         decoded = decode(source.data)
     except NotText as error:
         raise ToolError(
-            f"{source.name} was not changed, because editing it as text could damage it. {error}. "
+            f"{source.name} was not changed: editing it as text could damage it. {error}. "
             "Use bash: convert it with iconv, or change it with sed or perl."
         ) from None
     if encode(decoded.text, decoded) != source.data:
@@ -67,11 +65,11 @@ def text_of(source: FileSource) -> DecodedText:
 
 
 def bytes_of(text: str, like: DecodedText, name: str) -> bytes:
-    """The new text in the file's own encoding."""
+    """Encode the new text in the file's encoding."""
     try:
         return encode(text, like)
     except UnicodeEncodeError as error:
         bad = text[error.start]
         raise ToolError(
-            f"The new text has the character {bad!r}, which {name} ({like.encoding}) cannot hold."
+            f"The new text has the character {bad!r}, which {name} ({like.encoding}) cannot encode."
         ) from None

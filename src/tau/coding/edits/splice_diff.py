@@ -1,4 +1,4 @@
-"""The diff of a change that is known as splices: made from them, so its cost does not grow with the file."""
+"""Build a diff directly from splices, so its cost does not grow with the file."""
 
 from collections.abc import Iterator, Sequence
 
@@ -11,7 +11,7 @@ _NO_NEWLINE = "\n\\ No newline at end of file"
 
 
 class _Region(Struct, gc=False):
-    """Whole lines of the old text, from `start` up to `end`, and the splices that fall into them."""
+    """Whole lines of the old text, from `start` up to `end`, and the splices within them."""
 
     start: int
     end: int
@@ -19,7 +19,7 @@ class _Region(Struct, gc=False):
 
 
 def diff_of(old: str, splices: Sequence[Splice], old_name: str, new_name: str) -> Diff:
-    """As `unified(old, new, ...)`; the names are shown as they are given."""
+    """Like `unified(old, new, ...)`, with file names used verbatim."""
     separator = "\r" if "\n" not in old and "\r" in old else "\n"
     rows: list[str] = []
     first: int | None = None
@@ -36,7 +36,7 @@ def diff_of(old: str, splices: Sequence[Splice], old_name: str, new_name: str) -
         if first is None and before != after:
             first = line + grown + equal_start(before, after) + 1
         if len(rows) > MAX_DIFF_LINES:
-            # Nobody sees these: counting them is enough.
+            # These are not shown: counting them is enough.
             touched = _count(old[region.start : region.end], separator)
             removed += touched
             added += touched + len(after) - len(before)
@@ -50,7 +50,7 @@ def diff_of(old: str, splices: Sequence[Splice], old_name: str, new_name: str) -
 
 
 def _regions(old: str, splices: Sequence[Splice], separator: str) -> Iterator[_Region]:
-    """Those that would share context lines are one."""
+    """Group splices into regions; those that would share context lines are merged."""
     current: _Region | None = None
     for splice in splices:
         start = old.rfind(separator, 0, splice.start) + 1
@@ -67,7 +67,7 @@ def _regions(old: str, splices: Sequence[Splice], separator: str) -> Iterator[_R
 
 
 def _line_end(old: str, splice: Splice, start: int, separator: str) -> int:
-    """The end of the last line that changes: none of what follows if the new text ends a line too."""
+    """Return the end of the last changed line, excluding what follows if the new text ends a line too."""
     at_line_start = splice.end == 0 or old[splice.end - 1] == separator
     if at_line_start and (splice.text.endswith(separator) or (not splice.text and splice.start == start)):
         return splice.end

@@ -1,4 +1,4 @@
-"""A change of a text as the pieces that are replaced: what no piece names stays, byte for byte."""
+"""Text changes as a list of replaced spans; everything else is preserved byte for byte."""
 
 from collections.abc import Iterator, Sequence
 
@@ -6,7 +6,7 @@ from msgspec import Struct
 
 
 class Splice(Struct, frozen=True, gc=False):
-    """The characters from `start` up to `end` give way to `text`."""
+    """Replaces the characters from `start` up to `end` with `text`."""
 
     start: int
     end: int
@@ -14,7 +14,7 @@ class Splice(Struct, frozen=True, gc=False):
 
 
 def spliced(text: str, splices: Sequence[Splice]) -> str:
-    """The text with every splice done; they stand in order and do not overlap."""
+    """Apply splices, which are sorted and do not overlap."""
     pieces: list[str] = []
     done = 0
     for splice in splices:
@@ -24,9 +24,9 @@ def spliced(text: str, splices: Sequence[Splice]) -> str:
 
 
 def composed(first: Sequence[Splice], second: Sequence[Splice], length: int) -> list[Splice]:
-    """One set for two in a row: `second` counts in what `first` makes of a text of `length` characters.
+    """Merge two successive sets: `second` refers to the result of `first` on a text of `length` characters.
 
-    What both name becomes one splice, so that the result counts in the first text again.
+    Overlaps become one splice, so the result refers to the original text.
     """
     pieces: list[str | range] = []
     done = 0

@@ -1,4 +1,4 @@
-"""Changes of several files, all or nothing: checked as a whole, written in turn, put back if one fails."""
+"""Atomic multi-file changes: check all, write one by one, roll back if one fails."""
 
 import stat as modes
 from collections.abc import Callable, Mapping, Sequence
@@ -17,13 +17,13 @@ from tau.coding.files.paths import failure, real
 MAX_FILES = 500
 
 Guard = Callable[[FileChange], str | None]
-"""Says in a sentence why a file must not be changed (a generated one, say), or None."""
+"""Returns a sentence on why a file must not be changed (such as a generated one), or None."""
 _Make = Callable[[Mapping[Path, FileSource]], Sequence[FileChange]]
-"""Plans the changes from the files, which are given by their real path."""
+"""Plans the changes from the files, keyed by real path."""
 
 
 class WrittenChange(Struct, frozen=True):
-    """A change that was made; `stat` is the new state of `change.target`, None if it was deleted."""
+    """An applied change; `stat` is that of `change.target`, None if it was deleted."""
 
     change: FileChange
     stat: Stat | None
@@ -32,12 +32,12 @@ class WrittenChange(Struct, frozen=True):
 async def change_files(
     paths: Sequence[Path], make: _Make, ctx: ToolContext, *, guard: Guard | None = None
 ) -> list[WrittenChange]:
-    """Read the files, plan, write: no other edit of ours comes in between.
+    """Read the files, plan and write, with no other edit of ours in between.
 
-    Raises ToolError; then nothing has changed, or it says what could not be put back.
+    Raises ToolError; then nothing has changed, or the error says what could not be restored.
     """
     if len(paths) > MAX_FILES:
-        raise ToolError(f"This names {len(paths)} files, and one edit may change {MAX_FILES} at most.")
+        raise ToolError(f"This names {len(paths)} files; one edit may change at most {MAX_FILES}.")
     async with turns(paths):
         sources = {real(path): await load(path, ctx) for path in dict.fromkeys(paths)}
         return await apply_changes(make(sources), ctx, guard=guard)
@@ -46,7 +46,7 @@ async def change_files(
 async def apply_changes(
     changes: Sequence[FileChange], ctx: ToolContext, *, guard: Guard | None = None
 ) -> list[WrittenChange]:
-    """Make all the changes or none; the caller holds the turns of their files. Raises ToolError."""
+    """Apply all changes or none; the caller holds the file locks. Raises ToolError."""
     if not changes:
         raise ToolError("There is nothing to change.")
     await _check(changes, ctx, guard)
@@ -58,7 +58,7 @@ async def apply_changes(
             current = change
             if change.new is not None:
                 stats[index] = await steps.write(change, change.new)
-        # What goes away goes last: a file put back after that has lost its owner and its other names.
+        # Delete last: restoring a deleted file loses its owner and its hard links.
         for change in changes:
             current = change
             if change.kind in ("delete", "move"):
@@ -76,7 +76,7 @@ async def apply_changes(
 
 
 async def _check(changes: Sequence[FileChange], ctx: ToolContext, guard: Guard | None) -> None:
-    """Everything that can be known before the first write. All that is wrong is told at once."""
+    """Check everything possible before the first write, and report all problems at once."""
     problems: list[str] = []
     named: set[Path] = set()
     for change in changes:
@@ -97,7 +97,7 @@ async def _problem(change: FileChange, ctx: ToolContext) -> str | None:
     try:
         stat = await ctx.fs.stat(change.path)
         if change.kind == "create":
-            return None if stat is None else f"{change.name} exists already; update it instead."
+            return None if stat is None else f"{change.name} already exists; update it instead."
         if stat is None:
             return f"There is no file {change.name}."
         if stat != change.stat:
@@ -113,11 +113,11 @@ async def _problem(change: FileChange, ctx: ToolContext) -> str | None:
         return None
     if there.inode == stat.inode and there.inode:
         return f"{change.new_name} is the same file as {change.name} here; use bash to rename it."
-    return f"{change.new_name} exists already, so {change.name} cannot be moved there."
+    return f"{change.new_name} already exists; cannot move {change.name} there."
 
 
 class _Steps:
-    """What was done so far, and how to undo it."""
+    """The steps done so far, for rollback."""
 
     def __init__(self, ctx: ToolContext) -> None:
         self._ctx = ctx
@@ -127,7 +127,7 @@ class _Steps:
 
     async def write(self, change: FileChange, data: bytes) -> Stat:
         if change.kind != "update" and await self._ctx.fs.stat(change.target) is not None:
-            raise ToolError(f"{change.new_name or change.name} exists already.")
+            raise ToolError(f"{change.new_name or change.name} already exists.")
         self._done.append(change)
         self._after.append(None)
         expect = change.stat if change.kind == "update" else None
@@ -139,14 +139,14 @@ class _Steps:
         return stat
 
     async def remove(self, change: FileChange) -> None:
-        """The port removes whatever stands there, so look once more right before."""
+        """Delete a file. The port removes whatever is there, so check again right before."""
         if await self._ctx.fs.stat(change.path) != change.stat:
             raise ToolError(f"{change.name} has changed on disk since it was read.")
         await self._ctx.fs.remove(change.path)
         self._removed.append(change)
 
     async def undo(self) -> str:
-        """Put everything back, and say how that went."""
+        """Roll everything back and describe the outcome."""
         stuck: list[str] = []
         for change in reversed(self._removed):
             if not await self._restored(change.path, None, change):
@@ -155,18 +155,18 @@ class _Steps:
             if not await self._taken_back(change, after):
                 stuck.append(f"{change.new_name or change.name} has the new content")
         if stuck:
-            return f"Not everything could be put back: {'; '.join(stuck)}."
-        return "Files already written were put back: nothing has changed." if len(self._done) > 1 else ""
+            return f"Some changes could not be rolled back: {'; '.join(stuck)}."
+        return "Files already written were restored: nothing has changed." if len(self._done) > 1 else ""
 
     async def _taken_back(self, change: FileChange, after: Stat | None) -> bool:
-        """Undo one write, of which it may not be known whether it took place."""
+        """Undo one write, which may or may not have taken place."""
         fs = self._ctx.fs
         try:
             stat = await fs.stat(change.target)
             if after is None and (stat is None or stat == change.stat):
                 return True
             if after is not None and stat != after:
-                return False  # somebody else's content stands there: it is not ours to take away
+                return False  # the content is someone else's: leave it
             if after is None and (stat is None or await fs.read(change.target) != change.new):
                 return True
             if change.kind == "update":
@@ -188,10 +188,10 @@ class _Steps:
         return True
 
     async def _keep_mode(self, path: Path, stat: Stat, mode: int) -> Stat:
-        """Give a file that was made anew the permissions of the one it stands for.
+        """Give a recreated file the permissions of the one it replaces.
 
-        The port cannot set them. They are set directly where the path leads to the very file just written,
-        which tells that this is the local file system.
+        The port cannot set them, so set them directly if the path leads to the very file just written,
+        which proves that this is the local file system.
         """
         if not mode or modes.S_IMODE(stat.mode) == modes.S_IMODE(mode):
             return stat

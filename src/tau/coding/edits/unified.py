@@ -1,4 +1,4 @@
-"""Unified diffs as `diff -u` and git write them, and as models write them: with wrong counts and numbers."""
+"""Parse unified diffs by `diff -u`, git and models, tolerating wrong counts and line numbers."""
 
 import re
 from pathlib import Path
@@ -15,12 +15,12 @@ _MARKS = ("--- ", "+++ ", "@@ ", "diff --git ")
 
 
 def parse(text: str, cwd: Path) -> MultiFilePatch:
-    """The diff as sections. Raises ToolError if it cannot be understood or may have been cut off."""
+    """Parse the diff into sections. Raises ToolError if it is malformed or may be truncated."""
     return _Reader(unwrapped(text, lambda line: line.startswith(_MARKS))).patch(cwd)
 
 
 class _Reader:
-    """Goes over the lines once; `at` is the next one."""
+    """Single-pass parser; `at` is the next line."""
 
     def __init__(self, lines: list[str]) -> None:
         self._lines = lines
@@ -32,7 +32,7 @@ class _Reader:
             self._head_line(self._lines[self._at])
         if not self._files:
             raise ToolError(
-                "This is no unified diff: it names no file. Write `--- a/path`, `+++ b/path`, then hunks "
+                "Not a unified diff: it names no file. Write `--- a/path`, `+++ b/path`, then hunks "
                 "that begin with `@@ -line,count +line,count @@`."
             )
         sections: list[PatchSection] = []
@@ -57,22 +57,22 @@ class _Reader:
             self._at += 1
         elif line.startswith("@@"):
             if file is None or not file.old_name:
-                raise self._broken("stands before any `--- a/path` and `+++ b/path`")
+                raise self._broken("comes before any `--- a/path` and `+++ b/path`")
             file.hunks.append(self._hunk(file))
             return
         elif file is not None and not file.header(line) and line.strip() and line[0] in " +-":
             if not self._is_signature(self._at):
-                raise self._broken("stands outside a hunk")
+                raise self._broken("is outside a hunk")
             self._at = len(self._lines)
         self._at += 1
 
     def _hunk(self, file: DiffFile) -> PatchHunk:
-        """One hunk: as many lines as its header says, or, where that is wrong, all up to the next header."""
+        """Parse one hunk: as many lines as its header says or, if wrong, all up to the next header."""
         number, header = len(file.hunks) + 1, self._lines[self._at]
         said = _HUNK.match(header)
         loose = _LOOSE_HUNK.match(header)
         if said is None and loose is None:
-            raise self._broken("is a header of a merge, which has more than two sides")
+            raise self._broken("is a merge header, with more than two sides")
         old_left = int(said[2] or 1) if said is not None else 0
         new_left = int(said[4] or 1) if said is not None else 0
         self._at += 1
@@ -93,11 +93,9 @@ class _Reader:
             self._at += 1
         self._check_length(number, header, old_left, new_left)
         if not rows:
-            raise ToolError(
-                f"Hunk {number} (`{header[:100]}`) has no lines; the patch may have been cut off."
-            )
+            raise ToolError(f"Hunk {number} (`{header[:100]}`) has no lines; the patch may be truncated.")
         if said is not None and (old_left or new_left):
-            file.notes.append(f"Hunk {number} has not as many lines as its header says; it was counted anew.")
+            file.notes.append(f"Hunk {number} has a wrong line count in its header; it was recounted.")
         scope = loose[1] if said is None and loose is not None and loose[1] not in ("", "...") else ""
         return PatchHunk(
             number=number,
@@ -114,14 +112,14 @@ class _Reader:
         if line.startswith(("@@", "diff --git ", "diff -")):
             return True
         if self._is_names(self._at):
-            # `--- x` and `+++ y` may be lines that go and come, if the header counts them in.
+            # `--- x` and `+++ y` may be removed and added lines, if the header counts them.
             third = self._lines[self._at + 2] if self._at + 2 < len(self._lines) else "@@"
             last_two = old_left == 1 and new_left == 1
             return not (old_left > 0 and new_left > 0 and (last_two or not third.startswith("@@")))
         return old_left <= 0 and new_left <= 0 and not self._more_rows()
 
     def _more_rows(self) -> bool:
-        """Whether lines of the hunk follow though its header counts no more."""
+        """Whether more hunk lines follow than the header counts."""
         for index in range(self._at, len(self._lines)):
             line = self._lines[index]
             if line.strip():
@@ -140,13 +138,13 @@ class _Reader:
             case "\r" if line == "\r":
                 return HunkRow(" ", line)
             case _:
-                raise self._broken("must begin with ` `, `-` or `+`, as every line of a hunk")
+                raise self._broken("must begin with ` `, `-` or `+`, like every hunk line")
 
     def _check_length(self, number: int, header: str, old_left: int, new_left: int) -> None:
         if self._at >= len(self._lines) and (old_left > 0 or new_left > 0):
             raise ToolError(
-                f"Hunk {number} (`{header[:80]}`) has fewer lines than its header promises; the patch may "
-                "have been cut off. Nothing was changed; send it again, with right counts in the last header."
+                f"Hunk {number} (`{header[:80]}`) has fewer lines than its header says; the patch may "
+                "be truncated. Nothing was changed; resend it, with the right counts in the last header."
             )
 
     def _is_names(self, at: int) -> bool:
@@ -154,7 +152,7 @@ class _Reader:
         return lines[at].startswith("--- ") and at + 1 < len(lines) and lines[at + 1].startswith("+++ ")
 
     def _is_signature(self, at: int) -> bool:
-        """`-- ` and a version: what git puts below a patch in a mail."""
+        """Whether this is the `-- ` and version line of a mailed git patch."""
         rest = [line for line in self._lines[at + 1 :] if line.strip()]
         return self._lines[at].rstrip() == "--" and len(rest) <= 1
 

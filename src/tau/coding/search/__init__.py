@@ -1,1 +1,1 @@
-"""What stands under the tools search and find: globs, ignore rules, the walk, ripgrep and its stand-in."""
+"""The engine of the search and find tools: globs, ignore rules, directory walk, ripgrep and its fallback."""

@@ -1,4 +1,4 @@
-"""The text of matching files: whole where it is small enough to be edited by, else only the lines to show."""
+"""Read matching files: small ones whole, for edits by line; of others only the lines to show."""
 
 import asyncio
 from collections.abc import Set as AbstractSet
@@ -10,11 +10,11 @@ from tau.base.text import NotText, decode
 from tau.coding.ports import CodingContext
 
 CHUNK_BYTES = 1024 * 1024
-MAX_LINE_BYTES = 64 * 1024  # more of a line is never shown
+MAX_LINE_BYTES = 64 * 1024  # longer lines are truncated
 
 
 class FileContent(Struct, frozen=True, kw_only=True):
-    """`text` is the whole file, if it is text that could be written back; `lines` are those asked for."""
+    """`text` is the whole file, if it round-trips as text; `lines` are the requested ones."""
 
     lines: dict[int, str]
     text: str | None = None
@@ -24,7 +24,7 @@ class FileContent(Struct, frozen=True, kw_only=True):
 async def read_lines(
     path: Path, wanted: AbstractSet[int], ctx: CodingContext, *, max_bytes: int
 ) -> FileContent:
-    """The wanted lines of a file. One that is larger than `max_bytes` is not kept as a whole. OSError."""
+    """Read the wanted lines; keeps no full text above `max_bytes`. Raises OSError."""
     stat = await ctx.fs.stat(path)
     if stat is not None and stat.size > max_bytes:
         return FileContent(lines=await _picked(path, wanted))
@@ -47,7 +47,7 @@ def content_of(data: bytes, wanted: AbstractSet[int]) -> FileContent:
 
 
 async def _picked(path: Path, wanted: AbstractSet[int]) -> dict[int, str]:
-    """Goes through the file piece by piece; of a line it keeps the beginning."""
+    """Read the file in chunks, keeping the beginning of each wanted line."""
     last = max(wanted, default=0)
     kept: dict[int, bytes] = {}
     number = 1
@@ -61,5 +61,5 @@ async def _picked(path: Path, wanted: AbstractSet[int]) -> dict[int, str]:
             number += breaks
             await asyncio.sleep(0)
         if number in kept and not kept[number]:
-            del kept[number]  # the file ends with a line break: there is no line behind it
+            del kept[number]  # the file ends with a line break: no line follows
     return {line: data.removesuffix(b"\r").decode("utf-8", "replace") for line, data in kept.items()}

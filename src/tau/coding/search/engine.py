@@ -1,4 +1,4 @@
-"""Asks ripgrep, or its stand-in where there is none, and reads the answer as it comes."""
+"""Run ripgrep, or its fallback, and read the output as it arrives."""
 
 import asyncio
 import os
@@ -18,16 +18,16 @@ from tau.coding.search.query import Query, SearchRequest, SearchScope
 json = late("json")
 
 MAX_NAMES_BYTES = 32 * 1024 * 1024
-MAX_MATCHES = 2_000  # of one file; more are never remembered
-COMPLAINT = 2  # exit code: the pattern is wrong, or something could not be read
+MAX_MATCHES = 2_000  # per file
+COMPLAINT = 2  # exit code: bad pattern or read error
 GRACE_S = 0.2
-# Ripgrep may write every name on its own: reading each at once costs us, and it, more than a short wait.
+# Ripgrep may write each name separately: a short wait costs less than many tiny reads.
 SMALL_BYTES = 16 * 1024
 PAUSE_S = 0.004
 
 
 class MatchingFiles(Struct, frozen=True, kw_only=True):
-    """Matching files in no order. `capped`: there were more than we are ready to remember."""
+    """Matching files, unordered. `capped`: there were more than the limit."""
 
     files: list[str]
     timed_out: bool = False
@@ -36,7 +36,7 @@ class MatchingFiles(Struct, frozen=True, kw_only=True):
 
 
 class MatchingLines(Struct, frozen=True, kw_only=True):
-    """Line numbers by file; of a file never more than were asked for."""
+    """Line numbers by file, at most as many as requested per file."""
 
     lines: Mapping[str, list[int]]
     timed_out: bool = False
@@ -45,7 +45,7 @@ class MatchingLines(Struct, frozen=True, kw_only=True):
 async def matching_files(
     query: Query, scope: SearchScope, runner: Runner, *, seconds: float
 ) -> MatchingFiles:
-    """The files that match. Raises ToolError for a pattern that cannot be used."""
+    """Find the matching files. Raises ToolError for an invalid pattern."""
     pieces: list[bytes] = []
     size = 0
     process = await _start(SearchRequest(query=query, scope=scope), runner, seconds)
@@ -77,7 +77,7 @@ async def matching_lines(
     seconds: float,
     counts: Callable[[str, int], bool] | None = None,
 ) -> MatchingLines:
-    """In which lines these files match, `max_count` lines each at most (0 for all that `counts` accepts)."""
+    """Find the matching lines, at most `max_count` per file (0: all that `counts` accepts)."""
     rows = _Rows(counts or (lambda path, number: True))
     request = SearchRequest(
         query=query, scope=SearchScope(roots=tuple(files), gitignore=False), max_count=max_count
@@ -100,15 +100,15 @@ async def _start(request: SearchRequest, runner: Runner, seconds: float) -> run.
         try:
             return await runner.start(rg.command(program, request), cwd=root, limits=limits)
         except FileNotFoundError:
-            rg.locate.cache_clear()  # it was removed meanwhile
+            rg.locate.cache_clear()  # it was removed in the meantime
     argv = [sys.executable, "-P", "-W", "ignore", "-m", "tau.coding.search.fallback_search"]
-    # The library's own JSON, because file names may hold bytes that are no text.
+    # Use msgspec's JSON, because file names may contain non-text bytes.
     stdin = json.dumps(to_builtins(request)).encode()
     return await runner.start(argv, cwd=root, limits=limits, stdin=stdin)
 
 
 class _Rows:
-    """Takes `path NUL line:anything` rows in pieces."""
+    """Parses `path NUL line:anything` rows from chunks."""
 
     def __init__(self, counts: Callable[[str, int], bool]) -> None:
         self.lines: dict[str, list[int]] = {}

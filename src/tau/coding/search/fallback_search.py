@@ -1,6 +1,6 @@
-"""Searches without ripgrep, with the same answers: a program of its own, so that it can be stopped any time.
+"""Search without ripgrep, with the same results; a separate program, so it can be killed anytime.
 
-Reads a request as JSON from its standard input and prints what ripgrep would, see `rg.command`.
+Reads a JSON request from standard input and prints what ripgrep would; see `rg.command`.
 """
 
 import json
@@ -18,13 +18,13 @@ from tau.coding.search.regex_dialect import NeedsRipgrep, to_python
 from tau.coding.search.walk import tree
 
 MAX_NAMED_FILE_BYTES = 256 * 1024 * 1024
-UNREADABLE = 2  # the exit code of ripgrep too
+UNREADABLE = 2  # same as ripgrep's exit code
 
 _Search = Callable[[str], Iterator[int]]
 
 
 def main() -> int:
-    """Exit codes as ripgrep's: 0 found, 1 not found, 2 for complaints."""
+    """Exit codes match ripgrep's: 0 found, 1 not found, 2 errors."""
     request = msgspec.convert(json.load(sys.stdin), SearchRequest)
     out = sys.stdout.buffer
     try:
@@ -56,12 +56,12 @@ def refusal(error: Exception) -> str:
 
 
 def matching_lines(query: Query) -> _Search:
-    """A function that yields the numbers of the lines that match, each once and in order."""
+    """Return a function that yields the matching line numbers, in order and without duplicates."""
     flags = re.MULTILINE | (re.IGNORECASE if query.ignore_case else 0)
     pattern = re.compile(to_python(query.pattern), flags)
     if query.multiline:
         return lambda text: _across_lines(pattern, text)
-    # What matches a line matches the whole text too, unless it is tied to the beginning or the end.
+    # A pattern that matches a line also matches the whole text, unless anchored to its start or end.
     tied = r"\A" in pattern.pattern or r"\Z" in pattern.pattern
     return lambda text: _line_by_line(pattern, text, tied)
 
@@ -79,7 +79,7 @@ def _line_by_line(pattern: "re.Pattern[str]", text: str, tied: bool) -> Iterator
 
 
 def _across_lines(pattern: "re.Pattern[str]", text: str) -> Iterator[int]:
-    done = number = 0  # the last line that was told, and line breaks before `at`
+    done = number = 0  # the last line yielded, and line breaks before `at`
     at = 0
     for match in pattern.finditer(text):
         start, end = match.span()
@@ -93,7 +93,7 @@ def _across_lines(pattern: "re.Pattern[str]", text: str) -> Iterator[int]:
 
 
 def text_of(data: bytes, *, binary: bool) -> str | None:
-    """Text as ripgrep reads it; None for a binary file, unless those are wanted."""
+    """Decode text as ripgrep does; None for a binary file, unless `binary`."""
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         text = data.decode("utf-16", "replace")
         return None if "\0" in text and not binary else text
@@ -103,7 +103,7 @@ def text_of(data: bytes, *, binary: bool) -> str | None:
 
 
 class ScopeFiles:
-    """The files of a scope. `unreadable` tells whether something had to be left out."""
+    """The files of a scope. `unreadable`: something was skipped."""
 
     def __init__(self, scope: SearchScope) -> None:
         self.scope = scope
@@ -131,7 +131,7 @@ class ScopeFiles:
     def read(self, path: str) -> bytes | None:
         limit = MAX_NAMED_FILE_BYTES if path in self.named else MAX_FILE_BYTES
         try:
-            with open(path, "rb") as file:  # noqa: PTH123 - many, and fast
+            with open(path, "rb") as file:  # noqa: PTH123 - speed matters for many files
                 return None if os.fstat(file.fileno()).st_size > limit else file.read()
         except OSError:
             self.unreadable = True

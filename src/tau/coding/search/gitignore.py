@@ -1,4 +1,4 @@
-"""Ignore files (`.gitignore`, `.ignore`, `.rgignore`, `.git/info/exclude`) as rules for one folder each."""
+"""Parse ignore files (`.gitignore`, `.ignore`, `.rgignore`, `.git/info/exclude`) into rules per folder."""
 
 import re
 from collections.abc import Iterable
@@ -12,10 +12,10 @@ _PLAIN_ENDING = r"\*\.([^*?\[\]{}\\./]+)"
 
 
 class IgnoreRules:
-    """The lines of one ignore file. The last line that matches decides; looking them up is made cheap."""
+    """The rules of one ignore file, indexed for fast lookup. The last matching line wins."""
 
     def __init__(self, lines: Iterable[str], start: int, prefix: str = "") -> None:
-        """The paths to judge, cut at `start` and put behind `prefix`, are relative to the file's folder."""
+        """Paths to check, cut at `start` and prefixed with `prefix`, are relative to the file's folder."""
         self._start = start
         self._prefix = prefix
         self._ignores: list[bool] = []
@@ -30,7 +30,7 @@ class IgnoreRules:
         return bool(self._ignores)
 
     def verdict(self, name: str, path: str, is_dir: bool) -> bool | None:
-        """Whether the entry is ignored (True) or expressly wanted (False); None if no line speaks of it."""
+        """Return True if the entry is ignored, False if explicitly included, None if no line matches."""
         best = self._names.get((name, False), -1)
         ending = name.rpartition(".")
         if ending[1]:
@@ -81,7 +81,7 @@ class IgnoreRules:
 
 
 def load(file: Path, start: int, prefix: str = "") -> IgnoreRules | None:
-    """The rules in a file, None if it has none or cannot be read."""
+    """Load the rules of a file; None if it has none or is unreadable."""
     try:
         if not file.is_file() or file.stat().st_size > MAX_FILE_BYTES:
             return None

@@ -1,6 +1,6 @@
-"""Globs as regular expressions over `/`-separated paths: `*`, `?`, `[...]`, `{a,b}` and `**`.
+"""Translate globs to regular expressions over `/`-separated paths: `*`, `?`, `[...]`, `{a,b}` and `**`.
 
-One translation for globs in tool calls and for ignore files, with the meaning that ripgrep gives them.
+Used for globs in tool calls and ignore files, with ripgrep's semantics.
 """
 
 import re
@@ -10,7 +10,7 @@ GLOB_CHARS = "*?[{"
 
 
 class BadGlob(ValueError):
-    """The text cannot be read as a glob; the message says why."""
+    """The text is not a valid glob; the message says why."""
 
 
 def is_glob(text: str) -> bool:
@@ -18,14 +18,14 @@ def is_glob(text: str) -> bool:
 
 
 def matcher(globs: Sequence[str]) -> Callable[[str], object]:
-    """Tells whether a relative path matches one of the globs as a whole. Raises BadGlob."""
+    """Return a predicate: does a relative path fully match any glob? Raises BadGlob."""
     if all(glob in ("**/*", "**") for glob in globs):
         return lambda path: True
     return re.compile("|".join(f"(?:{to_regex(glob)})" for glob in globs), re.DOTALL).fullmatch
 
 
 def to_regex(glob: str) -> str:
-    """For `re.fullmatch` with DOTALL. `**` is special only as a whole part of the path."""
+    """Translate for `re.fullmatch` with DOTALL. `**` is special only as a whole path component."""
     return _Translation(glob).run()
 
 
@@ -40,7 +40,7 @@ class _Translation:
         while self.at < len(self.glob):
             self.step(self.glob[self.at])
         if self.depth:
-            raise BadGlob(f"{self.glob} has a {{ without its }}")
+            raise BadGlob(f"{self.glob} has an unclosed {{")
         return "".join(self.out)
 
     def step(self, char: str) -> None:
@@ -57,7 +57,7 @@ class _Translation:
                 self.out.append("(?:")
             case "}":
                 if not self.depth:
-                    raise BadGlob(f"{self.glob} has a }} without its {{")
+                    raise BadGlob(f"{self.glob} has an unmatched }}")
                 self.depth -= 1
                 self.out.append(")")
             case "," if self.depth:
@@ -87,10 +87,10 @@ class _Translation:
     def character_class(self) -> None:
         negated = self.glob[self.at : self.at + 1] in ("!", "^")
         self.at += negated
-        # A bracket that comes first is a member.
+        # A leading bracket is a member.
         end = self.glob.find("]", self.at + 1)
         if end < 0:
-            raise BadGlob(f"{self.glob} has a [ without its ]")
+            raise BadGlob(f"{self.glob} has an unclosed [")
         members = re.sub(r"([\\\[\]^&~|])", r"\\\1", self.glob[self.at : end])
         if re.search(r"--", members):
             members = members.replace("--", "-\\-")

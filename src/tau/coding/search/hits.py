@@ -1,7 +1,7 @@
-"""One search from its sources to a page of files with their matching lines.
+"""Run one search, from its sources to a page of files with their matching lines.
 
-First the names of all files that match, which ripgrep finds on all cores and in no order; then the lines, for
-the files of the page alone. So pages are stable, and a pattern that matches everywhere costs no more.
+First find the names of all matching files, which ripgrep does in parallel; then the lines, only for
+the files on the page. So pages are stable, and a pattern that matches everywhere stays cheap.
 """
 
 import time
@@ -27,15 +27,15 @@ from tau.coding.search.rg import is_in_git, is_kind
 from tau.coding.search.sources import SearchSource, Sources
 from tau.coding.search.walk import pieces
 
-MIN_SECONDS = 2.0  # for the page, when finding the files has used up the time
-MAX_WHOLE_BYTES = 32 * MIB  # of a file: beyond it, no tag
+MIN_SECONDS = 2.0  # for the page, if finding the files used up the time
+MAX_WHOLE_BYTES = 32 * MIB  # larger files get no tag
 MAX_PAGE_BYTES = 64 * MIB
 
 
 class SearchOptions(Struct, frozen=True, kw_only=True):
-    """How a search is to be done. `before` and `after` are lines around a match.
+    """Search options. `before` and `after` are context lines around a match.
 
-    `tagged`: rows shall be fit for an edit, so the texts behind them are recorded.
+    `tagged`: rows can be edited by line, so their texts are recorded.
     """
 
     query: Query
@@ -48,7 +48,7 @@ class SearchOptions(Struct, frozen=True, kw_only=True):
 
 
 class SearchHits(Struct, frozen=True, kw_only=True):
-    """The files of the page. `total` counts matching files, also those on other pages."""
+    """The files on the page. `total` counts matching files on all pages."""
 
     files: list[FileHits]
     total: int
@@ -60,13 +60,13 @@ class SearchHits(Struct, frozen=True, kw_only=True):
 
     @property
     def next_skip(self) -> int | None:
-        """Where the next page begins, None if this is the last one."""
+        """The start of the next page; None on the last one."""
         after = self.skip + PAGE_FILES
         return after if self.total > after else None
 
 
 async def find_hits(wish: SearchOptions, sources: Sources, ctx: CodingContext) -> SearchHits:
-    """Raises ToolError for a pattern that cannot be used, OSError if no search could be started."""
+    """Search. Raises ToolError for an invalid pattern, OSError if no search could be started."""
     until = time.monotonic() + wish.seconds
     found = engine.MatchingFiles(files=[str(source.path) for source in sources.files])
     listed = bool(sources.trees) or len(sources.files) > PAGE_FILES
@@ -76,7 +76,7 @@ async def find_hits(wish: SearchOptions, sources: Sources, ctx: CodingContext) -
     candidates = in_order(found.files, sources)
     named = {str(source.path): source for source in sources.files}
     skip = 0 if sources.single else wish.skip
-    # With only a few files nobody has looked yet which of them match.
+    # With only a few files, which of them match is not known yet.
     asked = [
         named.get(name) or SearchSource(name="", path=Path(name))
         for name in (candidates[skip : skip + PAGE_FILES] if listed else candidates)
@@ -121,7 +121,7 @@ async def find_hits(wish: SearchOptions, sources: Sources, ctx: CodingContext) -
 
 
 def scope_of(sources: Sources, gitignore: bool) -> SearchScope:
-    """Where to look. Where globs name kinds of files, ripgrep is told, which spares it the others."""
+    """Build the search scope. Globs for file types are passed on to ripgrep, which then skips other files."""
     names = {tree.glob.rpartition("/")[2] for tree in sources.trees}
     filtered = all(map(is_kind, names))
     roots = dict.fromkeys(str(path) for path in (*(tree.root for tree in sources.trees), *_paths(sources)))
@@ -134,7 +134,7 @@ def scope_of(sources: Sources, gitignore: bool) -> SearchScope:
 
 
 def in_order(found: Sequence[str], sources: Sources) -> list[str]:
-    """The files that a source accepts, sorted; then the texts that are no files, as they were named."""
+    """Return the files that a source accepts, sorted; then texts that are not files, in the given order."""
     present = set(found)
     copies = [str(source.path) for source in sources.files if source.data is not None]
     trees = [(f"{str(tree.root).rstrip('/')}/", tree) for tree in sources.trees]
@@ -151,7 +151,7 @@ def in_order(found: Sequence[str], sources: Sources) -> list[str]:
 
 
 async def unreadable_folders(sources: Sources, wish: SearchOptions, ctx: CodingContext) -> list[str]:
-    """Which folders could not be entered: a second look, for the rare case that something was unreadable."""
+    """List the folders that could not be entered: a second pass, for the rare unreadable case."""
     names: list[str] = []
     try:
         for tree in sources.trees:
@@ -167,7 +167,7 @@ async def unreadable_folders(sources: Sources, wish: SearchOptions, ctx: CodingC
 async def _matches(
     query: Query, sources: Sequence[SearchSource], ctx: CodingContext, max_count: int, seconds: float
 ) -> tuple[dict[str, list[int]], bool]:
-    """Matching lines by path. Where only some lines count, all must be asked for."""
+    """Find matching lines by path. If only some lines count, request all."""
     result: dict[str, list[int]] = {}
     timed_out = False
     plain = [str(source.path) for source in sources if not source.ranges]
@@ -197,7 +197,7 @@ def _within(line: int, ranges: Sequence[LineRange]) -> bool:
 async def _content(
     source: SearchSource, wanted: set[int], ctx: CodingContext, room: int
 ) -> FileContent | None:
-    """None if the file is gone by now."""
+    """Read the content; None if the file is gone."""
     try:
         if source.data is not None:
             return content_of(source.data, wanted)

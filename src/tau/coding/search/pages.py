@@ -1,4 +1,4 @@
-"""One page of matches as text: which files and rows it has room for, and how they look."""
+"""Format one page of matches: choose the files and rows that fit, and lay them out."""
 
 from collections.abc import Mapping, Sequence
 
@@ -12,9 +12,9 @@ MAX_BYTES = 50 * 1024
 
 
 class FileHits(Struct, frozen=True, kw_only=True):
-    """The matching lines of one file, and the text of these and of those around them.
+    """The matching lines of one file, with their text and context lines.
 
-    With a `tag` the rows can be named in an edit; `capped` says that more lines match.
+    With a `tag`, edits can refer to the rows; `capped`: more lines match.
     """
 
     name: str
@@ -25,7 +25,7 @@ class FileHits(Struct, frozen=True, kw_only=True):
 
 
 class ResultPage(Struct, frozen=True, kw_only=True):
-    """`text` is for the model, `display` for people. `matches` of what there was had room, by file."""
+    """`text` is for the model, `display` for users. `matches` counts what fit, by file."""
 
     text: str
     display: str
@@ -40,14 +40,14 @@ class _Row(Struct, frozen=True):
 
 
 def around(matched: Sequence[int], before: int, after: int) -> set[int]:
-    """The numbers of the matching lines and of those around them."""
+    """Return the numbers of the matching lines and their context."""
     return {near for number in matched for near in range(max(number - before, 1), number + after + 1)}
 
 
 def render(
     files: Sequence[FileHits], *, before: int, after: int, single: bool = False, max_bytes: int = MAX_BYTES
 ) -> ResultPage:
-    """The files one after the other, each with its rows. Of a single one that has no tag, the rows alone.
+    """Format each file with its rows; for a single file without a tag, only the rows.
 
     If there is more than `max_bytes`, each file gets its first match, then each its second, while they fit.
     """
@@ -73,7 +73,7 @@ def render(
 
 
 def _chosen(files: Sequence[FileHits], before: int, after: int, max_bytes: int) -> list[list[int]]:
-    """Whose turn it is: one match of each file, then the next of each, until the room is used up."""
+    """Choose matches round-robin, one per file at a time, until the page is full."""
     chosen: list[list[int]] = [[] for _ in files]
     counted: list[set[int]] = [set() for _ in files]
     room = max_bytes

@@ -1,12 +1,12 @@
-"""What is looked for and where, as values that both engines understand."""
+"""Search queries and scopes, shared by both engines."""
 
 from msgspec import Struct
 
-MAX_FILE_BYTES = 4 * 1024 * 1024  # larger files are searched only when they are named
+MAX_FILE_BYTES = 4 * 1024 * 1024  # larger files are searched only if named explicitly
 
 
 class Query(Struct, frozen=True, kw_only=True):
-    """`pattern` is in ripgrep's syntax and already made lenient."""
+    """`pattern` is in ripgrep's syntax, already repaired."""
 
     pattern: str
     ignore_case: bool = False
@@ -14,9 +14,9 @@ class Query(Struct, frozen=True, kw_only=True):
 
 
 class SearchScope(Struct, frozen=True, kw_only=True):
-    """Absolute paths of files and folders. `names` are globs that a file's own name must match, if any.
+    """Absolute paths of files and folders. `names` are globs for the file name, if any.
 
-    `in_git`: all of them lie in git repositories.
+    `in_git`: all of them are in git repositories.
     """
 
     roots: tuple[str, ...]
@@ -26,7 +26,7 @@ class SearchScope(Struct, frozen=True, kw_only=True):
 
 
 class SearchRequest(Struct, frozen=True, kw_only=True):
-    """Which files of the scope match; or, with `max_count`, in which lines its files match."""
+    """Asks which files of the scope match or, with `max_count`, which lines of its files."""
 
     query: Query
     scope: SearchScope

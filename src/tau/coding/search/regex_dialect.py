@@ -1,4 +1,4 @@
-"""Ripgrep's regular expressions for Python's engine, as far as both can say the same; the rest is refused."""
+"""Translate ripgrep's regular expressions to Python's; reject what Python cannot express."""
 
 import re
 
@@ -27,19 +27,19 @@ _SAME = frozenset("dDwWsSbBAntrfav")
 
 
 class NeedsRipgrep(ValueError):
-    """Python cannot say this; the message names what."""
+    """Python cannot express this; the message says what."""
 
 
 def to_python(pattern: str) -> str:
-    """The pattern for `re`, MULTILINE. Raises NeedsRipgrep, or `re.error` if it is wrong in both."""
+    """Translate for `re` with MULTILINE. Raises NeedsRipgrep, or `re.error` if invalid in both."""
     out: list[str] = []
     at = 0
-    repeated = False  # a second count behind a count means something else to Python
+    repeated = False  # a repeated count means something else in Python
     while at < len(pattern):
         count = re.compile(_REPEAT).match(pattern, at)
         if count is not None:
             if repeated:
-                raise NeedsRipgrep("a repetition of a repetition")
+                raise NeedsRipgrep("a repeated repetition")
             out.append(count[0])
             at = count.end()
             repeated = True
@@ -74,14 +74,14 @@ def _escape(pattern: str, at: int) -> tuple[str, int]:
     if name.isdigit():
         raise re.error("backreferences are not supported", pattern, at)
     if (name == "b" and pattern[at + 2 : at + 3] == "{") or name in ("<", ">"):
-        raise NeedsRipgrep("a word boundary of one side")
+        raise NeedsRipgrep("a one-sided word boundary")
     if not name or (name.isalpha() and name not in _SAME):
         raise re.error("unrecognized escape sequence", pattern, at)
     return f"\\{name}", at + 2
 
 
 def _class(text: str) -> str:
-    """A character class; Python has no nested ones and no set operations."""
+    """Translate a character class; Python has neither nested classes nor set operations."""
     if not text.endswith("]") or len(text) < 3:
         raise re.error("unclosed character class", text)
     inner = text[1:-1]
@@ -100,7 +100,7 @@ def _class(text: str) -> str:
                 raise re.error(f"{escaped} has no meaning in a character class", text)
             out.append(escaped)
         elif inner[at] == "[" or inner[at : at + 2] in ("&&", "--", "~~"):
-            raise NeedsRipgrep("sets of characters inside a character class")
+            raise NeedsRipgrep("nested character classes")
         else:
             out.append(f"\\{inner[at]}" if inner[at] in "|&~" else inner[at])
             at += 1

@@ -1,4 +1,4 @@
-"""Makes a model's regular expression usable: braces and parentheses that can only be meant literally are."""
+"""Repair regular expressions from models: escape braces and parentheses that can only be literal."""
 
 import re
 
@@ -9,7 +9,7 @@ _BRACED_ESCAPE = r"\\[pPxuU]\{[^{}]*\}|\\b\{[a-z-]+\}"
 def lenient(pattern: str) -> str:
     """Braces that cannot be a repetition count are literal; parentheses too, if they do not pair up.
 
-    `${name}` is text too: a line's end with a brace behind it could never match.
+    `${name}` is literal too: an end of line followed by a brace could never match.
     """
     parts = list(_tokens(pattern))
     if not _paired(parts):
@@ -23,12 +23,12 @@ def is_multiline(pattern: str) -> bool:
 
 
 def across_line_ends(pattern: str) -> str:
-    """A multi-line pattern whose line breaks match those of Windows too."""
+    """Make the line breaks of a multi-line pattern match CRLF too."""
     return "".join(r"(?:\r?\n)" if part in ("\n", r"\n") else part for part in _tokens(pattern))
 
 
 def _tokens(pattern: str) -> list[str]:
-    """Escapes, character classes and counts in one piece, everything else character by character."""
+    """Split into escapes, character classes, counts and single characters."""
     tokens: list[str] = []
     at = 0
     piece = re.compile(rf"{_BRACED_ESCAPE}|\\.|{_QUANTIFIER}", re.DOTALL)
@@ -43,7 +43,7 @@ def _tokens(pattern: str) -> list[str]:
 
 
 def class_end(pattern: str, start: int) -> int:
-    """Where the character class that opens at `start` is over; the pattern's end if it never is."""
+    """Find the end of the character class at `start`; the end of the pattern if it is unclosed."""
     at = start + 1
     at += pattern[at : at + 1] == "^"
     at += pattern[at : at + 1] == "]"

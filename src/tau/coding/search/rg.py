@@ -1,4 +1,4 @@
-"""Ripgrep: where it is, how it is asked, and what its complaints mean."""
+"""Locate and invoke ripgrep, and explain its errors."""
 
 import os
 import re
@@ -9,7 +9,7 @@ from pathlib import Path
 from tau.base.text import sentence
 from tau.coding.search.query import MAX_FILE_BYTES, SearchRequest, SearchScope
 
-# No settings of the user's own: the same call gives the same answer on every machine.
+# Ignore the user's configuration, so results are the same on every machine.
 _ALWAYS = (
     *("--no-config", "--no-messages", "--color=never", "--null"),
     *("--hidden", "--no-ignore-global", "--glob=!.git"),
@@ -20,7 +20,7 @@ _KIND = r"\*(?:\.\w+)+"
 
 @cache
 def locate() -> str | None:
-    """The system's ripgrep, else one that was installed beside our interpreter, else None."""
+    """Find the system's ripgrep, else one installed next to our interpreter, else None."""
     for folder in (*os.get_exec_path(), str(Path(sys.executable).parent)):
         if os.access(path := f"{folder}/rg", os.X_OK) and Path(path).is_file():
             return path
@@ -28,12 +28,12 @@ def locate() -> str | None:
 
 
 def command(program: str, request: SearchRequest) -> list[str]:
-    """Prints matching files, each with a NUL behind it; or `path NUL line:` rows, of which more is no use."""
+    """Build the command. It prints NUL-terminated file names, or `path NUL line:` rows."""
     argv = [program, *_ALWAYS]
     if request.max_count is None:
         argv += ["--files-with-matches", f"--max-filesize={MAX_FILE_BYTES}"]
     else:
-        # The text of a line may be endless and is read elsewhere: one column is as short as it gets.
+        # Lines may be huge and are read elsewhere: print as little as possible.
         argv += ["--line-number", "--with-filename", "--no-heading", "--text", "--max-columns=1"]
         argv += [f"--max-count={request.max_count}"] if request.max_count else []
     argv += ignore_flags(request.scope)
@@ -47,7 +47,7 @@ def command(program: str, request: SearchRequest) -> list[str]:
 
 
 def ignore_flags(scope: SearchScope) -> list[str]:
-    """Outside of repositories ignore files count too. In one, new versions would then miss where it ends."""
+    """Respect ignore files outside repositories; inside one, newer versions would then miss its boundary."""
     if not scope.gitignore:
         return ["--no-ignore"]
     return [] if scope.in_git else ["--no-require-git"]
@@ -58,12 +58,12 @@ def is_in_git(path: Path) -> bool:
 
 
 def is_kind(glob: str) -> bool:
-    """Whether a glob for names is like `*.py`: those ripgrep can take, others might be meant for folders."""
+    """Whether a name glob is like `*.py`, which ripgrep can handle; others may refer to folders."""
     return re.fullmatch(_KIND, glob) is not None
 
 
 def complaint(text: str) -> str:
-    """What is wrong, in a sentence: with the pattern, mostly, and then in ripgrep's own words."""
+    """Summarize an error in one sentence; for a bad pattern, in ripgrep's own words."""
     text = text.strip().removeprefix("rg: ")
     if "Found argument" in text or "unrecognized flag" in text:
         return "The installed ripgrep is too old for search: install version 12 or newer, or remove it."

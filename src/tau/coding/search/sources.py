@@ -1,4 +1,4 @@
-"""What the paths of a search lead to: files, folders with a glob, and texts that are no files."""
+"""Resolve the paths of a search to files, folders with a glob, and texts that are not files."""
 
 import stat as modes
 from collections.abc import Callable, Sequence
@@ -17,11 +17,11 @@ from tau.coding.search.globs import BadGlob, matcher
 
 archive = late("tau.coding.readers.archives.archive")
 
-MAX_PAGES = 1000  # of one scheme
+MAX_PAGES = 1000  # per scheme
 
 
 class SearchSource(Struct, frozen=True, kw_only=True):
-    """One file or text. `data` is set for what is no file of its own: it is searched in a copy."""
+    """One file or text. `data` is set for what is not a file: a copy of it is searched."""
 
     name: str
     path: Path
@@ -31,7 +31,7 @@ class SearchSource(Struct, frozen=True, kw_only=True):
 
 
 class SearchFolder(Struct, frozen=True, kw_only=True):
-    """A folder to search. `accepts` takes a path in it: one that matches the glob, or lies in what does."""
+    """A folder to search. `accepts` is true for paths that match the glob, or are below one that does."""
 
     root: Path
     glob: str
@@ -49,7 +49,7 @@ class Sources(Struct, frozen=True, kw_only=True):
 
 
 async def gather(entries: Sequence[PathTarget], ctx: CodingContext, scratch: Callable[[], Path]) -> Sources:
-    """Look behind every entry; what is no file gets a copy in the folder that `scratch` makes. ToolError."""
+    """Resolve every entry; copy what is not a file to the `scratch` folder. Raises ToolError."""
     files: list[SearchSource] = []
     trees: list[SearchFolder] = []
     unreadable: list[str] = []
@@ -76,7 +76,7 @@ async def gather(entries: Sequence[PathTarget], ctx: CodingContext, scratch: Cal
 
 
 def _once(files: Sequence[SearchSource]) -> list[SearchSource]:
-    """Each file once; one that was named with several ranges has them all."""
+    """Deduplicate files, merging the ranges of repeated ones."""
     merged: dict[tuple[Path, str], SearchSource] = {}
     for source in files:
         key = (source.path, source.name if source.data is not None else "")
@@ -109,7 +109,7 @@ async def _tree(entry: PathTarget, ctx: CodingContext) -> SearchFolder | None:
 
 
 def _acceptance(matches: Callable[[str], object]) -> Callable[[str], object]:
-    """A folder that the glob names stands for all in it."""
+    """Accept everything below a folder that matches the glob."""
 
     def accepts(path: str) -> bool:
         while path:
@@ -133,9 +133,9 @@ async def _file(entry: PathTarget, ctx: CodingContext) -> SearchSource:
 
 
 async def _resources(entry: PathTarget, ctx: CodingContext) -> list[SearchSource]:
-    """What an address leads to; where a scheme alone, such as `tau://`, leads to its list of pages, those."""
+    """Resolve a URL; a bare scheme such as `tau://` yields all of its pages."""
     if not ctx.urls.handles(entry.url):
-        raise ToolError(f"search takes files and internal addresses, and {entry.url} is neither.")
+        raise ToolError(f"search takes files and internal URLs; {entry.url} is neither.")
     resource = await ctx.urls.resolve(entry.url, ctx)
     if resource.path is None and entry.url.endswith("://"):
         pages = resource.data.decode("utf-8", "replace").split()
@@ -158,7 +158,7 @@ async def _member(entry: PathTarget, ctx: CodingContext) -> SearchSource:
         raise ToolError("There is no such archive.")
     content = await archive.read(found, ctx.fs)
     if not isinstance(content, archive.ArchiveEntry):
-        raise ToolError("It is a directory, name a file in it.")
+        raise ToolError("It is a directory; name a file in it.")
     try:
         decode(content.data)
     except NotText:

@@ -1,4 +1,4 @@
-"""Lists the files below folders, ignore files respected, without keeping anybody waiting."""
+"""List the files below folders, respecting ignore files, without blocking the event loop."""
 
 import asyncio
 import os
@@ -12,10 +12,10 @@ from tau.base.errors import ToolError
 from tau.coding.search.gitignore import IgnoreRules, load
 from tau.coding.search.globs import BadGlob, matcher
 
-PIECE_ENTRIES = 4096  # a folder with more is handed over in pieces, so that the caller can look up
+PIECE_ENTRIES = 4096  # larger folders are yielded in pieces, so the caller can pause
 _IGNORE_FILES = (".rgignore", ".ignore", ".gitignore")
 
-Chain = tuple[IgnoreRules, ...]  # the nearest folder first
+Chain = tuple[IgnoreRules, ...]  # nearest folder first
 
 
 class FolderEntries(Struct, frozen=True, gc=False):
@@ -27,7 +27,7 @@ class FolderEntries(Struct, frozen=True, gc=False):
 
 
 class _Frame(Struct, frozen=True):
-    """The rules in force inside a folder, by kind: the first kind that has an opinion decides."""
+    """The rules in effect in a folder, by kind: the first kind with a verdict decides."""
 
     kinds: tuple[Chain, ...] = ((), (), (), ())
 
@@ -47,7 +47,7 @@ class _Frame(Struct, frozen=True):
 def tree(
     root: str, *, hidden: bool = True, gitignore: bool = True, max_depth: int | None = None
 ) -> Iterator[FolderEntries]:
-    """Every folder below `root`, one piece after the other, and in it the entries that are not left out."""
+    """Yield the folders below `root`, with their entries that are not ignored."""
     frame = _above(root) if gitignore else _Frame()
     waiting = [(root, frame, 1)]
     while waiting:
@@ -90,7 +90,7 @@ def _kept(
 
 
 def _inside(frame: _Frame, folder: Path, names: list[str], start: int, prefix: str = "") -> _Frame:
-    """The rules that hold in a folder with these entries; those of git end at another repository."""
+    """Return the rules in effect in a folder with these entries; git's rules stop at a nested repository."""
     wanted = [name for name in names if name[0] == "." and (name == ".git" or name in _IGNORE_FILES)]
     if not wanted:
         return frame
@@ -105,7 +105,7 @@ def _inside(frame: _Frame, folder: Path, names: list[str], start: int, prefix: s
 
 
 def _above(root: str) -> _Frame:
-    """What the folders above `root` say about its entries."""
+    """Load the rules of the folders above `root`."""
     frame = _Frame()
     real = Path(os.path.realpath(root))
     for parent in reversed(real.parents):
@@ -117,7 +117,7 @@ def _above(root: str) -> _Frame:
 
 
 def _git_folder(path: Path) -> Path:
-    """In a worktree a file names the folder, and `commondir` in that the one that all worktrees share."""
+    """Find the git folder; in a worktree, `.git` is a file and `commondir` names the shared folder."""
     if not path.is_file():
         return path
     try:
@@ -139,10 +139,10 @@ async def walk(
     gitignore: bool = True,
     limit: int | None = None,
 ) -> list[Path]:
-    """The files below the roots (a root that is a file is itself one), sorted, each once, at most `limit`.
+    """List the files below the roots (or roots that are files), sorted and unique, at most `limit`.
 
-    `globs` are matched against the path below the root. Links are neither followed nor listed, what cannot be
-    read is left out. Raises ToolError for a glob that cannot be read.
+    `globs` match the path below the root. Links are neither followed nor listed; unreadable
+    folders are skipped. Raises ToolError for an invalid glob.
     """
     try:
         wanted = matcher(globs or ("**",))
@@ -173,7 +173,7 @@ async def pieces(
     max_depth: int | None = None,
     deadline: float | None = None,
 ) -> AsyncIterator[FolderEntries]:
-    """`tree`, with a pause every few milliseconds. Raises TimeoutError at `deadline` (time.monotonic)."""
+    """Like `tree`, pausing every few milliseconds. Raises TimeoutError at `deadline` (time.monotonic)."""
     rested = time.monotonic()
     for piece in tree(os.fspath(root), hidden=hidden, gitignore=gitignore, max_depth=max_depth):
         yield piece

@@ -1,1 +1,1 @@
-"""File history: what the agent's turns changed on disk, and how to take it back."""
+"""File history: record what each turn changes on disk, and undo it."""

@@ -1,4 +1,4 @@
-"""Finds out what shell commands changed: files that git tracks, and files that tau has read."""
+"""Detect what shell commands change: files tracked by git and files that tau has read."""
 
 import asyncio
 import os
@@ -17,20 +17,20 @@ from tau.coding.undo.file_state import RACY_NS, FileObservation, FileState, file
 from tau.coding.undo.git_repository import DirtyFile, Found, GitUnavailable, Repositories, Repository
 from tau.coding.undo.journal import CommandEnd, CommandStart, known_states, load, new_id
 
-MAX_KEPT_FILES = 2_000  # that are modified before a command, and kept for it
-MAX_FETCHED_BYTES = 128 * MIB  # of files that one command changed
+MAX_KEPT_FILES = 2_000  # files saved because they were modified before a command
+MAX_FETCHED_BYTES = 128 * MIB  # total size of files changed by one command
 MAX_KNOWN_FILES = 20_000
-# In a repository where looking takes longer than this, it is done before the first command of a turn only.
+# If scanning a repository takes longer than this, scan only before the first command of a turn.
 EACH_COMMAND_MS = 25.0
-LOCK_NAME = "live.lock"  # held while a session has commands to watch
+LOCK_NAME = "live.lock"  # locked while a session watches commands
 _FILES_BETWEEN_PAUSES = 64
 _LINK = 0o120000
 
 
 class CommandWatch:
-    """Looks at the files before a command and after it. What is found before it is somebody else's work.
+    """Scans files before and after a command. Changes found before it are not the agent's.
 
-    A file that somebody else saves while a command runs cannot be told from one that the command wrote.
+    Files that others save while a command runs are indistinguishable from those that the command writes.
     """
 
     def __init__(self, history: FileHistory, run: Runner) -> None:
@@ -38,20 +38,20 @@ class CommandWatch:
         self._repositories = Repositories(lambda: history.folder, run, history.tell_once)
         self.group: asyncio.TaskGroup | None = None
         self._open: dict[str, CommandStart] = {}  # by call
-        self._due: set[str] = set()  # calls that have ended and were not looked at yet
+        self._due: set[str] = set()  # finished calls, not scanned yet
         self._lock = asyncio.Lock()
-        self._looked_in = ""  # the turn of the last look before a command
+        self._looked_in = ""  # the turn of the last scan before a command
         self._look_ms = 0.0
         self._live = -1
-        self._skipped = False  # the look before the last command
+        self._skipped = False  # the scan before the last command
         self._began_ns = 0
-        self._passed_over: set[str] = set()  # modified files that were too many to keep
+        self._passed_over: set[str] = set()  # modified files beyond the limit
 
     async def before(self, call: str, folders: Sequence[Path]) -> None:
-        """Keep what the command may change and nobody else has kept."""
+        """Save the files that the command may change, unless already saved."""
         async with self._lock:
             turn = self._history.turn.id
-            if self._open:  # one is at work, or was stopped before we could look
+            if self._open:  # another command is running, or was stopped before its scan
                 due = set(self._due)
                 left = [command for call, command in self._open.items() if call not in due]
                 stopped = any(command.turn != turn for command in left)
@@ -60,13 +60,13 @@ class CommandWatch:
             read = {os.path.dirname(path) for path in self._history.read_files}  # noqa: PTH120
             new = self._repositories.find(folders, read)
             self._skipped = self._look_ms > EACH_COMMAND_MS and self._looked_in == turn and not new
-            if self._open:  # what changes now may be the work of those that run
+            if self._open:  # running commands may be making these changes
                 self._repositories.remember(new)
                 await self._look(ours=False, only=new)
             elif not self._skipped:
                 began = time.perf_counter()
                 if len(self._history.known) > MAX_KNOWN_FILES:
-                    self._history.known.clear()  # what is modified, or was read, is found again
+                    self._history.known.clear()  # modified and read files are found again
                 self._repositories.remember()
                 await self._look(ours=False)
                 self._look_ms = (time.perf_counter() - began) * 1000
@@ -74,7 +74,7 @@ class CommandWatch:
             self._begin(call)
 
     async def after(self, call: str) -> None:
-        """Note what has changed since `before`: at once, but beside whoever has a group for that."""
+        """Record what has changed since `before`; in the background if there is a task group."""
         if call not in self._open:
             return
         self._due.add(call)
@@ -84,7 +84,7 @@ class CommandWatch:
             spawn(self.group, self._look_beside())
 
     async def quiet(self) -> None:
-        """Everything that ended commands changed is noted then."""
+        """Wait until all changes by finished commands are recorded."""
         if self._due:
             async with self._lock:
                 if due := set(self._due):
@@ -94,24 +94,24 @@ class CommandWatch:
     async def _look_beside(self) -> None:
         try:
             await self.quiet()
-        except Exception as error:  # it must not end what the group is for
-            log.error("What a command changed could not be looked at.", error)
+        except Exception as error:  # must not cancel the task group
+            log.error("Could not scan what a command changed.", error)
 
     def look_beside(self) -> None:
-        """Begin to look at what commands changed that were stopped; `settle` waits for that."""
+        """Start scanning the changes of stopped commands; `settle` waits for it."""
         self._due.update(self._open)
         if self._due and self.group is not None:
             spawn(self.group, self._look_beside())
 
     async def settle(self) -> None:
-        """Note what commands changed that were stopped: nobody says `after` for them."""
+        """Record the changes of stopped commands, which get no `after` call."""
         async with self._lock:
             if self._open:
                 await self._look(ours=True)
                 self._end(list(self._open))
 
     def note_if_changed(self, path: str, call: str = "") -> None:
-        """The same for one file that was known before."""
+        """Record a change to one known file."""
         history = self._history
         known = history.known.get(path)
         if known is None or unchanged(path, known):
@@ -127,7 +127,7 @@ class CommandWatch:
             self._live = -1
 
     async def finish_for(self, commands: Sequence[CommandStart]) -> None:
-        """Note what was changed by commands of a process that is gone, or by somebody else after it."""
+        """Record changes by commands of a dead process, or by others since then."""
         for command in commands:
             self._repositories.recall(Path(os.fsdecode(root)) for root in command.repositories)
             self._open[command.call or command.id] = command
@@ -135,9 +135,9 @@ class CommandWatch:
         self._end(list(self._open))
 
     async def _look(self, *, ours: bool, unsure: bool = False, only: Collection[Path] | None = None) -> None:
-        """Go through all files that may have changed since the last look, or through some repositories.
+        """Scan all files that may have changed since the last scan, or only some repositories.
 
-        What is `ours` is noted as changed by the commands at work; else it is kept for the next one.
+        If `ours`, record changes as made by the running commands; else save them for the next command.
         """
         found = await self._repositories.changed(only)
         if ours:
@@ -149,7 +149,7 @@ class CommandWatch:
             await self._keep_all((*found, *self._history.known, *self._history.read_files))
 
     async def _keep_all(self, paths: Iterable[str]) -> None:
-        """Keep the files as they are: those that git has in another form or not at all."""
+        """Save files whose content git does not have, or has in another form."""
         history = self._history
         new = 0
         async for path in _in_turn(paths):
@@ -160,12 +160,12 @@ class CommandWatch:
                 self._passed_over.add(path)
         if self._passed_over:
             history.tell_once(
-                f"More than {MAX_KEPT_FILES:,} files were modified before a command: those beyond are not "
-                "kept, so undo cannot bring them back if a command changes them."
+                f"More than {MAX_KEPT_FILES:,} files were modified before a command; the rest is not "
+                "saved, so undo cannot restore it if a command changes it."
             )
 
     async def _note_all(self, found: Mapping[str, Found], unsure: bool) -> None:
-        """Note all files that are not as they were known, or as git has them."""
+        """Record all files that differ from their last known state or from git."""
         history = self._history
         from_clean: dict[Repository, list[tuple[str, DirtyFile, FileObservation]]] = {}
         async for path in _in_turn((*found, *history.known)):
@@ -174,7 +174,7 @@ class CommandWatch:
                 continue
             seen, _ = look(path)
             if self._skipped and seen.looks is not None and seen.looks[3] < self._began_ns - RACY_NS:
-                history.note_known(path)  # it was changed before the command began
+                history.note_known(path)  # changed before the command started
             elif known is not None:
                 self._note(path, known.state, seen, unsure)
             else:
@@ -186,7 +186,7 @@ class CommandWatch:
     async def _note_from_clean(
         self, repository: Repository, items: Sequence[tuple[str, DirtyFile, FileObservation]], unsure: bool
     ) -> None:
-        """Files that were as git has them before the command: their content comes from git."""
+        """Record files that were unmodified before the command, taking their old content from git."""
         history = self._history
         try:
             contents = await repository.contents([entry for _, entry, _ in items], MAX_FETCHED_BYTES)
@@ -210,8 +210,8 @@ class CommandWatch:
             self._note(path, before, seen, unsure)
         if missing:
             history.tell_once(
-                "Some files that a command changed are in git in another form, or are too large: "
-                "undo cannot bring them back."
+                "Some files that a command changed are stored differently in git or are too large: "
+                "undo cannot restore them."
             )
 
     def _kept(self, state: FileState, data: bytes) -> bool:
@@ -257,9 +257,9 @@ class CommandWatch:
 
 
 async def recover(folder: Path, run: Runner) -> bool:
-    """Note what a command did whose tau was killed while it ran. False if it may still be running.
+    """Record the changes of a command whose tau process was killed. False if it may still be running.
 
-    It cannot be told from what somebody else has done since, and is noted as such.
+    Such changes may include edits by others since then, and are marked as unsure.
     """
     records = load(folder)
     ended = {record.id for record in records if isinstance(record, CommandEnd)}
@@ -282,7 +282,7 @@ async def recover(folder: Path, run: Runner) -> bool:
 
 
 async def _in_turn(paths: Iterable[str]) -> AsyncIterator[str]:
-    """Each path once, with a pause now and then, so that nobody else is kept waiting."""
+    """Yield each path once, pausing regularly to let other tasks run."""
     for number, path in enumerate(dict.fromkeys(paths)):
         if number % _FILES_BETWEEN_PAUSES == 0:
             await asyncio.sleep(0)
@@ -290,7 +290,7 @@ async def _in_turn(paths: Iterable[str]) -> AsyncIterator[str]:
 
 
 def _mode_before(entry: DirtyFile, now: FileState) -> int:
-    """Git keeps of the permissions only whether a file can be run; the rest is as it is now, or usual."""
+    """Return the mode before. Git stores only the executable bit; the rest is the current or default mode."""
     mode = now.mode if now.kind == "file" else 0o666 & ~_umask()
     readers = (mode & 0o444) >> 2
     return mode | readers if entry.mode & stat.S_IXUSR else mode & ~0o111

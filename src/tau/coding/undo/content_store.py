@@ -1,4 +1,4 @@
-"""Contents of files as they were, each kept once under the name of its hash, private and bounded."""
+"""Content-addressed store of earlier file contents, private and bounded in size."""
 
 import os
 from collections.abc import Callable
@@ -14,13 +14,13 @@ _LEFT_AFTER_CLEARING = 0.9
 
 
 def unheard(warning: str) -> None:
-    """Takes warnings to which nobody listens."""
+    """Discard a warning."""
 
 
 class ContentStore:
-    """One folder of them. What is oldest goes when there is more than may be kept, and that is told once.
+    """A store in one folder. Evicts the oldest contents when full, and warns once.
 
-    `pinned` are the hashes of the turn under way: they stay, and it is the owner who empties the set.
+    `pinned` are the hashes of the current turn, never evicted; the owner clears the set.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class ContentStore:
         return os.path.lexists(self.folder / hash)
 
     def get(self, hash: str) -> bytes | None:
-        """None if it is not kept, or not what it should be any more."""
+        """Return the content, or None if it is missing or corrupt."""
         try:
             data = (self.folder / hash).read_bytes()
         except (OSError, ValueError):
@@ -50,12 +50,12 @@ class ContentStore:
         return data if digest(data) == hash else None
 
     def put(self, hash: str, data: bytes, *, sync: bool = True) -> bool:
-        """Keep it; False where there is no room. Raises OSError."""
+        """Store the content; False if there is no room. Raises OSError."""
         path = self.folder / hash
         self._pinned.add(hash)
         try:
             if path.stat().st_size == len(data):
-                os.utime(path)  # it is used again, so it is not the oldest
+                os.utime(path)  # mark as recently used
                 return True
         except OSError:
             pass
@@ -74,7 +74,7 @@ class ContentStore:
         return sum(size for _, size, _ in self._files())
 
     def _files(self) -> list[tuple[int, int, str]]:
-        """When it was used, its size, its name: the oldest first."""
+        """List (last use, size, name), oldest first."""
         found: list[tuple[int, int, str]] = []
         with suppress(FileNotFoundError), os.scandir(self.folder) as entries:
             for entry in entries:
@@ -99,5 +99,5 @@ class ContentStore:
             self._told = True
             self._warn(
                 f"This session's file history has reached {format_bytes(self._cap_bytes)}: "
-                "the oldest contents are given up, and undo cannot bring them back."
+                "the oldest contents are dropped, and undo cannot restore them."
             )

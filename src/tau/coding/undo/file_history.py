@@ -1,4 +1,4 @@
-"""The file history of a session: keeps what a file was before the agent changes it, and notes the change."""
+"""The file history of a session: saves files before the agent changes them and records the changes."""
 
 import os
 from collections.abc import Callable, Iterable
@@ -24,14 +24,14 @@ from tau.coding.undo.journal import (
     shown_prompt,
 )
 
-FOLDER_NAME = "history"  # beside the session's artifacts
-MAX_READ_FILES = 5_000  # the oldest is forgotten when there are more
+FOLDER_NAME = "history"  # next to the session's artifacts
+MAX_READ_FILES = 5_000  # the oldest are forgotten beyond this
 
 
 class FileHistory:
-    """One per session; its folder is made with the first change. What cannot be recorded is told; it goes on.
+    """One per session; creates its folder on the first change. Failures only cause warnings.
 
-    `known` has the state in which each file was last seen by us: changed by the agent, read, or modified
+    `known` holds the last state we saw of each file: changed by the agent, read, or modified
     before a command.
     """
 
@@ -51,7 +51,7 @@ class FileHistory:
         self._journal: Journal | None = None
         self._turn = TurnRecord(id=new_id(), time_ms=now_ms())
         self._told: set[str] = set()
-        self._written: set[str] = set()  # turns that are in the journal
+        self._written: set[str] = set()  # turns in the journal
         self._left: dict[str, FileState] = {}  # by the agent, in this turn
         self._too_large: set[str] = set()
 
@@ -83,7 +83,7 @@ class FileHistory:
         targets: Iterable[str] = (),
         paths: Iterable[str] = (),
     ) -> str:
-        """From now on changes belong to this prompt of the user, which is written down with the first one."""
+        """Start a turn for this user prompt; it is written to the journal with its first change."""
         self._turn = TurnRecord(
             id=new_id(),
             time_ms=now_ms(),
@@ -97,7 +97,7 @@ class FileHistory:
         return self._turn.id
 
     def covers(self, path: str) -> bool:
-        """Neither git's own files nor the session's are part of the history."""
+        """Whether the history covers a path: not git's own files, nor the session's."""
         return "/.git/" not in path and not path.startswith(f"{self.folder.parent}/")
 
     def note_read(self, path: str) -> None:
@@ -107,9 +107,9 @@ class FileHistory:
             del self.read_files[next(iter(self.read_files))]
 
     def intend(self, path: str, after: FileState, call: str = "") -> str | None:
-        """Keep what stands at a real path, and note on disk what it is about to become.
+        """Save the file at a real path, and record on disk what it will become.
 
-        The id is for `done`; None if there is nothing to note: nothing changes, or it cannot be recorded.
+        Returns an id for `done`, or None if nothing changes or recording fails.
         """
         try:
             if not self.covers(path):
@@ -138,7 +138,7 @@ class FileHistory:
         return intent.id
 
     def done(self, id: str | None, path: str, after: FileObservation | None) -> None:
-        """The change was made, or with None was not."""
+        """Record that the change was made or, if `after` is None, that it was not."""
         if id is None:
             return
         try:
@@ -150,7 +150,7 @@ class FileHistory:
             self.known[path] = after
 
     def note_known(self, path: str) -> None:
-        """Keep a file that is about to be within reach of a command, unless it is as we know it."""
+        """Save a file that a command may change, unless its state is known."""
         known = self.known.get(path)
         if known is not None and unchanged(path, known) and self._has(known.state):
             return
@@ -173,7 +173,7 @@ class FileHistory:
         call: str = "",
         unsure: bool = False,
     ) -> None:
-        """A change that was found after it was made; `before` was kept by whoever found it."""
+        """Record a change detected afterwards; the caller has saved `before`."""
         change = ObservedChange(
             turn=turn or self._turn.id,
             call=call,
@@ -193,7 +193,7 @@ class FileHistory:
         self._left[path] = after.state
 
     def add(self, record: Record, *, sync: bool = False) -> None:
-        """Write a record, behind that of its turn. Raises OSError."""
+        """Append a record after that of its turn. Raises OSError."""
         turn = self._turn
         if turn.id in self._written:
             self.journal.add(record, sync=sync)
@@ -211,7 +211,7 @@ class FileHistory:
             self._journal.close()
 
     def _has(self, state: FileState) -> bool:
-        """Whether there is nothing to keep, or it is kept; it stays for this turn then."""
+        """Whether there is nothing to save or it is saved already; pins it for this turn."""
         if state.kind != "file" or not state.readable:
             return True
         self._pinned.add(state.hash)
@@ -224,16 +224,16 @@ class FileHistory:
             if path not in self._too_large and state.size > file_state.MAX_FILE_BYTES:
                 self._too_large.add(path)
                 limit = format_bytes(file_state.MAX_FILE_BYTES)
-                self.warn(f"{path} is larger than {limit}, so undo cannot bring its content back.")
+                self.warn(f"{path} is larger than {limit}, so undo cannot restore its content.")
         elif not self.kept.put(state.hash, data, sync=sync):
-            self.tell_once("The file history of this turn is full: undo cannot bring back all of its files.")
+            self.tell_once("The file history of this turn is full: undo cannot restore all of its files.")
 
     def failed(self, error: OSError) -> None:
-        """Tell that something could not be recorded."""
+        """Warn that something could not be recorded."""
         log.error("A change could not be recorded for undo.", error)
         self.tell_once(
             f"Changes cannot be recorded for undo in {self.folder}: {error.strerror or error}. "
-            "The work goes on without."
+            "Continuing without undo."
         )
 
 

@@ -1,4 +1,4 @@
-"""What stands at a path at one moment: nothing, a file with its content, a link, or something else."""
+"""The state of a path at one moment: nothing, a file with its content, a link, or something else."""
 
 import os
 import stat
@@ -13,19 +13,19 @@ from tau.base.sizes import MIB
 
 hashlib = late("hashlib")
 
-MAX_FILE_BYTES = 16 * MIB  # what is larger is not kept
-BY_LOOKS = "looks:"  # in the place of a hash: the file was not read, its size and time stand for its content
-# A file that was changed this short a time ago may change again without looking different.
+MAX_FILE_BYTES = 16 * MIB  # larger files are not saved
+BY_LOOKS = "looks:"  # instead of a hash: the file was not read, size and time identify its content
+# A file changed this recently may change again without a different stat.
 RACY_NS = 50_000_000
 
 _Kind = Literal["absent", "file", "link", "folder", "other"]
-Looks: TypeAlias = tuple[int, int, int, int, int]  # changes whenever the file does, but for racy ones
+Looks: TypeAlias = tuple[int, int, int, int, int]  # changes whenever the file does, except in a race
 
 
 class FileState(Struct, frozen=True, rename="camel", omit_defaults=True):
-    """`hash` is the SHA-256 of a file's content; `target` is where a link leads; `mode` has permissions only.
+    """`hash` is the SHA-256 of a file's content, `target` that of a link; `mode` holds only permissions.
 
-    A `mode` of 0 is not known.
+    A `mode` of 0 means unknown.
     """
 
     kind: _Kind = "absent"
@@ -36,7 +36,7 @@ class FileState(Struct, frozen=True, rename="camel", omit_defaults=True):
 
     @property
     def readable(self) -> bool:
-        """Whether the content was read, so that it can have been kept."""
+        """Whether the content was read, so it may have been saved."""
         return self.kind != "file" or not self.hash.startswith(BY_LOOKS)
 
 
@@ -44,7 +44,7 @@ ABSENT = FileState()
 
 
 class FileObservation(Struct, frozen=True):
-    """A state and what the file looked like when it was found. `settled`: the looks can be relied on."""
+    """A state and the stat fields seen with it. `settled`: those fields are reliable."""
 
     state: FileState
     looks: Looks | None = None
@@ -56,7 +56,7 @@ def same_content(one: FileState, other: FileState) -> bool:
 
 
 def looks_of(path: str) -> os.stat_result | None:
-    """None if there is nothing, or nothing that can be looked at."""
+    """Return the stat of a path, or None if it is missing or inaccessible."""
     try:
         return os.lstat(path)
     except (OSError, ValueError):
@@ -68,9 +68,9 @@ def looks(info: os.stat_result) -> Looks:
 
 
 def look(path: str) -> tuple[FileObservation, bytes]:
-    """What stands there now, and a file's content as far as it was read.
+    """Observe the current state, and the content if it was read.
 
-    `path` is a real one: what is behind a link that has taken the place of one of its folders is not there.
+    `path` is a real path: if a link has replaced one of its folders, the file counts as missing.
     """
     info = looks_of(path)
     if info is None or leads_elsewhere(path):
@@ -79,7 +79,7 @@ def look(path: str) -> tuple[FileObservation, bytes]:
     settled = time.time_ns() - info.st_ctime_ns > RACY_NS
     if stat.S_ISLNK(info.st_mode):
         try:
-            target = os.fsencode(os.readlink(path))  # noqa: PTH115 - bytes are wanted
+            target = os.fsencode(os.readlink(path))  # noqa: PTH115 - bytes are needed
         except OSError:
             return FileObservation(ABSENT), b""
         return FileObservation(FileState(kind="link", target=target), seen, settled), b""
@@ -96,13 +96,13 @@ def look(path: str) -> tuple[FileObservation, bytes]:
 
 
 def leads_elsewhere(path: str) -> bool:
-    """Whether a folder on the way is a symbolic link."""
+    """Whether a parent folder is a symbolic link."""
     folder = os.path.dirname(path)  # noqa: PTH120 - called for every file of a large repository
     return os.path.realpath(folder) != folder
 
 
 def unchanged(path: str, before: FileObservation) -> bool:
-    """Whether the file surely is as it was, by its looks alone."""
+    """Whether the file is surely unchanged, judging by its stat alone."""
     info = looks_of(path)
     if info is None:
         return before.state.kind == "absent"

@@ -1,4 +1,4 @@
-"""Reads git's index: what files were in the work tree when git last looked, and how large."""
+"""Read git's index: the files in the work tree when git last checked, and their sizes."""
 
 import os
 import stat
@@ -13,12 +13,12 @@ _EXTENDED = 0x4000
 _NAME_BYTES = 0x0FFF
 _VALID, _STAGE = 0x8000, 0x3000
 _SUBMODULE = 0o160000
-_LOW = 0xFFFF_FFFF  # what the index keeps of a number
+_LOW = 0xFFFF_FFFF  # the index stores only these bits of a number
 _NS = 1_000_000_000
 
 
 class TrackedFile(Struct, frozen=True, gc=False):
-    """A file of the index. `looks` is what its stat was: change times, inode, owner, size."""
+    """A file in the index. `looks` holds its stat: change times, inode, owner, size."""
 
     name: bytes
     mode: int
@@ -28,7 +28,7 @@ class TrackedFile(Struct, frozen=True, gc=False):
 
 
 def tracked_in(data: bytes) -> list[TrackedFile] | None:
-    """All files of an index; None where it says more than we understand (merges, sparse or split indexes)."""
+    """List all files of an index; None if unsupported (merges, sparse or split indexes)."""
     if data[:4] != _SIGNATURE or int.from_bytes(data[4:8], "big") not in (2, 3, 4):
         return None
     for hash_bytes in _HASH_BYTES:
@@ -62,7 +62,7 @@ def _all_tracked(data: bytes, hash_bytes: int) -> list[TrackedFile] | None:
 
 
 def is_as_tracked(one: TrackedFile, info: os.stat_result) -> bool:
-    """Whether nothing about a file has changed since git looked at it."""
+    """Whether a file's stat is unchanged since git last checked it."""
     looks = (
         info.st_ctime_ns,
         info.st_mtime_ns,
@@ -79,7 +79,7 @@ def is_as_tracked(one: TrackedFile, info: os.stat_result) -> bool:
 
 
 def sizes_in(data: bytes, names: Collection[bytes]) -> dict[bytes, int]:
-    """The sizes of these files, as far as the index has them; nothing from an index that we cannot read."""
+    """Return the sizes of these files as far as known; empty for an unreadable index."""
     if data[:4] != _SIGNATURE or int.from_bytes(data[4:8], "big") not in (2, 3, 4):
         return {}
     for hash_bytes in _HASH_BYTES:
@@ -94,12 +94,12 @@ def _sizes(data: bytes, names: Collection[bytes], hash_bytes: int) -> dict[bytes
     return {
         name: int.from_bytes(data[start + 36 : start + 40], "big")
         for start, _, flags, name in _entries(data, hash_bytes)
-        if name in names and not flags & _STAGE  # of several versions in a merge none is the file's
+        if name in names and not flags & _STAGE  # in a merge, none of the stages is the file's
     }
 
 
 def _entries(data: bytes, hash_bytes: int) -> Iterator[tuple[int, int, int, bytes]]:
-    """Where each entry begins and ends, its flags, its name."""
+    """Yield the start, end, flags and name of each entry."""
     version, count = int.from_bytes(data[4:8], "big"), int.from_bytes(data[8:12], "big")
     at, name, end_of_data = 12, b"", len(data) - hash_bytes
     for _ in range(count):
@@ -114,7 +114,7 @@ def _entries(data: bytes, hash_bytes: int) -> Iterator[tuple[int, int, int, byte
             kept = b""
         end = data.index(b"\0", at)
         name = kept + data[at:end]
-        # The length is written twice, which shows whether the size of the hashes was guessed right.
+        # The length is stored twice, which verifies the guessed hash size.
         if len(name) != flags & _NAME_BYTES and len(name) < _NAME_BYTES:
             raise ValueError("not an entry")
         at = end + 1 if version == 4 else start + (end - start + 8) // 8 * 8
@@ -124,7 +124,7 @@ def _entries(data: bytes, hash_bytes: int) -> Iterator[tuple[int, int, int, byte
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
-    """The number in git's own encoding, and where it ends."""
+    """Decode a number in git's encoding; return it and its end."""
     byte = data[at]
     value = byte & 0x7F
     while byte & 0x80:

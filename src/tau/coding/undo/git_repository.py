@@ -1,4 +1,4 @@
-"""What git knows about the files of a work tree, asked without writing anything into the repository."""
+"""Query git about the files of a work tree without writing to the repository."""
 
 import os
 import re
@@ -24,19 +24,19 @@ MAX_SUBMODULES = 64
 _BLOBS_AT_ONCE = 500
 _MODULE_PATH = rb"^\s*path\s*=\s*(.+?)\s*$"
 _ENV = {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
-# A program that the repository's own configuration names must not be started by looking at it.
-MAX_QUICK_FILES = 1_000  # in larger work trees git itself is quicker
+# Inspecting a repository must not run programs named in its configuration.
+MAX_QUICK_FILES = 1_000  # git itself is faster in larger work trees
 MAX_QUICK_BYTES = 2 * MIB  # of the index
 MAX_QUICK_CHANGES = 200
 _GIT = ("git", "-c", "core.fsmonitor=false")
 
 
 class GitUnavailable(Exception):
-    """Git could not be asked; `str()` is the reason, as the end of a sentence."""
+    """Git could not be queried; `str()` is the reason, as a clause."""
 
 
 class DirtyFile(Struct, frozen=True):
-    """A file that is not as the index has it: its name, its mode and blob there (none: it is not known)."""
+    """A file that differs from the index: its name, and its mode and blob there (empty: untracked)."""
 
     name: str
     mode: int
@@ -46,8 +46,8 @@ class DirtyFile(Struct, frozen=True):
 class Repository:
     """A work tree, compared with the index as it was when `remember` was last called.
 
-    The index is copied to a folder of ours: what a command does to the original (add, commit, checkout) does
-    not change what the files are compared with.
+    The index is copied to our folder: what a command does to the original (add, commit, checkout) does
+    not affect the comparison.
     """
 
     def __init__(self, root: Path, folder: Path, run: Runner) -> None:
@@ -55,7 +55,7 @@ class Repository:
         self._run = run
         self._copy = folder / f"index-{digest(os.fsencode(self.root))[:16]}"
         self._signature: tuple[int, int, int] | None = None
-        self._tracked: list[TrackedFile] | None = None  # of the copy, once it was looked at
+        self._tracked: list[TrackedFile] | None = None  # of the copy, once read
         self._empty = True
 
     def remember(self) -> None:
@@ -77,18 +77,18 @@ class Repository:
         make_private(self._copy.parent)
         part = self._copy.with_name(self._copy.name + ".part")
         part.write_bytes(data)
-        # By this time git tells the files that were changed right after the index was written.
+        # Git uses this time to detect files changed right after the index was written.
         os.utime(part, ns=(info.st_atime_ns, info.st_mtime_ns))
         part.chmod(0o600)
         part.replace(self._copy)
         self._signature, self._empty, self._tracked = signature, False, None
 
     def recall(self) -> None:
-        """Go on with the copy that an earlier process made."""
+        """Reuse the copy made by an earlier process."""
         self._empty, self._tracked = not self._copy.exists(), None
 
     async def changed(self) -> list[DirtyFile]:
-        """The files that differ from the remembered index, or may do so. Raises Unanswered."""
+        """List the files that differ, or may differ, from the remembered index. Raises Unanswered."""
         if self._empty:
             return []
         if (quick := self._quickly()) is not None:
@@ -99,14 +99,14 @@ class Repository:
         for about, name in zip(fields[0::2], fields[1::2], strict=False):
             parts = about.split()
             if len(parts) != 5 or not about.startswith(b":"):
-                raise GitUnavailable("its answer was not understood")
+                raise GitUnavailable("its output was not understood")
             blob = parts[2].decode()
             known = parts[4] in (b"M", b"D", b"T") and set(blob) != {"0"}
             entries.append(DirtyFile(os.fsdecode(name), int(parts[0][1:], 8), blob if known else ""))
         return entries
 
     def _quickly(self) -> list[DirtyFile] | None:
-        """The same without git, which takes a few milliseconds to start; None where it has to be asked."""
+        """Do the same without starting git, which takes milliseconds; None if git is needed."""
         if self._tracked is None:
             data = self._copy.read_bytes() if self._copy.stat().st_size <= MAX_QUICK_BYTES else b""
             self._tracked = (tracked_in(data) or []) if data else []
@@ -127,10 +127,10 @@ class Repository:
         return entries
 
     async def contents(self, entries: Sequence[DirtyFile], max_bytes: int) -> dict[str, bytes]:
-        """The files of entries as they were in the work tree, by name, as far as that can be told.
+        """Return the former work tree contents of the entries, by name, as far as known.
 
-        A blob that the work tree has in another form (line ends, filters) is left out, unless it is only the
-        line ends; so is what does not fit into `max_bytes`.
+        A blob that the work tree has in another form (filters) is left out, unless only its
+        line endings differ; so is what does not fit into `max_bytes`.
         """
         wanted = [entry for entry in entries if entry.blob]
         sizes = sizes_in(self._copy.read_bytes(), {os.fsencode(entry.name) for entry in wanted})
@@ -151,7 +151,7 @@ class Repository:
         return found
 
     def submodules(self) -> list[Path]:
-        """Work trees of other repositories that this one names, and that are there."""
+        """List the submodules that are checked out."""
         try:
             text = (self.root / ".gitmodules").read_bytes()
         except OSError:
@@ -198,7 +198,7 @@ class Repository:
 
 
 def find_root(folder: Path) -> Path | None:
-    """The work tree that a folder belongs to, unless the environment says where git has to look."""
+    """Find the work tree of a folder, unless the environment overrides git's lookup."""
     if "GIT_DIR" in os.environ or "GIT_WORK_TREE" in os.environ:
         return None
     found = repo_root(Path(os.path.realpath(folder)))
@@ -206,7 +206,7 @@ def find_root(folder: Path) -> Path | None:
 
 
 def _git_folder(root: Path) -> Path:
-    """`.git`, or where it leads: in a submodule and in a linked work tree it is a file."""
+    """Return the git folder; in submodules and linked work trees `.git` is a file that names it."""
     place = root / ".git"
     with suppress(OSError):
         if stat.S_ISREG(place.stat().st_mode):
@@ -217,7 +217,7 @@ def _git_folder(root: Path) -> Path:
 
 
 def _in_work_tree(blob: bytes | None, size: int) -> bytes | None:
-    """The bytes that stood in the file, whose size is known."""
+    """Return the file's former bytes, given their size."""
     if blob is None or len(blob) == size:
         return blob
     crlf = blob.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n")
@@ -230,24 +230,24 @@ Found: TypeAlias = tuple[Repository, DirtyFile]
 
 
 class Repositories:
-    """`folder` is where copies of their indexes are kept."""
+    """The watched repositories; `folder` holds the copies of their indexes."""
 
     def __init__(self, folder: Callable[[], Path], run: Runner, tell: Callable[[str], None]) -> None:
         self._folder = folder
         self._run = run
         self._tell = tell
         self._known: dict[Path, Repository] = {}
-        self._silent: set[Path] = set()  # those that could not be asked
-        self._looked_at: set[str] = set()  # folders whose repository is known
+        self._silent: set[Path] = set()  # those that could not be queried
+        self._looked_at: set[str] = set()  # folders with a known repository
 
     @property
     def roots(self) -> list[Path]:
         return list(self._known)
 
     def find(self, folders: Iterable[Path], read: Collection[str]) -> list[Path]:
-        """Those of the folders, and of folders in which tau has read; which of them are new.
+        """Find the repositories of these folders and of folders that tau has read in; return the new ones.
 
-        Submodules come with what names them.
+        Includes their submodules.
         """
         known = set(self._known)
         places = [Path(os.path.realpath(folder)) for folder in folders]
@@ -260,7 +260,7 @@ class Repositories:
         return [root for root in self._known if root not in known]
 
     def remember(self, roots: Iterable[Path] | None = None) -> None:
-        """Compare with the files as they are tracked now."""
+        """Take the current indexes as the baseline."""
         for root in self.roots if roots is None else roots:
             try:
                 self._known[root].remember()
@@ -268,13 +268,13 @@ class Repositories:
                 self.give_up(root, error)
 
     def recall(self, roots: Iterable[Path]) -> None:
-        """Go on with what an earlier process remembered."""
+        """Reuse the baseline of an earlier process."""
         for root in roots:
             self._known[root] = repository = Repository(root, self._folder(), self._run)
             repository.recall()
 
     async def changed(self, only: Collection[Path] | None = None) -> dict[str, Found]:
-        """The files that are not as they were tracked, by path."""
+        """Return the files that differ from the baseline, by path."""
         found: dict[str, Found] = {}
         for root, repository in list(self._known.items()):
             if only is not None and root not in only:
@@ -291,8 +291,8 @@ class Repositories:
         self._silent.add(root)
         reason = getattr(error, "strerror", None) or error
         self._tell(
-            f"The repository {root} cannot be watched, because {reason}: what commands change in it can be "
-            "undone only for files that tau has read or changed."
+            f"Cannot watch the repository {root} because {reason}: undo covers changes by commands in it "
+            "only for files that tau has read or changed."
         )
 
     def _add(self, root: Path) -> None:
@@ -300,8 +300,8 @@ class Repositories:
             return
         if len(self._known) >= MAX_REPOSITORIES:
             self._tell(
-                f"Commands are watched in {MAX_REPOSITORIES} repositories at most; what they change in "
-                "others can be undone only for files that tau has read."
+                f"Commands are watched in at most {MAX_REPOSITORIES} repositories; elsewhere, undo covers "
+                "changes only to files that tau has read."
             )
             return
         self._known[root] = repository = Repository(root, self._folder(), self._run)

@@ -19,9 +19,9 @@ TurnKind = Literal["turn", "undo", "redo"]
 class TurnRecord(
     Struct, frozen=True, rename="camel", tag_field="type", tag="turn", kw_only=True, omit_defaults=True
 ):
-    """What follows belongs to a prompt of the user, or to an undo of `targets`.
+    """Starts the records of a user prompt, or of an undo of `targets`.
 
-    `paths`: the undo was for these only.
+    `paths`: the undo was limited to these.
     """
 
     id: str
@@ -35,7 +35,7 @@ class TurnRecord(
 class ChangeIntent(
     Struct, frozen=True, rename="camel", tag_field="type", tag="intent", kw_only=True, omit_defaults=True
 ):
-    """A change that is about to be made. `folders` are those that it makes."""
+    """A change about to be made. `folders` are those it creates."""
 
     id: str
     turn: str
@@ -49,7 +49,7 @@ class ChangeIntent(
 class ChangeOutcome(
     Struct, frozen=True, rename="camel", tag_field="type", tag="outcome", kw_only=True, omit_defaults=True
 ):
-    """How an intent ended; without `after` nothing was changed."""
+    """The outcome of an intent; without `after`, nothing was changed."""
 
     id: str
     after: FileState | None = None
@@ -65,7 +65,7 @@ class WatchedFile(Struct, frozen=True, rename="camel", tag_field="type", tag="kn
 class CommandStart(
     Struct, frozen=True, rename="camel", tag_field="type", tag="command", kw_only=True, omit_defaults=True
 ):
-    """A command is about to run; `repositories` are looked at for what it changes."""
+    """A command about to run; `repositories` are scanned for its changes."""
 
     id: str
     turn: str
@@ -76,7 +76,7 @@ class CommandStart(
 class ObservedChange(
     Struct, frozen=True, rename="camel", tag_field="type", tag="change", kw_only=True, omit_defaults=True
 ):
-    """What was found changed after a command. `unsure`: somebody else may have done it."""
+    """A change detected after a command. `unsure`: someone else may have made it."""
 
     turn: str
     call: str = ""
@@ -87,13 +87,13 @@ class ObservedChange(
 
 
 class CommandEnd(Struct, frozen=True, rename="camel", tag_field="type", tag="ended", kw_only=True):
-    """The command's changes are all recorded."""
+    """All changes of the command are recorded."""
 
     id: str
 
 
 class UndoDone(Struct, frozen=True, rename="camel", tag_field="type", tag="finished", kw_only=True):
-    """An undo came to its end: what it left alone, it left on purpose."""
+    """An undo has finished: what it skipped, it skipped on purpose."""
 
     id: str
 
@@ -113,13 +113,13 @@ _decoder: msgspec.json.Decoder[Record] = msgspec.json.Decoder(Record)
 
 
 class Journal:
-    """Appends records; reading them is `load`. Several processes may append to one file."""
+    """Appends records; `load` reads them. Several processes may append to one file."""
 
     def __init__(self, folder: Path) -> None:
         self._file = JsonlFile(folder / FILE_NAME)
 
     def add(self, *records: Record, sync: bool = False) -> None:
-        """With `sync` they are on the disk then. Raises OSError."""
+        """Append records; with `sync`, flush them to disk. Raises OSError."""
         if records:
             self._file.append(*(msgspec.json.encode(record) for record in records), sync=sync)
 
@@ -128,7 +128,7 @@ class Journal:
 
 
 def load(folder: Path) -> list[Record]:
-    """All records that can be read; what a crash tore, or a newer version wrote, is left out."""
+    """Read all records, skipping those torn by a crash or written by a newer version."""
     try:
         lines = read_jsonl(folder / FILE_NAME).lines
     except OSError:
@@ -147,13 +147,13 @@ def new_id() -> str:
 
 
 def shown_prompt(text: str, max_chars: int = 80) -> str:
-    """The first words of a prompt on one line."""
+    """Shorten a prompt to one line."""
     line = " ".join(clean(text[: 4 * max_chars]).split())
     return line if len(line) <= max_chars else f"{line[: max_chars - 1].rstrip()}…"
 
 
 def known_states(records: Iterable[Record]) -> dict[str, FileState]:
-    """The state in which each file was last known, by us or before a command."""
+    """Return the last known state of each file."""
     states: dict[str, FileState] = {}
     intents: dict[str, ChangeIntent] = {}
     for record in records:

@@ -1,4 +1,4 @@
-"""Decides what taking turns back means for each file, and where somebody else's work stands in the way."""
+"""Plan an undo: decide what happens to each file, and detect conflicts with others' changes."""
 
 import os
 from collections.abc import Callable, Collection, Sequence
@@ -11,14 +11,14 @@ from tau.coding.undo.file_state import FileState, leads_elsewhere, same_content
 from tau.coding.undo.turns import TurnFileChange, UndoTurn
 
 CHANGED_SINCE = "changed since"
-UNSURE = "a command was interrupted: the change may be somebody else's"
-IN_USE = "a database in use: its log file stands beside it"
-ELSEWHERE = "a folder on its way is a symbolic link now"
-NO_FOLDER = "a file stands where its folder was"
+UNSURE = "a command was interrupted: the change may be someone else's"
+IN_USE = "a database in use: its log file exists"
+ELSEWHERE = "a parent folder is now a symbolic link"
+NO_FOLDER = "a file has replaced its folder"
 
 
 class UndoStep(Struct, frozen=True):
-    """A file that is to become `to`; at the time of planning it was `now`."""
+    """A file to change to `to`; when planned, it was `now`."""
 
     path: Path
     now: FileState
@@ -26,7 +26,7 @@ class UndoStep(Struct, frozen=True):
 
 
 class UndoConflict(Struct, frozen=True):
-    """A file that is left alone: `left` is what the agent made of `before`, `now` is what it is."""
+    """A file that is skipped: the agent turned `before` into `left`, but it is `now`."""
 
     path: Path
     now: FileState
@@ -36,7 +36,7 @@ class UndoConflict(Struct, frozen=True):
 
 
 class UndoPlan(Struct, frozen=True, kw_only=True):
-    """`unkept` cannot be brought back because its content was not kept; `folders` go if they are empty."""
+    """`unkept` cannot be restored, as its content was not saved; empty `folders` are removed."""
 
     turns: tuple[UndoTurn, ...]
     restore: tuple[UndoStep, ...] = ()
@@ -44,7 +44,7 @@ class UndoPlan(Struct, frozen=True, kw_only=True):
     conflicts: tuple[UndoConflict, ...] = ()
     unkept: tuple[UndoStep, ...] = ()
     folders: tuple[Path, ...] = ()
-    paths: tuple[str, ...] = ()  # what it was limited to
+    paths: tuple[str, ...] = ()  # the paths it is limited to
 
     @property
     def steps(self) -> tuple[UndoStep, ...]:
@@ -59,7 +59,7 @@ def make_plan(
     paths: Collection[str] = (),
     force: Collection[str] = (),
 ) -> UndoPlan:
-    """`turns` from the oldest to the newest. A conflict in a file that is forced is none."""
+    """Plan the undo of `turns`, sorted oldest first. Files in `force` have no conflicts."""
     changes: dict[str, list[TurnFileChange]] = {}
     for turn in turns:
         for change in turn.changes:
@@ -104,11 +104,11 @@ def make_plan(
 def _walk_back(
     path: str, current: FileState, steps: Sequence[TurnFileChange]
 ) -> tuple[FileState, UndoConflict | None]:
-    """From the newest change to the oldest, as far as each finds what the agent left there."""
+    """Undo changes from newest to oldest, as long as each finds the state that the agent left."""
     state = current
     for change in reversed(steps):
         if same_content(state, change.before) and not same_content(change.before, change.after):
-            continue  # it never came to be, or somebody has taken it back already
+            continue  # it never happened, or was already reverted
         if change.unsure or not same_content(state, change.after):
             reason = UNSURE if change.unsure else CHANGED_SINCE
             return state, UndoConflict(Path(path), current, change.after, change.before, reason)
@@ -117,7 +117,7 @@ def _walk_back(
 
 
 def _with_mode(state: FileState, before: FileState, change: TurnFileChange) -> FileState:
-    """`before`, with the permissions that it had, unless somebody else has set them since."""
+    """Return `before` with its former permissions, unless someone has changed them since."""
     if before.kind != "file" or state.kind != "file":
         return before
     theirs = change.after.mode not in (0, state.mode) or not before.mode
@@ -145,5 +145,5 @@ def _size(path: str) -> int:
 
 
 def _named(path: str, names: Collection[str]) -> bool:
-    """Whether a path is among the names, or below a folder that is."""
+    """Whether a path is one of the names or below one of them."""
     return any(path == name or path.startswith(f"{name}/") for name in names)

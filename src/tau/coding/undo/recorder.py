@@ -1,6 +1,6 @@
-"""What a session needs to record changes: a file system that notes them, and hooks for all others.
+"""Record a session's file changes, through a wrapped file system and tool hooks.
 
-Nothing else of the history is loaded before a tool reads, changes or runs something.
+The rest of the history is loaded when a tool first reads, changes or runs something.
 """
 
 import asyncio
@@ -35,16 +35,16 @@ file_state = late("tau.coding.undo.file_state")
 undoing = late("tau.coding.undo.undo")
 watching = late("tau.coding.undo.command_watch")
 
-NOT_WATCHED = frozenset({"ssh"})  # what they run does not run on this machine
+NOT_WATCHED = frozenset({"ssh"})  # these do not run on this machine
 THROUGH_PORT = frozenset({"ast_edit", "edit", "resolve", "write"})
-WAITS = frozenset({"job"})  # meanwhile commands in the background do their work
+WAITS = frozenset({"job"})  # gives background commands time to work
 
 
 class RecordingFileSystem:
-    """Wraps a file system of this machine; `history` is asked for when needed.
+    """Wraps the local file system; `history` is created on demand.
 
-    What a wrapped file system keeps elsewhere (an editor's buffer, another machine) is not on this disk, so
-    it is not part of the history.
+    Files that the wrapped file system keeps elsewhere (an editor's buffer, another machine)
+    are not part of the history.
     """
 
     def __init__(self, fs: FileSystem, history: "Callable[[], FileHistory]") -> None:
@@ -68,7 +68,7 @@ class RecordingFileSystem:
         try:
             stat = await self._fs.write(path, data, expect=expect)
         except BaseException:
-            # It may have been cancelled on its way: what stands there says whether it was done.
+            # It may have been cancelled midway: check the file to see whether it was done.
             self._history().done(id, target, _taken_place(target, wanted))
             raise
         self._history().done(id, target, _written(target, wanted, stat))
@@ -84,7 +84,7 @@ class RecordingFileSystem:
         return await self._fs.scan(path, most=most)
 
     async def remove(self, path: Path) -> None:
-        target = f"{os.path.realpath(path.parent)}/{path.name}"  # a link itself, not what it leads to
+        target = f"{os.path.realpath(path.parent)}/{path.name}"  # the link itself, not its target
         id = self._history().intend(target, file_state.ABSENT)
         try:
             await self._fs.remove(path)
@@ -93,11 +93,11 @@ class RecordingFileSystem:
 
 
 class Recorder(Hooks):
-    """One per session. As hooks it stands behind the approval: what is refused is not looked at.
+    """One per session. Its hooks run after approval, so denied calls are not scanned.
 
-    Inside its `async with` block, what a command changed is looked for while the model goes on. `folder` is
-    where the history is kept, asked for with the first change. Files that a tool says it writes
-    are noted even where it does not use the file system that it is given (rows of databases).
+    Inside its `async with` block, scans run while the model continues. `folder` returns
+    the place for the history, on the first change. Files that a tool declares as written
+    are recorded even if it bypasses the given file system (database rows).
     """
 
     def __init__(self, folder: Callable[[], Path], run: Runner, *, warn: Callable[[str], None]) -> None:
@@ -117,7 +117,7 @@ class Recorder(Hooks):
     async def __aexit__(self, *_: object) -> None:
         assert self._group is not None
         try:
-            await self._group.__aexit__(None, None, None)  # an error is told as it is, not in a group
+            await self._group.__aexit__(None, None, None)  # raise a plain error, not an exception group
             self._group = None
             if "commands" in vars(self):
                 self.commands.group = None
@@ -141,14 +141,14 @@ class Recorder(Hooks):
 
     @property
     def undo(self) -> "Undo":
-        """The way to take this session's turns back. What runs must have ended and be settled."""
+        """Return the undo of this session. All calls must have ended and settled."""
         return undoing.Undo(self._folder(), history=self._history, warn=self._warn)
 
     def fs(self, inner: FileSystem) -> RecordingFileSystem:
         return RecordingFileSystem(inner, lambda: self.history)
 
     def saw(self, event: AgentEvent) -> None:
-        """For `Session.subscribe`: each message of the user begins a turn, one that was queued too."""
+        """Start a turn for each user message, queued ones included; for `Session.subscribe`."""
         if isinstance(event, MessageEnd) and isinstance(event.message, UserMessage):
             self._prompt = typed_text(event.message)
             if self._history is not None:
@@ -173,14 +173,14 @@ class Recorder(Hooks):
         return output
 
     def look_beside(self) -> None:
-        """Begin with `settle`, inside our block, for somebody who may not wait for its end."""
+        """Start `settle` in the background, for callers that cannot wait."""
         for call in list(self._writing):
             self._note_writes(call)
         if "commands" in vars(self):
             self.commands.look_beside()
 
     async def settle(self) -> None:
-        """Note what was changed by calls that were stopped. To be awaited when a run ends."""
+        """Record the changes of stopped calls. Await this when a run ends."""
         for call in list(self._writing):
             self._note_writes(call)
         if "commands" in vars(self):
@@ -197,7 +197,7 @@ class Recorder(Hooks):
             return False
         info = file_state.looks_of(f"{path}-wal")
         if info is not None and info.st_size:
-            self.history.tell_once(f"{path} is in use by another program; undo cannot bring its rows back.")
+            self.history.tell_once(f"{path} is in use by another program; undo cannot restore its rows.")
             return False
         self.history.note_known(path)
         return True
@@ -208,7 +208,7 @@ class Recorder(Hooks):
 
 
 def _bypasses(call: ToolCall) -> bool:
-    """Whether a tool may write without the file system that it is given."""
+    """Whether a tool may bypass the given file system."""
     if call.name == "write":
         path = call.arguments.get("path")
         return isinstance(path, str) and names_database(path)
@@ -221,7 +221,7 @@ def _taken_place(target: str, wanted: "FileState") -> "FileObservation | None":
 
 
 def _written(target: str, wanted: "FileState", stat: Stat) -> "FileObservation | None":
-    """The state after a write; None if the file system that made it is not this machine's."""
+    """Return the state after a write, or None if it was not on the local file system."""
     info = file_state.looks_of(target)
     if info is None or (info.st_ino, info.st_size) != (stat.inode, stat.size):
         return None
@@ -233,7 +233,7 @@ def _written(target: str, wanted: "FileState", stat: Stat) -> "FileObservation |
 
 
 def _folders(call: ToolCall, runs: Sequence[str], cwd: Path) -> list[Path]:
-    """Where a command works: the session's folder, and the one that the call names."""
+    """Return the folders of a command: the session's, and the one named in the call."""
     folders = [cwd]
     named = call.arguments.get("cwd") or call.arguments.get("workdir")
     if isinstance(named, str) and named:

@@ -1,4 +1,4 @@
-"""An undo in words: one line for each file, for the command line and for the conversation alike."""
+"""Describe an undo, one line per file, for the command line and the transcript."""
 
 import os
 import time
@@ -18,7 +18,7 @@ _SHOWN_HASH_CHARS = 8
 
 
 def plan_lines(plan: UndoPlan, cwd: Path) -> list[str]:
-    """What would be done."""
+    """Describe what would be done."""
     return [
         *_rows("would restore", plan.restore, cwd),
         *_rows("would delete", plan.delete, cwd),
@@ -27,7 +27,7 @@ def plan_lines(plan: UndoPlan, cwd: Path) -> list[str]:
 
 
 def result_lines(result: UndoResult, cwd: Path) -> list[str]:
-    """What was done, and what was not and why."""
+    """Describe what was done, and what was not and why."""
     failed = [f"failed    {shown(one.path, cwd)}: {one.reason}" for one in result.failed]
     return [
         *_rows("restored", result.restored, cwd),
@@ -39,7 +39,7 @@ def result_lines(result: UndoResult, cwd: Path) -> list[str]:
 
 
 def summary(plan: UndoPlan, result: UndoResult) -> str:
-    """The last line: which turns, how much of it, and what can be done now."""
+    """Write the last line: the turns, the number of files, and what to do next."""
     redo = plan.turns[0].kind == "undo"
     done = len(result.restored) + len(result.deleted)
     left = len(result.conflicts) + len(result.unkept) + len(result.failed)
@@ -48,12 +48,12 @@ def summary(plan: UndoPlan, result: UndoResult) -> str:
     if left:
         text += f" {count(left).capitalize()} left as {'it is' if left == 1 else 'they are'}."
     if result.conflicts and not redo:
-        text += " Name a file in conflict with --force to take it back anyway."
+        text += " To undo a conflicting file anyway, pass it to --force."
     return text
 
 
 def turn_lines(turns: Sequence[UndoTurn], cwd: Path) -> list[str]:
-    """The turns, the newest first; the number is how many have to be undone to get behind it."""
+    """List the turns, newest first, each with the number of turns to undo to revert it."""
     lines: list[str] = []
     number = 0
     for turn in reversed(turns):
@@ -72,13 +72,13 @@ def count(files: int) -> str:
 
 
 def describe(state: FileState) -> str:
-    """A state in a few words."""
+    """Describe a state briefly."""
     if state.kind == "absent":
         return "no file"
     if state.kind == "link":
         return f"a link to {os.fsdecode(state.target)}"
     if state.kind != "file":
-        return "a folder" if state.kind == "folder" else "no regular file"
+        return "a folder" if state.kind == "folder" else "not a regular file"
     name = "" if not state.readable else f", {state.hash.removeprefix('git:')[:_SHOWN_HASH_CHARS]}"
     return f"{format_bytes(state.size)}{name}"
 
@@ -101,15 +101,15 @@ def _left(conflicts: Iterable[UndoConflict], unkept: Iterable[UndoStep], cwd: Pa
     ]
     for step in unkept:
         why = _why_unkept(step.to)
-        lines.append(f"not kept  {shown(step.path, cwd)}: its earlier content cannot be had, for {why}")
+        lines.append(f"not kept  {shown(step.path, cwd)}: cannot restore its earlier content, as {why}")
     return lines
 
 
 def _why_unkept(state: FileState) -> str:
     if state.hash.startswith("git:"):
-        return "git has it in another form"
+        return "git stores it in another form"
     if state.readable:
-        return "it is not kept any more"
+        return "it is no longer kept"
     if state.size > file_state.MAX_FILE_BYTES:
         return f"it was larger than {format_bytes(file_state.MAX_FILE_BYTES)}"
     return "it could not be read"

@@ -1,4 +1,4 @@
-"""The journal as people see it: turns, what each of them changed, and which have been taken back."""
+"""The journal as turns: what each one changed, and which are undone."""
 
 import os
 from collections.abc import Iterable, Mapping
@@ -19,18 +19,18 @@ from tau.coding.undo.journal import (
 
 
 class TurnFileChange(Struct, frozen=True, kw_only=True):
-    """One step of a file. `unsure`: it is not known whether the agent did it, or what it left."""
+    """One change of a file. `unsure`: unclear whether the agent made it, or what it left."""
 
     path: str
     before: FileState
     after: FileState
     unsure: bool = False
-    pending: bool = False  # tau was killed before it could say whether this was done
+    pending: bool = False  # tau was killed before it recorded the outcome
     folders: tuple[str, ...] = ()
 
 
 class UndoTurn(Struct, frozen=True, kw_only=True):
-    """`taken` are the files that were taken back; `closed`: an undo of the whole turn was made."""
+    """`taken` are the files already undone; `closed`: the whole turn was undone."""
 
     id: str
     time_ms: int
@@ -43,25 +43,25 @@ class UndoTurn(Struct, frozen=True, kw_only=True):
 
     @property
     def files(self) -> tuple[str, ...]:
-        """Each file once, in the order of their first changes."""
+        """Each file once, ordered by first change."""
         return tuple(dict.fromkeys(change.path for change in self.changes))
 
     @property
     def open(self) -> bool:
-        """Whether there is something to take back."""
+        """Whether there is something to undo."""
         return not self.closed and not self.taken.issuperset(self.files)
 
 
 def turns_of(records: Iterable[Record]) -> list[UndoTurn]:
-    """All turns that changed something, the oldest first; undos and redos among them.
+    """Return all turns that changed something, undos and redos included, oldest first.
 
-    What a turn changes after it was undone, because it still goes on, counts as a turn of its own.
+    What a running turn changes after it was undone counts as a separate turn.
     """
     rows = list(records)
     turns = {record.id: record for record in rows if isinstance(record, TurnRecord)}
     outcomes = {record.id: record for record in rows if isinstance(record, ChangeOutcome)}
     finished = {record.id for record in rows if isinstance(record, UndoDone)}
-    parts: dict[str, str] = {}  # the name under which a turn goes on
+    parts: dict[str, str] = {}  # the id under which a turn continues
     changes: dict[str, list[TurnFileChange]] = {}
     for record in rows:
         if isinstance(record, TurnRecord):
@@ -91,7 +91,7 @@ def _turn(id: str, turn: TurnRecord | None, changes: list[TurnFileChange]) -> Un
 def _change(
     record: ChangeIntent | ObservedChange, outcomes: Mapping[str, ChangeOutcome]
 ) -> TurnFileChange | None:
-    """Without an outcome tau was killed: the file has the old content or the intended one."""
+    """Build a change. Without an outcome, tau was killed: the file has the old or the intended content."""
     path = os.fsdecode(record.path)
     if isinstance(record, ObservedChange):
         return TurnFileChange(path=path, before=record.before, after=record.after, unsure=record.unsure)
@@ -108,7 +108,7 @@ def _change(
 
 
 def _with_fates(turns: list[UndoTurn], whole: set[str]) -> list[UndoTurn]:
-    """An undo takes its targets back, unless a redo has taken back itself; `whole`: undos of all files."""
+    """Mark the targets of undos that were not redone as undone; `whole`: undos of all files."""
     judged: list[UndoTurn] = []
     later: dict[str, list[UndoTurn]] = {}
     for turn in reversed(turns):

@@ -1,4 +1,4 @@
-"""Takes the agent's changes back, turn by turn, and takes that back too."""
+"""Undo and redo the agent's changes, turn by turn."""
 
 import os
 import stat
@@ -17,7 +17,7 @@ from tau.coding.undo.journal import TurnKind, UndoDone, load
 from tau.coding.undo.plan import CHANGED_SINCE, UndoConflict, UndoPlan, UndoStep, make_plan
 from tau.coding.undo.turns import UndoTurn, turns_of
 
-NOT_KEPT = "its present content could not be kept, so it is left as it is"
+NOT_KEPT = "its current content could not be saved, so it was skipped"
 
 
 class UndoFailure(Struct, frozen=True):
@@ -28,7 +28,7 @@ class UndoFailure(Struct, frozen=True):
 
 
 class UndoResult(Struct, frozen=True, kw_only=True):
-    """`id` names the undo, None if nothing was done; the rest is what was done and what was not."""
+    """The result of an undo. `id` is None if nothing was done."""
 
     id: str | None
     restored: tuple[UndoStep, ...] = ()
@@ -40,12 +40,12 @@ class UndoResult(Struct, frozen=True, kw_only=True):
 
     @property
     def clean(self) -> bool:
-        """Whether all of it was taken back."""
+        """Whether everything was undone."""
         return not (self.conflicts or self.unkept or self.failed)
 
 
 class Undo:
-    """Over the history folder of one session, in whatever process. `history` is that of a session at work."""
+    """Undo for the history folder of one session, from any process. `history` is that of a live session."""
 
     def __init__(
         self,
@@ -60,7 +60,7 @@ class Undo:
         self._kept = ContentStore(folder / "kept")
 
     def turns(self) -> list[UndoTurn]:
-        """The turns that changed files, the oldest first. Those that can be undone are `open`."""
+        """Return the turns that changed files, oldest first. Those that can be undone are `open`."""
         return [turn for turn in self._all() if turn.kind == "turn"]
 
     def plan(
@@ -71,10 +71,10 @@ class Undo:
         paths: Iterable[Path] = (),
         force: Iterable[Path] = (),
     ) -> UndoPlan:
-        """What undoing a turn would do, or the last `count` turns that are not undone.
+        """Plan the undo of a turn, or of the last `count` turns not undone yet.
 
-        With `paths` only these files and what is below these folders: the last turn that changed one of
-        them. Files in `force` are taken back although they have changed since. Raises UsageError if there
+        With `paths`, only these files and the contents of these folders: the last turn that changed one of
+        them. Files in `force` are undone even if they have changed since. Raises UsageError if there
         is nothing to undo.
         """
         wanted, forced = _real(paths), _real(force)
@@ -84,23 +84,19 @@ class Undo:
         else:
             chosen = [one for one in turns if _offers(one, (*wanted, *forced))][-count:]
         if not chosen:
-            where = " of these files" if wanted or forced else ""
-            raise UsageError(
-                f"There is nothing to undo: no change{where} by the agent is left in this session."
-            )
+            where = " to these files" if wanted or forced else ""
+            raise UsageError(f"Nothing to undo: this session has no changes{where} left.")
         return self._plan(chosen, wanted or forced, forced)
 
     def redo_plan(self, *, force: Iterable[Path] = ()) -> UndoPlan:
-        """What taking the last undo back would do. Raises UsageError if there is none."""
+        """Plan the redo of the last undo. Raises UsageError if there is none."""
         undone = [turn for turn in self._all() if turn.kind == "undo" and turn.open]
         if not undone:
-            raise UsageError(
-                "There is nothing to redo: no undo is left in this session that could be taken back."
-            )
+            raise UsageError("Nothing to redo: this session has no undo left.")
         return self._plan(undone[-1:], (), _real(force))
 
     def apply(self, plan: UndoPlan, force: Iterable[Path] = ()) -> UndoResult:
-        """Do it, as far as the files still are as planned. Each change is recorded as an undo of its own."""
+        """Apply the plan, as far as the files are still as planned. Each change is recorded."""
         forced = _real(force)
         if forced:
             plan = self._plan(plan.turns, plan.paths, forced)
@@ -152,7 +148,7 @@ class Undo:
         )
 
     def _take(self, history: FileHistory, step: UndoStep) -> str | None:
-        """One file, its present state kept before. The reason why not, if it could not be done."""
+        """Undo one file, saving its current state first. Returns the reason if it failed."""
         path = str(step.path)
         data = b""
         if step.to.kind == "file" and not same_content(step.now, step.to):
@@ -185,7 +181,7 @@ class Undo:
 
 
 def _offers(turn: UndoTurn, paths: Sequence[str]) -> bool:
-    """Whether a turn has something to take back: by name, also what an undo of the whole turn left alone."""
+    """Whether a turn has something to undo; with `paths`, also files skipped by an undo of the whole turn."""
     if not paths:
         return turn.open
     return any(
@@ -199,12 +195,12 @@ def _now(path: str) -> FileState:
 
 
 def _real(paths: Iterable[Path]) -> list[str]:
-    """Names as the journal has them: folders real, the last name as it is."""
+    """Resolve folders but not the last component, as in the journal."""
     return [os.path.join(os.path.realpath(path.parent), path.name) for path in map(Path.absolute, paths)]  # noqa: PTH118
 
 
 def _put(step: UndoStep, data: bytes) -> None:
-    """Make a file what it is to be. Raises OSError."""
+    """Put a file into its target state. Raises OSError."""
     path, now, to = step.path, step.now, step.to
     if to.kind == "absent":
         path.unlink()
@@ -231,7 +227,7 @@ def _put(step: UndoStep, data: bytes) -> None:
 
 
 def _without_empty(folders: Sequence[Path]) -> Iterable[Path]:
-    """Remove folders that the agent made and that hold nothing any more, the deepest first."""
+    """Remove empty folders that the agent created, deepest first."""
     for folder in folders:
         with suppress(OSError):
             if not folder.is_symlink():

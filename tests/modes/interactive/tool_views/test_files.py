@@ -101,7 +101,7 @@ def test_an_edit_marks_the_words_that_changed() -> None:
 
 def test_a_diff_that_was_cut_does_not_swallow_the_next_file() -> None:
     """The counts of a hunk promise more lines than there are."""
-    cut = "--- a/a.py\n+++ b/a.py\n@@ -1,9 +1,9 @@\n same\n[… 8 more lines of this diff not shown]\n"
+    cut = "--- a/a.py\n+++ b/a.py\n@@ -1,9 +1,9 @@\n same\n[… 8 more diff lines not shown]\n"
     other = "--- a/b.py\n+++ b/b.py\n@@ -1 +1 @@\n-old\n+new\n"
     rows = [row.strip() for row in diff_body.diff(PLAIN, [cut, other], 50, named=True).render(80)]
     assert "b.py" in rows
