@@ -5,10 +5,10 @@ from pathlib import Path
 import msgspec
 import pytest
 from msgspec.structs import replace
-from tau.coding.session.request_setup import tools_for
 
 from tau.ai.faux import FAUX_MODEL
 from tau.coding.prompts.system import SystemPrompt, fill
+from tau.coding.session.request_setup import tools_for
 from tau.coding.tools.registry import create_tools
 from tau.config.context_files import ContextFile
 

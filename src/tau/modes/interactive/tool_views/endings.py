@@ -39,7 +39,7 @@ def stopped(view: ToolCallView, theme: Theme) -> list[Component]:
 
 def not_allowed(view: ToolCallView, theme: Theme) -> list[Component]:
     """What the person said when they were asked about it."""
-    return [remark(theme, declined(view.text) or "You said no.", "warning")]
+    return [remark(theme, declined(view.text) or "You declined.", "warning")]
 
 
 def unhappy(view: ToolCallView, theme: Theme) -> list[Component]:
