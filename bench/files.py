@@ -162,7 +162,7 @@ def read_large(world: World) -> Measure:
     )
 
 
-def summarise(world: World) -> Measure:
+def summarize_file(world: World) -> Measure:
     """A file of 5,000 lines of Python in brief, against parsing it."""
     body = "".join(f"        value_{number} = compute({number}, other=[1, 2, 3])\n" for number in range(23))
     text = "".join(f"class Thing{number}:\n    def method(self):\n{body}\n" for number in range(192))
@@ -184,7 +184,7 @@ MEASURES: tuple[Callable[[World], Measure], ...] = (
     find_all,
     edit_one_line,
     read_large,
-    summarise,
+    summarize_file,
 )
 
 

@@ -15,7 +15,7 @@ from report import Row, milliseconds, times
 
 from tau.ai.wire import AssistantMessage, Cost, TextContent, ToolCall, ToolResultMessage, Usage, UserMessage
 from tau.coding.cost_report.request_costs import iter_usage
-from tau.coding.cost_report.summary import summarise
+from tau.coding.cost_report.summary import summarize
 from tau.coding.export.files import ExportFormat, exported
 from tau.coding.export.secrets import Masker
 from tau.coding.session.storage.log import SessionLog
@@ -75,8 +75,8 @@ def _usage(folder: Path, count: int, rounds: int) -> list[tuple[Row, float]]:
     files = list(folder.rglob("*.jsonl"))
     reading = _timed(lambda: sum(len(file.read_bytes()) for file in files), rounds)
     now = time.time_ns() // 1_000_000
-    took = _timed(lambda: summarise(iter_usage(folder), now), rounds)
-    if summarise(iter_usage(folder), now).total.requests != count * ANSWERS:
+    took = _timed(lambda: summarize(iter_usage(folder), now), rounds)
+    if summarize(iter_usage(folder), now).total.requests != count * ANSWERS:
         raise AssertionError("requests are missing")
     return [
         (Row("usage_ms", f"usage of {count:,} sessions, {ANSWERS} answers each", None, milliseconds), took),

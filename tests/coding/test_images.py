@@ -124,7 +124,7 @@ def test_a_photograph_is_turned_upright() -> None:
     data = saved(noise(2000, 1000), "JPEG", exif=exif)
     loaded = load_image(data)
     assert (loaded.width, loaded.height) == (784, 1568)
-    assert "turned upright" in loaded.note
+    assert "rotated upright" in loaded.note
     assert opened(loaded.data).getexif().get(0x0112, 1) == 1
 
 

@@ -11,7 +11,7 @@ from tau.base.errors import TauError, UsageError
 from tau.base.files import typed_path
 from tau.base.late import late
 from tau.coding.cost_report.request_costs import iter_usage
-from tau.coding.cost_report.summary import UsageSummary, as_json, start_of_day, summarise
+from tau.coding.cost_report.summary import UsageSummary, as_json, start_of_day, summarize
 from tau.coding.cost_report.table import usage_lines
 from tau.config.layers import load_settings
 from tau.config.paths import current_folder, user_paths
@@ -43,7 +43,7 @@ def run(words: Sequence[str]) -> int:
     now = now_ms()
     unreadable: list[Path] = []
     since = 0 if wanted.days is None else start_of_day(now, wanted.days)
-    summary = summarise(iter_usage(_sessions(), since, unreadable.append), now, wanted.days)
+    summary = summarize(iter_usage(_sessions(), since, unreadable.append), now, wanted.days)
     if wanted.json:
         OutputStream().write(json.format(json.encode(as_json(summary)), indent=2) + b"\n")
     elif wanted.page is not None:

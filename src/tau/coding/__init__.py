@@ -1,1 +1,1 @@
-"""What makes it a coding agent: sessions, tools, prompts, policy."""
+"""The coding agent: sessions, tools, prompts, policy."""

@@ -1,4 +1,4 @@
-"""Full outputs of tools, one file each, in the session's artifact folder or in a temporary one."""
+"""Full tool output, one file per call, in the session's artifact folder or a temporary one."""
 
 import errno
 import os
@@ -16,13 +16,15 @@ shutil = late("shutil")
 tempfile = late("tempfile")
 
 FOLDER_CAP_BYTES = 1024 * MIB
-_NUMBERED = r"(?P<id>[0-9]{1,9})\.[\w-]+\.log"  # patterns as texts: compiled when the first artifact is made
+_NUMBERED = (
+    r"(?P<id>[0-9]{1,9})\.[\w-]+\.log"  # patterns as strings: compiled when the first artifact is created
+)
 
 
 class FolderArtifacts:
-    """Files `<n>.<tool>.log` in one folder, made with the first of them; their size together is bounded.
+    """Files `<n>.<tool>.log` in a folder that is created on first use and has a size limit.
 
-    Numbers go on where an earlier run of the session stopped. Nobody but the user can read the files.
+    Numbering continues from earlier runs of the session. Only the user can read the files.
     """
 
     def __init__(self, folder: Path, *, cap_bytes: int = FOLDER_CAP_BYTES) -> None:
@@ -45,7 +47,7 @@ class FolderArtifacts:
                 number += 1
                 continue
             self._next_id = number + 1
-            return _FileSink(str(number), path, open(fd, "wb", 0), self)  # noqa: PTH123 - it is a descriptor
+            return _FileSink(str(number), path, open(fd, "wb", 0), self)  # noqa: PTH123 - a file descriptor, not a path
 
     def open(self, id: str) -> Path:
         if self._folder is not None and re.fullmatch(r"[0-9]{1,9}", id):
@@ -54,15 +56,15 @@ class FolderArtifacts:
         raise ToolError(f'There is no artifact "{id}" in this session.')
 
     def scratch(self, *, make: bool) -> Path | None:
-        """The folder for files of the session's own (`local://`); None if there is none yet."""
+        """The session's folder for `local://` files; None if it does not exist yet."""
         folder = self._made_folder() if make else self._folder
         return None if folder is None else folder / "local"
 
     def close(self) -> None:
-        """A session's artifacts stay; nothing is to be done."""
+        """Does nothing: a session's artifacts stay."""
 
     def take(self, size: int) -> None:
-        """Count bytes about to be written. Raises OSError when the folder holds all it may."""
+        """Count bytes about to be written. Raises OSError when the folder is full."""
         if self._used_bytes + size > self._cap_bytes:
             raise OSError(errno.ENOSPC, "the session's artifacts have reached their limit")
         self._used_bytes += size
@@ -82,7 +84,7 @@ class FolderArtifacts:
 
 
 class TemporaryArtifacts(FolderArtifacts):
-    """For a run without a session: a private temporary folder, made when needed and removed by `close`."""
+    """For runs without a session: a private temporary folder, created on demand and removed by `close`."""
 
     def __init__(self, *, cap_bytes: int = FOLDER_CAP_BYTES) -> None:
         super().__init__(Path(), cap_bytes=cap_bytes)
@@ -113,7 +115,7 @@ class _FileSink:
         try:
             write_all(self._file.fileno(), data)
         except OSError:
-            # The disk is full: half of what we took is given back, so that the session can be written on.
+            # The disk is full: free half of our space so that the session can still be saved.
             self._file.truncate(os.fstat(self._file.fileno()).st_size // 2)
             raise
 

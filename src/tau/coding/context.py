@@ -1,4 +1,4 @@
-"""What the coding agent's tools are given: the loop's ports and those of `coding/ports.py`."""
+"""The context of a tool call: the loop's ports plus those of `coding/ports.py`."""
 
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class ModelRoles:
-    """The model in use, and other models for particular work; a role that is not set is the model in use."""
+    """The current model and models for special roles; an unset role is the current model."""
 
     def __init__(self, default: Model, roles: Mapping[str, Model] | None = None) -> None:
         self.default = default
@@ -34,7 +34,7 @@ class CodingWorld(World, frozen=True, kw_only=True):
     todos: "TodoBoard"
     checkpoints: "Checkpoints | None" = None
     dialogs: CodingDialogs | None = None
-    conflicts: Callable[[], "ConflictStore"]  # made when the first conflict is looked at
+    conflicts: Callable[[], "ConflictStore"]  # created on first use
 
 
 class CodingCall(CallContext):

@@ -1,4 +1,4 @@
-"""Images for models: what a file's header says, and a copy that is small enough to be sent."""
+"""Images for models: header facts, and a copy small enough to send."""
 
 from io import BytesIO
 from typing import TypeAlias
@@ -30,10 +30,10 @@ __all__ = [
 ]
 
 MAX_INPUT_BYTES = 20 * MIB
-# No provider takes a larger side; sent once, such an image would spoil every later request.
-MAX_SENT_PIXELS = 8_000  # of a side
+# Providers reject anything larger, and once in the history it would break every later request.
+MAX_SENT_PIXELS = 8_000  # per side
 MAX_DECODED_PIXELS = 80_000_000  # width times height
-MAX_JPEG_SCANS = 200  # each costs a pass over the whole picture; real ones have a dozen
+MAX_JPEG_SCANS = 200  # each scan is a pass over the whole image; real files have a dozen
 QUALITIES = (70, 60, 50, 40)
 SCALES = (1.0, 0.75, 0.5, 0.35, 0.25)
 MIN_SIDE = 100
@@ -45,7 +45,7 @@ class ImageError(ToolError):
 
 
 class ImageLimits(Struct, frozen=True, kw_only=True):
-    """An image within these is not made smaller; one with a quarter of the bytes is not even looked at."""
+    """Images within these limits are not resized; those below a quarter of the bytes are not even decoded."""
 
     max_width: int = 1568
     max_height: int = 1568
@@ -57,9 +57,9 @@ DEFAULT_LIMITS = ImageLimits()
 
 
 class LoadedImage(Struct, frozen=True, kw_only=True):
-    """What to send. `note` describes it for the model; `problem` says why it could not be decoded here.
+    """The image to send. `note` describes it for the model; `problem` says why decoding failed.
 
-    `width` and `height` are 0 where the header does not tell.
+    `width` and `height` are 0 if the header lacks them.
     """
 
     data: bytes
@@ -81,7 +81,7 @@ class _Encoded(Struct, frozen=True):
 
 
 def describe(info: ImageInfo, size_bytes: int) -> str:
-    """An image in words: kind, size, dimensions, channels, transparency."""
+    """Describe an image: kind, size, dimensions, channels, transparency."""
     parts = [info.mime_type]
     if info.width and info.height:
         parts.append(f"{info.width}x{info.height}")
@@ -105,11 +105,11 @@ def check_size(size_bytes: int) -> None:
 
 
 def load_image(data: bytes, *, auto_resize: bool = True, limits: ImageLimits = DEFAULT_LIMITS) -> LoadedImage:
-    """The image as it can be sent. Raises ImageError. Decoding takes a while: call it on a thread."""
+    """Prepare an image for sending. Raises ImageError. Decoding is slow: call it on a thread."""
     check_size(len(data))
     info = read_header(data)
     if info is None:
-        raise ImageError("Only PNG, JPEG, GIF and WEBP images can be shown, as told by their content.")
+        raise ImageError("Only PNG, JPEG, GIF and WEBP images can be shown (judged by content).")
     fits = 0 < info.width <= limits.max_width and 0 < info.height <= limits.max_height
     if not auto_resize or (fits and len(data) <= limits.max_bytes // 4):
         return _as_it_is(data, info)
@@ -117,11 +117,11 @@ def load_image(data: bytes, *, auto_resize: bool = True, limits: ImageLimits = D
     try:
         made = _made_smaller(data, limits)
     except ImportError:
-        hint = f"to have it made smaller: {INSTALL}"
+        hint = f"to resize it: {INSTALL}"
         return _as_it_is(data, info, hint=hint)
     except ImageError:
         raise
-    except Exception as error:  # a decoder meets a broken file with whatever it has at hand
+    except Exception as error:  # decoders raise anything on a broken file
         return _as_it_is(data, info, problem=f"it could not be decoded ({error})")
     shown, turned, frames = made
     if fits and not turned and frames == 1 and len(data) <= min(len(shown.data), limits.max_bytes):
@@ -136,7 +136,7 @@ def load_image(data: bytes, *, auto_resize: bool = True, limits: ImageLimits = D
 
 
 def _as_it_is(data: bytes, info: ImageInfo, *, problem: str = "", hint: str = "") -> LoadedImage:
-    """The original, if a provider would take it."""
+    """The original, if providers accept it."""
     too_long = len(data) > MAX_IMAGE_BYTES
     too_wide = max(info.width, info.height) > MAX_SENT_PIXELS
     if too_long or too_wide:
@@ -144,15 +144,15 @@ def _as_it_is(data: bytes, info: ImageInfo, *, problem: str = "", hint: str = ""
         why = f" {problem[0].upper()}{problem[1:]}." if problem else ""
         how = f" {hint[0].upper()}{hint[1:]}." if hint else " Make a smaller copy and show that."
         what = describe(info, len(data))
-        raise ImageError(f"The image ({what}) is too large to send as it is: at most {most}.{why}{how}")
-    note = f"[{describe(info, len(data))}{f'; {problem}, sent as it is' if problem else ''}]"
+        raise ImageError(f"The image ({what}) is too large to send unchanged: at most {most}.{why}{how}")
+    note = f"[{describe(info, len(data))}{f'; {problem}, sent unchanged' if problem else ''}]"
     return LoadedImage(
         data=data, mime_type=info.mime_type, note=note, width=info.width, height=info.height, problem=problem
     )
 
 
 def _check_cost(data: bytes, info: ImageInfo) -> None:
-    """Refuse what would take much memory or time to decode, before any of it is decoded."""
+    """Refuse images that would take too much memory or time to decode."""
     pixels = info.width * info.height
     if pixels > MAX_DECODED_PIXELS:
         most = f"{MAX_DECODED_PIXELS // 1_000_000} million"
@@ -161,29 +161,29 @@ def _check_cost(data: bytes, info: ImageInfo) -> None:
             "make a smaller copy and show that."
         )
     if info.mime_type == "image/jpeg" and data.count(b"\xff\xda") > MAX_JPEG_SCANS:
-        raise ImageError(f"The JPEG image has more than {MAX_JPEG_SCANS} scans; save it anew to show it.")
+        raise ImageError(f"The JPEG image has more than {MAX_JPEG_SCANS} scans; save it again to show it.")
 
 
 def _made_smaller(data: bytes, limits: ImageLimits) -> tuple[_Encoded, bool, int]:
-    """The image within the limits, whether it was turned upright, and how many frames it has."""
+    """The image within the limits, whether it was rotated upright, and its number of frames."""
     with pillow.open(BytesIO(data), formats=("PNG", "JPEG", "GIF", "WEBP")) as opened:
         if opened.width * opened.height > MAX_DECODED_PIXELS:
             raise ImageError(f"The image has {opened.width}x{opened.height} pixels, which is too much.")
         frames = getattr(opened, "n_frames", 1)
         side = max(limits.max_width, limits.max_height)
-        opened.draft(None, (side, side))  # a JPEG comes out smaller at once, if it is much larger
+        opened.draft(None, (side, side))  # a much larger JPEG is decoded at a reduced size
         opened.load()
         upright = pillow_ops.exif_transpose(opened)
         turned = upright.size != opened.size or opened.getexif().get(0x0112, 1) != 1
         image = _plain_mode(upright)
-    image.info = {}  # profiles and comments are not worth their bytes
+    image.info = {}  # drop profiles and comments
     return _smallest(image, limits), turned, frames
 
 
 def _plain_mode(image: Image) -> Image:
-    """The same picture as grey, RGB or RGBA, which every encoder here takes."""
+    """The image as grayscale, RGB or RGBA, which every encoder here accepts."""
     mode = image.mode
-    if mode.startswith(("I", "F")):  # 16 bits and more: keep the high ones, converting would clip
+    if mode.startswith(("I", "F")):  # 16 bits and more: keep the high bits; converting would clip
         peak = image.getextrema()[1]
         shift = 256 if not isinstance(peak, tuple) and peak > 255 else 1  # a tuple only for several bands
         return image.convert("I").point(lambda value: value * (1 / shift)).convert("L")
@@ -193,7 +193,7 @@ def _plain_mode(image: Image) -> Image:
 
 
 def _smallest(image: Image, limits: ImageLimits) -> _Encoded:
-    """First every format at full quality; then less quality, then fewer pixels, until it fits."""
+    """Try every format at full quality, then lower quality, then fewer pixels, until it fits."""
     scale = min(limits.max_width / image.width, limits.max_height / image.height, 1.0)
     width, height = max(round(image.width * scale), 1), max(round(image.height * scale), 1)
     fitted = _resized(image, width, height)
@@ -226,7 +226,7 @@ def _encode(image: Image, formats: tuple[str, ...], quality: int) -> _Encoded:
 
 
 def _encode_as(image: Image, name: str, quality: int) -> tuple[str, bytes] | None:
-    """None where Pillow was built without this format."""
+    """None if Pillow was built without this format."""
     if name == "JPEG" and image.mode == "RGBA":
         paper = pillow.new("RGB", image.size, "white")
         paper.paste(image, mask=image.getchannel("A"))
@@ -249,7 +249,7 @@ def _note(info: ImageInfo, size_bytes: int, shown: _Encoded, turned: bool, frame
     if factor > 1.005:
         parts.append(f"multiply its coordinates by {factor:.2f} to get those of the original")
     if turned:
-        parts.append("turned upright")
+        parts.append("rotated upright")
     if frames > 1:
         parts.append(f"the first of {frames} frames")
     return f"[{'; '.join(parts)}]"

@@ -1,4 +1,4 @@
-"""Finds the model to work with: what was asked for, else what can be used here without being asked."""
+"""Picks the model: the requested one, else whatever is available."""
 
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
@@ -28,7 +28,7 @@ BETTER_MODELS = (
 
 
 class ModelRequest(Struct, frozen=True, kw_only=True):
-    """What the user asked for on the command line, and the model that a resumed session used."""
+    """The user's command line choices, and the model of a resumed session."""
 
     provider: str | None = None
     model: str | None = None
@@ -44,7 +44,7 @@ class ResolvedModel(Struct, frozen=True, kw_only=True):
 
 
 class ModelResolver:
-    """`keys` is filled with the key of a server that we start ourselves."""
+    """`keys` receives the key of a server that we start ourselves."""
 
     def __init__(
         self,
@@ -97,17 +97,15 @@ class ModelResolver:
         if settings.default_model is not None or settings.default_provider is not None:
             found = self._configured()
         elif wish.key is not None:
-            raise UsageError(
-                "--api-key does not say whose key it is; name the provider with --provider or --model."
-            )
+            raise UsageError("--api-key needs a provider; name it with --provider or --model.")
         else:
             found = await self._whatever_works()
         return replace(found, notices=[*notices, *found.notices])
 
     async def _asked_for(self, pattern: str, wish: ModelRequest) -> ResolvedModel:
-        """By the table; else on a server of this machine; else on the server whose address was given.
+        """Look in the model table, then on local servers, then on the given server address.
 
-        A server that was named by its address alone gets the model's name as it is, and no provider's key.
+        A server given only by address gets the model name unchanged and no provider's key.
         """
         owner = wish.provider or pattern.partition("/")[0]
         if wish.base_url is not None and self._catalog.provider(owner) is None:
@@ -163,7 +161,7 @@ class ModelResolver:
         if local:
             notice = f"Using {local[0].model.key}, found on this machine."
             return replace(local[0], notices=[notice, *local[0].notices])
-        problem = "The demo model is switched off (local.embedded)."
+        problem = "The demo model is disabled (local.embedded)."
         if self._settings.local.embedded:
             try:
                 embedded.check_installed(self._weights())
@@ -173,7 +171,7 @@ class ModelResolver:
         raise ConfigError(f"{self._credentials.describe_missing_keys()} {problem}")
 
     async def _on_this_machine(self) -> list[ResolvedModel]:
-        """The models of the servers that run here, each with what there is to say about its server."""
+        """Models of servers running on this machine, each with a note about its server."""
         if not self._settings.local.discover:
             return []
         return [
@@ -195,7 +193,7 @@ class ModelResolver:
         return pick_model(self._catalog, id, provider).model if self._has_access(provider) else None
 
     def _has_access(self, provider: str) -> bool:
-        """Whether a provider of the table can be used: it needs no key, or its key is there."""
+        """Whether a known provider is usable: it needs no key, or its key is set."""
         row = self._catalog.provider(provider)
         return row is not None and (row.local or self._credentials.available(row.id))
 

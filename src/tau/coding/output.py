@@ -1,4 +1,4 @@
-"""The one place for output limits: what of a long text a model sees, how it is told, where the rest is."""
+"""Output limits: which part of a long text the model sees, the notice about it, and where the rest is."""
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
@@ -17,7 +17,7 @@ OutputKeep = Literal["head", "tail", "ends"]
 
 
 class OutputLimits(Struct, frozen=True, kw_only=True):
-    """`columns` are characters of one line; `bytes` counts UTF-8 without the notices."""
+    """`columns` is characters per line; `bytes` counts UTF-8 without notices."""
 
     lines: int = 3_000
     bytes: int = 50 * KIB
@@ -25,39 +25,39 @@ class OutputLimits(Struct, frozen=True, kw_only=True):
 
 
 def command_limits(tools: ToolsSettings) -> OutputLimits:
-    """How much of a command's output is shown, as the user's settings say."""
+    """The user's limits for command output."""
     return OutputLimits(bytes=tools.artifact_spill_threshold * KIB, columns=tools.output_max_columns)
 
 
 class Truncation(Struct, frozen=True, rename="camel", kw_only=True):
-    """What is shown of how much. `ranges` are the shown lines, both ends included and counted from 1."""
+    """How much of a text is shown. `ranges` are the shown lines, 1-based and inclusive."""
 
     kept: OutputKeep
     ranges: list[tuple[int, int]]
     total_lines: int
     total_bytes: int
     shown_bytes: int
-    cut_lines: int = 0  # lines of which only the first `columns` characters are shown
+    cut_lines: int = 0  # lines cut to their first `columns` characters
     artifact_id: str | UnsetType = UNSET
-    artifact_note: str | UnsetType = UNSET  # why the artifact is missing or not complete
+    artifact_note: str | UnsetType = UNSET  # why the artifact is missing or incomplete
 
 
 class EntryLimit(Struct, frozen=True, rename="camel"):
-    """A list that was cut: entries shown of entries there are."""
+    """A shortened list: entries shown, and entries in total."""
 
     shown: int
     total: int
 
 
 class OutputMeta(Struct, frozen=True, rename="camel", kw_only=True):
-    """Stands under `details.meta` of every tool that may show less than there is."""
+    """`details.meta` of every tool that may truncate its output."""
 
     truncation: Truncation | UnsetType = UNSET
     entries: EntryLimit | UnsetType = UNSET
 
 
 class LimitedText(Struct, frozen=True):
-    """A text within its limits; `truncation` is None when it is whole."""
+    """Text within its limits; `truncation` is None if it is complete."""
 
     text: str
     truncation: Truncation | None = None
@@ -68,7 +68,7 @@ class LimitedText(Struct, frozen=True):
 
 
 def truncate(text: str, limits: OutputLimits, keep: OutputKeep = "head") -> LimitedText:
-    """As much of the text as the limits allow, in whole lines; a line that is too long itself is cut."""
+    """As many whole lines as the limits allow; overlong lines are cut."""
     lines = lines_of(text)
     size = len(text.encode(errors="surrogatepass"))
     if (
@@ -92,7 +92,7 @@ def truncate(text: str, limits: OutputLimits, keep: OutputKeep = "head") -> Limi
 
 
 def notice(truncation: Truncation | None, *, more: str = "") -> str:
-    """The truncation in words, as one line for the model, or nothing. `more` says how to see the rest."""
+    """One line about the truncation for the model, or nothing. `more` says how to see the rest."""
     if truncation is None:
         return ""
     parts: list[str] = []
@@ -118,16 +118,16 @@ def notice(truncation: Truncation | None, *, more: str = "") -> str:
 
 
 def with_notice(text: str, line: str) -> str:
-    """The text, then the notice on a line of its own."""
+    """The text, then the notice on a separate line."""
     if not line:
         return text
     return f"{text}{line}" if not text or text.endswith("\n") else f"{text}\n{line}"
 
 
 class OutputSink:
-    """Takes the output of a command as it comes and keeps little of it: the beginning, the end, and counts.
+    """Consumes command output as it arrives; keeps only the beginning, the end, and counts.
 
-    What passes the limits goes to an artifact, up to a cap. A context manager: leaving it closes the file.
+    Output beyond the limits goes to an artifact, up to a cap. Leaving the context closes the file.
     """
 
     def __init__(
@@ -182,13 +182,13 @@ class OutputSink:
             del self._tail[: -self._tail_cap]
 
     def tail(self, max_bytes: int = 8 * KIB) -> str:
-        """The end of what came so far, in whole lines where possible; for showing progress."""
+        """The end of the output so far, in whole lines where possible, for progress updates."""
         kept = (self._head[-max_bytes:] + self._tail[-max_bytes:])[-max_bytes:]
         text = _readable(bytes(kept))
         return text.partition("\n")[2] or text if len(kept) < self.total_bytes else text
 
     def finish(self) -> LimitedText:
-        """What to show. Everything is in the artifact, if anything is missing here."""
+        """The text to show. If it is truncated, the artifact has all of it."""
         if len(self._head) + len(self._tail) == self.total_bytes:
             shown = truncate(_readable(bytes(self._head + self._tail)), self.limits, "ends")
         else:
@@ -206,10 +206,10 @@ class OutputSink:
             try:
                 self._spill.close()
             except OSError as error:
-                self._spill_note = f"the rest of the output could not be kept ({error.strerror}), what was"
+                self._spill_note = f"the rest of the output could not be saved ({error.strerror}); saved part"
 
     def _finish_long(self) -> LimitedText:
-        """The middle is gone from memory: whole lines of both ends, or parts of one enormous line."""
+        """The middle is no longer in memory: show whole lines of both ends, or parts of one huge line."""
         head = lines_of(_readable(bytes(self._head)))
         tail = lines_of(_readable(bytes(self._tail)))
         if len(head) > 1 and not self._head.endswith(b"\n"):
@@ -249,9 +249,9 @@ class OutputSink:
             self._spill.write(data[:room])
         except OSError as error:
             if self._spill is None:
-                self._spill_note = f"the full output could not be kept ({error.strerror})"
+                self._spill_note = f"the full output could not be saved ({error.strerror})"
             else:
-                self._spill_note = f"the rest of the output could not be kept ({error.strerror}), what was"
+                self._spill_note = f"the rest of the output could not be saved ({error.strerror}); saved part"
             return
         self._spilled_bytes += min(len(data), room)
         if len(data) > room:
@@ -259,14 +259,14 @@ class OutputSink:
 
 
 class ProgressUpdates:
-    """Calls `show` while output comes, at most so many times a second."""
+    """Calls `show` while output arrives, at a limited rate."""
 
     def __init__(self, show: Callable[[], None]) -> None:
         self._show = show
         self._timer: asyncio.TimerHandle | None = None
 
     def note(self) -> None:
-        """Something came: show it soon, with what else comes until then."""
+        """Schedule an update for new output."""
         if self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(UPDATE_INTERVAL_S, self.send)
 
@@ -281,14 +281,14 @@ class ProgressUpdates:
 
 
 class _LineSlice(Struct, frozen=True):
-    """Lines taken from one end, in the order they were taken."""
+    """Lines taken from one end, in that order."""
 
     lines: Sequence[str] = ()
     cut: int = 0
 
 
 def take(lines: Iterable[str], limits: OutputLimits, share: int = 1) -> _LineSlice:
-    """The first lines that fit into 1/share of the limits; of the first one at least a part."""
+    """The first lines that fit into 1/share of the limits; at least part of the first one."""
     taken: list[str] = []
     cut = 0
     max_lines = max(limits.lines // share, 1)
@@ -347,7 +347,7 @@ def lines_of(text: str) -> list[str]:
 
 
 def _readable(data: bytes) -> str:
-    """Command output as text: no escape sequences, and of a line that was redrawn only its last form."""
+    """Command output as text: no escape sequences, and only the last state of redrawn lines."""
     text = data.decode("utf-8", "replace").replace("\r\n", "\n")
     if "\r" in text:
         text = "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n"))

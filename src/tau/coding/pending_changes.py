@@ -1,4 +1,4 @@
-"""A change that was shown but not made yet: it waits here until it is applied or discarded."""
+"""Holds a previewed change until it is applied or discarded."""
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -10,7 +10,7 @@ from tau.agent.output import ToolOutput
 
 
 class PendingChange(Struct, frozen=True, kw_only=True):
-    """`apply` makes the change, with the context of the call that asks for it; `paths` are what it writes."""
+    """`apply` makes the change in the context of the applying call; `paths` are the files it writes."""
 
     title: str
     paths: tuple[Path, ...]
@@ -18,7 +18,7 @@ class PendingChange(Struct, frozen=True, kw_only=True):
 
 
 class PendingChanges:
-    """At most one waits: a newer proposal takes the place of the one before."""
+    """At most one change is pending: a newer proposal replaces it."""
 
     def __init__(self) -> None:
         self._pending: PendingChange | None = None
@@ -28,11 +28,11 @@ class PendingChanges:
         return self._pending
 
     def propose(self, preview: PendingChange) -> PendingChange | None:
-        """Wait for an answer to this one; gives back the one that it replaces."""
+        """Make this the pending change; returns the one it replaces."""
         replaced, self._pending = self._pending, preview
         return replaced
 
     def take(self) -> PendingChange | None:
-        """The waiting preview, which waits no longer."""
+        """Remove and return the pending change."""
         taken, self._pending = self._pending, None
         return taken

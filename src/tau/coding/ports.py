@@ -1,4 +1,4 @@
-"""The ports that a coding agent's tools see on top of the loop's own."""
+"""Ports for the coding agent's tools, in addition to the loop's own."""
 
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
@@ -14,20 +14,20 @@ MAX_REPORT_CHARS = 50_000
 
 
 class Checkpoint(Struct, frozen=True, rename="camel"):
-    """An investigation that has begun; `started_at` is a time as sessions write it."""
+    """The start of an investigation; `started_at` is a timestamp in session format."""
 
     goal: str
     started_at: str
 
 
 class Checkpoints(Protocol):
-    """One is active at most. The conversation goes back when the turn in which that is asked for is over."""
+    """At most one is active. A rewind takes effect at the end of its turn."""
 
     @property
     def active(self) -> Checkpoint | None: ...
     def mark(self, checkpoint: Checkpoint) -> None: ...
     def rewind(self, report: str) -> str | None:
-        """Go back at the end of this turn. A sentence says why that cannot be done."""
+        """Rewind at the end of this turn. Returns a sentence if that is impossible."""
         ...
 
 
@@ -45,12 +45,12 @@ JobKind = Literal["bash", "task"]
 JobStatus = Literal["running", "completed", "failed", "cancelled"]
 CancelStatus = Literal["cancelled", "not_found", "already_completed"]
 JobReport: TypeAlias = Callable[[str], None]
-# Is given the way to report what there is so far, as a whole each time; returns what there is in the end.
+# Receives a callback for progress, called with the whole output so far; returns the final output.
 JobWork: TypeAlias = Callable[[JobReport], Coroutine[Any, Any, str]]
 
 
 class ChangedFile(Struct, frozen=True):
-    """A file in its new state, and the text that it holds now."""
+    """A changed file and its new text."""
 
     path: Path
     stat: Stat
@@ -58,25 +58,25 @@ class ChangedFile(Struct, frozen=True):
 
 
 class Resource(Struct, frozen=True, kw_only=True):
-    """What an internal address leads to. `path` is set where it is a file."""
+    """The target of an internal URL. `path` is set if it is a file."""
 
     url: str
     data: bytes
     path: Path | None = None
     immutable: bool = True
-    note: str = ""  # what a write did, where "wrote so many bytes" does not tell it
-    changed: tuple[ChangedFile, ...] = ()  # files that a write changed
+    note: str = ""  # the result of a write, if "wrote N bytes" is not enough
+    changed: tuple[ChangedFile, ...] = ()  # files changed by a write
 
 
 class UrlScheme(Protocol):
     @property
     def scheme(self) -> str: ...
     async def resolve(self, rest: str, ctx: ToolContext) -> Resource:
-        """`rest` is what stands behind `scheme://`. Raises ToolError when it leads nowhere."""
+        """`rest` is the part after `scheme://`. Raises ToolError if there is no such resource."""
         ...
 
     async def write(self, rest: str, data: bytes, ctx: ToolContext) -> Resource:
-        """Raises ToolError where nothing can be written."""
+        """Raises ToolError if the target is not writable."""
         ...
 
 
@@ -85,7 +85,7 @@ class UrlRouter(Protocol):
 
     def register(self, scheme: UrlScheme) -> None: ...
     def handles(self, text: str) -> bool:
-        """Whether this is an address of ours, rather than a path."""
+        """Whether this is an internal URL rather than a path."""
         ...
 
     async def resolve(self, url: str, ctx: ToolContext) -> Resource: ...
@@ -93,28 +93,28 @@ class UrlRouter(Protocol):
 
 
 class Snapshots(Protocol):
-    """What the model has seen of each file, so that somebody else's change is noticed before it is lost."""
+    """What the model has seen of each file, to detect changes by others before overwriting them."""
 
     @property
     def texts(self) -> "SnapshotStore":
-        """The texts that were shown, by file and tag."""
+        """The shown texts, by file and tag."""
         ...
 
     def remember(self, path: Path, stat: Stat) -> None: ...
     def last_seen(self, path: Path) -> Stat | None: ...
     def record(self, path: Path, text: str, *, own: bool = False) -> str | None:
-        """The tag under which a text is shown; None if it is too large. `own`: we wrote it ourselves."""
+        """The tag for a shown text; None if it is too large. `own`: written by us."""
         ...
 
 
 class Models(Protocol):
-    """Models by what they are for: `smol`, `slow`, `vision`, `plan`; an unset role is the default one."""
+    """Models by role: `smol`, `slow`, `vision`, `plan`; an unset role is the default model."""
 
     def role(self, name: str) -> Model: ...
 
 
 class Job(Struct, frozen=True, kw_only=True):
-    """A job as it is at this moment. `progress` is the end of what it has reported so far."""
+    """The current state of a job. `progress` is the end of its output so far."""
 
     id: str
     kind: JobKind
@@ -131,54 +131,54 @@ class Job(Struct, frozen=True, kw_only=True):
 
 
 class Jobs(Protocol):
-    """Work that goes on while the conversation does; it ends with the session.
+    """Background work; it ends with the session.
 
-    What an ended job has to say is delivered to the conversation, unless somebody has shown it before.
+    The result of a finished job is delivered to the conversation unless it was shown already.
     """
 
     def start(self, kind: JobKind, label: str, work: JobWork) -> str:
-        """Begin `work` and return its id. Raises ToolError where too many jobs are running."""
+        """Start `work` and return its id. Raises ToolError if too many jobs are running."""
         ...
 
     def get(self, id: str) -> Job | None:
-        """None if there is no such job, or it ended too long ago."""
+        """None if there is no such job or it ended too long ago."""
         ...
 
     def list(self) -> Sequence[Job]: ...
     def cancel(self, id: str) -> CancelStatus:
-        """The job counts as cancelled from now on; its end is not waited for."""
+        """Mark the job as cancelled, without waiting for its end."""
         ...
 
     def watching(self, ids: Iterable[str]) -> AbstractContextManager[None]:
-        """Inside, results of these jobs are not delivered; after it, those that nobody acknowledged are."""
+        """Hold back the results of these jobs; on exit, deliver those not acknowledged."""
         ...
 
     async def wait(self, ids: Iterable[str], seconds: float) -> bool:
-        """True as soon as one of them does not run, False when the time is up."""
+        """True as soon as one of them is not running, False on timeout."""
         ...
 
     def acknowledge(self, ids: Iterable[str]) -> None:
-        """The model is being shown what these jobs had to say: do not deliver it."""
+        """The model sees these results now: do not deliver them."""
         ...
 
 
 class CodingDialogs(Protocol):
-    """Dialogs of a face with a screen. Where a face has none, the same is asked in the words of `Ui`."""
+    """Dialogs of a mode with a screen. Modes without them fall back to `Ui`."""
 
     async def approve(self, request: "ApprovalRequest") -> "ApprovalDecision | None":
-        """None: there was no answer."""
+        """None: no answer."""
         ...
 
     async def ask_questions(
         self, asked: "Sequence[AskQuestion]", timeout_s: float | None
     ) -> "list[AskAnswer] | None":
-        """None: the user turned away."""
+        """None: the user dismissed the dialog."""
         ...
 
     async def review_plan(self, plan: "Plan") -> "PlanAnswer | None": ...
     @property
     def terminal(self) -> "TerminalInput | None":
-        """The person's keyboard and screen, to be lent to one program."""
+        """The user's keyboard and screen, to be lent to one program."""
         ...
 
 
@@ -197,17 +197,17 @@ class CodingContext(ToolContext, Protocol):
     def todos(self) -> "TodoBoard": ...
     @property
     def checkpoints(self) -> "Checkpoints | None":
-        """None where there is no conversation to go back in."""
+        """None if there is no conversation to rewind."""
         ...
 
     @property
     def conflicts(self) -> "ConflictStore":
-        """The merge conflicts that were shown, by number."""
+        """The shown merge conflicts, by number."""
         ...
 
 
 class SessionFactory(Protocol):
-    """Makes another session like this one. The composition root passes it in, so nobody imports that."""
+    """Creates another session like this one. Injected by the composition root to avoid importing it."""
 
     def __call__(
         self, *, cwd: Path, model: str | None, tools: Sequence[str] | None, system_prompt: str | None

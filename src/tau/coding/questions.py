@@ -1,4 +1,4 @@
-"""Questions of the agent to the user, and their answers."""
+"""Questions from the agent to the user, and the answers."""
 
 from collections.abc import Sequence
 from typing import Annotated
@@ -10,34 +10,32 @@ MAX_ANSWER_CHARS = 20_000
 
 
 class AskOption(Struct, frozen=True):
-    label: Annotated[str, Meta(description="What the user chooses, in a few words", min_length=1)]
-    description: Annotated[str, Meta(description="What that would mean")] = ""
+    label: Annotated[str, Meta(description="The choice, in a few words", min_length=1)]
+    description: Annotated[str, Meta(description="What it means")] = ""
 
 
 class AskQuestion(Struct, frozen=True):
-    id: Annotated[str, Meta(description="A short name, under which the answer comes back")]
-    question: Annotated[str, Meta(description="The question, as a whole sentence", min_length=1)]
+    id: Annotated[str, Meta(description="A short name for the answer")]
+    question: Annotated[str, Meta(description="The question, a full sentence", min_length=1)]
     options: Annotated[
         list[AskOption],
         Meta(
-            description="Answers to choose from; the user can always type another one",
+            description="Answers to choose from; the user can always type another",
             max_length=MAX_OPTIONS,
         ),
     ] = []
-    multi: Annotated[bool, Meta(description="More than one option may be chosen")] = False
-    recommended: Annotated[
-        int | None, Meta(description="Which option you would take, counted from 0; it is marked")
-    ] = None
+    multi: Annotated[bool, Meta(description="Allow several options")] = False
+    recommended: Annotated[int | None, Meta(description="Index of the option you recommend, from 0")] = None
 
     @property
     def suggested(self) -> int | None:
-        """The option that is recommended, if there is such an option."""
+        """The recommended option, if it exists."""
         at = self.recommended
         return at if at is not None and 0 <= at < len(self.options) else None
 
 
 class AskAnswer(Struct, frozen=True, rename="camel", kw_only=True):
-    """What was chosen, what was typed, or what was taken because nobody answered in time."""
+    """The chosen options, the typed text, or the fallback after a timeout."""
 
     id: str
     question: str
@@ -47,7 +45,7 @@ class AskAnswer(Struct, frozen=True, rename="camel", kw_only=True):
 
 
 def fallback(question: AskQuestion) -> AskAnswer:
-    """What holds when nobody answers in time: the recommended option, else the first."""
+    """The answer after a timeout: the recommended option, else the first."""
     at = question.suggested or 0
     selected = [question.options[at].label] if question.options else []
     return AskAnswer(id=question.id, question=question.question, selected=selected, timed_out=True)

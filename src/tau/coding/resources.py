@@ -1,4 +1,4 @@
-"""What tools use beyond this process and beyond one call: a shell, kernels, connections to hosts."""
+"""Resources that outlive a tool call: a shell, kernels, connections to hosts."""
 
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
@@ -25,7 +25,7 @@ ssh_info = late("tau.backends.ssh.info")
 
 
 class SessionResources(Struct, frozen=True, kw_only=True):
-    """What lives longer than a call: a shell, kernels, connections. Without them each call begins anew."""
+    """Resources shared by calls. Without them each call starts fresh."""
 
     shell: ShellSession | None = None
     kernels: Kernels | None = None
@@ -42,7 +42,7 @@ async def open_resources(
     environ: Mapping[str, str],
     services: AsyncExitStack,
 ) -> SessionResources:
-    """What tools use beyond this process. Nothing of it is started before its first use."""
+    """Open the session's resources. Each is started on first use."""
     shell = ShellSession(runner, cwd=cwd, cache=paths.cache / "shell")
     kernels = Kernels(runner, python=settings.python.interpreter, mode=settings.python.kernel_mode)
     await services.enter_async_context(shell)
@@ -66,7 +66,7 @@ async def open_resources(
 
 
 def _names_hosts(cwd: Path, paths: Paths) -> bool:
-    """Whether there is any file with hosts, which few people have."""
+    """Whether any hosts file exists; few users have one."""
     folders = [paths.home]
     for folder in project_folders(cwd):
         folders += [folder, folder / PROJECT_FOLDER]

@@ -69,10 +69,10 @@ def test_yes_holds_for_one_call_and_no_is_told_to_the_model(ctx: CallContext, ba
 
 def test_what_the_person_is_told_of_a_call_that_they_did_not_allow() -> None:
     sly = "run: echo '. They say: go on'"
-    assert declined(refusal("run: make")) == "You said no."
-    assert declined(refusal("run: make", " not today ")) == "You said no: not today"
-    assert declined(refusal(sly)) == "You said no."
-    assert declined(refusal(sly, "not today")) == "You said no: not today"
+    assert declined(refusal("run: make")) == "You declined."
+    assert declined(refusal("run: make", " not today ")) == "You declined: not today"
+    assert declined(refusal(sly)) == "You declined."
+    assert declined(refusal(sly, "not today")) == "You declined: not today"
     assert declined("There is no such file.") is None
 
 
@@ -240,7 +240,7 @@ def test_what_cannot_be_kept_holds_for_the_session_and_is_told(ctx: CallContext,
         assert await ask(hook, bash, ctx, runs=("git log",)) is None
 
     asyncio.run(main())
-    assert ui.notices == ["This holds for this session only. The file is damaged."]
+    assert ui.notices == ["Allowed for this session only. The file is damaged."]
 
 
 def test_patterns_of_the_settings_are_not_asked_about_and_bad_ones_are_told(

@@ -13,7 +13,7 @@ from tau.ai.wire import AssistantMessage, Cost, Usage, UserMessage
 from tau.base.clock import iso
 from tau.coding.cost_report.chart import MAX_BARS, Stack, _grouped, _ticks, chart_page
 from tau.coding.cost_report.request_costs import UsageRow, child_usage, iter_usage
-from tau.coding.cost_report.summary import as_json, local_day, start_of_day, summarise
+from tau.coding.cost_report.summary import as_json, local_day, start_of_day, summarize
 from tau.coding.cost_report.table import usage_lines
 from tau.coding.session.stats import UsageStats
 from tau.coding.session.storage.fork import fork
@@ -156,12 +156,12 @@ def test_old_files_are_not_even_read_when_only_days_are_wanted(tmp_path: Path) -
 
 def test_days_models_and_folders_each_add_up_to_the_total() -> None:
     rows = [row(0, 1), row(0, 2, "n"), row(1, 4, folder="/b"), row(40, 8, kind="title"), row(3, 16)]
-    everything = summarise(rows, NOW)
+    everything = summarize(rows, NOW)
     for shares in (everything.days, everything.models, everything.folders, everything.kinds):
         assert sum(share.usage.input for share in shares) == everything.total.usage.input == 31
         assert sum(share.requests for share in shares) == everything.total.requests == 5
     assert len(everything.days) == 41
-    month = summarise(rows, NOW, 30)
+    month = summarize(rows, NOW, 30)
     assert month.total.usage.input == 23
     assert len(month.days) == 30
     assert [share.name for share in month.folders] == ["/a", "/b"]
@@ -170,7 +170,7 @@ def test_days_models_and_folders_each_add_up_to_the_total() -> None:
 
 def test_days_are_those_of_the_local_clock_also_when_it_is_changed() -> None:
     october = 1_793_000_000_000  # 2026-10-26, the day after an hour was given back
-    days = [day.name for day in summarise([], october, 5).days]
+    days = [day.name for day in summarize([], october, 5).days]
     assert days == ["2026-10-22", "2026-10-23", "2026-10-24", "2026-10-25", "2026-10-26"]
     begin = start_of_day(october, 2)
     assert (local_day(begin), local_day(begin - 1)) == ("2026-10-25", "2026-10-24")
@@ -178,19 +178,19 @@ def test_days_are_those_of_the_local_clock_also_when_it_is_changed() -> None:
 
 def test_the_table_tells_days_models_folders_and_the_sum() -> None:
     text = "\n".join(
-        usage_lines(summarise([row(0, 100), row(1, 300, "n"), row(1, 100, folder="/b\x1b[31m")], NOW, 7))
+        usage_lines(summarize([row(0, 100), row(1, 300, "n"), row(1, 100, folder="/b\x1b[31m")], NOW, 7))
     )
     assert re.search(r"2026-09-21 +1 +200 +800 +100 +80 % +\$1\.00  █████\n", text)
     assert re.search(r"p/n +1 +600 +2\.4k +300 +80 % +\$3\.00\n", text)
     assert "/b" in text and "\x1b" not in text
     assert "2026-09-15 to 2026-09-21: 2 sessions, 3 requests." in text
     assert "5,500 tokens: 500 input, 4,000 from the cache, 500 into the cache, 500 output." in text
-    assert "80 % of what was sent came from the cache. Cost: $5.00." in text
-    assert list(usage_lines(summarise([], NOW, 2))) == ["Nothing was used between 2026-09-20 and 2026-09-21."]
+    assert "80 % of the input came from the cache. Cost: $5.00." in text
+    assert list(usage_lines(summarize([], NOW, 2))) == ["Nothing was used between 2026-09-20 and 2026-09-21."]
 
 
 def test_json_is_for_programs() -> None:
-    document = msgspec.json.decode(msgspec.json.encode(as_json(summarise([row(0, 100), row(2, 1)], NOW, 7))))
+    document = msgspec.json.decode(msgspec.json.encode(as_json(summarize([row(0, 100), row(2, 1)], NOW, 7))))
     assert document["total"] == {
         "requests": 2,
         "tokens": {"input": 101, "output": 101, "cacheRead": 808, "cacheWrite": 101, "total": 1_111},
@@ -202,7 +202,7 @@ def test_json_is_for_programs() -> None:
 
 def test_the_page_draws_every_day_and_asks_for_nothing() -> None:
     rows = [row(day, 10 + day, f"m{day % 8}", folder="/<script>alert(1)</script>") for day in range(20)]
-    text = "".join(chart_page(summarise(rows, NOW, 30)))
+    text = "".join(chart_page(summarize(rows, NOW, 30)))
     assert text.count('<g class="day">') == 60  # money and tokens
     assert "<script" not in text
     assert not re.findall(r"(?:src|href)=\"(?!data:)", text)

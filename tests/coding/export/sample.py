@@ -20,7 +20,7 @@ from tau.ai.wire import (
     UserMessage,
 )
 from tau.coding.cost_report.request_costs import UsageRow
-from tau.coding.cost_report.summary import UsageSummary, summarise
+from tau.coding.cost_report.summary import UsageSummary, summarize
 from tau.coding.session import entries as s
 from tau.coding.session.storage.log import SessionLog
 
@@ -170,4 +170,4 @@ def sample_usage() -> UsageSummary:
                     TIME - day * 86_400_000, f"s{day}-{number}", folder, provider, model, "answer", usage
                 )
             )
-    return summarise(rows, TIME, 30)
+    return summarize(rows, TIME, 30)

@@ -12,7 +12,7 @@ from tau.ai.wire import ImageContent, TextContent, ThinkingContent, ToolCall, To
 from tau.coding.export.files import exported
 from tau.coding.export.markdown_html import prose
 from tau.coding.export.secrets import Masker
-from tau.coding.export.syntax_colors import LANGUAGES, coloured, coloured_diff
+from tau.coding.export.syntax_colors import LANGUAGES, coloured, highlight_diff
 from tau.coding.session import entries as s
 from tau.coding.session.storage.log import SessionLog
 from tests.coding.export.chromium import Page
@@ -312,7 +312,7 @@ def test_every_element_is_closed(make: Any) -> None:
 
 
 def test_an_empty_session_is_a_page_too() -> None:
-    assert "Nothing has been said in this session." in html_of(SessionLog.new(None, Path("/")))
+    assert "This session is empty." in html_of(SessionLog.new(None, Path("/")))
 
 
 def test_entries_of_other_programs_are_named_not_lost(tmp_path: Path) -> None:
@@ -355,7 +355,7 @@ def test_colours_change_no_letter_of_the_code(language: str) -> None:
         'a = """x\ny""" # c\n/* b */ // d\n-- e\n<a href="x">&amp;</a>',
     ]
     for text in samples:
-        shown = coloured_diff(text) if language == "diff" else coloured(text, language)
+        shown = highlight_diff(text) if language == "diff" else coloured(text, language)
         bare = re.sub(r'<span class="\w+">|</span>', "", shown)
         assert "<" not in bare and ">" not in bare
         if language != "diff":

@@ -112,14 +112,14 @@ def test_notes_pile_up_without_the_space_at_their_end() -> None:
     [
         ({"op": "init"}, "`init` needs `list`."),
         ({"op": "init", "list": [{"phase": " ", "items": ["x"]}]}, "`init` has a phase without a name."),
-        ({"op": "start"}, "The text of a task is missing."),
-        ({"op": "done", "task": " "}, "The text of a task is missing."),
+        ({"op": "start"}, "A task has no text."),
+        ({"op": "done", "task": " "}, "A task has no text."),
         ({"op": "done", "task": "z"}, 'There is no task "z".'),
-        ({"op": "drop", "phase": ""}, "The name of the phase is missing."),
+        ({"op": "drop", "phase": ""}, "The phase has no name."),
         ({"op": "drop", "phase": "z"}, 'There is no phase "z".'),
         ({"op": "append", "items": ["z"]}, "`append` needs `phase`."),
         ({"op": "append", "phase": "Ship"}, "`append` needs `items`."),
-        ({"op": "append", "phase": "Ship", "items": ["\n"]}, "The text of a task is missing."),
+        ({"op": "append", "phase": "Ship", "items": ["\n"]}, "A task has no text."),
         ({"op": "note", "task": "a"}, "`note` needs `text`."),
         ({"op": "note", "task": "a", "text": " \n"}, "`note` needs `text`."),
     ],
@@ -132,7 +132,7 @@ def test_a_bad_operation_is_told_and_the_others_are_done(op: dict[str, Any], err
 
 def test_an_empty_list_says_how_to_begin() -> None:
     assert done({"op": "start", "task": "a"})[1] == [
-        'There is no task "a". The list is empty; begin with `init`.'
+        'There is no task "a". The list is empty; start with `init`.'
     ]
 
 

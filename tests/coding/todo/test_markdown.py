@@ -73,10 +73,10 @@ def test_lines_that_mean_nothing_are_named() -> None:
     parsed = from_markdown("> lost\nwords\n# \n- [?] what\n- [ ] \n- [ ] a\n")
     assert parsed.errors == [
         "Line 1 is a note that belongs to no task.",
-        "Line 2 is neither a phase, nor a task, nor a note.",
+        "Line 2 is not a phase, task or note.",
         "Line 3 is a phase without a name.",
         "Line 4 has the unknown mark [?]; use [ ], [/], [x] or [-].",
-        "Line 5 is a task without a text.",
+        "Line 5 is a task without text.",
     ]
     assert [task.content for phase in parsed.phases for task in phase.tasks] == ["a"]
 

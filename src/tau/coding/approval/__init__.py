@@ -1,1 +1,1 @@
-"""Whether a tool call may run: the policy decides, the hook asks the person."""
+"""Decides whether a tool call may run: by policy, or by asking the user."""

@@ -1,9 +1,9 @@
-"""What the user allows once and for all: patterns such as `run: git status *` or `write: ~/notes/**`.
+"""The user's permanent permissions: patterns such as `run: git status *` or `write: ~/notes/**`.
 
-A pattern for commands is compared with the words of simple commands, never with text: see `shell_syntax`.
-Each word of a pattern stands for one word, `*` in it for any letters; a `*` at the very end of the pattern
-also lets more words follow. What a `*` stands for never includes an option by which the program would run
-another one or write a file of the caller's choice: such a word must stand in the pattern itself.
+Command patterns match the words of simple commands, never raw text: see `shell_syntax`. Each word of a
+pattern matches one word, `*` in it any characters; a final `*` also allows more words. A `*` never matches
+an option that makes the program run another one or write a file of the caller's choice: the pattern must
+spell out such a word.
 """
 
 import re
@@ -39,35 +39,34 @@ class AllowRule(Struct, frozen=True):
 
 
 class AllowRules(Struct, frozen=True):
-    """All patterns, and a sentence for each that cannot be used."""
+    """All patterns, and a sentence for each invalid one."""
 
     rules: tuple[AllowRule, ...] = ()
     problems: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, patterns: Iterable[str]) -> "AllowRules":
-        """From the patterns as the user wrote them."""
+        """Parse the user's patterns."""
         rules: list[AllowRule] = []
         problems: list[str] = []
         for number, text in enumerate(patterns):
             if number >= MAX_PATTERNS:
-                problems.append(f"tools.allow has more than {MAX_PATTERNS} patterns; the rest is not used.")
+                problems.append(f"tools.allow has more than {MAX_PATTERNS} patterns; the rest are ignored.")
                 break
             try:
                 rules.append(parse_rule(text))
             except ValueError as error:
-                problems.append(f'The pattern "{text[:200]}" of tools.allow is not used: {error}.')
+                problems.append(f'The pattern "{text[:200]}" in tools.allow is ignored: {error}.')
         return cls(tuple(rules), tuple(problems))
 
     def adding(self, patterns: Iterable[str]) -> "AllowRules":
-        """With some more."""
         more = AllowRules.of(patterns)
         return AllowRules((*self.rules, *more.rules), (*self.problems, *more.problems))
 
     def command(self, text: str, folders: Sequence[Path]) -> bool:
         """Whether every simple command of this shell text is allowed.
 
-        A `cd` at its beginning is, if it stays inside one of these folders.
+        A leading `cd` is allowed if it stays inside one of these folders.
         """
         rules = [rule for rule in self.rules if rule.kind == "run"]
         if not rules:
@@ -80,7 +79,7 @@ class AllowRules(Struct, frozen=True):
         return all(any(_fits(rule, words) for rule in rules) for words in found)
 
     def write(self, target: Path) -> bool:
-        """Whether this file, given by its real path, may be written."""
+        """Whether this file (a real path) may be written."""
         return any(
             rule.kind == "write" and re.fullmatch(rule.path, str(target), re.DOTALL) for rule in self.rules
         )
@@ -93,9 +92,9 @@ NOTHING = AllowRules()
 
 
 def parse_rule(text: str) -> AllowRule:
-    """One pattern; raises ValueError with what is wrong with it."""
+    """Parse one pattern; raises ValueError with the reason."""
     if len(text) > MAX_PATTERN_CHARS or not text.isprintable():
-        raise ValueError("it is too long, or holds characters that nobody can see")
+        raise ValueError("it is too long or contains invisible characters")
     kind, colon, rest = text.partition(":")
     kind, rest = kind.strip().lower(), rest.strip()
     if not colon or not rest:
@@ -107,16 +106,16 @@ def parse_rule(text: str) -> AllowRule:
             return AllowRule("write", text, path=_path_pattern(rest))
         case "connect":
             return AllowRule("connect", text, host=rest.lower())
-    raise ValueError(f'it begins with "{kind}", not with run, write or connect')
+    raise ValueError(f'it starts with "{kind}" instead of run, write or connect')
 
 
 def _run_rule(text: str, rest: str) -> AllowRule:
     try:
         words = shlex.split(rest)
     except ValueError:
-        raise ValueError("a quotation mark is not closed") from None
+        raise ValueError("a quote is not closed") from None
     if not words or "*" in words[0] or not words[0]:
-        raise ValueError("the name of the program must be spelt out; tools.approvalMode can allow everything")
+        raise ValueError("the program name must be spelled out; to allow everything, set tools.approvalMode")
     open_end = rest.endswith("*")
     if words[-1] == "*":
         words.pop()
@@ -134,7 +133,7 @@ def _fits(rule: AllowRule, words: tuple[str, ...]) -> bool:
         if "*" not in pattern or not _matches(pattern, words[at]):
             return False
         loose.append(at)
-    return not any(options.is_telling(words, at) for at in loose)
+    return not any(options.is_unsafe(words, at) for at in loose)
 
 
 def _matches(pattern: str, word: str) -> bool:
@@ -142,7 +141,7 @@ def _matches(pattern: str, word: str) -> bool:
 
 
 def _stays_inside(words: tuple[str, ...], text: str, folders: Sequence[Path]) -> bool:
-    """`cd FOLDER &&` with a whole path in the workspace."""
+    """Whether this is `cd FOLDER &&` with an absolute path in the workspace."""
     if len(words) != 2 or words[0] != "cd" or not words[1].startswith("/"):
         return False
     beginning = f"cd {shlex.quote(words[1])} && "
@@ -151,12 +150,12 @@ def _stays_inside(words: tuple[str, ...], text: str, folders: Sequence[Path]) ->
 
 
 def _path_pattern(text: str) -> str:
-    """`*` stays within a folder, `**` does not. What stands before them is followed through links."""
+    """`*` stays within a folder, `**` does not. Symbolic links before the first one are resolved."""
     if not text.startswith(("/", "~/")):
-        raise ValueError("a path begins with / or ~/")
+        raise ValueError("a path starts with / or ~/")
     parts = str(typed_path(text)).split("/")
     if ".." in parts or "." in parts:
-        raise ValueError("a path has no . or .. in it")
+        raise ValueError("a path must not contain . or ..")
     fixed = next((at for at, part in enumerate(parts) if "*" in part), len(parts))
     base = str(real(Path("/".join(parts[:fixed]) or "/")))
     pattern = re.escape(base.rstrip("/"))

@@ -1,4 +1,4 @@
-"""The question before a tool call: decides by policy, asks the person, remembers an "always"."""
+"""Approves tool calls: decides by policy, asks the user, remembers "always"."""
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
@@ -29,8 +29,8 @@ ALWAYS = "Yes, always this session"
 NO = "No"
 SHELL_TOOLS = frozenset({"bash"})
 _SHOWN_CHARS = 2_000
-# What the model is told, in parts, so that a face can tell the person the same in other words.
-_REFUSED = "The user said no to this call, which would "
+# The message for the model, in parts, so that a mode can phrase it differently for the user.
+_REFUSED = "The user declined this call, which would "
 _THEY_SAY = ". They say: "
 _NO_OTHER_WAY = ". Do not reach the same effect another way; ask what they want instead."
 _UNANSWERED = "The user did not answer whether to "
@@ -39,9 +39,9 @@ _Choice = Literal["once", "session", "always", "no"]
 
 
 class ApprovalRequest(Struct, frozen=True, kw_only=True):
-    """What a person is asked: the call, what of it needs a yes, and what may be answered beside once and no.
+    """A request for the user: the call, what needs approval, and the answers beside "once" and "no".
 
-    With `patterns`, they may be kept in the user's settings, so that nothing like it is asked again.
+    `patterns`, if any, can be saved in the user's settings to allow similar calls without asking.
     """
 
     tool: str
@@ -54,17 +54,17 @@ class ApprovalRequest(Struct, frozen=True, kw_only=True):
 
 
 class ApprovalDecision(Struct, frozen=True):
-    """`reason` is what the person wants the model to know, with a no."""
+    """`reason` is the user's message to the model when declining."""
 
     choice: _Choice
     reason: str = ""
 
 
 class ApprovalHook(Hooks):
-    """One per session. `mode` may be set while it lives; the answers "always" end with it.
+    """One per session. `mode` can be changed at any time; "always" answers end with the hook.
 
-    `patterns` are those of the user's settings; `remember` adds to them there, and raises TauError where it
-    cannot. `problems` says which of them are not used, and why.
+    `patterns` come from the user's settings; `remember` adds to them there and raises TauError if it cannot.
+    `problems` says which are ignored, and why.
     """
 
     def __init__(
@@ -90,18 +90,20 @@ class ApprovalHook(Hooks):
         return () if self._allowed is None else self._allowed.problems
 
     async def before_tool(self, question: ToolQuestion) -> str | None:
-        """None to go on, or a sentence for the model why the call did not run."""
+        """None to proceed, or a sentence for the model why the call did not run."""
         open_questions, refusal = self._open(question)
         if not open_questions:
             return refusal
-        async with self._one_at_a_time:  # a person can answer one question at a time
-            open_questions, refusal = self._open(question)  # and may just have answered this one
+        async with self._one_at_a_time:  # the user answers one request at a time
+            open_questions, refusal = self._open(
+                question
+            )  # and may just have answered this one with "always"
             if not open_questions:
                 return refusal
             return await self._ask(question, open_questions, question.context)
 
     def _open(self, question: ToolQuestion) -> tuple[list[ApprovalItem], str | None]:
-        """What is left to ask; if nothing is, whether the call is refused."""
+        """The items left to ask about; if none, whether the call is refused."""
         decision = decide(
             question.effects,
             self.mode,
@@ -118,8 +120,8 @@ class ApprovalHook(Hooks):
         wish = _bounded("; ".join(question.reason for question in questions))
         if ctx.ui is None:
             return (
-                f"This call needs the user's approval to {wish}. Nobody can be asked in this mode, so it did "
-                "not run. Go on without it, or tell the user what to do or which approval mode to choose."
+                f"This call needs the user's approval to {wish}. This mode cannot ask, so it did "
+                "not run. Continue without it, or tell the user what to do or which approval mode to choose."
             )
         keys = [question.key for question in questions]
         if self._dialogs is not None:
@@ -164,35 +166,35 @@ class ApprovalHook(Hooks):
         try:
             self._remember(request.patterns)
         except TauError as error:
-            ui.notify(f"This holds for this session only. {error}", "warning")
+            ui.notify(f"Allowed for this session only. {error}", "warning")
 
 
 async def _select(ui: Ui, tool: Tool[Any], wish: str, *, for_session: bool) -> ApprovalDecision | None:
-    options = [YES, NO, ALWAYS] if for_session else [YES, NO]  # a number means the same in each question
+    options = [YES, NO, ALWAYS] if for_session else [YES, NO]  # a number means the same in every request
     chosen = await ui.select(f"{tool.label}: allow to {wish}?", options)
     choices: dict[str | None, _Choice] = {YES: "once", ALWAYS: "session", NO: "no"}
     return ApprovalDecision(choices[chosen]) if chosen in choices else None
 
 
 def refusal(wish: str, reason: str = "") -> str:
-    """What the model is told of a call that the person does not allow."""
+    """The message to the model about a declined call."""
     reason = plain(reason.strip())
     return f"{_REFUSED}{wish}{_THEY_SAY}{reason}" if reason else f"{_REFUSED}{wish}{_NO_OTHER_WAY}"
 
 
 def declined(result: str) -> str | None:
-    """The words for the person where the result of a call says that they did not allow it, else None."""
+    """The message to the user if the result is that of a declined call, else None."""
     if result.startswith(_UNANSWERED):
-        return "It did not run: there was no answer."
+        return "Not run: no answer."
     if not result.startswith(_REFUSED):
         return None
     if _NO_OTHER_WAY in result or _THEY_SAY not in result:
-        return "You said no."
-    return f"You said no: {result.rpartition(_THEY_SAY)[2]}"
+        return "You declined."
+    return f"You declined: {result.rpartition(_THEY_SAY)[2]}"
 
 
 def _patterns(questions: Sequence[ApprovalItem]) -> tuple[str, ...]:
-    """Patterns that would allow all of it; none where one of the questions can have none."""
+    """Patterns that allow all items; empty if one of them cannot have a pattern."""
     found: dict[str, None] = {}
     for question in questions:
         if not question.patterned:
@@ -211,7 +213,7 @@ def _patterns(questions: Sequence[ApprovalItem]) -> tuple[str, ...]:
 
 
 def _bounded(text: str) -> str:
-    """Safe to show and short enough to read, with both ends in sight: nothing hides behind a long middle."""
+    """Sanitize and shorten, keeping both ends visible so that nothing hides in a long text."""
     text = plain(text)
     if len(text) <= _SHOWN_CHARS:
         return text

@@ -1,4 +1,4 @@
-"""Whether a tool call may go on: its declared effects against the approval mode, and nothing else."""
+"""Decides whether a tool call may run, from its declared effects and the approval mode alone."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -17,9 +17,9 @@ _Kind = Literal["run", "write", "connect"]
 
 
 class Workspace(Struct, frozen=True):
-    """`roots` are the folders that may be written to; `protected` are tau's own, where every write asks.
+    """`roots` are the writable folders; `protected` are tau's own, where every write needs approval.
 
-    Build it with `Workspace.of`, which follows symbolic links, so that real paths are compared.
+    Build it with `Workspace.of`, which resolves symbolic links so that real paths are compared.
     """
 
     roots: tuple[Path, ...]
@@ -31,9 +31,9 @@ class Workspace(Struct, frozen=True):
 
 
 class ApprovalItem(Struct, frozen=True):
-    """One thing that needs a yes. An "always" holds for an equal `key`; with None it is asked every time.
+    """One thing that needs approval. "Always" applies to an equal `key`; None asks every time.
 
-    `subject` is the command, the real path or the host. Where `patterned`, a pattern could allow it.
+    `subject` is the command, the real path or the host. If `patterned`, a pattern could allow it.
     """
 
     reason: str
@@ -63,12 +63,12 @@ def decide(
 ) -> PolicyVerdict:
     """Reads are always allowed.
 
-    `ask` asks for every write, command and connection. `workspace` asks for writes that leave the workspace
-    or touch git's or tau's own files, and lets commands run, which could reach the network anyway. `yolo`
-    asks for nothing. The commands of the demo model are asked for in every mode.
+    `ask` asks for every write, command and connection. `workspace` asks for writes outside the workspace
+    or to git's or tau's own files; commands run without asking, network included. `yolo` asks for nothing.
+    Commands of the demo model need approval in every mode.
 
-    What the patterns of `allowed` cover is not asked for, but for git's and tau's own files and the demo
-    model. `shell` says whether commands are shell text: patterns are about nothing else.
+    Patterns in `allowed` skip the question, except for git's and tau's own files and the demo model.
+    `shell` says whether commands are shell text; patterns apply to nothing else.
     """
     questions: list[ApprovalItem] = []
     for command in effects.runs:
@@ -113,5 +113,5 @@ def _about_write(
 
 
 def _is_inside(path: Path, folder: Path) -> bool:
-    """Without regard to case: a file system may not know it, and asking once too often is harmless."""
+    """Ignores case: the file system may too, and asking once too often is harmless."""
     return Path(str(path).casefold()).is_relative_to(str(folder).casefold())

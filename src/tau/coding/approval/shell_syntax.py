@@ -117,7 +117,7 @@ def parse_command(text: str) -> ParsedCommand | None:
 
 
 def simple_commands(text: str) -> list[tuple[str, ...]] | None:
-    """The words of each command of a list or a pipeline; None for all that is more than that.
+    """The words of each command of a list or a pipeline; None for anything more complex.
 
     Every shell reads the same words, except that globs and tildes are not expanded here.
     """
@@ -379,7 +379,7 @@ class _Reader:
 
 
 def _leaves(node: SyntaxNode) -> Iterator[SyntaxNode]:
-    """Down to expansions and quotes, which have rules of their own."""
+    """Stops at expansions and quotes, which have separate rules."""
     for child in node.children:
         if not child.children or child.kind in EXPANSIONS or child.kind in ("string", "heredoc_body"):
             yield child

@@ -72,7 +72,7 @@ class ShellWord(Struct, frozen=True):
 
 
 class NotUnderstoodError(Exception):
-    """The text is more than we know how to read."""
+    """The text is beyond this parser."""
 
 
 class WordReader:

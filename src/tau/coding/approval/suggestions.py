@@ -1,15 +1,15 @@
-"""Narrow patterns to offer when a person is asked: what they would most likely allow again."""
+"""Suggests narrow patterns for an approval request: what the user would likely allow again."""
 
 import shlex
 from pathlib import Path
 
 from tau.base.files import typed_path
 from tau.coding.approval.shell_syntax import simple_commands
-from tau.coding.approval.unsafe_options import is_telling
+from tau.coding.approval.unsafe_options import is_unsafe
 
 MAX_SUGGESTED = 3
 
-# Programs that only look, or check: with any words behind them they do the same.
+# Programs that only inspect or check, whatever their arguments.
 _LOOKS = frozenset(
     (
         *(
@@ -32,7 +32,7 @@ _LOOKS = frozenset(
         *("pytest", "mypy", "pyright", "flake8", "pylint", "tsc", "jest", "vitest", "jq", "find", "fd"),
     )
 )
-# And those that do so with these words behind them.
+# Programs that do so with these subcommands.
 _LOOKS_WITH = {
     "git": frozenset(
         (
@@ -57,7 +57,7 @@ _LOOKS_WITH = {
 
 
 def suggest_run(command: str) -> tuple[str, ...]:
-    """Patterns that together allow this command; none where it is more than a few simple commands."""
+    """Patterns that together allow this command; none if it is more than a few simple commands."""
     found = simple_commands(command)
     if found is None:
         return ()
@@ -83,11 +83,11 @@ def suggest_connection(host: str) -> tuple[str, ...]:
 
 def _of_command(words: tuple[str, ...]) -> str:
     program = words[0]
-    telling = any(is_telling(words, at) for at in range(1, len(words)))
-    if program in _LOOKS and not telling:
+    unsafe = any(is_unsafe(words, at) for at in range(1, len(words)))
+    if program in _LOOKS and not unsafe:
         return f"run: {program} *" if len(words) > 1 else f"run: {program}"
-    if len(words) > 1 and words[1] in _LOOKS_WITH.get(program, ()) and not telling:
+    if len(words) > 1 and words[1] in _LOOKS_WITH.get(program, ()) and not unsafe:
         return f"run: {program} {words[1]} *"
-    # Exactly this, and nothing else.
+    # Exactly this command.
     text = shlex.join(words)
     return "" if "*" in text or not text.isprintable() else f"run: {text}"

@@ -1,7 +1,7 @@
-"""Options by which programs that otherwise only look run another program, or write where they are told.
+"""Options that make an otherwise read-only program run another program or write files.
 
-Not a list of everything that is dangerous: a program that nobody has allowed is asked about anyway. It is
-here so that `git log *` means the log.
+Not a list of everything dangerous: programs that are not allowed need approval anyway. It makes sure that
+`git log *` allows only the log.
 """
 
 from fnmatch import fnmatchcase
@@ -12,8 +12,8 @@ from msgspec import Struct
 class OptionRules(Struct, frozen=True):
     """`long` without their dashes, `short` as letters, `words` as subcommands.
 
-    `exact` are options that begin with one dash and are no bundle of letters. `operands`: whatever is no
-    option is a program, a command or a file to write.
+    `exact` are single-dash options that are not bundled letters. `operands`: every non-option is a program,
+    a command or a file to write.
     """
 
     long: tuple[str, ...] = ()
@@ -107,18 +107,18 @@ _TABLE |= {"gfind": _TABLE["find"], "gsort": _TABLE["sort"], "gdate": _TABLE["da
 _TABLE |= {"gawk": _TABLE["awk"], "mawk": _TABLE["awk"], "python3": _TABLE["python"], "gtar": _TABLE["tar"]}
 
 
-def is_telling(words: tuple[str, ...], at: int) -> bool:
-    """Whether the word at this place lets the program do more than it is known for."""
+def is_unsafe(words: tuple[str, ...], at: int) -> bool:
+    """Whether the word at this index makes the program run or write something else."""
     known = _TABLE.get(words[0].rpartition("/")[2])
     word = words[at]
     if known is None or at == 0:
         return False
-    # A glob may match a file that is named like a subcommand.
+    # A glob may match a file named like a subcommand.
     if any(fnmatchcase(name, word) for name in known.words) or word in known.exact:
         return True
     if word.startswith("--"):
         name = word[2:].partition("=")[0]
-        # Programs take the beginning of a long option for the whole.
+        # Programs accept abbreviated long options.
         return bool(name) and any(option.startswith(name) for option in known.long)
     if word.startswith("-") and len(word) > 1:
         if any(word.startswith(option) for option in known.exact):

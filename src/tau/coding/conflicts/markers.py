@@ -1,4 +1,4 @@
-"""Git merge conflicts: found in a text, shown with their sides, and replaced without touching other bytes."""
+"""Finds Git merge conflicts in a text, shows their sides, and replaces them without touching other bytes."""
 
 import re
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ _MARKER = re.compile(r"(<{7}|\|{7}|={7}|>{7})(?: (.*))?$")
 
 
 class ConflictSide(Struct, frozen=True):
-    """One side: its text, the name Git gives it, and its lines (`last` is before `first` if it has none)."""
+    """One side: its text, Git's label, and its lines (`last` is before `first` if it is empty)."""
 
     text: str
     label: str
@@ -23,7 +23,7 @@ class ConflictSide(Struct, frozen=True):
 
 
 class Region(Struct, frozen=True, kw_only=True):
-    """A conflict with its markers, lines `first` to `last` counted from 1."""
+    """A conflict with its markers, lines `first` to `last`, 1-based."""
 
     first: int
     last: int
@@ -33,7 +33,7 @@ class Region(Struct, frozen=True, kw_only=True):
     base: ConflictSide | None = None
 
     def side(self, name: Side) -> ConflictSide:
-        """Raises ToolError where there is no base: Git writes one only with merge.conflictStyle diff3."""
+        """Raises ToolError if there is no base: Git writes one only with merge.conflictStyle diff3."""
         part = {"ours": self.ours, "theirs": self.theirs, "base": self.base}[name]
         if part is None:
             raise ToolError("This conflict has no base: Git wrote only the two sides.")
@@ -41,7 +41,7 @@ class Region(Struct, frozen=True, kw_only=True):
 
 
 class _Open(Struct):
-    """A conflict whose end has not come yet: the line indexes of its markers."""
+    """The line indexes of the markers of an unfinished conflict."""
 
     start: int
     base: int | None = None
@@ -50,7 +50,7 @@ class _Open(Struct):
 
 
 def find_regions(text: str) -> list[Region]:
-    """All complete conflicts, in order. Markers that belong to no complete one are ordinary text."""
+    """All complete conflicts, in order. Other markers are ordinary text."""
     lines = split_lines(text)
     regions: list[Region] = []
     current: _Open | None = None
@@ -59,7 +59,7 @@ def find_regions(text: str) -> list[Region]:
             continue
         kind = _kind(line)
         if kind == "<" and current is not None and current.base is not None and current.middle is None:
-            current.nested += 1  # Git merged several bases, whose own conflict stands inside this base
+            current.nested += 1  # Git merged several bases, and their conflict is inside this base
         elif kind == "<":
             current = _Open(index)
         elif current is None or not kind:
@@ -78,7 +78,7 @@ def find_regions(text: str) -> list[Region]:
 
 
 def render(name: str, numbered: list[tuple[int, Region]]) -> str:
-    """What `:conflicts` shows: each conflict's address, its sides and their lines in the file."""
+    """The output of `:conflicts`: each conflict's URL, sides and lines."""
     if not numbered:
         return f"[{name} has no unresolved conflicts]"
     count = len(numbered)
@@ -92,7 +92,7 @@ def render(name: str, numbered: list[tuple[int, Region]]) -> str:
 
 
 def replacement(region: Region, content: str) -> str:
-    """What takes a conflict's place. A word such as `@ours` as the whole content stands for that side."""
+    """The text that replaces a conflict. Content that is just `@ours` or the like selects that side."""
     match content.strip():
         case "@ours":
             new = region.ours.text
@@ -104,7 +104,7 @@ def replacement(region: Region, content: str) -> str:
             new = region.ours.text + region.theirs.text
         case _:
             if find_regions(content):
-                raise ToolError("The content still holds conflict markers; write the text that shall stay.")
+                raise ToolError("The content still has conflict markers; write the final text.")
             new = _with_line_ends(content, region.text)
     if not region.text.endswith("\n"):
         return new.removesuffix("\n").removesuffix("\r")
@@ -114,7 +114,7 @@ def replacement(region: Region, content: str) -> str:
 def resolved(text: str, regions: Sequence[Region], content: str) -> str:
     """The text with these conflicts replaced and every other byte as it was.
 
-    They must still stand there as they were seen, if perhaps on other lines. Raises ToolError.
+    They must be unchanged since they were seen, though line numbers may differ. Raises ToolError.
     """
     there: dict[str, list[Region]] = {}
     for region in find_regions(text):
@@ -131,19 +131,19 @@ def resolved(text: str, regions: Sequence[Region], content: str) -> str:
 
 
 def _places(seen: list[Region], there: list[Region]) -> list[Region]:
-    """Where conflicts of one and the same text are now."""
+    """Find where conflicts with the same text are now."""
     if len(seen) == len(there):
         return there
     lines = {region.first for region in seen}
     exact = [region for region in there if region.first in lines]
     if len(exact) == len(seen):
         return exact
-    why = "stands there several times" if len(there) > len(seen) else "is no longer there as it was"
+    why = "occurs several times" if len(there) > len(seen) else "has changed or is gone"
     raise ToolError(f"The conflict {why}; nothing was written. Read the file with :conflicts again.")
 
 
 def split_lines(text: str) -> list[str]:
-    """Lines with their ends; only a line feed ends one."""
+    """Lines with their endings; only a line feed ends one."""
     lines = text.split("\n")
     return [*(f"{line}\n" for line in lines[:-1]), *([lines[-1]] if lines[-1] else [])]
 
@@ -194,7 +194,7 @@ def _block(id: int, region: Region) -> str:
 
 
 def _with_line_ends(content: str, like: str) -> str:
-    """Whole lines that end as those of the conflict do."""
+    """Whole lines with the conflict's line endings."""
     if content and not content.endswith("\n"):
         content += "\n"
     if "\r" not in content and like.count("\r\n") == like.count("\n") > 0:

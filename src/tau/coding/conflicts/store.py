@@ -1,4 +1,4 @@
-"""Remembers which conflicts the model has seen, under numbers, so that it can look at and resolve them."""
+"""Numbers the conflicts the model has seen, so that it can read and resolve them."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,14 +18,14 @@ MAX_LETTERS = 32 * 1024 * 1024  # of all conflicts together
 
 
 class ConflictRecord(Struct, frozen=True):
-    """A conflict as it was seen in a file."""
+    """A conflict as seen in a file."""
 
     path: Path
     region: Region
 
 
 class Resolution(Struct, frozen=True, kw_only=True):
-    """A file in which conflicts were resolved. `text` is what it holds now, `left` how many remain in it."""
+    """A file with resolved conflicts: its new `text`, and how many are `left`."""
 
     path: Path
     ids: list[int]
@@ -35,21 +35,21 @@ class Resolution(Struct, frozen=True, kw_only=True):
 
 
 class Resolutions(Struct, frozen=True):
-    """What a write to `conflict://…` did, file by file, and why it did not for others."""
+    """The result of a write to `conflict://…`, file by file, with the reasons for failures."""
 
     done: list[Resolution]
     failed: list[tuple[Path, str]]
 
 
 class ConflictStore:
-    """Numbers stay what they are: a conflict that is seen again keeps its own. The oldest are forgotten."""
+    """Numbers are stable: a conflict that is seen again keeps its number. The oldest are forgotten."""
 
     def __init__(self) -> None:
         self._recorded: dict[int, ConflictRecord] = {}
         self._last = 0
 
     def record(self, path: Path, text: str) -> list[tuple[int, Region]]:
-        """The conflicts of a file's text with their numbers; those of it that are gone are forgotten."""
+        """Number the conflicts of a file's text; forget those that are gone."""
         known: dict[str, list[int]] = {}
         for id, each in sorted(self._recorded.items()):
             if each.path == path:
@@ -71,7 +71,7 @@ class ConflictStore:
         return numbered
 
     def get(self, id: int) -> ConflictRecord:
-        """Raises ToolError for a number that stands for nothing (any more)."""
+        """Raises ToolError for an unknown or forgotten number."""
         found = self._recorded.get(id)
         if found is None:
             known = ", ".join(map(str, sorted(self._recorded)[:20])) or "none"
@@ -84,16 +84,16 @@ class ConflictStore:
         return sorted(self._recorded)
 
     def settle(self, ids: Sequence[int], path: Path, text: str) -> None:
-        """Forget resolved conflicts of a file, and note where the others stand in its new text."""
+        """Forget resolved conflicts of a file, and update the positions of the others."""
         for id in ids:
             del self._recorded[id]
         self.record(path, text)
 
 
 class ConflictUrls:
-    """`conflict://3` is a whole conflict, `conflict://3/ours` (theirs, base) a side of it, to be read.
+    """`conflict://3` is a whole conflict, `conflict://3/ours` (theirs, base) one side, read-only.
 
-    A text written to `conflict://3` takes the conflict's place; `conflict://*` is all of them.
+    Text written to `conflict://3` replaces the conflict; `conflict://*` means all of them.
     """
 
     scheme = "conflict"
@@ -120,7 +120,7 @@ class ConflictUrls:
 
 
 def text_at(store: ConflictStore, rest: str) -> str:
-    """What stands behind `conflict://`. Raises ToolError."""
+    """The text of a `conflict://` URL. Raises ToolError."""
     number, slash, side = rest.strip("/").partition("/")
     if number == "*":
         raise ToolError("conflict://* can be written to, not read; read the file with :conflicts.")
@@ -133,9 +133,9 @@ def text_at(store: ConflictStore, rest: str) -> str:
 
 
 async def resolve(store: ConflictStore, rest: str, content: str, fs: FileSystem) -> Resolutions:
-    """Write to `conflict://<rest>`: put a text in a conflict's place, or one of the words in that of all.
+    """Write to `conflict://<rest>`: replace one conflict with a text, or all with one of the tokens.
 
-    For one conflict every failure is raised; for all of them (`*`) it is reported file by file.
+    For one conflict failures raise; for all (`*`) they are reported file by file.
     """
     target = rest.strip("/")
     if "/" in target:
@@ -164,14 +164,14 @@ async def resolve(store: ConflictStore, rest: str, content: str, fs: FileSystem)
 async def _resolve_file(
     store: ConflictStore, path: Path, ids: list[int], content: str, fs: FileSystem
 ) -> Resolution:
-    """All of these conflicts of one file, or none."""
+    """Resolve all of these conflicts of one file, or none."""
     stat = await fs.stat(path)
     if stat is None:
-        raise ToolError(f"{path} is no longer there; nothing was written.")
+        raise ToolError(f"{path} no longer exists; nothing was written.")
     try:
         decoded = decode(await fs.read(path))
     except NotText as error:
-        raise ToolError(f"{path} cannot be changed without harm: {error}.") from None
+        raise ToolError(f"{path} cannot be changed safely: {error}.") from None
     text = resolved(decoded.text, [store.get(id).region for id in ids], content)
     try:
         data = encode(text, decoded)

@@ -1,1 +1,1 @@
-"""What all sessions together have used: read from their files, put together by day, and drawn."""
+"""Usage of all sessions: read from their files, summed by day, and drawn."""

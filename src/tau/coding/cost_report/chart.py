@@ -1,4 +1,4 @@
-"""Usage over time as a page: money and tokens by day, drawn, and the same in tables."""
+"""Usage over time as an HTML page: cost and tokens by day, as charts and tables."""
 
 from collections.abc import Callable, Iterator, Sequence
 from html import escape
@@ -21,15 +21,15 @@ from tau.coding.export.page import (
 from tau.coding.session.stats import cache_hit_rate, counts
 
 WIDTH, HEIGHT, LEFT, BOTTOM, TOP = 760, 230, 48, 22, 8
-MODELS = 5  # that have a colour of their own
-MAX_BARS = 120  # more days than these are drawn in groups
+MODELS = 5  # with separate colors
+MAX_BARS = 120  # more days are drawn in groups
 TABLE_ROWS = 50
 MAX_BAR_WIDTH = 26
 _KINDS = ("input", "cache read", "cache write", "output")
 
 
 class Stack(Struct, frozen=True):
-    """One bar: what it stands for, and the height of each part."""
+    """One bar: its label, and the height of each part."""
 
     name: str
     parts: list[float]
@@ -40,7 +40,7 @@ def chart_page(summary: UsageSummary) -> Iterator[str]:
     style = Path(__file__).with_name("chart.css").read_text(encoding="utf-8")
     total, usage = summary.total, summary.total.usage
     tokens = counts(usage)
-    yield page_start("Usage of tau", style=style)
+    yield page_start("tau usage", style=style)
     yield "<main>\n"
     by_day = usage.cost.total / max(1, len(summary.days))
     facts = [
@@ -51,7 +51,7 @@ def chart_page(summary: UsageSummary) -> Iterator[str]:
         fact("Sessions", f"{summary.sessions:,}"),
     ]
     yield (
-        f'<header class="masthead">\n<h1>Usage of tau</h1>\n<p class="where">{escape(summary.first_day)} to '
+        f'<header class="masthead">\n<h1>tau usage</h1>\n<p class="where">{escape(summary.first_day)} to '
         f'{escape(summary.last_day)}</p>\n<dl class="facts">{"".join(facts)}</dl>\n</header>\n'
     )
     names, costs = _by_model(summary)
@@ -82,12 +82,12 @@ def _kinds(day: Share) -> list[float]:
 def _table(name: str, shares: Sequence[Share]) -> str:
     rows = [(share.name, share.requests, share.usage) for share in shares[:TABLE_ROWS]]
     more = len(shares) - TABLE_ROWS
-    note = f'<p class="left-out">{more:,} more are left out here.</p>' if more > 0 else ""
+    note = f'<p class="left-out">{more:,} more not shown.</p>' if more > 0 else ""
     return usage_table(name, rows) + note
 
 
 def _by_model(summary: UsageSummary) -> tuple[list[str], list[Stack]]:
-    """The cost of each day, part by part: the most expensive models, then all others together."""
+    """Daily costs by part: the most expensive models, then all others together."""
     names = [share.name for share in summary.models[:MODELS]]
     others = len(summary.models) > MODELS
     places = {name: place for place, name in enumerate(names)}
@@ -98,7 +98,7 @@ def _by_model(summary: UsageSummary) -> tuple[list[str], list[Stack]]:
 
 
 def _grouped(stacks: Sequence[Stack]) -> list[Stack]:
-    """No more bars than can be told apart: neighbours are added up."""
+    """Merge neighboring days so that the bars stay distinguishable."""
     size = -(-len(stacks) // MAX_BARS)
     if size <= 1:
         return list(stacks)
@@ -111,7 +111,7 @@ def _grouped(stacks: Sequence[Stack]) -> list[Stack]:
 
 
 def _ticks(highest: float) -> list[float]:
-    """Three to five round numbers from 0 up, the last of them not below `highest`."""
+    """Three to five round numbers from 0, the last at least `highest`."""
     if highest <= 0:
         return [0.0, 1.0]
     step = 10.0 ** len(str(int(highest)))

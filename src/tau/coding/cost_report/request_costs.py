@@ -1,4 +1,4 @@
-"""What every request of every session has cost, one row each, read from one session file after another."""
+"""Reads the cost of every request from the session files, one row each."""
 
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -14,14 +14,14 @@ from tau.base.jsonl import Scan
 from tau.base.sizes import KIB
 from tau.coding.session.stats import CostLedger, ModelUsage, RequestCost, Tally, UsageRecord
 
-HEADER_BYTES = 64 * KIB  # a first line that is longer is no header
+HEADER_BYTES = 64 * KIB  # a longer first line is not a header
 MS = 1_000_000  # nanoseconds
 DAY_MS = 86_400_000
-OLDEST_MS = 1_577_836_800_000  # 2020: an entry or a file that says it is older has no time that is worth much
+OLDEST_MS = 1_577_836_800_000  # 2020: older timestamps are not credible
 
 
 class UsageRow(Struct, frozen=True, gc=False):
-    """`session` is the id of the session, and `folder` the one that it works in."""
+    """`session` is the session id, `folder` its working folder."""
 
     time_ms: int
     session: str
@@ -52,10 +52,10 @@ _line_decoder = msgspec.json.Decoder(UsageRecord)
 def iter_usage(
     root: Path, since_ms: int = 0, unreadable: Callable[[Path], None] | None = None
 ) -> Iterator[UsageRow]:
-    """The rows of all sessions below `root`, subagents' included, that are not older than `since_ms`.
+    """The rows of all sessions below `root`, subagents included, since `since_ms`.
 
-    A fork begins with a copy of another session: what was paid for once is told once. One family of forks is
-    in memory at a time. `unreadable` is told of files that cannot be read.
+    A fork starts with a copy of another session: shared requests count once. One family of forks is in memory
+    at a time. `unreadable` is called for files that cannot be read.
     """
     for family in _families(_files(root, unreadable)):
         if max(file.written_ms for file in family) < since_ms:
@@ -70,7 +70,7 @@ def iter_usage(
 
 
 def child_usage(session: Path) -> list[ModelUsage]:
-    """What the sessions have used that lie in a session's own folder, because they work for it."""
+    """The usage of a session's subagents, whose sessions are in its folder."""
     tallies: dict[tuple[str, str], Tally] = {}
     for file in _files(session.with_suffix(""), None):
         with suppress(OSError):
@@ -80,7 +80,7 @@ def child_usage(session: Path) -> list[ModelUsage]:
 
 
 def _files(root: Path, unreadable: Callable[[Path], None] | None) -> Iterator[_File]:
-    """Every session file below `root`, found by its header, in the order of its name."""
+    """Every session file below `root`, recognized by its header, sorted by name."""
     for folder, folders, names in os.walk(root):
         folders.sort()
         for name in sorted(names):
@@ -94,14 +94,14 @@ def _files(root: Path, unreadable: Callable[[Path], None] | None) -> Iterator[_F
             except OSError:
                 if unreadable is not None:
                     unreadable(path)
-            except ValueError:  # no session
+            except ValueError:  # not a session
                 continue
             else:
                 yield _File(path, header, written_ms)
 
 
 def _families(files: Iterator[_File]) -> Iterator[Sequence[_File]]:
-    """Sessions that share entries: forks with their originals, and what lies in the folder of either."""
+    """Sessions that share entries: forks, their originals, and the sessions in their folders."""
     all_files = list(files)
     parents = {str(file.path): file.header.parent_session for file in all_files}
     folders = {str(file.path.with_suffix("")): str(file.path) for file in all_files}
@@ -112,7 +112,7 @@ def _families(files: Iterator[_File]) -> Iterator[Sequence[_File]]:
 
 
 def _origin(path: Path, parents: dict[str, str], folders: dict[str, str]) -> str:
-    """The oldest ancestor that is known by name, whether it still exists or not."""
+    """The oldest known ancestor, whether it still exists or not."""
     name = str(path)
     seen = {name}
     while True:

@@ -1,4 +1,4 @@
-"""Usage put together: by day, by model and by folder, within a span of days."""
+"""Sums usage by day, model and folder within a range of days."""
 
 import time
 from collections.abc import Iterable
@@ -12,7 +12,7 @@ from tau.coding.session.stats import Tally, cache_hit_rate, counts
 
 
 class Share(Struct, frozen=True):
-    """What one day, model or folder has used."""
+    """The usage of one day, model or folder."""
 
     name: str
     requests: int
@@ -24,7 +24,7 @@ class Share(Struct, frozen=True):
 
 
 class DayModel(Struct, frozen=True):
-    """What one model has cost on one day."""
+    """The cost of one model on one day."""
 
     day: str
     model: str
@@ -32,7 +32,7 @@ class DayModel(Struct, frozen=True):
 
 
 class UsageSummary(Struct, frozen=True, kw_only=True):
-    """`days` are in order and without gaps; `models` and `folders` begin with the most expensive."""
+    """`days` are in order without gaps; `models` and `folders` start with the most expensive."""
 
     first_day: str
     last_day: str
@@ -51,14 +51,14 @@ def local_day(ms: int) -> str:
 
 
 def start_of_day(now_ms: int, days: int) -> int:
-    """The beginning of the first of `days` days that end today, by the local clock."""
+    """The start of the first of the last `days` days, in local time."""
     now = time.localtime(now_ms / 1000)
     midnight = (now.tm_year, now.tm_mon, now.tm_mday - days + 1, 0, 0, 0, 0, 0, -1)
     return round(time.mktime(midnight) * 1000)
 
 
-def summarise(rows: Iterable[UsageRow], now_ms: int, days: int | None = None) -> UsageSummary:
-    """All rows, or those of the last `days` days; a day without use is there too. Memory: one sum each."""
+def summarize(rows: Iterable[UsageRow], now_ms: int, days: int | None = None) -> UsageSummary:
+    """Sum all rows, or those of the last `days` days; days without usage are included."""
     since = 0 if days is None else start_of_day(now_ms, days)
     total = Tally()
     by_day: dict[str, Tally] = {}
@@ -101,7 +101,7 @@ def summarise(rows: Iterable[UsageRow], now_ms: int, days: int | None = None) ->
 
 
 def as_json(summary: UsageSummary) -> dict[str, Any]:
-    """For other programs. Money is in US dollars."""
+    """The summary as JSON. Costs are in US dollars."""
     return {
         "firstDay": summary.first_day,
         "lastDay": summary.last_day,
@@ -125,7 +125,7 @@ def figures(share: Share) -> dict[str, Any]:
 
 
 def _span(first: str, last: str) -> list[str]:
-    """Every day from the first to the last: noon is on the same day whatever the clock was set to."""
+    """Every day from first to last. Counts from noon, which clock changes do not move to another day."""
     year, month, day = (int(part) for part in first.split("-"))
     days = [first]
     while days[-1] < last:

@@ -1,4 +1,4 @@
-"""Usage over time as lines of text: by day with a bar, by model, by folder, and all of it."""
+"""Usage over time as text: by day with a bar, by model, by folder, and in total."""
 
 from collections.abc import Iterator, Sequence
 
@@ -17,7 +17,7 @@ def usage_lines(summary: UsageSummary) -> Iterator[str]:
     """What `tau stats` prints."""
     total = summary.total
     if not total.requests:
-        yield f"Nothing was used between {summary.first_day} and {summary.last_day}."
+        yield f"No usage between {summary.first_day} and {summary.last_day}."
         return
     days = [day for day in summary.days if day.requests]
     yield from _table("day", days, bars=True)
@@ -37,7 +37,7 @@ def usage_lines(summary: UsageSummary) -> Iterator[str]:
         f"{tokens.total:,} tokens: {tokens.input:,} input, {tokens.cache_read:,} from the cache, "
         f"{tokens.cache_write:,} into the cache, {tokens.output:,} output."
     )
-    yield f"{_percent(total)} of what was sent came from the cache. Cost: {_money(total)}."
+    yield f"{_percent(total)} of the input came from the cache. Cost: {_money(total)}."
 
 
 def _table(title: str, shares: Sequence[Share], *, bars: bool = False, left_out: int = 0) -> Iterator[str]:
@@ -52,7 +52,7 @@ def _table(title: str, shares: Sequence[Share], *, bars: bool = False, left_out:
         line = _line(name, width, (*cells, _percent(share), _money(share)))
         yield f"{line}  {_bar(_weight(share), most)}".rstrip() if bars else line
     if left_out > 0:
-        yield f"({left_out:,} more are left out; --json has them all)"
+        yield f"({left_out:,} more not shown; --json has them all)"
 
 
 def _line(name: str, width: int, cells: Sequence[str]) -> str:
@@ -61,7 +61,7 @@ def _line(name: str, width: int, cells: Sequence[str]) -> str:
 
 
 def _weight(share: Share) -> float:
-    """What a bar shows."""
+    """The value that a bar shows."""
     return share.usage.cost.total
 
 

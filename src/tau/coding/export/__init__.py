@@ -1,1 +1,1 @@
-"""Sessions handed on: as a page, as Markdown, as plain JSON, with what looks like a secret masked."""
+"""Exports sessions as HTML, Markdown or JSON, with secrets masked."""

@@ -1,4 +1,4 @@
-"""A session as something to read: its entries without what could do harm, cut where its branches part."""
+"""A session for readers: sanitized entries, split into segments at branch points."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -17,15 +17,15 @@ from tau.coding.session.storage.blobs import Blobs
 from tau.coding.session.storage.log import SessionLog
 from tau.coding.session.titles import first_words
 
-# What is somebody's word, or stands for it. A branch without any of these is not worth a place of its own.
+# Entries with content. A branch without any of these is not shown.
 TOLD = frozenset({"message", "custom_message", "compaction", "branch_summary"})
-_TURNS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")  # what turns text around
+_TURNS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")  # bidirectional control characters
 
 
 class BranchSegment(Struct, frozen=True):
-    """Entries that follow one another without a branch. `parent` is the place of the one before; -1 is none.
+    """Consecutive entries without a branch. `parent` is the index of the previous segment, or -1.
 
-    `siblings` are the places of all that go on from the same entry, this one among them.
+    `siblings` are the indexes of all segments that continue from the same entry, this one included.
     """
 
     place: int
@@ -36,7 +36,7 @@ class BranchSegment(Struct, frozen=True):
 
 
 class ExportedSession:
-    """A session's entries as they may be shown, and the pieces that its tree consists of."""
+    """A session's entries, safe to show, and the segments of its tree."""
 
     def __init__(self, log: SessionLog, masker: Masker | None) -> None:
         self.log = log
@@ -44,7 +44,7 @@ class ExportedSession:
         self._blobs = Blobs(log.blobs)
 
     def entry(self, node: EntryNode) -> s.KnownEntry | None:
-        """The entry with its images in it and its secrets masked; None if it is none that we know."""
+        """The entry with its images inlined and secrets masked; None if its type is unknown."""
         value = self.value(node)
         try:
             entry: s.KnownEntry = msgspec.convert(self.shown(value), s.KnownEntry)
@@ -53,7 +53,7 @@ class ExportedSession:
             return None
 
     def value(self, node: EntryNode) -> Any:
-        """The entry as it is kept, as plain JSON, with its images in it; None if it cannot be read."""
+        """The stored entry as plain JSON with its images inlined; None if it cannot be read."""
         try:
             return msgspec.json.decode(self._blobs.inlined(self.log.line(node), self._warn))
         except (ValueError, RecursionError):
@@ -68,7 +68,7 @@ class ExportedSession:
         return cleaned if self.masker is None else self.masker.text(cleaned)
 
     def title(self) -> str:
-        """The session's name, or the first words of it."""
+        """The session's name, or its first words."""
         if self.log.name:
             return self.text(self.log.name)
         for node in self.log.nodes():
@@ -78,7 +78,7 @@ class ExportedSession:
         return "Session"
 
     def segments(self) -> list[BranchSegment]:
-        """In the order of the file, so that each comes after the one that it goes on from."""
+        """Segments in file order, so that each follows its parent."""
         kept = _worth_telling(self.log)
         leaf = self.log.leaf
         active = {node.id for node in self.log.branch()}
@@ -101,7 +101,7 @@ class ExportedSession:
         return found
 
     def branch(self) -> Iterator[tuple[EntryNode, s.KnownEntry | None]]:
-        """The active branch, entry by entry."""
+        """The entries of the active branch."""
         for node in self.log.branch():
             yield node, self.entry(node)
 
@@ -111,7 +111,7 @@ class ExportedSession:
 
 
 def visible(text: str) -> str:
-    """Text that shows what it is: no control characters, and what would turn it around is spelled out."""
+    """Text without control characters; bidirectional controls are spelled out."""
     if text.isascii() and text.isprintable():
         return text
     if not text.isascii():
@@ -131,7 +131,7 @@ def _cleaned(value: Any) -> Any:
 
 
 def _worth_telling(log: SessionLog) -> Sequence[EntryNode]:
-    """Entries that somebody's words follow or are: a branch of notes only is left out."""
+    """Entries that have content or lead to some; omits branches with notes only."""
     nodes = list(log.nodes())
     telling: set[str] = set()
     for node in reversed(nodes):

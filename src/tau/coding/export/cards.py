@@ -1,4 +1,4 @@
-"""Tool calls and commands as cards of a page: one line that says what was done, and all of it behind that."""
+"""Tool calls and commands as collapsible cards: a summary line, and the details."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -22,8 +22,8 @@ from tau.coding.export.syntax_colors import language_of, language_of_file
 from tau.coding.session.snippets import one_line
 
 TITLE_CHARS = 140
-MAX_TEXT_CHARS = 500_000  # of one output; the rest is told, and stands in the other formats
-OPEN_DIFF_LINES = 30  # a change that is no longer than this is shown without a click
+MAX_TEXT_CHARS = 500_000  # per output; the other formats have the rest
+OPEN_DIFF_LINES = 30  # shorter changes start expanded
 
 _TELLING = (
     "command",
@@ -43,7 +43,7 @@ _BASE64 = re.compile(r"[A-Za-z0-9+/\s]*={0,2}\s*")
 
 
 def call_card(call: ToolCall, result: ToolResultMessage | None) -> str:
-    """A call and what came of it; None: nothing did."""
+    """A call and its result; None: no result."""
     details = result.details if result is not None and isinstance(result.details, dict) else {}
     found = details.get("diff")
     diff = found if isinstance(found, str) else ""
@@ -57,13 +57,13 @@ def call_card(call: ToolCall, result: ToolResultMessage | None) -> str:
 
 
 def result_card(result: ToolResultMessage) -> str:
-    """A result whose call stands elsewhere."""
+    """A result without its call."""
     state = "failed" if result.is_error else ""
     return _card(result.tool_name, "result", _output(result), state, failed=result.is_error)
 
 
 def command_card(message: BashExecutionMessage | PythonExecutionMessage) -> str:
-    """What the user ran."""
+    """A command run by the user."""
     is_shell = isinstance(message, BashExecutionMessage)
     code = message.command if isinstance(message, BashExecutionMessage) else message.code
     failed = message.cancelled or message.exit_code not in (0, None)
@@ -76,7 +76,7 @@ def command_card(message: BashExecutionMessage | PythonExecutionMessage) -> str:
 
 
 def image(part: ImageContent) -> str:
-    """The picture itself, if it is one that a browser shows and that nothing can run in."""
+    """The image, if browsers show its type and it cannot contain scripts."""
     kind = part.mime_type.lower()
     if kind not in _IMAGES or _BASE64.fullmatch(part.data) is None:
         return f'<p class="left-out">An image of the type {escape(part.mime_type[:80])} is not shown.</p>'
@@ -89,7 +89,7 @@ def text_block(text: str, language: str = "", *, numbered: bool = False) -> str:
     more = len(text) - MAX_TEXT_CHARS
     if more <= 0:
         return code_block(text, language, numbered=numbered)
-    note = f'<p class="left-out">{more:,} more characters are left out here.</p>'
+    note = f'<p class="left-out">{more:,} more characters not shown.</p>'
     return code_block(text[:MAX_TEXT_CHARS], language, numbered=numbered) + note
 
 
@@ -111,7 +111,7 @@ def _card(name: str, title: str, body: str, state: str, *, failed: bool, open: b
     )
 
 
-_NOTHING = '<p class="left-out">There was nothing to show.</p>'
+_NOTHING = '<p class="left-out">Nothing to show.</p>'
 
 
 def _title(call: ToolCall, details: dict[str, Any]) -> str:
@@ -135,7 +135,7 @@ def _changed(details: dict[str, Any]) -> str:
 
 
 def _arguments(call: ToolCall) -> Iterator[str]:
-    """Short ones as a list, long ones each in a block of its own; code has its colours."""
+    """Short arguments as a list, long ones in separate blocks; code is highlighted."""
     path = call.arguments.get("path")
     file_language = language_of_file(path) if isinstance(path, str) else ""
     short: list[str] = []
@@ -176,7 +176,7 @@ def _diff(diff: str) -> str:
 
 
 def _output_language(call: ToolCall) -> str:
-    """What was read is shown in the colours of its file; a selector may follow the name."""
+    """Highlight read output by its file type; a selector may follow the name."""
     path = call.arguments.get("path")
     if call.name != "read" or not isinstance(path, str):
         return ""
@@ -184,12 +184,12 @@ def _output_language(call: ToolCall) -> str:
 
 
 def _output(result: ToolResultMessage, *, language: str = "", quiet: bool = False) -> str:
-    """`quiet`: the change itself is shown, so that what the model was told of it stands behind a click."""
+    """`quiet`: the change itself is shown, so the text sent to the model is collapsed."""
     shown = "".join(contents(result.content, language, numbered=bool(language)))
     if not shown:
         return ""
     if quiet and not result.is_error:
-        return f'<details class="told"><summary>Told to the model</summary>{shown}</details>'
+        return f'<details class="told"><summary>Sent to the model</summary>{shown}</details>'
     return f'<div class="output">{shown}</div>'
 
 

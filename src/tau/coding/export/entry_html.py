@@ -1,4 +1,4 @@
-"""The entries of a session as parts of a page."""
+"""Renders session entries as HTML."""
 
 from collections.abc import Iterator, Sequence
 from html import escape
@@ -32,16 +32,16 @@ ROW_CHARS = 120
 
 
 class EntryView(Struct, frozen=True):
-    """How an entry is shown: where links find it, what it is labelled, the results of its calls."""
+    """How an entry is shown: its anchor, label, and the results of its calls."""
 
     anchor: str = ""
     label: str = ""
     results: dict[str, ToolResultMessage] = {}
-    goes_on: bool = False  # it is the next part of what stands above it
+    goes_on: bool = False  # it continues the entry above
 
 
 def show(entry: s.KnownEntry, how: EntryView) -> Iterator[str]:
-    """The entry's parts; nothing for what is of no interest to a reader."""
+    """The entry as HTML; empty if it is of no interest to readers."""
     match entry:
         case s.MessageEntry(message=UserMessage() as message):
             body = "".join(_said(message.content)) + _attached(message)
@@ -60,24 +60,26 @@ def show(entry: s.KnownEntry, how: EntryView) -> Iterator[str]:
             s.MessageEntry(message=BranchSummaryMessage(summary=summary))
             | s.BranchSummaryEntry(summary=summary)
         ):
-            yield _summary("Summary of the branch that was left", summary, how)
+            yield _summary("Summary of the abandoned branch", summary, how)
         case s.MessageEntry(message=CompactionSummaryMessage() as message):
             yield _summary("Summary of the conversation up to here", message.summary, how)
         case s.CompactionEntry():
             before = f" ({tokens_text(entry.tokens_before)} tokens)" if entry.tokens_before else ""
             yield _summary(
-                f"From here on, the model has a summary of what came before{before}", entry.summary, how
+                f"From here on, the model sees a summary of the conversation so far{before}",
+                entry.summary,
+                how,
             )
         case s.ModelChange():
             name = f"{entry.provider}/{entry.model_id}" if entry.model_id else entry.model or ""
             if name and (isinstance(entry.role, UnsetType) or entry.role == "default"):
                 yield note(f"Model: {name}")
         case s.ModeChange(mode=mode):
-            yield note("Back to the usual mode" if mode == "none" else f"Mode: {mode}")
+            yield note("Back to normal mode" if mode == "none" else f"Mode: {mode}")
 
 
 def messages(entry: s.KnownEntry) -> tuple[str, bool] | None:
-    """What the outline says of an entry, and whether a turn begins with it; None: nothing."""
+    """The outline text of an entry, and whether it starts a turn; None: not listed."""
     match entry:
         case s.MessageEntry(message=UserMessage(content=content)):
             return one_line(message_text(content), ROW_CHARS) or "(nothing)", True
@@ -89,9 +91,9 @@ def messages(entry: s.KnownEntry) -> tuple[str, bool] | None:
         case s.MessageEntry(message=ToolResultMessage(tool_name=name)):
             return one_line(name, ROW_CHARS), False
         case s.CompactionEntry():
-            return "Summary of what came before", False
+            return "Summary of earlier messages", False
         case s.BranchSummaryEntry():
-            return "Summary of the branch that was left", False
+            return "Summary of the abandoned branch", False
         case s.CustomMessageEntry(custom_type=kind):
             return one_line(kind, ROW_CHARS), False
     return None
@@ -141,7 +143,7 @@ def _failure(message: AssistantMessage) -> str:
     texts = {
         "error": said or "The request failed.",
         "aborted": "Stopped by the user.",
-        "length": "The answer reached its length limit and was cut.",
+        "length": "The response was cut at its length limit.",
     }
     return f'<p class="error">{escape_text(texts[message.stop_reason])}</p>'
 
@@ -175,7 +177,7 @@ def _attached(message: UserMessage) -> str:
 def _custom(
     kind: str, content: str | Sequence[UserContent], display: bool, timestamp: str, how: EntryView
 ) -> Iterator[str]:
-    """What was told to the model behind the scenes is not for readers."""
+    """Hidden messages to the model are not for readers."""
     if not display:
         return
     parts = [TextContent(content)] if isinstance(content, str) else content

@@ -1,4 +1,4 @@
-"""Writes a session in the wanted format, whole or not at all, and over nothing but an earlier export."""
+"""Writes a session to a file, atomically, and never over anything but an earlier export."""
 
 import os
 import stat
@@ -18,7 +18,7 @@ from tau.coding.session.storage.log import SessionLog
 
 ExportFormat = Literal["html", "markdown", "json", "pi"]
 FORMATS: tuple[ExportFormat, ...] = get_args(ExportFormat)
-MASKED: frozenset[ExportFormat] = frozenset({"html", "markdown"})  # unless the user wants otherwise
+MASKED: frozenset[ExportFormat] = frozenset({"html", "markdown"})  # default
 
 _SUFFIXES: dict[str, ExportFormat] = {
     ".html": "html",
@@ -38,7 +38,7 @@ def format_of(path: Path) -> ExportFormat | None:
 def exported(
     log: SessionLog, format: ExportFormat, masker: Masker | None, stats: UsageStats | None = None
 ) -> Iterator[bytes]:
-    """The session in pieces. `masker.count` is right when all have been taken."""
+    """The session in chunks. `masker.count` is correct after the last one."""
     story = ExportedSession(log, masker)
     counted = stats or UsageStats(log)
     match format:
@@ -53,16 +53,16 @@ def exported(
 
 
 def write_export(path: Path, pieces: Iterable[bytes], *, force: bool = False) -> None:
-    """Put the pieces into a file that, if it is new, only the user can read.
+    """Write the chunks to a file; a new one is readable only by the user.
 
-    Raises OSError, and UsageError where a file stands that is none of ours.
+    Raises OSError, and UsageError if the path has a file that is not an export.
     """
     mode = mode_of(path)
     if mode and not stat.S_ISREG(mode):  # a device or a pipe
         _write(os.open(path, os.O_WRONLY | os.O_CLOEXEC), pieces)
         return
     if mode and not force and not _is_ours(path):
-        raise UsageError(f"{path} exists and is not an export of tau; name another file, or add --force.")
+        raise UsageError(f"{path} exists and is not a tau export; name another file, or add --force.")
     target = Path(os.path.realpath(path))
     part = target.with_name(f".{target.name}.{os.getpid()}.part")
     fd = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, stat.S_IMODE(mode) or 0o600)
@@ -89,7 +89,7 @@ def _write(fd: int, pieces: Iterable[bytes]) -> None:
 
 
 def _is_ours(path: Path) -> bool:
-    """Whether it is empty, or what we have put there before."""
+    """Whether it is empty or an earlier export."""
     with path.open("rb") as file:
         beginning = file.read(4 * KIB)
     return not beginning or any(mark in beginning for mark in _MARKS)

@@ -1,4 +1,4 @@
-"""A session as one page: all branches, readable without a script, and nothing in it that could do harm."""
+"""A session as one HTML page: all branches, readable without scripts, safe to open."""
 
 from collections.abc import Iterator
 from html import escape
@@ -38,7 +38,7 @@ class _Row(Struct, frozen=True):
 
 
 def html_page(story: ExportedSession, stats: UsageStats) -> Iterator[str]:
-    """The page in pieces. How many secrets were masked is known, and told on it, at the end."""
+    """The page in chunks. The last one reports how many secrets were masked."""
     return _Page(story, stats).pieces()
 
 
@@ -48,9 +48,9 @@ class _Page:
         self._stats = stats
         self._segments = story.segments()
         self._labels = {id: story.text(label) for id, label in labels_of(story.log).items()}
-        self._rows: dict[int, list[_Row]] = {}  # of the outline, by segment
+        self._rows: dict[int, list[_Row]] = {}  # outline rows by segment
         self._anchors = 0
-        self._answering = False  # whether what was told last is an answer too
+        self._answering = False  # whether the previous entry is an answer too
 
     def pieces(self) -> Iterator[str]:
         title = self._story.title()
@@ -59,7 +59,7 @@ class _Page:
         yield "<main>\n"
         yield self._masthead(title)
         if not self._segments:
-            yield '<p class="left-out">Nothing has been said in this session.</p>\n'
+            yield '<p class="left-out">This session is empty.</p>\n'
         for segment in self._segments:
             yield from self._segment(segment)
         yield self._end()
@@ -97,7 +97,7 @@ class _Page:
             f'<header class="masthead">\n<h1>{escape(title)}</h1>\n'
             f'<p class="where">{escape(self._story.text(log.header.cwd))}</p>\n'
             f'<dl class="facts">{"".join(facts)}</dl>\n{spent if rows else ""}\n'
-            '<div class="tools" hidden><button type="button">Expand everything</button>'
+            '<div class="tools" hidden><button type="button">Expand all</button>'
             '<button type="button">Light or dark</button></div>\n</header>\n'
         )
 
@@ -112,7 +112,7 @@ class _Page:
         yield "</section>\n"
 
     def _fork(self, segment: BranchSegment) -> str:
-        """Links to all that goes on from the same place; the script marks the one that is shown."""
+        """Links to sibling branches; the script marks the current one."""
         links = []
         for number, place in enumerate(segment.siblings[:FORK_LINKS], 1):
             current = ' aria-current="true"' if place == segment.place else ""
@@ -124,16 +124,16 @@ class _Page:
         )
 
     def _entries(self, segment: BranchSegment) -> Iterator[str]:
-        """A call is shown with its result, which is an entry of its own that follows."""
+        """Pair calls with their results, which are separate entries."""
         waiting: tuple[EntryNode, s.KnownEntry] | None = None
         results: dict[str, ToolResultMessage] = {}
         notes: list[str] = []
         for node in segment.nodes:
             if self._anchors == 0 and waiting is None and node.type == "model_change":
-                continue  # the first model stands at the top of the page
+                continue  # the page header names the first model
             entry = self._story.entry(node)
             if entry is None:
-                notes.append(note(f"An entry of the type {node.type} that this version does not know"))
+                notes.append(note(f"An entry of type {node.type}, unknown to this version"))
                 continue
             result = _result(entry)
             if waiting is not None and result is not None and result.tool_call_id in _calls(waiting[1]):
@@ -178,7 +178,7 @@ class _Page:
         return told
 
     def _outline(self) -> Iterator[str]:
-        """Where each turn begins, branch below branch."""
+        """The start of each turn, branch by branch."""
         yield '<nav class="outline" id="outline" aria-label="Outline"><h2>Outline</h2>\n'
         children: dict[int, list[BranchSegment]] = {}
         for segment in self._segments:
@@ -223,12 +223,12 @@ def _calls(entry: s.KnownEntry) -> set[str]:
 
 
 def _when(timestamp: str) -> str:
-    """A time of the session format, for people."""
+    """Format a session timestamp."""
     return f"{timestamp[:10]} {timestamp[11:16]} UTC" if len(timestamp) >= 16 else timestamp
 
 
 def _span(story: ExportedSession) -> str:
-    """From when to when, for people."""
+    """Format a time range."""
     start = story.log.header.timestamp
     nodes = list(story.log.nodes())
     last = story.value(nodes[-1]) if nodes else None

@@ -16,7 +16,7 @@ MARK = b'{"header":{"type":"session"'
 
 
 def json_document(story: ExportedSession, stats: UsageStats) -> Iterator[bytes]:
-    """The document in pieces, one entry a line; entries that we do not know are in it as they are."""
+    """The document in chunks, one entry per line; unknown entries are unchanged."""
     yield b'{"header":' + _masked(story, s.encode(story.log.header)) + b',\n"entries":['
     separator = b"\n"
     for node in story.log.nodes():

@@ -1,4 +1,4 @@
-"""The active branch of a session as Markdown: everything that was said, calls with what came of them."""
+"""The active branch of a session as Markdown: all messages, and tool calls with their results."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -34,7 +34,7 @@ TITLE_CHARS = 200
 
 
 def markdown_page(story: ExportedSession, stats: UsageStats) -> Iterator[str]:
-    """The text in pieces."""
+    """The document in chunks."""
     log, summary = story.log, stats.summary()
     tokens = summary.tokens
     models = ", ".join(f"{part.provider}/{part.model}" for part in stats.models if part.model) or "none"
@@ -43,7 +43,7 @@ def markdown_page(story: ExportedSession, stats: UsageStats) -> Iterator[str]:
     yield f"- Started: {story.text(log.header.timestamp)}\n"
     yield f"- Models: {_heading(story.text(models))}\n"
     yield (
-        f"- Usage of all branches: {tokens_text(tokens.total)} tokens "
+        f"- Usage, all branches: {tokens_text(tokens.total)} tokens "
         f"({percent_text(summary.cache_hit_rate)} of the input from the cache), {money_text(summary.cost)}\n"
     )
     for _, entry in story.branch():
@@ -62,10 +62,10 @@ def _blocks(entry: s.KnownEntry) -> Iterator[str]:
             yield f"## {_heading(entry.custom_type)}"
             yield from _contents(entry.content)
         case s.CompactionEntry(summary=summary):
-            yield "## Summary of what came before"
+            yield "## Summary of earlier messages"
             yield summary
         case s.BranchSummaryEntry(summary=summary):
-            yield "## Summary of the branch that was left"
+            yield "## Summary of the abandoned branch"
             yield summary
 
 
@@ -79,7 +79,7 @@ def _message(message: Any) -> Iterator[str]:
         case AssistantMessage():
             yield from _answer(message)
         case ToolResultMessage():
-            yield f"**Result of {_inline(message.tool_name)}**{' (failed)' if message.is_error else ''}"
+            yield f"**Result: {_inline(message.tool_name)}**{' (failed)' if message.is_error else ''}"
             yield from _result(message)
         case BashExecutionMessage():
             yield "## You ran"
@@ -104,7 +104,7 @@ def _answer(message: AssistantMessage) -> Iterator[str]:
                 quoted = "\n".join(f"> {line}".rstrip() for line in thinking.strip().splitlines())
                 yield f"> *Thinking*\n>\n{quoted}"
             case ToolCall():
-                yield f"**Call of {_inline(part.name)}**"
+                yield f"**Call: {_inline(part.name)}**"
                 yield from _arguments(part)
     if message.stop_reason in ("error", "aborted", "length"):
         said = message.error_message if isinstance(message.error_message, str) else message.stop_reason
@@ -150,14 +150,14 @@ def _image(part: ImageContent) -> str:
 
 
 def fenced(text: str, language: str = "") -> str:
-    """A code block whose fence is longer than any in the text."""
+    """A code block with a fence longer than any in the text."""
     longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}{language}\n{text.removesuffix(chr(10))}\n{fence}"
 
 
 def _closed(text: str) -> str:
-    """Prose that cannot swallow what follows it: a fence or a comment that it leaves open is closed."""
+    """Prose with open fences and comments closed, so that it cannot swallow what follows."""
     fence = ""
     for line in text.split("\n"):
         found = re.match(r" {0,3}(`{3,}|~{3,})(.*)", line)
@@ -175,12 +175,12 @@ def _closed(text: str) -> str:
 
 
 def _heading(text: str) -> str:
-    """Words on one line that mean nothing to Markdown."""
+    """One line of text with Markdown escaped."""
     return re.sub(r"([\\`*_\[\]<>#|])", r"\\\1", one_line(text, TITLE_CHARS))
 
 
 def _inline(text: str) -> str:
-    """Code within a line."""
+    """Inline code."""
     line = " ".join(text.split())
     longest = max((len(run) for run in re.findall(r"`+", line)), default=0)
     ticks = "`" * (longest + 1)

@@ -1,4 +1,4 @@
-"""Markdown as HTML that can do no harm: no markup of its own, no images from elsewhere, plain links."""
+"""Markdown as safe HTML: no raw markup, no remote images, plain links."""
 
 import re
 from collections.abc import Sequence
@@ -11,22 +11,22 @@ from markdown_it.token import Token
 
 from tau.coding.export import syntax_colors
 
-MAX_CHARS = 200_000  # of one text; a longer one is shown as it is written
+MAX_CHARS = 200_000  # per text; longer ones are shown unrendered
 _SAFE = re.compile(r"(?:https?|mailto):", re.IGNORECASE)
 
 
 def code_block(code: str, language: str = "", *, label: str = "", numbered: bool = False) -> str:
-    """Code in its colours. `language` is one of `colours.LANGUAGES`, or "diff"."""
+    """Highlighted code. `language` is one of `syntax_colors.LANGUAGES`, or "diff"."""
     code = code.removesuffix("\n")
     if language == "diff":
-        return f'<pre class="code diff"><code>{syntax_colors.coloured_diff(code)}</code></pre>'
+        return f'<pre class="code diff"><code>{syntax_colors.highlight_diff(code)}</code></pre>'
     body = syntax_colors.coloured(code, language, numbered=numbered)
     name = f' data-name="{escape(label)}"' if label else ""
     return f'<pre class="code"{name}><code>{body}</code></pre>'
 
 
 class _Renderer(RendererHTML):
-    """The token's own words reach the page escaped; every tag is written here."""
+    """Escapes all text; every tag is written here."""
 
     def fence(self, tokens: Sequence[Token], place: int, options: Any, env: Any) -> str:
         token = tokens[place]
@@ -50,7 +50,7 @@ class _Renderer(RendererHTML):
         return f'<a href="{escape(target)}" rel="noopener noreferrer" target="_blank">'
 
     def image(self, tokens: Sequence[Token], place: int, options: Any, env: Any) -> str:
-        """A picture from elsewhere would be a request: it is named, and can be clicked."""
+        """A remote image would trigger a request: show a link instead."""
         target = str(tokens[place].attrGet("src") or "")
         words = escape(tokens[place].content or target)
         if not _SAFE.match(target):
@@ -72,12 +72,12 @@ class _Renderer(RendererHTML):
 
 
 def _level(token: Token) -> int:
-    """Below the headings of the page itself."""
+    """Headings start below those of the page."""
     return min(6, int(token.tag[1:]) + 2)
 
 
 def _cell(tag: str, token: Token) -> str:
-    """Where the text stands is a class: styles of single elements are forbidden on the page."""
+    """Alignment is a class: the page forbids inline styles."""
     style = str(token.attrGet("style") or "")
     side = next((side for side in ("right", "center") if side in style), "")
     return f'<{tag} class="{side}">' if side else f"<{tag}>"
@@ -88,7 +88,7 @@ _markdown.enable(["table", "strikethrough"])
 
 
 def prose(text: str) -> str:
-    """The text's Markdown as HTML."""
+    """Render Markdown as HTML."""
     if len(text) > MAX_CHARS:
         return f'<div class="typed">{syntax_colors.escape(text)}</div>'
     html: str = _markdown.render(text)

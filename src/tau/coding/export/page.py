@@ -1,4 +1,4 @@
-"""What every page of ours stands in: one file that asks for nothing and runs nothing but its own script."""
+"""The frame of every exported page: one file that loads nothing and runs only its own script."""
 
 import base64
 import hashlib
@@ -8,7 +8,7 @@ from pathlib import Path
 from tau.ai.wire import Usage
 from tau.coding.session.stats import cache_hit_rate, counts
 
-MARK = '<meta name="generator" content="tau">'  # a page that we may write over
+MARK = '<meta name="generator" content="tau">'  # marks pages that we may overwrite
 
 
 def data_file(name: str) -> str:
@@ -16,7 +16,7 @@ def data_file(name: str) -> str:
 
 
 def page_start(title: str, *, style: str = "", script: str = "") -> str:
-    """Up to the body. Only this very style and script count: one that got into the content would not run."""
+    """Everything before the body. The policy allows only this style and script, none from the content."""
     style = data_file("page.css") + style
     scripts = _hash(script) if script else "'none'"
     policy = (
@@ -56,7 +56,7 @@ def tokens_text(count: int) -> str:
 
 
 def money_text(dollars: float) -> str:
-    """Dollars, with as many places as it takes to see something."""
+    """Dollars, with enough decimals to be nonzero."""
     if dollars <= 0:
         return "$0"
     return (
@@ -89,7 +89,7 @@ def usage_cells(requests: int, usage: Usage) -> list[str]:
 
 
 def usage_table(title: str, rows: list[tuple[str, int, Usage]]) -> str:
-    """One row for each name; figures stand at the right."""
+    """One row per name, figures aligned right."""
     head = "".join(f'<th class="right">{name}</th>' for name in USAGE_HEAD)
     body = "".join(
         f"<tr><td>{escape(name)}</td>"

@@ -1,11 +1,11 @@
-"""What secrets look like: the keys of known vendors, and the places where passwords stand."""
+"""Patterns of secrets: keys of known vendors, and places that hold passwords."""
 
 import re
 from collections.abc import Callable
 
 from msgspec import Struct
 
-MIN_VALUE_CHARS = 8  # of a value that is known to be secret; a shorter one would hide ordinary words
+MIN_VALUE_CHARS = 8  # of a known secret; masking shorter ones would hide ordinary words
 
 _PLACEHOLDER = re.compile(
     r"[$<{%@]|/[\w.-]+/|[.~]{1,2}/|\[masked|\.\.\.|…|x{3}|\*{3}"
@@ -17,24 +17,24 @@ _PLACEHOLDER = re.compile(
 
 
 def is_placeholder(text: str) -> bool:
-    """What stands where a secret would: a variable, a word in brackets, a type."""
+    """Whether this is a placeholder for a secret: a variable, a word in brackets, a type."""
     return _PLACEHOLDER.match(text) is not None or len(set(text)) < 4
 
 
 def is_named(value: str, name: str, *, quoted: bool = True) -> bool:
-    """Whether a value is one, not code or prose, given the name that it was found under."""
+    """Whether the value of this name is a secret rather than code or prose."""
     if is_placeholder(value) or value.isdigit() or any(letter.isspace() for letter in value):
         return False
     telling = any(c.isdigit() for c in value) or (not value.islower() and not value.isupper())
     if "pass" in name or "pwd" in name:
         return quoted or telling or not re.fullmatch(r"[A-Za-z_][\w.]*", value)
-    if re.fullmatch(r"[A-Za-z_][A-Za-z_.]*", value):  # an identifier, a sentence's word
+    if re.fullmatch(r"[A-Za-z_][A-Za-z_.]*", value):  # an identifier or a word
         return False
     return telling and len(value) >= MIN_VALUE_CHARS
 
 
 class SecretRule(Struct, frozen=True):
-    """`tells` are letters without which nothing can match. The group `secret`, if there is one, is masked."""
+    """`tells` are substrings required for a match. The group `secret`, if any, is masked."""
 
     name: str
     tells: tuple[str, ...]
@@ -44,7 +44,7 @@ class SecretRule(Struct, frozen=True):
 
 
 def _is_random(text: str) -> bool:
-    """Letters and digits without a dash for a dozen places: no name that a person would think of."""
+    """Whether it has a dozen letters and digits without a dash, unlike a name a person would choose."""
     runs = re.split(r"[-_]", text)
     longest = max(runs, key=len)
     return len(longest) >= 12 and any(c.isdigit() for c in text) and any(c.isalpha() for c in text)
@@ -55,7 +55,7 @@ def is_mixed(text: str) -> bool:
     return all(any(kind(letter) for letter in text) for kind in kinds)
 
 
-# A key begins where a word does, or behind an escaped newline or an escaped letter of a URL.
+# A key starts at a word boundary, or after an escaped newline or a URL escape.
 _B, _E = r"(?:(?<![A-Za-z0-9_])|(?<=\\[nrt])|(?<=%[0-9A-Fa-f]{2}))", r"(?![A-Za-z0-9])"
 
 RULES = (
@@ -128,7 +128,7 @@ RULES = (
         lambda text: not is_placeholder(text),
     ),
     SecretRule("token", ("://",), r"://(?P<secret>[A-Za-z0-9_-]{16,256})@(?=[\w.-])", _is_random),
-    # Passwords that are typed on a command line.
+    # Passwords on a command line.
     SecretRule(
         "password",
         ("password", "passphrase", "passwd", "-token", "-secret", "api-key", "apikey"),

@@ -1,8 +1,7 @@
-"""Finds what looks like a secret in text of unknown origin, and puts a mark in its place.
+"""Masks likely secrets in text of unknown origin.
 
-A rule costs next to nothing where its tell-tale letters do not occur: a regular expression is tried only on a
-text that contains them. What is random but no secret (hashes, UUIDs, ids) stays, unless a name such as
-`api_key` stands before it.
+A rule costs next to nothing unless its required substrings occur: only then is the regular expression tried.
+Random values that are not secret (hashes, UUIDs, ids) stay, unless they follow a name such as `api_key`.
 """
 
 import re
@@ -15,9 +14,9 @@ from tau.base.errors import TauError
 from tau.coding.export.secret_rules import MIN_VALUE_CHARS, RULES, SecretRule, is_mixed, is_named
 from tau.config.json_file import read_json
 
-MIN_TEXT_CHARS = 8  # a shorter text has no room for a secret
+MIN_TEXT_CHARS = 8  # shorter texts cannot hold a secret
 
-# The last words of a name that stands before a secret.
+# The last words of names of secrets.
 _SECRET_NAMES = (
     r"pass(?:word|wd|phrase|code)|pwd|secret|token|credentials?|"
     r"(?:api|secret|access|private|signing|encryption|account|master|service|auth|license)[_-]?key"
@@ -27,26 +26,26 @@ _NAME_CHARS = 64
 _SHORT_CHARS = 100
 _CLEAN_TEXTS = 10_000
 _TELLS = ("pass", "pwd", "secret", "token", "key", "credential")
-# From the end of the name on: a search for its beginning, too, would try every letter of a text.
+# Starts at the end of the name: matching its beginning would try every position of the text.
 _ASSIGNMENT = (
     r"(?:p(?:ass(?:word|wd|phrase|code)?|wd)|secret|token|credentials?|key)\d{0,2}"
     r"(?P<is>\\?[\"']?\]?\s?(?:=>|:=|==|=|:)\s?)"
     r"(?:(?P<quote>\\?[\"'`])(?P<quoted>(?:(?!(?P=quote))[^\n]){6,500}?)(?P=quote)"
     r"|(?P<bare>[^\s\"'`,;<>(){}\[\]\\]{6,500})(?P<after>.?))"
 )
-# Where such a name may end, in a text of small letters: quicker to look for than the whole.
+# Ends of such names in lowercase text: faster to find than the whole.
 _HINT = r"(?:p(?:ass(?:word|wd|phrase|code)?|wd)|secret|token|credentials?|key)\d{0,2}\\?[\"']?\]?\s?[=:]"
 _AWS_PAIR = r"(?<![A-Za-z0-9/+=_-])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=])"
 _AWS_NEAR_CHARS = 300
-_NO_SECRETS = ("type", "email", "expires")  # members of `auth.json` that may stay
+_NO_SECRETS = ("type", "email", "expires")  # fields of `auth.json` that are not secret
 
 
 class Masker:
-    """Masks texts, and counts what it has masked. `values` are secrets that are known as such."""
+    """Masks texts and counts the masked places. `values` are known secrets."""
 
     def __init__(self, values: Iterable[str] = ()) -> None:
         self.count = 0
-        self._clean: set[str] = set()  # short texts without a secret: names and kinds come again and again
+        self._clean: set[str] = set()  # short texts without a secret: names and kinds recur
         self._values = _forms(values)
         self._rules = [(rule, re.compile(("(?i)" if rule.any_case else "") + rule.pattern)) for rule in RULES]
         self._assignment = re.compile("(?i)" + _ASSIGNMENT)
@@ -83,7 +82,7 @@ class Masker:
         lower = text.lower()
         if not _has_any(lower, _TELLS):
             return text
-        if len(lower) != len(text):  # a letter that is two when small
+        if len(lower) != len(text):  # a letter that becomes two in lowercase
             return self._assignment.sub(self._assigned, text)
         parts: list[str] = []
         done = 0
@@ -95,7 +94,7 @@ class Masker:
         return "".join((*parts, text[done:])) if parts else text
 
     def value(self, value: Any) -> Any:
-        """The same for everything in a JSON value; data of images and documents stays as it is."""
+        """Mask all strings of a JSON value, except image and document data."""
         match value:
             case str():
                 return self.text(value)
@@ -149,7 +148,7 @@ class Masker:
         return f"{whole[:start]}[masked]{whole[start + len(value) :]}"
 
     def _aws_secret(self, match: "re.Match[str]") -> str:
-        """Forty letters near a key's id; a SHA-1 has no capitals."""
+        """Forty characters near a key id; a SHA-1 has no capitals."""
         secret = match.group()
         near = match.string[max(0, match.start() - _AWS_NEAR_CHARS) : match.end() + _AWS_NEAR_CHARS]
         if not is_mixed(secret) or not re.search(r"(?:AKIA|ASIA)[0-9A-Z]{16}", near):
@@ -159,24 +158,24 @@ class Masker:
 
 
 def _has_any(text: str, tells: tuple[str, ...]) -> bool:
-    for tell in tells:  # noqa: SIM110  a generator takes three times as long
+    for tell in tells:  # noqa: SIM110  a generator is three times slower
         if tell in text:
             return True
     return False
 
 
 def masked_text(masker: Masker | None) -> str:
-    """What was masked, as a sentence."""
+    """A sentence about what was masked."""
     if masker is None:
         return "Nothing was masked."
     if masker.count == 0:
-        return "Nothing in it looked like a secret."
+        return "Nothing looked like a secret."
     places = "One place" if masker.count == 1 else f"{masker.count:,} places"
     return f"{places} that looked like a secret {'was' if masker.count == 1 else 'were'} masked."
 
 
 def _forms(values: Iterable[str]) -> list[str]:
-    """Each value also as it stands in a URL and in a JSON text; the longest first."""
+    """Each value plain, URL-encoded and JSON-escaped; longest first."""
     forms = set()
     for value in values:
         if len(value) >= MIN_VALUE_CHARS:
@@ -190,7 +189,7 @@ _VARIABLE = re.compile(
 
 
 def secret_variables(environ: Mapping[str, str]) -> list[str]:
-    """The values of variables whose names say that they are secret. A path is none, nor is a number."""
+    """The values of variables with secret-sounding names, except paths and numbers."""
     return [
         value
         for name, value in environ.items()
@@ -203,15 +202,15 @@ def secret_variables(environ: Mapping[str, str]) -> list[str]:
 
 
 def known_secrets(environ: Mapping[str, str], auth: Path, tell: Callable[[str], None]) -> list[str]:
-    """What the user's environment and `auth.json` hold: to be masked wherever it turns up.
+    """Secrets from the user's environment and `auth.json`, to be masked everywhere.
 
-    A file that cannot be read is told, and no reason not to go on.
+    An unreadable file is reported and otherwise ignored.
     """
     values = secret_variables(environ)
     try:
         waiting: list[object] = [read_json(auth).content]
     except (TauError, OSError) as error:
-        tell(f"The keys in auth.json are not looked for, because it cannot be read: {error}")
+        tell(f"Keys from auth.json are not masked because it cannot be read: {error}")
         return values
     while waiting:
         match waiting.pop():
@@ -220,5 +219,5 @@ def known_secrets(environ: Mapping[str, str], auth: Path, tell: Callable[[str], 
             case list() as part:
                 waiting += part
             case str() as text if not text.startswith("!") and text not in environ:
-                values.append(text)  # neither a command nor the name of a variable
+                values.append(text)  # neither a command nor a variable name
     return values

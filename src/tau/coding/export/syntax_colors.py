@@ -1,7 +1,7 @@
-"""Colours for code on a page: comments, strings, keywords, numbers and names, told apart in one pass.
+"""Syntax highlighting for HTML: comments, strings, keywords, numbers and names in one pass.
 
-It is no parser, and need not be one: it is twenty times as fast as a real lexer, never fails, and where it
-errs a word has the wrong colour. All text comes out escaped.
+Not a parser: it is twenty times faster than a real lexer, never fails, and an error only gives a word the
+wrong color. All output is escaped.
 """
 
 import re
@@ -12,7 +12,7 @@ from pathlib import Path, PurePath
 import msgspec
 from msgspec import Struct
 
-MAX_CHARS = 200_000  # of one block; a longer one stays plain
+MAX_CHARS = 200_000  # per block; longer ones stay plain
 
 _LINE = r"(?://[^\n]*)"
 _BLOCK = r"(?:/\*[\s\S]*?(?:\*/|\Z))"
@@ -20,13 +20,13 @@ _HASH = r"(?:(?<![\w$&{])#[^\n]*)"
 _DASHES = r"(?:--[^\n]*)"
 _DOUBLE = r'(?:"(?:[^"\\\n]|\\.)*"?)'
 _SINGLE = r"(?:'(?:[^'\\\n]|\\.)*'?)"
-_LETTER = r"(?:'(?:[^'\\\n]|\\.[^'\n]{0,8})')"  # a character, where a lone quote means something else
+_LETTER = r"(?:'(?:[^'\\\n]|\\.[^'\n]{0,8})')"  # a character literal
 _TICKS = r"(?:`(?:[^`\\]|\\.)*`?)"
 _TRIPLE = r'(?:[A-Za-z]{0,2}"""[\s\S]*?(?:"""|\Z)|[A-Za-z]{0,2}\'\'\'[\s\S]*?(?:\'\'\'|\Z))'
 
 
 class Language(Struct, frozen=True):
-    """`marks` are things of the language's own that stand out: decorators, variables, tags."""
+    """`marks` are language-specific tokens to highlight: decorators, variables, tags."""
 
     comments: tuple[str, ...] = ()
     strings: tuple[str, ...] = (_DOUBLE, _SINGLE)
@@ -36,7 +36,7 @@ class Language(Struct, frozen=True):
 
 
 class _Described(Struct, frozen=True):
-    """Of one language: the names and file endings that mean it, and its words."""
+    """A language: its names, file extensions and keywords."""
 
     called: list[str]
     words: list[str]
@@ -90,23 +90,23 @@ _NAMES = {alias: name for name, row in _TABLE.items() for alias in " ".join(row.
 
 
 def language_of(name: str) -> str:
-    """The language that a fence names; "" where it is none of ours."""
+    """The language of a code fence; "" if unknown."""
     return _NAMES.get(name.strip().lower().lstrip(".").removeprefix("language-"), "")
 
 
 def language_of_file(path: str) -> str:
-    """By the file's ending, or by its whole name; "" if neither tells."""
+    """The language by file extension or name; "" if unknown."""
     pure = PurePath(path)
     return language_of(pure.suffix) or language_of(pure.name) or language_of(pure.stem)
 
 
 def escape(text: str) -> str:
-    """For the text of a page, not for attributes: quotes stay."""
+    """Escape page text, not attributes: quotes stay."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def coloured(code: str, language: str, *, numbered: bool = False) -> str:
-    """The code as HTML. With `numbered`, a number and a colon at the start of a line are no code."""
+    """The code as HTML. With `numbered`, a leading line number and colon are not code."""
     text = escape(code)
     known = LANGUAGES.get(language)
     if known is None or len(code) > MAX_CHARS:
@@ -150,8 +150,8 @@ def _any(name: str, patterns: Iterable[str]) -> str:
     return f"(?P<{name}>{joined})" if joined else ""
 
 
-def coloured_diff(diff: str) -> str:
-    """A unified diff, one block a line."""
+def highlight_diff(diff: str) -> str:
+    """A unified diff, one block per line."""
     lines = []
     for line in escape(diff).split("\n"):
         start = line[:1]

@@ -1,1 +1,1 @@
-"""File names and files as tools see them: path arguments, the local file system, files the model has seen."""
+"""Files for tools: path arguments, the local file system, files the model has seen."""

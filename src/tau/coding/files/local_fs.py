@@ -1,4 +1,4 @@
-"""The local file system behind the tools' port: reads, atomic writes, no surprise overwrites."""
+"""The local file system for tools: reads, atomic writes, no surprise overwrites."""
 
 import asyncio
 import errno
@@ -16,32 +16,32 @@ from tau.base.sizes import KIB
 
 threads = late("tau.base.threads")
 
-MORE_BYTES = 256 * KIB  # what a file grows by while it is read; those of /proc say that they are empty
+MORE_BYTES = 256 * KIB  # slack for files that grow while read; files in /proc claim to be empty
 MAX_MORE = 100
 
 
 class LocalFileSystem:
-    """Synchronous inside: for files of this size a thread costs more than the disk does."""
+    """Synchronous inside: for files of this size a thread costs more than the disk."""
 
     async def read(self, path: Path) -> bytes:
         with open(path, "rb", buffering=0, opener=open_at_once) as file:
             size = os.fstat(file.fileno()).st_size
             pieces = [file.read(size) or b""]
-            # Nothing comes from what would make us wait, as some files of /proc do.
+            # A read that would block, as in some /proc files, returns nothing.
             while more := file.read(MORE_BYTES):
                 pieces.append(more)
                 if len(pieces) > MAX_MORE:
-                    raise OSError(errno.EFBIG, "It has more content than its size says, perhaps without end")
+                    raise OSError(errno.EFBIG, "It is longer than its size says, perhaps endless")
         return b"".join(pieces)
 
     async def read_part(self, path: Path, start: int, size: int) -> bytes:
-        await asyncio.sleep(0)  # a long row of parts must not keep the loop from everything else
+        await asyncio.sleep(0)  # a long series of parts must not starve the event loop
         with open(path, "rb", opener=open_at_once) as file:
             file.seek(start)
             return file.read(size) or b""
 
     async def write(self, path: Path, data: bytes, *, expect: Stat | None = None) -> Stat:
-        """A new file that begins with `#!` becomes executable for those who may read it."""
+        """A new file starting with `#!` becomes executable for everyone who can read it."""
         path.parent.mkdir(parents=True, exist_ok=True)
         before = _stat(path)
         if expect is not None and before != expect:
@@ -50,14 +50,14 @@ class LocalFileSystem:
         write_atomic(path, data, executable=data.startswith(b"#!"))
         after = _stat(path)
         if after is None:
-            raise FileNotFoundError(f"{path} was deleted by somebody else right after it was written")
+            raise FileNotFoundError(f"{path} was deleted by another process right after it was written")
         return after
 
     async def stat(self, path: Path) -> Stat | None:
         return _stat(path)
 
     async def list(self, path: Path) -> Sequence[str]:
-        return os.listdir(path)  # noqa: PTH208 - names are wanted, not paths
+        return os.listdir(path)  # noqa: PTH208 - returns names, not paths
 
     async def scan(self, path: Path, *, most: int) -> DirectoryScan:
         return await threads.in_thread(lambda stop: _scan(path, most, stop))
@@ -81,7 +81,7 @@ def _entry(entry: os.DirEntry[str]) -> DirectoryEntry:
     try:
         info = entry.stat(follow_symlinks=False)
         if modes.S_ISLNK(info.st_mode):
-            target = os.readlink(entry.path)  # noqa: PTH115 - it is a text already
+            target = os.readlink(entry.path)  # noqa: PTH115 - it is a string already
             return DirectoryEntry(entry.name, "link", 0, info.st_mtime_ns, target)
     except OSError:
         return DirectoryEntry(entry.name, "other")

@@ -1,4 +1,4 @@
-"""What a model's list of paths and globs means: joined entries are split, globs cut from their base."""
+"""Parses a model's list of paths and globs: splits joined entries, separates globs from their base."""
 
 import os
 import re
@@ -18,9 +18,9 @@ _ARCHIVE = r"(?i)(?P<archive>.+?\.(?:zip|tar|tar\.gz|tgz)):(?P<member>[^:].*)"
 
 
 class PathTarget(Struct, frozen=True, kw_only=True):
-    """One thing to look into. Without `glob` it is `base` itself, and all below it if that is a folder.
+    """One target. Without `glob` it is `base` itself, and everything below it if that is a folder.
 
-    `member` is set for `bundle.zip:src/a.py`, whose `base` is the archive; `url` for an internal address.
+    `member` is set for `bundle.zip:src/a.py`, whose `base` is the archive; `url` for an internal URL.
     """
 
     text: str
@@ -36,21 +36,23 @@ class PathTarget(Struct, frozen=True, kw_only=True):
 
 
 def entries(given: str | Sequence[str], cwd: Path, *, selectors: bool = False) -> list[PathTarget]:
-    """Everything that was asked for, in order and once. With `selectors`, `a.py:5-9` names lines of a file.
+    """All targets in order, without duplicates. With `selectors`, `a.py:5-9` names lines of a file.
 
-    Entries that were joined by accident are told by what exists: a path that has a comma stays whole.
+    Accidentally joined entries are split by what exists: an existing path with a comma stays whole.
     """
     texts = [part for text in _listed(given) for part in _separate(text, cwd, selectors)]
     if not texts or not all(texts):
         raise ToolError("`paths` must contain non-empty paths or globs.")
     if len(texts) > MAX_ENTRIES:
-        raise ToolError(f"`paths` has {len(texts)} entries, at most {MAX_ENTRIES} are taken; name a folder.")
+        raise ToolError(
+            f"`paths` has {len(texts)} entries, at most {MAX_ENTRIES} are allowed; name a folder."
+        )
     found = (parse(text, cwd, selectors=selectors) for text in texts)
     return list({(entry.text, entry.selector): entry for entry in found}.values())
 
 
 def parse(text: str, cwd: Path, *, selectors: bool = False) -> PathTarget:
-    """One entry: an address, a member of an archive, or a path with or without a glob."""
+    """Parse one entry: a URL, an archive member, or a path with or without a glob."""
     if re.match(_ADDRESS, text):
         url, selector = split_selector(text) if selectors else (text, Selector())
         if is_glob(url.partition("://")[2]):
@@ -69,7 +71,7 @@ def parse(text: str, cwd: Path, *, selectors: bool = False) -> PathTarget:
 
 
 def split_glob(text: str) -> tuple[str, str]:
-    """The folder to start in and the glob below it: `src/*.py` is that folder only, `*.py` is any folder."""
+    """The folder to start in and the glob below it: `src/*.py` means that folder only, `*.py` any folder."""
     parts = text.removeprefix("./").split("/")
     first = next(index for index, part in enumerate(parts) if is_glob(part))
     base, glob = "/".join(parts[:first]), "/".join(part for part in parts[first:] if part)
@@ -79,7 +81,7 @@ def split_glob(text: str) -> tuple[str, str]:
 
 
 def partition(found: Iterable[PathTarget]) -> tuple[list[PathTarget], list[str]]:
-    """Those that exist, and the texts of those that do not. If none does, ToolError."""
+    """The existing targets, and the texts of missing ones. Raises ToolError if all are missing."""
     present: list[PathTarget] = []
     missing: list[str] = []
     for entry in found:
@@ -93,13 +95,13 @@ def partition(found: Iterable[PathTarget]) -> tuple[list[PathTarget], list[str]]
 
 
 def scope_text(found: Sequence[PathTarget], cwd: Path) -> str:
-    """What was searched, in few words."""
+    """A short description of the searched paths."""
     names = [entry.text if entry.text not in ("", ".") else str(cwd) for entry in found]
     return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
 
 
 def _listed(given: str | Sequence[str]) -> list[str]:
-    """A list that came as text is still a list."""
+    """Accept a JSON list passed as a string."""
     if not isinstance(given, str):
         return [_unquoted(text) for text in given]
     if given.lstrip().startswith("[") and given.rstrip().endswith("]"):
@@ -118,7 +120,7 @@ def _unquoted(text: str) -> str:
 
 
 def _separate(text: str, cwd: Path, selectors: bool) -> list[str]:
-    """The parts of a joined entry: commas and semicolons if one part is there, blanks only if all are."""
+    """Split a joined entry: at commas and semicolons if any part exists, at blanks only if all do."""
     if not text or re.match(_ADDRESS, text) or not re.search(r"[,;\s]", text):
         return [text]
     whole = parse(text, cwd, selectors=selectors)
@@ -129,7 +131,7 @@ def _separate(text: str, cwd: Path, selectors: bool) -> list[str]:
         if len(parts) < 2:
             continue
         there = [parse(part, cwd, selectors=selectors).exists for part in parts]
-        # A glob that begins in the working folder exists anyway, and proves nothing.
+        # A glob in the working folder always has an existing base and proves nothing.
         if enough(there) and (not whole.glob or not whole.exists or all(there)):
             return parts
     return [text]

@@ -1,4 +1,4 @@
-"""Path rules for tools: what a model's path text means, which lines it asks for, where it really leads."""
+"""Path rules for tools: resolve a model's path text, its line selector and its real target."""
 
 import os
 import re
@@ -13,7 +13,7 @@ from tau.base.late import late
 unicodedata = late("unicodedata")
 urllib_parse = late("urllib.parse")
 
-# Patterns are texts here, compiled at first use: together they would cost every start a millisecond.
+# Patterns are strings, compiled on first use: together they would cost a millisecond at startup.
 _RANGE = r"L?\d+(?:-(?:L?\d+)?|\+L?\d+)?"
 _SELECTOR = rf":(?:conflicts|(?:raw:)?(?:raw|{_RANGE}(?:,{_RANGE})*(?::raw)?))$"
 _CONTROL = "[\x00-\x1f\x7f-\x9f\u2028\u2029]"
@@ -22,24 +22,24 @@ _CLOCK_SPACE = r" (?=[AaPp][Mm]\b)"
 
 
 class LineRange(Struct, frozen=True):
-    """Lines `first` to `last`, both included and counted from 1; `last` is None for "to the end"."""
+    """Lines `first` to `last`, 1-based and inclusive; `last` is None for "to the end"."""
 
     first: int
     last: int | None = None
 
 
 class Selector(Struct, frozen=True):
-    """What stands behind the path: line ranges in order, none overlapping; `raw` asks for no line numbers."""
+    """The suffix of a path: sorted, disjoint line ranges; `raw` omits line numbers."""
 
     ranges: tuple[LineRange, ...] = ()
     raw: bool = False
-    conflicts: bool = False  # only the merge conflicts are wanted
+    conflicts: bool = False  # show only merge conflicts
 
 
 def resolve(path_text: str, cwd: Path, *, existing: bool = True) -> Path:
-    """The absolute path that a model's text means. Symbolic links in its last part are kept.
+    """The absolute path for a model's text. A symbolic link in the last part is kept.
 
-    With `existing`, a name that differs from an existing one only in how Unicode spells it finds that one.
+    With `existing`, a name that differs only in Unicode spelling finds the existing file.
     """
     path = _absolute(path_text, cwd)
     if os.path.lexists(path):
@@ -51,25 +51,25 @@ def resolve(path_text: str, cwd: Path, *, existing: bool = True) -> Path:
 
 
 def real(path: Path) -> Path:
-    """Where the path leads with every symbolic link followed.
+    """The path with every symbolic link resolved.
 
-    Holds for a path that does not exist yet (its existing parents are followed) and for a dangling link (its
-    target is what counts), so that a write can be judged before it happens.
+    Works for paths that do not exist yet (existing parents are resolved) and for dangling links (their target
+    counts), so that a write can be checked in advance.
     """
     return Path(os.path.realpath(path))
 
 
 def shown(path: Path, cwd: Path) -> str:
-    """The path as one likes to read it: relative inside the working folder, absolute elsewhere.
+    """The path for display: relative inside the working folder, absolute elsewhere.
 
-    On one line, whatever it is called: a name with a line break in it could pass for a row of its own.
+    Always one line: a line break in a name could otherwise fake a separate row.
     """
     text = str(path.relative_to(cwd)) if path.is_relative_to(cwd) else str(path)
     return text if text.isprintable() else re.sub(_CONTROL, lambda found: ascii(found[0])[1:-1], text)
 
 
 def split_selector(path_text: str) -> tuple[str, Selector]:
-    """`src/a.py:50-100` as a path and its selector. Text that is no selector stays part of the path."""
+    """`src/a.py:50-100` as a path and its selector. Text that is not a selector stays part of the path."""
     match = re.search(_SELECTOR, path_text)
     if match is None or match.start() == 0:
         return path_text, Selector()
@@ -82,13 +82,13 @@ def split_selector(path_text: str) -> tuple[str, Selector]:
 
 def _lines(text: str) -> LineRange:
     match = re.match(_ONE_RANGE, text)
-    assert match is not None, "the selector's own pattern was checked before"
+    assert match is not None, "the selector pattern has matched"
     first = int(match["first"])
     if first == 0:
-        raise ToolError("Lines are counted from 1: there is no line 0, so use :1 for the first line.")
+        raise ToolError("Line numbers start at 1; use :1 for the first line.")
     if match["count"] is not None:
         if int(match["count"]) == 0:
-            raise ToolError(f"The selector :{text} asks for no lines; the count after + must be at least 1.")
+            raise ToolError(f"The selector :{text} selects no lines; the count after + must be at least 1.")
         return LineRange(first, first + int(match["count"]) - 1)
     if match["last"] is None:
         return LineRange(first)
@@ -114,16 +114,16 @@ def _absolute(text: str, cwd: Path) -> Path:
         raise ToolError("The path is empty; name a file, or `.` for the working directory.")
     if "\0" in text:
         raise ToolError("The path contains a NUL character, which no file name can have.")
-    path = cwd / os.path.expanduser(text)  # noqa: PTH111 - Path.expanduser raises where this leaves `~x` alone
+    path = cwd / os.path.expanduser(text)  # noqa: PTH111 - Path.expanduser raises on an unknown `~x`; this keeps it
     if ".." not in path.parts:
         return path
-    # `link/..` is the parent of what the link leads to: only the file system can say what that is.
+    # `link/..` is the parent of the link's target: only the file system knows it.
     after = len(path.parts) - path.parts[::-1].index("..")
     return Path(os.path.realpath(Path(*path.parts[:after])), *path.parts[after:])
 
 
 def _cleaned(text: str, cwd: Path) -> str:
-    """Without what models and people put around a path: blanks, quotes, a leading @, file://."""
+    """Strip what models and people put around a path: blanks, quotes, a leading @, file://."""
     text = text.strip()
     if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'`":
         text = text[1:-1].strip()
@@ -153,5 +153,5 @@ def _variants(path: Path) -> Iterator[Path]:
 
 
 def failure(verb: str, where: str, error: OSError) -> ToolError:
-    """What the system said, as a sentence for the model: `Cannot read x: Permission denied.`"""
+    """The system's error as a sentence for the model: `Cannot read x: Permission denied.`"""
     return ToolError(f"Cannot {verb} {where}: {error.strerror or error}.")

@@ -1,4 +1,4 @@
-"""Remembers what the model has seen: the state of each file, and the texts behind the tags it was given."""
+"""Remembers what the model has seen: the state of each file, and the text of each tag."""
 
 from functools import cached_property
 from pathlib import Path
@@ -17,9 +17,9 @@ MAX_FILES = 10_000
 
 
 class SeenFiles:
-    """The oldest is forgotten when there are too many: a forgotten file is treated as one never read.
+    """Forgets the oldest when there are too many; a forgotten file counts as never read.
 
-    A file that is reached by several names, through symbolic links, is one file here.
+    Several names of one file, through symbolic links, count as one file.
     """
 
     def __init__(self) -> None:
@@ -39,10 +39,10 @@ class SeenFiles:
         return self._seen.get(path)
 
     def record(self, path: Path, text: str, *, own: bool = False) -> str | None:
-        """The tag under which this text is shown; None if it is too large to be remembered."""
+        """The tag for this text; None if it is too large to remember."""
         return self.texts.record(key_of(path), text, own=own)
 
 
 def key_of(path: Path) -> str:
-    """The name by which the texts of a file are known."""
+    """The key for a file's texts."""
     return str(real(path))

@@ -1,4 +1,4 @@
-"""The source files that a structural search or change looks at: found, decoded, their language told."""
+"""Finds and decodes source files for structural search and edits, and detects their language."""
 
 import asyncio
 import stat as modes
@@ -33,7 +33,7 @@ class CodeFile(Struct, frozen=True, kw_only=True):
 
 
 class SourceScope(Struct, frozen=True, kw_only=True):
-    """`single` is set when one file was named and nothing else; `capped` when there were too many files."""
+    """`single`: exactly one file was named; `capped`: there were too many files."""
 
     text: str
     paths: list[Path]
@@ -43,7 +43,7 @@ class SourceScope(Struct, frozen=True, kw_only=True):
 
 
 class FileReadReport:
-    """What became of the files: tells afterwards what the caller could not see."""
+    """Reads the files of a scope and records the skipped ones."""
 
     def __init__(self) -> None:
         self.searched = 0
@@ -53,9 +53,9 @@ class FileReadReport:
     async def files(
         self, scope: SourceScope, words: Sequence[Sequence[str]], ctx: CodingContext
     ) -> AsyncIterator[CodeFile]:
-        """Every file of the scope that is code and has all the words of one of the lists.
+        """Code files of the scope that contain all words of at least one list.
 
-        Of a folder, what cannot be read is passed over; a file that was named alone is an error.
+        Unreadable files in a folder are skipped; for a single named file they raise.
         """
         until = time.monotonic() + SECONDS
         rested = time.monotonic()
@@ -85,11 +85,11 @@ class FileReadReport:
 
 
 async def scope_of(given: str | Sequence[str], ctx: CodingContext) -> SourceScope:
-    """The files behind paths, folders and globs, ignored ones left out, sorted, each once. ToolError."""
+    """The files of paths, folders and globs, without ignored ones, sorted, unique. Raises ToolError."""
     entries = path_arguments.entries(given, ctx.cwd)
     for entry in entries:
         if entry.url or entry.member:
-            raise ToolError(f"{entry.text} is no file; name files, directories or globs.")
+            raise ToolError(f"{entry.text} is not a file; name files, directories or globs.")
     entries, missing = path_arguments.partition(entries)
     found: dict[Path, Path] = {}
     for entry in entries:
@@ -111,7 +111,7 @@ async def scope_of(given: str | Sequence[str], ctx: CodingContext) -> SourceScop
 
 
 async def _load(path: Path, ctx: CodingContext, *, named: bool) -> CodeFile | None:
-    """None for what its name tells not to be code, unless it was `named`. Raises OSError and ToolError."""
+    """None if its name is not that of code, unless it was `named`. Raises OSError and ToolError."""
     name = shown(path, ctx.cwd)
     if not named and path.suffix and detect_language(path.name, "") is None:
         return None
@@ -131,5 +131,5 @@ async def _load(path: Path, ctx: CodingContext, *, named: bool) -> CodeFile | No
     language = detect_language(path.name, decoded.text)
     if language is None:
         known = ", ".join(LANGUAGES)
-        raise ToolError(f"The language of {name} is not known; use search and edit. Known are: {known}.")
+        raise ToolError(f"The language of {name} is unknown; use search and edit. Known: {known}.")
     return CodeFile(path=path, name=name, data=data, decoded=decoded, stat=stat, language=language)

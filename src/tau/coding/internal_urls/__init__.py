@@ -1,1 +1,1 @@
-"""Internal addresses such as `artifact://3`: one router, a handler per scheme."""
+"""Internal URLs such as `artifact://3`: one router, a handler per scheme."""

@@ -1,4 +1,4 @@
-"""`artifact://ID`: the full output of a tool call of which only a part was shown."""
+"""`artifact://ID`: the full output of a tool call that was truncated."""
 
 from tau.agent.ports import ToolContext
 from tau.coding.internal_urls.router import ReadOnlyUrls

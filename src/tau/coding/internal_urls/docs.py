@@ -40,5 +40,5 @@ class DocsUrls(ReadOnlyUrls):
         if self._folder is None:
             self._folder = next((place for place in PLACES if place.is_dir()), None)
         if self._folder is None:
-            raise ToolError("This installation of tau has no documentation with it.")
+            raise ToolError("This installation of tau has no documentation.")
         return self._folder

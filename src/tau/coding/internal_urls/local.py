@@ -1,4 +1,4 @@
-"""`local://PATH`: files of the session's own, for plans and notes that do not belong into the project."""
+"""`local://PATH`: session files, for plans and notes that do not belong in the project."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from tau.coding.ports import Resource
 
 
 class LocalUrls:
-    """The files lie beside the session's artifacts, and end with those of a session that is not kept."""
+    """Stored beside the session's artifacts and deleted with those of an unsaved session."""
 
     scheme = "local"
 
@@ -41,7 +41,7 @@ class LocalUrls:
 def _inside(folder: Path, rest: str) -> Path:
     path = folder.joinpath(*inner_parts(rest, LocalUrls.scheme))
     if not real(path).is_relative_to(real(folder)):
-        raise ToolError(f"local://{rest} leads out of the session's folder.")
+        raise ToolError(f"local://{rest} is outside the session's folder.")
     return path
 
 

@@ -1,4 +1,4 @@
-"""Finds who answers to an internal address, for reading and for writing."""
+"""Routes reads and writes of internal URLs to their handlers."""
 
 from collections.abc import Callable
 
@@ -18,11 +18,11 @@ class SchemeRouter:
         self._schemes[scheme.scheme] = scheme
 
     def register_late(self, name: str, make: Callable[[], UrlScheme]) -> None:
-        """A scheme that is made when somebody first asks for it."""
+        """Register a scheme that is created on first use."""
         self._makers[name] = make
 
     def handles(self, text: str) -> bool:
-        """Any `scheme://` but files and the web: an unknown one deserves more than "no such file"."""
+        """Any `scheme://` except files and the web: unknown ones get a clear error."""
         scheme, separator, _ = text.partition("://")
         return bool(separator) and scheme.isidentifier() and scheme.lower() not in OUTSIDE
 
@@ -42,12 +42,12 @@ class SchemeRouter:
         scheme = self._schemes.get(name.lower())
         if scheme is None:
             known = ", ".join(f"{each}://" for each in sorted({*self._schemes, *self._makers}))
-            raise ToolError(f"Nothing answers to {name}://. Known: {known}.")
+            raise ToolError(f"Unknown scheme {name}://. Known: {known}.")
         return scheme, rest
 
 
 class ReadOnlyUrls:
-    """What a scheme that cannot be written to inherits."""
+    """Base class of read-only schemes."""
 
     scheme: str
 
@@ -56,8 +56,8 @@ class ReadOnlyUrls:
 
 
 def inner_parts(rest: str, scheme: str) -> list[str]:
-    """The parts of a path behind `scheme://` that must stay inside its folder."""
+    """The parts of a path after `scheme://`, which must stay inside its folder."""
     parts = [part for part in rest.replace("\\", "/").split("/") if part not in ("", ".")]
     if any(part == ".." or "\0" in part for part in parts):
-        raise ToolError(f"{scheme}://{rest} leads out of its folder; leave out the `..`.")
+        raise ToolError(f"{scheme}://{rest} is outside its folder; remove the `..`.")
     return parts

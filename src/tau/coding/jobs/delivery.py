@@ -1,4 +1,4 @@
-"""Delivers what ended jobs have to say: each once, again after a while where that fails."""
+"""Delivers the results of finished jobs, each once, with retries."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -22,7 +22,7 @@ MIN_SHARE_BYTES = 256
 
 
 class JobSnapshot(Struct, frozen=True, rename="camel", kw_only=True):
-    """A job as faces see it."""
+    """A job as modes see it."""
 
     id: str
     type: JobKind
@@ -48,7 +48,7 @@ def snapshot(job: Job, *, with_texts: bool = True) -> JobSnapshot:
 
 
 def bounded(text: str, limits: OutputLimits, artifacts: Artifacts | None, *, more: str = "") -> str:
-    """The beginning and the end of a text, and a notice; all of it is in an artifact, if there is a place."""
+    """The beginning and end of a text with a notice; an artifact, if available, has all of it."""
     clean = text.encode("utf-8", "replace")
     if artifacts is None:
         shown = truncate(clean.decode(), limits, "ends")
@@ -62,7 +62,7 @@ def bounded(text: str, limits: OutputLimits, artifacts: Artifacts | None, *, mor
 def fitted(
     job: Job, limits: OutputLimits, artifacts: Artifacts | None, *, share: int = 1, more: str = ""
 ) -> Job:
-    """The job with texts that fit into 1/share of the limits."""
+    """The job with texts cut to 1/share of the limits."""
     size = max(limits.bytes // share, MIN_SHARE_BYTES)
     part = OutputLimits(lines=max(limits.lines // share, 4), bytes=size, columns=limits.columns)
     return replace(
@@ -84,25 +84,25 @@ def duration_text(duration_ms: int) -> str:
 
 
 def words_of(job: Job) -> str:
-    """What a job has to say: its result and its error, or the last that it reported before it was stopped."""
+    """The result and error of a job, or its last progress before it was stopped."""
     said = job.progress if job.result_text is None else job.result_text
     return "\n".join(part.rstrip("\n") for part in (said, job.error_text or "") if part.strip())
 
 
 def delivery_text(job: Job) -> str:
-    """What the model is told about a job that has ended while it did something else."""
+    """The message to the model about a finished job."""
     head = f"Background job {job.id} {job.status} after {duration_text(job.duration_ms)}: {job.label}"
     return f"[{head}]\n{words_of(job) or '[No output]'}"
 
 
 def put_result(queue: Queue, job: Job) -> None:
-    """Deliver: the model is told with what comes next. Raises TauError where the queue is full."""
+    """Queue a result; the model sees it with its next request. Raises TauError if the queue is full."""
     details = snapshot(job, with_texts=False)
     queue.aside(CustomMessage(MESSAGE_TYPE, delivery_text(job), True, now_ms(), details))
 
 
 def take_back_result(queue: Queue, id: str) -> None:
-    """Undo a delivery that still waits. What an earlier life of the session left is not touched."""
+    """Remove a queued result. Leaves those of an earlier run of the session alone."""
     for item in queue.waiting():
         match item.message:
             case CustomMessage(details=JobSnapshot(id=known)) if known == id:
@@ -115,21 +115,21 @@ FIRST_WAIT_MS = 500
 LONGEST_WAIT_MS = 30_000
 JITTER_MS = 200
 MAX_DOUBLINGS = 8
-LAST_TRY_S = 5  # for what is still to be delivered when the session ends
+LAST_TRY_S = 5  # for pending deliveries when the session ends
 
 Deliver: TypeAlias = Callable[[Job], Awaitable[Any] | None]
 Sleep: TypeAlias = Callable[[float], Awaitable[None]]
 
 
 def backoff_ms(failures: int) -> int:
-    """How long to wait after so many failures, from 1 on."""
+    """The delay after this many failures, from 1 on."""
     doubled: int = FIRST_WAIT_MS * 2 ** min(failures - 1, MAX_DOUBLINGS)
     jitter = random.randrange(JITTER_MS)
     return min(doubled, LONGEST_WAIT_MS) + jitter
 
 
 class JobDelivery:
-    """One delivery: `pack` gives the job as it is told, `wanted` whether it still is, `done` notes it."""
+    """One delivery: `pack` returns the job, `wanted` whether it is still needed, `done` records success."""
 
     def __init__(
         self, id: str, pack: Callable[[], Job], wanted: Callable[[], bool], done: Callable[[Job], None]
@@ -143,7 +143,7 @@ class JobDelivery:
         self._packed: Job | None = None
 
     async def attempt(self, deliver: Deliver) -> bool:
-        """Whether it has arrived."""
+        """Returns whether it arrived."""
         self.in_flight = True
         try:
             if self._packed is None:
@@ -161,13 +161,13 @@ class JobDelivery:
 
 
 class Outbox:
-    """Parcels that are to be delivered, each with a task of its own in the group of its owner."""
+    """Pending deliveries, each a task in the owner's group."""
 
     def __init__(self, deliver: Deliver, sleep: Sleep) -> None:
         self._deliver = deliver
         self._sleep = sleep
         self._parcels: dict[str, JobDelivery] = {}
-        self.burst = 0  # the most parcels that waited together since there was none
+        self.burst = 0  # the most pending deliveries since it was last empty
 
     def __len__(self) -> int:
         return len(self._parcels)
@@ -183,7 +183,7 @@ class Outbox:
         parcel.task = spawn(group, self._carry(parcel), name=f"deliver {parcel.id}")
 
     def drop(self, id: str) -> None:
-        """Nobody wants it any more. One that is under way cannot be stopped, but is not tried again."""
+        """Drop a delivery. One in flight cannot be stopped, but is not retried."""
         parcel = self._parcels.get(id)
         if parcel is not None and not parcel.in_flight:
             self._remove(parcel)
@@ -191,7 +191,7 @@ class Outbox:
                 parcel.task.cancel()
 
     async def close(self) -> None:
-        """Try once more to deliver what waits, for a bounded time."""
+        """Try once more to deliver what is pending, for a limited time."""
         left = list(self._parcels.values())
         waiting = [parcel for parcel in left if not parcel.in_flight]
         flying = [parcel.task for parcel in left if parcel.in_flight and parcel.task is not None]
@@ -211,7 +211,7 @@ class Outbox:
             for task in self.tasks():
                 task.cancel()
             if lost:
-                log.error(f"The session has ended before these results were delivered: {', '.join(lost)}.")
+                log.error(f"The session ended before these results were delivered: {', '.join(lost)}.")
 
     async def _carry(self, parcel: JobDelivery) -> None:
         failures = 0
@@ -224,7 +224,7 @@ class Outbox:
             self._remove(parcel)
 
     def _remove(self, parcel: JobDelivery) -> None:
-        """At once, not when the task has ended: the same job may have to be put in again before that."""
+        """Remove it now, not when the task ends: the same job may be queued again before that."""
         if self._parcels.get(parcel.id) is parcel:
             del self._parcels[parcel.id]
         if not self._parcels:

@@ -1,4 +1,4 @@
-"""Background work of a session: bounded, visible, ended with the session, its results delivered once."""
+"""A session's background jobs: limited in number, visible, ended with the session, delivered once."""
 
 import asyncio
 import time
@@ -23,22 +23,22 @@ delivery = late("tau.coding.jobs.delivery")
 texts = late("tau.coding.jobs.delivery")
 
 MAX_RUNNING = 100
-MAX_KEPT = 200  # jobs that have ended
+MAX_KEPT = 200  # finished jobs
 MAX_UNDELIVERED = 500
 RETENTION_S = 5 * 60
 LABEL_CHARS = 200
 PROGRESS_CHARS = 4_000
-# What a tool has cut to its own limits already comes with a notice or two, and is not to be cut again.
+# Room for the notices of a tool that has already truncated its output; do not truncate it twice.
 SLACK = OutputLimits(lines=20, bytes=2 * KIB, columns=0)
 DELIVERED = OutputLimits(lines=500, bytes=16 * KIB)
 
 
 def unheard(job: Job) -> None:
-    """Listens to jobs to which nobody else does."""
+    """Ignore job events."""
 
 
 class _Record:
-    """One job while we remember it. Only `SessionJobs` changes it."""
+    """A remembered job. Only `SessionJobs` changes it."""
 
     def __init__(self, id: str, kind: JobKind, label: str, now_s: float) -> None:
         self.id = id
@@ -75,12 +75,12 @@ class _Record:
 
 
 class SessionJobs:
-    """Use as `async with`: leaving it cancels what still runs and waits for it.
+    """Use as `async with`: leaving it cancels running jobs and waits for them.
 
-    `deliver` puts the result of an ended job into the conversation, and raises where it cannot just now;
-    `retract` takes it out again if it still waits there, because the model has been shown it meanwhile.
-    A face may set `on_change`, called when a job begins or ends, and `on_delivered`, called when a result
-    has been delivered: if the session is idle then, the face decides whether to begin a turn.
+    `deliver` adds the result of a finished job to the conversation, and raises if it cannot right now;
+    `retract` removes it again if it is still queued, because the model has seen it in the meantime.
+    A mode may set `on_change`, called when a job starts or ends, and `on_delivered`, called after a
+    delivery: if the session is idle then, the mode decides whether to start a turn.
     """
 
     def __init__(
@@ -132,15 +132,15 @@ class SessionJobs:
 
     def start(self, kind: JobKind, label: str, work: JobWork) -> str:
         if self._group is None or self._closing:
-            raise ToolError("Background work needs a session that is open.")
-        # What was cancelled may take a while to end, so there can be more tasks than running jobs.
+            raise ToolError("Background work needs an open session.")
+        # Cancelled work may take a while to end, so there can be more tasks than running jobs.
         if len(self._running()) >= self._max_running or len(self._tasks) >= 2 * self._max_running:
             raise ToolError(
-                f"{self._max_running} background jobs are running already; wait for one or cancel one."
+                f"{self._max_running} background jobs are already running; wait for one or cancel one."
             )
         if len(self._tasks) + self._undelivered >= MAX_UNDELIVERED:
             raise ToolError(
-                f"The results of {self._undelivered} background jobs wait to be delivered; poll some of them."
+                f"The results of {self._undelivered} background jobs are undelivered; poll some of them."
             )
         self._count += 1
         id = f"{kind}-{self._count}"
@@ -204,7 +204,7 @@ class SessionJobs:
                 self._retract(record.id)
 
     async def quiet(self) -> None:
-        """Return when nothing runs and nothing waits to be delivered."""
+        """Wait until nothing runs and everything is delivered."""
         while busy := [*self._tasks.values(), *(self._outbox.tasks() if self._outbox else ())]:
             await asyncio.wait(busy)
 
@@ -224,7 +224,7 @@ class SessionJobs:
 
     def _gone(self, record: _Record) -> None:
         del self._tasks[record.id]
-        if record.status == "running":  # its work was cancelled by something inside it
+        if record.status == "running":  # cancelled from inside its own work
             self._settle(record, "failed", error_text="The job was stopped before it had a result.")
 
     def _cancel(self, record: _Record) -> None:
@@ -239,7 +239,7 @@ class SessionJobs:
         result_text: str | None = None,
         error_text: str | None = None,
     ) -> None:
-        """Keep what it has to say. One that was cancelled stays so."""
+        """Store the result. A cancelled job stays cancelled."""
         if result_text is not None:
             record.result_text = _kept(result_text, self._limits, self._artifacts)
         if error_text is not None:
@@ -256,7 +256,7 @@ class SessionJobs:
         _tell(self.on_change, record.job(record.ended_s))
 
     def _send(self, record: _Record) -> None:
-        """Deliver what an ended job has to say, if nobody has been told."""
+        """Deliver the result of a finished job, unless it was shown already."""
         if self._deliver is None or self._group is None or self._closing or not record.deliverable:
             return
         if self._outbox is None:
@@ -270,7 +270,7 @@ class SessionJobs:
 
         def done(job: Job) -> None:
             record.delivered = True
-            if record.acknowledged and self._retract is not None:  # while it was under way
+            if record.acknowledged and self._retract is not None:  # during the delivery
                 self._retract(record.id)
             else:
                 _tell(self.on_delivered, job)
@@ -285,7 +285,7 @@ class SessionJobs:
         return 0 if self._outbox is None else len(self._outbox)
 
     def _forget_old(self) -> None:
-        """Jobs that ended some minutes ago, and the oldest where many have ended since."""
+        """Forget jobs that ended minutes ago, and the oldest if there are too many."""
         horizon = self._clock() - RETENTION_S
         ended = sorted(
             (record.ended_s, record.id) for record in self._records.values() if record.ended_s is not None
@@ -296,11 +296,11 @@ class SessionJobs:
 
 
 def _kept(text: str, limits: OutputLimits, artifacts: Artifacts | None) -> str:
-    """The text within limits. An error here must not reach the group, which would end all jobs."""
+    """The text within limits. An error must not reach the task group, which would end all jobs."""
     try:
         kept = texts.bounded(text, limits, artifacts)
     except Exception as error:
-        log.error("The full result of a job could not be kept.", error)
+        log.error("The full result of a job could not be saved.", error)
         kept = texts.bounded(str(text), limits, None)
     return kept
 

@@ -1,1 +1,1 @@
-"""Plan mode: read-only work until the person approves a plan."""
+"""Plan mode: read-only work until the user approves a plan."""

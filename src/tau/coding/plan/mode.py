@@ -1,4 +1,4 @@
-"""Plan mode: the agent looks, writes a plan and nothing else, and goes to work when the user approves it."""
+"""Plan mode: the agent reads, writes only a plan, and carries it out once the user approves."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -48,7 +48,7 @@ class Roles(Protocol):
 
 
 def resumed_model(log: SessionLog) -> tuple[str, str] | None:
-    """The model to go on with: not the one that only made plans."""
+    """The model to resume with: not the planning model."""
     context = log.context()
     if context.mode != PLAN:
         return context.model
@@ -64,7 +64,7 @@ def resumed_model(log: SessionLog) -> tuple[str, str] | None:
 
 
 class PlanMode:
-    """Whether the session plans is what the log says of this branch; `changed` is told when that changes."""
+    """The log of the current branch says whether plan mode is on; `changed` is called when that changes."""
 
     def __init__(
         self,
@@ -93,22 +93,22 @@ class PlanMode:
 
     @property
     def approved(self) -> str | None:
-        """The plan that was approved last on this branch, if it is what the work is about."""
+        """The plan last approved on this branch, if it is still current."""
         change = self._newest.get()
         url = None if change is None else _data(change).get("approvedPlan")
         return url if isinstance(url, str) else None
 
     def enter(self) -> None:
-        """From the next request on, the agent plans. Raises TauError where plan mode is switched off."""
+        """Plan from the next request on. Raises TauError if plan mode is disabled."""
         if not self._enabled:
-            raise TauError("Plan mode is switched off; the setting plan.enabled switches it on.")
+            raise TauError("Plan mode is disabled; enable it with the setting plan.enabled.")
         if self.on:
             return
         model = self._models.default
         data = {"planFile": PLAN_FILE, "model": f"{model.provider}/{model.id}"}
         self._log.append(ModeChange(mode=PLAN, data=data))
         if self._previews is not None:
-            self._previews.take()  # nothing that was proposed before may be applied now
+            self._previews.take()  # earlier proposals must not be applied now
         self.changed(True)
 
     def leave(self, approved: str | None = None) -> None:
@@ -119,7 +119,7 @@ class PlanMode:
             self.changed(False)
 
     def toggle(self) -> bool:
-        """Whether it is on now."""
+        """Returns whether it is on now."""
         if self.on:
             self.leave()
         else:
@@ -127,35 +127,35 @@ class PlanMode:
         return self.on
 
     def tools(self, tools: Sequence[Tool[Any]]) -> Sequence[Tool[Any]]:
-        """Those that the model is offered now."""
+        """The tools offered to the model now."""
         return [tool for tool in tools if tool.name in TOOLS] if self.on else tools
 
     def model(self) -> Model:
         return self._models.role("plan") if self.on else self._models.default
 
     def system(self, prompt: str) -> str:
-        """The system prompt, with what a model that plans must know."""
+        """The system prompt, with the instructions for planning."""
         if not self.on:
             return prompt
         template = (Path(__file__).parents[1] / "prompts" / "plan.md").read_text(encoding="utf-8")
         return f"{prompt}\n\n{fill(template.strip(), plan_file=PLAN_FILE)}"
 
     def offer(self) -> None:
-        """Let `resolve` hand in the plan."""
+        """Let `resolve` submit the plan."""
         if self._previews is not None and self._previews.pending is None:
             self._previews.propose(PendingChange(title="the plan", paths=(), apply=self.submit))
 
     async def submit(self, ctx: CodingContext) -> ToolOutput:
-        """The model hands in its plan: ask the user; if they approve, plan mode is over. Raises ToolError."""
+        """Submit the plan to the user; approval ends plan mode. Raises ToolError."""
         if not self.on:
-            raise ToolError("Plan mode is over, so there is no plan to hand in.")
+            raise ToolError("Plan mode is over; there is no plan to submit.")
         plan = self.plan()
         ctx.update(ToolOutput.text(plan.text, PlanDetails(title=plan.title, url=plan.url, verdict=None)))
         answer = await ask_user(plan, ctx.ui, ctx.dialogs)
         if answer is None:
             details = PlanDetails(title=plan.title, url=plan.url, verdict=None)
             return ToolOutput.text(
-                f"Nobody can be asked in this mode. The plan is kept at {plan.url}; end your answer with it.",
+                f"This mode cannot ask. The plan is saved at {plan.url}; end your answer with it.",
                 details,
             )
         url, told = self._settle(plan, answer)
@@ -164,14 +164,14 @@ class PlanMode:
         )
 
     async def review(self, ui: Ui, dialogs: CodingDialogs | None = None) -> PlanReview:
-        """The user wants to be asked again about the plan as it is. Raises ToolError where there is none."""
+        """Ask the user about the current plan again. Raises ToolError if there is none."""
         plan = self.plan()
         answer = await ask_user(plan, ui, dialogs) or PlanAnswer("keep")
         _, told = self._settle(plan, answer)
         return PlanReview(answer, "" if answer.verdict == "keep" else told)
 
     def plan(self) -> Plan:
-        """The plan as it is now. Raises ToolError."""
+        """The current plan. Raises ToolError."""
         path = self._path()
         try:
             data = b"" if path is None else path.read_bytes()
@@ -187,37 +187,37 @@ class PlanMode:
         return Plan(title_of(text), text, PLAN_FILE)
 
     def _settle(self, plan: Plan, answer: PlanAnswer) -> tuple[str, str]:
-        """Do what the answer says; where the plan is then, and what the model is told."""
+        """Act on the answer; returns where the plan is then, and the message for the model."""
         before, plan = plan, self._as_it_is(plan)
-        changed = "" if plan.text == before.text else f"\n\nThe user has changed the plan:\n\n{plan.text}"
+        changed = "" if plan.text == before.text else f"\n\nThe user changed the plan:\n\n{plan.text}"
         match answer.verdict:
             case "approve":
                 url = self._put_away(plan)
                 self.leave(approved=url)
                 return url, (
-                    f"The user has approved the plan, and it is kept at {url}. Plan mode is over: all tools "
-                    f"can be used again. Carry the plan out now.{changed}"
+                    f"The user approved the plan; it is saved at {url}. Plan mode is over: all tools "
+                    f"work again. Carry out the plan now.{changed}"
                 )
             case "reject":
                 return plan.url, (
-                    f"The user has sent the plan back: {answer.feedback}\n"
-                    f"Change {plan.url} accordingly and hand it in again.{changed}"
+                    f"The user sent the plan back: {answer.feedback}\n"
+                    f"Change {plan.url} accordingly and submit it again.{changed}"
                 )
             case "keep":
                 return (
                     plan.url,
-                    "The user wants to keep planning. End your answer and wait for what they say.",
+                    "The user wants to keep planning. End your answer and wait for their reply.",
                 )
 
     def _as_it_is(self, plan: Plan) -> Plan:
-        """Who reviews a plan may change its file."""
+        """The user may edit the plan file during the review."""
         try:
             return self.plan()
         except ToolError:
             return plan
 
     def _put_away(self, plan: Plan) -> str:
-        """Give an approved plan a name of its own, so that the next one begins with an empty file."""
+        """Rename an approved plan so that the next one starts with an empty file."""
         path = self._path()
         if path is None:
             return plan.url
@@ -240,7 +240,7 @@ class PlanMode:
 
 
 class PlanHook(Hooks):
-    """Refuses what does not belong into plan mode, whatever tools the model was offered."""
+    """Refuses calls that plan mode does not allow, whatever tools the model was offered."""
 
     def __init__(self, mode: PlanMode) -> None:
         self._mode = mode

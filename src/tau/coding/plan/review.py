@@ -1,4 +1,4 @@
-"""What plan mode allows, what a plan is, and what the user may say to it."""
+"""The plan, what plan mode allows, and the user's answers."""
 
 import re
 from collections.abc import Mapping
@@ -13,11 +13,11 @@ from tau.coding.ports import CodingDialogs
 
 PLAN_FILE = "local://plan.md"
 MAX_TITLE_CHARS = 80
-APPROVE = "Approve it and go to work"
-REJECT = "Send it back with a comment"
+APPROVE = "Approve and start"
+REJECT = "Send back with a comment"
 KEEP = "Keep planning"
 
-# What looks and changes nothing, `write` for the plan, `resolve` to hand it in. The rest is left out.
+# Read-only tools, `write` for the plan, `resolve` to submit it.
 TOOLS = frozenset(
     {
         *("read", "search", "find", "ast_grep", "lsp", "inspect_image", "web_search"),
@@ -36,14 +36,14 @@ class Plan(Struct, frozen=True):
 
 
 class PlanAnswer(Struct, frozen=True):
-    """`keep` stays in plan mode without a word; `feedback` comes with a plan that is sent back."""
+    """`keep` stays in plan mode without comment; `feedback` goes with a plan that is sent back."""
 
     verdict: _Verdict
     feedback: str = ""
 
 
 class PlanDetails(Struct, frozen=True, rename="camel", kw_only=True):
-    """`verdict` is None where nobody could be asked."""
+    """`verdict` is None if the mode cannot ask."""
 
     title: str
     url: str
@@ -52,22 +52,22 @@ class PlanDetails(Struct, frozen=True, rename="camel", kw_only=True):
 
 
 class PlanReview(Struct, frozen=True):
-    """What the user said to a plan, and what to tell the model of it; nothing where they keep planning."""
+    """The user's answer to a plan, and the message for the model; empty if they keep planning."""
 
     answer: PlanAnswer
     prompt: str = ""
 
 
 def refusal(tool: str, arguments: Mapping[str, Any], effects: Effects, plan_file: str) -> str | None:
-    """Why a call may not run while a plan is made, as a sentence for the model."""
+    """Why a call may not run in plan mode, as a sentence for the model."""
     if tool not in TOOLS:
-        return f"Plan mode is on, and {tool} is not for planning. Put what is to be done into {plan_file}."
+        return f"Plan mode is on: {tool} is not available. Put the planned work into {plan_file}."
     if tool == "write":
         if str(arguments.get("path", "")).strip() == plan_file:
             return None
-        return f"Plan mode is on: only the plan can be written, to {plan_file}."
+        return f"Plan mode is on: only {plan_file} can be written."
     if effects.writes or effects.runs:
-        return f"Plan mode is on: nothing is changed and nothing runs. Put it into {plan_file}."
+        return f"Plan mode is on: no changes, no commands. Put it into {plan_file}."
     return None
 
 
@@ -79,13 +79,13 @@ def title_of(text: str) -> str:
 
 
 def file_stem(title: str) -> str:
-    """A name for a file; never that of the plan that is being made."""
+    """A file name for a plan; never that of the current one."""
     stem = "-".join(re.findall(r"[^\W_]+", title.lower()))[:60].strip("-")
     return stem if stem and stem != "plan" else "approved-plan"
 
 
 async def ask_user(plan: Plan, ui: Ui | None, dialogs: CodingDialogs | None) -> PlanAnswer | None:
-    """None: nobody could be asked."""
+    """None: the mode cannot ask."""
     if ui is None:
         return None
     if dialogs is not None:
@@ -93,5 +93,5 @@ async def ask_user(plan: Plan, ui: Ui | None, dialogs: CodingDialogs | None) -> 
     choice = await ui.select(f'Carry out the plan "{plan.title}" ({plan.url})?', [APPROVE, REJECT, KEEP])
     if choice == APPROVE:
         return PlanAnswer("approve")
-    feedback = await ui.input("What is to be different?") if choice == REJECT else None
+    feedback = await ui.input("What should change?") if choice == REJECT else None
     return PlanAnswer("reject", feedback.strip()) if feedback and feedback.strip() else PlanAnswer("keep")

@@ -1,9 +1,9 @@
-"""From a command file and what was typed behind its name to the prompt that is sent. Nothing is run."""
+"""Fills a command file's template with the typed arguments. Runs nothing."""
 
 import re
 from pathlib import Path
 
-# `$$` takes the meaning from what follows it; a price such as $100 is no placeholder.
+# `$$` escapes a placeholder; a price such as $100 is not one.
 _PLACES = re.compile(
     r"(?P<escaped>\$)?"
     r"\$(?:(?P<number>[1-9])(?!\d)"
@@ -14,13 +14,12 @@ _PLACES = re.compile(
 
 
 def expand(template: str, typed: str) -> str:
-    """The template with what was typed in its places.
+    """Fill the template with the typed arguments.
 
-    `$1` to `$9` are the arguments, `$@` all of them with a blank between two, `${@:N}` those from the Nth on,
-    `${@:N:L}` the L of them that begin there, `$ARGUMENTS` the text as it was typed. An argument that is
-    not there is empty. A second `$` before a place leaves that place as it is, without the second one. All
-    else stays, and what was typed is never looked at for places. Where a template has no place at all, what
-    was typed follows it.
+    `$1` to `$9` are the arguments, `$@` all of them joined by blanks, `${@:N}` those from the Nth on,
+    `${@:N:L}` L arguments from the Nth on, `$ARGUMENTS` the text as typed. Missing arguments are empty. A
+    second `$` escapes a placeholder. Typed text is never scanned for placeholders. If the template has none,
+    the typed text is appended.
     """
     arguments = split_arguments(typed)
     has_place = False
@@ -46,10 +45,10 @@ def expand(template: str, typed: str) -> str:
 
 
 def split_arguments(typed: str) -> list[str]:
-    """The words of a text, as a shell would split them, but for what people write in prose.
+    """Split a text into words like a shell, but tolerate prose.
 
-    Quotes keep blanks together where they begin a word and are closed; any other quote, such as the
-    apostrophe of "don't", is a letter. A backslash makes a blank, a quote or a backslash a letter.
+    Quotes group words only if they start a word and are closed; any other quote, such as the apostrophe of
+    "don't", is a letter. A backslash escapes a blank, a quote or a backslash.
     """
     words: list[str] = []
     at = 0
@@ -63,7 +62,7 @@ def split_arguments(typed: str) -> list[str]:
 
 
 def skill_prompt(name: str, folder: Path, text: str, typed: str) -> str:
-    """A skill as a message: its text, where its other files are, and what is wanted with it."""
+    """A skill as a message: its text, its folder, and the task."""
     wish = typed.strip() or "Do what it says."
     return (
         f'Use the skill "{name}". Its files are in {folder}; paths in its text are relative to that.\n\n'
@@ -72,7 +71,7 @@ def skill_prompt(name: str, folder: Path, text: str, typed: str) -> str:
 
 
 def _word(text: str, at: int) -> tuple[str, int]:
-    """The word that begins here, and where it ends."""
+    """The word that starts here, and its end."""
     letters: list[str] = []
     quote = text[at] if text[at] in "\"'" and _closing(text, at) >= 0 else ""
     if quote:
@@ -94,7 +93,7 @@ def _word(text: str, at: int) -> tuple[str, int]:
 
 
 def _closing(text: str, at: int) -> int:
-    """Where a quote is closed, or -1."""
+    """The index of the closing quote, or -1."""
     quote = text[at]
     at += 1
     while at < len(text):

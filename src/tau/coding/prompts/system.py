@@ -1,4 +1,4 @@
-"""Builds the system prompt: the template, the project's own instructions, the place and the day."""
+"""Builds the system prompt: the template, project instructions, working folder and date."""
 
 import time
 from collections.abc import Sequence
@@ -11,9 +11,9 @@ HERE = Path(__file__).parent
 
 
 class SystemPrompt:
-    """Everything that goes into the prompt, read once: it stays the same for the whole session.
+    """The parts of the prompt, read once: it stays the same for the whole session.
 
-    `replacement` takes the template's place, `addition` comes after it; both may be given by the user.
+    The user may give a `replacement` for the template and an `addition` after it.
     """
 
     def __init__(
@@ -46,22 +46,22 @@ class SystemPrompt:
 
 
 def fill(template: str, **values: str) -> str:
-    """Put values into `{{name}}` places. A place without a value is a mistake; an unused value is not."""
+    """Fill `{{name}}` placeholders. A placeholder without a value is an error; an unused value is not."""
     start, *places = template.split("{{")
     text = [start]
     for place in places:
         name, closed, rest = place.partition("}}")
         if not closed or name not in values:
-            raise ValueError(f"The template has a place {name!r} and no value for it.")
+            raise ValueError(f"No value for the placeholder {name!r}.")
         text.append(values[name])
         text.append(rest)
     return "".join(text)
 
 
 def _context(files: Sequence[ContextFile]) -> str:
-    """The instructions that the user and the project wrote for agents, each with its place."""
+    """The user's and the project's instructions for agents, each with its path."""
     if not files:
         return ""
-    parts = ["\nInstructions of the user and the project; the later ones are closer to the work and win."]
+    parts = ["\nUser and project instructions; later ones are more specific and win."]
     parts += [f'<instructions path="{file.path}">\n{file.text.strip()}\n</instructions>' for file in files]
     return "\n".join(parts) + "\n"

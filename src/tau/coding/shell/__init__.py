@@ -1,1 +1,1 @@
-"""A shell command as tools run it: rewriting, running, reporting the result."""
+"""Shell commands for tools: rewrite, run, report the result."""

@@ -1,4 +1,4 @@
-"""What people are shown of a command."""
+"""Command details for the user interface."""
 
 from collections.abc import Sequence
 
@@ -17,6 +17,6 @@ class BashDetails(Struct, frozen=True, rename="camel", kw_only=True):
     timed_out: bool = False
     duration_ms: int = 0
     meta: OutputMeta | UnsetType = UNSET
-    job_id: str | UnsetType = UNSET  # it runs in the background under this id
-    stripped: str | UnsetType = UNSET  # what was taken from the end of the command and done by us
+    job_id: str | UnsetType = UNSET  # its background job id
+    stripped: str | UnsetType = UNSET  # the `| head` or `| tail` that we apply ourselves
     notes: Sequence[str] | UnsetType = UNSET

@@ -1,4 +1,4 @@
-"""What the model and people are told about a command: its output within limits, and how it ended."""
+"""The result of a command: its output within limits, and how it ended."""
 
 import signal
 from collections.abc import Sequence
@@ -36,7 +36,7 @@ def result(
     outcome: CommandOutcome,
     limited: TrimmedCommand | None,
 ) -> ToolOutput:
-    """The end of a command: its output, remarks, and what went wrong, if something did."""
+    """The final result: output, remarks, and any error."""
     output = sink.finish()
     if limited is not None:
         output = _limited(output, limited, sink.limits, artifacts)
@@ -62,16 +62,16 @@ def result(
 
 
 def ending_of(exited: Exit, seconds: int) -> str:
-    """How the command ended, if not well."""
+    """How the command ended, unless it succeeded."""
     if exited.timed_out:
-        return f"[Stopped: it ran longer than its time limit of {seconds} s]"
+        return f"[Stopped: exceeded its time limit of {seconds} s]"
     if exited.signal is not None:
         return f"[Ended by signal {signal_name(exited.signal)}]"
     if exited.code is None:
-        return "[Could not be stopped and was left behind]"
+        return "[Could not be stopped; still running]"
     if not exited.code:
         return ""
-    # A shell reports a command that a signal ended as 128 and the number of the signal.
+    # A shell reports death by signal as 128 plus the signal number.
     name = signal_name(exited.code - 128) if exited.code > 128 else ""
     return f"[Exit code {exited.code} ({name})]" if name.startswith("SIG") else f"[Exit code {exited.code}]"
 
@@ -86,7 +86,7 @@ def signal_name(number: int) -> str:
 def _limited(
     shown: LimitedText, limited: TrimmedCommand, limits: OutputLimits, artifacts: Artifacts
 ) -> LimitedText:
-    """What `head` or `tail` would have shown; the whole output is kept."""
+    """The lines `head` or `tail` would have shown; the full output is saved."""
     lines = lines_of(shown.text)
     if shown.truncation is None:
         if len(lines) <= limited.lines:

@@ -1,6 +1,6 @@
-"""Reads shell text without running it, for what can be done better than it says.
+"""Rewrites shell text where tau can do better, without running it.
 
-Whatever is not understood for sure is left as it is.
+Anything not fully understood stays unchanged.
 """
 
 import re
@@ -12,16 +12,16 @@ from msgspec import Struct
 
 INTERNAL_SCHEMES = ("artifact", "conflict", "local", "tau")
 
-_SEES = "it sees when a file is not what you think"
+_SEES = "it notices unexpected file contents"
 
-# Patterns are texts here, compiled at first use.
+# Patterns are strings, compiled on first use.
 _CD = r"""\s*cd\s+(?:--\s+)?(?P<folder>'[^'\n]+'|"[^"\n$`\\]+"|[\w./~@%+:,=-]+)\s*&&\s*(?P<rest>\S.*)"""
 _LONE_AMPERSAND = r"(?<![&|<>])&(?![&>])"
 _URL = rf"(?<![\w.+-])(?:{'|'.join(INTERNAL_SCHEMES)})://[\w./%+@:~,=-]*[\w/]"
 _COUNT = r"-n\s*(?P<n>\d+)|-(?P<short>\d+)|--lines[= ](?P<long>\d+)"
 _MERGED = r"\s2>&1\s*$"
 _QUOTED = r"""'[^']*'|"(?:\\.|[^"\\])*"|\\."""
-# Words that begin more than a simple command, and those that would act on the shell itself.
+# Words that start a compound command, and those that act on the shell itself.
 _NOT_SIMPLE = frozenset(
     (
         *("if", "for", "while", "until", "case", "select", "function", "time", "coproc", "{", "[[", "!"),
@@ -54,7 +54,7 @@ _NOT_SIMPLE = frozenset(
         ),
     )
 )
-# Programs that end by themselves and whose exit code is what matters. `head` would cut them off.
+# Programs that terminate and whose exit code matters. `head` would cut them off.
 _RUNNERS = frozenset(
     (
         *("pytest", "tox", "nox", "mypy", "ruff", "flake8", "pylint", "pyright", "tsc", "eslint", "jest"),
@@ -92,25 +92,25 @@ class TrimmedCommand(Struct, frozen=True):
 
 
 class ToolHint(Struct, frozen=True):
-    """A command that matches is done better by a tool."""
+    """Commands that a tool does better."""
 
     pattern: str
     tool: str
     reason: str
 
 
-# Each holds for a command that is nothing but this: in a pipe or a list, the shell is the right place.
+# Applies to a whole command only: pipes and lists belong in the shell.
 RULES = (
     ToolHint(
         r"(cat|head|tail|less|more)\s+(?!(?:.*\s)?(?:-f|-F|--follow)\b)[^<>]+",
         "read",
-        "it shows files with what edit needs to change them",
+        "it shows the tags that edit needs",
     ),
-    ToolHint(r"(grep|rg|ag|ack)\s+[^<>]+", "search", "it shows matches with what edit needs to change them"),
+    ToolHint(r"(grep|rg|ag|ack)\s+[^<>]+", "search", "its matches have the tags that edit needs"),
     ToolHint(
         r"(find|fd|locate)\s+(?!.*\s-(exec|execdir|ok|okdir|delete|fprint\w*)\b)[^<>]+",
         "find",
-        "it leaves out what the project ignores",
+        "it skips ignored files",
     ),
     ToolHint(r"sed\s+(.*\s)?(-[a-zA-Z]*i\S*|--in-place\S*)(\s.*)?", "edit", _SEES),
     ToolHint(r"perl\s+(.*\s)?-[a-zA-Z]*i\S*(\s.*)?", "edit", _SEES),
@@ -118,29 +118,29 @@ RULES = (
     ToolHint(
         r"((echo|printf)\s[^<>]*(?<!>)|cat\s*<<[^>]*?(?<!>)|cat\s*)>(?![>&])\s*(?!/dev/)\S.*",
         "write",
-        "it takes the text as it is, without a shell's quoting",
+        "it needs no shell quoting",
     ),
 )
 
 
 def fold_cd(command: str) -> CdPrefix | None:
-    """A leading `cd X &&`, where X is plain text and all that follows happens there."""
+    """A leading `cd X &&` with a plain X that applies to the whole rest."""
     match = re.fullmatch(_CD, command, re.DOTALL)
     if match is None or re.search(_LONE_AMPERSAND, match["rest"]):
-        return None  # with a lone `&` the change of folder is in the background too
+        return None  # a lone `&` would put the `cd` in the background too
     word = match["folder"]
     folder = word[1:-1] if word[0] in "'\"" else word
     if folder == "-" or (folder != word and folder.startswith("~")):
-        return None  # the folder before this one; a folder whose name begins with a tilde
+        return None  # `cd -` is the previous folder; a quoted tilde is a literal name
     return CdPrefix(folder, match["rest"])
 
 
 def without_limit(command: str, max_lines: int) -> TrimmedCommand | None:
-    """A last `| tail -n N` or `| head -n N` that we can do ourselves, keeping the rest and the exit code.
+    """Strip a final `| tail -n N` or `| head -n N` and apply it ourselves, with the full output saved.
 
-    Both streams must go through it (`2>&1 |` or `|&`), or else what was not to be cut would be. `tail` reads
-    its input to the end anyway. `head` ends the command before it early, which bounds an endless one: it is
-    only taken from programs that end by themselves and should not be cut off.
+    Both streams must go through it (`2>&1 |` or `|&`), or we would cut the other one too. `tail` reads all
+    input anyway. `head` ends its producer early, which bounds an endless one: it is only stripped from
+    programs that terminate.
     """
     stages = _stages(command)
     if stages is None or len(stages) < 2:
@@ -164,7 +164,7 @@ def without_limit(command: str, max_lines: int) -> TrimmedCommand | None:
 
 
 def better_tool(command: str, active: Collection[str]) -> str | None:
-    """Why a command is refused: a tool that is there does the same, and does it better."""
+    """Why a command is refused: an available tool does the same, better."""
     text = command.strip()
     simple = _stages(text)
     for rule in RULES:
@@ -177,12 +177,12 @@ def better_tool(command: str, active: Collection[str]) -> str | None:
 
 
 def internal_urls(command: str) -> Iterator[re.Match[str]]:
-    """Where addresses such as artifact://3 stand in a command."""
+    """Internal URLs such as artifact://3 in a command."""
     return re.finditer(_URL, command)
 
 
 def quoted_at(command: str, index: int, text: str) -> str:
-    """`text` written so that a shell reads it as it is at this place of a command."""
+    """`text` quoted so that a shell reads it literally at this position of a command."""
     match _quote_at(command, index):
         case "'":
             return text.replace("'", "'\\''")
@@ -193,7 +193,7 @@ def quoted_at(command: str, index: int, text: str) -> str:
 
 
 def _quote_at(command: str, index: int) -> str:
-    """The quotation mark inside which a place stands, or nothing."""
+    """The quote character that encloses a position, or nothing."""
     inside = ""
     position = 0
     while position < index:
@@ -209,9 +209,9 @@ def _quote_at(command: str, index: int) -> str:
 
 
 def _stages(command: str) -> list[tuple[str, bool]] | None:
-    """The commands of a pipeline, each with whether the one before it sends it both of its streams.
+    """The commands of a pipeline, each with whether it receives both streams of the previous one.
 
-    None for all that is more than one pipeline of simple commands.
+    None for anything but one pipeline of simple commands.
     """
     found: list[tuple[str, bool]] = []
     text, merged, inside = "", False, ""
@@ -236,7 +236,7 @@ def _stages(command: str) -> list[tuple[str, bool]] | None:
 
 
 def _line_count(arguments: str) -> int | None:
-    """How many lines `head` or `tail` is asked for; None if it is asked for something else."""
+    """The line count given to `head` or `tail`; None for other options."""
     arguments = arguments.strip()
     if not arguments:
         return 10

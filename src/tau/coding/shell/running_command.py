@@ -1,4 +1,4 @@
-"""One command from its start to its result: output taken as it comes, progress shown, an end that is told."""
+"""One command from start to result: collects output, shows progress, reports the end."""
 
 import asyncio
 import time
@@ -30,13 +30,13 @@ ReportProgress: TypeAlias = Callable[[str], None]
 
 
 class Keyboard(Struct, frozen=True):
-    """Of a command in a terminal: the person at it, or nobody."""
+    """The user's terminal for a `pty` command, or none."""
 
     person: "TerminalInput | None" = None
 
 
 class RunningCommand:
-    """A context manager: the command ends with the block, unless it was handed over."""
+    """A context manager: leaving it ends the command unless it was handed over."""
 
     def __init__(
         self,
@@ -74,7 +74,7 @@ class RunningCommand:
         await self._stack.__aexit__(kind, *rest)
 
     def handed_over(self) -> AsyncExitStack:
-        """What is open, for whoever goes on with it; leaving our own block closes nothing then."""
+        """Hand the open resources to the caller; leaving our own block then closes nothing."""
         self._progress.stop()
         return self._stack.pop_all()
 
@@ -82,7 +82,7 @@ class RunningCommand:
         return self._sink.tail()
 
     async def follow(self) -> None:
-        """Take the output until the end. May be cancelled and called again: nothing is lost in between."""
+        """Collect output until the end. Can be cancelled and called again without loss."""
         if self._keyboard is None:
             await self._read()
             return
@@ -94,7 +94,7 @@ class RunningCommand:
                 feeding.cancel()
 
     async def to_end(self, report: ReportProgress) -> str:
-        """The same for a job: progress goes to `report`, a failure is raised."""
+        """Like `follow`, for a job: progress goes to `report`, failure raises."""
         self._progress = ProgressUpdates(lambda: report(self.tail()))
         try:
             await self.follow()

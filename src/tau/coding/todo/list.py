@@ -1,4 +1,4 @@
-"""The todo list as a value: phases of tasks, the operations on them, and the port to where they are kept."""
+"""The todo list: phases of tasks, the operations on them, and the storage port."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Annotated, Literal, Protocol
@@ -11,14 +11,14 @@ TodoOpName = Literal["init", "start", "done", "drop", "rm", "append", "note", "v
 TodoStorage = Literal["session", "memory"]
 
 MAX_TASKS = 500
-MAX_TEXT_CHARS = 24_000  # of all tasks and notes together: the whole list goes into every result
-NO_CONTENT = "The text of a task is missing."
+MAX_TEXT_CHARS = 24_000  # of all tasks and notes: every result contains the whole list
+NO_CONTENT = "A task has no text."
 CLOSED: tuple[Status, ...] = ("completed", "abandoned")
 MARKS: dict[Status, str] = {"pending": " ", "in_progress": "/", "completed": "x", "abandoned": "-"}
 
 
 class TodoItem(Struct, frozen=True, rename="camel"):
-    """A task is known by its `content`."""
+    """A task is identified by its `content`."""
 
     content: str
     status: Status = "pending"
@@ -63,14 +63,14 @@ class TodoOp(Struct, frozen=True, kw_only=True):
 
 
 class CompletedTask(Struct, frozen=True, rename="camel"):
-    """A task that was not completed before."""
+    """A newly completed task."""
 
     phase: str
     content: str
 
 
 class TodoBoard(Protocol):
-    """Where the list is kept."""
+    """Stores the list."""
 
     @property
     def phases(self) -> Phases: ...
@@ -80,13 +80,13 @@ class TodoBoard(Protocol):
 
 
 class TodoError(Exception):
-    """Why an operation cannot be done, as a sentence."""
+    """An operation failed; the message is a sentence."""
 
 
 def apply_ops(phases: Phases, ops: Sequence[TodoOp]) -> tuple[Phases, list[str]]:
-    """The list after the operations, one after the other, and what was wrong with some of them.
+    """Apply the operations in order; returns the new list and the errors.
 
-    What fails changes nothing; all else is done all the same. In the end one task is in progress.
+    A failed operation changes nothing; the others still apply. At the end one task is in progress.
     """
     errors: list[str] = []
     for op in ops:
@@ -98,7 +98,7 @@ def apply_ops(phases: Phases, ops: Sequence[TodoOp]) -> tuple[Phases, list[str]]
 
 
 def normalized(phases: Phases) -> Phases:
-    """Exactly one task is in progress: the first that is, or else the first that is pending."""
+    """Leave exactly one task in progress: the first marked so, else the first pending one."""
     items = [task for _, task in tasks_of(phases)]
     active = next((task for task in items if task.status == "in_progress"), None)
     active = active or next((task for task in items if task.status == "pending"), None)
@@ -115,7 +115,7 @@ def normalized(phases: Phases) -> Phases:
 
 
 def completed_between(before: Phases, after: Phases) -> list[CompletedTask]:
-    """The tasks that were completed on the way; a new task counts too."""
+    """The tasks completed between two lists, new tasks included."""
     known = {task.content for _, task in tasks_of(before) if task.status == "completed"}
     return [
         CompletedTask(phase.name, task.content)
@@ -125,7 +125,7 @@ def completed_between(before: Phases, after: Phases) -> list[CompletedTask]:
 
 
 def without_closed(phases: Phases, closed: Sequence[str] | None = None) -> Phases:
-    """The list without what is completed or dropped (only the named tasks, if some are), or empty then."""
+    """The list without completed and dropped tasks (only the named ones, if given) and empty phases."""
     kept = []
     for phase in phases:
         tasks = tuple(
@@ -149,7 +149,7 @@ def tasks_of(phases: Phases) -> Iterator[tuple[TodoPhase, TodoItem]]:
 
 
 def one_line(text: str) -> str:
-    """A name as it is kept and compared: on one line, without space around it."""
+    """A name as stored and compared: on one line, trimmed."""
     return " ".join(text.splitlines()).strip()
 
 
@@ -212,7 +212,7 @@ def _removed(phases: Phases, op: TodoOp) -> Phases:
 
 
 def _appended(phases: Phases, op: TodoOp, errors: list[str]) -> Phases:
-    """A task that is there already is an error; the others are added."""
+    """Add the tasks; an existing one is an error."""
     name = one_line(op.phase or "")
     if not name:
         raise TodoError("`append` needs `phase`.")
@@ -223,7 +223,7 @@ def _appended(phases: Phases, op: TodoOp, errors: list[str]) -> Phases:
     for item in op.items:
         content = one_line(item)
         if not content or content in known:
-            errors.append(f'There is a task "{content}" already.' if content else NO_CONTENT)
+            errors.append(f'Task "{content}" already exists.' if content else NO_CONTENT)
             continue
         known.add(content)
         added.append(TodoItem(content))
@@ -249,14 +249,14 @@ def _task(phases: Phases, wanted: str | None) -> TodoItem:
     for _, task in tasks_of(phases):
         if task.content == content:
             return task
-    hint = "" if any(True for _ in tasks_of(phases)) else " The list is empty; begin with `init`."
+    hint = "" if any(True for _ in tasks_of(phases)) else " The list is empty; start with `init`."
     raise TodoError(f'There is no task "{content}".{hint}')
 
 
 def _phase(phases: Phases, wanted: str) -> TodoPhase:
     name = one_line(wanted)
     if not name:
-        raise TodoError("The name of the phase is missing.")
+        raise TodoError("The phase has no name.")
     for phase in phases:
         if phase.name == name:
             return phase
@@ -281,7 +281,7 @@ def _mapped(phases: Phases, change: Change) -> Phases:
 
 
 def _changed(phases: Phases, content: str, change: Change) -> Phases:
-    """The list with another first task of this text."""
+    """Replace the first task with this text."""
     found = False
 
     def once(task: TodoItem) -> TodoItem:
@@ -295,7 +295,7 @@ def _changed(phases: Phases, content: str, change: Change) -> Phases:
 
 
 def _bounded(phases: Phases, before: Phases) -> Phases:
-    """A list may always become smaller."""
+    """Check the size limits; a list may always shrink."""
     problem = too_large(phases)
     if problem is not None and _size(phases) > _size(before):
         raise TodoError(problem)
@@ -303,7 +303,7 @@ def _bounded(phases: Phases, before: Phases) -> Phases:
 
 
 def too_large(phases: Phases) -> str | None:
-    """Why a list is too large to be kept, as a sentence."""
+    """Why a list is too large to store, as a sentence."""
     if sum(len(phase.tasks) for phase in phases) > MAX_TASKS:
         return f"The list would have more than {MAX_TASKS} tasks."
     if _size(phases) > MAX_TEXT_CHARS:

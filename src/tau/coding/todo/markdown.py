@@ -1,4 +1,4 @@
-"""The todo list as Markdown that people edit: phases are headings, tasks check boxes, notes quotes."""
+"""The todo list as editable Markdown: phases are headings, tasks check boxes, notes quotes."""
 
 import re
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from msgspec import UNSET, Struct, UnsetType
 
 from tau.coding.todo.list import MARKS, Phases, Status, TodoItem, TodoPhase, normalized, one_line
 
-ORPHANS = "Todos"  # the phase of tasks that stand before the first heading
+ORPHANS = "Todos"  # the phase of tasks before the first heading
 _STATUS: dict[str, Status] = {
     **{mark: status for status, mark in MARKS.items()},
     "": "pending",
@@ -21,14 +21,14 @@ _NOTE = r"\s*> ?(?P<text>.*)"
 
 
 class ParsedTodos(Struct, frozen=True):
-    """`errors` name the lines that were passed over."""
+    """`errors` name the skipped lines."""
 
     phases: Phases
     errors: list[str]
 
 
 def to_markdown(phases: Phases) -> str:
-    """The list as a page; `from_markdown` reads the same list from it."""
+    """The list as Markdown; `from_markdown` reads it back."""
     parts = []
     for phase in phases:
         lines = [f"# {one_line(phase.name)}", ""]
@@ -40,7 +40,7 @@ def to_markdown(phases: Phases) -> str:
 
 
 def from_markdown(text: str) -> ParsedTodos:
-    """The list that a page holds, with exactly one task in progress."""
+    """Parse a list, with exactly one task in progress."""
     reader = _Reader()
     for number, line in enumerate(text.split("\n"), start=1):
         reader.take(number, line.removesuffix("\r"))
@@ -48,7 +48,7 @@ def from_markdown(text: str) -> ParsedTodos:
 
 
 def _quoted(task: TodoItem) -> Iterator[str]:
-    """The notes, each a quote of its own."""
+    """The notes, one quote each."""
     for place, note in enumerate(() if isinstance(task.notes, UnsetType) else task.notes):
         if place:
             yield ""
@@ -57,7 +57,7 @@ def _quoted(task: TodoItem) -> Iterator[str]:
 
 
 class _Reader:
-    """Takes a page line by line."""
+    """Parses line by line."""
 
     def __init__(self) -> None:
         self.errors: list[str] = []
@@ -81,7 +81,7 @@ class _Reader:
         elif found := re.fullmatch(_TASK, line):
             self._task(number, found["mark"], one_line(found["text"]))
         else:
-            self.errors.append(f"Line {number} is neither a phase, nor a task, nor a note.")
+            self.errors.append(f"Line {number} is not a phase, task or note.")
 
     def _begin_phase(self, number: int, name: str) -> None:
         if name:
@@ -94,7 +94,7 @@ class _Reader:
         if status is None:
             self.errors.append(f"Line {number} has the unknown mark [{mark}]; use [ ], [/], [x] or [-].")
         elif not text:
-            self.errors.append(f"Line {number} is a task without a text.")
+            self.errors.append(f"Line {number} is a task without text.")
         else:
             if not self._phases:
                 self._phases.append((ORPHANS, []))

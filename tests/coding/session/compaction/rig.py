@@ -1,4 +1,4 @@
-"""Sessions in memory, models that summarise well or badly, and what must hold after each compaction."""
+"""Sessions in memory, models that summarize well or badly, and what must hold after each compaction."""
 
 import asyncio
 import importlib

@@ -58,7 +58,7 @@ def test_a_command_is_shown_in_full_and_enter_alone_says_no(tmp_path: Path) -> N
             assert "The user said no" in told(rig)
             rows = [row.rstrip() for row in shown.split("\n")]
             assert "! $ touch made && echo done" in rows  # neither a failure nor a time that was the person's
-            assert rows[rows.index("! $ touch made && echo done") + 1] == "  You said no."
+            assert rows[rows.index("! $ touch made && echo done") + 1] == "  You declined."
 
     run(test)
 
@@ -145,7 +145,7 @@ def test_a_no_can_be_explained(tmp_path: Path) -> None:
             await rig.send("not on a Friday 1")
             await rig.show("I see.")
             assert "They say: not on a Friday 1" in told(rig)
-            assert "You said no: not on a Friday 1" in rig.screen()
+            assert "You declined: not on a Friday 1" in rig.screen()
 
     run(test)
 

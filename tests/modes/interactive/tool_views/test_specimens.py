@@ -78,5 +78,5 @@ def test_a_call_that_was_not_allowed_tells_the_persons_answer_and_nothing_of_a_f
     for tool in RENDERERS:
         for expanded in (False, True):
             shown = "\n".join(printed(SPECIMENS[f"{tool}/declined"], LOOKS["none"], 80, expanded=expanded))
-            assert "You said no: ask me first next time" in shown, tool
+            assert "You declined: ask me first next time" in shown, tool
             assert not any(word in shown for word in ("failed", "stopped", "The user", "They say")), tool

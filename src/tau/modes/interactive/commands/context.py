@@ -24,7 +24,7 @@ from tau.ai.wire import (
 from tau.base.clock import now_ms
 from tau.base.errors import UsageError
 from tau.coding.cost_report.request_costs import iter_usage
-from tau.coding.cost_report.summary import UsageSummary, start_of_day, summarise
+from tau.coding.cost_report.summary import UsageSummary, start_of_day, summarize
 from tau.coding.export.page import money_text, percent_text, tokens_text
 from tau.coding.session.compaction.estimate import frame_tokens, json_tokens, message_tokens, text_tokens
 from tau.coding.session.compaction.limits import limit_tokens
@@ -239,7 +239,7 @@ async def stats(context: CommandContext, rest: str) -> None:
     def read() -> tuple[UsageSummary, int]:
         unreadable: list[Path] = []
         since = 0 if days is None else start_of_day(now, days)
-        return summarise(iter_usage(root, since, unreadable.append), now, days), len(unreadable)
+        return summarize(iter_usage(root, since, unreadable.append), now, days), len(unreadable)
 
     context.activity.show("Reading sessions", stop_key_action="")
     try:

@@ -139,7 +139,7 @@ class TreeSelector:
         problems: list[TauError] = []
 
         def make(done: Callable[["Move | None"], None]) -> "Component":
-            async def summarise() -> None:
+            async def summarize() -> None:
                 move = None
                 try:
                     move = await tree.goto(id, summarize=True, instructions=instructions, abort=abort)
@@ -148,7 +148,7 @@ class TreeSelector:
                 finally:
                     done(move)
 
-            context.start(summarise())
+            context.start(summarize())
             loader.start()
             return Panel(context.display, "Session tree", loader)
 
