@@ -99,7 +99,7 @@ def test_a_key_that_is_pasted_at_the_first_run_is_kept_and_used_and_never_shown(
     seat = without_key(desk)
     choose_provider(seat)
     paste(seat, KEY)
-    seat.see("The key of fake is stored")
+    seat.see("Saved the fake key")
     seat.ask("hello", OK)
     assert used(desk) == f"Bearer {KEY}"
     assert stored(desk) == {"fake": {"type": "api_key", "key": KEY}}
@@ -194,7 +194,7 @@ def test_login_replaces_a_key_for_the_next_request(desk: Desk) -> None:
     assert used(desk) == f"Bearer {OTHER_KEY}"
     seat.send("/login fake")
     paste(seat, f'export FAKE_API_KEY="{KEY}"')
-    seat.see("The key of fake is stored", "which only you can read")
+    seat.see("Saved the fake key", "which only you can read")
     seat.ask("two", OK)
     assert used(desk) == f"Bearer {KEY}"
     assert stored(desk)["fake"] == {"type": "api_key", "key": KEY}
@@ -233,6 +233,6 @@ def test_a_key_that_is_refused_can_be_replaced_and_the_message_sent_again(desk: 
     seat.send("hello").see("Invalid key")
     seat.rests().send("/login fake")
     paste(seat, KEY)
-    seat.see("The key of fake is stored")
+    seat.see("Saved the fake key")
     seat.send("/retry").see("Now it works.")
     assert used(desk) == f"Bearer {KEY}" and desk.tau.said() == ["hello"]

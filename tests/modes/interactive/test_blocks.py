@@ -270,7 +270,7 @@ def test_huge_output_is_cut_with_a_note_before_it_is_kept(stage: Stage) -> None:
     call.finish(result("x" * (KEPT_CHARS * 3)))
     text = call.view(expanded=True).text
     assert len(text) < KEPT_CHARS + 200
-    assert "left out here" in text
+    assert "not shown" in text
 
 
 def test_details_that_are_too_large_are_not_kept(stage: Stage) -> None:
@@ -341,7 +341,7 @@ def test_a_shell_line_tells_what_is_only_in_the_file(stage: Stage) -> None:
     )
     rows = shown(UserExecutionBlock.of(stage.scene, message))
     assert rows[1] == "  … 999,980 more lines (Ctrl+O shows 2,980 of them)"
-    assert rows[-1] == "  all of it is in /tmp/0.bash.log"
+    assert rows[-1] == "  full output: /tmp/0.bash.log"
 
 
 def test_a_shell_line_that_says_more_than_is_kept_tells_so_while_it_runs(stage: Stage) -> None:
@@ -426,7 +426,7 @@ def test_each_way_to_end_looks_different_and_says_what_to_do(stage: Stage) -> No
 
 def test_the_tokens_of_an_answer_are_one_line(stage: Stage) -> None:
     line = UsageLine(stage.scene, Usage(input=1200, output=34, cache_read=5000))
-    assert shown(line) == ["  1,200 tokens in, 34 out, 5,000 from the cache"]
+    assert shown(line) == ["  1,200 tokens in, 34 out, 5,000 from cache"]
 
 
 def test_a_summary_is_one_line_that_opens(stage: Stage) -> None:

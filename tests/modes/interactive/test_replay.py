@@ -165,7 +165,7 @@ def test_a_compacted_session_begins_with_what_was_kept(log: SessionLog) -> None:
     assert shown[1:] == [
         "❯ kept question",
         "kept answer",
-        "▸ Summarized earlier messages; it took 90,000 tokens",
+        "▸ Summarized earlier messages (90,000 tokens)",
         "❯ new question",
     ]
 
@@ -175,7 +175,7 @@ def test_summaries_of_branches_and_words_of_others_are_there_too(log: SessionLog
     log.append(CustomMessageEntry(custom_type="job", content="Job 1 is done."))
     log.append(CustomMessageEntry(custom_type="secret", content="not shown", display=False))
     rows = told(log)
-    assert rows[0].startswith("▸ What was tried on the branch that was left")
+    assert rows[0].startswith("▸ Summary of the abandoned branch")
     assert "  Job 1 is done." in rows
     assert "  not shown" not in rows
 

@@ -22,7 +22,7 @@ def test_a_key_is_pasted_unseen_and_stored(tmp_path: Path) -> None:
             rig.terminal.paste(f"export ANTHROPIC_API_KEY={KEY}\n")
             await rig.show("•••")
             await rig.press("enter")
-            await rig.show("The key of Anthropic is stored")
+            await rig.show("Saved the Anthropic key")
             assert KEY not in rig.tape()
             auth = rig.current.paths.auth
             assert json.loads(auth.read_text()) == {"anthropic": {"type": "api_key", "key": KEY}}
@@ -64,7 +64,7 @@ def test_what_cannot_be_a_key_is_refused_and_what_is_unusual_is_asked_about(tmp_
             await rig.show("Press Enter again to store it anyway.")
             assert not rig.current.paths.auth.exists()
             await rig.press("enter")
-            await rig.show("The key of Anthropic is stored")
+            await rig.show("Saved the Anthropic key")
 
     run(test)
 
@@ -72,7 +72,7 @@ def test_what_cannot_be_a_key_is_refused_and_what_is_unusual_is_asked_about(tmp_
 def test_an_unknown_provider_is_told_with_those_there_are(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path, columns=140) as rig:
-            with pytest.raises(UsageError, match="there are anthropic, openai"):
+            with pytest.raises(UsageError, match="choose from anthropic, openai"):
                 await login(rig.context, "antropic")
             with pytest.raises(UsageError, match='No key stored for "groq"'):
                 await logout(rig.context, "groq")

@@ -113,7 +113,7 @@ def test_an_editor_that_fails_changes_nothing(tmp_path: Path, monkeypatch: pytes
         async with rigged(tmp_path, SCRIPT) as rig:
             await planned(rig)
             await rig.type("3")
-            await rig.show("ended with code 1")
+            await rig.show("exited with code 1")
             await rig.show("Plan: Mend the leak")
             await rig.press("escape")
             await rig.idle()

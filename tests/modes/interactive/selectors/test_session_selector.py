@@ -94,12 +94,12 @@ def test_sessions_of_this_folder_are_listed_the_latest_first(tmp_path: Path) -> 
         wrote(tmp_path / "elsewhere", "Not of here")
         async with (
             conversing(tmp_path) as rig,
-            opened(rig, choose_session, "2 of this folder, by time"),
+            opened(rig, choose_session, "2 in this folder, by time"),
         ):
             assert titles(rig) == ["Fix the parser", "Write the docs"]
             assert "2 messages, 10 min" in rig.screen()
             await rig.press("ctrl+p")
-            await rig.show("3 of all folders")
+            await rig.show("3 in all folders")
             assert "Not of here" in titles(rig) and f"{tmp_path}/e" in rig.screen()
             await rig.press("escape")
 
@@ -111,7 +111,7 @@ def test_another_session_is_gone_on_with(tmp_path: Path) -> None:
         path = wrote(tmp_path, "Fix the parser", "The parser is fixed.", age_s=60)
         async with conversing(tmp_path, "hello") as rig:
             old = rig.session
-            async with opened(rig, choose_session, "2 of this folder"):
+            async with opened(rig, choose_session, "2 in this folder"):
                 await rig.type("fix")
                 await rig.press("enter")
             await rig.until(lambda: rig.current.session not in (None, old), "another session")
@@ -127,9 +127,9 @@ def test_a_session_of_another_folder_says_where_it_was_held(tmp_path: Path) -> N
         wrote(tmp_path / "b", "Elsewhere")
         async with conversing(tmp_path / "a", "hello", columns=200) as rig:
             old = rig.session
-            async with opened(rig, choose_session, "1 of this folder"):
+            async with opened(rig, choose_session, "1 in this folder"):
                 await rig.press("ctrl+p")
-                await rig.show("2 of all folders")
+                await rig.show("2 in all folders")
                 await rig.type("elsewhere")
                 await rig.press("enter")
             await rig.until(lambda: rig.current.session not in (None, old), "another session")
@@ -154,7 +154,7 @@ def test_what_was_said_is_searched_while_one_types(tmp_path: Path) -> None:
     async def test() -> None:
         wrote(tmp_path, "Write the docs", "A zebra has stripes.", age_s=60)
         wrote(tmp_path, "Fix the parser", "Nothing of that.")
-        async with conversing(tmp_path) as rig, opened(rig, choose_session, "2 of this folder"):
+        async with conversing(tmp_path) as rig, opened(rig, choose_session, "2 in this folder"):
             await rig.type("zebra")
             await rig.show("Answer: A zebra has stripes.")
             assert [title.split(" Answer")[0] for title in titles(rig)] == ["Write the docs"]
@@ -207,9 +207,9 @@ def test_a_session_is_renamed(tmp_path: Path) -> None:
     async def test() -> None:
         path = wrote(tmp_path, "Fix the parser", age_s=60)
         async with conversing(tmp_path, "hello") as rig:
-            async with opened(rig, choose_session, "2 of this folder"):
+            async with opened(rig, choose_session, "2 in this folder"):
                 await rig.press("down", "ctrl+r")
-                await rig.show("Name of Fix the parser")
+                await rig.show("Rename Fix the parser")
                 await rig.type("Great repair")
                 await rig.press("enter")
                 await rig.show("❯ Great repair")
@@ -235,7 +235,7 @@ def test_a_session_is_moved_to_the_trash_after_a_question(tmp_path: Path) -> Non
     async def test() -> None:
         path = wrote(tmp_path, "Fix the parser", age_s=60)
         async with conversing(tmp_path) as rig:
-            async with opened(rig, choose_session, "1 of this folder"):
+            async with opened(rig, choose_session, "1 in this folder"):
                 await rig.press("ctrl+d")
                 await rig.show("❯ Keep")
                 await rig.press("enter")
@@ -275,7 +275,7 @@ def test_a_session_of_another_window_says_so_and_is_left_alone(tmp_path: Path) -
             opened(rig, choose_session, "Fix the parser (open elsewhere)"),
         ):
             await rig.press("ctrl+r")
-            await rig.show("Name of")
+            await rig.show("Rename")
             await rig.type("Mine")
             await rig.press("enter")
             await rig.show("is open in another tau")

@@ -168,7 +168,7 @@ def test_a_group_of_reads_that_cannot_be_drawn_shows_the_last(monkeypatch: pytes
 def test_a_part_that_fails_while_it_is_drawn_becomes_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fault_log, "log_once", lambda message, error: None)
     part = LazyRows(PLAIN, broken)
-    assert list(part.render(30)) == ["Could not draw this part;", "see the log."]
+    assert list(part.render(30)) == ["Could not draw this part; see", "the log."]
 
 
 def broken(*_: Any) -> Any:

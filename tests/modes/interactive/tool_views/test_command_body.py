@@ -32,7 +32,7 @@ def test_a_command_stands_behind_its_prompt() -> None:
         ({"duration_ms": 3_200}, "3.2 s"),
         ({"exit_code": 2, "duration_ms": 3_200}, "exit 2, 3.2 s"),
         ({"exit_code": None, "timed_out": True, "duration_ms": 30_000}, "timed out, 30 s"),
-        ({"exit_code": None, "signal": "SIGKILL", "duration_ms": 200_000}, "ended by SIGKILL, 3 min 20 s"),
+        ({"exit_code": None, "signal": "SIGKILL", "duration_ms": 200_000}, "killed by SIGKILL, 3 min 20 s"),
         ({"job_id": "job-2"}, "in the background as job-2"),
         ({"cwd": f"{CWD}/web", "duration_ms": 400}, "0.4 s, in web"),
     ],

@@ -35,7 +35,7 @@ def test_a_picture_is_drawn_where_the_terminal_can() -> None:
 
 
 def test_some_pictures_stand_for_many() -> None:
-    assert body(with_pictures(5)).split("\n")[-1] == "3 more pictures."
+    assert body(with_pictures(5)).split("\n")[-1] == "3 more images."
     assert sum(isinstance(part, ResultImage) for part in with_pictures(5, expanded=True).body) == 5
 
 
