@@ -74,7 +74,7 @@ def test_a_process_of_its_own_gives_the_same() -> None:
 
 
 def test_a_process_of_its_own_gives_the_reason_too() -> None:
-    with pytest.raises(DocumentError, match="it is damaged, cut off, or no PDF file"):
+    with pytest.raises(DocumentError, match="it is damaged, truncated, or not a PDF file"):
         asyncio.run(worker.convert_apart("a.pdf", b"%PDF-1.7", LocalRunner()))
 
 
