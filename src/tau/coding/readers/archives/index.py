@@ -139,7 +139,7 @@ def refuse_write(index: ArchiveIndex, path: str) -> None:
 
 
 @contextmanager
-def told_if_broken(what: str) -> Iterator[None]:
+def explain_parse_errors(what: str) -> Iterator[None]:
     """Turn any parser failure on untrusted bytes into a one-sentence ToolError."""
     try:
         yield

@@ -19,9 +19,9 @@ from tau.coding.readers.archives.index import (
     ArchiveLimits,
     ArchiveMember,
     MemberKind,
+    explain_parse_errors,
     make_index,
     member_path,
-    told_if_broken,
     too_many,
 )
 
@@ -125,7 +125,7 @@ def is_gzip(data: bytes) -> bool:
 
 
 def index_tar(data: bytes, name: str, limits: ArchiveLimits, stop: StopSignal) -> ArchiveIndex:
-    with told_if_broken(name):
+    with explain_parse_errors(name):
         end = 0
         found: list[tuple[str, ArchiveMember]] = []
         source = _source(data, name, limits, stop)
@@ -140,7 +140,7 @@ def index_tar(data: bytes, name: str, limits: ArchiveLimits, stop: StopSignal) -
 
 def read_tar(data: bytes, name: str, entry: ArchiveMember, limits: ArchiveLimits, stop: StopSignal) -> bytes:
     """Return the content of a file entry within the limits. Raises ToolError."""
-    with told_if_broken(name):
+    with explain_parse_errors(name):
         source = _source(data, name, limits, stop)
         with closing(tarfile.open(fileobj=source, mode="r:")) as archive:
             member = next(_iterate(archive, limits, entry.position), None)
@@ -163,7 +163,7 @@ def put_tar(
     data: bytes, name: str, path: str, content: bytes, limits: ArchiveLimits, stop: StopSignal
 ) -> bytes:
     """Return the archive with one file added or replaced. All other entries keep every byte, unpacked."""
-    with told_if_broken(name):
+    with explain_parse_errors(name):
         if not is_gzip(data):
             return _replaced(data, name, path, content, limits, stop)
         plain = _unpacked(data, name, limits, stop)

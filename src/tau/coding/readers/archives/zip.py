@@ -17,9 +17,9 @@ from tau.coding.readers.archives.index import (
     ArchiveLimits,
     ArchiveMember,
     MemberKind,
+    explain_parse_errors,
     make_index,
     member_path,
-    told_if_broken,
     too_many,
 )
 
@@ -105,7 +105,7 @@ def _entry(info: ZipInfo, position: int) -> ArchiveMember:
 
 @contextmanager
 def _opened(data: bytes, name: str, limits: ArchiveLimits) -> Iterator[ZipFile]:
-    with told_if_broken(name):
+    with explain_parse_errors(name):
         directory = _directory(data)
         # The library creates an object per record before they can be counted.
         if data.count(b"PK\1\2", directory.start, directory.end) > limits.entries:

@@ -23,7 +23,7 @@ REFUSED = 3  # exit code: the output is the reason
 GRACE_S = 2.0  # the child's own deadline should expire first
 
 
-async def convert_apart(name: str, data: bytes, run: Runner, *, seconds: float = SECONDS) -> str:
+async def convert_in_worker(name: str, data: bytes, run: Runner, *, seconds: float = SECONDS) -> str:
     """Like `convert`, without blocking the event loop. Raises DocumentError."""
     if kind_of(data) != "pdf":
         return await asyncio.to_thread(convert, name, data, seconds=seconds)

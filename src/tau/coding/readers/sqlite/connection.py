@@ -84,7 +84,7 @@ def open_for_reading(
     connection, remark = _reader(path, name, stop, alone=quiet_log)
     try:
         deadline = _restrict(connection, seconds, stop, reading=True)
-        with told_in_words(name, deadline, stop):
+        with explain_sqlite_errors(name, deadline, stop):
             yield SqliteConnection(connection, deadline, remark)
     finally:
         stop.interrupt = None
@@ -101,13 +101,13 @@ def open_for_writing(
     try:
         connection = _connect(path, "mode=rw")
     except sqlite3.OperationalError as error:
-        raise told(error, name, None, stop) from error
+        raise explain_error(error, name, None, stop) from error
     try:
-        with told_in_words(name, None, stop):
+        with explain_sqlite_errors(name, None, stop):
             connection.execute("PRAGMA foreign_keys=ON")
             connection.execute("BEGIN IMMEDIATE")
         deadline = _restrict(connection, seconds, stop, reading=False)
-        with told_in_words(name, deadline, stop):
+        with explain_sqlite_errors(name, deadline, stop):
             yield SqliteConnection(connection, deadline, "")
             connection.set_progress_handler(None, 0)
             connection.set_authorizer(None)
@@ -118,14 +118,14 @@ def open_for_writing(
 
 
 @contextmanager
-def told_in_words(name: str, deadline: QueryDeadline | None, stop: StopSignal) -> Iterator[None]:
+def explain_sqlite_errors(name: str, deadline: QueryDeadline | None, stop: StopSignal) -> Iterator[None]:
     try:
         yield
     except (sqlite3.Error, sqlite3.Warning, ValueError, OverflowError, MemoryError, SystemError) as error:
-        raise told(error, name, deadline, stop) from error
+        raise explain_error(error, name, deadline, stop) from error
 
 
-def told(error: Exception, name: str, deadline: QueryDeadline | None, stop: StopSignal) -> Exception:
+def explain_error(error: Exception, name: str, deadline: QueryDeadline | None, stop: StopSignal) -> Exception:
     """Turn a SQLite failure into a sentence for the model."""
     if isinstance(error, UnicodeDecodeError):
         return ToolError(f"{name} is damaged or not a SQLite database: names in it are not UTF-8.")
@@ -178,11 +178,11 @@ def _reader(path: Path, name: str, stop: StopSignal, *, alone: bool) -> tuple[sq
             if connection is not None:
                 connection.close()
             if not any(word in str(error) for word in ("unable to open", "readonly", "locking protocol")):
-                raise told(error, name, None, stop) from error
+                raise explain_error(error, name, None, stop) from error
     try:
         connection = _connect(path, "immutable=1")
     except sqlite3.Error as error:
-        raise told(error, name, None, stop) from error
+        raise explain_error(error, name, None, stop) from error
     return connection, "" if alone else _LOG_IGNORED
 
 
@@ -193,7 +193,7 @@ def _restrict(
     connection.setlimit(sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH, _LIKE_BYTES)
     connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
     connection.setlimit(sqlite3.SQLITE_LIMIT_WORKER_THREADS, 0)
-    with told_in_words("The database", None, stop):
+    with explain_sqlite_errors("The database", None, stop):
         connection.execute("PRAGMA trusted_schema=OFF")
         connection.execute("PRAGMA cell_size_check=ON")
         if reading:
