@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tau.coding.edits.exact_match import CharSpan, apart, find, line_at, replacements
+from tau.coding.edits.exact_match import CharSpan, drop_overlaps, find, line_at, replacements
 from tau.coding.edits.not_found import why_not_found
 from tau.coding.edits.splices import spliced
 
@@ -15,7 +15,7 @@ WORDS = st.sampled_from(["a", "bb", "", "  c", "d\rd"])
 
 
 def edited(text: str, old: str, new: str) -> str:
-    return spliced(text, replacements(text, apart(find(text, old)), new))
+    return spliced(text, replacements(text, drop_overlaps(find(text, old)), new))
 
 
 def test_newlines_of_the_search_text_match_those_of_the_file() -> None:

@@ -132,7 +132,7 @@ def test_a_folder_with_too_many_entries_is_not_read_to_its_end(
         put(tmp_path / "sub" / str(number), 1)
     monkeypatch.setattr(directory, "MAX_SCANNED", 20)
     assert "  - … 8+ more" in grown(tmp_path).text
-    assert "only 20 entries were looked at" in grown(tmp_path / "sub").text
+    assert "only 20 entries were scanned" in grown(tmp_path / "sub").text
 
 
 @pytest.mark.soak

@@ -40,7 +40,7 @@ def find_pattern(text: str, pattern: str) -> list[CharSpan]:
     return spans
 
 
-def apart(spans: list[CharSpan]) -> list[CharSpan]:
+def drop_overlaps(spans: list[CharSpan]) -> list[CharSpan]:
     """Return the spans that can be replaced together: the first of any that overlap."""
     kept: list[CharSpan] = []
     for span in spans:

@@ -8,7 +8,7 @@ from tau.agent.ports import ToolContext
 from tau.base.errors import ToolError
 from tau.base.late import late
 from tau.coding.edits.change import FileChange, update
-from tau.coding.edits.exact_match import MAX_SPANS, apart, find, line_at, replacements
+from tau.coding.edits.exact_match import MAX_SPANS, drop_overlaps, find, line_at, replacements
 from tau.coding.edits.lines import line_numbers
 from tau.coding.edits.source import FileSource, text_of
 from tau.coding.edits.splices import Splice
@@ -86,6 +86,6 @@ def match(text: str, wanted: Replacement, name: str) -> ReplaceMatch:
             f"`old_text` occurs {len(spans)} times in {name}, at lines {lines}{more}. "
             "Quote more context to pick one, or set `replace_all`."
         )
-    spans = apart(spans)
+    spans = drop_overlaps(spans)
     times = (f"`old_text` was replaced in {len(spans)} places.",) if len(spans) > 1 else ()
     return ReplaceMatch(replacements(text, spans, wanted.new), times)

@@ -1,6 +1,6 @@
-"""What stands behind `read` and `write` where a path leads to more than a plain text file."""
+"""Backends of `read` and `write` for paths to more than a plain text file."""
 
-# A cheap look at a path, before the modules that know better are loaded.
+# A cheap check of a path, before loading the modules that know better.
 ARCHIVE_SIGNS = (".zip", ".tar", ".tgz")
 DATABASE_SIGNS = (".sqlite", ".db")
 

@@ -1,4 +1,4 @@
-"""Directories as a tree of two levels: what changed last comes first, with sizes and ages."""
+"""List a directory as a two-level tree, most recent first, with sizes and ages."""
 
 import heapq
 import os
@@ -18,8 +18,8 @@ DEPTH = 2
 PER_FOLDER = 12
 MAX_LINES = 3_000
 MAX_SCANNED = 100_000
-FEW = 2_000  # entries that are put in order before anybody notices
-# Listed like any other, but what is inside helps nobody who asks for the folder above.
+FEW = 2_000  # entries that can be sorted without a noticeable pause
+# Listed, but not expanded: their contents are just noise in the parent's tree.
 CLOSED = frozenset(
     (".git", ".hg", ".svn", "node_modules", "__pycache__", ".venv", ".mypy_cache", ".ruff_cache")
 )
@@ -28,7 +28,7 @@ _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400, "mo": 30 * 8
 
 
 class DirectoryTree(Struct, frozen=True, kw_only=True):
-    """`entries` are those directly in the folder, `limit` is there when any are not shown."""
+    """`entries` are the direct children; `limit` is set if some are not shown."""
 
     text: str
     lines: int
@@ -44,7 +44,7 @@ async def directory_tree(
     first_entry: int = 1,
     now_ns: int | None = None,
 ) -> DirectoryTree:
-    """The tree of a folder; `first_entry` begins further down the list. Raises OSError."""
+    """Build the tree of a folder, starting at `first_entry`. Raises OSError."""
     top = await fs.scan(path, most=MAX_SCANNED)
     total = len(top.entries)
     if not total:
@@ -73,7 +73,7 @@ async def directory_tree(
 
 
 def age(mtime_ns: int, now_ns: int) -> str:
-    """`5m ago`; what lies in the future is as new as can be."""
+    """Format an age such as `5m ago`; times in the future count as now."""
     seconds = (now_ns - mtime_ns) // 1_000_000_000
     if seconds < 10:
         return "just now"
@@ -82,7 +82,7 @@ def age(mtime_ns: int, now_ns: int) -> str:
 
 
 async def _newest(entries: Sequence[DirectoryEntry], count: int) -> list[DirectoryEntry]:
-    """The first `count` of them, what changed last before the rest."""
+    """Return the `count` most recently changed entries."""
 
     def choose() -> list[DirectoryEntry]:
         return heapq.nsmallest(
@@ -105,7 +105,7 @@ def _row(item: DirectoryEntry, now_ns: int, indent: str) -> str:
 
 
 async def _below(path: Path, fs: FileSystem, now_ns: int) -> tuple[str, list[str], int]:
-    """A folder inside the one that was asked for: a remark on it, its rows, and how many it has besides."""
+    """List a subfolder: a remark on it, its rows, and the number of rows left out."""
     try:
         scan = await fs.scan(path, most=MAX_SCANNED)
     except OSError as error:
@@ -124,10 +124,10 @@ def _notices(shown: int, total: int, first: int, more: bool) -> list[str]:
         rest = f"; continue with :{last + 1}-" if last < total else ""
         notices.append(f"[Showing {shown} of {total} entries{rest}]")
     if more:
-        notices.append(f"[There are more: only {MAX_SCANNED:,} entries were looked at, in no order]")
+        notices.append(f"[There are more: only {MAX_SCANNED:,} entries were scanned, in no order]")
     return notices
 
 
 def _shown(name: str) -> str:
-    """A name that can stand in a row, whatever bytes it is made of."""
+    """Make a name printable in a row, whatever bytes it contains."""
     return clean_line(os.fsencode(name).decode("utf-8", "replace"))

@@ -1,4 +1,4 @@
-"""The part of a very large file that was asked for, read no further than that, without tag and total."""
+"""Read a requested part of a very large file, and nothing beyond it; without tag or total."""
 
 from pathlib import Path
 
@@ -18,7 +18,7 @@ LIMITS = OutputLimits()
 async def large_page(
     path: Path, name: str, size: int, selector: Selector, first_lines: int, fs: FileSystem
 ) -> TextPage:
-    """Lines are counted from the start of the file up to the last one that is wanted. Raises OSError."""
+    """Read the selected lines, counting from the start of the file. Raises OSError."""
     scan = _Scan(path, fs)
     if await scan.fill() and is_binary(scan.buffer):
         raise ToolError(
@@ -64,7 +64,7 @@ def _ranges(numbers: list[int]) -> list[tuple[int, int]]:
 
 
 class _Scan:
-    """Goes through a file once. `buffer` holds the beginning of line `number` and what follows it."""
+    """A single pass over a file. `buffer` starts with line `number`."""
 
     def __init__(self, path: Path, fs: FileSystem) -> None:
         self._path = path
@@ -75,7 +75,7 @@ class _Scan:
         self.ended = False
 
     async def fill(self) -> bool:
-        """Read on; False at the end of the file."""
+        """Read the next chunk; False at the end of the file."""
         chunk = await self._fs.read_part(self._path, self._offset, CHUNK_BYTES)
         self._offset += len(chunk)
         self.buffer += chunk
@@ -92,7 +92,7 @@ class _Scan:
                 return
 
     async def take(self, count: int) -> list[str]:
-        """The next lines, at most `count`; of an enormous one only the beginning."""
+        """Return the next lines, at most `count`, truncating huge ones."""
         found: list[bytes] = []
         while len(found) < count:
             *complete, rest = self.buffer.split(b"\n", count - len(found))

@@ -1,6 +1,6 @@
-"""Jupyter notebooks as text that can be edited, and back: what was not edited keeps every byte.
+"""Convert Jupyter notebooks to editable text and back; unedited parts keep every byte.
 
-The JSON text is never written anew as a whole. Cells are cut out of it and put together again, and of an
+The JSON is never rewritten as a whole. Cells are cut out and reassembled, and in an
 edited cell only the source is replaced.
 """
 
@@ -25,7 +25,7 @@ _DECODER = JSONDecoder()
 
 
 class TextCell(Struct, frozen=True):
-    """A cell as the editable text has it; `number` is that of the cell it was, None for a new one."""
+    """A cell of the editable text; `number` is that of the original cell, None for a new one."""
 
     kind: str
     number: int | None
@@ -33,7 +33,7 @@ class TextCell(Struct, frozen=True):
 
 
 class _JsonSpan(Struct, frozen=True):
-    """A value in the JSON text, from `start` to before `end`."""
+    """The range of a value in the JSON text, from `start` up to `end`."""
 
     start: int
     end: int
@@ -51,7 +51,7 @@ class NotebookCell(Struct, frozen=True):
 
 
 class Notebook(Struct, frozen=True):
-    """The JSON text and where its cells lie. `array` includes the brackets."""
+    """The JSON text and the ranges of its cells. `array` includes the brackets."""
 
     text: str
     bom: bool
@@ -61,7 +61,7 @@ class Notebook(Struct, frozen=True):
 
 
 def to_text(data: bytes) -> str:
-    """The notebook's cells, each after a line such as `# %% [code] cell:0`. Raises ToolError."""
+    """Render the cells, each after a line such as `# %% [code] cell:0`. Raises ToolError."""
     notebook = parse(data)
     parts = []
     for number, cell in enumerate(notebook.cells):
@@ -75,7 +75,7 @@ def to_text(data: bytes) -> str:
 
 
 def from_text(text: str, original: bytes) -> bytes:
-    """The notebook with its cells as the text has them: changed, moved, removed, new. Raises ToolError."""
+    """Apply the changed, moved, removed and new cells of the text to the notebook. Raises ToolError."""
     notebook = parse(original)
     wanted = parse_cells(text)
     rendered: list[str] = []
@@ -100,18 +100,18 @@ def from_text(text: str, original: bytes) -> bytes:
 
 
 def new_notebook(text: str) -> bytes:
-    """A notebook with the cells of a text, for a file that does not exist yet. Raises ToolError."""
+    """Create a notebook from the cells of a text. Raises ToolError."""
     empty = b'{\n "cells": [],\n "metadata": {},\n "nbformat": 4,\n "nbformat_minor": 5\n}\n'
     return from_text(text, empty)
 
 
 def is_cell_text(text: str) -> bool:
-    """Whether a text is the editable form of a notebook, rather than its JSON."""
+    """Whether a text is the editable form of a notebook rather than its JSON."""
     return re.match(_MARKER, text.lstrip(), re.MULTILINE) is not None
 
 
 def parse_cells(text: str) -> list[TextCell]:
-    """The cells of an editable text. Raises ToolError where it does not begin with one."""
+    """Parse the cells of an editable text. Raises ToolError if it does not start with one."""
     found = list(re.finditer(rf"(?m)^{_MARKER}", text))
     before = text[: found[0].start()] if found else text
     if before.strip(f"{_BOM} \t\r\n"):
@@ -121,21 +121,21 @@ def parse_cells(text: str) -> list[TextCell]:
 
 
 def parse(data: bytes) -> Notebook:
-    """Finds the cells in a notebook's bytes. Raises ToolError for what is none."""
+    """Locate the cells in a notebook's bytes. Raises ToolError if it is not a notebook."""
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise ToolError(f"The notebook is no UTF-8 text: byte {error.start} is wrong.") from error
+        raise ToolError(f"The notebook is not UTF-8 text: byte {error.start} is invalid.") from error
     bom = text.startswith(_BOM)
     text = text.removeprefix(_BOM)
     try:
         start = _skip(text, 0)
         if text[start : start + 1] != "{":
-            raise ToolError("This is no notebook: a notebook is a JSON object with cells.")
+            raise ToolError("Not a notebook: a notebook is a JSON object with cells.")
         fields = dict(_members(text, start))
         _, end = _DECODER.raw_decode(text, start)
         if _skip(text, end) != len(text):
-            raise JSONDecodeError("Something stands behind the end", text, _skip(text, end))
+            raise JSONDecodeError("Unexpected data after the end", text, _skip(text, end))
         return _located(text, bom, fields)
     except JSONDecodeError as error:
         raise ToolError(
@@ -153,7 +153,7 @@ def _located(text: str, bom: bool, fields: dict[str, _JsonSpan]) -> Notebook:
             raise ToolError(
                 "This notebook has the old format 3; convert it with jupyter nbconvert --to notebook."
             )
-        raise ToolError("This is no notebook: it has no list of cells.")
+        raise ToolError("Not a notebook: it has no list of cells.")
     minor = _value(text, fields.get("nbformat_minor"))
     has_ids = version == 4 and isinstance(minor, int) and minor >= 5
     found = [_cell(text, span, number) for number, span in enumerate(_elements(text, cells.start))]
@@ -162,7 +162,7 @@ def _located(text: str, bom: bool, fields: dict[str, _JsonSpan]) -> Notebook:
 
 def _cell(text: str, span: _JsonSpan, number: int) -> NotebookCell:
     if text[span.start] != "{":
-        raise ToolError(f"The notebook is broken: cell {number} is no object.")
+        raise ToolError(f"The notebook is broken: cell {number} is not an object.")
     fields = dict(_members(text, span.start))
     kind = _value(text, fields.get("cell_type"))
     if not isinstance(kind, str) or not re.fullmatch(r"[A-Za-z][\w-]*", kind):
@@ -170,7 +170,7 @@ def _cell(text: str, span: _JsonSpan, number: int) -> NotebookCell:
     source = _value(text, fields.get("source"))
     lines = [""] if source is None else [source] if isinstance(source, str) else source
     if not isinstance(lines, list) or not all(isinstance(line, str) for line in lines):
-        raise ToolError(f"The notebook is broken: the source of cell {number} is no text.")
+        raise ToolError(f"The notebook is broken: the source of cell {number} is not text.")
     name = _value(text, fields.get("id"))
     return NotebookCell(
         span,
@@ -188,7 +188,7 @@ def _skip(text: str, at: int) -> int:
 
 
 def _members(text: str, start: int) -> Iterator[tuple[str, _JsonSpan]]:
-    """The keys of the object that begins at `start`, and where their values lie."""
+    """Yield the keys of the object at `start` and the ranges of their values."""
     at = _skip(text, start + 1)
     if text[at : at + 1] == "}":
         return
@@ -211,7 +211,7 @@ def _members(text: str, start: int) -> Iterator[tuple[str, _JsonSpan]]:
 
 
 def _elements(text: str, start: int) -> Iterator[_JsonSpan]:
-    """Where the elements of the list that begins at `start` lie."""
+    """Yield the ranges of the elements of the list at `start`."""
     at = _skip(text, start + 1)
     while text[at] != "]":
         _, end = _DECODER.raw_decode(text, at)
@@ -226,7 +226,7 @@ def _value(text: str, span: _JsonSpan | None) -> Any:
 
 
 def _text_cell(match: re.Match[str], body: str) -> TextCell:
-    """One line end behind the marker and one before the next belong to the form, not to the source."""
+    """Build a cell. The line endings after its marker and before the next are not part of the source."""
     source = body.removeprefix("\n").removesuffix("\n")
     if match[0].endswith("\r"):
         source = source.removesuffix("\r")
@@ -237,7 +237,7 @@ def _text_cell(match: re.Match[str], body: str) -> TextCell:
 
 
 class _Style(Struct, frozen=True):
-    """How the JSON is laid out: one step of indentation (None for all in one line), escapes or letters."""
+    """The JSON layout: indentation step (None for a single line), and whether non-ASCII is escaped."""
 
     step: str | None
     ascii_only: bool
@@ -268,7 +268,7 @@ def _lines(source: str) -> list[str]:
 
 
 def _changed(notebook: Notebook, old: NotebookCell, new: TextCell, style: _Style) -> str:
-    """The JSON of a cell that was there already."""
+    """Return the JSON of an existing cell."""
     raw = notebook.text[old.span.start : old.span.end]
     if new.kind != old.kind:
         return _retyped(raw, new, style)
@@ -282,7 +282,7 @@ def _changed(notebook: Notebook, old: NotebookCell, new: TextCell, style: _Style
 
 
 def _retyped(raw: str, new: TextCell, style: _Style) -> str:
-    """A cell of another type has other fields; what both have is kept."""
+    """Change the type of a cell, keeping the fields that both types share."""
     _check_kind(new)
     cell: dict[str, Any] = json.loads(raw)
     cell["cell_type"], cell["source"] = new.kind, _lines(new.source)
@@ -311,7 +311,7 @@ def _new_cell(new: TextCell, position: int, ids: set[str], has_ids: bool, style:
 
 
 def _new_id(new: TextCell, position: int, ids: set[str]) -> str:
-    """The same text gives the same id, so that a preview shows what will be written."""
+    """Derive the id from the text, so a preview shows what will be written."""
     for attempt in range(len(ids) + 1):
         seed = f"{position}/{attempt}/{new.kind}/{new.source}".encode("utf-8", "surrogatepass")
         made = hashlib.blake2s(seed, digest_size=4).hexdigest()
@@ -332,7 +332,7 @@ def _in_order(cells: list[TextCell]) -> bool:
 
 
 def _spliced(notebook: Notebook, rendered: list[str]) -> str:
-    """The same cells in the same order: what stands between them stays too."""
+    """Replace cells in place, keeping the text between them."""
     pieces, at = [], 0
     for cell, raw in zip(notebook.cells, rendered, strict=True):
         pieces += [notebook.text[at : cell.span.start], raw]

@@ -1,4 +1,4 @@
-"""A text as the model reads it: numbered lines under a tag, ranges, or a summary."""
+"""Format text for the model: numbered lines under a tag, ranges, or a summary."""
 
 from collections.abc import Iterator, Sequence
 
@@ -12,13 +12,13 @@ from tau.config.settings import SummarizeSettings
 hashline_format = late("tau.hashline.format")
 syntax = late("tau.backends.syntax.summary")
 
-LINES_BEFORE, LINES_AFTER = 1, 3  # shown around the lines that were asked for
+LINES_BEFORE, LINES_AFTER = 1, 3  # context around the requested lines
 GAP = "[…]"
 MAX_EXAMPLES = 2
 
 
 class TextPage(Struct, frozen=True, kw_only=True):
-    """What is shown of a text. `ranges` are its lines; `elided` the spans that a summary leaves out."""
+    """The shown part of a text. `ranges` are its lines; `elided` the spans that a summary omits."""
 
     text: str
     total_lines: int
@@ -28,18 +28,18 @@ class TextPage(Struct, frozen=True, kw_only=True):
 
 
 class PageOptions(Struct, frozen=True, kw_only=True):
-    """How a text is to be shown. `name` stands in the header and in advice; no `tag`, no header."""
+    """Display options. `name` appears in the header and in hints; without a `tag` there is no header."""
 
     name: str
     selector: Selector
     first_lines: int
     tag: str | None = None
     remark: str = ""
-    summary: SummarizeSettings | None = None  # how to show a long file in brief
+    summary: SummarizeSettings | None = None  # summarizes a long file
 
 
 def page(text: str, shape: PageOptions) -> TextPage:
-    """The part of the text that was asked for, with what has to be told about the rest."""
+    """Return the requested part of the text, with notices about the rest."""
     separator = "\r" if "\n" not in text and "\r" in text else "\n"
     total = text.count(separator) + (not text.endswith(separator) if text else 0)
     if total == 0:
@@ -74,7 +74,7 @@ def page(text: str, shape: PageOptions) -> TextPage:
 
 
 def with_context(ranges: Sequence[LineRange], total: int) -> list[LineRange]:
-    """The ranges within the text, each with a few lines around it, neighbours joined."""
+    """Clip the ranges to the text, add context lines, and merge neighbors."""
     result: list[LineRange] = []
     for span in ranges:
         if span.first > total:
@@ -94,7 +94,7 @@ def _headed(text: str, shape: PageOptions) -> str:
 
 
 def _summarised(text: str, shape: PageOptions, total: int) -> TextPage | None:
-    """The declarations of a long file of code, and how to see what is left out."""
+    """Summarize a long code file as its declarations, with a hint on how to see the rest."""
     wanted = shape.summary
     assert wanted is not None
     options = syntax.SummaryOptions(
@@ -128,7 +128,7 @@ def _rows(lines: list[str], wanted: list[LineRange], raw: bool) -> Iterator[str]
 
 
 def _covered(wanted: list[LineRange], count: int) -> list[tuple[int, int]]:
-    """Which lines `count` output rows hold, gaps between the ranges being rows too."""
+    """Return the lines covered by `count` output rows; gaps between ranges are rows too."""
     covered: list[tuple[int, int]] = []
     for span in wanted:
         if count <= 0:

@@ -232,7 +232,7 @@ class Read(Tool[ReadParams]):
 
     async def _document(self, source: ReadTarget, selector: Selector, ctx: CodingContext) -> ToolOutput:
         try:
-            text = await documents.convert_apart(source.name, source.data, ctx.run)
+            text = await documents.convert_in_worker(source.name, source.data, ctx.run)
         except document_limits.DocumentError as error:
             notice = f"[Cannot read {Path(source.name).suffix} file: {error}]"
             return _listed(str(source.path or source.name), "document", notice, None)

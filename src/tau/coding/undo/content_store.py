@@ -13,7 +13,7 @@ CAP_BYTES = 256 * MIB
 _LEFT_AFTER_CLEARING = 0.9
 
 
-def unheard(warning: str) -> None:
+def ignore_warning(warning: str) -> None:
     """Discard a warning."""
 
 
@@ -28,7 +28,7 @@ class ContentStore:
         folder: Path,
         *,
         cap_bytes: int = CAP_BYTES,
-        warn: Callable[[str], None] = unheard,
+        warn: Callable[[str], None] = ignore_warning,
         pinned: set[str] | None = None,
     ) -> None:
         self.folder = folder

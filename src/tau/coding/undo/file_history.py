@@ -9,7 +9,7 @@ from tau.base import log
 from tau.base.clock import now_ms
 from tau.base.sizes import format_bytes
 from tau.coding.undo import file_state
-from tau.coding.undo.content_store import CAP_BYTES, ContentStore, unheard
+from tau.coding.undo.content_store import CAP_BYTES, ContentStore, ignore_warning
 from tau.coding.undo.file_state import FileObservation, FileState, look, same_content, unchanged
 from tau.coding.undo.journal import (
     ChangeIntent,
@@ -39,7 +39,7 @@ class FileHistory:
         self,
         folder: Callable[[], Path],
         *,
-        warn: Callable[[str], None] = unheard,
+        warn: Callable[[str], None] = ignore_warning,
         cap_bytes: int = CAP_BYTES,
     ) -> None:
         self.known: dict[str, FileObservation] = {}

@@ -59,7 +59,7 @@ class Repository:
         self._empty = True
 
     def remember(self) -> None:
-        """Copy the index if it has changed. Raises OSError and Unanswered."""
+        """Copy the index if it has changed. Raises OSError and GitUnavailable."""
         index = _git_folder(self.root) / "index"
         try:
             fd = os.open(index, os.O_RDONLY | os.O_CLOEXEC)
@@ -88,7 +88,7 @@ class Repository:
         self._empty, self._tracked = not self._copy.exists(), None
 
     async def changed(self) -> list[DirtyFile]:
-        """List the files that differ, or may differ, from the remembered index. Raises Unanswered."""
+        """List the files that differ, or may differ, from the remembered index. Raises GitUnavailable."""
         if self._empty:
             return []
         if (quick := self._quickly()) is not None:

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from tau.base.errors import SessionError, UsageError
 from tau.base.files import locked, make_private, sync_folder, write_atomic
-from tau.coding.undo.content_store import ContentStore, unheard
+from tau.coding.undo.content_store import ContentStore, ignore_warning
 from tau.coding.undo.file_history import FileHistory
 from tau.coding.undo.file_state import FileState, look, same_content
 from tau.coding.undo.journal import TurnKind, UndoDone, load
@@ -52,7 +52,7 @@ class Undo:
         folder: Path,
         *,
         history: FileHistory | None = None,
-        warn: Callable[[str], None] = unheard,
+        warn: Callable[[str], None] = ignore_warning,
     ) -> None:
         self._folder = folder
         self._history = history

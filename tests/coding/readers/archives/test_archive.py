@@ -292,7 +292,7 @@ def test_the_tar_program_agrees(ctx: CallContext) -> None:
         ("", "Name a file inside"),
         ("src/", "is a directory"),
         ("src", "is a directory in the archive"),
-        ("README.md/x", "is no directory"),
+        ("README.md/x", "is not a directory"),
         ("../x", r"'\.\.'"),
         ("/x", "relative"),
         ("C:x", "relative"),

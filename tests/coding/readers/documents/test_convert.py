@@ -56,12 +56,12 @@ def test_an_encrypted_office_file() -> None:
         ("a.docx", b"", "the file is empty"),
         ("a.docx", b"<html></html>", "not a Word document"),
         ("a.pdf", b"hello", "not a PDF file"),
-        ("a.doc", b"hello", "no .doc file"),
-        ("a.docx", zipped({"readme.txt": "x"}), "a zip archive, but not one that holds a document"),
+        ("a.doc", b"hello", "not a .doc file"),
+        ("a.docx", zipped({"readme.txt": "x"}), "a zip archive, but not a document"),
         ("a.docx", zipped({"mimetype": "application/vnd.oasis.opendocument.text"}), "OpenDocument"),
-        ("a.docx", zipped({"[Content_Types].xml": "<Types/>"}), "does not say where the document is"),
-        ("a.vsdx", office("visio", "visio/d.xml", "<d/>"), "not supported here"),
-        ("a.xlsb", office("ms-excel.sheet.binary", "xl/w.bin", ""), "not supported here"),
+        ("a.docx", zipped({"[Content_Types].xml": "<Types/>"}), "does not name the main document"),
+        ("a.vsdx", office("visio", "visio/d.xml", "<d/>"), "unsupported kind"),
+        ("a.xlsb", office("ms-excel.sheet.binary", "xl/w.bin", ""), "unsupported kind"),
     ],
 )
 def test_what_is_no_document(name: str, data: bytes, why: str) -> None:

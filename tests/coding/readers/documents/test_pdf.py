@@ -70,17 +70,17 @@ def test_without_the_library_it_is_said_how_to_get_it(monkeypatch: pytest.Monkey
 
 def test_a_process_of_its_own_gives_the_same() -> None:
     data = pdf(["Grüße"])
-    assert asyncio.run(worker.convert_apart("a.pdf", data, LocalRunner())) == convert("a.pdf", data)
+    assert asyncio.run(worker.convert_in_worker("a.pdf", data, LocalRunner())) == convert("a.pdf", data)
 
 
 def test_a_process_of_its_own_gives_the_reason_too() -> None:
-    with pytest.raises(DocumentError, match="it is damaged, cut off, or no PDF file"):
-        asyncio.run(worker.convert_apart("a.pdf", b"%PDF-1.7", LocalRunner()))
+    with pytest.raises(DocumentError, match="it is damaged, truncated, or not a PDF file"):
+        asyncio.run(worker.convert_in_worker("a.pdf", b"%PDF-1.7", LocalRunner()))
 
 
 def test_other_documents_are_converted_on_a_thread() -> None:
     data = word("<w:p><w:r><w:t>hi</w:t></w:r></w:p>")
-    assert asyncio.run(worker.convert_apart("a.docx", data, LocalRunner())) == "hi\n"
+    assert asyncio.run(worker.convert_in_worker("a.docx", data, LocalRunner())) == "hi\n"
 
 
 class Replaced:
@@ -104,15 +104,15 @@ class Replaced:
 
 def test_a_conversion_that_hangs_is_ended() -> None:
     with pytest.raises(DocumentError, match=r"stopped after -1\.8 s"):
-        asyncio.run(worker.convert_apart("a.pdf", b"%PDF-1.7", Replaced("sleep", "60"), seconds=-1.8))
+        asyncio.run(worker.convert_in_worker("a.pdf", b"%PDF-1.7", Replaced("sleep", "60"), seconds=-1.8))
 
 
 def test_a_conversion_that_crashes_is_told() -> None:
     crash = Replaced("sh", "-c", "kill -SEGV $$")
     with pytest.raises(DocumentError, match="the conversion failed"):
-        asyncio.run(worker.convert_apart("a.pdf", b"%PDF-1.7", crash))
+        asyncio.run(worker.convert_in_worker("a.pdf", b"%PDF-1.7", crash))
 
 
 def test_a_converter_that_is_missing_is_told() -> None:
     with pytest.raises(DocumentError, match="cannot be started"):
-        asyncio.run(worker.convert_apart("a.pdf", b"%PDF-1.7", Replaced("/no/such/program")))
+        asyncio.run(worker.convert_in_worker("a.pdf", b"%PDF-1.7", Replaced("/no/such/program")))

@@ -273,7 +273,7 @@ def test_rows_are_inserted_updated_and_deleted(ctx: CallContext, make: Maker) ->
         ("users", "[1]", "written as an object"),
         ("users", "{name: ", "not JSON5"),
         ("users", "{nope: 1}", "no column nope. Columns: id, name, active, photo"),
-        ("users", "{name: 'x', Name: 'y'}", "there twice"),
+        ("users", "{name: 'x', Name: 'y'}", "given twice"),
         ("users", "{name: {a: 1}}", "not a list or object"),
         ("users", "{name: [1]}", "not a list or object"),
         ("users", "{active: NaN}", "NaN"),

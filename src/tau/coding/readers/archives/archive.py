@@ -1,6 +1,6 @@
-"""Archives behind a path such as `dist/app.zip:src/main.py:10-20`: found, listed, read and written.
+"""Find, list, read and write archives by paths such as `dist/app.zip:src/main.py:10-20`.
 
-Nothing is ever unpacked to disk, and what a packed file claims about itself is not believed.
+Nothing is ever unpacked to disk, and the sizes that an archive declares are not trusted.
 """
 
 import re
@@ -33,14 +33,14 @@ _SUFFIX = r"\.(?:tar\.gz|tgz|tar|zip)(?=:|$)"
 
 
 class ArchiveCandidate(Struct, frozen=True):
-    """One way to read a path text: the archive's own path, and what stands behind its colon."""
+    """One interpretation of a path: the archive's path, and the part after its colon."""
 
     archive: str
     inner: str
 
 
 class ArchivePath(Struct, frozen=True, kw_only=True):
-    """An archive that a path text leads to; `stat` is None for one that is still to be made."""
+    """The archive that a path refers to; `stat` is None if it does not exist yet."""
 
     path: Path
     name: str
@@ -49,7 +49,7 @@ class ArchivePath(Struct, frozen=True, kw_only=True):
 
 
 class ArchiveListing(Struct, frozen=True, kw_only=True):
-    """What lies directly in a folder: some rows of `total`, the first of them being row number `first`."""
+    """The direct children of a folder: a slice of `total` rows, starting at row `first`."""
 
     name: str
     rows: list[str]
@@ -63,7 +63,7 @@ class ArchiveListing(Struct, frozen=True, kw_only=True):
 
     @property
     def text(self) -> str:
-        """All of it as the model sees it, notices included."""
+        """The listing as the model sees it, notices included."""
         if not self.total:
             return "\n".join(["(empty directory)", *self.remarks])
         notices = list(self.remarks)
@@ -75,14 +75,14 @@ class ArchiveListing(Struct, frozen=True, kw_only=True):
 
 
 class ArchiveEntry(Struct, frozen=True, kw_only=True):
-    """One file of an archive. `name` is the whole path text without the selector."""
+    """One file of an archive. `name` is the full path without the selector."""
 
     name: str
     data: bytes
     selector: Selector
 
     def binary_notice(self) -> str | None:
-        """What to show instead of an entry that is no UTF-8 text."""
+        """The notice to show instead of an entry that is not UTF-8 text."""
         try:
             if not is_binary(self.data):
                 self.data.decode("utf-8")
@@ -101,7 +101,7 @@ class ArchiveWritten(Struct, frozen=True, kw_only=True):
 
 
 def candidates(text: str) -> list[ArchiveCandidate]:
-    """All ways to see an archive in a path text, the longest archive path first."""
+    """List all interpretations of a path as an archive, longest archive path first."""
     found = [
         ArchiveCandidate(text[: match.end()], text[match.end() + 1 :])
         for match in re.finditer(_SUFFIX, text, re.IGNORECASE)
@@ -110,12 +110,12 @@ def candidates(text: str) -> list[ArchiveCandidate]:
 
 
 async def find(text: str, cwd: Path, fs: FileSystem) -> ArchivePath | None:
-    """The existing archive that a path text leads into, None if it leads into none."""
+    """Find the existing archive that a path refers to, or None."""
     for candidate in candidates(text):
         path = resolve(candidate.archive, cwd)
         try:
             stat = await fs.stat(path)
-        except OSError:  # a name that is too long, a folder that may not be entered: not what is meant
+        except OSError:  # a name that is too long, a forbidden folder: not an archive
             continue
         if stat is not None and not stat.is_dir:
             return ArchivePath(path=path, name=shown(path, cwd), inner=candidate.inner, stat=stat)
@@ -123,7 +123,7 @@ async def find(text: str, cwd: Path, fs: FileSystem) -> ArchivePath | None:
 
 
 async def find_for_write(text: str, cwd: Path, fs: FileSystem) -> ArchivePath | None:
-    """The archive to write into: one that exists, or else the longest path that looks like one."""
+    """Find the archive to write to: an existing one, else the longest path that looks like one."""
     found = await find(text, cwd, fs)
     ways = candidates(text)
     if found is not None or not ways:
@@ -137,7 +137,7 @@ async def find_for_write(text: str, cwd: Path, fs: FileSystem) -> ArchivePath | 
 async def read(
     found: ArchivePath, fs: FileSystem, limits: ArchiveLimits | None = None
 ) -> ArchiveListing | ArchiveEntry:
-    """What the path behind the colon leads to. Raises ToolError, and OSError for the archive file itself."""
+    """Read the entry or folder after the colon. Raises ToolError, and OSError for the archive file itself."""
     limits = limits or ArchiveLimits()
     data = await _bytes_of(found, fs, limits)
     return await in_thread(lambda stop: look(data, found.name, found.inner, limits, stop))
@@ -146,7 +146,7 @@ async def read(
 async def write(
     found: ArchivePath, content: bytes, fs: FileSystem, limits: ArchiveLimits | None = None
 ) -> ArchiveWritten:
-    """Put a file into the archive, which is rewritten atomically. Raises ToolError, OSError."""
+    """Write a file to the archive, which is replaced atomically. Raises ToolError, OSError."""
     limits = limits or ArchiveLimits()
     path = asked_path(found.inner, writing=True)
     data = None if found.stat is None else await _bytes_of(found, fs, limits)
@@ -164,7 +164,7 @@ async def write(
 def look(
     data: bytes, name: str, inner: str, limits: ArchiveLimits, stop: StopSignal
 ) -> ArchiveListing | ArchiveEntry:
-    """The same over bytes: the entry or the folder that `inner`, which may end in a selector, names."""
+    """Like `read`, for bytes: look up `inner`, which may end in a selector."""
     index = entries_of(data, name, limits, stop)
     path, selector = _inner_and_selector(index, inner)
     entry = index.entries.get(path)
@@ -186,20 +186,20 @@ def look(
 
 
 def entries_of(data: bytes, name: str, limits: ArchiveLimits, stop: StopSignal) -> ArchiveIndex:
-    """The index of an archive; which kind it is follows from the name, and for tar from its first bytes."""
+    """Index an archive; the name determines its kind, and for tar also the first bytes."""
     return index_zip(data, name, limits) if _is_zip(name) else index_tar(data, name, limits, stop)
 
 
 def content_of(
     data: bytes, name: str, entry: ArchiveMember, limits: ArchiveLimits, stop: StopSignal
 ) -> bytes:
-    """The bytes of an entry. Raises ToolError for links, devices, what is encrypted, too large or a bomb."""
+    """Return the bytes of an entry. Raises ToolError for links, devices, encryption, size and bombs."""
     where = f"{name}:{entry.path}"
     if entry.kind in ("symlink", "hardlink"):
         target = f" to {clean_line(entry.target)}" if entry.target else ""
-        raise ToolError(f"{where} is a link{target}; links in archives are not followed. Read what it names.")
+        raise ToolError(f"{where} is a link{target}; links in archives are not followed. Read its target.")
     if entry.kind != "file":
-        raise ToolError(f"{where} is no file but a {entry.kind}.")
+        raise ToolError(f"{where} is a {entry.kind}, not a file.")
     if entry.encrypted:
         raise ToolError(f"{where} is encrypted; unpack it with its password outside tau.")
     if entry.size > limits.entry_bytes:
@@ -212,7 +212,7 @@ def content_of(
 def put(
     data: bytes | None, name: str, path: str, content: bytes, limits: ArchiveLimits, stop: StopSignal
 ) -> tuple[bytes, bool]:
-    """The archive's new bytes, and whether an entry was replaced. `data` is None for a new archive."""
+    """Return the archive's new bytes, and whether an entry was replaced. `data` is None for a new archive."""
     replaced = False
     if data is not None:
         index = entries_of(data, name, limits, stop)
@@ -244,7 +244,7 @@ def _is_zip(name: str) -> bool:
 
 
 def _inner_and_selector(index: ArchiveIndex, inner: str) -> tuple[str, Selector]:
-    """An entry whose own name looks like one with a selector is that entry."""
+    """Split off the selector, unless an entry has that exact name."""
     if inner and _asked_path_or_none(inner) in index.entries:
         return asked_path(inner), Selector()
     path, selector = split_selector(f"/:{inner}")

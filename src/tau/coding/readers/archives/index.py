@@ -1,4 +1,4 @@
-"""What is inside an archive, as data: entries by path, what lies directly in a folder, and the limits."""
+"""The index of an archive: entries by path, folder listings, and limits."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -16,7 +16,7 @@ MemberKind = Literal["file", "folder", "symlink", "hardlink", "device"]
 
 
 class ArchiveLimits(Struct, frozen=True, kw_only=True):
-    """`ratio` is how much larger than its packed form something may be once it passes `ratio_from_bytes`."""
+    """`ratio` is the maximum compression ratio for content above `ratio_from_bytes`."""
 
     archive_bytes: int = 256 * MIB
     entry_bytes: int = 64 * MIB
@@ -27,7 +27,7 @@ class ArchiveLimits(Struct, frozen=True, kw_only=True):
     ratio_from_bytes: int = 16 * MIB
 
     def check_unpacking(self, what: str, unpacked: int, packed: int) -> None:
-        """Raises ToolError for what expands as only a bomb does."""
+        """Raise ToolError if the ratio is that of an archive bomb."""
         if unpacked > self.ratio_from_bytes and unpacked > self.ratio * max(packed, 1):
             raise ToolError(
                 f"{what} unpacks to more than {self.ratio} times its packed size "
@@ -36,7 +36,7 @@ class ArchiveLimits(Struct, frozen=True, kw_only=True):
 
 
 class ArchiveMember(Struct, frozen=True, kw_only=True):
-    """`path` has `/` between its parts and no `.` or `..`; `position` counts all entries of the archive."""
+    """`path` is `/`-separated, without `.` or `..`; `position` is the index among all entries."""
 
     path: str
     position: int
@@ -47,7 +47,7 @@ class ArchiveMember(Struct, frozen=True, kw_only=True):
 
 
 class ArchiveIndex(Struct, frozen=True):
-    """The entries by path, the last of several with the same one. `left_out` are names that lead outside."""
+    """Entries by path; the last duplicate wins. `left_out` are names that point outside."""
 
     entries: dict[str, ArchiveMember]
     left_out: list[str]
@@ -57,7 +57,7 @@ class ArchiveIndex(Struct, frozen=True):
 def make_index(
     entries: Iterable[tuple[str, ArchiveMember]], limits: ArchiveLimits, remark: str = ""
 ) -> ArchiveIndex:
-    """Sorts out entries, each with the name that it has in the archive. Raises ToolError for too many."""
+    """Index the entries, each given with its raw name. Raises ToolError if there are too many."""
     kept: dict[str, ArchiveMember] = {}
     left_out: list[str] = []
     for count, (name, entry) in enumerate(entries):
@@ -77,7 +77,7 @@ def too_many(limits: ArchiveLimits) -> ToolError:
 
 
 def is_unsafe(name: str) -> bool:
-    """Whether a name leads out of the folder that an archive is unpacked into, or cannot be a name at all."""
+    """Whether a name escapes the folder that an archive is unpacked to, or is invalid."""
     path = name.replace("\\", "/")
     return (
         "\0" in name or path.startswith("/") or bool(re.match("[A-Za-z]:/", path)) or ".." in path.split("/")
@@ -85,12 +85,12 @@ def is_unsafe(name: str) -> bool:
 
 
 def member_path(name: str) -> str:
-    """The path under which an entry is found; empty for the root itself and for names that lead outside."""
+    """Return the path of an entry; empty for the root and for names that point outside."""
     return "" if is_unsafe(name) else _joined(name)
 
 
 def asked_path(text: str, *, writing: bool = False) -> str:
-    """The path inside an archive that somebody asks for; empty for its root. Raises ToolError."""
+    """Normalize a requested path inside an archive; empty for its root. Raises ToolError."""
     path = text.replace("\\", "/")
     if "\0" in text:
         raise ToolError("The path inside the archive contains a NUL character.")
@@ -106,7 +106,7 @@ def asked_path(text: str, *, writing: bool = False) -> str:
 
 
 def children(index: ArchiveIndex, folder: str) -> list[str] | None:
-    """One row for everything directly in a folder, sorted; None if there is no such folder."""
+    """List the direct children of a folder, sorted; None if there is no such folder."""
     prefix = f"{folder}/" if folder else ""
     found: dict[str, ArchiveMember | None] = {}
     for path, entry in index.entries.items():
@@ -123,7 +123,7 @@ def children(index: ArchiveIndex, folder: str) -> list[str] | None:
 
 
 def refuse_write(index: ArchiveIndex, path: str) -> None:
-    """Raises ToolError where a file cannot be put without changing what other entries are."""
+    """Raise ToolError if writing the file would conflict with other entries."""
     old = index.entries.get(path)
     if old is not None and old.kind not in ("file", "folder"):
         raise ToolError(f"{path} is a link or a device in the archive; it was not replaced by a file.")
@@ -135,18 +135,18 @@ def refuse_write(index: ArchiveIndex, path: str) -> None:
     for count in range(1, len(parts)):
         above = index.entries.get("/".join(parts[:count]))
         if above is not None and above.kind != "folder":
-            raise ToolError(f"{above.path} is no directory in the archive; nothing can be put into it.")
+            raise ToolError(f"{above.path} is not a directory in the archive; cannot write into it.")
 
 
 @contextmanager
-def told_if_broken(what: str) -> Iterator[None]:
-    """Whatever a parser stumbles over in bytes from elsewhere becomes one sentence."""
+def explain_parse_errors(what: str) -> Iterator[None]:
+    """Turn any parser failure on untrusted bytes into a one-sentence ToolError."""
     try:
         yield
     except (ToolError, ThreadStopped):
         raise
     except RecursionError as error:
-        raise ToolError(f"{what} is damaged: its headers are nested without end.") from error
+        raise ToolError(f"{what} is damaged: its headers are nested endlessly.") from error
     except Exception as error:
         said = clean_line(str(error)) or type(error).__name__
         raise ToolError(f"{what} is damaged or not what its name says: {said[:200]}.") from error

@@ -1,4 +1,4 @@
-"""Tar archives, plain and gzipped: their entries, the content of one, and the bytes with one replaced."""
+"""Tar archives, plain and gzipped: list entries, read one, replace one."""
 
 import gzip
 import io
@@ -19,21 +19,21 @@ from tau.coding.readers.archives.index import (
     ArchiveLimits,
     ArchiveMember,
     MemberKind,
+    explain_parse_errors,
     make_index,
     member_path,
-    told_if_broken,
     too_many,
 )
 
 _GZIP_MARK = b"\x1f\x8b"
 _STEP = 64 * 1024
-_MAX_READ = 1024 * 1024  # headers are read in one piece, so none may be longer
+_MAX_READ = 1024 * 1024  # headers are read whole, so none may be longer
 _BLOCK = 512
 _RECORD = 20 * _BLOCK
 
 
 class _Member(Struct, frozen=True):
-    """An entry and the bytes that belong to it: `start` is that of its first header."""
+    """An entry and its byte range: `start` is that of its first header."""
 
     info: tarfile.TarInfo
     position: int
@@ -48,12 +48,12 @@ class _PlainSource(io.BytesIO):
 
 
 class _GzipSource:
-    """Unpacks as it is read and keeps only the last bit; going further back than that is an error."""
+    """Decompresses on the fly and buffers only the most recent bytes; seeking back further is an error."""
 
     def __init__(self, data: bytes, name: str, limits: ArchiveLimits, stop: StopSignal) -> None:
         self._data, self._name, self._limits, self._stop = data, name, limits, stop
         self._decoder = zlib.decompressobj(31)
-        self._taken = 0  # packed bytes handed to the decoder
+        self._taken = 0  # packed bytes fed to the decoder
         self._kept = bytearray()
         self._kept_from = 0
         self._at = 0
@@ -66,7 +66,7 @@ class _GzipSource:
             if len(self._kept) > 2 * _STEP:
                 self._drop(min(self._kept_from + len(self._kept) - _STEP, position))
         if whence != 0 or position < self._kept_from:
-            raise tarfile.ReadError("an entry lies before the one that precedes it")
+            raise tarfile.ReadError("entries are out of order")
         self._at = position
         return position
 
@@ -87,7 +87,7 @@ class _GzipSource:
             self._kept_from = before
 
     def _unpack(self) -> bool:
-        """Unpack a little more; False at the end."""
+        """Decompress the next chunk; False at the end."""
         self._stop.check()
         while True:
             if self._decoder.eof:
@@ -106,7 +106,7 @@ class _GzipSource:
                 self._check_size()
                 return True
             if not packed and not self._decoder.eof:
-                raise EOFError("it ends in the middle")
+                raise EOFError("it is truncated")
 
     def _check_size(self) -> None:
         unpacked = self._kept_from + len(self._kept)
@@ -125,7 +125,7 @@ def is_gzip(data: bytes) -> bool:
 
 
 def index_tar(data: bytes, name: str, limits: ArchiveLimits, stop: StopSignal) -> ArchiveIndex:
-    with told_if_broken(name):
+    with explain_parse_errors(name):
         end = 0
         found: list[tuple[str, ArchiveMember]] = []
         source = _source(data, name, limits, stop)
@@ -139,8 +139,8 @@ def index_tar(data: bytes, name: str, limits: ArchiveLimits, stop: StopSignal) -
 
 
 def read_tar(data: bytes, name: str, entry: ArchiveMember, limits: ArchiveLimits, stop: StopSignal) -> bytes:
-    """The content of an entry that is a file within the limits. Raises ToolError."""
-    with told_if_broken(name):
+    """Return the content of a file entry within the limits. Raises ToolError."""
+    with explain_parse_errors(name):
         source = _source(data, name, limits, stop)
         with closing(tarfile.open(fileobj=source, mode="r:")) as archive:
             member = next(_iterate(archive, limits, entry.position), None)
@@ -155,15 +155,15 @@ def read_tar(data: bytes, name: str, entry: ArchiveMember, limits: ArchiveLimits
                     if len(content) > limits.entry_bytes:
                         raise ToolError(f"{name}:{entry.path} is larger than the archive says.")
             if len(content) < entry.size:
-                raise EOFError("it ends in the middle of the entry")
+                raise EOFError("it is truncated within the entry")
             return bytes(content)
 
 
 def put_tar(
     data: bytes, name: str, path: str, content: bytes, limits: ArchiveLimits, stop: StopSignal
 ) -> bytes:
-    """The archive with one file put into it. All other entries keep every byte, unpacked."""
-    with told_if_broken(name):
+    """Return the archive with one file added or replaced. All other entries keep every byte, unpacked."""
+    with explain_parse_errors(name):
         if not is_gzip(data):
             return _replaced(data, name, path, content, limits, stop)
         plain = _unpacked(data, name, limits, stop)
@@ -172,7 +172,7 @@ def put_tar(
 
 
 def new_tar(path: str, content: bytes, *, packed: bool) -> bytes:
-    """An archive with one file."""
+    """Return an archive with one file."""
     plain = _padded(_header(path, None, len(content)) + _blocks(content), 0, _RECORD)
     return gzip.compress(plain, 6) if packed else plain
 
@@ -185,7 +185,7 @@ def _check_read(size: int | None) -> None:
 def _source(data: bytes, name: str, limits: ArchiveLimits, stop: StopSignal) -> IO[bytes]:
     if not is_gzip(data):
         return _PlainSource(data)
-    return cast(IO[bytes], _GzipSource(data, name, limits, stop))  # as far as the library needs it
+    return cast(IO[bytes], _GzipSource(data, name, limits, stop))  # implements what the library needs
 
 
 def _members(source: IO[bytes], limits: ArchiveLimits) -> Iterator[_Member]:
@@ -198,7 +198,7 @@ def _iterate(archive: tarfile.TarFile, limits: ArchiveLimits, first: int = 0) ->
         info = archive.next()
         if info is None:
             return
-        archive.members = []  # type: ignore[attr-defined]  # the library keeps all it has seen, we count
+        archive.members = []  # type: ignore[attr-defined]  # the library keeps every member, we count
         if position >= first:
             yield _Member(info, position, info.offset, archive.offset)
     raise too_many(limits)
@@ -227,7 +227,7 @@ def _shown(name: str) -> str:
 
 
 def _ends_properly(source: IO[bytes], end: int) -> bool:
-    """The library takes a broken header for the end; a real end is zeros, or nothing."""
+    """Whether the archive ends with zeros or nothing; the library also stops at a broken header."""
     source.seek(end)
     return not source.read(_BLOCK).strip(b"\0")
 
@@ -278,6 +278,6 @@ def _blocks(content: bytes) -> bytes:
 
 
 def _padded(entries: bytes, closing_bytes: int, unit: int) -> bytes:
-    """With the zeros that end an archive: as many as there were, at least two blocks, in whole units."""
+    """Append the closing zeros: as many as before, at least two blocks, in whole units."""
     length = len(entries) + max(2 * _BLOCK, closing_bytes if unit == _BLOCK else 0)
     return entries + bytes(length + -length % unit - len(entries))

@@ -1,4 +1,4 @@
-"""Zip archives: their entries, the content of one, and the bytes of an archive with one entry replaced."""
+"""Zip archives: list entries, read one, replace one."""
 
 import stat
 import struct
@@ -17,14 +17,14 @@ from tau.coding.readers.archives.index import (
     ArchiveLimits,
     ArchiveMember,
     MemberKind,
+    explain_parse_errors,
     make_index,
     member_path,
-    told_if_broken,
     too_many,
 )
 
 _STEP = 64 * 1024
-_SMALL_STEP = 4 * 1024  # bzip2 and LZMA unpack all that they are given at once
+_SMALL_STEP = 4 * 1024  # bzip2 and LZMA decompress all of their input at once
 _END = struct.Struct("<4s4H2LH")
 _END64 = struct.Struct("<4sQ2H2L4Q")
 _CENTRAL = struct.Struct("<4s6H3L5H2L")
@@ -36,7 +36,7 @@ _NOT_A_ZIP = "it has no zip directory"
 
 
 class _Directory(Struct, frozen=True):
-    """Where the central directory lies; `shift` is what to add to its offsets."""
+    """The location of the central directory; `shift` is added to its offsets."""
 
     start: int
     end: int
@@ -46,7 +46,7 @@ class _Directory(Struct, frozen=True):
 
 
 class _Record(Struct, frozen=True):
-    """One entry: its raw central record, and where its own header, data and all that follows lie."""
+    """One entry: its raw central record, and the range of its local header and data."""
 
     raw: bytes
     start: int
@@ -60,7 +60,7 @@ def index_zip(data: bytes, name: str, limits: ArchiveLimits) -> ArchiveIndex:
 
 
 def read_zip(data: bytes, name: str, entry: ArchiveMember, limits: ArchiveLimits, stop: StopSignal) -> bytes:
-    """The content of an entry that is a file within the limits. Raises ToolError."""
+    """Return the content of a file entry within the limits. Raises ToolError."""
     with _opened(data, name, limits) as archive:
         info = archive.infolist()[entry.position]
         limits.check_unpacking(f"{name}:{entry.path}", info.file_size, info.compress_size)
@@ -76,7 +76,7 @@ def read_zip(data: bytes, name: str, entry: ArchiveMember, limits: ArchiveLimits
 
 
 def put_zip(data: bytes | None, name: str, path: str, content: bytes, limits: ArchiveLimits) -> bytes:
-    """The archive with one file put into it. All other entries keep every byte, packed as they are."""
+    """Return the archive with one file added or replaced. All other entries keep every packed byte."""
     if data is None:
         return _alone(ZipInfo(path), content, None)
     with _opened(data, name, limits) as archive:
@@ -105,9 +105,9 @@ def _entry(info: ZipInfo, position: int) -> ArchiveMember:
 
 @contextmanager
 def _opened(data: bytes, name: str, limits: ArchiveLimits) -> Iterator[ZipFile]:
-    with told_if_broken(name):
+    with explain_parse_errors(name):
         directory = _directory(data)
-        # The library makes an object for each record before anyone can count them.
+        # The library creates an object per record before they can be counted.
         if data.count(b"PK\1\2", directory.start, directory.end) > limits.entries:
             raise too_many(limits)
         with ZipFile(BytesIO(data)) as archive:
@@ -134,12 +134,12 @@ def _directory(data: bytes) -> _Directory:
 
 
 def _numbers(layout: struct.Struct, data: bytes, at: int) -> tuple[int, ...]:
-    """The fields of a record behind its signature."""
+    """Unpack the fields of a record after its signature."""
     return layout.unpack_from(data, at)[1:]
 
 
 def _records(data: bytes, directory: _Directory, count: int) -> list[_Record]:
-    """The raw entries in the directory's order. Raises ToolError where they cannot be moved safely."""
+    """List the raw entries in directory order. Raises ToolError if they cannot be moved safely."""
     at, found = directory.start, []
     for _ in range(count):
         fields = _numbers(_CENTRAL, data, at)
@@ -164,7 +164,7 @@ def _records(data: bytes, directory: _Directory, count: int) -> list[_Record]:
 
 
 def _alone(info: ZipInfo, content: bytes, old: ZipInfo | None) -> bytes:
-    """A zip archive with this one file; it takes over the old one's mode, comment and kind of packing."""
+    """Return a zip archive with only this file, keeping the old entry's mode, comment and compression."""
     info.date_time = max(time.localtime()[:6], (1980, 1, 1, 0, 0, 0))
     info.external_attr = (stat.S_IFREG | 0o644) << 16
     info.create_system = 3

@@ -1,4 +1,4 @@
-"""Documents of offices, publishers and printers to Markdown: `convert(name, data)`."""
+"""Convert office documents, e-books and PDFs to Markdown: `convert(name, data)`."""
 
 from pathlib import PurePath
 from typing import Literal, Protocol, TypeAlias
@@ -28,22 +28,22 @@ NAMES = {
     ".epub": "an electronic book",
     ".rtf": "a rich text file",
 }
-PDF_PROBE_BYTES = 1024  # readers accept rubbish before the header, up to here
+PDF_PROBE_BYTES = 1024  # readers accept garbage before the header, up to here
 
 
 class OfficeReader(Protocol):
-    """What each module for office files offers."""
+    """The interface of each office format module."""
 
     def read(self, package: _Package, main: str, out: MarkdownWriter) -> None: ...
 
 
 def is_document(name: str) -> bool:
-    """Whether a file of this name is one to convert, rather than to show as it is."""
+    """Whether a file of this name should be converted rather than shown as is."""
     return PurePath(name).suffix.casefold() in EXTENSIONS
 
 
 def kind_of(data: bytes) -> _Kind:
-    """What the content says that it is, whatever the name says."""
+    """Detect the kind by content, regardless of the name."""
     if data.startswith(b"PK\x03\x04"):
         return "zip"
     if data.startswith(b"{\\rtf"):
@@ -54,20 +54,20 @@ def kind_of(data: bytes) -> _Kind:
 
 
 def convert(name: str, data: bytes, *, seconds: float = SECONDS) -> str:
-    """The document as Markdown. Raises DocumentError, one sentence about why it cannot be read.
+    """Convert the document to Markdown. Raises DocumentError with a one-sentence reason.
 
-    Works through the whole document on the calling thread, for at most about `seconds`; a PDF is better
-    given to `tau.coding.readers.documents.worker`, which can stop pdfium and survives its end.
+    Runs on the calling thread, for at most about `seconds`; PDFs are better
+    left to `tau.coding.readers.documents.worker`, which can stop pdfium and survives its crashes.
     """
     out = MarkdownWriter()
     try:
         _convert(name, data, out, Deadline(seconds))
     except TextLimitReached:
-        out.note("The document is longer than can be shown; it is cut off here")
+        out.note("The document is too long to show in full; truncated here")
     except RecursionError:
         raise DocumentError("its elements are nested too deeply.") from None
     except MemoryError:
-        raise DocumentError("it needs more memory than there is.") from None
+        raise DocumentError("there is not enough memory.") from None
     return out.text() or "[The document has no text]\n"
 
 
@@ -85,22 +85,22 @@ def _convert(name: str, data: bytes, out: MarkdownWriter, deadline: Deadline) ->
     elif kind == "old":
         raise DocumentError(_old(suffix, data))
     elif suffix in OLD:
-        raise DocumentError(f"it is no {suffix} file; to see what it is, use bash: file, head -c 200.")
+        raise DocumentError(f"it is not a {suffix} file; to identify it, use bash: file, head -c 200.")
     else:
         what = NAMES.get(suffix, "a document")
         raise DocumentError(f"it is not {what}, or its beginning is damaged; use bash: file, head -c 200.")
 
 
 def _zipped(package: _Package, out: MarkdownWriter) -> None:
-    """By the content type of the main part, as the container names it."""
+    """Dispatch by the content type of the main part."""
     if "[Content_Types].xml" in package:
         relations = package.relations("").values()
         main = next((each.target for each in relations if each.kind == "officeDocument"), "")
         if not main:
-            raise DocumentError("its container does not say where the document is.")
+            raise DocumentError("its container does not name the main document.")
         reader = _reader(_content_type(package, main), main)
         if reader is None:
-            raise DocumentError("it is an office file of a kind that is not supported here.")
+            raise DocumentError("it is an unsupported kind of office file.")
         reader.read(package, main, out)
     elif "META-INF/container.xml" in package:
         _epub.read(package, out)
@@ -108,11 +108,11 @@ def _zipped(package: _Package, out: MarkdownWriter) -> None:
         command = "soffice --headless --convert-to docx FILE"
         raise DocumentError(f"OpenDocument files are not supported; convert it first, e.g. with: {command}.")
     else:
-        raise DocumentError("it is a zip archive, but not one that holds a document.")
+        raise DocumentError("it is a zip archive, but not a document.")
 
 
 def _reader(content_type: str, main: str) -> OfficeReader | None:
-    """The module that reads such a main part; by the part's folder where its type is not declared."""
+    """Return the module for a main part, by content type, else by the part's folder."""
     if "binary" in content_type:
         return None
     readers: tuple[tuple[tuple[str, ...], str, OfficeReader], ...] = (

@@ -1,4 +1,4 @@
-"""Word documents to Markdown: headings, emphasis, lists, tables, links, notes; deleted text stays deleted."""
+"""Convert Word documents to Markdown: headings, emphasis, lists, tables, links, notes; no deleted text."""
 
 import re
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ from tau.coding.readers.documents.xml_package import (
     number,
 )
 
-# What holds content and says nothing about it; `del` and `moveFrom` are left out on purpose.
+# Transparent wrappers; `del` and `moveFrom` are left out on purpose.
 WRAPPERS = {"ins", "moveTo", "smartTag", "customXml", "sdtContent", "Choice", "dir", "bdo", "fldSimple"}
 BREAKS = {"br": "\n", "cr": "\n", "tab": "\t", "ptab": "\t", "noBreakHyphen": "-"}
 NOTES = {"footnoteReference": "", "endnoteReference": "e", "commentReference": "c"}
@@ -75,7 +75,7 @@ class _Writer:
                 self._paragraph(element, depth)
 
     def notes(self, part: str, prefix: str, title: str) -> None:
-        """Footnotes, endnotes and comments that the text refers to, as Markdown footnotes."""
+        """Write referenced footnotes, endnotes and comments as Markdown footnotes."""
         self._relations = self._package.relations(part)
         for note in self._package.tree(part):
             mark = prefix + attribute(note, "id")
@@ -112,7 +112,7 @@ class _Writer:
             self.blocks(box, depth + 1)
 
     def _listed(self, properties: Element | None, style: ParagraphStyle) -> tuple[str, int] | None:
-        """The mark and the level of an item; a paragraph's own numbering wins over its style's."""
+        """Return the marker and level of an item; a paragraph's numbering overrides its style's."""
         numbering = numbering_of(properties) or style.numbering
         if numbering is None:
             return None
@@ -138,7 +138,7 @@ class _Writer:
         return markdown.inline(self._spans(paragraph, depth)).strip()
 
     def _spans(self, parent: Element, depth: int, link: str = "") -> Iterator[TextRun]:
-        """The text below a paragraph. Fields that are links span several runs: `field` is the open one's."""
+        """Yield the text of a paragraph. Link fields span several runs: `field` is the open one's."""
         if depth > MAX_DEPTH:
             raise DocumentError("its elements are nested too deeply.")
         field, instruction = "", ""
@@ -244,7 +244,7 @@ class _Writer:
 
 
 def _content(parent: Element, depth: int) -> Iterator[Element]:
-    """Paragraphs and tables, those inside wrappers too."""
+    """Yield paragraphs and tables, including those inside wrappers."""
     if depth > MAX_DEPTH:
         raise DocumentError("its elements are nested too deeply.")
     for element in parent:
@@ -258,7 +258,7 @@ def _content(parent: Element, depth: int) -> Iterator[Element]:
 
 
 def _chosen(element: Element) -> Element:
-    """Of an alternative the first way to say it, of a content control its content."""
+    """Resolve an alternative to its first choice, a content control to its content."""
     for name in ("Choice", "sdtContent", "Fallback"):
         found = child(element, name)
         if found is not None and len(found):
@@ -278,7 +278,7 @@ def _rows(table: Element, depth: int) -> Iterator[Element]:
 
 
 def _cells(row: Element) -> list[Element | None]:
-    """The cells of a row; None where one is only the continuation of another."""
+    """Return the cells of a row; None for a continuation of another cell."""
     cells: list[Element | None] = []
     for element in row:
         if local(element) == "sdt":
@@ -295,12 +295,12 @@ def _cells(row: Element) -> list[Element | None]:
 
 
 def _text_boxes(paragraph: Element) -> Iterator[Element]:
-    """The contents of text boxes that hang on a paragraph."""
+    """Yield the contents of text boxes anchored to a paragraph."""
     return (element for element in _outside_boxes(paragraph) if local(element) == "txbxContent")
 
 
 def _outside_boxes(parent: Element) -> Iterator[Element]:
-    """All elements below, but of a text box only itself, and of alternatives only the chosen one."""
+    """Yield all descendants, without the contents of text boxes and unchosen alternatives."""
     waiting = [parent]
     while waiting:
         element = waiting.pop()
@@ -313,7 +313,7 @@ def _outside_boxes(parent: Element) -> Iterator[Element]:
 
 
 def _symbol(code: str) -> str:
-    """A character of a symbol font: its own code says little, so those of the private area are a bullet."""
+    """Map a symbol font character; private-use codes become a bullet."""
     try:
         value = int(code, 16)
         character = chr(value)

@@ -1,4 +1,4 @@
-"""What a Word document says beside its text: styles for headings and code, and how lists count."""
+"""Styles and numbering of Word documents: headings, code, and list labels."""
 
 import re
 from xml.etree.ElementTree import Element
@@ -18,9 +18,9 @@ MAX_LEVEL = 8
 
 
 class ParagraphStyle(Struct, frozen=True, kw_only=True):
-    """`heading` is 0 for what is no heading; `numbering` is (list id, level) or None.
+    """`heading` is 0 if not a heading; `numbering` is (list id, level) or None.
 
-    `bold` and `italic` are those of a style for words: a whole paragraph in bold would be noise.
+    `bold` and `italic` apply to character styles only: a whole bold paragraph would be noise.
     """
 
     heading: int = 0
@@ -28,7 +28,7 @@ class ParagraphStyle(Struct, frozen=True, kw_only=True):
     bold: bool = False
     italic: bool = False
     numbering: tuple[str, int] | None = None
-    list_level: int = 0  # `List Bullet 3` is a list of its own, but set like the third level of one
+    list_level: int = 0  # `List Bullet 3` is a separate list, indented like a third level
 
 
 class ListLevel(Struct, frozen=True, kw_only=True):
@@ -40,7 +40,7 @@ class ListLevel(Struct, frozen=True, kw_only=True):
 
 
 def read_styles(tree: Element | None) -> dict[str, ParagraphStyle]:
-    """Styles by id, each with what it inherits."""
+    """Read styles by id, with inheritance resolved."""
     if tree is None:
         return {}
     elements = {attribute(each, "styleId"): each for each in tree if local(each) == "style"}
@@ -83,7 +83,7 @@ def _heading(name: str, element: Element) -> int:
 
 
 def outline_level(properties: Element | None) -> int:
-    """1 to 9 where a paragraph's properties place it in the outline, else 0."""
+    """Return the outline level of a paragraph, 1 to 9, or 0 if it has none."""
     element = child(properties, "outlineLvl")
     level = number(attribute(element, "val"), 9) if element is not None else 9
     return level + 1 if 0 <= level <= MAX_LEVEL else 0
@@ -98,7 +98,7 @@ def numbering_of(properties: Element | None) -> tuple[str, int] | None:
 
 
 def is_on(properties: Element | None, name: str) -> bool:
-    """Whether a property that is on by being there is not switched off."""
+    """Whether a toggle property is present and not turned off."""
     element = child(properties, name)
     return element is not None and attribute(element, "val", "true") not in ("0", "false", "off", "none")
 
@@ -109,7 +109,7 @@ def is_monospaced(properties: Element | None) -> bool:
 
 
 class Numbering:
-    """Counts the items of each list and says how each is marked."""
+    """Counts the items of each list and labels them."""
 
     def __init__(self, tree: Element | None) -> None:
         self._lists: dict[str, dict[int, ListLevel]] = {}
@@ -141,7 +141,7 @@ class Numbering:
             self._abstract_of[id] = f"num {id}" if restarts else f"abstract {abstract}"
 
     def label(self, id: str, level: int) -> str | None:
-        """The next item's mark: `-` for a bullet, its number, "" for none; None if it is in no list."""
+        """Return the next item's label: `-` for a bullet, its number, "" for none; None if not in a list."""
         levels = self._lists.get(id)
         if id in ("", "0") or levels is None:
             return None
@@ -183,7 +183,7 @@ def _overridden(override: Element, before: ListLevel) -> ListLevel:
 
 
 def format_number(value: int, format: str) -> str:
-    """A number the way a list writes it: 3, c, C, iii, III, 03."""
+    """Format a list number: 3, c, C, iii, III, 03."""
     if format in ("lowerLetter", "upperLetter") and 0 < value <= 26 * 20:
         letters = chr(ord("a") + (value - 1) % 26) * ((value - 1) // 26 + 1)
         return letters if format == "lowerLetter" else letters.upper()

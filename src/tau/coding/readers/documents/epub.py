@@ -1,4 +1,4 @@
-"""Electronic books to Markdown: title and author, then the chapters in reading order."""
+"""Convert e-books to Markdown: title and author, then the chapters in reading order."""
 
 import posixpath
 import re
@@ -26,7 +26,7 @@ _DECLARED = re.compile(
     rb"""<(?:\?xml|meta)[^>]{0,200}?(?:encoding|charset)\s*=\s*["']?([A-Za-z0-9._-]{2,40})"""
 )
 
-# Python knows codecs that are no character sets, and some that take ages.
+# Python has codecs that are not character sets, and some that are very slow.
 _KNOWN = re.compile(
     r"(us-)?ascii$|utf-?(8|16)|iso-?8859|latin|windows-?\d|cp\d|koi8|big5|gb|euc|shift|mac", re.I
 )
@@ -84,7 +84,7 @@ def _chapters(tree: Element, folder: str) -> Iterator[str]:
 
 
 def _encrypted(package: XmlPackage) -> Iterator[str]:
-    """Parts under copy protection; fonts are often scrambled too, which does not matter here."""
+    """Yield copy-protected parts; obfuscated fonts do not matter here."""
     if ENCRYPTION in package:
         tree = parse(package.read(ENCRYPTION), ENCRYPTION)
         for reference in descendants(tree, "CipherReference"):
@@ -92,7 +92,7 @@ def _encrypted(package: XmlPackage) -> Iterator[str]:
 
 
 def decoded(data: bytes) -> str:
-    """A chapter's text by its byte-order mark, by what it declares, else as UTF-8."""
+    """Decode a chapter by its byte-order mark, its declared encoding, else as UTF-8."""
     for mark, encoding in ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16")):
         if data.startswith(mark):
             return data.decode(encoding, "replace")

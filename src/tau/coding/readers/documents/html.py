@@ -1,4 +1,4 @@
-"""XHTML and HTML to Markdown, for the chapters of electronic books; forgiving, with HTML's entities only."""
+"""Convert (X)HTML chapters of e-books to Markdown; lenient, with HTML's entities only."""
 
 import re
 from html.parser import HTMLParser
@@ -26,14 +26,14 @@ _SPACE = re.compile(r"[ \t\n\r\f]+")
 
 def convert(text: str, out: MarkdownWriter, deadline: Deadline) -> None:
     """Write the body of an HTML document to `out`."""
-    # The standard library's pattern for a tag needs memory in proportion to it, many times over.
+    # The standard library's tag pattern needs many times the memory of the tag.
     if max(len(piece.partition("<")[2]) for piece in text.split(">")) > MAX_TAG_CHARS:
         raise DocumentError(f"it has a tag of more than {MAX_TAG_CHARS:,} characters.")
     parser = _Converter(out, deadline)
     try:
         parser.feed(text)
         parser.close()
-    except AssertionError:  # how the parser meets some broken declarations
+    except AssertionError:  # the parser raises this for some broken declarations
         parser.finish()
         out.note("The rest of this chapter is broken")
     else:
@@ -48,7 +48,7 @@ class _Table:
 
 
 class _Converter(HTMLParser):
-    """A stack of lists and tables, a set of open looks, and the spans of the block that is being read."""
+    """Tracks open lists and tables, active formatting, and the spans of the current block."""
 
     def __init__(self, out: MarkdownWriter, deadline: Deadline) -> None:
         super().__init__(convert_charrefs=True)
@@ -58,7 +58,7 @@ class _Converter(HTMLParser):
         self._looks: dict[str, int] = {}
         self._links: list[str] = []
         self._lists: list[int | None] = []  # the next number of each open list, None for bullets
-        self._item: str | None = None  # the mark of the item whose text has not begun
+        self._item: str | None = None  # the marker of an item without text so far
         self._heading = 0
         self._quotes = 0
         self._pre = 0
@@ -233,12 +233,12 @@ class _Converter(HTMLParser):
     def _into_cell(self, text: str) -> None:
         rows = self._tables[-1].rows
         if not rows or not rows[-1]:
-            rows.append([text])  # text between a table's parts belongs to no cell: give it one
+            rows.append([text])  # text outside any cell: give it one
         else:
             rows[-1][-1] = f"{rows[-1][-1]}\n{text}".strip()
 
     def _flush(self) -> None:
-        """Write the block that was being read."""
+        """Write the current block."""
         spans, self._spans = self._spans, []
         if not any(span.text.strip() for span in spans):
             return
@@ -264,5 +264,5 @@ class _Converter(HTMLParser):
 
 
 def _is_web(target: str) -> bool:
-    """Links inside of the book lead nowhere once it is one text."""
+    """Whether a link points to the web; links within the book are dead in a single text."""
     return target.startswith(("http://", "https://", "mailto:", "ftp://"))

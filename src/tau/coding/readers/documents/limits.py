@@ -1,13 +1,13 @@
-"""What a document may cost: its time, its sizes, and the error that says which of them was passed."""
+"""Time and size limits of document conversion, and the errors for exceeding them."""
 
 import time
 
 from tau.base.errors import ToolError
 from tau.base.sizes import MIB
 
-MAX_PART_BYTES = 64 * MIB  # of one unpacked part
-MAX_TOTAL_BYTES = 256 * MIB  # of all parts that are read
-MAX_RATIO = 300  # unpacked over packed, asked of parts above RATIO_FREE_BYTES
+MAX_PART_BYTES = 64 * MIB  # per unpacked part
+MAX_TOTAL_BYTES = 256 * MIB  # of all parts read
+MAX_RATIO = 300  # unpacked to packed, for parts above RATIO_FREE_BYTES
 RATIO_FREE_BYTES = 4 * MIB
 MAX_PARTS = 20_000
 MAX_MARKUP = 2_000_000  # tags and attributes of one part that is held as a tree
@@ -18,7 +18,7 @@ SECONDS = 30.0
 
 
 class DocumentError(ToolError):
-    """A document cannot be read; `str(error)` is one sentence that says why."""
+    """A document cannot be read; `str(error)` says why in one sentence."""
 
 
 def check_cells(count: int) -> None:
@@ -27,11 +27,11 @@ def check_cells(count: int) -> None:
 
 
 class TextLimitReached(Exception):
-    """The Markdown has reached its bound; what was written so far stands."""
+    """The Markdown has reached its limit; what was written so far is kept."""
 
 
 class Deadline:
-    """The end of the time that a conversion may take. Loops over a document's content call `check`."""
+    """The deadline of a conversion. Loops over document content call `check`."""
 
     def __init__(self, seconds: float = SECONDS) -> None:
         self.seconds = seconds

@@ -1,4 +1,4 @@
-"""Markdown as the converters write it: spans, blocks, list items and tables, escaped no more than needed."""
+"""Markdown output of the converters: spans, blocks, list items and tables, with minimal escaping."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from tau.coding.readers.documents.limits import MAX_TEXT_CHARS, TextLimitReached
 
-# Only what would be read as markup: `snake_case` and `a < b` stay as they are.
+# Only what would parse as markup: `snake_case` and `a < b` stay unescaped.
 _INLINE = re.compile(r"[*`]|\\(?=[!-/:-@\[-`{-~])|(?<!\w)_|_(?!\w)|<(?=[A-Za-z/!?])|\[(?=[^\]\n]{0,200}\]\()")
 _BLOCK_START = re.compile(r"(#{1,6}(?=\s|$)|>|[-+](?=\s|$)|={3,}$|-{3,}$|~~~)")
 _NUMBER_START = re.compile(r"(\d{1,9})([.)])(?=\s|$)")
@@ -18,7 +18,7 @@ MAX_SPANS = 20_000
 
 
 class TextRun(Struct, frozen=True, gc=False):
-    """Text in one look. `raw` is Markdown already and is not escaped."""
+    """Text with uniform formatting. `raw` is already Markdown and is not escaped."""
 
     text: str
     bold: bool = False
@@ -30,7 +30,7 @@ class TextRun(Struct, frozen=True, gc=False):
 
 
 def clean(text: str) -> str:
-    """Without control characters; line ends as newlines."""
+    """Strip control characters and normalize line endings."""
     if text.isprintable():
         return text
     text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\x0b", "\n").replace("\x0c", "\n")
@@ -38,24 +38,24 @@ def clean(text: str) -> str:
 
 
 def escape(text: str) -> str:
-    """Text that means itself inside a line."""
+    """Escape inline markup."""
     return _INLINE.sub(r"\\\g<0>", text)
 
 
 def escape_start(text: str) -> str:
-    """A paragraph whose first characters do not make it a heading, a list or a quotation."""
+    """Escape a paragraph start that would make it a heading, list or quote."""
     if _BLOCK_START.match(text):
         return "\\" + text
     return _NUMBER_START.sub(r"\1\\\2", text, count=1) if text[:1].isdigit() else text
 
 
 def inline(spans: Iterable[TextRun]) -> str:
-    """Spans as one piece of Markdown; neighbours that look the same share their marks."""
+    """Render spans as Markdown; adjacent spans with equal formatting share their marks."""
     return "".join(_marked(span) for span in _merged(spans))
 
 
 def pack(spans: list[TextRun]) -> None:
-    """Keep the list of an endless paragraph short."""
+    """Compact the span list of a very long paragraph."""
     if len(spans) >= MAX_SPANS:
         spans[:] = [TextRun(inline(spans), raw=True)]
 
@@ -92,12 +92,12 @@ def image(name: str) -> str:
 
 
 def cell(text: str) -> str:
-    """Text for a table's cell: one line, its own bars escaped."""
+    """Format a table cell: one line, with bars escaped."""
     return _NEWLINES.sub("\n", text.strip()).replace("|", "\\|").replace("\n", "<br>")
 
 
 def table(rows: Sequence[Sequence[str]]) -> str:
-    """Rows of finished Markdown as a table; the first row is its head. Short rows are filled up."""
+    """Format rows of Markdown as a table; the first row is the header. Short rows are padded."""
     width = max((len(row) for row in rows), default=0)
     if width == 0:
         return ""
@@ -109,7 +109,7 @@ def table(rows: Sequence[Sequence[str]]) -> str:
 
 
 class MarkdownWriter:
-    """Collects a document's blocks, up to a bound: then `add` raises TextFull."""
+    """Collects a document's blocks up to a limit; beyond it, `add` raises TextLimitReached."""
 
     def __init__(self, max_chars: int = MAX_TEXT_CHARS) -> None:
         self._parts: list[str] = []
@@ -117,13 +117,13 @@ class MarkdownWriter:
         self._in_list = False
 
     def add(self, text: str) -> None:
-        """A block of its own, with a blank line around it."""
+        """Add a block, separated by blank lines."""
         if text.strip():
             self._write(text.strip("\n"), "\n\n")
             self._in_list = False
 
     def item(self, level: int, marker: str, text: str) -> None:
-        """An item of a list; items that follow each other stand close."""
+        """Add a list item; consecutive items have no blank line between them."""
         indent = "   " * min(max(level, 0), 12)
         text = text.strip().replace("\n", f"\n{indent}{' ' * (len(marker) + 1)}")
         self._write(f"{indent}{marker} {text}", "\n" if self._in_list else "\n\n")
@@ -133,7 +133,7 @@ class MarkdownWriter:
         return "".join(self._parts) + ("\n" if self._parts else "")
 
     def note(self, text: str) -> None:
-        """A remark of ours; always fits."""
+        """Add a notice, regardless of the limit."""
         self._room = max(self._room, 1_000)
         self.add(f"[{text}]")
 

@@ -1,4 +1,4 @@
-"""PDF files to text, page by page, with pdfium; needs the extra `documents`."""
+"""Convert PDF files to text, page by page, with pdfium; needs the extra `documents`."""
 
 import re
 from contextlib import closing
@@ -27,7 +27,7 @@ def read(data: bytes, out: MarkdownWriter, deadline: Deadline) -> None:
     except pdfium.PdfiumError as error:
         if error.err_code == PASSWORD_ERROR:
             raise DocumentError("it is protected with a password.") from error
-        raise DocumentError("it is damaged, cut off, or no PDF file.") from error
+        raise DocumentError("it is damaged, truncated, or not a PDF file.") from error
     try:
         _pages(document, out, deadline)
     finally:
@@ -48,11 +48,11 @@ def _pages(document: Any, out: MarkdownWriter, deadline: Deadline) -> None:
     if count > MAX_PAGES:
         out.note(f"Showing the first {MAX_PAGES} of {count} pages")
     if empty == count:
-        out.note("No page has text: they are probably scanned. Recognise the text first, e.g. with ocrmypdf")
+        out.note("No page has text: they are probably scanned. Run OCR first, e.g. with ocrmypdf")
 
 
 def _page(document: Any, index: int) -> str | None:
-    """The text of one page, None if pdfium cannot make sense of it."""
+    """Return the text of one page, or None if pdfium cannot read it."""
     try:
         page = document[index]
         with closing(page), closing(page.get_textpage()) as text_page:

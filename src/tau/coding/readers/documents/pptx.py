@@ -1,4 +1,4 @@
-"""PowerPoint presentations to Markdown: slides in order with titles, bullets, tables, pictures and notes."""
+"""Convert PowerPoint files to Markdown: slides in order with titles, bullets, tables, pictures and notes."""
 
 from collections.abc import Iterator
 from xml.etree.ElementTree import Element
@@ -32,7 +32,7 @@ def read(package: XmlPackage, main: str, out: MarkdownWriter) -> None:
 
 
 def attribute_of_relation(element: Element) -> str:
-    """`r:id`, which stands beside a plain `id` of another meaning."""
+    """Return `r:id`, which is distinct from the plain `id`."""
     return next((value for key, value in element.items() if key.endswith("}id")), "")
 
 
@@ -154,7 +154,7 @@ class _Writer:
 
 
 def _shapes(parent: Element, depth: int) -> Iterator[Element]:
-    """Shapes, pictures and frames in the order of the slide, those in groups too."""
+    """Yield shapes, pictures and frames in slide order, including those in groups."""
     if depth > MAX_DEPTH:
         raise DocumentError("its groups are nested too deeply.")
     for element in parent:
@@ -176,7 +176,7 @@ def _paragraphs(shape: Element) -> Iterator[Element]:
 
 
 def _placeholder(shape: Element) -> str | None:
-    """The kind of placeholder that a shape fills: "" for the general one, None for a shape of its own."""
+    """Return the placeholder type of a shape: "" for the generic one, None if it is not a placeholder."""
     element = child(shape, "nvSpPr", "nvPr", "ph")
     return None if element is None else attribute(element, "type")
 

@@ -1,7 +1,7 @@
-"""Converts a document outside of the agent: a PDF in a process of its own, the others on a thread.
+"""Convert documents off the event loop: PDFs in a separate process, others on a thread.
 
-pdfium is fast and written in C++: a broken file may keep it busy or end its process, and two threads must not
-use it at once. As a program (`python -m`) this module is that process.
+pdfium is written in C++: a broken file may hang or crash its process, and two threads must not
+use it at once. Run with `python -m`, this module is that process.
 """
 
 import asyncio
@@ -19,15 +19,15 @@ from tau.coding.readers.documents.limits import MAX_TEXT_CHARS, SECONDS, Documen
 resource = late("resource")
 
 MAX_CHILD_BYTES = 2048 * MIB
-REFUSED = 3  # exit code: what was written is the reason
-GRACE_S = 2.0  # the child has its own deadline and should be first
+REFUSED = 3  # exit code: the output is the reason
+GRACE_S = 2.0  # the child's own deadline should expire first
 
 
-async def convert_apart(name: str, data: bytes, run: Runner, *, seconds: float = SECONDS) -> str:
-    """Like `convert`, without holding the event loop. Raises DocumentError."""
+async def convert_in_worker(name: str, data: bytes, run: Runner, *, seconds: float = SECONDS) -> str:
+    """Like `convert`, without blocking the event loop. Raises DocumentError."""
     if kind_of(data) != "pdf":
         return await asyncio.to_thread(convert, name, data, seconds=seconds)
-    # -P: a module in the working folder must not stand in for one of ours.
+    # -P: a module in the working folder must not shadow ours.
     command = [sys.executable, "-P", "-m", "tau.coding.readers.documents.worker", name, str(seconds)]
     limits = Limits(timeout=seconds + GRACE_S)
     try:
@@ -46,8 +46,8 @@ async def convert_apart(name: str, data: bytes, run: Runner, *, seconds: float =
 
 
 def main() -> int:
-    """Standard input holds the document; the Markdown, or the reason why there is none, is written out."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # pdfium talks; standard output must hold the text only
+    """Read the document from standard input; write the Markdown, or the reason for failure."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # pdfium prints messages; keep them out of standard output
     with suppress(ImportError, OSError, ValueError):
         resource.setrlimit(resource.RLIMIT_AS, (MAX_CHILD_BYTES, MAX_CHILD_BYTES))
     code = 0

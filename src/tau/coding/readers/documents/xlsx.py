@@ -1,4 +1,4 @@
-"""Excel workbooks to Markdown: each sheet as a table of the values that Excel last showed."""
+"""Convert Excel workbooks to Markdown: each sheet as a table of the last calculated values."""
 
 import math
 import re
@@ -43,11 +43,11 @@ _BUILT_IN_RANGES: list[tuple[int, int, _Look]] = [
 ]
 BUILT_IN = {id: look for first, last, look in _BUILT_IN_RANGES for id in range(first, last + 1)}
 _NOT_CODES = re.compile(r'"[^"]*"|\\.|_.|\*.|\[(?![hms]+\])[^\]]*\]', re.IGNORECASE)
-LAST_SERIAL = 2_958_466  # in days, as Excel counts them: the year 9999 ends before this one
+LAST_SERIAL = 2_958_466  # in Excel's serial days: just after the year 9999
 
 
 class Formats(Struct, frozen=True):
-    """The look of each cell style, and from which day serial dates are counted."""
+    """The number format of each cell style, and the epoch of serial dates."""
 
     looks: list[tuple[_Look, int]]  # with the number of decimals, for percentages
     base_1904: bool = False
@@ -80,7 +80,7 @@ def read_formats(styles: Element | None, base_1904: bool) -> Formats:
 
 
 def look_of(code: str) -> _Look:
-    """What a number format makes of a number; only the part for positive numbers counts."""
+    """Classify a number format; only its section for positive numbers counts."""
     first = _NOT_CODES.sub("", code.partition(";")[0]).casefold()
     if re.search(r"\[[hms]+\]", first):
         return "duration"
@@ -94,7 +94,7 @@ def look_of(code: str) -> _Look:
 
 
 def written(value: str, kind: str, format: Format) -> str:
-    """The text of a cell of the kind `n`, `b`, `e`, `d`, or of text that is as it is."""
+    """Format a cell of type `n`, `b`, `e` or `d`; other text is unchanged."""
     if kind == "b":
         return {"1": "TRUE", "0": "FALSE"}.get(value, value)
     if kind == "d":
@@ -115,14 +115,14 @@ def written(value: str, kind: str, format: Format) -> str:
 
 
 def _number(value: str, amount: float) -> str:
-    """Fifteen digits are what Excel keeps; the rest is the noise of binary fractions."""
+    """Format with Excel's fifteen digits; the rest is floating-point noise."""
     if re.fullmatch(r"-?\d{1,15}", value):
         return value
     return f"{amount:.15g}"
 
 
 def _date(serial: float, format: Format) -> str:
-    """A serial date as ISO text, "" if it is outside of the calendar."""
+    """Format a serial date as ISO text; "" if out of range."""
     if not 0 <= serial < LAST_SERIAL:
         return ""
     if format.look == "duration":
@@ -158,7 +158,7 @@ _LAST_ROW = re.compile(r"\d+$")
 
 
 class _SheetCell(Struct, frozen=True, gc=False):
-    """As it stands in the file: `kind` is its `t`, `style` its `s`."""
+    """A raw cell: `kind` is its `t` attribute, `style` its `s`."""
 
     column: int
     kind: str
@@ -172,7 +172,7 @@ class Sheet(Struct, frozen=True, kw_only=True):
     rows: list[list[_SheetCell]] = []
     more_rows: bool = False
     more_columns: bool = False
-    last_row: int = 0  # as the sheet itself says, 0 if it does not
+    last_row: int = 0  # as declared by the sheet, else 0
     note: str = ""
 
 
@@ -208,7 +208,7 @@ def _sheet(package: XmlPackage, element: Element, relations: dict[str, Relation]
 
 
 class _Reader:
-    """Reads the first rows of one sheet piece by piece; what follows them is neither unpacked nor parsed."""
+    """Streams the first rows of a sheet; the rest is neither unpacked nor parsed."""
 
     def __init__(self, package: XmlPackage, part: str, cells_left: int) -> None:
         self._package = package
@@ -251,7 +251,7 @@ class _Reader:
             self._row.append(_SheetCell(column, kind, style, value[:MAX_CELL_CHARS]))
 
     def _end_of_row(self) -> bool:
-        """Keep the row; False when there is no room for more."""
+        """Finish the row; False when the limit is reached."""
         if not self._row:
             return True
         if len(self._rows) == MAX_ROWS or len(self._row) > self._cells_left:
@@ -264,7 +264,7 @@ class _Reader:
 
 
 def _raw_value(cell: Element) -> str:
-    """What is in the cell; a formula that was never calculated stands for itself."""
+    """Return the cell's value, or its formula if it was never calculated."""
     formula = ""
     for element in cell:
         tag = local(element)
@@ -278,7 +278,7 @@ def _raw_value(cell: Element) -> str:
 
 
 def _shared_strings(package: XmlPackage, part: str, sheets: list[Sheet]) -> dict[int, str]:
-    """Those strings that the cells refer to, read up to the last one of them."""
+    """Read the strings that cells refer to, up to the last one."""
     wanted = {
         number(cell.value, -1) for sheet in sheets for row in sheet.rows for cell in row if cell.kind == "s"
     }
@@ -297,7 +297,7 @@ def _shared_strings(package: XmlPackage, part: str, sheets: list[Sheet]) -> dict
 
 
 def _rich_text(element: Element) -> str:
-    """The text of all runs, without the readings that Japanese workbooks add."""
+    """Return the text of all runs, without phonetic readings."""
     parts = []
     for each in element:
         tag = local(each)

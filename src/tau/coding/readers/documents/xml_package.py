@@ -1,4 +1,4 @@
-"""A zip of XML parts (docx, pptx, xlsx, epub), opened with every size checked and document types refused."""
+"""Zip packages of XML parts (docx, pptx, xlsx, epub), with size checks and without DTDs."""
 
 import posixpath
 import zipfile
@@ -27,8 +27,8 @@ from tau.coding.readers.documents.limits import (
 )
 
 CHUNK_BYTES = 64 * KIB
-MAX_ELEMENT_BYTES = 2 * MIB  # between two tags of a part that is read piece by piece
-MAX_HELD_ELEMENTS = 100_000  # inside one element of such a part
+MAX_ELEMENT_BYTES = 2 * MIB  # between two tags of a streamed part
+MAX_HELD_ELEMENTS = 100_000  # inside one element of a streamed part
 _BROKEN = (
     zipfile.BadZipFile,
     zlib.error,
@@ -42,15 +42,15 @@ _BROKEN = (
 
 
 class Relation(Struct, frozen=True):
-    """From one part to another: `target` is the other part's name, or an address where `external`."""
+    """A link between parts: `target` is the other part's name, or a URL if `external`."""
 
     target: str
-    kind: str  # the last word of its type: `hyperlink`, `image`, `slide`
+    kind: str  # the last segment of its type: `hyperlink`, `image`, `slide`
     external: bool
 
 
 class XmlPackage:
-    """Parts by name, read one at a time; names differ from one another by more than case."""
+    """Parts by case-insensitive name, read one at a time."""
 
     def __init__(self, data: bytes, deadline: Deadline) -> None:
         if data.count(b"PK\x01\x02") > MAX_PARTS:
@@ -67,12 +67,12 @@ class XmlPackage:
         return name.casefold() in self._parts
 
     def read(self, name: str) -> bytes:
-        """The part's bytes. Raises DocumentError if it is missing, damaged or too large."""
+        """Read a part. Raises DocumentError if it is missing, damaged or too large."""
         chunks = list(self.chunks(name, MAX_PART_BYTES))
         return b"".join(chunks)
 
     def chunks(self, name: str, max_bytes: int) -> Iterator[bytes]:
-        """The part piece by piece, for those who may stop early; unpacked sizes are counted, not believed."""
+        """Stream a part in chunks; unpacked sizes are counted, not trusted."""
         info = self._parts.get(name.casefold())
         if info is None:
             raise DocumentError(f"its part {name} is missing.")
@@ -87,15 +87,15 @@ class XmlPackage:
             raise DocumentError(f"its part {name} is damaged ({_reason(error)}).") from error
 
     def tree(self, name: str) -> Element:
-        """The part as XML, held in memory as a whole."""
+        """Parse a whole part into memory."""
         return parse(self.read(name), name)
 
     def tree_or_none(self, name: str) -> Element | None:
-        """The same for a part that a document can do without."""
+        """Like `tree`, for an optional part."""
         return self.tree(name) if name in self else None
 
     def relations(self, name: str) -> dict[str, Relation]:
-        """The relations of a part by their ids; `""` stands for the whole package."""
+        """Return the relations of a part by id; `""` means the whole package."""
         folder, _, file = name.rpartition("/")
         tree = self.tree_or_none(posixpath.join(folder, "_rels", f"{file}.rels"))
         found: dict[str, Relation] = {}
@@ -120,14 +120,14 @@ class XmlPackage:
 
 
 def resolve(folder: str, target: str) -> str:
-    """The name of the part that `target` means when it is written in a part of `folder`."""
+    """Resolve `target`, relative to `folder`, to a part name."""
     path = unquote(target.partition("#")[0].replace("\\", "/"))
     path = posixpath.normpath(posixpath.join("/", folder, path))
     return path.lstrip("/")
 
 
 def parse(data: bytes, name: str) -> Element:
-    """XML to a tree. Refuses own document types (and so every entity), and more markup than memory is for."""
+    """Parse XML to a tree. Rejects DTDs (hence all entities) and excessive markup."""
     Prolog(name).feed(data, final=True)
     if data.count(b"<") - data.count(b"</") + data.count(b"=") > MAX_MARKUP:
         raise DocumentError(f"its part {name} has more than {MAX_MARKUP:,} elements and attributes.")
@@ -138,13 +138,13 @@ def parse(data: bytes, name: str) -> Element:
 
 
 class Prolog:
-    """Watches what stands before the root element: a document type declares entities there or nowhere."""
+    """Checks the XML before the root element, the only place where a DTD can declare entities."""
 
     def __init__(self, name: str) -> None:
         self._name = name
         self._over = False
         self._parser = expat.ParserCreate()
-        # Newer versions of expat put off what is not complete yet; here every byte counts at once.
+        # Newer versions of expat defer incomplete tokens; here every byte must be parsed at once.
         at_once = getattr(self._parser, "SetReparseDeferralEnabled", None)
         if at_once is not None:
             at_once(False)
@@ -152,7 +152,7 @@ class Prolog:
         self._parser.StartElementHandler = self._root
 
     def feed(self, data: bytes, final: bool = False) -> None:
-        """Raises DocumentError; costs nothing once the root element was seen."""
+        """Check more data; free once the root element was seen. Raises DocumentError."""
         if self._over:
             return
         try:
@@ -171,13 +171,13 @@ class Prolog:
 
 
 class _RootReached(Exception):
-    """The interesting part of the prolog is over."""
+    """The prolog has ended."""
 
 
 def stream(package: XmlPackage, name: str, whole: str) -> Iterator[tuple[bool, str, Element]]:
-    """A large part piece by piece: (whether it ends, tag, element) for each element's start and end.
+    """Stream a large part: (whether it ends, tag, element) for each element's start and end.
 
-    Only elements called `whole` have their content when they end; all others are emptied on the way.
+    Only elements named `whole` are complete when they end; others are emptied along the way.
     """
     parser: Any = ElementTree.XMLPullParser(("start", "end"))
     prolog = Prolog(name)
@@ -216,12 +216,12 @@ def _check_stream(name: str, depth: int, held: int, quiet_bytes: int) -> None:
 
 
 def local(element: Element) -> str:
-    """The tag without its namespace: documents of the strict and the usual kind differ only there."""
+    """Return the tag without its namespace, which differs between strict and transitional files."""
     return element.tag.rpartition("}")[2]
 
 
 def attribute(element: Element | None, name: str, default: str = "") -> str:
-    """An attribute by its name without namespace."""
+    """Get an attribute by its local name."""
     if element is None:
         return default
     value = element.get(name)
@@ -234,7 +234,7 @@ def attribute(element: Element | None, name: str, default: str = "") -> str:
 
 
 def child(element: Element | None, *path: str) -> Element | None:
-    """The first descendant along a path of local names."""
+    """Find the first descendant along a path of local names."""
     for name in path:
         if element is None:
             return None
@@ -243,7 +243,7 @@ def child(element: Element | None, *path: str) -> Element | None:
 
 
 def children(element: Element | None, *path: str) -> Iterable[Element]:
-    """What stands directly below the end of such a path, nothing if there is no such end."""
+    """Return the children at the end of such a path, if any."""
     found = child(element, *path)
     return () if found is None else found
 
@@ -253,7 +253,7 @@ def descendants(element: Element, name: str) -> Iterator[Element]:
 
 
 def number(text: str, default: int = 0) -> int:
-    """A count from an attribute; nonsense, or more digits than any count has, is the default."""
+    """Parse a count; the default if it is invalid or has too many digits."""
     try:
         return int(text) if len(text) <= 12 else default
     except ValueError:

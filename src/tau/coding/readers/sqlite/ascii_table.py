@@ -1,4 +1,4 @@
-"""Rows and columns as a table of plain characters that fits a width."""
+"""Format rows and columns as a plain-text table of limited width."""
 
 from collections.abc import Sequence
 
@@ -9,14 +9,14 @@ unicodedata = late("unicodedata")
 
 MAX_WIDTH = 120
 MAX_COLUMN = 40
-_LEAST = 6  # narrower than this, a cut cell says nothing
+_LEAST = 6  # narrower than this, a truncated cell is useless
 _FRAME = 3  # ` | ` between two columns
 _NAMED = 20
 _ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
 def most_columns(width: int = MAX_WIDTH) -> int:
-    """How many columns can be shown at best; the cells of further ones need not be given."""
+    """Return the maximum number of columns that fit; callers may omit the cells of others."""
     return (width - 1) // (1 + _FRAME)
 
 
@@ -27,7 +27,7 @@ def ascii_table(
     width: int = MAX_WIDTH,
     column_width: int = MAX_COLUMN,
 ) -> str:
-    """The table. Cells that are too long are cut; columns that do not fit are named in a last line."""
+    """Format the table. Long cells are truncated; columns that do not fit are named in a last line."""
     count = min(len(columns), most_columns(width))
     table = [[one_line(cell) for cell in row[:count]] for row in (columns, *rows)]
     natural = [min(max(max(cell_width(row[at]) for row in table), 1), column_width) for at in range(count)]
@@ -43,14 +43,14 @@ def ascii_table(
 
 
 def one_line(text: str) -> str:
-    """Text of unknown origin in one line, with its line ends visible."""
+    """Put untrusted text on one line, with visible line endings."""
     for mark, escape in _ESCAPES.items():
         text = text.replace(mark, escape)
     return plain(text)
 
 
 def cell_width(text: str) -> int:
-    """Roughly the columns that a terminal needs: wide letters count twice, combining ones nothing."""
+    """Estimate the terminal columns: wide letters count twice, combining ones not at all."""
     return len(text) if text.isascii() else sum(_letter_width(letter) for letter in text)
 
 
@@ -63,10 +63,10 @@ def _letter_width(letter: str) -> int:
 
 
 def _fitted(natural: list[int], width: int, *, complete: bool) -> list[int]:
-    """The widths of the columns that fit: the widest give way first, then the last are left out."""
+    """Return the widths of the columns that fit: shrink the widest first, then drop the last."""
     if complete and sum(natural) + _FRAME * len(natural) + 1 <= width:
         return natural
-    # As many as fit when each is cut to the least width that is still of use.
+    # As many as fit when each is cut to the least useful width.
     shown, used = 0, 1
     while shown < len(natural) and used + min(natural[shown], _LEAST) + _FRAME <= width:
         used += min(natural[shown], _LEAST) + _FRAME

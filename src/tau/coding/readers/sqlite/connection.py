@@ -1,4 +1,4 @@
-"""Opens a database that nobody vouches for: read-only if asked, bounded in time and size, errors in words."""
+"""Open untrusted databases: optionally read-only, bounded in time and size, with readable errors."""
 
 import os
 import sqlite3
@@ -23,7 +23,7 @@ WRITE_SECONDS = 10.0
 MAX_CELL_BYTES = 64 * MIB
 _LIKE_BYTES = 1_000
 _STEPS_BETWEEN_LOOKS = 2_000
-_WAL_BYTES = slice(18, 20)  # of the header: both are 2 for a database with a write-ahead log
+_WAL_BYTES = slice(18, 20)  # header fields: both are 2 for a database with a write-ahead log
 _TOLD_PRAGMAS = frozenset(
     (
         *("application_id", "auto_vacuum", "collation_list", "compile_options", "data_version"),
@@ -39,21 +39,21 @@ _PRAGMAS_WITH_A_SUBJECT = frozenset(
 _ALLOWED = frozenset(
     (
         *(sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_RECURSIVE),
-        # Extensions such as rtree prepare these even to read; a read-only database lets none of them run.
+        # Extensions such as rtree prepare these even to read; a read-only database never runs them.
         *(sqlite3.SQLITE_INSERT, sqlite3.SQLITE_UPDATE, sqlite3.SQLITE_DELETE),
     )
 )
-_LOG_IGNORED = "[Read as it lies on disk, without its log files: the latest changes may be missing]"
+_LOG_IGNORED = "[Read from disk without its log files: the latest changes may be missing]"
 _FORBIDDEN_FUNCTIONS = frozenset(("load_extension", "fts3_tokenizer", "readfile", "writefile", "edit"))
 
 
 def has_header(path: Path) -> bool:
-    """Whether a regular file on this machine begins as a SQLite database does."""
+    """Whether a local regular file has the SQLite header."""
     return _header(path).startswith(HEADER)
 
 
 class QueryDeadline:
-    """The progress handler: ends a statement that runs too long or that nobody waits for any more."""
+    """A progress handler that ends statements that run too long or were cancelled."""
 
     def __init__(self, seconds: float, stop: StopSignal) -> None:
         self.seconds = seconds
@@ -68,7 +68,7 @@ class QueryDeadline:
 
 
 class SqliteConnection:
-    """A connection with its time limit; `remark` is what the reader of its rows should know."""
+    """A connection with its time limit; `remark` is a notice to show with its rows."""
 
     def __init__(self, connection: sqlite3.Connection, deadline: QueryDeadline, remark: str) -> None:
         self.connection, self.deadline, self.remark = connection, deadline, remark
@@ -78,13 +78,13 @@ class SqliteConnection:
 def open_for_reading(
     path: Path, name: str, stop: StopSignal, seconds: float = READ_SECONDS
 ) -> Iterator[SqliteConnection]:
-    """A read-only connection. Makes no files beside a database that nobody else has open."""
+    """Open read-only. Creates no extra files for a database that no one else has open."""
     before = _state(path)
     quiet_log = _header(path)[_WAL_BYTES] == b"\2\2" and not _log_size(path)
     connection, remark = _reader(path, name, stop, alone=quiet_log)
     try:
         deadline = _restrict(connection, seconds, stop, reading=True)
-        with told_in_words(name, deadline, stop):
+        with explain_sqlite_errors(name, deadline, stop):
             yield SqliteConnection(connection, deadline, remark)
     finally:
         stop.interrupt = None
@@ -97,17 +97,17 @@ def open_for_reading(
 def open_for_writing(
     path: Path, name: str, stop: StopSignal, seconds: float = WRITE_SECONDS
 ) -> Iterator[SqliteConnection]:
-    """A connection inside a transaction that is committed at the end and undone on any error."""
+    """Open in a transaction that is committed at the end and rolled back on any error."""
     try:
         connection = _connect(path, "mode=rw")
     except sqlite3.OperationalError as error:
-        raise told(error, name, None, stop) from error
+        raise explain_error(error, name, None, stop) from error
     try:
-        with told_in_words(name, None, stop):
+        with explain_sqlite_errors(name, None, stop):
             connection.execute("PRAGMA foreign_keys=ON")
             connection.execute("BEGIN IMMEDIATE")
         deadline = _restrict(connection, seconds, stop, reading=False)
-        with told_in_words(name, deadline, stop):
+        with explain_sqlite_errors(name, deadline, stop):
             yield SqliteConnection(connection, deadline, "")
             connection.set_progress_handler(None, 0)
             connection.set_authorizer(None)
@@ -118,15 +118,15 @@ def open_for_writing(
 
 
 @contextmanager
-def told_in_words(name: str, deadline: QueryDeadline | None, stop: StopSignal) -> Iterator[None]:
+def explain_sqlite_errors(name: str, deadline: QueryDeadline | None, stop: StopSignal) -> Iterator[None]:
     try:
         yield
     except (sqlite3.Error, sqlite3.Warning, ValueError, OverflowError, MemoryError, SystemError) as error:
-        raise told(error, name, deadline, stop) from error
+        raise explain_error(error, name, deadline, stop) from error
 
 
-def told(error: Exception, name: str, deadline: QueryDeadline | None, stop: StopSignal) -> Exception:
-    """A failure of SQLite as a sentence for the model."""
+def explain_error(error: Exception, name: str, deadline: QueryDeadline | None, stop: StopSignal) -> Exception:
+    """Turn a SQLite failure into a sentence for the model."""
     if isinstance(error, UnicodeDecodeError):
         return ToolError(f"{name} is damaged or not a SQLite database: names in it are not UTF-8.")
     said = clean_line(str(error)).rstrip(".") or type(error).__name__
@@ -138,11 +138,11 @@ def told(error: Exception, name: str, deadline: QueryDeadline | None, stop: Stop
     if "locked" in said or "busy" in said:
         return ToolError(f"{name} is in use by another program ({said}); try again in a moment.")
     if "not authorized" in said or "prohibited" in said:
-        return ToolError(f"{name}: only reading is allowed here: SELECT, and PRAGMAs that tell something.")
+        return ToolError(f"{name}: only reading is allowed here: SELECT, and PRAGMAs that read.")
     if "readonly" in said:
         return ToolError(f"{name} is read-only here; nothing was changed ({said}).")
     if "disk I/O" in said:
-        return ToolError(f"{name}: the disk fails, or the file is cut off ({said}).")
+        return ToolError(f"{name}: disk failure or truncated file ({said}).")
     if any(word in said for word in ("malformed", "not a database", "corrupt", "unsupported file")):
         return ToolError(f"{name} is damaged or not a SQLite database: {said}.")
     if "one statement at a time" in said:
@@ -165,8 +165,8 @@ def _connect(path: Path, mode: str) -> sqlite3.Connection:
 
 
 def _reader(path: Path, name: str, stop: StopSignal, *, alone: bool) -> tuple[sqlite3.Connection, str]:
-    """A connection that can be read from, if need be one that ignores the log files and says so."""
-    # SQLite would try for ten seconds to make a file where a folder is.
+    """Open a readable connection; if necessary, one that ignores the log files, with a notice."""
+    # SQLite would retry for ten seconds to create a file where a folder is.
     blocked = path.with_name(path.name + "-shm").is_dir()
     if not alone and not blocked:
         connection = None
@@ -174,15 +174,15 @@ def _reader(path: Path, name: str, stop: StopSignal, *, alone: bool) -> tuple[sq
             connection = _connect(path, "mode=ro")
             connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()
             return connection, ""
-        except (sqlite3.Error, UnicodeDecodeError) as error:  # also where SQLite's own message is no text
+        except (sqlite3.Error, UnicodeDecodeError) as error:  # also if SQLite's message is not valid text
             if connection is not None:
                 connection.close()
             if not any(word in str(error) for word in ("unable to open", "readonly", "locking protocol")):
-                raise told(error, name, None, stop) from error
+                raise explain_error(error, name, None, stop) from error
     try:
         connection = _connect(path, "immutable=1")
     except sqlite3.Error as error:
-        raise told(error, name, None, stop) from error
+        raise explain_error(error, name, None, stop) from error
     return connection, "" if alone else _LOG_IGNORED
 
 
@@ -193,7 +193,7 @@ def _restrict(
     connection.setlimit(sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH, _LIKE_BYTES)
     connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
     connection.setlimit(sqlite3.SQLITE_LIMIT_WORKER_THREADS, 0)
-    with told_in_words("The database", None, stop):
+    with explain_sqlite_errors("The database", None, stop):
         connection.execute("PRAGMA trusted_schema=OFF")
         connection.execute("PRAGMA cell_size_check=ON")
         if reading:
@@ -219,7 +219,7 @@ def _authorize(action: int, first: str | None, second: str | None, *_: object) -
 
 
 def _header(path: Path) -> bytes:
-    # A pipe would keep us waiting for a writer.
+    # Opening a pipe would block until there is a writer.
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     try:
         return os.read(fd, 100) if stat.S_ISREG(os.fstat(fd).st_mode) else b""

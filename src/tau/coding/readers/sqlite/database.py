@@ -1,6 +1,6 @@
-"""SQLite databases behind a path such as `data/app.db:users:42`: found, read and written row by row.
+"""Find, read and write SQLite databases by paths such as `data/app.db:users:42`.
 
-They are opened by SQLite itself, so only files of this machine can be databases.
+SQLite opens them itself, so only local files can be databases.
 """
 
 import math
@@ -48,7 +48,7 @@ Scalar = str | int | float | None
 
 
 class DatabasePath(Struct, frozen=True):
-    """A database that a path text leads to, and what stands behind its own path."""
+    """The database that a path refers to, and the rest of the path."""
 
     path: Path
     name: str
@@ -64,9 +64,9 @@ class SqliteWritten(Struct, frozen=True, kw_only=True):
 
 
 async def find(text: str, cwd: Path, fs: FileSystem) -> DatabasePath | None:
-    """The database that a path text leads into: the right ending and the right first bytes, or None.
+    """Find the database that a path refers to, by suffix and header, or None.
 
-    Raises OSError for a file that cannot be looked into: whether it is one is not known then.
+    Raises OSError for an unreadable file, which may or may not be one.
     """
     for candidate in candidates(text):
         path = resolve(candidate.database, cwd)
@@ -76,7 +76,7 @@ async def find(text: str, cwd: Path, fs: FileSystem) -> DatabasePath | None:
 
 
 async def find_for_write(text: str, cwd: Path, fs: FileSystem) -> DatabasePath | None:
-    """The same for a row to be written. Raises ToolError where `app.db:table` names no file that is there."""
+    """Like `find`, to write a row. Raises ToolError if the file of `app.db:table` does not exist."""
     found = await find(text, cwd, fs)
     if found is not None:
         return found
@@ -94,7 +94,7 @@ async def find_for_write(text: str, cwd: Path, fs: FileSystem) -> DatabasePath |
 
 
 async def read(found: DatabasePath, *, seconds: float = READ_SECONDS) -> SqliteText:
-    """What the rest of the path asks for. Raises ToolError."""
+    """Answer the query in the rest of the path. Raises ToolError."""
 
     def work(stop: StopSignal) -> SqliteText:
         with open_for_reading(found.path, found.name, stop, seconds) as opened:
@@ -125,7 +125,7 @@ async def write(found: DatabasePath, content: str, *, seconds: float = WRITE_SEC
 
 
 def parse_target(rest: str, tables: list[str]) -> tuple[str, str | None]:
-    """The table and the key, None for a new row. Raises ToolError."""
+    """Parse the table and the key, None for a new row. Raises ToolError."""
     if rest.startswith("?"):
         raise ToolError(
             "SQLite write paths take no query parameters; write to app.db:table or app.db:table:key."
@@ -145,7 +145,7 @@ def parse_target(rest: str, tables: list[str]) -> tuple[str, str | None]:
 
 
 def parse_values(content: str, table: TableInfo) -> dict[str, Scalar]:
-    """The columns and values of a JSON5 object. Raises ToolError."""
+    """Parse columns and values from a JSON5 object. Raises ToolError."""
     parsed = _parsed(content)
     if not isinstance(parsed, dict):
         raise ToolError("A row is written as an object, as in {name: 'Ada', active: true}.")
@@ -156,7 +156,7 @@ def parse_values(content: str, table: TableInfo) -> dict[str, Scalar]:
             there = ", ".join(table.columns[:100])
             raise ToolError(f"{table.name} has no column {clean_line(str(name))[:100]}. Columns: {there}.")
         if column in values:
-            raise ToolError(f"The column {column} is there twice.")
+            raise ToolError(f"The column {column} is given twice.")
         values[column] = _scalar(column, value)
     return values
 
@@ -204,7 +204,7 @@ def _write_key(table: TableInfo) -> str:
 
 
 def _parsed(content: str) -> Any:
-    """JSON5 where its parser is installed, else JSON."""
+    """Parse JSON5 if its parser is installed, else JSON."""
     try:
         try:
             return json5.loads(content)
@@ -213,7 +213,7 @@ def _parsed(content: str) -> Any:
     except (ValueError, RecursionError) as error:
         raise ToolError(f"The content is not JSON: {clean_line(str(error))[:200]}.") from error
     except Exception as error:
-        # The errors of the JSON5 parser have no base of their own that could be named without importing it.
+        # The JSON5 parser's errors have no base class that could be named without importing it.
         said = clean_line(str(error.args[0] if error.args else error))
         raise ToolError(f"The content is not JSON5: {said[:200]}.") from error
 
@@ -233,13 +233,13 @@ def _scalar(column: str, value: Any) -> Scalar:
 
 
 async def _is_database(path: Path, fs: FileSystem) -> bool:
-    """A file system that is not this machine's shows another file, or none, under the same path."""
+    """Whether the path is a local database; a remote file system has another file, or none, there."""
     try:
         stat = await fs.stat(path)
         if stat is None or stat.is_dir:
             return False
         info = path.stat()
-    except OSError:  # a name that is too long, a folder that may not be entered: not what is meant
+    except OSError:  # a name that is too long, a forbidden folder: not a database
         return False
     same = (info.st_size, info.st_mtime_ns) == (stat.size, stat.mtime_ns)
     return same and modes.S_ISREG(info.st_mode) and has_header(path)

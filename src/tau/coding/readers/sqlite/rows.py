@@ -1,4 +1,4 @@
-"""What a database shows for each kind of question: its tables, one table, one row, a query."""
+"""Answer each kind of database query: all tables, one table, one row, SQL."""
 
 import re
 import sqlite3
@@ -32,7 +32,7 @@ _SCHEMA_TABLES = ("sqlite_master", "sqlite_schema")
 
 
 class TableInfo(Struct, frozen=True):
-    """A table or view; `keys` are the columns of its primary key, `rowid` how to ask for it, if at all."""
+    """A table or view; `keys` are its primary key columns, `rowid` the name of its rowid, if any."""
 
     name: str
     is_view: bool
@@ -42,20 +42,20 @@ class TableInfo(Struct, frozen=True):
 
 
 class SqliteText(Struct, frozen=True, kw_only=True):
-    """What to show, notices included. `limit` is there when a list was cut."""
+    """The text to show, notices included. `limit` is set if a list was truncated."""
 
     text: str
     limit: EntryLimit | None = None
 
 
 def table_names(opened: SqliteConnection) -> list[str]:
-    """All names that can stand behind the colon, those of SQLite's own tables included."""
+    """List all names allowed after the colon, including SQLite's own tables."""
     names = opened.connection.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')")
     return [*(str(name) for (name,) in names), *_SCHEMA_TABLES]
 
 
 def answer(opened: SqliteConnection, select: Select) -> SqliteText:
-    """The answer to a question. Raises ToolError and sqlite3.Error."""
+    """Run a query. Raises ToolError and sqlite3.Error."""
     opened.connection.text_factory = _clipped(_TABLE_CELL_BYTES)
     match select:
         case ListTables():
@@ -74,7 +74,7 @@ def answer(opened: SqliteConnection, select: Select) -> SqliteText:
 
 
 def describe(opened: SqliteConnection, name: str) -> TableInfo:
-    """A table by its name, in any case. Raises ToolError if there is none."""
+    """Look up a table by name, ignoring case. Raises ToolError if there is none."""
     names = table_names(opened)
     found = find_column(name, names)
     if found is None:
@@ -94,14 +94,14 @@ def describe(opened: SqliteConnection, name: str) -> TableInfo:
 
 
 def key_column(table: TableInfo) -> str | None:
-    """The column, as SQL, by which one row is found; None if there is no single one."""
+    """Return the SQL column that identifies a row; None if there is no single one."""
     if len(table.keys) == 1:
         return quoted(table.keys[0])
     return table.rowid
 
 
 def key_values(key: str, *, by_rowid: bool) -> list[str | int | float]:
-    """What a key's text may mean: a column without a type keeps numbers and texts apart."""
+    """Return the possible values of a key: an untyped column distinguishes numbers and text."""
     whole = re.fullmatch(r"\s*[+-]?\d{1,18}\s*", key)
     if by_rowid:
         if whole is None:
@@ -146,7 +146,7 @@ def _list(opened: SqliteConnection) -> SqliteText:
 
 
 def _count(opened: SqliteConnection, table: str) -> str:
-    """The time limit holds for all tables together: those that come too late are not counted."""
+    """Count rows. The time limit covers all tables together; those after it are not counted."""
     if opened.deadline.passed():
         return "not counted"
     try:
@@ -224,7 +224,7 @@ def _run(opened: SqliteConnection, sql: str) -> SqliteText:
 
 
 def _fetch(opened: SqliteConnection, sql: str, most: int) -> tuple[list[str], list[list[str]], bool]:
-    """The columns, at most `most` rows as text, and whether there are more. One row at a time is held."""
+    """Fetch the columns, at most `most` rows as text, and whether there are more, row by row."""
     cursor = opened.connection.execute(sql)
     if cursor.description is None:
         return [], [], False
@@ -245,12 +245,12 @@ def _cell(value: object) -> str:
 
 
 def _long(value: object) -> str:
-    """A value in full; further lines of it are set in, so that they are no columns."""
+    """Format a full value, with further lines indented to set them off from columns."""
     return plain(_cell(value)).replace("\r", "").replace("\n", "\n    ")
 
 
 def _clipped(most: int) -> Callable[[bytes], str]:
-    """Texts come as bytes of any length and quality."""
+    """Return a text factory, as texts may be long or invalid."""
     return lambda raw: raw.decode("utf-8", "replace") if len(raw) <= most else _cut(raw, most)
 
 

@@ -1,4 +1,4 @@
-"""What a path such as `data/app.db:users?where=age > 30&limit=5` asks of a database."""
+"""Parse the query in a path such as `data/app.db:users?where=age > 30&limit=5`."""
 
 import re
 from typing import Literal
@@ -23,7 +23,7 @@ _PLUS_FOR_BLANK = r"\w\+(?:[<>=!]+|and|or|like|is|in|not|between|glob)\+"
 
 
 class DatabaseCandidate(Struct, frozen=True):
-    """One way to read a path text: the database's own path, and all that stands behind it."""
+    """One interpretation of a path: the database's path and the rest."""
 
     database: str
     rest: str
@@ -66,7 +66,7 @@ Select = ListTables | ShowTable | ShowRow | QueryTable | RunQuery
 
 
 def candidates(text: str) -> list[DatabaseCandidate]:
-    """All ways to see a database in a path text, the longest database path first."""
+    """List all interpretations of a path as a database, longest database path first."""
     found = [
         DatabaseCandidate(text[: match.end()], text[match.end() :])
         for match in re.finditer(_SUFFIX, text, re.IGNORECASE)
@@ -75,7 +75,7 @@ def candidates(text: str) -> list[DatabaseCandidate]:
 
 
 def parse_select(rest: str, tables: list[str]) -> Select:
-    """What the text behind a database's path asks for. `tables` are the names there are, which may hold
+    """Parse the text after a database's path. `tables` are the existing names, which may contain
     colons and question marks themselves. Raises ToolError."""
     if not rest or rest == ":":
         return ListTables()
@@ -86,9 +86,9 @@ def parse_select(rest: str, tables: list[str]) -> Select:
                 "Name a table before the question mark, as in app.db:users?limit=5, or ask ?q=SELECT …"
             )
         if len(parameters) > 1:
-            raise ToolError("?q= stands alone: put limit, order and where into the SQL text itself.")
+            raise ToolError("?q= takes no other parameters: put limit, order and where into the SQL.")
         if not parameters["q"].strip():
-            raise ToolError("?q= is empty; write a SELECT behind it.")
+            raise ToolError("?q= is empty; add a SELECT.")
         return RunQuery(parameters["q"])
     table, behind = split_table(rest[1:], tables)
     if not table:
@@ -99,7 +99,7 @@ def parse_select(rest: str, tables: list[str]) -> Select:
         return ShowTable(table)
     parameters = _parameters(behind[1:])
     if "q" in parameters:
-        raise ToolError("?q= takes the place of a table: write app.db?q=SELECT … without one.")
+        raise ToolError("?q= replaces the table: write app.db?q=SELECT … without one.")
     return QueryTable(
         table,
         limit=min(_number(parameters, "limit", DEFAULT_ROWS, least=1), MAX_ROWS),
@@ -110,7 +110,7 @@ def parse_select(rest: str, tables: list[str]) -> Select:
 
 
 def split_table(text: str, tables: list[str]) -> tuple[str, str]:
-    """A table's name and what stands behind it: the longest that is a table, else up to a mark."""
+    """Split off the table's name: the longest existing one, else up to a separator."""
     for table in sorted(tables, key=len, reverse=True):
         if text.startswith(table) and text[len(table) :][:1] in ("", ":", "?"):
             return table, text[len(table) :]
@@ -119,15 +119,15 @@ def split_table(text: str, tables: list[str]) -> tuple[str, str]:
 
 
 def checked_where(where: str) -> str:
-    """A condition that is no more than one. Raises ToolError; what is quoted may hold anything."""
+    """Check that the text is a single condition. Quoted text may contain anything. Raises ToolError."""
     bare = re.sub(_QUOTED, "''", where)
     if re.search("['\"`\\[]", bare.replace("''", "")):
-        raise ToolError("The where condition has a quote that does not end.")
+        raise ToolError("The where condition has an unclosed quote.")
     if "--" in bare or "/*" in bare or ";" in bare:
-        raise ToolError("A where condition may hold neither comments nor semicolons.")
+        raise ToolError("A where condition may not contain comments or semicolons.")
     word = re.search(_FORBIDDEN, bare, re.IGNORECASE)
     if word is not None:
-        raise ToolError(f"{word[0].upper()} may not stand in a where condition; use ?q=SELECT … for more.")
+        raise ToolError(f"{word[0].upper()} is not allowed in a where condition; use ?q=SELECT … for more.")
     depth = 0
     for mark in re.findall("[()]", bare):
         depth += 1 if mark == "(" else -1
@@ -139,7 +139,7 @@ def checked_where(where: str) -> str:
 
 
 def order_of(text: str, columns: list[str]) -> tuple[str, Literal["ASC", "DESC"]]:
-    """`name` or `name:desc` as a column that exists and a direction. Raises ToolError."""
+    """Parse `name` or `name:desc` into an existing column and a direction. Raises ToolError."""
     name, direction = text, "asc"
     if find_column(text, columns) is None and ":" in text:
         name, _, direction = text.rpartition(":")
@@ -152,14 +152,14 @@ def order_of(text: str, columns: list[str]) -> tuple[str, Literal["ASC", "DESC"]
 
 
 def find_column(name: str, columns: list[str]) -> str | None:
-    """The column of that name; letters may differ in case, as SQLite has it."""
+    """Find a column by name, ignoring case like SQLite."""
     if name in columns:
         return name
     return next((column for column in columns if column.lower() == name.lower()), None)
 
 
 def quoted(name: str) -> str:
-    """A name as SQL writes it, whatever it holds."""
+    """Quote a name for SQL."""
     return '"' + name.replace('"', '""') + '"'
 
 
@@ -171,19 +171,19 @@ def _row(table: str, key: str) -> ShowRow | ShowTable:
     if not key:
         return ShowTable(table)
     if has_parameters(key):
-        raise ToolError("A row takes no parameters: leave out what stands behind the question mark.")
+        raise ToolError("A row takes no parameters: remove the question mark and the rest.")
     return ShowRow(table, key)
 
 
 def _parameters(text: str) -> dict[str, str]:
-    """`&` separates only where a name and `=` follow: SQL text has a use for it too."""
+    """Parse parameters. `&` separates only before a name and `=`, as SQL uses it too."""
     found: dict[str, str] = {}
     last = ""
     for piece in re.split(r"&(?=[A-Za-z_]\w*=)", text):
         name, equals, value = piece.partition("=")
         if name in _PARAMETERS and equals:
             if name in found:
-                raise ToolError(f"The parameter {name} is there twice.")
+                raise ToolError(f"The parameter {name} is given twice.")
             found[name], last = value, name
         elif last in ("q", "where"):
             found[last] += f"&{piece}"
@@ -194,7 +194,7 @@ def _parameters(text: str) -> dict[str, str]:
 
 
 def _decoded(name: str, value: str) -> str:
-    """Undo URL encoding where there is one: text with blanks has none, and its % and + are SQL."""
+    """Undo URL encoding, if any: text with spaces has none, and its % and + are SQL."""
     if re.search(r"\s", value):
         return value
     if (name == "q" or re.search(_PLUS_FOR_BLANK, value, re.IGNORECASE)) and "+" in value:
