@@ -19,7 +19,7 @@ def test_a_drifted_file_is_told_with_its_tag_and_context() -> None:
     tag = store.record("src/f.py", NOW.replace("line 5\n", "was 5\n"))
     error = report_of(store, tag, "replace 5..6:\n+x\ninsert after 15:\n+y\n")
     current = store.record("src/f.py", NOW)
-    assert error.recognised and error.tag == tag and error.current_tag == current and error.path == "src/f.py"
+    assert error.recognized and error.tag == tag and error.current_tag == current and error.path == "src/f.py"
     message, rows = str(error).split("\n\n")
     assert f"src/f.py has changed since #{tag} was shown" in message
     assert f"#{current}" in message
@@ -34,7 +34,7 @@ def test_a_drifted_file_is_told_with_its_tag_and_context() -> None:
 
 def test_a_tag_that_was_never_given_out_is_told_apart() -> None:
     error = report_of(SnapshotStore(), "ABCD", "delete 1\n")
-    assert not error.recognised
+    assert not error.recognized
     assert "#ABCD was never issued for src/f.py" in str(error)
     assert "*1:line 1" in str(error)
 
@@ -44,7 +44,7 @@ def test_a_tag_whose_text_is_forgotten_is_recognised() -> None:
     tag = store.record("src/f.py", "old\n")
     store.record("src/f.py", "newer\n")
     error = report_of(store, tag, "delete 1\n")
-    assert error.recognised
+    assert error.recognized
     assert "no longer remembered" in str(error)
 
 
@@ -60,7 +60,7 @@ def test_even_the_right_digits_are_not_trusted_if_nothing_was_shown() -> None:
     other = SnapshotStore().record("src/f.py", NOW)
     error = report_of(SnapshotStore(), other, "delete 1\n")
     assert error.current_tag == other
-    assert not error.recognised
+    assert not error.recognized
 
 
 def test_anchors_beyond_the_end_are_told() -> None:

@@ -35,7 +35,7 @@ def test_several_files_come_out_together() -> None:
 def test_two_sections_of_one_file_are_one_edit() -> None:
     store, files, tag_a, tag_b = two_files()
     patch = parse(f"¶a#{tag_a}\ndelete 1\n¶b#{tag_b}\ndelete 1\n¶./a#{tag_a}\ninsert after 4:\n+5\n")
-    result = prepare(patch, files.get, store, normalise=lambda path: path.removeprefix("./"))
+    result = prepare(patch, files.get, store, normalize=lambda path: path.removeprefix("./"))
     assert [(file.key, file.new_text) for file in result.files] == [("a", "2\n3\n4\n5\n"), ("b", "y\n")]
 
 
@@ -88,7 +88,7 @@ def test_a_tag_of_another_file_is_never_recorded_for_this_one() -> None:
     store, files, _, tag_b = two_files()
     with pytest.raises(MismatchError) as caught:
         prepare(parse(f"¶a#{tag_b}\ndelete 1\n"), files.get, store)
-    assert not caught.value.recognised
+    assert not caught.value.recognized
 
 
 def test_each_edit_gives_a_new_tag_that_works_next() -> None:

@@ -58,7 +58,7 @@ def test_a_change_elsewhere_is_merged_and_told() -> None:
 def test_a_change_at_the_place_of_the_edit_is_a_mismatch(now: str, body: str) -> None:
     with pytest.raises(MismatchError) as caught:
         recovered(TEXT, now, body)
-    assert caught.value.recognised
+    assert caught.value.recognized
     assert "has changed since" in str(caught.value)
 
 

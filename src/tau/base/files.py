@@ -114,11 +114,11 @@ def locked(path: Path, *, timeout_s: float = 10.0) -> Iterator[None]:
 def write_atomic(
     path: Path, data: bytes, *, mode: int | None = None, executable: bool = False, sync: bool = True
 ) -> None:
-    """Replace the content of `path`: who reads it, even after a crash, finds all of the old or of the new.
+    """Replace the content of `path`; readers find all of the old or all of the new, even after a crash.
 
-    Symbolic links are followed, mode, owner and access lists kept; `mode` sets the permissions, else a new
-    file takes them from the umask, and if `executable` can be run by those who may read it. On failure the
-    old content is there and OSError is raised.
+    Follows symbolic links; keeps mode, owner and access lists. `mode` sets the permissions, otherwise a new
+    file takes them from the umask, and `executable` lets everyone who may read it run it. Raises OSError on
+    failure and leaves the old content.
     """
     try:
         target = _follow(path)

@@ -272,7 +272,7 @@ def _object_lines(start: int, data: bytes, cut: int) -> tuple[list[int], list[in
 
 
 def _record_in(line: bytes, *, texts: bool = True) -> tuple[bytes, bytes]:
-    """The JSON object in a line and what else stands there: zeros that a crash left, or what is no object."""
+    """Return the JSON object in a line and the rest: zeros left by a crash, or what is not an object."""
     record = line.strip(_PADDING)
     if record.startswith(b"{"):
         try:

@@ -9,7 +9,7 @@ import subprocess
 from contextlib import suppress
 from pathlib import Path
 
-# It is told the process groups that begin (+) and end (-), and ends those that are left like `kill` does.
+# It reads which process groups start (+) and end (-), and ends the remaining ones the way `kill` does.
 # A command is announced by a variable of its environment before it starts, when its number is not known yet:
 # on Linux its processes are found by that, also those that left the group. A folder is removed at the end.
 # The loop is a grandchild: nobody has to wait for it, and a Ctrl+C at the terminal does not reach it. Work in

@@ -18,8 +18,8 @@ MAX_SINKS = 64
 class Pipe:
     """The reading end of a pipe or terminal, for one reader at a time.
 
-    `ending` is to be called when the one who matters has ended. A background child that keeps the pipe open
-    does not hold us then: what it writes is taken along for a moment, and no longer.
+    Call `ending` when the main process has exited. A background child that keeps the pipe open does not block
+    us then: its output is read for a moment longer.
     """
 
     def __init__(self, fd: int) -> None:

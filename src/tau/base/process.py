@@ -39,7 +39,7 @@ class ChildPipes(Struct, frozen=True, kw_only=True):
     writing: int = -1
     stdin: int
     stdout: int
-    argv: tuple[str, ...] = ()  # what stands before the command
+    argv: tuple[str, ...] = ()  # prefix of the command
 
     def close_theirs(self) -> None:
         for fd in {self.stdin, self.stdout} - {subprocess.DEVNULL}:
@@ -238,7 +238,7 @@ class LocalProcess:
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        """What a command left in the background lives on if it ended by itself and nobody interrupted us."""
+        """Background children of a command survive if it exited normally and we were not interrupted."""
         interrupted = kind is not None and not issubclass(kind, Exception)
         try:
             if interrupted or self._timed_out or not self._gone.is_set():

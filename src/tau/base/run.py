@@ -205,7 +205,7 @@ class LocalRunner:
         """Raises OSError, with the name of what is missing, if the program or `cwd` cannot be used.
 
         Every child sees TAU=1, and in TAU_RUN an id by which those that left our process group can be found;
-        whoever must know that id before the start gives one of their own in `env`.
+        callers that need the id before the start set it in `env`.
         """
         argv = [self.shell, "-c", command] if isinstance(command, str) else list(command)
         if not argv:

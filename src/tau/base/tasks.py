@@ -13,9 +13,9 @@ def spawn(group: asyncio.TaskGroup, work: Coroutine[Any, Any, T], name: str | No
 
 
 async def shielded(work: Coroutine[Any, Any, T]) -> T:
-    """Run clean-up work to its end even if we are cancelled meanwhile; the cancellation is raised afterwards.
+    """Finish clean-up work even if we are cancelled meanwhile; the cancellation is raised afterwards.
 
-    The work must be bounded in time by itself: nothing can interrupt it.
+    The work must limit its own time: nothing can interrupt it.
     """
     task = asyncio.get_running_loop().create_task(work)
     cancelled: asyncio.CancelledError | None = None

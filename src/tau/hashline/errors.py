@@ -36,18 +36,18 @@ class NoChangeError(HashlineError):
 class MismatchError(HashlineError):
     """The tag does not match the current file.
 
-    `recognised` says whether the tag was ever issued for this file; `current_tag` is the one to use next,
+    `recognized` says whether the tag was ever issued for this file; `current_tag` is the one to use next,
     None if the file is too large to have one.
     """
 
     def __init__(
-        self, message: str, *, path: str, tag: str, current_tag: str | None, recognised: bool
+        self, message: str, *, path: str, tag: str, current_tag: str | None, recognized: bool
     ) -> None:
         super().__init__(message)
         self.path = path
         self.tag = tag
         self.current_tag = current_tag
-        self.recognised = recognised
+        self.recognized = recognized
 
 
 class PatchError(HashlineError):

@@ -33,7 +33,7 @@ class BlockResolver(Protocol):
 
 
 class Hunk(Struct, frozen=True):
-    """One operation as written. `line` is where it stands in the patch; head and tail have no numbers (0)."""
+    """One operation as written. `line` is its line in the patch; head and tail have no numbers (0)."""
 
     kind: HunkKind
     first: int
@@ -69,10 +69,10 @@ class Patch(Struct, frozen=True):
 
 
 class LineChange(Struct, frozen=True):
-    """Lines `first` to `last` of a text give way to `rows`; a change with `last < first` only inserts.
+    """Replaces lines `first` to `last` of a text with `rows`; a change with `last < first` only inserts.
 
     It inserts before line `first`. `anchor` is the line that the patch names for an insertion, 0 for head
-    and tail; `rank` orders insertions at one place, and `line` is where the hunk stands in the patch.
+    and tail; `rank` orders insertions at one place, and `line` is the hunk's line in the patch.
     """
 
     first: int

@@ -29,7 +29,7 @@ class NumberedLines:
     def __init__(self, text: str) -> None:
         self.text = text
         self.separator = separator_of(text)
-        self._newlines = [0]  # how many separators stand before each chunk that was counted so far
+        self._newlines = [0]  # separators before each chunk counted so far
         self._counted = 0
 
     @property

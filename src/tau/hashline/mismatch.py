@@ -40,14 +40,14 @@ def mismatch(
     path: str,
     tag: str,
     current_tag: str | None,
-    recognised: bool,
+    recognized: bool,
     lines: NumberedLines,
     anchors: Iterable[int],
     reason: str = "",
 ) -> MismatchError:
     """The error, with the current tag and the lines around each anchor as they are now."""
     asked = f"{TAG_MARK}{tag}"
-    if recognised:
+    if recognized:
         what = f"{path} has changed since {asked} was shown, and the edit cannot be carried over reliably."
     else:
         what = f"{asked} was never issued for {path} in this session, so its line numbers are unreliable."
@@ -70,5 +70,5 @@ def mismatch(
         path=path,
         tag=tag,
         current_tag=current_tag,
-        recognised=recognised,
+        recognized=recognized,
     )

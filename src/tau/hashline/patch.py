@@ -50,15 +50,15 @@ def prepare(
     read: Reader,
     store: SnapshotStore,
     resolver: BlockResolver | None = None,
-    normalise: Normalise = str,
+    normalize: Normalise = str,
 ) -> PreparedPatch:
-    """The new text of every file, or one error that names everything that is wrong with the patch.
+    """Return the new text of every file, or raise one error that lists everything wrong with the patch.
 
-    `normalise` makes the key out of a path as written; `read` gives the text for a key, None for no file.
+    `normalize` turns a path as written into a key; `read` returns the text for a key, None for no file.
     """
     files: list[PreparedFile] = []
     errors: list[HashlineError] = []
-    for key, sections in by_key(patch, normalise).items():
+    for key, sections in by_key(patch, normalize).items():
         try:
             files.append(_prepare_file(key, sections, read(key), store, resolver))
         except HashlineError as error:
@@ -68,11 +68,11 @@ def prepare(
     return PreparedPatch(tuple(files), patch.warnings)
 
 
-def by_key(patch: Patch, normalise: Normalise) -> dict[str, list[Section]]:
+def by_key(patch: Patch, normalize: Normalise) -> dict[str, list[Section]]:
     """The sections of each file, however its path is written."""
     result: dict[str, list[Section]] = {}
     for section in patch.sections:
-        result.setdefault(normalise(section.path), []).append(section)
+        result.setdefault(normalize(section.path), []).append(section)
     return result
 
 
@@ -86,7 +86,7 @@ def record_written(store: SnapshotStore, file: PreparedFile, written: str | None
 
 
 def report(file: PreparedFile, tag: str | None, name: str | None = None) -> str:
-    """What the model is told of one file: its new header, the blocks that were found, the preview."""
+    """The result for one file: its new header, the resolved blocks, the preview."""
     parts = [format_header(name or file.path, tag), *map(str, file.blocks), file.preview()]
     return "\n".join(part for part in parts if part)
 
@@ -108,7 +108,7 @@ def place(
     *,
     skip_failing: bool = False,
 ) -> PlacedHunks:
-    """Every section is read with the text its tag stands for, and carried over to the current one."""
+    """Apply each section to the text of its tag and carry the changes over to the current text."""
     by_tag: dict[str, list[Hunk]] = {}
     for section in sections:
         by_tag.setdefault(section.tag, []).extend(section.hunks)
@@ -142,9 +142,9 @@ def _prepare_file(
     new_text = apply(lines, placed.changes)
     if new_text == current:
         raise NoChangeError(
-            f"The edits of {path} fit but change nothing: the body rows are what stands at those lines "
-            "already. The cause lies elsewhere: read the file again and check the line numbers before the "
-            "next edit, and do not widen the body or add lines."
+            f"The edits of {path} apply but change nothing: those lines already have this text. "
+            "The cause is elsewhere: read the file again and check the line numbers before the "
+            "next edit; do not widen the body or add lines."
         )
     return PreparedFile(key, path, current, new_text, placed.changes, placed.blocks, placed.warnings)
 
@@ -178,14 +178,14 @@ def _resolve(
             return ResolvedHunks(carried.changes), carried.warning
     if skip_failing:
         return ResolvedHunks(()), ""
-    recognised = snapshot is not None or store.was_minted(key, tag)
-    if recognised and snapshot is None:
+    recognized = snapshot is not None or store.was_minted(key, tag)
+    if recognized and snapshot is None:
         reason = "What it looked like then is no longer remembered."
     raise mismatch(
         path=path,
         tag=tag,
         current_tag=store.record(key, lines.text),
-        recognised=recognised,
+        recognized=recognized,
         lines=lines,
         anchors=_anchors(hunks),
         reason=reason,

@@ -40,10 +40,10 @@ class Snapshot(Struct, frozen=True):
 
 
 class SnapshotStore:
-    """Versions by path, the least recently used first. Whoever is forgotten is treated as never shown.
+    """Versions by path, least recently used first. A forgotten version counts as never shown.
 
-    Every tag that was given out is remembered for longer than its text, with the text's checksum: no tag
-    ever comes to stand for a second text.
+    Every issued tag is remembered longer than its text, with the text's checksum, so that no tag is ever
+    used for a second text.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class SnapshotStore:
         return tag
 
     def record_sparse(self, path: str, lines: Mapping[int, str]) -> str | None:
-        """Remember single lines that were shown, by number, and give the tag that stands for just them."""
+        """Remember single lines that were shown, by number, and return the tag of just these."""
         seen = dict(sorted(lines.items()))
         size = sum(sys.getsizeof(row) + 64 for row in seen.values())
         if size > self._max_bytes:

@@ -26,11 +26,11 @@ def preview_unfinished(
     read: Reader,
     store: SnapshotStore,
     resolver: BlockResolver | None = None,
-    normalise: Normalise = str,
+    normalize: Normalise = str,
 ) -> tuple[StreamedFile, ...]:
-    """Never fails for anything that stands in `text`, whole or half."""
+    """Never fails, whatever `text` contains."""
     result = []
-    for key, sections in by_key(parse_unfinished(text), normalise).items():
+    for key, sections in by_key(parse_unfinished(text), normalize).items():
         current = read(key)
         if current is None:
             continue

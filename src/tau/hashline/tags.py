@@ -1,4 +1,4 @@
-"""The four hexadecimal digits that stand for a text, blind to white space at the ends of its lines."""
+"""Tags: four hexadecimal digits that identify a text, ignoring trailing white space in its lines."""
 
 import zlib
 

@@ -1,4 +1,4 @@
-"""The two texts that ship with the language: what a model is told about it, and its grammar."""
+"""The two texts that ship with the language: its prompt and its grammar."""
 
 from functools import cache
 from pathlib import Path

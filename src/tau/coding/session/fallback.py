@@ -44,7 +44,7 @@ class Fallbacks:
     """The chains of the setting retry.fallbackChains, and the model currently replaced.
 
     `resolve` finds a model by pattern; None if there is none or its key is missing. `use_model` switches the
-    session to it. `role_of` returns a model's role, whose chain applies if the model has none of its own.
+    session to it. `role_of` returns a model's role, whose chain applies if the model has none.
     The replaced model is also logged, so that a resumed session can return to it.
     """
 

@@ -80,7 +80,7 @@ class CompactionTrigger:
         return need if too_large and reading.tokens > last * GROWTH else None
 
     def give_up(self, model: Model, reading: ContextMeasurement, need: CompactionTarget) -> bool:
-        """Note that the target was missed; True if the user should be told."""
+        """Note that the target was missed; True if the user needs a notice."""
         key = (model.key, need.must)
         news = key not in self._given_up
         self._given_up[key] = reading.tokens
@@ -111,7 +111,7 @@ class CompactionTrigger:
             self._windows[setup.model.key] = window
         estimated = max(reading.estimated, 1)
         ratio = max(reading.ratio, tokens / estimated)
-        if said.window:  # it did not fit, so the estimate stands for at least the window
+        if said.window:  # it did not fit, so the real size is at least the window
             ratio = max(ratio, window / estimated)
         limit = limit_tokens(self.settings, window, int(reading.frame * ratio))
         return CompactionTarget(

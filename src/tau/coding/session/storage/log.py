@@ -195,7 +195,7 @@ class SessionLog:
         self._context = None
 
     def context(self) -> Context:
-        """What the model is told, up to the leaf."""
+        """The model's context, up to the leaf."""
         if self._context is None:
             with pause_gc():
                 self._context = build_context(self.branch(), self.decode)
