@@ -3,10 +3,6 @@
 from collections.abc import Callable, Sequence
 
 import pytest
-from tau.tui.widgets.box import Box
-from tau.tui.widgets.columns import Column, Columns
-from tau.tui.widgets.tree import Tree
-from tau.tui.widgets.tree_nodes import TreeNode
 
 from tau.tui.component import CURSOR_MARKER, Component
 from tau.tui.input.bindings import Keymap
@@ -143,13 +139,6 @@ def edited(text: str) -> SettingsList:
     return chooser
 
 
-def searched(text: str) -> Tree:
-    tree = Tree(THEME, KEYS, [TreeNode(1, text, [TreeNode(2, text, (), text)], text)], empty_text=text)
-    tree.focused = True
-    tree.handle_input(Paste(text))
-    return tree
-
-
 def highlighted(text: str) -> DiffView:
     return DiffView(
         THEME, f"def f():\n    {text}\n", f"def g():\n    {text}!\n", path=text or "a.py", syntax=True
@@ -165,8 +154,6 @@ PLACES: dict[str, Callable[[str], Component]] = {
     "Markdown that arrives": arriving,
     "Markdown in code": lambda text: Markdown(THEME, f"```python\n{text}\n```"),
     "Markdown linear": lambda text: Markdown(LINEAR, text),
-    "Box": lambda text: Box(THEME, Text(THEME, text), text),
-    "Columns": lambda text: Columns(THEME, [Column(Text(THEME, text)), Column(Text(THEME, text))]),
     "ScrollView": lambda text: ScrollView(THEME, KEYS, Text(THEME, text), 3),
     "SelectList": lambda text: SelectList(THEME, KEYS, [SelectItem(text, text, text, text, text)]),
     "SelectList with a filter": filtered,
@@ -174,7 +161,6 @@ PLACES: dict[str, Callable[[str], Component]] = {
     "InputField": filled,
     "Editor": pasted,
     "Editor with completions": completed,
-    "Tree": searched,
     "TabBar": lambda text: TabBar(THEME, KEYS, [Tab(text, text, text), Tab("b", "b")]),
     "ToastStack": toasted,
     "Loader": detailed,
@@ -188,7 +174,7 @@ PLACES: dict[str, Callable[[str], Component]] = {
     "Transcript": lambda text: Transcript([Text(THEME, text), Markdown(THEME, text)]),
 }
 
-SHOWS_A_PART = ("InputField", "SelectList with a filter", "SettingsList", "Tree", "Image that is none")
+SHOWS_A_PART = ("InputField", "SelectList with a filter", "SettingsList", "Image that is none")
 """Only a part of the text, or something else when nothing is found."""
 
 

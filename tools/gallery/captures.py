@@ -10,7 +10,7 @@ import tempfile
 import time
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 COLUMNS, ROWS = 90, 40
 WAIT_SECONDS = 20.0
 
@@ -20,11 +20,9 @@ SCENES: dict[str, tuple[str, tuple[str, ...], str]] = {
     "select-list": ("select groups", ("Enter", "Down", "Down"), "Leek soup"),
     "select-list-filtered": ("select filtered", (), "Lentil stew"),
     "settings-list": ("settings groups", ("Enter", "Enter", "Down"), "Auto-compact  off"),
-    "settings-list-refused": ("settings refused", (), "The smallest value is 1."),
+    "settings-list-refused": ("settings refused", (), "The minimum is 1."),
     "tab-bar": ("tab-bar last", (), "Another tab 5"),
-    "tree": ("tree folded", (), "tree/folded:"),
     "toast": ("toast", (), "no space is left"),
-    "columns": ("columns", (), "A box in a column."),
     "editor": ("editor lines", ("Enter",), "Dear reader"),
     "editor-completing": ("completing", (), "/compact"),
     "markdown": ("markdown prose", (), "markdown/prose:"),

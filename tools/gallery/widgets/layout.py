@@ -1,8 +1,5 @@
 """Specimens of text and of what puts components beside and into each other."""
 
-from tau.tui.widgets.box import Box
-from tau.tui.widgets.columns import Column, Columns
-
 from tau.tui.component import Component
 from tau.tui.text.clean import link
 from tau.tui.widgets.container import Container
@@ -18,12 +15,6 @@ PROSE = (
 )
 WIDE = "Ein Wort, 一行の文章, 한국어 문장, a family 👩‍👩‍👧 and a flag 🇨🇭, combining e\u0301, and العربية."
 HOSTILE = "\x1b[2J\x1b[31mred?\x1b[0m \x1b]0;title\x07 bell\x07 \x9b1m c1 \x00\x08 back\rover"
-
-
-def _columns(bench: Bench) -> Component:
-    left = Text(bench.theme, PROSE)
-    right = Box(bench.theme, Text(bench.theme, "A box in a column."), "Aside")
-    return Columns(bench.theme, [Column(left, min_width=20), Column(right, width=26)], gap=2)
 
 
 def _container(bench: Bench) -> Component:
@@ -55,17 +46,7 @@ SPECIMENS = [
     Specimen("text/link", "A link that can be clicked.", _link),
     Specimen("truncated-text/long", "One row.", lambda b: TruncatedText(b.theme, PROSE)),
     Specimen("truncated-text/short", "It fits.", lambda b: TruncatedText(b.theme, "short", "accent")),
-    Specimen("box/titled", "A frame with a title.", lambda b: Box(b.theme, Text(b.theme, PROSE), "Note")),
-    Specimen("box/plain", "A frame.", lambda b: Box(b.theme, Text(b.theme, "inside"), padding_y=1)),
-    Specimen(
-        "box/nested",
-        "A frame in a frame.",
-        lambda b: Box(
-            b.theme, Box(b.theme, Text(b.theme, WIDE), "inner", border_token="borderActive"), "outer"
-        ),
-    ),
     Specimen("container/stack", "One below the other.", _container),
-    Specimen("columns/two", "Side by side where there is room.", _columns),
     Specimen("scroll-view/top", "At the top.", lambda b: _scrolled(b)),
     Specimen("scroll-view/middle", "Scrolled by a page.", lambda b: _scrolled(b, "pageDown")),
 ]

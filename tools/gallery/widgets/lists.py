@@ -1,8 +1,6 @@
-"""Specimens of lists, trees, tabs, and of what tells that something goes on."""
+"""Specimens of lists, tabs and progress indicators."""
 
 from collections.abc import Sequence
-
-from tau.tui.widgets.tree import Tree, TreeNode
 
 from tau.tui.component import Component
 from tau.tui.input.key import InputEvent
@@ -98,32 +96,6 @@ def _tabs(bench: Bench, active: str = "edit") -> Component:
     return focused(TabBar(bench.theme, bench.keys, tabs, active=active))
 
 
-def _chain(name: str, count: int) -> TreeNode:
-    node = TreeNode(f"{name}{count}", f"{name} {count}", marked=name == "answer")
-    for number in range(count - 1, 0, -1):
-        node = TreeNode(f"{name}{number}", f"{name} {number}", [node])
-    return node
-
-
-def _folders(bench: Bench, *keys: str) -> Component:
-    widgets = TreeNode("widgets", "widgets", [TreeNode("tree.py", "tree.py"), TreeNode("box.py", "box.py")])
-    text = TreeNode("text", "text", [TreeNode("wrap.py", "wrap.py", note="changed")])
-    nodes = [
-        TreeNode("src", "src", [TreeNode("tui", "tui", [widgets, text]), TreeNode("cli", "cli.py")]),
-        TreeNode("tests", "tests", [TreeNode("test", "test_all.py", marked=True)]),
-    ]
-    return focused(pressed(Tree(bench.theme, bench.keys, nodes), *keys))
-
-
-def _talk(bench: Bench) -> Component:
-    branches = [
-        TreeNode("a", "tried a list", [_chain("step", 3)]),
-        TreeNode("b", "tried a tree", [_chain("answer", 2)]),
-    ]
-    root = TreeNode("start", "the first question", [TreeNode("next", "the second question", branches)])
-    return focused(Tree(bench.theme, bench.keys, [root], flat_chains=True))
-
-
 def _loader(bench: Bench, detail: str = "", elapsed: bool = False) -> Component:
     loader = Loader(
         bench.theme,
@@ -187,10 +159,6 @@ SPECIMENS = [
     Specimen("settings-list/search", "Found by a few letters.", lambda b: _settings(b, "r", "o", "w")),
     Specimen("tab-bar/first", "One is active.", lambda b: _tabs(b, "file")),
     Specimen("tab-bar/last", "Scrolled to the end.", lambda b: _tabs(b, "more5")),
-    Specimen("tree/folders", "Folders and files.", lambda b: _folders(b)),
-    Specimen("tree/folded", "A folded branch.", lambda b: _folders(b, "right", "left")),
-    Specimen("tree/filtered", "The way to what was found.", lambda b: _folders(b, "w", "r", "a", "p")),
-    Specimen("tree/talk", "Chains are flat; only branches indent.", _talk),
     Specimen("loader/turning", "Something goes on.", lambda b: _loader(b)),
     Specimen("loader/detail", "With a count of tokens.", lambda b: _loader(b, "1.2k tokens", True)),
     Specimen("loader/stopped", "Nothing goes on any more.", _stopped),

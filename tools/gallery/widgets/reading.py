@@ -3,8 +3,6 @@
 import struct
 import zlib
 
-from tau.tui.widgets.box import Box
-
 from tau.tui.component import Component
 from tau.tui.images.budget import ImageBudget
 from tau.tui.render.overlays import OverlayOptions
@@ -20,7 +18,7 @@ from tools.gallery.widgets.staged import Staged
 
 def _transcript(bench: Bench) -> Component:
     theme = bench.theme
-    question = Box(theme, Text(theme, "How long is a row?"), "You")
+    question = Text(theme, "How long is a row?")
     answer = Text(theme, "As long as the terminal is wide, and never longer.")
     return Transcript([question, answer, Text(theme, "A third block, still in the same order.", "muted")])
 
@@ -75,9 +73,9 @@ def _overlays(bench: Bench) -> Component:
 
     def play(screen: Screen) -> None:
         screen.root.add(Text(theme, "\n".join(f"row {number} of what lies below" for number in range(1, 11))))
-        first = Box(theme, Text(theme, "The first one, in the middle."), "First")
+        first = Text(theme, "The first one, in the middle.")
         screen.show_overlay(first, OverlayOptions(width="60%"))
-        second = Box(theme, Text(theme, "Over the first."), "Second", border_token="borderActive")
+        second = Text(theme, "Over the first.", "accent")
         screen.show_overlay(second, OverlayOptions(width=24, anchor="bottom-right", margin=1))
 
     return Staged(theme, 10, play)

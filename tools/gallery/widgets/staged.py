@@ -17,7 +17,7 @@ class Staged(CachedComponent):
         self._height = rows
         self._play = play
 
-    def _drawn(self, width: int) -> list[str]:
+    def _render_rows(self, width: int) -> list[str]:
         terminal = VirtualTerminal(width, self._height)
         screen = Screen(terminal, theme=self._theme, timer=FakeTimer())
         screen.start()

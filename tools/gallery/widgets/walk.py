@@ -1,7 +1,5 @@
 """The gallery of the components, which can be tried as well."""
 
-from tau.tui.widgets.box import Box
-
 from tau.tui.component import Component
 from tau.tui.input.bindings import Binding
 from tau.tui.input.key import InputEvent
@@ -79,8 +77,7 @@ class Walk(Hall[Specimen]):
         view = ScrollView(
             self._theme, self.keys, Text(self._theme, "\n".join(lines)), 15, on_cancel=self._show_keys
         )
-        box = Box(self._theme, view, "Keys", border_token="borderActive")
-        self._overlay = self.screen.show_overlay(box, OverlayOptions(width="80%"))
+        self._overlay = self.screen.show_overlay(view, OverlayOptions(width="80%"))
 
     def _explain(self) -> None:
         label = self.keys.label
