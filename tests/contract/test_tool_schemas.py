@@ -88,7 +88,7 @@ def test_schemas(tmp_path: Path) -> None:
                     },
                     "hidden": {"description": "Include hidden files", "type": "boolean", "default": True},
                     "gitignore": {"description": "Respect .gitignore", "type": "boolean", "default": True},
-                    "limit": {"description": "Most paths to return", "type": "number", "default": 200},
+                    "limit": {"description": 'Maximum results', "type": "number", "default": 200},
                     "timeout": {"description": "Seconds, 0.5 to 60", "type": "number", "default": 5.0},
                 },
                 "required": ["paths"],
@@ -113,7 +113,7 @@ def test_schemas(tmp_path: Path) -> None:
                 "type": "object",
                 "properties": {
                     "ops": {
-                        "description": "What to replace by what",
+                        "description": 'Replacements',
                         "type": "array",
                         "items": {
                             "type": "object",
@@ -153,14 +153,14 @@ def test_schemas(tmp_path: Path) -> None:
                     "poll": {
                         "type": "array",
                         "items": {"type": "string"},
-                        "description": "Ids of jobs to wait for until the first one ends",
+                        "description": 'Ids of jobs; waits until the first one ends',
                     },
                     "cancel": {
                         "type": "array",
                         "items": {"type": "string"},
                         "description": "Ids of jobs to stop",
                     },
-                    "list": {"description": "Show every job now, without waiting", "type": "boolean"},
+                    "list": {"description": 'Show all jobs now, without waiting', "type": "boolean"},
                 },
                 "required": [],
             },
@@ -178,7 +178,7 @@ def test_schemas(tmp_path: Path) -> None:
                                     "enum": ["js", "py"],
                                     "type": "string",
                                 },
-                                "code": {"description": "Code as it is, no fences", "type": "string"},
+                                "code": {"description": 'Plain code, no fences', "type": "string"},
                                 "title": {"type": "string", "description": "Short label"},
                                 "timeout": {
                                     "description": "Seconds, 1 to 600",
@@ -188,7 +188,7 @@ def test_schemas(tmp_path: Path) -> None:
                                     "default": 30,
                                 },
                                 "reset": {
-                                    "description": "Start this language's kernel anew first",
+                                    "description": "Restart this language's kernel first",
                                     "type": "boolean",
                                 },
                             },
@@ -202,7 +202,7 @@ def test_schemas(tmp_path: Path) -> None:
             "ssh": {
                 "type": "object",
                 "properties": {
-                    "host": {"description": "Name of a host, from the list", "type": "string"},
+                    "host": {"description": 'Host name from the list', "type": "string"},
                     "command": {"description": "Text for the remote shell", "type": "string"},
                     "cwd": {"type": "string", "description": "Remote directory to run in"},
                     "timeout": {"type": "integer", "description": "Seconds, 1 to 3600"},
@@ -213,7 +213,7 @@ def test_schemas(tmp_path: Path) -> None:
                 "type": "object",
                 "properties": {
                     "ops": {
-                        "description": "What to do, in this order",
+                        "description": 'Operations, in order',
                         "type": "array",
                         "items": {
                             "description": "One operation; which fields it needs depends on `op`.",
@@ -270,7 +270,7 @@ def test_schemas(tmp_path: Path) -> None:
             "checkpoint": {
                 "type": "object",
                 "properties": {
-                    "goal": {"description": "What the investigation is to find out", "type": "string"}
+                    "goal": {"description": 'What to find out', "type": "string"}
                 },
                 "required": ["goal"],
             },
@@ -278,7 +278,7 @@ def test_schemas(tmp_path: Path) -> None:
                 "type": "object",
                 "properties": {
                     "report": {
-                        "description": "What was found out; nothing else of the investigation is kept",
+                        "description": 'Your findings; nothing else of the investigation is kept',
                         "type": "string",
                     }
                 },
@@ -296,33 +296,33 @@ def test_schemas(tmp_path: Path) -> None:
                 "type": "object",
                 "properties": {
                     "questions": {
-                        "description": "What to ask, all at once",
+                        "description": 'All questions at once',
                         "type": "array",
                         "items": {
                             "type": "object",
                             "properties": {
                                 "id": {
-                                    "description": "A short name, under which the answer comes back",
+                                    "description": 'A short name for the answer',
                                     "type": "string",
                                 },
                                 "question": {
-                                    "description": "The question, as a whole sentence",
+                                    "description": 'The question, a full sentence',
                                     "type": "string",
                                     "minLength": 1,
                                 },
                                 "options": {
-                                    "description": "Answers to choose from; the user can always type another one",
+                                    "description": 'Answers to choose from; the user can always type another',
                                     "type": "array",
                                     "items": {
                                         "type": "object",
                                         "properties": {
                                             "label": {
-                                                "description": "What the user chooses, in a few words",
+                                                "description": 'The choice, in a few words',
                                                 "type": "string",
                                                 "minLength": 1,
                                             },
                                             "description": {
-                                                "description": "What that would mean",
+                                                "description": 'What it means',
                                                 "type": "string",
                                             },
                                         },
@@ -331,12 +331,12 @@ def test_schemas(tmp_path: Path) -> None:
                                     "maxItems": 30,
                                 },
                                 "multi": {
-                                    "description": "More than one option may be chosen",
+                                    "description": 'Allow several options',
                                     "type": "boolean",
                                 },
                                 "recommended": {
                                     "type": "integer",
-                                    "description": "Which option you would take, counted from 0; it is marked",
+                                    "description": 'Index of the option you recommend, from 0',
                                 },
                             },
                             "required": ["id", "question"],

@@ -65,11 +65,11 @@ def test_every_specimen_shows_something_but_the_empty_one() -> None:
 def test_names_are_listed_and_specimens_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--list"]) == 0
     assert len(capsys.readouterr().out.splitlines()) == len(SPECIMENS)
-    assert main(["--print", "markdown/tables", "--width", "30", "--theme", "none"]) == 0
+    assert main(["--print", "markdown/table", "--width", "30", "--theme", "none"]) == 0
     assert "│" in capsys.readouterr().out
-    assert main(["--print", "markdown/tables", "--theme", "none", "--linear"]) == 0
+    assert main(["--print", "markdown/table", "--theme", "none", "--linear"]) == 0
     assert "│" not in capsys.readouterr().out
-    assert main(["--print", "markdown/tables", "--theme", "none", "--ascii"]) == 0
+    assert main(["--print", "select-list/groups", "--theme", "none", "--ascii"]) == 0
     assert capsys.readouterr().out.isascii()
 
 

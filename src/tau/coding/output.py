@@ -206,7 +206,7 @@ class OutputSink:
             try:
                 self._spill.close()
             except OSError as error:
-                self._spill_note = f"the rest of the output could not be saved ({error.strerror}); saved part"
+                self._spill_note = f"the rest of the output could not be saved ({error.strerror}); the start"
 
     def _finish_long(self) -> LimitedText:
         """The middle is no longer in memory: show whole lines of both ends, or parts of one huge line."""
@@ -251,7 +251,7 @@ class OutputSink:
             if self._spill is None:
                 self._spill_note = f"the full output could not be saved ({error.strerror})"
             else:
-                self._spill_note = f"the rest of the output could not be saved ({error.strerror}); saved part"
+                self._spill_note = f"the rest of the output could not be saved ({error.strerror}); the start"
             return
         self._spilled_bytes += min(len(data), room)
         if len(data) > room:

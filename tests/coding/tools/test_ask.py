@@ -108,14 +108,14 @@ def test_who_turns_away_is_not_asked_again(ctx: CallContext) -> None:
 @pytest.mark.parametrize(
     ("question", "told"),
     [
-        (DATABASE, "The user did not answer within 0.05 s, so this was taken for them: SQLite."),
+        (DATABASE, "The user did not answer within 0.05 s, so the default applies: SQLite."),
         (
             {**DATABASE, "recommended": 1},
-            "The user did not answer within 0.05 s, so this was taken for them: PostgreSQL.",
+            "The user did not answer within 0.05 s, so the default applies: PostgreSQL.",
         ),
         (
             {**DATABASE, "recommended": 9},
-            "The user did not answer within 0.05 s, so this was taken for them: SQLite.",
+            "The user did not answer within 0.05 s, so the default applies: SQLite.",
         ),
     ],
 )

@@ -52,7 +52,7 @@ def test_a_preview_shows_the_change_and_writes_nothing(pair: Pair) -> None:
     pair.write({"a.py": "x = 1\nfoo(x, 2)\ny = 3\n", "b.py": "bar()\n"})
     output = pair.edit(("foo($A, $B)", "bar($B, $A)"))
     assert text_of(output) == (
-        "Preview of 1 replacement in 1 file. Nothing is written yet: call resolve to apply or discard it.\n\n"
+        "Preview of 1 replacement in 1 file. Nothing is written yet; call resolve to apply or discard it.\n\n"
         "--- a/a.py\n+++ b/a.py\n@@ -1,3 +1,3 @@\n x = 1\n-foo(x, 2)\n+bar(2, x)\n y = 3"
     )
     assert pair.read("a.py") == "x = 1\nfoo(x, 2)\ny = 3\n"
@@ -95,9 +95,7 @@ def test_a_newer_preview_takes_the_place_of_the_one_before(pair: Pair) -> None:
     pair.write({"a.py": "foo(1)\n"})
     pair.edit(("foo($A)", "bar($A)"))
     output = pair.edit(("foo($A)", "baz($A)"))
-    assert "[The preview before this one was dropped: structural edit, 1 replacement in 1 file]" in text_of(
-        output
-    )
+    assert "[The previous preview was dropped: structural edit, 1 replacement in 1 file]" in text_of(output)
     pair.resolve()
     assert pair.read("a.py") == "baz(1)\n"
 
@@ -178,14 +176,14 @@ def test_nothing_found_leaves_an_earlier_preview_alone(pair: Pair) -> None:
 def test_a_change_that_breaks_the_code_is_told(pair: Pair) -> None:
     pair.write({"a.py": "foo(1)\n", "b.py": "(\nfoo(2)\n"})
     output = pair.edit(("foo($A)", "bar($A"))
-    assert "[After this, a.py would have a syntax error; look closely]" in text_of(output)
+    assert "[After this, a.py would have a syntax error; check it]" in text_of(output)
     assert [file.broken for file in output.details.files] == [True, False]
 
 
 def test_matches_inside_others_are_told(pair: Pair) -> None:
     pair.write({"a.py": "foo(foo(1))\n"})
     output = pair.edit(("foo($A)", "bar($A)"))
-    assert "[1 matches inside others are left as they are; run it again for them]" in text_of(output)
+    assert "[1 nested matches are unchanged; run it again for them]" in text_of(output)
 
 
 def test_far_apart_changes_are_far_apart_in_the_diff(pair: Pair) -> None:

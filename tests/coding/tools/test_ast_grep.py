@@ -129,7 +129,7 @@ def test_the_number_of_files_is_bounded(ctx: CallContext, monkeypatch: pytest.Mo
     monkeypatch.setattr(source_files, "MAX_FILES", 3)
     write(ctx, {f"f{n}.py": "foo(1)\n" for n in range(6)})
     output = ast_grep(ctx, "foo($A)")
-    assert output.details.file_count == 3 and "files were looked at; narrow `paths`" in text_of(output)
+    assert output.details.file_count == 3 and "files were searched; narrow `paths`" in text_of(output)
 
 
 def test_when_time_is_up_what_was_found_is_told(ctx: CallContext, monkeypatch: pytest.MonkeyPatch) -> None:

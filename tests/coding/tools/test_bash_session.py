@@ -201,7 +201,7 @@ def test_a_command_in_the_background_is_a_job_and_leaves_the_shell_free(ctx: Cal
         command = "while [ ! -e go ]; do sleep 0.01; done; echo went $x; x=2"
         output = await stage.call(command, **{"async": True})
         id = output.details.job_id
-        assert text_of(output) == f"[Runs in the background as {id}; the result comes by itself, or use job]"
+        assert text_of(output) == f"[Running in the background as {id}; its result will follow, or use job]"
         assert await stage.text("touch go; echo $x") == "1\n"
         await stage.jobs.wait([id], 20)
         job = stage.jobs.get(id)

@@ -71,7 +71,7 @@ def test_the_first_failure_ends_the_call_and_is_named(ctx: CallContext) -> None:
     output = run(ctx, py("x = 1"), py("x / 0", title="share"), py("print('never')"))
     lines = text_of(output).splitlines()
     assert lines[-2] == "ZeroDivisionError: division by zero"
-    assert lines[-1] == '[Cell 2 of 3 "share" failed with exit code 1; the cells after it did not run]'
+    assert lines[-1] == '[Cell 2 of 3 "share" failed with exit code 1; later cells did not run]'
     assert output.is_error and output.details.is_error
     assert [cell.status for cell in output.details.cells] == ["complete", "error", "pending"]
     assert [cell.exit_code for cell in output.details.cells] == [0, 1, None]
@@ -273,7 +273,7 @@ def test_cells_call_other_tools(ctx: CallContext) -> None:
         ("tool.refused()", "The user said no."),
         ("tool.eval(cells=[])", "A cell cannot call eval"),
         ("agent('do it')", "Cells cannot start agents"),
-        ("completion('q')", "No model can be asked from cells here."),
+        ("completion('q')", "Cells cannot call a model here."),
         ("output(99)", "There is no artifact"),
     ],
 )

@@ -157,7 +157,7 @@ def test_what_cannot_run_is_one_clear_sentence(ctx: CallContext, server: Server)
         'There is no host "127.0.0.1"; there are box, far.',
         "`command` is empty; there is nothing to run.",
         "`command` or `cwd` contains a NUL character, which no shell can take.",
-        "`cwd` is empty; leave it out to run in the home directory.",
+        "`cwd` is empty; omit it to run in the home directory.",
         '`cwd` is not a directory on "box": /nowhere.',
     ]
 
@@ -174,7 +174,7 @@ def test_the_description_lists_the_hosts_and_what_is_known_of_them(ctx: CallCont
         return tool.description
 
     lines = with_tool(ctx, [server.host(), FAR], use).splitlines()
-    assert lines[-1] == "- far (me@far.example; system not known yet): Build machine"
+    assert lines[-1] == "- far (me@far.example; system unknown): Build machine"
     assert lines[-2].startswith(f"- box ({server.host().target}; ") and "not known" not in lines[-2]
     assert not any("{{" in line for line in lines)
 

@@ -208,7 +208,7 @@ JOBS = [
                 ]
             ),
         ),
-        failed=Result("`list` only looks; leave out `poll` and `cancel`, or leave out `list`."),
+        failed=Result("`list` cannot be combined with `poll` or `cancel`."),
     ),
     one(
         "job",
@@ -305,7 +305,7 @@ EVALS = [
         "A kernel that is not there.",
         "failed",
         {"cells": [{"language": "js", "code": "1 + 1"}]},
-        Result("JavaScript cells are switched off (eval.js is false)."),
+        Result("JavaScript cells are disabled (eval.js is false)."),
     ),
 ]
 SPECIMENS = [*BASH, *SSH, *JOBS, *EVALS]

@@ -141,14 +141,14 @@ SPECIMENS = [
         {"ops": OPS, "paths": "src"},
         streaming={"ops": [{"pat": "print($$$ARGS)", "out": "log."}]},
         done=Result("Preview of 2 replacements in 2 files.", PREVIEW, 80),
-        failed=Result("Looking at all files took too long, so nothing was prepared; narrow `paths`."),
+        failed=Result("Reading all files took too long; nothing was prepared. Narrow `paths`."),
     ),
     *in_all_states(
         "resolve",
         {"action": "apply", "reason": "The preview is right."},
         streaming={"action": "apply"},
         done=Result("Applied 2 replacements in 2 files.", APPLIED, 30),
-        failed=Result("There is no preview to resolve; it was resolved before, or none was made."),
+        failed=Result("There is no pending preview; none was made, or it is already resolved."),
     ),
     one(
         "resolve",

@@ -91,23 +91,21 @@ SPECIMENS = [
         done=Result(
             "Checkpoint created.", Checkpoint("Find out why the totals differ.", "2026-03-02T10:11:12Z"), 1
         ),
-        failed=Result('A checkpoint is active already, for "the tax"; call rewind first.'),
+        failed=Result('A checkpoint is already active, for "the tax"; call rewind first.'),
     ),
     *in_all_states(
         "rewind",
         {"report": REPORT},
         streaming={"report": REPORT[:90]},
         done=Result("The report is kept.", RewindDetails(report=REPORT, rewound=True), 2),
-        failed=Result("There is no active checkpoint to go back to; it was never made, or is closed."),
+        failed=Result("There is no active checkpoint; none was made, or it is closed."),
     ),
     *in_all_states(
         "ask",
         QUESTIONS,
         streaming={"questions": [{"question": "Where should the disc"}]},
         done=Result("place: the user chose In Order.", AskDetails(answers=[CHOSEN, TYPED]), 9_000),
-        failed=Result(
-            "Nobody can be asked in this mode. Decide yourself, and say in your answer what you assumed."
-        ),
+        failed=Result("This mode cannot ask. Decide yourself, and say in your answer what you assumed."),
     ),
     one(
         "ask",

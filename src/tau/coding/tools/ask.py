@@ -15,14 +15,14 @@ from tau.coding.ports import CodingContext
 from tau.coding.questions import AskAnswer, AskQuestion, answer_of, fallback
 
 MAX_QUESTIONS = 10
-OTHER = "Something else: type it"
-DONE = "That is all"
+OTHER = "Other (type it)"
+DONE = "Done"
 
 
 class AskParams(Struct, frozen=True):
     questions: Annotated[
         list[AskQuestion],
-        Meta(description="What to ask, all at once", min_length=1, max_length=MAX_QUESTIONS),
+        Meta(description="All questions at once", min_length=1, max_length=MAX_QUESTIONS),
     ]
 
 
@@ -31,7 +31,7 @@ class AskDetails(Struct, frozen=True, rename="camel", kw_only=True):
 
 
 class Ask(Tool[AskParams]):
-    """After `timeout_s` without an answer what is recommended is taken; 0 waits for ever."""
+    """After `timeout_s` the recommended option is taken; 0 waits forever."""
 
     name, label = "ask", "Ask"
     exclusive = True
@@ -40,14 +40,12 @@ class Ask(Tool[AskParams]):
         self._timeout_s = timeout_s or None
 
     def decode(self, arguments: dict[str, Any]) -> tuple[AskParams, list[str]]:
-        """Options may come as plain texts, and a question without a name of its own."""
+        """Accept options as plain strings and questions without an id."""
         return super().decode(_with_forms(arguments))
 
     async def run(self, params: AskParams, ctx: CodingContext) -> ToolOutput:
         if ctx.ui is None:
-            raise ToolError(
-                "Nobody can be asked in this mode. Decide yourself, and say in your answer what you assumed."
-            )
+            raise ToolError("This mode cannot ask. Decide yourself, and say in your answer what you assumed.")
         if ctx.dialogs is not None:
             answers = await ctx.dialogs.ask_questions(params.questions, self._timeout_s)
         else:
@@ -63,12 +61,12 @@ class Ask(Tool[AskParams]):
 async def _one_by_one(
     questions: Sequence[AskQuestion], ui: Ui, timeout_s: float | None
 ) -> list[AskAnswer] | None:
-    """Where a face knows only simple questions."""
+    """For modes without dialogs."""
     answers: list[AskAnswer] = []
     for question in questions:
         begun = time.monotonic()
         answer = await _ask(question, ui, timeout_s)
-        # A face does not tell who turned away from who was not there: the clock does.
+        # A mode reports a dismissal and a timeout alike: the clock tells them apart.
         if answer is None and timeout_s is not None and time.monotonic() - begun >= timeout_s * 0.95:
             answer = fallback(question)
         if answer is None:
@@ -107,7 +105,7 @@ def _shown(question: AskQuestion, at: int) -> str:
 
 
 def _told(answers: Sequence[AskAnswer], timeout_s: float | None) -> str:
-    """The answers for the model."""
+    """Format the answers for the model."""
     if len(answers) == 1:
         return f"The user {_words(answers[0], timeout_s)}"
     return "\n".join(f"{answer.id}: the user {_words(answer, timeout_s)}" for answer in answers)
@@ -116,7 +114,7 @@ def _told(answers: Sequence[AskAnswer], timeout_s: float | None) -> str:
 def _words(answer: AskAnswer, timeout_s: float | None) -> str:
     chosen = ", ".join(answer.selected)
     if answer.timed_out:
-        taken = f"so this was taken for them: {chosen}" if chosen else "so decide yourself"
+        taken = f"so the default applies: {chosen}" if chosen else "so decide yourself"
         return f"did not answer within {timeout_s or 0:g} s, {taken}."
     if isinstance(answer.text, str):
         before = f"chose {chosen}, and " if chosen else ""

@@ -1,4 +1,4 @@
-"""ast_edit: change code by its structure in many files; shown first, written when it is resolved."""
+"""ast_edit: structural edits in many files, previewed first and written by `resolve`."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -33,7 +33,7 @@ transactions = late("tau.coding.edits.transaction")
 trees = late("tau.backends.syntax.trees")
 
 MAX_OPS = 50
-NAMED_FILES = 5  # in a notice
+NAMED_FILES = 5  # per notice
 MAX_CHANGED_FILES = 500
 MAX_STAGED_BYTES = 64 * MIB
 
@@ -48,7 +48,7 @@ class Rewrite(Struct, frozen=True):
 class AstEditParams(Struct, frozen=True):
     aliases: ClassVar[dict[str, str]] = {"path": "paths"}
 
-    ops: Annotated[list[Rewrite], Meta(description="What to replace by what", min_length=1)]
+    ops: Annotated[list[Rewrite], Meta(description="Replacements", min_length=1)]
     paths: Annotated[str | list[str], Meta(description="Files, directories or globs")]
 
 
@@ -58,11 +58,11 @@ class AstEditFile(Struct, frozen=True, rename="camel", kw_only=True):
     added: int
     removed: int
     diff: str
-    broken: bool = False  # has a syntax error that it did not have before
+    broken: bool = False  # has a new syntax error
 
 
 class AstEditDetails(Struct, frozen=True, rename="camel", kw_only=True):
-    """`state` tells whether the files hold the change. `refused` were changed by somebody else meanwhile."""
+    """`state` says whether the change is written. `refused` files have changed since the preview."""
 
     state: _State
     scope_path: str
@@ -75,13 +75,13 @@ class AstEditDetails(Struct, frozen=True, rename="camel", kw_only=True):
 
 
 class _Plan(Struct):
-    """What would be written, and how it looks."""
+    """The pending changes and their diffs."""
 
     staged: "list[changes.FileChange]"
     files: list[AstEditFile]
     overlapping: int = 0
     size: int = 0
-    guarded: list[str] = []  # why files that match are left out
+    guarded: list[str] = []  # why matching files are skipped
 
 
 class AstEdit(Tool[AstEditParams]):
@@ -93,7 +93,7 @@ class AstEdit(Tool[AstEditParams]):
         self._settings = settings or EditSettings()
 
     def effects(self, params: AstEditParams, cwd: Path) -> Effects:
-        """Reads only: what is written is declared by the call that applies the preview."""
+        """Only reads: the call that applies the preview declares the writes."""
         entries = path_arguments.entries(params.paths, cwd)
         return Effects(reads=tuple(entry.base for entry in entries if not entry.url))
 
@@ -112,19 +112,19 @@ class AstEdit(Tool[AstEditParams]):
             nothing = [f"[{note}]" for note in scope_notes(scope, reading)]
             return ToolOutput.text(with_notice("No matches found", "\n".join(nothing)), details)
         if reading.timed_out:
-            raise ToolError("Looking at all files took too long, so nothing was prepared; narrow `paths`.")
+            raise ToolError("Reading all files took too long; nothing was prepared. Narrow `paths`.")
         replaced = self._previews.propose(_preview(plan, scope, reading))
         return _shown(plan, scope, reading, replaced)
 
 
 def _checked(ops: Sequence[Rewrite]) -> "list[patterns.Op]":
     if len(ops) > MAX_OPS:
-        raise ToolError(f"{len(ops)} ops are too many for one call, at most {MAX_OPS} are taken.")
+        raise ToolError(f"{len(ops)} ops are too many for one call; the limit is {MAX_OPS}.")
     seen: set[str] = set()
     for op in ops:
         pattern_parser.check_shape(op.pat)
         if op.pat.strip() in seen:
-            raise ToolError(f"The pattern `{op.pat.strip()}` is there twice; give each pattern one `out`.")
+            raise ToolError(f"The pattern `{op.pat.strip()}` occurs twice; give each pattern one `out`.")
         seen.add(op.pat.strip())
     return [patterns.Op(op.pat, op.out) for op in ops]
 
@@ -194,7 +194,7 @@ async def _apply(plan: _Plan, scope: SourceScope, reading: FileReadReport, ctx: 
     written = _Plan(unchanged, [file for file in plan.files if file.path not in refused])
     details = _details("applied", scope, reading, written, refused=refused)
     names = ", ".join(refused[:NAMED_FILES]) + (" and others" if len(refused) > NAMED_FILES else "")
-    told = f"Left as they are, because they have changed since the preview: {names}. Run ast_edit again."
+    told = f"Not changed, because modified since the preview: {names}. Run ast_edit again."
     if not done:
         raise ToolError(f"Nothing was written. {told}")
     return ToolOutput.text(f"Applied {_counted(written)}." + (f" {told}" if refused else ""), details)
@@ -214,18 +214,14 @@ def _shown(
     broken = [file.path for file in plan.files if file.broken]
     notes = [notice(cut.truncation, more="resolve applies all of it")] if cut.truncation else []
     if broken:
-        notes.append(
-            f"[After this, {', '.join(broken[:NAMED_FILES])} would have a syntax error; look closely]"
-        )
+        notes.append(f"[After this, {', '.join(broken[:NAMED_FILES])} would have a syntax error; check it]")
     if plan.overlapping:
-        notes.append(
-            f"[{plan.overlapping} matches inside others are left as they are; run it again for them]"
-        )
+        notes.append(f"[{plan.overlapping} nested matches are unchanged; run it again for them]")
     notes += [f"[{why}]" for why in plan.guarded[:NAMED_FILES]]
     if replaced is not None:
-        notes.append(f"[The preview before this one was dropped: {replaced.title}]")
+        notes.append(f"[The previous preview was dropped: {replaced.title}]")
     notes += [f"[{note}]" for note in scope_notes(scope, reading)]
-    head = f"Preview of {_counted(plan)}. Nothing is written yet: call resolve to apply or discard it."
+    head = f"Preview of {_counted(plan)}. Nothing is written yet; call resolve to apply or discard it."
     text = with_notice(f"{head}\n\n{cut.text}", "\n".join(notes))
     return ToolOutput.text(text, _details("preview", scope, reading, plan, meta=cut.meta))
 

@@ -1,4 +1,4 @@
-"""ast_grep: where code of a certain structure stands, a page of files at a time."""
+"""ast_grep: structural code search, a page of files at a time."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -29,7 +29,7 @@ from tau.config.settings import Settings
 patterns = late("tau.backends.syntax.patterns")
 pattern_parser = late("tau.backends.syntax.pattern_parser")
 
-LINES_OF_MATCH = 8  # of a long match only the beginning is shown
+LINES_OF_MATCH = 8  # only the start of a long match is shown
 
 
 class AstGrepParams(Struct, frozen=True):
@@ -41,7 +41,7 @@ class AstGrepParams(Struct, frozen=True):
 
 
 class AstGrepDetails(Struct, frozen=True, rename="camel", kw_only=True):
-    """Counts are those of this page, but `files_searched`. What does not apply is left out."""
+    """Counts are for this page, except `files_searched`. Inapplicable fields are omitted."""
 
     scope_path: str
     match_count: int = 0
@@ -57,7 +57,7 @@ class AstGrepDetails(Struct, frozen=True, rename="camel", kw_only=True):
 
 
 class _Found(Struct, kw_only=True):
-    """The files of the page, and how many match."""
+    """The files of the page, and the total count."""
 
     page: list[FileHits]
     total: int = 0
@@ -134,14 +134,12 @@ def _report(
     more = found.total > skip + PAGE_FILES
     notes: list[str] = []
     if shown < matching:
-        notes.append(f"Showing {shown} of {matching} matches, as many as have room; narrow the search")
+        notes.append(f"Showing {shown} of {matching} matches that fit; narrow the search")
     if capped:
         notes.append(f"Only the first {cap} matches of {_few(capped)}")
     if more:
         last = skip + PAGE_FILES
-        notes.append(
-            f"Files {skip + 1}-{last} of {found.total} that match. Use skip={last} for the next page"
-        )
+        notes.append(f"Files {skip + 1}-{last} of {found.total} matching. Use skip={last} for the next page")
     notes += scope_notes(scope, reading)
     text = page.text or _nothing(found, skip)
     details = AstGrepDetails(
@@ -161,12 +159,12 @@ def _report(
 
 
 def scope_notes(scope: SourceScope, reading: FileReadReport) -> list[str]:
-    """What was not looked at."""
+    """Notes about files that were not searched."""
     notes: list[str] = []
     if reading.timed_out:
         notes.append(f"Stopped after {SECONDS:g} s, so there may be more; narrow `paths`")
     if scope.capped:
-        notes.append(f"Only the first {MAX_FILES} files were looked at; narrow `paths`")
+        notes.append(f"Only the first {MAX_FILES} files were searched; narrow `paths`")
     if scope.missing:
         notes.append(f"Skipped missing paths: {', '.join(scope.missing)}")
     return notes
@@ -174,7 +172,7 @@ def scope_notes(scope: SourceScope, reading: FileReadReport) -> list[str]:
 
 def _nothing(found: _Found, skip: int) -> str:
     if found.total and skip >= found.total:
-        return f"No matches found from skip={skip} on: {found.total} files match."
+        return f"No matches from skip={skip} on: {found.total} files match."
     return "No matches found"
 
 

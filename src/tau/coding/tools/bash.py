@@ -1,4 +1,4 @@
-"""bash: one shell command, its output as it comes, and how it ended."""
+"""bash: runs one shell command with live output."""
 
 import asyncio
 import re
@@ -56,7 +56,7 @@ class BashParams(Struct, frozen=True):
 
 
 class PreparedCommand(Struct, frozen=True, kw_only=True):
-    """A call as it will be done. `folder` is None for "where the shell is"; `stay`: the shell stays there."""
+    """A call ready to run. `folder` is None for the shell's own; `stay`: the shell stays there."""
 
     command: str
     folder: Path | None = None
@@ -65,9 +65,9 @@ class PreparedCommand(Struct, frozen=True, kw_only=True):
 
 
 class Bash(Tool[BashParams]):
-    """With a `shell` commands share its state; without one each has a fresh shell of `ctx.run`.
+    """With a `shell`, commands share its state; without one each gets a fresh shell from `ctx.run`.
 
-    `tools` are the names of those that there are beside this one.
+    `tools` are the names of the other available tools.
     """
 
     name, label = "bash", "Bash"
@@ -95,7 +95,7 @@ class Bash(Tool[BashParams]):
         return text.replace("{{shell}}", fresh if self._shell is None else lasting)
 
     def effects(self, params: BashParams, cwd: Path) -> Effects:
-        """The command as it will run, and where, if that is not where the session works."""
+        """The command as it will run, and its folder if that is not the session's."""
         plan = self._plan(params, cwd)
         folder = self._folder(plan, cwd)
         there = "" if folder == cwd else f"cd {shlex.quote(str(folder))} && "
@@ -115,7 +115,7 @@ class Bash(Tool[BashParams]):
                 async with asyncio.timeout(self._wait_s(params, seconds)):
                     await command.follow()
             except TimeoutError:
-                with suppress(ToolError):  # as many jobs as there may be: wait for it here
+                with suppress(ToolError):  # the job limit is reached: wait for it here
                     return self._detached(command, ctx)
                 await command.follow()
             return command.report()
@@ -130,16 +130,16 @@ class Bash(Tool[BashParams]):
             named = ", ".join(wrong or RESERVED)
             raise ToolError(f"`env` cannot set {named}; use names of letters, digits and underscores.")
         if params.in_background and not self._can_background:
-            raise ToolError("Background jobs are switched off (async.enabled); leave `async` out.")
+            raise ToolError("Background jobs are disabled (async.enabled); omit `async`.")
         if params.pty and params.in_background:
-            raise ToolError("A command with `pty` cannot run in the background; leave one of the two out.")
+            raise ToolError("A command with `pty` cannot run in the background; omit one of the two.")
         if self._settings.interceptor:
             reason = rewrite.better_tool(params.command, self._tools)
             if reason is not None:
                 raise ToolError(reason)
 
     def _plan(self, params: BashParams, cwd: Path) -> PreparedCommand:
-        """Fold a leading `cd`, and take a trailing `head` or `tail` on us, where that is safe."""
+        """Fold a leading `cd` and strip a trailing `head` or `tail` where that is safe."""
         here = cwd if self._shell is None else self._shell.cwd
         folder = None if params.cwd is None else resolve(params.cwd, cwd)
         command, stay = params.command.strip("\n"), False
@@ -208,7 +208,7 @@ class Bash(Tool[BashParams]):
         return plan.folder or (cwd if self._shell is None else self._shell.cwd)
 
     def _wait_s(self, params: BashParams, seconds: int) -> float | None:
-        """How long to wait before a command goes on in the background; None for its whole time."""
+        """Seconds before a command moves to the background; None for never."""
         background = self._settings.auto_background
         if not background.enabled or params.pty:
             return None
@@ -225,7 +225,7 @@ class Bash(Tool[BashParams]):
         return self._job(details, work, ctx)
 
     def _detached(self, command: "RunningCommand", ctx: CodingContext) -> ToolOutput:
-        """It takes long: the call ends here and the command goes on as a job. Raises ToolError: it cannot."""
+        """End the call and continue the command as a job. Raises ToolError if that is impossible."""
 
         async def work(report: "ReportProgress") -> str:
             async with rest:
@@ -242,7 +242,7 @@ class Bash(Tool[BashParams]):
     ) -> ToolOutput:
         id = ctx.jobs.start("bash", shortened(clean_line(details.command), LABEL_CHARS), work)
         before = f"{already.rstrip()}\n" if already.strip() else ""
-        text = f"{before}[Runs in the background as {id}; the result comes by itself, or use job]"
+        text = f"{before}[Running in the background as {id}; its result will follow, or use job]"
         return ToolOutput.text(text, replace(details, job_id=id))
 
 
@@ -253,13 +253,13 @@ async def _check_folder(folder: Path, ctx: CodingContext) -> None:
 
 
 async def _with_paths(command: str, ctx: CodingContext) -> str:
-    """The command with the files behind addresses of ours in their place."""
+    """The command with internal URLs replaced by their files."""
     parts: list[str] = []
     done = 0
     for match in rewrite.internal_urls(command):
         resource = await ctx.urls.resolve(match[0], ctx)
         if resource.path is None:
-            raise ToolError(f"{match[0]} has no file that a command could use; read shows what it holds.")
+            raise ToolError(f"{match[0]} is not a file on disk; use read.")
         parts += [
             command[done : match.start()],
             rewrite.quoted_at(command, match.start(), str(resource.path)),

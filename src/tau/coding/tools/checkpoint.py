@@ -1,4 +1,4 @@
-"""checkpoint: mark this point of the conversation, so that an investigation can shrink to its report."""
+"""checkpoint: marks a point of the conversation so that an investigation can shrink to its report."""
 
 from typing import Annotated
 
@@ -12,11 +12,11 @@ from tau.coding.ports import Checkpoint, CodingContext
 
 
 class CheckpointParams(Struct, frozen=True):
-    goal: Annotated[str, Meta(description="What the investigation is to find out")]
+    goal: Annotated[str, Meta(description="What to find out")]
 
 
 class MarkCheckpoint(Tool[CheckpointParams]):
-    """Its details are the `Checkpoint` itself."""
+    """Its details are the `Checkpoint`."""
 
     name, label = "checkpoint", "Checkpoint"
     exclusive = True
@@ -27,7 +27,7 @@ class MarkCheckpoint(Tool[CheckpointParams]):
             raise ToolError("A subagent has no checkpoints.")
         if checkpoints.active is not None:
             raise ToolError(
-                f'A checkpoint is active already, for "{checkpoints.active.goal}"; call rewind first.'
+                f'A checkpoint is already active, for "{checkpoints.active.goal}"; call rewind first.'
             )
         checkpoint = Checkpoint(params.goal, iso(now_ms()))
         checkpoints.mark(checkpoint)

@@ -1,4 +1,4 @@
-"""edit, mode `replace`: one piece of text in a file gives way to another."""
+"""edit, mode `replace`: replaces a piece of text in a file."""
 
 from pathlib import Path
 from typing import Annotated, ClassVar
@@ -28,8 +28,8 @@ class EditParams(Struct, frozen=True):
     }
 
     path: Annotated[str, Meta(description="File to change")]
-    old_text: Annotated[str, Meta(description="Exact text to find, white space included")]
-    new_text: Annotated[str, Meta(description="Text to put in its place")]
+    old_text: Annotated[str, Meta(description="Exact text to find, whitespace included")]
+    new_text: Annotated[str, Meta(description="Replacement text")]
     replace_all: Annotated[bool, Meta(description="Replace every occurrence")] = False
 
 

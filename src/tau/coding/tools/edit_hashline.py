@@ -1,4 +1,4 @@
-"""edit, mode `hashline`: lines of files named by their numbers under the tag that they were shown with."""
+"""edit, mode `hashline`: edits lines by number, under the tag they were shown with."""
 
 from functools import cached_property
 from pathlib import Path
@@ -30,7 +30,6 @@ class HashlineEdit(Tool[HashlineParams]):
 
     @cached_property
     def description(self) -> str:
-        """The language describes itself."""
         return texts.prompt_text()
 
     def effects(self, params: HashlineParams, cwd: Path) -> Effects:

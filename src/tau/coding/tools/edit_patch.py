@@ -1,4 +1,4 @@
-"""edit, modes `apply_patch` and `patch`: several files changed by one patch, all or none."""
+"""edit, modes `apply_patch` and `patch`: change several files with one patch, all or none."""
 
 from functools import cached_property
 from pathlib import Path
@@ -36,14 +36,14 @@ class PatchEdit(Tool[PatchParams]):
 
     @cached_property
     def description(self) -> str:
-        """Both modes stand in one file, each under its name."""
+        """One file describes both modes, each under its heading."""
         texts = super().description.split("# ")
         return next(text.partition("\n")[2].strip() for text in texts if text.startswith(f"{self._mode}\n"))
 
     def effects(self, params: PatchParams, cwd: Path) -> Effects:
         try:
             paths = tuple(self._parse(params.input, cwd).paths)
-        except ToolError:  # `run` will tell what is wrong with it
+        except ToolError:  # `run` reports what is wrong with it
             return Effects()
         return Effects(reads=paths, writes=paths)
 

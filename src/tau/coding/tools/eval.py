@@ -1,4 +1,4 @@
-"""eval: cells of Python and JavaScript, run in kernels that keep their variables."""
+"""eval: runs Python and JavaScript cells in kernels that keep their variables."""
 
 import asyncio
 import os
@@ -47,12 +47,12 @@ STDIN = "Kernel requested stdin; interactive input is not supported."
 
 class CellParams(Struct, frozen=True):
     language: Annotated[Literal["py", "js"], Meta(description="Kernel to run it in")]
-    code: Annotated[str, Meta(description="Code as it is, no fences")]
+    code: Annotated[str, Meta(description="Plain code, no fences")]
     title: Annotated[str | None, Meta(description="Short label")] = None
     timeout: Annotated[int, Meta(description="Seconds, 1 to 600", ge=MIN_TIMEOUT_S, le=MAX_TIMEOUT_S)] = (
         DEFAULT_TIMEOUT_S
     )
-    reset: Annotated[bool, Meta(description="Start this language's kernel anew first")] = False
+    reset: Annotated[bool, Meta(description="Restart this language's kernel first")] = False
 
 
 class EvalParams(Struct, frozen=True):
@@ -60,7 +60,7 @@ class EvalParams(Struct, frozen=True):
 
 
 class Eval(Tool[EvalParams]):
-    """With `kernels`, variables last as long as these do; without, they end with the call."""
+    """With `kernels`, variables live as long as they do; otherwise they end with the call."""
 
     name, label = "eval", "Eval"
     exclusive = True
@@ -77,7 +77,7 @@ class Eval(Tool[EvalParams]):
 
     @cached_property
     def description(self) -> str:
-        """The prompt, without what is said about a language that cannot be used here."""
+        """The prompt, without the parts about unavailable languages."""
         text = super().description
         for name, language in LANGUAGES.items():
             kept = r"\1" if self._unavailable(language) is None else ""
@@ -108,11 +108,11 @@ class Eval(Tool[EvalParams]):
             return _report(output, is_error=is_error)
 
     def _unavailable(self, language: KernelLanguage) -> str | None:
-        """Why cells of a language cannot run, in a sentence."""
+        """Why a language is unavailable, as a sentence."""
         if language == "python":
-            return None if self._settings.eval.py else "Python cells are switched off (eval.py is false)."
+            return None if self._settings.eval.py else "Python cells are disabled (eval.py is false)."
         if not self._settings.eval.js:
-            return "JavaScript cells are switched off (eval.js is false)."
+            return "JavaScript cells are disabled (eval.js is false)."
         return None if _has_node() else interpreters.NO_NODE
 
     def _pool(self, ctx: CodingContext) -> "AbstractAsyncContextManager[Kernels]":
@@ -124,7 +124,7 @@ class Eval(Tool[EvalParams]):
 
 
 class _Call:
-    """The cells of one call, one after the other."""
+    """Runs the cells of one call in order."""
 
     def __init__(
         self,
@@ -142,7 +142,7 @@ class _Call:
         self._progress = ProgressUpdates(self._show)
 
     async def run(self) -> bool:
-        """Whether one failed; those after it do not run."""
+        """Returns whether one failed; later cells do not run."""
         try:
             for index, cell in enumerate(self._params):
                 self._output.begin(index)
@@ -208,22 +208,22 @@ def _which(params: CellParams, index: int, count: int) -> str:
 
 
 def _problem(which: str, end: CellEnd, seconds: float, more: bool) -> str:
-    """What went wrong with a cell, as one line, or nothing."""
-    lost = " and its kernel had to be ended, so all variables are gone" if end.lost else ""
+    """One line about a cell's failure, or nothing."""
+    lost = " and its kernel was killed; all variables are lost" if end.lost else ""
     match end.status:
         case "ok":
             return ""
         case "interrupted" if end.timed_out:
-            what = f"was stopped: it ran longer than its time limit of {seconds:g} s{lost}"
+            what = f"was stopped: exceeded its time limit of {seconds:g} s{lost}"
         case "interrupted":
             what = f"was interrupted{lost}"
         case "died" if end.reason:
-            what = f"ended its kernel: {end.reason}, and all variables are gone"
+            what = f"ended its kernel: {end.reason}; all variables are lost"
         case "died":
             what = "did not run"
         case "error":
             what = f"failed with exit code {end.exit_code}"
-    return f"[{which} {what}{'; the cells after it did not run' if more else ''}]"
+    return f"[{which} {what}{'; later cells did not run' if more else ''}]"
 
 
 def _silence(images: int) -> str:

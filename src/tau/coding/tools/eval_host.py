@@ -1,4 +1,4 @@
-"""What cells may ask for while they run: other tools, a model, the full text of earlier output."""
+"""Serves running cells: other tools, model completions, the full text of earlier output."""
 
 from collections.abc import Callable
 from typing import Any
@@ -24,7 +24,7 @@ Note = Callable[[dict[str, Any]], None]
 
 
 class EvalHost:
-    """Implements `tau.backends.kernels.cells.CellHost` for one call; `note` takes what people are told."""
+    """Implements `tau.backends.kernels.cells.CellHost` for one call; `note` gets messages for the user."""
 
     def __init__(self, ctx: CodingContext, complete: Complete | None, concurrency: int, note: Note) -> None:
         self._ctx = ctx
@@ -34,7 +34,7 @@ class EvalHost:
 
     async def tool(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         if name == "eval":
-            raise ToolError("A cell cannot call eval: its kernel is busy with the cell itself.")
+            raise ToolError("A cell cannot call eval: its kernel is busy with the cell.")
         output = await self._ctx.call(name, arguments)
         text = text_of(output.content)
         self._note({"op": "tool", "name": name, "isError": output.is_error, "chars": len(text)})
@@ -52,7 +52,7 @@ class EvalHost:
         self, prompt: str, model: str, system: str | None, schema: dict[str, Any] | None
     ) -> Any:
         if self._complete is None:
-            raise ToolError("No model can be asked from cells here.")
+            raise ToolError("Cells cannot call a model here.")
         if model not in TIERS:
             raise ToolError(f'There is no model "{model}" for completion; use one of {", ".join(TIERS)}.')
         chosen = self._ctx.models.role(model)
@@ -97,7 +97,7 @@ def _text(message: AssistantMessage, model: Model) -> str:
 
 
 def _object(message: AssistantMessage, model: Model) -> Any:
-    """What the model gave to the tool; one that wrote JSON in place of calling it is understood too."""
+    """The arguments of the tool call; JSON in plain text is accepted too."""
     for call in message.tool_calls:
         if call.name == RESPOND:
             return call.arguments
@@ -105,4 +105,4 @@ def _object(message: AssistantMessage, model: Model) -> Any:
     try:
         return msgspec.json.decode(text)
     except msgspec.DecodeError:
-        raise ToolError(f"{model.key} did not answer in the form of the schema.") from None
+        raise ToolError(f"{model.key} did not follow the schema.") from None

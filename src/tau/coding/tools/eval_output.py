@@ -1,4 +1,4 @@
-"""What the cells of one call show, put together within limits: text for the model, details for people."""
+"""Collects the output of a call's cells within limits: text for the model, details for the user."""
 
 import asyncio
 from binascii import Error as Base64Error
@@ -24,7 +24,7 @@ markdown = late("tau.coding.readers.documents.markdown")
 
 MAX_IMAGES = 20
 MAX_JSON_OUTPUTS = 50
-MAX_JSON_BYTES = 256 * KIB  # of one value in the details; the text has it all
+MAX_JSON_BYTES = 256 * KIB  # per value in the details; the text is complete
 MAX_STATUS_EVENTS = 200
 MAX_HTML_CHARS = 2_000_000
 HTML_SECONDS = 2.0
@@ -47,7 +47,7 @@ class CellDetails(Struct, frozen=True, rename="camel", kw_only=True):
 
 
 class EvalDetails(Struct, frozen=True, rename="camel", kw_only=True):
-    """`language` is that of the first cell, `languages` are all in the order of their first use."""
+    """`language` is that of the first cell, `languages` are all, in order of first use."""
 
     cells: list[CellDetails]
     language: KernelLanguage
@@ -59,7 +59,7 @@ class EvalDetails(Struct, frozen=True, rename="camel", kw_only=True):
 
 
 class CellText:
-    """The output of one cell, of which the beginning and the end are kept."""
+    """The beginning and end of one cell's output."""
 
     def __init__(self, max_bytes: int = CELL_OUTPUT.bytes) -> None:
         self._max_bytes = max_bytes
@@ -82,7 +82,7 @@ class CellText:
 
 
 class EvalOutput:
-    """Takes the events of each cell in turn."""
+    """Collects the events of one cell after another."""
 
     def __init__(self, sink: OutputSink, planned: list[CellDetails], *, resize: bool, block: bool) -> None:
         self.cells = planned
@@ -108,7 +108,7 @@ class EvalOutput:
         self._change(status="running")
 
     def take(self, event: cells.CellEvent) -> None:
-        """Something that the running cell shows."""
+        """Add a display of the running cell."""
         match event:
             case cells.TextOutput():
                 self.push(event.data)
@@ -126,12 +126,12 @@ class EvalOutput:
                 self.note(event.event)
 
     def push(self, data: bytes) -> None:
-        """Output of the running cell."""
+        """Add output of the running cell."""
         self._text.push(data)
         self._push(data)
 
     def remark(self, line: str) -> None:
-        """A line of ours about the running cell."""
+        """Add a note about the running cell."""
         self.push(f"{self._break()}{line}\n".encode())
 
     def note(self, event: dict[str, Any]) -> None:
@@ -142,7 +142,7 @@ class EvalOutput:
             self.status_events.append({"op": "log", "message": f"More than {MAX_STATUS_EVENTS} events."})
 
     def end(self, status: CellStatus, exit_code: int | None, duration_ms: int) -> None:
-        """The running cell is over; its output is kept."""
+        """Finish the running cell and store its output."""
         if len(self.cells) > 1 and not self._text.text():
             self.push(b"(no output)\n")
         self._change(status=status, exit_code=exit_code, duration_ms=duration_ms, output=self._text.text())
@@ -191,7 +191,7 @@ class EvalOutput:
             self.remark(f"[Only the first {MAX_IMAGES} images are sent]")
 
     async def load_pictures(self) -> None:
-        """Make what the running cell drew ready to be sent."""
+        """Prepare an image of the running cell for sending."""
         pictures, self._pictures = self._pictures, []
         for picture in pictures:
             try:
@@ -204,7 +204,7 @@ class EvalOutput:
 
 
 def as_markdown(text: str) -> str:
-    """HTML in a form that is shorter to read; what cannot be converted stays as it is."""
+    """HTML as Markdown; unchanged if it cannot be converted."""
     if len(text) > MAX_HTML_CHARS:
         return text
     blocks = markdown.MarkdownWriter()

@@ -1,4 +1,4 @@
-"""find: files and directories by name, the newest first."""
+"""find: lists files and directories by name, newest first."""
 
 import heapq
 import math
@@ -28,7 +28,7 @@ MIN_SECONDS, MAX_SECONDS = 0.5, 60.0
 UPDATE_INTERVAL_S = 0.2
 NAMED_FOLDERS = 5
 
-Match = tuple[int, str, bool]  # when it was changed, its path, whether it is a directory
+Match = tuple[int, str, bool]  # modification time, path, whether it is a directory
 
 
 class FindParams(Struct, frozen=True):
@@ -37,12 +37,12 @@ class FindParams(Struct, frozen=True):
     paths: Annotated[list[str], Meta(description="Globs, directories or files")]
     hidden: Annotated[bool, Meta(description="Include hidden files")] = True
     gitignore: Annotated[bool, Meta(description="Respect .gitignore")] = True
-    limit: Annotated[float, Meta(description="Most paths to return")] = MAX_RESULTS
+    limit: Annotated[float, Meta(description="Maximum results")] = MAX_RESULTS
     timeout: Annotated[float, Meta(description="Seconds, 0.5 to 60")] = DEFAULT_SECONDS
 
 
 class FindDetails(Struct, frozen=True, rename="camel", kw_only=True):
-    """`files` are the paths that were returned, directories with a slash. What does not apply is left out."""
+    """`files` are the returned paths, directories with a slash. Inapplicable fields are omitted."""
 
     scope_path: str
     file_count: int
@@ -58,7 +58,7 @@ class Find(Tool[FindParams]):
     name, label = "find", "Find"
 
     def decode(self, arguments: dict[str, Any]) -> tuple[FindParams, list[str]]:
-        """One path without a list around it is a list of one."""
+        """Accept a single path without a list."""
         given = {
             name: [value]
             if isinstance(value, str) and FindParams.aliases.get(name, name) == "paths"
@@ -92,7 +92,7 @@ class Find(Tool[FindParams]):
 
 
 def _listed(params: FindParams) -> str | list[str]:
-    """A lone entry may be a whole list that came as text."""
+    """A single entry may be a whole list passed as a string."""
     return params.paths[0] if len(params.paths) == 1 else params.paths
 
 
@@ -103,7 +103,7 @@ def _limit(value: float) -> int:
 
 
 class _Look:
-    """What was found so far. Only the newest are kept, the others are counted."""
+    """The matches so far. Keeps the newest and counts the others."""
 
     def __init__(
         self, params: FindParams, ctx: CodingContext, limit: int, deadline: float, *, several: bool
@@ -125,7 +125,7 @@ class _Look:
         if stat is None or not stat.is_dir:
             if entry.glob:
                 raise ToolError(f"Path is not a directory: {self.name(str(base))}.")
-            # A link that leads nowhere is there all the same.
+            # A dangling link still exists.
             self.take([(base.lstat().st_mtime_ns if stat is None else stat.mtime_ns, str(base), False)])
             return
         if real(base) == Path(base.anchor):
@@ -134,7 +134,7 @@ class _Look:
 
     def take(self, matches: list[Match]) -> None:
         fresh = matches
-        if self.seen is not None:  # what several entries lead to is told once
+        if self.seen is not None:  # list overlapping entries once
             fresh = [match for match in matches if match[1] not in self.seen]
             self.seen.update(match[1] for match in fresh)
         self.total += len(fresh)
@@ -146,7 +146,7 @@ class _Look:
         return shown(Path(path), self.ctx.cwd)
 
     def tell(self) -> None:
-        """Show what there is, a few times a second."""
+        """Show progress a few times a second."""
         now = time.monotonic()
         if now - self._told_at >= UPDATE_INTERVAL_S and self.newest:
             self._told_at = now
@@ -157,10 +157,10 @@ class _Look:
         if not entry.url:
             return entry.base
         if not self.ctx.urls.handles(entry.url):
-            raise ToolError(f"find takes files and internal addresses, and {entry.url} is neither.")
+            raise ToolError(f"find takes files and internal URLs; {entry.url} is neither.")
         resource = await self.ctx.urls.resolve(entry.url, self.ctx)
         if resource.path is None:
-            raise ToolError(f"{entry.url} is no file; look at it with read or search.")
+            raise ToolError(f"{entry.url} is not a file; use read or search.")
         return resource.path
 
     async def _below(self, base: Path, glob: str) -> None:
@@ -196,7 +196,7 @@ def _matches(
         if wanted(entry.path[start:]):
             try:
                 changed = entry.stat(follow_symlinks=False).st_mtime_ns
-            except OSError:  # it is gone by now
+            except OSError:  # deleted in the meantime
                 continue
             matches.append((changed, entry.path, entry.is_dir(follow_symlinks=False)))
     return matches
@@ -241,7 +241,7 @@ def _report(look: _Look, limit: int, seconds: float, scope: str, missing: list[s
 
 
 def grouped(names: Sequence[str]) -> str:
-    """The paths by directory, in the order in which a directory comes first; those without one lead."""
+    """Group paths by directory, in order of first appearance; those without one come first."""
     groups: dict[str, list[str]] = {"": []}
     for name in names:
         folder, _, own = name.removesuffix("/").rpartition("/")

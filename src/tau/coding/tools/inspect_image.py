@@ -1,4 +1,4 @@
-"""inspect_image: a question about an image, answered by a model that can see."""
+"""inspect_image: asks a vision model about an image."""
 
 import asyncio
 import stat as modes
@@ -36,7 +36,7 @@ class InspectImageParams(Struct, frozen=True):
 
 
 class InspectImageDetails(Struct, frozen=True, rename="camel", kw_only=True):
-    """`mime_type` is that of what was sent, which may differ from the file's."""
+    """`mime_type` is that of the sent image, which may differ from the file's."""
 
     model: str
     image_path: str
@@ -63,15 +63,15 @@ class InspectImage(Tool[InspectImageParams]):
     async def run(self, params: InspectImageParams, ctx: CodingContext) -> ToolOutput:
         if self._settings.block_images:
             raise ToolError(
-                "Images are not sent to models here (images.blockImages is true); "
-                "switch that setting off to use inspect_image."
+                "Sending images is disabled (images.blockImages is true); "
+                "disable that setting to use inspect_image."
             )
         if self._complete is None:
-            raise ToolError("No model can be asked about images here.")
+            raise ToolError("No vision model is available here.")
         model = _seeing_model(ctx)
         path, data = await _read(params.path, ctx)
         if images.read_header(data) is None:
-            raise ToolError("inspect_image takes PNG, JPEG, GIF and WEBP files only, told by their content.")
+            raise ToolError("inspect_image takes only PNG, JPEG, GIF and WEBP files (judged by content).")
         image = await asyncio.to_thread(images.load_image, data, auto_resize=self._settings.auto_resize)
         question = UserMessage([image.content(), TextContent(params.question)], now_ms())
         request = Request(
@@ -106,17 +106,17 @@ async def _ask(complete: Complete, model: Model, request: Request) -> str:
         raise ToolError(str(error)) from error
     if message.stop_reason == "error":
         given = message.error_message
-        raise ToolError(given if given is not UNSET and given else "The request of inspect_image failed.")
+        raise ToolError(given if given is not UNSET and given else "The inspect_image request failed.")
     if message.stop_reason == "aborted":
-        raise ToolError("The request of inspect_image was aborted.")
+        raise ToolError("The inspect_image request was aborted.")
     text = message.text.strip()
     if not text:
-        raise ToolError(f"{model.key} gave no answer in words; ask again, or use another model.")
+        raise ToolError(f"{model.key} returned no text; ask again, or use another model.")
     return text
 
 
 async def _read(text: str, ctx: CodingContext) -> tuple[str, bytes]:
-    """The resolved path, or the address, and the bytes; what is too large or endless is not read at all."""
+    """The resolved path or URL, and the bytes. Refuses files that are too large or endless."""
     if ctx.urls.handles(text):
         resource = await ctx.urls.resolve(text, ctx)
         return str(resource.path or resource.url), resource.data

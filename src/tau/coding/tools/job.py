@@ -1,4 +1,4 @@
-"""job: wait for background jobs, stop them, or look at them."""
+"""job: waits for, stops or lists background jobs."""
 
 import asyncio
 import time
@@ -19,7 +19,7 @@ from tau.coding.ports import CancelStatus, CodingContext, Job, Jobs
 
 UPDATE_INTERVAL_S = 0.5
 SHOWN_IDS = 10
-# The values of async.pollWaitDuration, in seconds.
+# Values of async.pollWaitDuration, in seconds.
 POLL_WAITS_S: Mapping[str, int] = MappingProxyType({"5s": 5, "10s": 10, "30s": 30, "1m": 60, "5m": 300})
 RESULTS = OutputLimits()
 LISTED = OutputLimits(lines=200, bytes=8 * KIB)
@@ -27,11 +27,9 @@ PROGRESS = OutputLimits(lines=100, bytes=8 * KIB)
 
 
 class JobParams(Struct, frozen=True):
-    poll: Annotated[
-        list[str] | None, Meta(description="Ids of jobs to wait for until the first one ends")
-    ] = None
+    poll: Annotated[list[str] | None, Meta(description="Ids of jobs; waits until the first one ends")] = None
     cancel: Annotated[list[str] | None, Meta(description="Ids of jobs to stop")] = None
-    list_all: Annotated[bool, Meta(description="Show every job now, without waiting")] = field(
+    list_all: Annotated[bool, Meta(description="Show all jobs now, without waiting")] = field(
         name="list", default=False
     )
 
@@ -42,14 +40,14 @@ class CancelOutcome(Struct, frozen=True, rename="camel"):
 
 
 class JobDetails(Struct, frozen=True, rename="camel", kw_only=True):
-    """`cancelled` is there where jobs were to be cancelled."""
+    """`cancelled` is set if the call cancelled jobs."""
 
     jobs: list[JobSnapshot]
     cancelled: list[CancelOutcome] | UnsetType = UNSET
 
 
 class JobTool(Tool[JobParams]):
-    """`wait_s` is the longest that a poll waits."""
+    """`wait_s` is the longest wait of a poll."""
 
     name, label = "job", "Jobs"
 
@@ -62,7 +60,7 @@ class JobTool(Tool[JobParams]):
 
     async def run(self, params: JobParams, ctx: CodingContext) -> ToolOutput:
         if params.list_all and (params.poll or params.cancel):
-            raise ToolError("`list` only looks; leave out `poll` and `cancel`, or leave out `list`.")
+            raise ToolError("`list` cannot be combined with `poll` or `cancel`.")
         jobs = ctx.jobs
         if params.list_all:
             return _listed(jobs)
@@ -78,11 +76,11 @@ class JobTool(Tool[JobParams]):
     async def _wait(
         self, polled: Iterable[str], ids: Sequence[str], cancelled: list[CancelOutcome], ctx: CodingContext
     ) -> bool:
-        """Until one of the running jobs has ended, or the time is up. True if the user had enough of it.
+        """Wait until a running job ends or the time is up. True if the user interrupted.
 
-        The jobs are none of this call's own, so what is known is returned rather than thrown away. The
-        cancellation is put off until the result is: asked for again here, it comes at the next await, where
-        the loop tells a user's stop from the end of the program.
+        The jobs outlive this call, so an interrupt returns the results so far instead of dropping them. The
+        cancellation is requested again here and takes effect at the next await, where the loop
+        distinguishes a user's stop from the end of the program.
         """
         running = [id for id in polled if (job := ctx.jobs.get(id)) is not None and job.running]
         if not running:
@@ -104,7 +102,7 @@ class JobTool(Tool[JobParams]):
 
 
 def _polled(params: JobParams, jobs: Jobs) -> list[str]:
-    """The ids to wait for: those named, or all that run where nothing is named at all."""
+    """The ids to wait for: the named ones, or all running jobs if the call names none."""
     if params.poll:
         return list(dict.fromkeys(params.poll))
     return [] if params.cancel else [job.id for job in jobs.list() if job.running]
@@ -114,11 +112,11 @@ def _nothing(named: Sequence[str]) -> str:
     if not named:
         return "No background job is running."
     ids = ", ".join(named[:SHOWN_IDS]) + (", …" if len(named) > SHOWN_IDS else "")
-    return f'No job matches "{ids}"; one that has ended is forgotten after some minutes.'
+    return f'No job matches "{ids}"; finished jobs are forgotten after some minutes.'
 
 
 def _listed(jobs: Jobs) -> ToolOutput:
-    """Looking changes nothing: what is to be delivered still is."""
+    """Listing does not acknowledge: pending results are still delivered."""
     found = list(jobs.list())
     if not found:
         return ToolOutput.text("There are no background jobs.", JobDetails(jobs=[]))
@@ -130,9 +128,9 @@ def _listed(jobs: Jobs) -> ToolOutput:
 def _report(
     ids: Sequence[str], cancelled: list[CancelOutcome], ctx: CodingContext, *, stopped: bool
 ) -> ToolOutput:
-    """What the jobs have to say, which is then not delivered again.
+    """The results of the jobs, which are then not delivered again.
 
-    After a stop nobody knows whether this result will be kept, so the words of jobs are left to delivery.
+    After an interrupt this result may be discarded, so job results are left to delivery.
     """
     found = [job for id in ids if (job := ctx.jobs.get(id)) is not None]
     ended = [job.id for job in found if not job.running]
@@ -140,7 +138,7 @@ def _report(
     sections = [_cancelled(cancelled)] if cancelled else []
     sections += _sections(shown, heads_only=stopped)
     if stopped:
-        sections.append("[The user interrupted the wait; the jobs go on, and results will follow]")
+        sections.append("[The user interrupted the wait; jobs continue, results will follow]")
     else:
         ctx.jobs.acknowledge(ended)
     return ToolOutput.text("\n\n".join(sections), _details(shown, cancelled))
@@ -178,7 +176,7 @@ def _part(job: Job, words: str) -> str:
 
 
 def _progress(job: Job, share: int) -> str:
-    """The end of what a running job has reported."""
+    """The end of a running job's output."""
     limits = OutputLimits(lines=max(PROGRESS.lines // share, 1), bytes=PROGRESS.bytes // share)
     shown = truncate(job.progress, limits, "tail")
     return (f"…\n{shown.text}" if shown.truncation else shown.text).rstrip("\n")

@@ -1,4 +1,4 @@
-"""read: what a path leads to: files, folders, archives, databases, documents, notebooks, pictures."""
+"""read: shows files, folders, archives, databases, documents, notebooks and images."""
 
 import asyncio
 import os
@@ -59,7 +59,7 @@ class SummaryDetails(Struct, frozen=True, rename="camel", kw_only=True):
 
 
 class ReadDetails(Struct, frozen=True, rename="camel", kw_only=True):
-    """`first_line` and `last_line` are what is shown, counted from 1."""
+    """`first_line` and `last_line` are the shown lines, 1-based."""
 
     path: str
     kind: Literal["file", "directory", "image", "archive", "database", "document", "conflicts"]
@@ -75,9 +75,9 @@ class ReadDetails(Struct, frozen=True, rename="camel", kw_only=True):
 
 
 class ReadTarget(Struct, frozen=True):
-    """What was found under a name, before anyone looked into it. `stat` is None for what is no file.
+    """A resolved target that is not read yet. `stat` is None if it is not a file.
 
-    `editable` sources are shown under a tag by which `edit` can name their lines.
+    `editable` targets are shown under a tag that `edit` accepts.
     """
 
     name: str
@@ -117,7 +117,7 @@ class Read(Tool[ReadParams]):
             raise failure("read", params.path, error) from error
 
     async def _packed(self, text: str, ctx: CodingContext) -> ToolOutput | None:
-        """What lies inside an archive or a database, if the path names one."""
+        """The content inside an archive or a database, if the path names one."""
         if names_archive(text):
             found = await archive.find(text, ctx.cwd, ctx.fs)
             if found is not None:
@@ -152,7 +152,7 @@ class Read(Tool[ReadParams]):
             listing = await directory.directory_tree(path, ctx.fs, first_entry=first)
             return _listed(str(path), "directory", listing.text, listing.limit)
         if stat.mode and not modes.S_ISREG(stat.mode):
-            raise ToolError(f"{name} is a device, pipe or socket, not a file; reading it might never end.")
+            raise ToolError(f"{name} is a device, pipe or socket, not a file; reading might never end.")
         if stat.size > large_file.LARGE_BYTES and path.suffix.lower() not in DOCUMENTS:
             part = await large_file.large_page(path, name, stat.size, selector, self._first_lines, ctx.fs)
             return ToolOutput.text(part.text, _details(ReadTarget(name, path, b""), part))
@@ -218,16 +218,16 @@ class Read(Tool[ReadParams]):
         loaded = await asyncio.to_thread(
             images.load_image, source.data, auto_resize=self._settings.images.auto_resize
         )
-        if loaded.problem:  # it would stay in the history and spoil every later request
+        if loaded.problem:  # it would stay in the history and break every later request
             raise ToolError(f"{source.name} cannot be shown: {loaded.problem}.")
         details = ReadDetails(path=str(source.path or source.name), kind="image", mime_type=loaded.mime_type)
         return ToolOutput([TextContent(loaded.note), loaded.content()], details)
 
     def _described(self, info: "image_header.ImageInfo", size_bytes: int) -> str:
-        """What a picture is, where it is not shown."""
+        """Describe an image that is not shown."""
         facts = images.describe(info, size_bytes)
         if self._settings.images.block_images:
-            return f"[{facts}; images.blockImages keeps it from being sent]"
+            return f"[{facts}; not sent: images.blockImages is true]"
         return f"[{facts}; ask inspect_image what it shows]"
 
     async def _document(self, source: ReadTarget, selector: Selector, ctx: CodingContext) -> ToolOutput:
@@ -278,7 +278,7 @@ def _resolved(output: ToolOutput, resolution: str) -> ToolOutput:
 
 
 def _path_and_selector(text: str, cwd: Path) -> tuple[Path, Selector]:
-    """A file whose own name looks like one with a selector is that file. A bare `/` is the working folder."""
+    """A file whose name looks like it has a selector wins. A bare `/` is the working folder."""
     path_text, selector = split_selector(text)
     if path_text != text and os.path.lexists(whole := resolve(text, cwd)):
         return whole, Selector()
@@ -286,7 +286,7 @@ def _path_and_selector(text: str, cwd: Path) -> tuple[Path, Selector]:
 
 
 async def _by_suffix(path: Path, text: str, ctx: CodingContext) -> tuple[Path, str]:
-    """The one file of the working folder whose path ends like a path that does not exist."""
+    """The only file in the working folder whose path ends with a missing path."""
     wanted = split_selector(text)[0].strip().lstrip("./")
     if not wanted or Path(wanted).is_absolute() or any(letter in wanted for letter in "*?[{~"):
         return path, ""
@@ -297,7 +297,7 @@ async def _by_suffix(path: Path, text: str, ctx: CodingContext) -> tuple[Path, s
         return path, ""
     if len(found) != 1:
         return path, ""
-    return found[0], f"There is no {wanted}; this is {shown(found[0], ctx.cwd)}, the one file that ends so"
+    return found[0], f"There is no {wanted}; this is {shown(found[0], ctx.cwd)}, the only match"
 
 
 async def _missing_text(path: Path, name: str, ctx: CodingContext) -> str:
@@ -307,7 +307,7 @@ async def _missing_text(path: Path, name: str, ctx: CodingContext) -> str:
         while stat is None and folder != folder.parent:
             folder = folder.parent
             stat = await ctx.fs.stat(folder)
-        return f"There is no file {name}; of its directories only {shown(folder, ctx.cwd)} exists."
+        return f"There is no file {name}; only its directory {shown(folder, ctx.cwd)} exists."
     if not stat.is_dir:
         return f"There is no file {name}: {shown(folder, ctx.cwd)} is a file, not a directory."
     names = await ctx.fs.list(folder)

@@ -1,4 +1,4 @@
-"""The tools of the coding agent by name, each loaded when it is wanted."""
+"""The coding agent's tools by name, each loaded on demand."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -36,10 +36,10 @@ _write = late("tau.coding.tools.write")
 
 
 class ToolParts:
-    """What the tools of one session are made of; `previews` is shared by those that propose and apply.
+    """Dependencies of a session's tools; tools that propose and apply changes share `previews`.
 
-    `complete` sends a request on the side and gives the whole answer; without it, what needs it is not there.
-    `can_ask`: somebody sits at the other end.
+    `complete` sends a side request and returns the whole answer; tools that need it are missing without it.
+    `can_ask`: a user can answer questions.
     """
 
     def __init__(
@@ -56,17 +56,17 @@ class ToolParts:
         self.resources = resources or SessionResources()
         self.previews = PendingChanges() if previews is None else previews
         self.can_ask = can_ask
-        self.names: Sequence[str] = tuple(TOOLS)  # of the tools that are made
+        self.names: Sequence[str] = tuple(TOOLS)  # names of the created tools
 
 
 class ToolEntry(Struct, frozen=True):
-    """How a tool is made, and where a session has it without asking for it by name."""
+    """How to create a tool, and whether sessions have it by default."""
 
     make: Callable[[ToolParts], Tool[Any]]
     is_usual: Callable[[ToolParts], bool] = lambda parts: True
 
 
-# The order is that of every request, which keeps the prefix that servers cache.
+# The order is the same in every request, so that servers can cache the prefix.
 TOOLS: dict[str, ToolEntry] = {
     "read": ToolEntry(lambda parts: _read.Read(parts.settings)),
     "bash": ToolEntry(
@@ -103,7 +103,7 @@ TOOLS: dict[str, ToolEntry] = {
 
 
 def create_tools(names: Sequence[str] | None = None, parts: ToolParts | None = None) -> list[Tool[Any]]:
-    """The named tools, or the usual ones, in their fixed order. Raises UsageError for an unknown name."""
+    """The named tools, or the default ones, in fixed order. Raises UsageError for an unknown name."""
     unknown = [name for name in names or () if name not in TOOLS]
     if unknown:
         missing = " or ".join(f'"{name}"' for name in unknown)
@@ -118,7 +118,7 @@ def create_tools(names: Sequence[str] | None = None, parts: ToolParts | None = N
 
 
 def _edit_tool(settings: Settings) -> Tool[Any]:
-    """The one tool `edit`, in the mode that is set."""
+    """The `edit` tool in the configured mode."""
     match settings.edit.mode:
         case "hashline":
             return _edit_hashline.HashlineEdit(settings.edit)

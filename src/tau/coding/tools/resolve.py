@@ -1,4 +1,4 @@
-"""resolve: apply or discard the change that waits as a preview."""
+"""resolve: applies or discards the pending preview."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -19,7 +19,7 @@ class ResolveParams(Struct, frozen=True):
 
 
 class ResolveDetails(Struct, frozen=True, rename="camel", kw_only=True):
-    """What was discarded; an applied preview reports with the details of the tool that made it."""
+    """The discarded preview; an applied one has the details of the tool that made it."""
 
     action: Literal["apply", "discard"]
     title: str
@@ -42,7 +42,7 @@ class Resolve(Tool[ResolveParams]):
     async def run(self, params: ResolveParams, ctx: CodingContext) -> ToolOutput:
         preview = self._previews.take()
         if preview is None:
-            raise ToolError("There is no preview to resolve; it was resolved before, or none was made.")
+            raise ToolError("There is no pending preview; none was made, or it is already resolved.")
         if params.action == "apply":
             return await preview.apply(ctx)
         details = ResolveDetails(action="discard", title=preview.title, reason=params.reason)

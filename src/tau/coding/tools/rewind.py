@@ -1,4 +1,4 @@
-"""rewind: end an investigation; the conversation goes back to the checkpoint and keeps the report."""
+"""rewind: ends an investigation, returning the conversation to the checkpoint with a report."""
 
 from typing import Annotated
 
@@ -11,7 +11,7 @@ from tau.coding.ports import MAX_REPORT_CHARS, CodingContext
 
 
 class RewindParams(Struct, frozen=True):
-    report: Annotated[str, Meta(description="What was found out; nothing else of the investigation is kept")]
+    report: Annotated[str, Meta(description="Your findings; nothing else of the investigation is kept")]
 
 
 class RewindDetails(Struct, frozen=True, rename="camel", kw_only=True):
@@ -28,7 +28,7 @@ class Rewind(Tool[RewindParams]):
         if checkpoints is None:
             raise ToolError("A subagent has no checkpoints.")
         if checkpoints.active is None:
-            raise ToolError("There is no active checkpoint to go back to; it was never made, or is closed.")
+            raise ToolError("There is no active checkpoint; none was made, or it is closed.")
         report = params.report.strip()
         if not report:
             raise ToolError("The report is empty; write down what you found out.")
@@ -40,6 +40,6 @@ class Rewind(Tool[RewindParams]):
         if problem is not None:
             raise ToolError(problem)
         return ToolOutput.text(
-            "The report is kept. When this turn is over, the conversation goes back to the checkpoint.",
+            "Report saved. When this turn ends, the conversation returns to the checkpoint.",
             RewindDetails(report=report, rewound=True),
         )

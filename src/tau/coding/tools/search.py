@@ -1,4 +1,4 @@
-"""search: which lines of which files match a regular expression, a page at a time."""
+"""search: finds lines that match a regular expression, a page of files at a time."""
 
 import math
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ sources_of = late("tau.coding.search.sources")
 tempfile = late("tempfile")
 
 SECONDS = 30.0
-NAMED_FILES = 5  # in a notice
+NAMED_FILES = 5  # per notice
 
 
 class SearchParams(Struct, frozen=True):
@@ -53,7 +53,7 @@ class FileCount(Struct, frozen=True, rename="camel"):
 
 
 class SearchDetails(Struct, frozen=True, rename="camel", kw_only=True):
-    """Counts are those of this page. What does not apply is left out."""
+    """Counts are for this page. Inapplicable fields are omitted."""
 
     scope_path: str
     match_count: int = 0
@@ -108,7 +108,7 @@ class Search(Tool[SearchParams]):
             entries, missing = path_arguments.partition(entries)
         scope = path_arguments.scope_text(entries, ctx.cwd)
         try:
-            # Most searches need no folder for copies: it is made when the first text wants one.
+            # Few searches need a folder for copies: it is created on demand.
             with _Scratch() as scratch:
                 sources = await sources_of.gather(entries, ctx, scratch.folder)
                 hits = await finding.find_hits(wish, sources, ctx)
@@ -119,7 +119,7 @@ class Search(Tool[SearchParams]):
 
 
 class _Scratch:
-    """A folder for copies of what is no file; it goes with the call."""
+    """A folder for copies of non-files; it is removed after the call."""
 
     def __init__(self) -> None:
         self._made: tempfile.TemporaryDirectory[str] | None = None
@@ -140,15 +140,15 @@ class _Scratch:
 def _query(params: SearchParams) -> Query:
     pattern = params.pattern.strip()
     if pattern.endswith("\\") and not pattern.endswith("\\\\") and params.pattern.rstrip("\n").endswith(" "):
-        pattern += " "  # an escaped blank is meant
+        pattern += " "  # an escaped blank is intended
     if not pattern:
         raise ToolError("Pattern must not be empty.")
     if "\0" in pattern:
-        raise ToolError("The pattern contains a NUL character; files that do are binary and not searched.")
+        raise ToolError("The pattern contains a NUL character; files with one are binary and not searched.")
     try:
         pattern.encode()
     except UnicodeEncodeError:
-        raise ToolError("The pattern has half a character (a lone surrogate), which no text has.") from None
+        raise ToolError("The pattern contains a lone surrogate, which no text has.") from None
     pattern = lenient(pattern)
     multiline = is_multiline(pattern)
     return Query(
@@ -167,7 +167,7 @@ def _skip(value: float) -> int:
 async def _notes(
     hits: "SearchHits", sources: "Sources", wish: "SearchOptions", missing: Sequence[str], ctx: CodingContext
 ) -> list[str]:
-    """What the model should know beside the matches, one line each."""
+    """Notes for the model, one line each."""
     notes: list[str] = []
     if hits.timed_out:
         notes.append(f"Stopped after {wish.seconds:g} s, so there may be more; narrow `paths` or `pattern`")
@@ -201,14 +201,14 @@ def _report(
     cap = pages.MATCHES_IN_ONE_FILE if single else pages.MATCHES_PER_FILE
     limits: list[str] = []
     if shown < found:
-        limits.append(f"[Showing {shown} of {found} matches, as many as have room; narrow the search]")
+        limits.append(f"[Showing {shown} of {found} matches that fit; narrow the search]")
     if capped:
-        more = "" if single else "; search one alone to see more"
+        more = "" if single else "; search one file alone for more"
         limits.append(f"[Only the first {cap} matches of {_few(capped)}{more}]")
     if hits.next_skip is not None:
         first, last = hits.skip + 1, hits.skip + pages.PAGE_FILES
         limits.append(
-            f"[Files {first}-{last} of {hits.total} that match. Use skip={hits.next_skip} for the next page]"
+            f"[Files {first}-{last} of {hits.total} matching. Use skip={hits.next_skip} for the next page]"
         )
     text = page.text or _nothing(hits)
     details = SearchDetails(
@@ -231,5 +231,5 @@ def _report(
 
 def _nothing(hits: "SearchHits") -> str:
     if hits.total and hits.skip >= hits.total:
-        return f"No matches found from skip={hits.skip} on: {hits.total} files match."
+        return f"No matches from skip={hits.skip} on: {hits.total} files match."
     return "No matches found"

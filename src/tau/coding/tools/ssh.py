@@ -1,4 +1,4 @@
-"""ssh: one command on a configured host, its output as it comes, and how it ended."""
+"""ssh: runs one command on a configured host with live output."""
 
 import asyncio
 import time
@@ -27,20 +27,20 @@ if TYPE_CHECKING:
 
 TIMEOUT_S = 60
 MAX_TIMEOUT_S = 3600
-LOST = "[The connection was lost, or the remote shell was killed; whether the command ended is not known]"
+LOST = "[The connection was lost or the remote shell was killed; the command may still be running]"
 
 
 class SshParams(Struct, frozen=True):
     aliases: ClassVar[dict[str, str]] = {"cmd": "command", "workdir": "cwd"}
 
-    host: Annotated[str, Meta(description="Name of a host, from the list")]
+    host: Annotated[str, Meta(description="Host name from the list")]
     command: Annotated[str, Meta(description="Text for the remote shell")]
     cwd: Annotated[str | None, Meta(description="Remote directory to run in")] = None
     timeout: Annotated[int | None, Meta(description="Seconds, 1 to 3600")] = None
 
 
 class SshDetails(Struct, frozen=True, rename="camel", kw_only=True):
-    """`exit_code` is null while the command runs and when nobody knows how it ended."""
+    """`exit_code` is null while the command runs and when its end is unknown."""
 
     host: str
     target: str
@@ -48,14 +48,14 @@ class SshDetails(Struct, frozen=True, rename="camel", kw_only=True):
     cwd: str | UnsetType = UNSET
     exit_code: int | None = None
     timed_out: bool = False
-    lost: bool = False  # the connection ended before the command did
+    lost: bool = False  # the connection was lost before the command ended
     duration_ms: int = 0
-    mount: str | UnsetType = UNSET  # the folder that shows the host's files
+    mount: str | UnsetType = UNSET  # the mount point of the host's files
     meta: OutputMeta | UnsetType = UNSET
 
 
 class Ssh(Tool[SshParams]):
-    """Offered where there are hosts. `connections` belong to the session, which opens and closes them."""
+    """Offered if hosts are configured. The session opens and closes `connections`."""
 
     name, label, exclusive = "ssh", "Ssh", True
 
@@ -112,7 +112,7 @@ class Ssh(Tool[SshParams]):
 
     def _host(self, name: str) -> "SshHost":
         if not self._hosts or self._connections is None:
-            raise ToolError("No ssh hosts are configured; the user adds them with tau ssh add.")
+            raise ToolError("No ssh hosts are configured; the user adds one with tau ssh add.")
         if name not in self._hosts:
             there = ", ".join(self._hosts)
             raise ToolError(f'There is no host "{shortened(clean_line(name), 80)}"; there are {there}.')
@@ -120,7 +120,7 @@ class Ssh(Tool[SshParams]):
 
     def _described(self, host: "SshHost") -> str:
         info = None if self._connections is None else self._connections.known(host)
-        known = "system not known yet" if info is None else str(info)
+        known = "system unknown" if info is None else str(info)
         return f"{host.name} ({host.target}; {known}){host.description and f': {host.description}'}"
 
 
@@ -130,11 +130,11 @@ def _check(params: SshParams) -> None:
     if "\0" in params.command or "\0" in (params.cwd or ""):
         raise ToolError("`command` or `cwd` contains a NUL character, which no shell can take.")
     if params.cwd == "":
-        raise ToolError("`cwd` is empty; leave it out to run in the home directory.")
+        raise ToolError("`cwd` is empty; omit it to run in the home directory.")
 
 
 async def _follow(running: "RemoteCommand", sink: OutputSink, ctx: ToolContext, details: SshDetails) -> None:
-    """Take the output to its end, and show the last of it now and then."""
+    """Collect the output and show its end periodically."""
     progress = ProgressUpdates(lambda: ctx.update(ToolOutput.text(sink.tail(), details)))
     try:
         while chunk := await running.read():

@@ -1,4 +1,4 @@
-"""todo: the list of what the agent is doing, changed by operations and shown to the user."""
+"""todo: maintains the agent's task list, which the user sees."""
 
 from typing import Annotated
 
@@ -25,11 +25,11 @@ EMPTY = "The todo list is empty."
 
 
 class TodoParams(Struct, frozen=True):
-    ops: Annotated[list[TodoOp], Meta(description="What to do, in this order", min_length=1)]
+    ops: Annotated[list[TodoOp], Meta(description="Operations, in order", min_length=1)]
 
 
 class TodoDetails(Struct, frozen=True, rename="camel", kw_only=True):
-    """The whole list, from which a session that is opened again takes it."""
+    """The whole list; a resumed session restores it from here."""
 
     phases: Phases
     storage: TodoStorage
@@ -53,7 +53,7 @@ class Todo(Tool[TodoParams]):
 
 
 def summary(phases: Phases, errors: list[str] | None = None, *, looking: bool = False) -> str:
-    """The list for the model: what is wrong, what remains, how far the phase is, and all of it."""
+    """The list for the model: errors, remaining tasks, progress, and all phases."""
     parts = [f"Errors: {' '.join(errors)}"] if errors else []
     if any(phase.tasks for phase in phases):
         parts += [_remaining(phases), "\n".join(_tree(phases))]
@@ -65,7 +65,7 @@ def summary(phases: Phases, errors: list[str] | None = None, *, looking: bool = 
 def _remaining(phases: Phases) -> str:
     left = [(phase, task) for phase, task in tasks_of(phases) if task.is_open]
     if not left:
-        return "Nothing remains: every task is completed or dropped."
+        return "Nothing remains: all tasks are completed or dropped."
     lines = [f"Remaining ({len(left)}):"]
     for phase, task in left:
         active = ", in progress" if task.status == "in_progress" else ""
@@ -97,7 +97,7 @@ def _heading(phase: TodoPhase) -> str:
 
 
 def _notes(task: TodoItem) -> list[str]:
-    """In full for the task in progress, as a number for the others."""
+    """Notes in full for the task in progress, as a count for the others."""
     if isinstance(task.notes, UnsetType) or not task.notes:
         return []
     if task.status != "in_progress":

@@ -1,4 +1,4 @@
-"""write: a whole file, new or replaced."""
+"""write: creates or replaces a file."""
 
 import stat as modes
 from pathlib import Path
@@ -39,7 +39,7 @@ class WriteParams(Struct, frozen=True):
 
 
 class WriteDetails(Struct, frozen=True, rename="camel", kw_only=True):
-    """`diff` is there when a text file was replaced."""
+    """`diff` is set when a text file was replaced."""
 
     path: str
     bytes: int
@@ -60,7 +60,7 @@ class Write(Tool[WriteParams]):
         self._tagged = tags_lines(wanted)
 
     def effects(self, params: WriteParams, cwd: Path) -> Effects:
-        """A row or an entry is written by rewriting the file that holds it; what is internal stays inside."""
+        """Writing a row or an archive entry rewrites its file; internal URLs write nothing outside."""
         if "://" in params.path and not params.path.startswith("file://"):
             return Effects()
         holder = holding_file(params.path, cwd)
@@ -78,11 +78,11 @@ class Write(Tool[WriteParams]):
             raise failure("write", params.path, error) from error
         if not pasted:
             return output
-        note = TextContent("[The header and line numbers that read shows were taken off the content]")
+        note = TextContent("[Removed read's header and line numbers from the content]")
         return ToolOutput([*output.content, note], output.details)
 
     async def _elsewhere(self, path: str, content: str, ctx: CodingContext) -> ToolOutput | None:
-        """An internal address, an entry of an archive, a row of a database."""
+        """Write an internal URL, an archive entry or a database row."""
         if ctx.urls.handles(path):
             return self._told(await ctx.urls.write(path, _encoded(content), ctx), ctx)
         if names_archive(path):
@@ -98,7 +98,7 @@ class Write(Tool[WriteParams]):
         return None
 
     def _told(self, resource: Resource, ctx: CodingContext) -> ToolOutput:
-        """What a write to an internal address did, with a new header for each file that it changed."""
+        """The result of a write to an internal URL, with a new header for each changed file."""
         headers: list[str] = []
         for file in resource.changed:
             ctx.snapshots.remember(file.path, file.stat)
@@ -127,7 +127,7 @@ class Write(Tool[WriteParams]):
 
 
 def holding_file(text: str, cwd: Path) -> Path | None:
-    """The archive or the database inside which a path lies, by its name alone."""
+    """The archive or database that contains a path, judged by name."""
     lowered = text.lower()
     for sign in (*ARCHIVE_SIGNS, *DATABASE_SIGNS):
         at = lowered.find(sign)
@@ -141,13 +141,11 @@ def _encoded(content: str) -> bytes:
     try:
         return content.encode()
     except UnicodeEncodeError as error:
-        raise ToolError(
-            f"The content has half a character (a lone surrogate) at offset {error.start}."
-        ) from None
+        raise ToolError(f"The content has a lone surrogate at offset {error.start}.") from None
 
 
 async def _old_text(path: Path, name: str, before: Stat | None, ctx: CodingContext) -> str | None:
-    """What is about to be replaced, None if it is no text or too long. Refuses what must not be replaced."""
+    """The text to be replaced, None if it is not text or too long. Raises if it must not be replaced."""
     if before is None:
         return None
     if before.is_dir:

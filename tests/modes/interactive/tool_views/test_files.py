@@ -56,7 +56,7 @@ def test_code_has_its_colours() -> None:
 
 
 def test_a_wrong_guess_at_the_path_is_told_without_expanding() -> None:
-    told = "There is no app.py; this is src/app.py, the one file that ends so"
+    told = "There is no app.py; this is src/app.py, the only match"
     details = ReadDetails(path="/a", kind="file", total_lines=1, suffix_resolution=told)
     assert body(drawn("read", {"path": "app.py"}, details=details)) == f"{told}."
 
