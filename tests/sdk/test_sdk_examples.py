@@ -43,7 +43,7 @@ EXPECTED: dict[tuple[str, int], tuple[list[Scriptable], str]] = {
     ),
     ("While it works", 1): (
         ["There."],
-        "taken back: Now write it to NOTES.md.\naborted: True - waiting: 1\nerror: None\n",
+        "removed: Now write it to NOTES.md.\naborted: True - waiting: 1\nerror: None\n",
     ),
     ("Going on later", 1): (
         ["Noted.", "7."],
