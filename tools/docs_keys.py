@@ -45,7 +45,7 @@ def _labels(names: Iterable[str]) -> str:
 
 
 def theme_colors() -> str:
-    lines = ["| colour | what it is for |", "|---|---|"]
+    lines = ["| color | what it is for |", "|---|---|"]
     return "\n".join([*lines, *(f"| `{name}` | {text} |" for name, text in ROLES.items())])
 
 

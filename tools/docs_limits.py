@@ -145,7 +145,7 @@ LIMITS: dict[str, list[Row]] = {
         ("running jobs", f"{setting(count(SETTINGS.async_.max_jobs), 'async.maxJobs')}, 1 to 100"),
         ("ended jobs kept", f"{count(session_jobs.MAX_KEPT)}, for {session_jobs.RETENTION_S // 60:g} min"),
         ("results of one call", format_bytes(job.RESULTS.bytes)),
-        ("result in a message of its own", format_bytes(session_jobs.DELIVERED.bytes)),
+        ("result in a separate message", format_bytes(session_jobs.DELIVERED.bytes)),
         ("time between updates", f"{job.UPDATE_INTERVAL_S * 1000:g} ms"),
     ],
     "ssh": [

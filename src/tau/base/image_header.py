@@ -44,9 +44,9 @@ def read_header(data: bytes) -> ImageInfo | None:
 def _png(head: bytes) -> ImageInfo:
     if head[12:16] != b"IHDR":
         return ImageInfo(mime_type="image/png")
-    width, height, _depth, colour = struct.unpack_from(">IIBB", head, 16)
+    width, height, _depth, color = struct.unpack_from(">IIBB", head, 16)
     channels, alpha = {0: (1, False), 2: (3, False), 3: (3, False), 4: (2, True), 6: (4, True)}.get(
-        colour, (None, None)
+        color, (None, None)
     )
     animated = False
     position = 33

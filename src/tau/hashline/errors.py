@@ -4,7 +4,7 @@ HashlineError            base: `line` counts in the patch, None when no single l
 ├── ParseError           the input is not a patch
 ├── ApplyError           a hunk does not fit the text: out of range, overlapping, no such block, no such file
 ├── NoChangeError        every hunk fits, and nothing would change
-├── MismatchError        the file is not the one that the tag stands for, and the edit cannot be carried over
+├── MismatchError        the file is not the one that the tag identifies, and the edit cannot be carried over
 └── PatchError           several sections failed, each with its own error
 """
 

@@ -12,7 +12,7 @@ from tau.ai.wire import ImageContent, TextContent, ThinkingContent, ToolCall, To
 from tau.coding.export.files import exported
 from tau.coding.export.markdown_html import prose
 from tau.coding.export.secrets import Masker
-from tau.coding.export.syntax_colors import LANGUAGES, coloured, highlight_diff
+from tau.coding.export.syntax_colors import LANGUAGES, highlight_code, highlight_diff
 from tau.coding.session import entries as s
 from tau.coding.session.storage.log import SessionLog
 from tests.coding.export.chromium import Page
@@ -355,7 +355,7 @@ def test_colours_change_no_letter_of_the_code(language: str) -> None:
         'a = """x\ny""" # c\n/* b */ // d\n-- e\n<a href="x">&amp;</a>',
     ]
     for text in samples:
-        shown = highlight_diff(text) if language == "diff" else coloured(text, language)
+        shown = highlight_diff(text) if language == "diff" else highlight_code(text, language)
         bare = re.sub(r'<span class="\w+">|</span>', "", shown)
         assert "<" not in bare and ">" not in bare
         if language != "diff":
@@ -363,7 +363,7 @@ def test_colours_change_no_letter_of_the_code(language: str) -> None:
 
 
 def test_code_has_colours() -> None:
-    shown = coloured("def f(x):  # why\n    return 'a' + str(1)\n", "python")
+    shown = highlight_code("def f(x):  # why\n    return 'a' + str(1)\n", "python")
     for part in ('<span class="k">def</span>', '<span class="c"># why</span>', '<span class="n">1</span>'):
         assert part in shown
 

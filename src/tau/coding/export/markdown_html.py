@@ -20,7 +20,7 @@ def code_block(code: str, language: str = "", *, label: str = "", numbered: bool
     code = code.removesuffix("\n")
     if language == "diff":
         return f'<pre class="code diff"><code>{syntax_colors.highlight_diff(code)}</code></pre>'
-    body = syntax_colors.coloured(code, language, numbered=numbered)
+    body = syntax_colors.highlight_code(code, language, numbered=numbered)
     name = f' data-name="{escape(label)}"' if label else ""
     return f'<pre class="code"{name}><code>{body}</code></pre>'
 

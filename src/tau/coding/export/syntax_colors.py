@@ -105,7 +105,7 @@ def escape(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def coloured(code: str, language: str, *, numbered: bool = False) -> str:
+def highlight_code(code: str, language: str, *, numbered: bool = False) -> str:
     """The code as HTML. With `numbered`, a leading line number and colon are not code."""
     text = escape(code)
     known = LANGUAGES.get(language)
