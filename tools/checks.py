@@ -37,7 +37,8 @@ def main() -> int:
             print(f"{name} ({' '.join(CHECKS[name])}):\n{output}", file=sys.stderr)
     if failed:
         print(
-            f"Failed: {', '.join(failed)}. `make format` mends what can be mended by itself.", file=sys.stderr
+            f"Failed: {', '.join(failed)}. `make format` fixes what can be fixed automatically.",
+            file=sys.stderr,
         )
         return 1
     print(f"{', '.join(CHECKS)}: ok ({time.monotonic() - begun:.1f} s)")

@@ -15,7 +15,7 @@ CLUMSY = {
     r"go(?:es|ing)? on with": "continue, resume",
     r"(?:is|are|was|were|be|been|gets?) told(?! apart)": "sees, reads, knows; say who tells whom",
     r"tells? (?:of|that|how|what|whether|when|where|which|why|who)\b": "says, shows, reports",
-    r"stands? (?:in|for|behind|beside|before|above|below|on|at|there|alone|twice|apart)\b": "is in, is at, represents",
+    r"stands? (?:in|for|behind|beside|before|above|below|on|at|there|alone|twice)\b": "is in, represents",
     r"anew": "again",
     r"by itself|by themselves": "automatically, alone",
     r"of its own|of their own|of one's own|of our own": "own, separate",

@@ -46,4 +46,4 @@ def install(folder: Path) -> str:
 if __name__ == "__main__":
     problem = install(modules())
     if problem:
-        print(f"Going on without xterm.js as a second opinion: {problem}", file=sys.stderr)
+        print(f"Continuing without xterm.js as a second opinion: {problem}", file=sys.stderr)
