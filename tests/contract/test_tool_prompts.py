@@ -98,7 +98,7 @@ holes as in ast_grep (`$NAME` one node, `$$$NAME` several); `out` may use the sa
 files; of nested matches the outer one is changed.
 You get a preview. Nothing is written until you call resolve with action `apply`.\
 """,
-            "resolve": 'Apply or discard the change a tool has just previewed. Nothing is written before you apply it.',
+            "resolve": "Apply or discard the change a tool has just previewed. Nothing is written before you apply it.",
             "job": """\
 Wait for, stop or list background jobs. Without parameters: wait until a running job ends.
 `poll` waits until the first named job ends, at most 30 s; call again for the others. `cancel` stops

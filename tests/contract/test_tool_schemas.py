@@ -88,7 +88,7 @@ def test_schemas(tmp_path: Path) -> None:
                     },
                     "hidden": {"description": "Include hidden files", "type": "boolean", "default": True},
                     "gitignore": {"description": "Respect .gitignore", "type": "boolean", "default": True},
-                    "limit": {"description": 'Maximum results', "type": "number", "default": 200},
+                    "limit": {"description": "Maximum results", "type": "number", "default": 200},
                     "timeout": {"description": "Seconds, 0.5 to 60", "type": "number", "default": 5.0},
                 },
                 "required": ["paths"],
@@ -113,7 +113,7 @@ def test_schemas(tmp_path: Path) -> None:
                 "type": "object",
                 "properties": {
                     "ops": {
-                        "description": 'Replacements',
+                        "description": "Replacements",
                         "type": "array",
                         "items": {
                             "type": "object",
@@ -153,14 +153,14 @@ def test_schemas(tmp_path: Path) -> None:
                     "poll": {
                         "type": "array",
                         "items": {"type": "string"},
-                        "description": 'Ids of jobs; waits until the first one ends',
+                        "description": "Ids of jobs; waits until the first one ends",
                     },
                     "cancel": {
                         "type": "array",
                         "items": {"type": "string"},
                         "description": "Ids of jobs to stop",
                     },
-                    "list": {"description": 'Show all jobs now, without waiting', "type": "boolean"},
+                    "list": {"description": "Show all jobs now, without waiting", "type": "boolean"},
                 },
                 "required": [],
             },
@@ -178,7 +178,7 @@ def test_schemas(tmp_path: Path) -> None:
                                     "enum": ["js", "py"],
                                     "type": "string",
                                 },
-                                "code": {"description": 'Plain code, no fences', "type": "string"},
+                                "code": {"description": "Plain code, no fences", "type": "string"},
                                 "title": {"type": "string", "description": "Short label"},
                                 "timeout": {
                                     "description": "Seconds, 1 to 600",
@@ -202,7 +202,7 @@ def test_schemas(tmp_path: Path) -> None:
             "ssh": {
                 "type": "object",
                 "properties": {
-                    "host": {"description": 'Host name from the list', "type": "string"},
+                    "host": {"description": "Host name from the list", "type": "string"},
                     "command": {"description": "Text for the remote shell", "type": "string"},
                     "cwd": {"type": "string", "description": "Remote directory to run in"},
                     "timeout": {"type": "integer", "description": "Seconds, 1 to 3600"},
@@ -213,7 +213,7 @@ def test_schemas(tmp_path: Path) -> None:
                 "type": "object",
                 "properties": {
                     "ops": {
-                        "description": 'Operations, in order',
+                        "description": "Operations, in order",
                         "type": "array",
                         "items": {
                             "description": "One operation; which fields it needs depends on `op`.",
@@ -269,16 +269,14 @@ def test_schemas(tmp_path: Path) -> None:
             },
             "checkpoint": {
                 "type": "object",
-                "properties": {
-                    "goal": {"description": 'What to find out', "type": "string"}
-                },
+                "properties": {"goal": {"description": "What to find out", "type": "string"}},
                 "required": ["goal"],
             },
             "rewind": {
                 "type": "object",
                 "properties": {
                     "report": {
-                        "description": 'Your findings; nothing else of the investigation is kept',
+                        "description": "Your findings; nothing else of the investigation is kept",
                         "type": "string",
                     }
                 },
@@ -296,33 +294,33 @@ def test_schemas(tmp_path: Path) -> None:
                 "type": "object",
                 "properties": {
                     "questions": {
-                        "description": 'All questions at once',
+                        "description": "All questions at once",
                         "type": "array",
                         "items": {
                             "type": "object",
                             "properties": {
                                 "id": {
-                                    "description": 'A short name for the answer',
+                                    "description": "A short name for the answer",
                                     "type": "string",
                                 },
                                 "question": {
-                                    "description": 'The question, a full sentence',
+                                    "description": "The question, a full sentence",
                                     "type": "string",
                                     "minLength": 1,
                                 },
                                 "options": {
-                                    "description": 'Answers to choose from; the user can always type another',
+                                    "description": "Answers to choose from; the user can always type another",
                                     "type": "array",
                                     "items": {
                                         "type": "object",
                                         "properties": {
                                             "label": {
-                                                "description": 'The choice, in a few words',
+                                                "description": "The choice, in a few words",
                                                 "type": "string",
                                                 "minLength": 1,
                                             },
                                             "description": {
-                                                "description": 'What it means',
+                                                "description": "What it means",
                                                 "type": "string",
                                             },
                                         },
@@ -331,12 +329,12 @@ def test_schemas(tmp_path: Path) -> None:
                                     "maxItems": 30,
                                 },
                                 "multi": {
-                                    "description": 'Allow several options',
+                                    "description": "Allow several options",
                                     "type": "boolean",
                                 },
                                 "recommended": {
                                     "type": "integer",
-                                    "description": 'Index of the option you recommend, from 0',
+                                    "description": "Index of the option you recommend, from 0",
                                 },
                             },
                             "required": ["id", "question"],
