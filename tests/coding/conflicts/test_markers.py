@@ -160,7 +160,7 @@ def test_a_conflict_that_changed_is_left_alone(ctx: CallContext) -> None:
     path.write_text("moved down\n" + TWO)
     path.write_text(path.read_text().replace("ours 1", "somebody's"))
     before = path.read_bytes()
-    with pytest.raises(ToolError, match="no longer there as it was"):
+    with pytest.raises(ToolError, match="has changed or is gone"):
         write(ctx, store, "1", "x")
     path.write_text("moved down\n" + TWO + TWO)
     with pytest.raises(ToolError, match="several times"):
@@ -210,7 +210,7 @@ def test_writes_that_make_no_sense_are_refused(ctx: CallContext) -> None:
         ("1/ours", "x", "can only be read"),
         ("7", "x", "no conflict 7"),
         ("1", "@base", "no base"),
-        ("1", TWO, "still holds conflict markers"),
+        ("1", TWO, "still has conflict markers"),
     ):
         with pytest.raises(ToolError, match=said):
             write(ctx, store, rest, content)
