@@ -180,7 +180,7 @@ def test_the_user_reviews_the_plan_when_they_like(tmp_path: Path) -> None:
         sent_back = await work.plan.review(Person([REJECT], ["Shorter."]))
         assert "Shorter." in sent_back.prompt and work.plan.on
         approved = await work.plan.review(Person([APPROVE]))
-        assert approved.prompt.startswith("The user has approved") and not work.plan.on
+        assert approved.prompt.startswith("The user approved") and not work.plan.on
 
     try:
         asyncio.run(main())
