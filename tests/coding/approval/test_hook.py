@@ -60,7 +60,7 @@ def test_yes_holds_for_one_call_and_no_is_told_to_the_model(ctx: CallContext, ba
     async def main() -> None:
         assert await ask(hook, bash, ctx, runs=("make",)) is None
         refusal = await ask(hook, bash, ctx, runs=("make",))
-        assert refusal is not None and "The user said no" in refusal and "run: make" in refusal
+        assert refusal is not None and "The user declined" in refusal and "run: make" in refusal
 
     asyncio.run(main())
     assert ui.asked == ["Bash: allow to run: make?"] * 2
@@ -124,7 +124,7 @@ def test_always_for_one_of_gits_files_is_not_always_for_the_next(ctx: CallContex
 def test_nobody_to_ask_means_no_with_a_sentence_that_helps(ctx: CallContext, bash: Tool[Any]) -> None:
     refusal = asyncio.run(ask(hook_for(ctx, mode="ask"), bash, ctx, runs=("make",)))
     assert refusal is not None
-    assert "needs the user's approval to run: make" in refusal and "Nobody can be asked" in refusal
+    assert "needs the user's approval to run: make" in refusal and "This mode cannot ask" in refusal
 
 
 def test_no_answer_is_not_called_a_no(ctx: CallContext, bash: Tool[Any]) -> None:

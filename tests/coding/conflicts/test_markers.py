@@ -160,14 +160,14 @@ def test_a_conflict_that_changed_is_left_alone(ctx: CallContext) -> None:
     path.write_text("moved down\n" + TWO)
     path.write_text(path.read_text().replace("ours 1", "somebody's"))
     before = path.read_bytes()
-    with pytest.raises(ToolError, match="no longer there as it was"):
+    with pytest.raises(ToolError, match="has changed or is gone"):
         write(ctx, store, "1", "x")
     path.write_text("moved down\n" + TWO + TWO)
     with pytest.raises(ToolError, match="several times"):
         write(ctx, store, "1", "x")
     path.write_bytes(before)
     path.unlink()
-    with pytest.raises(ToolError, match="no longer there"):
+    with pytest.raises(ToolError, match="no longer exists"):
         write(ctx, store, "1", "x")
 
 
@@ -186,7 +186,7 @@ def test_all_at_once_file_by_file(ctx: CallContext) -> None:
     changed.write_text("resolved by hand\n")
     result = write(ctx, store, "*", "@theirs")
     assert [(done.path, done.ids) for done in result.done] == [(good, [1, 2])]
-    assert [path for path, _ in result.failed] == [changed] and "no longer" in result.failed[0][1]
+    assert [path for path, _ in result.failed] == [changed] and "has changed" in result.failed[0][1]
     assert good.read_text() == "a\ntheirs\nz\n" * 2
     with pytest.raises(ToolError, match="takes one of @ours"):
         write(ctx, store, "*", "some text")
@@ -210,12 +210,12 @@ def test_writes_that_make_no_sense_are_refused(ctx: CallContext) -> None:
         ("1/ours", "x", "can only be read"),
         ("7", "x", "no conflict 7"),
         ("1", "@base", "no base"),
-        ("1", TWO, "still holds conflict markers"),
+        ("1", TWO, "still has conflict markers"),
     ):
         with pytest.raises(ToolError, match=said):
             write(ctx, store, rest, content)
     path.write_bytes(b"\xff" + TWO.encode())
-    with pytest.raises(ToolError, match="cannot be changed without harm"):
+    with pytest.raises(ToolError, match="cannot be changed safely"):
         write(ctx, store, "1", "x")
 
 

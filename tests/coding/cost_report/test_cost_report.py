@@ -186,7 +186,7 @@ def test_the_table_tells_days_models_folders_and_the_sum() -> None:
     assert "2026-09-15 to 2026-09-21: 2 sessions, 3 requests." in text
     assert "5,500 tokens: 500 input, 4,000 from the cache, 500 into the cache, 500 output." in text
     assert "80 % of the input came from the cache. Cost: $5.00." in text
-    assert list(usage_lines(summarize([], NOW, 2))) == ["Nothing was used between 2026-09-20 and 2026-09-21."]
+    assert list(usage_lines(summarize([], NOW, 2))) == ["No usage between 2026-09-20 and 2026-09-21."]
 
 
 def test_json_is_for_programs() -> None:

@@ -112,7 +112,7 @@ def test_only_an_earlier_export_is_written_over(tmp_path: Path, format: str) -> 
     log = sample_session(None)
     target = tmp_path / "notes.md"
     target.write_text("# My own notes\n")
-    with pytest.raises(UsageError, match="is not an export of tau"):
+    with pytest.raises(UsageError, match="is not a tau export"):
         write_export(target, exported(log, format, None))
     assert target.read_text() == "# My own notes\n"
     write_export(target, exported(log, format, None), force=True)

@@ -324,7 +324,7 @@ def test_entries_of_other_programs_are_named_not_lost(tmp_path: Path) -> None:
             b'{"type":"message","id":"zz","parentId":"%s","message":{"role":"alien"}}\n' % log.leaf.encode()
         )  # type: ignore[union-attr]
     again = SessionLog.open(log.path, read_only=True)
-    assert "An entry of the type message that this version does not know" in html_of(again)
+    assert "An entry of type message, unknown to this version" in html_of(again)
     again.close()
 
 

@@ -256,4 +256,4 @@ def test_what_auth_json_holds_is_known_but_not_its_commands_and_names(tmp_path: 
     assert told == []
     auth.write_text("{broken")
     assert known_secrets(environ, auth, told.append) == ["acme-0123456789"]
-    assert told and told[0].startswith("The keys in auth.json are not looked for")
+    assert told and told[0].startswith("Keys from auth.json are not masked")

@@ -1,4 +1,4 @@
-"""Internal addresses: who answers, what can be written, and that nothing leads out."""
+"""Internal addresses: who answers, what can be written, and that nothing is outside."""
 
 import asyncio
 from collections.abc import Iterator
@@ -50,7 +50,7 @@ def test_a_link_out_of_the_sessions_folder_is_not_followed(ctx: CallContext, tmp
     asyncio.run(ctx.urls.write("local://a", b"", ctx))
     (local_folder(ctx) / "out").symlink_to(tmp_path)
 
-    with pytest.raises(ToolError, match="leads out"):
+    with pytest.raises(ToolError, match="is outside"):
         asyncio.run(ctx.urls.write("local://out/x", b"", ctx))
 
 

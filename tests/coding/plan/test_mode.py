@@ -58,7 +58,7 @@ def test_a_plan_is_written_approved_and_carried_out(tmp_path: Path) -> None:
     assert (tmp_path / "done.txt").read_text() == "done"
     assert person.asked == ['Carry out the plan "Mend the leak" (local://plan.md)?']
     assert not work.plan.on and work.plan.approved == "local://mend-the-leak.md"
-    assert "The user has approved the plan, and it is kept at local://mend-the-leak.md." in work.results[1]
+    assert "The user approved the plan; it is saved at local://mend-the-leak.md." in work.results[1]
 
 
 def test_while_it_plans_the_model_is_offered_what_looks_and_told_what_to_do(tmp_path: Path) -> None:
@@ -87,7 +87,7 @@ def test_nothing_but_the_plan_can_be_written(tmp_path: Path) -> None:
     work = planning([calls, [Say("ok")]], tmp_path)
     work.go()
     assert not list(tmp_path.glob("*.txt"))
-    assert work.results[0] == "Plan mode is on: only the plan can be written, to local://plan.md."
+    assert work.results[0] == "Plan mode is on: only local://plan.md can be written."
     assert work.results[1] == work.results[0] and 'no tool named "bash"' in work.results[2]
 
 
@@ -95,7 +95,7 @@ def test_a_plan_that_is_sent_back_is_changed_and_handed_in_again(tmp_path: Path)
     person = Person([REJECT, APPROVE], ["  Tests first. "])
     work = planning([[WRITE], [SUBMIT], [WRITE], [SUBMIT], [Say("ok")]], tmp_path, person)
     work.go()
-    assert work.results[1].startswith("The user has sent the plan back: Tests first.\n")
+    assert work.results[1].startswith("The user sent the plan back: Tests first.\n")
     assert not work.plan.on
 
 
@@ -113,7 +113,7 @@ def test_who_does_not_decide_keeps_planning(
 def test_where_nobody_can_be_asked_the_plan_is_the_answer(tmp_path: Path) -> None:
     work = planning([[WRITE], [SUBMIT], [Say("The plan: ...")]], tmp_path)
     work.go()
-    assert work.plan.on and work.results[1].startswith("Nobody can be asked in this mode.")
+    assert work.plan.on and work.results[1].startswith("This mode cannot ask.")
 
 
 def test_a_face_that_can_show_more_shows_the_whole_plan(tmp_path: Path) -> None:
@@ -180,7 +180,7 @@ def test_the_user_reviews_the_plan_when_they_like(tmp_path: Path) -> None:
         sent_back = await work.plan.review(Person([REJECT], ["Shorter."]))
         assert "Shorter." in sent_back.prompt and work.plan.on
         approved = await work.plan.review(Person([APPROVE]))
-        assert approved.prompt.startswith("The user has approved") and not work.plan.on
+        assert approved.prompt.startswith("The user approved") and not work.plan.on
 
     try:
         asyncio.run(main())

@@ -96,7 +96,7 @@ def test_tasks_are_added_to_a_phase_which_is_made_if_need_be() -> None:
 
 def test_a_task_that_is_there_already_is_not_added_twice_but_the_others_are() -> None:
     phases, errors = done(INIT, {"op": "append", "phase": "Ship", "items": ["a", "d"]})
-    assert errors == ['There is a task "a" already.']
+    assert errors == ['Task "a" already exists.']
     assert list(states(phases)) == ["a", "b", "c", "d"]
 
 

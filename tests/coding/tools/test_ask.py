@@ -57,7 +57,7 @@ class Screen(FakeUi, FakeDialogs):
 
 
 def test_without_anybody_the_model_is_told_to_decide(ctx: CallContext) -> None:
-    with pytest.raises(ToolError, match="Nobody can be asked"):
+    with pytest.raises(ToolError, match="This mode cannot ask"):
         call_now(Ask(), ctx, questions=[DATABASE])
 
 

@@ -107,7 +107,7 @@ def test_a_file_that_was_changed_meanwhile_is_refused_and_the_others_are_written
     (pair.ctx.cwd / "c.py").unlink()
     output = pair.resolve()
     assert text_of(output) == (
-        "Applied 1 replacement in 1 file. Left as they are, because they have changed since the preview: "
+        "Applied 1 replacement in 1 file. Not changed, because modified since the preview: "
         "a.py, c.py. Run ast_edit again."
     )
     assert output.details.refused == ["a.py", "c.py"]

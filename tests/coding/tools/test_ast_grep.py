@@ -76,7 +76,7 @@ def test_pages_of_files(ctx: CallContext) -> None:
     write(ctx, {f"f{n:02}.py": "foo(1)\n" for n in range(25)})
     first = ast_grep(ctx, "foo($A)")
     assert first.details.file_count == 20 and first.details.file_limit_reached == 20
-    assert "[Files 1-20 of 25 that match. Use skip=20 for the next page]" in text_of(first)
+    assert "[Files 1-20 of 25 matching. Use skip=20 for the next page]" in text_of(first)
     second = ast_grep(ctx, "foo($A)", skip=20)
     assert second.details.files == [f"f{n:02}.py" for n in range(20, 25)]
     assert "25 files match" in text_of(ast_grep(ctx, "foo($A)", skip=40))

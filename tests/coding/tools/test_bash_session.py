@@ -119,7 +119,7 @@ def test_the_end_of_the_shell_is_told_before_the_exit_code(ctx: CallContext) -> 
         assert text_of(output) == f"out\n{note}\n[Exit code 3]"
         assert output.details.notes == [note[1:-1] + "."]
         late = await stage.text("echo begun; sleep 60", timeout=1)
-        assert late == f"begun\n{note}\n[Stopped: it ran longer than its time limit of 1 s]"
+        assert late == f"begun\n{note}\n[Stopped: it exceeded its time limit of 1 s]"
 
     on_stage(ctx, body)
 
@@ -235,7 +235,7 @@ def test_a_slow_command_goes_on_in_the_background_where_that_is_wanted(ctx: Call
         command = "echo begun $x; while [ ! -e go ]; do sleep 0.01; done; echo ended; x=2"
         output = await stage.call(command)
         id = output.details.job_id
-        assert text_of(output).startswith("begun 1\n[Runs in the background as ")
+        assert text_of(output).startswith("begun 1\n[Running in the background as ")
         assert await stage.text("echo $x; touch go") == "1\n"
         await stage.jobs.wait([id], 20)
         job = stage.jobs.get(id)

@@ -79,13 +79,17 @@ def test_the_first_failure_ends_the_call_and_is_named(ctx: CallContext) -> None:
 
 def test_a_time_limit_is_told_and_the_output_kept(ctx: CallContext) -> None:
     output = run(ctx, py("print('begun')\nimport time\ntime.sleep(60)", timeout=1))
-    assert text_of(output) == "begun\n[The cell was stopped: it ran longer than its time limit of 1 s]\n"
+    assert text_of(output) == "begun\n[The cell was stopped: it exceeded its time limit of 1 s]\n"
     assert output.is_error and output.details.cells[0].exit_code == 130
 
 
 def test_a_kernel_that_ends_is_told(ctx: CallContext) -> None:
     output = run(ctx, py("import os; os._exit(3)"))
+<<<<<<< HEAD
     expected = "[The cell ended its kernel: it exited with code 3, and all variables are gone]\n"
+=======
+    expected = "[The cell ended its kernel: it ended with exit code 3, and all variables are lost]\n"
+>>>>>>> e5
     assert text_of(output) == expected and output.is_error
 
 
@@ -248,7 +252,7 @@ class CallingContext(CallContext):
 
     async def call(self, name: str, arguments: dict[str, Any]) -> ToolOutput:
         if name == "refused":
-            return ToolOutput.text("The user said no.", is_error=True)
+            return ToolOutput.text("The user declined.", is_error=True)
         image = ImageContent("cG5n", "image/png")
         return ToolOutput([TextContent(f"{name}: {arguments}"), image], {"seen": True})
 
@@ -270,7 +274,7 @@ def test_cells_call_other_tools(ctx: CallContext) -> None:
 @pytest.mark.parametrize(
     ("code", "reason"),
     [
-        ("tool.refused()", "The user said no."),
+        ("tool.refused()", "The user declined."),
         ("tool.eval(cells=[])", "A cell cannot call eval"),
         ("agent('do it')", "Cells cannot start agents"),
         ("completion('q')", "Cells cannot call a model here."),

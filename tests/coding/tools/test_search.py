@@ -111,7 +111,7 @@ def test_pages_follow_each_other(ctx: CallContext) -> None:
         assert (f"Use skip={len(seen)} for the next page" in text_of(output)) is not last
         skip = len(seen) + 0.5
     assert seen == [f"f{number:02}" for number in range(45)]
-    assert text_of(search(ctx, "needle", skip=60)) == "No matches found from skip=60 on: 45 files match."
+    assert text_of(search(ctx, "needle", skip=60)) == "No matches from skip=60 on: 45 files match."
 
 
 @pytest.mark.parametrize("skip", [-1, "nan", "inf"])
@@ -280,7 +280,7 @@ def test_internal_addresses_are_searched_without_anchors(ctx: CallContext) -> No
     assert search(ctx, "needle", ["real", "pages://three:2-2"]).details.files == ["real", "pages://three"]
     for url, words in (
         ("pages://*", "not supported for internal URLs"),
-        ("what://x", "Nothing answers to what"),
+        ("what://x", "Unknown scheme what"),
     ):
         with pytest.raises(ToolError, match=words):
             search(ctx, "needle", url)
