@@ -85,11 +85,7 @@ def test_a_time_limit_is_told_and_the_output_kept(ctx: CallContext) -> None:
 
 def test_a_kernel_that_ends_is_told(ctx: CallContext) -> None:
     output = run(ctx, py("import os; os._exit(3)"))
-<<<<<<< HEAD
-    expected = "[The cell ended its kernel: it exited with code 3, and all variables are gone]\n"
-=======
-    expected = "[The cell ended its kernel: it ended with exit code 3, and all variables are lost]\n"
->>>>>>> e5
+    expected = "[The cell ended its kernel: it exited with code 3, and all variables are lost]\n"
     assert text_of(output) == expected and output.is_error
 
 
