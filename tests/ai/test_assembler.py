@@ -174,7 +174,7 @@ def test_arguments_are_at_most_a_hundred_levels_deep(opening: str, closing: str)
         return '{"a":' + opening * inner + "1" + closing * inner + "}"
 
     assert parse_arguments(nested(100))[1] is None
-    assert parse_arguments(nested(101)) == ({}, "the arguments are nested more than 100 levels deep")
+    assert parse_arguments(nested(101)) == ({}, "the arguments are nested deeper than 100 levels")
     assert parse_arguments(nested(100_000))[1] is not None
     wide = '{"a":[' + ",".join(["[]"] * 200) + "]}"
     assert parse_arguments(wide)[1] is None

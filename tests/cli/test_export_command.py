@@ -82,7 +82,7 @@ def test_masking_can_be_asked_for_and_declined(capfd: pytest.CaptureFixture[str]
 
 def test_a_file_of_the_users_own_is_not_written_over(capsys: Capture) -> None:
     Path("notes.md").write_text("mine")
-    with pytest.raises(UsageError, match=r"notes\.md exists and is not an export of tau"):
+    with pytest.raises(UsageError, match=r"notes\.md exists and is not a tau export"):
         run(["notes.md"])
     assert Path("notes.md").read_text() == "mine"
     assert run(["notes.md", "--force"]) == 0
@@ -117,4 +117,4 @@ def test_what_auth_json_holds_is_masked_and_a_broken_one_is_told(capsys: Capture
     assert STORED not in capsys.readouterr().out
     user_paths().auth.write_text("{broken")
     run(["--html"])
-    assert "The keys in auth.json are not looked for" in capsys.readouterr().err
+    assert "Keys from auth.json are not masked" in capsys.readouterr().err

@@ -55,7 +55,7 @@ def test_a_page_goes_to_a_file_or_to_standard_output(capfd: Capture) -> None:
 
 def test_a_page_is_not_written_over_a_file_of_the_users_own() -> None:
     Path("mine.html").write_text("<p>mine</p>")
-    with pytest.raises(UsageError, match="is not an export of tau"):
+    with pytest.raises(UsageError, match="is not a tau export"):
         run(["--html", "mine.html"])
     assert run(["--html", "mine.html", "--force"]) == 0
 

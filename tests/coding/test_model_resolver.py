@@ -60,7 +60,7 @@ def test_without_a_wish_the_first_provider_with_a_key_gives_its_default_model() 
 
 
 def test_without_any_key_the_way_to_one_is_told() -> None:
-    with pytest.raises(ConfigError, match=r"^No key and no model server was.*auth\.json.*Ollama.*demo"):
+    with pytest.raises(ConfigError, match=r"^No API key or model server found.*auth\.json.*Ollama.*demo"):
         find(ModelRequest())
 
 
@@ -108,7 +108,7 @@ def test_a_key_on_the_command_line_belongs_to_the_model_asked_for() -> None:
     found, keys = find(ModelRequest(provider="openai", key="sk-x"))
 
     assert found.model.provider == "openai" and keys == {"openai": "sk-x"}
-    with pytest.raises(UsageError, match="whose key"):
+    with pytest.raises(UsageError, match="--api-key needs a provider"):
         find(ModelRequest(key="sk-x"))
 
 

@@ -255,12 +255,12 @@ class FullDisk:
     [
         (
             FullDisk(300),
-            "the rest of the output could not be saved (No space left on device), the start: artifact://0]",
+            "the rest of the output could not be saved (No space left on device); the start: artifact://0]",
         ),
         (FullDisk(0, create=False), "the full output could not be saved (Permission denied)]"),
         (
             FullDisk(700),
-            "the rest of the output could not be saved (Input/output error), the start: artifact://0]",
+            "the rest of the output could not be saved (Input/output error); the start: artifact://0]",
         ),
     ],
 )

@@ -354,7 +354,7 @@ def test_a_file_that_grows_while_it_is_read(tools: Tools) -> None:
         assert "first" in tools.text("search", pattern="first", paths="log.txt", most_bytes=160 * MIB)
         edit = {"path": "log.txt", "old_text": "first", "new_text": "1st"}
         said = tools.refusal("edit", **edit, most_bytes=400 * MIB)
-        assert "changed on disk" in said or "too large to edit" in said or "more content than" in said
+        assert "changed on disk" in said or "too large to edit" in said or "longer than its size says" in said
     finally:
         writer.kill()
         writer.wait()
@@ -373,7 +373,7 @@ def test_a_file_with_far_more_content_than_it_admits_is_given_up(
     arguments = {"path": "a.txt"} if verb == "read" else {"path": "a.txt", "old_text": "x", "new_text": ""}
     with call_context(tmp_path) as ctx, pytest.raises(ToolError) as caught:
         call_now(tool, ctx, **arguments)
-    assert str(caught.value).startswith(f"Cannot {verb} a.txt: It has more content than its size says")
+    assert str(caught.value).startswith(f"Cannot {verb} a.txt: It is longer than its size says")
 
 
 ODD_NAMES = (b"new\nline.txt", b"esc\x1b[31mred\x1b]0;title\x07.txt", b"bad\xff\xfe.txt", b"c1\xc2\x9b.txt")

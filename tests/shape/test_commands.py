@@ -33,7 +33,7 @@ def test_make_alone_lists_what_there_is() -> None:
 def test_missing_python_is_told_in_one_sentence(tmp_path: Path) -> None:
     run = make("run", f"VENV={tmp_path}/venv", "PYTHON=/nowhere/python3")
     assert run.returncode != 0
-    assert run.stderr.startswith("No Python 3.11 or newer was found (/nowhere/python3).")
+    assert run.stderr.startswith("No Python 3.11 or newer found (/nowhere/python3).")
 
 
 def test_continuous_integration_runs_the_tests_and_nothing_else() -> None:

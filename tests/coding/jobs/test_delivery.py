@@ -139,7 +139,7 @@ def test_results_that_wait_for_too_long_stop_new_jobs() -> None:
             for _ in range(jobs_module.MAX_UNDELIVERED):
                 jobs.start("bash", "work", saying("done"))
                 await settle(3)
-            with pytest.raises(ToolError, match="wait to be delivered"):
+            with pytest.raises(ToolError, match="background jobs are undelivered"):
                 jobs.start("bash", "work", saying("done"))
             desk.failures = 0
         assert len(desk.ids) == jobs_module.MAX_UNDELIVERED

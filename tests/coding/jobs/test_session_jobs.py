@@ -164,7 +164,7 @@ def test_there_is_a_cap_on_running_jobs(wanted: int, cap: int) -> None:
     async def main() -> None:
         async with SessionJobs(max_running=wanted) as jobs:
             ids = [jobs.start("bash", "work", endless) for _ in range(cap)]
-            with pytest.raises(ToolError, match=rf"^{cap} background jobs are running already"):
+            with pytest.raises(ToolError, match=rf"^{cap} background jobs are already running"):
                 jobs.start("bash", "one more", endless)
             jobs.cancel(ids[0])
             jobs.start("bash", "one more", endless)
@@ -189,7 +189,7 @@ def test_cancelled_work_that_does_not_end_counts_too() -> None:
                 id = jobs.start("bash", "work", stuck)
                 await settle()
                 jobs.cancel(id)
-            with pytest.raises(ToolError, match="running already"):
+            with pytest.raises(ToolError, match="already running"):
                 jobs.start("bash", "work", stuck)
             release.set()
 

@@ -106,7 +106,7 @@ def test_there_is_no_second_checkpoint_until_the_first_is_closed(tmp_path: Path)
     assert work.checkpoints.active is None
     summaries = [m for m in work.log.messages() if isinstance(m, BranchSummaryMessage)]
     assert len(summaries) == 2 and work.results[-1].startswith("Checkpoint created.")
-    assert any("active already" in text for text in work.sent(2))
+    assert any("already active" in text for text in work.sent(2))
 
 
 def test_a_model_that_stops_with_a_checkpoint_open_is_warned(tmp_path: Path) -> None:

@@ -78,7 +78,7 @@ def test_discard_changes_nothing_and_forgets_it(pair: Pair) -> None:
     assert text_of(output) == "Discarded: structural edit, 1 replacement in 1 file. Nothing was changed."
     assert output.details.reason == "wrong place"
     assert pair.read("a.py") == "foo(1)\n"
-    with pytest.raises(ToolError, match="There is no preview"):
+    with pytest.raises(ToolError, match="There is no pending preview"):
         pair.resolve()
 
 
@@ -86,7 +86,7 @@ def test_a_preview_is_applied_once(pair: Pair) -> None:
     pair.write({"a.py": "foo(1)\n"})
     pair.edit(("foo($A)", "foo($A, 1)"))
     pair.resolve()
-    with pytest.raises(ToolError, match="There is no preview"):
+    with pytest.raises(ToolError, match="There is no pending preview"):
         pair.resolve()
     assert pair.read("a.py") == "foo(1, 1)\n"
 
@@ -215,8 +215,8 @@ def test_wrong_calls_are_explained(pair: Pair, monkeypatch: pytest.MonkeyPatch) 
         ([("foo(", "x")], "not valid python"),
         ([("", "x")], "is empty"),
         ([("foo($A)", "bar($B)")], r"uses \$B, which `pat` does not have"),
-        ([("foo($A)", "x"), ("foo($A) ", "y")], "is there twice"),
-        ([(f"f{n}($A)", "y") for n in range(60)], "at most 50"),
+        ([("foo($A)", "x"), ("foo($A) ", "y")], "occurs twice"),
+        ([(f"f{n}($A)", "y") for n in range(60)], "the limit is 50"),
     ]
     for ops, message in wrong:
         with pytest.raises(ToolError, match=message):

@@ -107,7 +107,7 @@ def test_a_file_that_cannot_be_parsed_is_told_when_it_was_named(ctx: CallContext
     os.mkfifo(ctx.cwd / "d.py")
     (ctx.cwd / "e.py").write_bytes(b"#" * (5 * 1024 * 1024))
     expected = {
-        "a.txt": "language of a.txt is not known",
+        "a.txt": "language of a.txt is unknown",
         "b.py": "binary",
         "c.py": "Not valid UTF-8",
         "d.py": "not a file",
@@ -140,7 +140,7 @@ def test_when_time_is_up_what_was_found_is_told(ctx: CallContext, monkeypatch: p
 
 
 def test_addresses_are_refused_and_effects_are_reads(ctx: CallContext) -> None:
-    with pytest.raises(ToolError, match="is no file"):
+    with pytest.raises(ToolError, match="is not a file; name files"):
         ast_grep(ctx, "foo($A)", "artifact://1")
     effects = AstGrep().effects(AstGrepParams("foo($A)", ["a.py", "src/*.py"]), Path("/w"))
     assert effects == Effects(reads=(Path("/w/a.py"), Path("/w/src")))

@@ -84,7 +84,7 @@ def test_how_a_command_failed_is_told_apart(
 
 def test_a_time_limit_stops_the_command_and_keeps_its_output(ctx: CallContext) -> None:
     output = bash(ctx, "echo begun; sleep 60", timeout=1)
-    assert text_of(output) == f"begun\n{ENDED}\n[Stopped: it exceeded its time limit of 1 s]"
+    assert text_of(output) == f"begun\n{ENDED}\n[Stopped: exceeded its time limit of 1 s]"
     assert output.is_error and output.details.timed_out
 
 

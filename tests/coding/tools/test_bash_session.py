@@ -119,7 +119,7 @@ def test_the_end_of_the_shell_is_told_before_the_exit_code(ctx: CallContext) -> 
         assert text_of(output) == f"out\n{note}\n[Exit code 3]"
         assert output.details.notes == [note[1:-1] + "."]
         late = await stage.text("echo begun; sleep 60", timeout=1)
-        assert late == f"begun\n{note}\n[Stopped: it exceeded its time limit of 1 s]"
+        assert late == f"begun\n{note}\n[Stopped: exceeded its time limit of 1 s]"
 
     on_stage(ctx, body)
 

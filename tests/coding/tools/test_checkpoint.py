@@ -23,7 +23,7 @@ def test_a_checkpoint_echoes_its_goal_and_says_what_to_do_next(ctx: CallContext)
 
 def test_there_is_one_checkpoint_at_a_time(ctx: CallContext) -> None:
     call_in_conversation(MarkCheckpoint(), ctx, goal="one")
-    with pytest.raises(ToolError, match='active already, for "one"'):
+    with pytest.raises(ToolError, match='already active, for "one"'):
         call_in_conversation(MarkCheckpoint(), ctx, goal="two")
 
 

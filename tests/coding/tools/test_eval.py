@@ -79,13 +79,13 @@ def test_the_first_failure_ends_the_call_and_is_named(ctx: CallContext) -> None:
 
 def test_a_time_limit_is_told_and_the_output_kept(ctx: CallContext) -> None:
     output = run(ctx, py("print('begun')\nimport time\ntime.sleep(60)", timeout=1))
-    assert text_of(output) == "begun\n[The cell was stopped: it exceeded its time limit of 1 s]\n"
+    assert text_of(output) == "begun\n[The cell was stopped: exceeded its time limit of 1 s]\n"
     assert output.is_error and output.details.cells[0].exit_code == 130
 
 
 def test_a_kernel_that_ends_is_told(ctx: CallContext) -> None:
     output = run(ctx, py("import os; os._exit(3)"))
-    expected = "[The cell ended its kernel: it exited with code 3, and all variables are lost]\n"
+    expected = "[The cell ended its kernel: it exited with code 3; all variables are lost]\n"
     assert text_of(output) == expected and output.is_error
 
 
@@ -335,7 +335,7 @@ def test_cells_ask_for_objects(ctx: CallContext) -> None:
     assert asking(ctx, complete, code) == "5\n"
     assert complete.asked[0][1].tools[0].parameters == {"type": "object"}
     assert asking(ctx, FakeComplete(TextContent('```json\n{"n": 6}\n```')), code) == "6\n"
-    assert "did not answer in the form" in asking(ctx, FakeComplete(TextContent("six")), code)
+    assert "did not follow the schema" in asking(ctx, FakeComplete(TextContent("six")), code)
 
 
 @pytest.mark.parametrize(

@@ -163,7 +163,7 @@ def test_addresses_lead_to_their_files(ctx: CallContext) -> None:
     ctx.urls.register(Pages(ctx.cwd / "real"))
     assert files(ctx, ["pages://file"]) == ["real"]
     for url, words in (
-        ("pages://one", "is no file"),
+        ("pages://one", "is not a file; use read"),
         ("pages://*", "not supported for internal"),
         ("http://x", "find takes"),
     ):

@@ -98,7 +98,7 @@ def test_no_model_at_all(sight: CallContext) -> None:
 
 
 def test_a_call_from_a_program_that_has_no_model_says_so(sight: CallContext) -> None:
-    with pytest.raises(ToolError, match="No model can be asked about images here"):
+    with pytest.raises(ToolError, match="No vision model is available here"):
         asyncio.run(call_tool("inspect_image", {"path": "shot.png", "question": "?"}, sight.cwd))
 
 
@@ -108,7 +108,7 @@ def test_files_that_are_no_images(sight: CallContext) -> None:
     os.mkfifo(sight.cwd / "pipe.png")
     with (sight.cwd / "huge.png").open("wb") as file:
         file.truncate(20 * 1024 * 1024 + 1)
-    assert "PNG, JPEG, GIF and WEBP files only" in refusal(sight, path="fake.png")
+    assert "only PNG, JPEG, GIF and WEBP files" in refusal(sight, path="fake.png")
     assert "is a directory" in refusal(sight, path="folder")
     assert "device, pipe or socket" in refusal(sight, path="pipe.png")
     assert "Image file too large" in refusal(sight, path="huge.png")
@@ -119,7 +119,7 @@ def test_an_answer_that_failed(sight: CallContext) -> None:
     assert refusal(sight, FakeModel(stop_reason="error", error_message="overloaded")) == "overloaded"
     assert "failed" in refusal(sight, FakeModel(stop_reason="error"))
     assert "aborted" in refusal(sight, FakeModel(stop_reason="aborted"))
-    assert "gave no answer in words" in refusal(sight, FakeModel(ThinkingContent("..."), TextContent("  ")))
+    assert "returned no text" in refusal(sight, FakeModel(ThinkingContent("..."), TextContent("  ")))
 
 
 def test_a_request_that_failed(sight: CallContext) -> None:

@@ -244,7 +244,7 @@ def test_listing_shows_all_and_changes_nothing(ctx: CallContext) -> None:
 
 @pytest.mark.parametrize("other", [{"poll": ["bash-1"]}, {"cancel": ["bash-1"]}])
 def test_listing_goes_alone(ctx: CallContext, other: dict[str, Any]) -> None:
-    with pytest.raises(ToolError, match="`list` only looks"):
+    with pytest.raises(ToolError, match="`list` cannot be combined"):
         call_now(JobTool(), ctx, list=True, **other)
 
 

@@ -207,7 +207,7 @@ def test_a_missing_file_is_answered_with_similar_names(ctx: CallContext) -> None
         read(ctx, "src/readme.MD")
     with pytest.raises(ToolError, match=r"There is no file src/xyz\.$"):
         read(ctx, "src/xyz")
-    with pytest.raises(ToolError, match=r"of its directories only src exists"):
+    with pytest.raises(ToolError, match=r"only its directory src exists"):
         read(ctx, "src/deep/er/x.py")
     with pytest.raises(ToolError, match=r"src/server\.py is a file, not a directory"):
         read(ctx, "src/server.py/x")
@@ -259,7 +259,8 @@ def test_images_that_must_not_be_sent_are_described(ctx: CallContext) -> None:
     (ctx.cwd / "a.png").write_bytes(PNG)
     output = call_now(Read(Settings(images=ImagesSettings(block_images=True))), ctx, path="a.png")
     assert len(output.content) == 1 and output.details.mime_type == "image/png"
-    assert text_of(output).startswith("[image/png, 1x1, 70 bytes, 4 channels, with transparency; images.blo")
+    facts = "image/png, 1x1, 70 bytes, 4 channels, with transparency"
+    assert text_of(output).startswith(f"[{facts}; not sent: images.blockImages is true]")
 
 
 def test_where_another_tool_looks_at_pictures_they_are_described(ctx: CallContext) -> None:

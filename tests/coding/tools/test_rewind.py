@@ -19,7 +19,7 @@ def marked(ctx: CallContext) -> CallContext:
 def test_the_report_is_handed_over_without_the_space_around_it(marked: CallContext) -> None:
     output = call_in_conversation(Rewind(), marked, report="  It is in a.py:3.\n")
     assert output.details == RewindDetails(report="It is in a.py:3.", rewound=True)
-    assert "goes back to the checkpoint" in text_of(output)
+    assert "returns to the checkpoint" in text_of(output)
 
 
 @pytest.mark.parametrize("report", ["", " \n ", "x" * (MAX_REPORT_CHARS + 1)], ids=["empty", "blank", "long"])

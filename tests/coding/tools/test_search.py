@@ -128,7 +128,7 @@ def test_one_file_is_not_paged_and_gives_more(ctx: CallContext) -> None:
     output = search(ctx, "needle")
     assert [one.count for one in output.details.file_matches] == [1, 20]
     assert output.details.per_file_limit_reached == 20
-    assert "Only the first 20 matches of hot; search one alone" in text_of(output)
+    assert "Only the first 20 matches of hot; search one file alone for more" in text_of(output)
     assert search(ctx, "needle", ["hot", "cool"]).details.match_count == 21
 
 
@@ -377,4 +377,4 @@ def test_effects_are_the_places_that_are_read(ctx: CallContext) -> None:
 
 
 def test_the_prompt_knows_the_limits() -> None:
-    assert "20 files a page, 20 matches of each (200 of a single file)" in Search().description
+    assert "20 files per page, 20 matches each (200 for a single file)" in Search().description

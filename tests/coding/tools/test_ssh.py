@@ -79,7 +79,7 @@ def test_a_failure_shows_the_output_and_the_exit_code(ctx: CallContext, server: 
 
 def test_a_command_that_takes_too_long_is_stopped(ctx: CallContext, server: Server) -> None:
     output = ssh(ctx, server, "echo begun; sleep 300", timeout=0)
-    assert text_of(output).endswith("[Stopped: it exceeded its time limit of 1 s]")
+    assert text_of(output).endswith("[Stopped: exceeded its time limit of 1 s]")
     assert output.is_error and output.details.timed_out and output.details.exit_code is None
 
 

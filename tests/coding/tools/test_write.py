@@ -137,7 +137,7 @@ def test_a_merge_conflict_is_shown_and_resolved(ctx: CallContext) -> None:
 def test_pasted_line_numbers_are_taken_off_and_told(ctx: CallContext) -> None:
     output = call_now(Write(), ctx, path="a.txt", content="¶a.txt#0A3B\n1:one\n2:two\n")
     assert (ctx.cwd / "a.txt").read_text() == "one\ntwo\n"
-    assert "taken off" in text_of(output)
+    assert "Removed read's header and line numbers" in text_of(output)
 
 
 def test_archive_entries_and_rows_are_written_through_the_same_path(ctx: CallContext) -> None:

@@ -24,10 +24,10 @@ def test_an_unknown_command_suggests_the_nearest_and_is_typed_again(desk: Desk) 
         ("/tools", "bash"),
         ("/jobs", "No background jobs"),
         ("/changelog", "Added"),
-        ("/shake", "tool output from context"),
+        ("/shake", "There is no large tool output to drop."),
         ("/queue", "The queue is empty."),
         ("/undo", "Nothing to undo"),
-        ("/theme plum", "The theme is plum"),
+        ("/theme plum", "Theme set to plum."),
         ("/debug", "Raw responses"),
     ],
 )
@@ -88,7 +88,7 @@ def test_the_list_to_copy_from(desk: Desk) -> None:
     desk.tau.script("Answer here.")
     seat = desk.start().send("hello")
     seat.see("Answer here.")
-    seat.send("/copy").see("All of it")
+    seat.send("/copy").see("Everything")
     seat.press("enter")
     seat.until(lambda _: "Answer here." in seat.term.terminal.clipboard, "the clipboard")
 

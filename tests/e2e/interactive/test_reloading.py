@@ -11,7 +11,7 @@ def test_a_changed_setting_is_told_and_counts(desk: Desk) -> None:
     seat = desk.start().ask("hello", OK)
     seat.see("─ fake-model")
     desk.settings(theme__symbols="ascii")
-    seat.send("/reload").see('theme.symbols is "ascii" now.', "Reloaded instructions, models and tools.")
+    seat.send("/reload").see('theme.symbols is now "ascii".', "Reloaded instructions, models and tools.")
     seat.see("- fake-model", "hello", OK)
     seat.ask("and again", OK)
     assert desk.tau.said() == ["hello", "and again"]
@@ -41,7 +41,7 @@ def test_another_command_of_the_project_can_be_used(desk: Desk) -> None:
     seat.ask("/greet Ada", OK)
     assert desk.tau.said() == ["Say hello to Ada."]
     (folder / "greet.md").unlink()
-    seat.send("/reload").see("/greet is gone.")
+    seat.send("/reload").see("Removed command /greet.")
 
 
 def test_instructions_that_were_changed_reach_the_model(desk: Desk) -> None:

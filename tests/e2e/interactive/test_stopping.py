@@ -147,7 +147,7 @@ def test_after_kill_the_session_and_the_draft_are_there(desk: Desk) -> None:
     os.kill(int(subprocess.check_output(["pgrep", "-P", str(shell.pid)])), signal.SIGKILL)
     shell.see("Killed")
     shell.term.type(f"stty sane; clear; {line} -c\r")
-    shell.see("is back.", "First answer.")
+    shell.see("Restored your draft from", "First answer.")
     shell.editor_is("an unsent thought")
 
 

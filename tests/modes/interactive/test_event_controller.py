@@ -470,7 +470,9 @@ def test_a_message_of_the_person_that_comes_in_between_is_shown_in_its_place(tmp
 def test_the_notice_of_the_demo_model_names_the_shorter_way_of_the_screen(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
-            rig.session.notices.append(e.Notice("warning", f"It can chat but not code. {BETTER_MODELS}"))
+            rig.session.notices.append(
+                e.Notice("warning", f"It can chat, but it cannot code. {BETTER_MODELS}")
+            )
             rig.parts.transcript.attach(rig.session, fresh=True)
             shown = await rig.show("Add an API key with /login")
             assert "it cannot code" in shown and "ANTHROPIC_API_KEY" not in shown

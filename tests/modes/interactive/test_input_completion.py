@@ -197,7 +197,7 @@ def test_only_so_many_files_are_kept_and_that_is_said(project: Path, monkeypatch
     async def test() -> None:
         async with rigged(project) as rig:
             await rig.type("@m")
-            await rig.show("Only the first 3 files are known")
+            await rig.show("Only the first 3 files are indexed")
 
     run(test)
 

@@ -316,7 +316,7 @@ def test_plan_mode_goes_on_and_off(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
             await rig.press("alt+shift+p")
-            await rig.show("Plan mode: ")
+            await rig.show("Plan mode on: ")
             assert rig.session.plan.on
             await rig.press("alt+shift+p")
             await rig.show("Plan mode off.")
@@ -329,7 +329,7 @@ def test_what_cannot_be_done_is_told_and_the_screen_goes_on(tmp_path: Path) -> N
     async def test() -> None:
         async with rigged(tmp_path, settings={"plan.enabled": False}) as rig:
             await rig.press("alt+shift+p")
-            await rig.show("Plan mode is switched off")
+            await rig.show("Plan mode is disabled")
             await rig.type("still here")
             await rig.show("still here")
 

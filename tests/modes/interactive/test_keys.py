@@ -83,7 +83,7 @@ def test_keys_that_are_taken_out_of_the_file_are_the_usual_ones_again(tmp_path: 
             bind({"app.help.hotkeys": "f10"})
             await reloaded(rig)
             (home() / "keybindings.json").unlink()
-            await reloaded(rig, "Show all keys: F1.")
+            await reloaded(rig, "Show keyboard shortcuts: F1.")
             await rig.press("f1")
             await rig.show("── Keys")
 

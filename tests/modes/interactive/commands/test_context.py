@@ -117,7 +117,7 @@ def test_usage_is_told_by_model(tmp_path: Path) -> None:
             await said(rig, "/usage", "No usage yet.")
             await said(rig, "hello", "One.")
             await rig.idle()
-            shown = await said(rig, "/usage", "75 % of what was sent came from the cache")
+            shown = await said(rig, "/usage", "75 % of the input came from the cache")
             assert "faux/faux" in shown and "3k" in shown and "200" in shown
 
     run(test)

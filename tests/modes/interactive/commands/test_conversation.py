@@ -198,7 +198,7 @@ def test_shake_drops_heavy_output(tmp_path: Path) -> None:
     async def test() -> None:
         (tmp_path / "big.txt").write_text("line of text\n" * 280)
         script = [[Use("read", path="big.txt")], [Say("Read.")], [Say("Second.")]]
-        async with rigged(tmp_path, script) as rig:
+        async with rigged(tmp_path, script, columns=160) as rig:
             await said(rig, "/shake", "There is no large tool output to drop.")
             await said(rig, "read it", "Read.")
             await rig.idle()

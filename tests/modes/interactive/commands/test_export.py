@@ -52,7 +52,7 @@ def test_export_overwrites_nothing_and_says_what_is_wrong(tmp_path: Path) -> Non
             await said(rig, "/export", "The conversation is empty.")
             await talked(rig)
             for command, problem in (
-                ("/export mine.md", "is not an export of tau"),
+                ("/export mine.md", "is not a tau export"),
                 ("/export out.pdf", "must end in .html, .md or .json"),
                 ("/export --all out.md", 'Unknown option "--all"'),
                 ("/export no/such/folder.md", "Cannot write"),

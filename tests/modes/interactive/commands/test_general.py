@@ -142,7 +142,7 @@ def test_reload_reads_the_files_again_that_the_run_was_given(tmp_path: Path) -> 
             await said(rig, "/reload", "No settings changed.")
             assert rig.current.settings.display.tab_width == 3
             put(file, '{"display": {"tabWidth": 5}}')
-            await said(rig, "/reload", "display.tabWidth is 5 now.")
+            await said(rig, "/reload", "display.tabWidth is now 5.")
             put(file, '{"display": {"tabWidth": "wide"}}')
             assert "extra.json" in await said(rig, "/reload", "display.tabWidth")
             assert rig.current.settings.display.tab_width == 5

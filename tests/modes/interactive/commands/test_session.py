@@ -61,7 +61,7 @@ def test_resume_of_what_is_not_there_stays_here(tmp_path: Path) -> None:
             before = rig.session
             await said(rig, "/resume zzzz", 'No session has an id that starts with "zzzz"')
             rig.front.editor.clear()
-            await said(rig, "/resume nowhere/x.jsonl", "There is no session file")
+            await said(rig, "/resume nowhere/x.jsonl", 'No session file "')
             assert rig.session is before
 
     run(test)
@@ -93,7 +93,7 @@ def test_session_tells_its_facts(tmp_path: Path) -> None:
 def test_a_session_in_memory_says_so(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path, [[Say("Hello.")]], save=False) as rig:
-            assert "in memory only" in await said(rig, "/session", "in memory only")
+            await said(rig, "/session", "none; the session is not saved")
             await said(rig, "/fork", "cannot be copied")
             await said(rig, "/session delete", "This session has not been written to disk yet.")
             assert rig.session.log.path is None

@@ -65,9 +65,9 @@ def test_the_list_goes_to_files_and_the_clipboard(tmp_path: Path) -> None:
             assert rig.terminal.clipboard[-1].strip() == LIST.strip()
             await said(rig, "/todo export", "Exported the tasks to")
             assert (tmp_path / "TODO.md").read_text() == LIST
-            await said(rig, "/todo export", "is there already")
+            await said(rig, "/todo export", "already exists")
             rig.front.editor.clear()
-            await said(rig, "/todo import nowhere.md", "cannot be read")
+            await said(rig, "/todo import nowhere.md", "Cannot read")
 
     run(test)
 
@@ -82,7 +82,7 @@ def test_the_list_is_changed_as_text(tmp_path: Path) -> None:
             await said(rig, "/todo append the first", "Added: the first")
             rig.parts.ui.editor = editor  # type: ignore[method-assign]
             shown = await said(rig, "/todo edit", "The list now has 2 tasks.")
-            assert "neither a phase, nor a task" in shown
+            assert "is not a phase, task or note" in shown
             assert state(rig)[1] == ("one more", "pending")
 
     run(test)
@@ -105,7 +105,7 @@ def test_what_is_not_meant_is_told(tmp_path: Path) -> None:
             await said(rig, "/todo append write b", "Added: write b")
             await said(rig, "/todo start write", '2 tasks have "write"')
             rig.front.editor.clear()
-            await said(rig, "/todo append write b", "There is a task")
+            await said(rig, "/todo append write b", 'Task "write b" already exists')
             assert len(state(rig)) == 2
 
     run(test)

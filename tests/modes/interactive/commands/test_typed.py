@@ -200,11 +200,11 @@ def test_a_file_cannot_take_the_name_of_a_command_of_tau(tmp_path: Path) -> None
     put(tmp_path / ".tau/commands/exit.md", "Stay.")
 
     async def test() -> None:
-        async with rigged(tmp_path, rows=80) as rig:
+        async with rigged(tmp_path, rows=80, columns=160) as rig:
             assert rig.parts.names.files.get("exit") is None
             assert "exit.md" in rig.parts.names.files.warnings[0]
             await rig.send("/help")
-            assert "left out" in await rig.show("/exit is a command of tau")
+            assert "Ignoring" in await rig.show("/exit is a built-in command")
 
     run(test)
 

@@ -163,7 +163,7 @@ def test_a_picture_that_cannot_be_sent_gives_the_text_back(tmp_path: Path) -> No
             rig.terminal.paste(str(path))
             path.unlink()
             rig.terminal.press("enter")
-            shown = await rig.show("cannot be sent")
+            shown = await rig.show("Cannot send [Image #1: shot.png]")
             assert "Delete the placeholder" in shown
             assert rig.front.editor.text == "see [Image #1: shot.png] "
             assert rig.faux.requests == []

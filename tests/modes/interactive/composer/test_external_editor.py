@@ -30,7 +30,7 @@ def test_the_editor_is_the_one_of_the_environment_or_what_is_there(tmp_path: Pat
     assert chosen({"PATH": str(tmp_path)}) == ["nano"]
     with pytest.raises(TauError, match="set VISUAL or EDITOR"):
         chosen({"PATH": "/nowhere"})
-    with pytest.raises(TauError, match="VISUAL cannot be understood"):
+    with pytest.raises(TauError, match="Cannot parse VISUAL"):
         chosen({"VISUAL": "'open"})
 
 
@@ -58,7 +58,7 @@ def test_the_text_goes_out_and_comes_back(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("editor", "remark"),
-    [("false", "ended with code 1"), ("/nowhere/editor", "cannot be found")],
+    [("false", "exited with code 1"), ("/nowhere/editor", "/nowhere/editor not found")],
 )
 def test_an_editor_that_fails_changes_nothing(tmp_path: Path, editor: str, remark: str) -> None:
     os.environ["EDITOR"] = editor

@@ -43,7 +43,7 @@ def test_many_messages_take_a_few_rows_and_say_how_many_more_there_are(tmp_path:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
             rig.parts.transcript.pending.show([f"message {number} " + "x" * 200 for number in range(9)], [])
-            shown = await rig.show("4 more wait")
+            shown = await rig.show("4 more queued")
             assert "message 4" in shown and "message 5" not in shown
             for width in (1, 5, 20, 80):
                 assert all(len(row) <= 200 for row in rig.parts.transcript.pending.render(width))

@@ -55,7 +55,7 @@ def test_a_command_is_shown_in_full_and_enter_alone_says_no(tmp_path: Path) -> N
             await rig.press("enter")
             shown = await rig.show("All right.")
             assert not (tmp_path / "made").exists()
-            assert "The user said no" in told(rig)
+            assert "The user declined this call" in told(rig)
             rows = [row.rstrip() for row in shown.split("\n")]
             assert "! $ touch made && echo done" in rows  # neither a failure nor a time that was the person's
             assert rows[rows.index("! $ touch made && echo done") + 1] == "  You declined."
@@ -200,7 +200,7 @@ def test_where_the_settings_cannot_be_written_always_lasts_for_the_session(tmp_p
             await rig.show("Always allow run: ls *")
             await answer(rig, "a")
             await rig.show("Done.")
-            assert "This holds for this session only." in rig.tape()
+            assert "Allowed for this session only." in rig.tape()
             assert paths.settings.read_text() == '{"tools": 5}'
 
     run(test)

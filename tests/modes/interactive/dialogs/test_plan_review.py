@@ -38,7 +38,7 @@ def test_the_plan_can_be_read_to_its_end_and_approved(tmp_path: Path) -> None:
             await rig.show("What comes next.")
             assert not rig.session.plan.on
             assert rig.session.plan.approved == "local://mend-the-leak.md"
-            assert "Carry the plan out now." in told(rig)
+            assert "Carry out the plan now." in told(rig)
 
     run(test)
 

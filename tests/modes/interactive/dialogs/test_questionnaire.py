@@ -166,7 +166,7 @@ def test_when_nobody_answers_the_recommended_option_is_taken_and_told(tmp_path: 
             await rig.send("go")
             await rig.show("No answer in time")
             await rig.show("Understood.")
-            assert "taken for them: PostgreSQL." in told(rig)
+            assert "so the default applies: PostgreSQL." in told(rig)
 
     run(test)
 

@@ -58,11 +58,13 @@ async def change(stage: Stage) -> None:
 async def question(stage: Stage) -> None:
     await stage.send("Begin")
     await stage.show("Which database should it use?")
+    await stage.show("The agent asks")
 
 
 async def several(stage: Stage) -> None:
     await stage.send("Begin")
     await stage.show("Which parts are to be built now?")
+    await stage.show("The agent asks")
     await stage.type("12")
 
 
@@ -339,7 +341,7 @@ SCREENS = {
     ),
     "login-key": Screen(
         key,
-        ("Anthropic key", "it is not shown", "Enter sends", "Esc cancels"),
+        ("Anthropic key", "it stays hidden", "Enter sends", "Esc cancels"),
         opens="dialogs.login.store_key",
         command="login",
         typed="❯ •••••••••••",

@@ -266,7 +266,7 @@ SCREENS = {
     ),
     "turn-failed": Screen(
         refused,
-        ("Failed: The server of Example is overloaded (529).", "or /retry.."),
+        ("Failed: The server of Example is overloaded (529).", "or /retry."),
         [[Fail(ProviderError("The server of Example is overloaded (529).", status=529))]],
     ),
     "turn-retrying": Screen(

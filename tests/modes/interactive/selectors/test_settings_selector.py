@@ -312,7 +312,7 @@ def test_what_this_run_sets_stays_above_the_files(tmp_path: Path) -> None:
                 await rig.type("retry.maxretries")
                 await rig.show("extra.json")
                 await rig.press("delete")
-                await rig.show("extra.json sets it, and wins")
+                await rig.show("extra.json overrides it here")
                 await rig.press("escape")
             read = read_settings(rig.context)
             assert read.settings.retry.max_retries == 4 and read.origin("retry.maxRetries").path == file
