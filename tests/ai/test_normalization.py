@@ -217,8 +217,10 @@ def test_messages_of_extensions_and_summaries_are_told_as_the_users() -> None:
     [compacted, left] = normalize_history(
         [CompactionSummaryMessage("all of it", 3, 4), BranchSummaryMessage("a way", "id", 5)], CLAUDE
     )
-    assert "Summary of the conversation so far" in str(compacted.content) and "all of it" in str(
-        compacted.content
+    assert "Summary of the conversation so far" in str(compacted.content)
+    assert "all of it" in str(compacted.content)
+    assert "Summary of another branch that was abandoned" in str(left.content)
+    assert "a way" in str(left.content)
     )
     assert "Summary of another branch that was abandoned" in str(left.content) and "a way" in str(
         left.content

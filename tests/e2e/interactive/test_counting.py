@@ -57,7 +57,7 @@ def test_shake_leaves_heavy_output_out_of_the_next_request(desk: Desk) -> None:
     seat = desk.start(rows=40).ask("count", "Counted.").ask("more", "A.").ask("even more", "B.")
     assert "heavy-3999" in str(desk.tau.server.requests[-1].body)
     seat.send("/shake").see("tokens of tool output from context; the session keeps")
-    assert "About 0 tokens" not in seat.told
+    assert "about 0 tokens" not in seat.told
     seat.ask("and now?", "Lighter.")
     assert "heavy-3999" not in str(desk.tau.server.requests[-1].body)
     assert "heavy-3999" in str(desk.tau.sessions()[0])
@@ -109,7 +109,7 @@ def test_a_message_that_waits_for_a_compaction_is_sent_by_itself(desk: Desk) -> 
 
 def test_the_list_of_tasks_is_made_changed_and_kept(desk: Desk) -> None:
     seat = desk.start(rows=40).send("/todo")
-    seat.see("The todo list is empty; add a task with /todo append TEXT.")
+    seat.see("No tasks; add one with /todo append TEXT.")
     seat.send("/todo append find the fault").see("Added: find the fault", "1 task left.")
     seat.send("/todo append mend it").see("2 tasks left.")
     seat.send("/todo start 1").see("In progress: find the fault")

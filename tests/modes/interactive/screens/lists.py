@@ -158,7 +158,7 @@ async def labelled(stage: Stage) -> None:
 async def summary(stage: Stage) -> None:
     await tree(stage)
     await stage.press("up", "up", "enter")
-    await stage.show("Summarize the branch you are leaving?")
+    await stage.show("Summarize the branch you leave?")
 
 
 async def summary_wish(stage: Stage) -> None:
@@ -396,9 +396,9 @@ SCREENS = {
     ),
     "tree-summary": Screen(
         summary,
-        ("Summarize the branch you are leaving?", "No summary", "Summarize", "Summarize with custom prompt"),
+        ("Summarize the branch you leave?", "No summary", "Summarize", "Summarize with custom prompt"),
         TALK,
-        told=("Summarize the branch you are leaving?", "No summary"),
+        told=("Summarize the branch you leave?", "No summary"),
         opens="selectors.tree_selector.ask_summary",
         typed=None,
         settings={"branchSummary.enabled": True},

@@ -170,7 +170,7 @@ async def ask_summary(context: "CommandContext") -> SummaryChoice | None:
     """Whether to summarize the branch; None returns to the tree."""
     while True:
         answer = await pick(
-            context, "Summarize the branch you are leaving?", SUMMARIES, filterable=False, verb="choose"
+            context, "Summarize the branch you leave?", SUMMARIES, filterable=False, verb="choose"
         )
         match answer:
             case None:
