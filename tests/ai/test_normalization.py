@@ -221,10 +221,6 @@ def test_messages_of_extensions_and_summaries_are_told_as_the_users() -> None:
     assert "all of it" in str(compacted.content)
     assert "Summary of another branch that was abandoned" in str(left.content)
     assert "a way" in str(left.content)
-    )
-    assert "Summary of another branch that was abandoned" in str(left.content) and "a way" in str(
-        left.content
-    )
 
 
 def test_a_history_without_a_beginning_gets_one() -> None:

@@ -135,12 +135,12 @@ def test_wrong_use_is_code_2_also_when_nobody_can_read_the_complaint(tau: Progra
 
 def test_a_server_named_by_address_never_gets_another_providers_key_or_model(tau: Program) -> None:
     url = f"{tau.server.url}/v1"
-    ran = tau.run("--base-url", url, "--model", "qwen", "-p", "hi", CEREBRAS_API_KEY="secret")
+    ran = tau.run("--base-url", url, "--model", "qwen", "-p", "hi", CEREBRAS_API_KEY="sk-mine")
     assert (ran.stdout, ran.stderr) == ("ok\n", "")
     (request,) = tau.server.requests
     assert request.body["model"] == "qwen"
-    assert b"secret" not in request.raw
-    assert "secret" not in str(request.headers)
+    assert b"sk-mine" not in request.raw
+    assert "sk-mine" not in str(request.headers)
 
 
 def test_a_killed_program_leaves_no_command_behind(tau: Program) -> None:
