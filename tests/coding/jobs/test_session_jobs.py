@@ -199,11 +199,11 @@ def test_cancelled_work_that_does_not_end_counts_too() -> None:
 def test_jobs_need_an_open_session() -> None:
     async def main() -> None:
         jobs = SessionJobs()
-        with pytest.raises(ToolError, match="session that is open"):
+        with pytest.raises(ToolError, match="needs an open session"):
             jobs.start("bash", "work", endless)
         async with jobs:
             pass
-        with pytest.raises(ToolError, match="session that is open"):
+        with pytest.raises(ToolError, match="needs an open session"):
             jobs.start("bash", "work", endless)
 
     run(main)
