@@ -223,4 +223,4 @@ def test_who_looks_elsewhere_is_called_when_something_is_asked(desk: Desk) -> No
     seat = unfocused(desk).send("do it")
     seat.see("Allow once")
     seat.until(lambda _: len(called(seat)) == 1, "a call")
-    assert "Bash asks" in called(seat)[0]
+    assert "Allow this command?" in called(seat)[0]
