@@ -2,8 +2,9 @@
 
 import pytest
 
-from tau.ai.images import image_content, image_type
+from tau.ai.images import image_content
 from tau.ai.wire import ImageContent
+from tau.base.image_header import image_type
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ def test_a_signal_ends_the_command_and_the_answer_so_far_is_kept(
     program.send_signal(number)
     out, err = program.communicate(timeout=10)
     assert (program.returncode, out) == (code, b"")
-    assert err.decode().startswith("tau: Interrupted. What was said so far is kept")
+    assert err.decode().startswith("tau: Interrupted. Your progress is saved")
     assert not is_alive(child)
     (entries,) = tau.sessions()
     messages = [entry["message"] for entry in entries if entry["type"] == "message"]
@@ -73,7 +73,7 @@ def test_ctrl_c_before_there_is_a_session_just_ends_the_program(tau: Program) ->
         cwd=tau.project,
     )
     assert program.stderr is not None
-    assert b"Waiting for the end of what is piped in" in program.stderr.readline()
+    assert b"Waiting for piped input to end" in program.stderr.readline()
     program.send_signal(signal.SIGINT)
     out, err = program.communicate(timeout=10)
     assert (program.returncode, out, err) == (130, b"", b"")

@@ -187,7 +187,9 @@ def test_a_disk_that_stays_broken_leaves_whole_files_and_what_could_not_be_put_b
         changed = [path for path in old.keys() | new.keys() if found.get(path) != old.get(path)]
         for path in changed:
             assert found.get(path) == new.get(path)
-            assert not said or f"{path} " in said.partition("Some changes could not be rolled back")[2], report
+            assert not said or f"{path} " in said.partition("Some changes could not be rolled back")[2], (
+                report
+            )
 
 
 @pytest.mark.parametrize(("fault", "reason"), [("ENOSPC", "disk is full"), ("EIO", "disk I/O error")])

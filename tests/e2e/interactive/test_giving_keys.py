@@ -53,7 +53,7 @@ def used(desk: Desk) -> str:
 
 
 def paste(seat: Seat, key: str) -> None:
-    seat.see("Key of fake")
+    seat.see("fake key")
     seat.term.paste(key)
     seat.until(lambda rows: any("•" * 8 in row or "*" * 8 in row for row in rows), "the hidden key")
     seat.press("enter")
@@ -112,7 +112,7 @@ def test_a_key_that_is_pasted_at_the_first_run_is_kept_and_used_and_never_shown(
 def test_what_cannot_be_a_key_is_refused_in_a_sentence(desk: Desk) -> None:
     seat = without_key(desk)
     choose_provider(seat)
-    seat.see("Key of fake")
+    seat.see("fake key")
     seat.term.type("short")
     seat.press("enter").see("Too short for a key")
     seat.press("escape").see(SETUP)
@@ -207,8 +207,8 @@ def test_login_can_be_left_without_a_change(desk: Desk) -> None:
     seat = with_key(desk, OTHER_KEY)
     seat.send("/login").see("Which provider is the key for?", "Anthropic")
     seat.press("escape").miss("Which provider is the key for?")
-    seat.send("/login fake").see("Key of fake")
-    seat.press("escape").miss("Key of fake")
+    seat.send("/login fake").see("fake key")
+    seat.press("escape").miss("fake key")
     assert stored(desk)["fake"] == {"type": "api_key", "key": OTHER_KEY}
 
 
