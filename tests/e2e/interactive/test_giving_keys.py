@@ -194,7 +194,7 @@ def test_login_replaces_a_key_for_the_next_request(desk: Desk) -> None:
     assert used(desk) == f"Bearer {OTHER_KEY}"
     seat.send("/login fake")
     paste(seat, f'export FAKE_API_KEY="{KEY}"')
-    seat.see("Saved the fake key", "which only you can read")
+    seat.see("Saved the fake key", "which", "only", "read")
     seat.ask("two", OK)
     assert used(desk) == f"Bearer {KEY}"
     assert stored(desk)["fake"] == {"type": "api_key", "key": KEY}
@@ -220,7 +220,7 @@ def test_login_of_an_unknown_provider_says_which_there_are(desk: Desk) -> None:
 
 def test_logout_forgets_the_key(desk: Desk) -> None:
     seat = with_key(desk, OTHER_KEY)
-    seat.send("/logout").see("Which key do you want to remove?", "Forget fake")
+    seat.send("/logout").see("Which key do you want to remove?", "Remove fake")
     seat.press("2").see("Removed the fake key.")
     assert "fake" not in stored(desk)
     seat.send("/logout").see("No keys are stored")
