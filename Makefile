@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PYTHON ?=
 PYTHONS := python3.14 python3.13 python3.12 python3.11 python3
-PACKAGES := tmux openssl rg=ripgrep ssh=openssh-client /usr/sbin/sshd=openssh-server
+PACKAGES := tmux bwrap=bubblewrap strace openssl rg=ripgrep ssh=openssh-client /usr/sbin/sshd=openssh-server zsh fish mksh busybox sshfs chromium
 ARGS ?=
 export PROMPT
 
@@ -14,7 +14,7 @@ CHECKSUM := $(shell cksum pyproject.toml | cut -d ' ' -f 1)
 RUN_STAMP := $(VENV)/.installed-run-$(CHECKSUM)
 TEST_STAMP := $(VENV)/.installed-test-$(CHECKSUM)
 
-.PHONY: help run test soak bench docs format clean packages weights
+.PHONY: help run test soak bench docs snapshots format clean packages weights
 
 help:
 	@echo "make run             set up and start a conversation (without a key: with the demo model)"
@@ -23,6 +23,7 @@ help:
 	@echo "make soak            the long versions: fuzzing, stress, fault sweeps"
 	@echo "make bench           the benchmarks; ARGS=--quick for a short look"
 	@echo "make docs            rewrite the generated tables in docs/"
+	@echo "make snapshots       rewrite the pinned prompts, schemas, events and screens; review the diff"
 	@echo "make format          format the code and apply the linter's fixes"
 	@echo "make clean           remove .venv and all other generated files"
 
@@ -45,6 +46,13 @@ bench: $(RUN_STAMP)
 docs: $(RUN_STAMP)
 	@$(BIN)/python tools/docs_tables.py
 
+# A test that rewrites its snapshot fails; the next run passes.
+snapshots: $(TEST_STAMP)
+	@$(BIN)/python -m pytest -n0 tests/contract --inline-snapshot=create,fix >/dev/null || :
+	@$(BIN)/ruff format --quiet tests/contract
+	@$(BIN)/python -m tests.modes.interactive.tool_views.golden
+	@$(BIN)/python -m tests.modes.interactive.screens.golden
+
 format: $(TEST_STAMP)
 	@$(BIN)/ruff check --fix-only --quiet .
 	@$(BIN)/ruff format .
@@ -66,9 +74,12 @@ packages: | $(BIN)/python
 	done; \
 	if [ -n "$$missing" ] && [ ! -e $(VENV)/.packages ] && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 	  echo "Installing$$missing"; \
-	  export DEBIAN_FRONTEND=noninteractive; \
-	  { apt-get install -y $$missing || { apt-get update && apt-get install -y $$missing; }; } \
-	    >$(VENV)/packages.log 2>&1 || echo "Installation failed (see $(VENV)/packages.log); some tests will be skipped."; \
+	  export DEBIAN_FRONTEND=noninteractive; log=$(VENV)/packages.log; failed=; \
+	  apt-get install -y $$missing >$$log 2>&1 || { \
+	    apt-get update >>$$log 2>&1; \
+	    for package in $$missing; do apt-get install -y $$package >>$$log 2>&1 || failed="$$failed $$package"; done; \
+	  }; \
+	  [ -z "$$failed" ] || echo "Could not install$$failed (see $$log); the tests that need them are skipped."; \
 	  touch $(VENV)/.packages; \
 	fi
 

@@ -1,4 +1,4 @@
-"""How long Escape takes to lead to idle, for each state of a session: `bench/escape.py [ROUNDS]`."""
+"""Measures the time from Escape to idle in each state of a session: `bench/escape.py [ROUNDS]`."""
 
 import asyncio
 import os
@@ -15,7 +15,7 @@ PROMISED_MS = 200
 
 
 def measured(name: str, rounds: int) -> list[float]:
-    """Milliseconds of each round."""
+    """Return the milliseconds of each round."""
     found = []
     for _ in range(rounds):
         with tempfile.TemporaryDirectory(prefix="tau-escape-") as place:

@@ -1,4 +1,4 @@
-"""The fake model server of the tests, as a process of its own, over http or loopback https."""
+"""Runs the fake model server of the tests in a separate process, over http or loopback https."""
 
 import http.client
 import json
@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 class FakeServer:
-    """Ends with the bench: use it in a `with` block."""
+    """Use it in a `with` block."""
 
     def __init__(self, certificate: Path | None = None) -> None:
         self.certificate = certificate
@@ -36,7 +36,7 @@ class FakeServer:
         self.process.stdout.close()
 
     def script(self, **scenario: Any) -> None:
-        """Say what the next requests get; forgets the log of earlier ones."""
+        """Set the answers to the next requests; clears the request log."""
         self.call("POST", "/_ctl", json.dumps(scenario))
 
     def requests(self) -> list[dict[str, Any]]:
@@ -60,7 +60,7 @@ class FakeServer:
 
 
 def make_certificate(folder: Path) -> Path:
-    """A self-signed certificate for loopback, its key in the same file."""
+    """Create a self-signed certificate for loopback, with its key in the same file."""
     key, certificate = folder / "key.pem", folder / "cert.pem"
     command = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes"
     names = ["-days", "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1,DNS:localhost"]

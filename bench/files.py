@@ -1,6 +1,6 @@
-"""Measures the file tools against the plain programs beside them: `bench/files.py [--quick]`.
+"""Measures the file tools against plain programs: `bench/files.py [--quick]`.
 
-Each measure is a pair: what the tool does, and the least that must be done for it. Both run in turn, warm,
+Each measure is a pair: the tool, and the minimum work it requires. Both run alternately, warm,
 and the figure is the ratio of their medians. To add one, write a function like `find_all` and list it in
 MEASURES.
 """
@@ -52,7 +52,7 @@ Work = Callable[[], Awaitable[object]]
 
 @dataclass
 class World:
-    """What tools are called with; `cwd` is the generated tree."""
+    """The tools' context; `cwd` is the generated tree."""
 
     cwd: Path
     artifacts: TemporaryArtifacts = field(default_factory=TemporaryArtifacts)
@@ -64,12 +64,12 @@ class World:
     models: Any = None
     jobs: Any = None
     call_id: str = "bench"
-    side: Path = Path()  # for files that are no part of the tree
+    side: Path = Path()  # for files outside the tree
     full: bool = True
     spent: float | None = None  # set by a measure that times itself
 
     def update(self, partial: ToolOutput) -> None:
-        """Nobody looks on."""
+        """Ignore updates."""
 
     async def call(self, tool: Tool[Any], **arguments: Any) -> ToolOutput:
         params, _ = tool.decode(arguments)
@@ -91,7 +91,7 @@ class Measure:
 
 
 def search_few(world: World) -> Measure:
-    """One file in a hundred has one match."""
+    """Search where one file in a hundred has a match."""
     return search("`search`, 1 % of the files match", "needle", world)
 
 
@@ -125,18 +125,18 @@ def find_all(world: World) -> Measure:
 
 
 def edit_one_line(world: World) -> Measure:
-    """A line in the middle of 100,000, there and back, so that every round changes something."""
+    """Edit a line in the middle of 100,000, back and forth, so that every round changes something."""
     path = world.side / "long.txt"
     path.write_text("".join(f"this is line {number} of a long file\n" for number in range(1, 100_001)))
     tool, wanted = HashlineEdit(), ["first", "second"]
 
     async def ours() -> None:
         text = path.read_text()
-        tag = world.snapshots.record(path, text)  # as the read before the edit has done
+        tag = world.snapshots.record(path, text)  # as the read before the edit did
         wanted.reverse()
-        begun = time.perf_counter()
+        started = time.perf_counter()
         await world.call(tool, input=f"¶{path}#{tag}\nreplace 50000..50000:\n+{wanted[0]}\n")
-        world.spent = (time.perf_counter() - begun) * 1000
+        world.spent = (time.perf_counter() - started) * 1000
 
     async def floor() -> None:
         write_atomic(path, encode((decoded := decode(path.read_bytes())).text, decoded))
@@ -145,7 +145,7 @@ def edit_one_line(world: World) -> Measure:
 
 
 def read_large(world: World) -> Measure:
-    """Forty lines of a very large file against those of one of 1 MB."""
+    """Read forty lines of a very large file, against a 1 MB file."""
     block = b"".join(b"line %07d of a log file that grows\n" % number for number in range(25_000))
     large, small = world.side / "large.log", world.side / "small.log"
     small.write_bytes(block)
@@ -163,7 +163,7 @@ def read_large(world: World) -> Measure:
 
 
 def summarize_file(world: World) -> Measure:
-    """A file of 5,000 lines of Python in brief, against parsing it."""
+    """Summarize 5,000 lines of Python, against parsing them."""
     body = "".join(f"        value_{number} = compute({number}, other=[1, 2, 3])\n" for number in range(23))
     text = "".join(f"class Thing{number}:\n    def method(self):\n{body}\n" for number in range(192))
 
@@ -174,7 +174,7 @@ def summarize_file(world: World) -> Measure:
     async def floor() -> None:
         parse(f"{text}# {next(serial)}\n", "python")
 
-    serial = itertools.count()  # the last tree is kept, so every text is a new one
+    serial = itertools.count()  # the last tree is cached, so use a new text each time
     return Measure("a summary of 5,000 lines", ours, floor, "parsing them", 2)
 
 
@@ -196,7 +196,7 @@ def program() -> str:
 
 
 async def spawned(command: list[str]) -> None:
-    """A program run to its end, its output read: with plain calls, so that nothing of ours is measured."""
+    """Run a program and read its output with plain calls, so that none of our code is measured."""
     done = subprocess.run(  # noqa: ASYNC221 - nothing else goes on
         command, stdin=subprocess.DEVNULL, capture_output=True, check=False
     )
@@ -205,14 +205,14 @@ async def spawned(command: list[str]) -> None:
 
 
 async def timed(work: Work, world: World) -> float:
-    begun = time.perf_counter()
+    started = time.perf_counter()
     await work()
     spent, world.spent = world.spent, None
-    return (time.perf_counter() - begun) * 1000 if spent is None else spent
+    return (time.perf_counter() - started) * 1000 if spent is None else spent
 
 
 async def measured(measures: list[Measure], rounds: int, world: World) -> list[tuple[float, float]]:
-    """Median milliseconds of ours and of the floor, all measured in turn."""
+    """Return the median milliseconds of ours and of the floor, measured alternately."""
     samples: list[tuple[list[float], list[float]]] = [([], []) for _ in measures]
     for number in range(rounds + 1):
         for measure, (ours, floor) in zip(measures, samples, strict=True):
@@ -239,7 +239,7 @@ def table(measures: list[Measure], figures: list[tuple[float, float]]) -> str:
 
 
 def make_tree(root: Path, files: int) -> None:
-    """Small source files in folders of folders; every hundredth one has the needle."""
+    """Create small source files in nested folders; every hundredth one contains the needle."""
     chance = random.Random(SEED)
     for number in range(files):
         folder = root / f"pkg{number // PER_FOLDER // 20:02}" / f"mod{number // PER_FOLDER % 20:02}"

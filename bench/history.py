@@ -1,4 +1,4 @@
-"""Measures what is kept of the work: the index, undo, exports: `bench/history.py [--quick]`."""
+"""Measures the session index, undo and exports: `bench/history.py [--quick]`."""
 
 import history_export
 import history_index

@@ -1,4 +1,4 @@
-"""Measures exports of a long session, and usage over many: `bench/history_export.py [--quick]`.
+"""Measures exports of a long session, and usage over many sessions: `bench/history_export.py [--quick]`.
 
 How long a session of 10 MB takes to become a page, Markdown and JSON, how large the page is, and how fast the
 usage of many sessions is read, against reading the bytes of their files and nothing else.
@@ -14,15 +14,15 @@ from statistics import median
 from report import Row, milliseconds, times
 
 from tau.ai.wire import AssistantMessage, Cost, TextContent, ToolCall, ToolResultMessage, Usage, UserMessage
+from tau.base.secrets import SecretMask
 from tau.coding.cost_report.request_costs import iter_usage
 from tau.coding.cost_report.summary import summarize
 from tau.coding.export.files import ExportFormat, exported
-from tau.coding.export.secrets import Masker
 from tau.coding.session.storage.log import SessionLog
 
 BYTES = 10_000_000
 SESSIONS = 1_000
-ANSWERS = 40  # of each of them
+ANSWERS = 40  # of each
 ROUNDS = 5
 QUICK_ROUNDS = 2
 QUICK_SHARE = 10
@@ -36,7 +36,7 @@ USAGE = Usage(1_200, 600, 18_000, 400, Cost(0.003, 0.009, 0.005, 0.001, 0.018))
 
 
 def measure(quick: bool) -> list[tuple[Row, float]]:
-    """Each figure with its row; times are the median of some rounds."""
+    """Return each figure with its row; times are medians."""
     rounds = QUICK_ROUNDS if quick else ROUNDS
     share = QUICK_SHARE if quick else 1
     with tempfile.TemporaryDirectory() as name:
@@ -56,7 +56,7 @@ def _exports(folder: Path, size: int, rounds: int) -> list[tuple[Row, float]]:
         ("json", False),
     )
     for format, mask in formats:
-        took = _timed(lambda: sum(map(len, exported(log, format, Masker() if mask else None))), rounds)  # noqa: B023
+        took = _timed(lambda: sum(map(len, exported(log, format, SecretMask() if mask else None))), rounds)  # noqa: B023
         title = f"{megabytes:g} MB as {format}{', masked' if mask else ''}"
         found.append((Row(f"{format}_{'masked_' if mask else ''}ms", title, None, milliseconds), took))
     page = sum(map(len, exported(log, "html", None)))
@@ -118,9 +118,9 @@ def _long_session(folder: Path, size: int) -> SessionLog:
 def _timed(work: Callable[[], object], rounds: int) -> float:
     taken = []
     for _ in range(rounds):
-        began = time.perf_counter()
+        started = time.perf_counter()
         work()
-        taken.append((time.perf_counter() - began) * 1000)
+        taken.append((time.perf_counter() - started) * 1000)
     return median(taken)
 
 

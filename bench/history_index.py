@@ -14,7 +14,7 @@ from typing import Any
 
 from report import Row, milliseconds, times
 
-from tau.coding.session.storage.ids import file_name, folder_name, new_session_id
+from tau.coding.session.storage.log import file_name, folder_name, new_session_id
 from tau.coding.session_index.index import SessionIndex
 from tau.coding.session_index.search import search
 
@@ -28,7 +28,7 @@ TIME = "2026-01-31T12:00:00.000Z"
 
 
 def measure(quick: bool) -> list[tuple[Row, float]]:
-    """Each figure with its row; times are the median of some rounds."""
+    """Return each figure with its row; times are medians."""
     sessions, rounds = (QUICK_SESSIONS, QUICK_ROUNDS) if quick else (SESSIONS, ROUNDS)
     folder = Path(tempfile.mkdtemp(prefix="tau-bench-"))
     try:
@@ -40,7 +40,7 @@ def measure(quick: bool) -> list[tuple[Row, float]]:
 
 def _measured(folder: Path, sessions: int, rounds: int) -> list[tuple[Row, float]]:
     root = folder / "sessions"
-    time.sleep(2.1)  # files that have just been written are read twice
+    time.sleep(2.1)  # new files are read twice
 
     def build() -> None:
         shutil.rmtree(folder / "home", ignore_errors=True)
@@ -90,9 +90,9 @@ def _grown(index: SessionIndex, path: Path, rounds: int) -> float:
     for number in range(rounds):
         with path.open("ab") as file:
             file.write(_line(_entry(f"g{number}", {"role": "user", "content": "more", "timestamp": 1})))
-        began = time.perf_counter()
+        started = time.perf_counter()
         index.sessions()
-        spent.append((time.perf_counter() - began) * 1000)
+        spent.append((time.perf_counter() - started) * 1000)
     return median(spent)
 
 
@@ -100,15 +100,15 @@ def _in_turn(rounds: int, *works: Callable[[], Any]) -> list[float]:
     spent: list[list[float]] = [[] for _ in works]
     for number in range(rounds + 1):
         for work, samples in zip(works, spent, strict=True):
-            began = time.perf_counter()
+            started = time.perf_counter()
             work()
             if number:  # the first round warms up
-                samples.append((time.perf_counter() - began) * 1000)
+                samples.append((time.perf_counter() - started) * 1000)
     return [median(samples) for samples in spent]
 
 
 def make_sessions(root: Path, count: int) -> None:
-    """Sessions of five turns with a tool call each, some 20 KB. Few words are used often, as in speech."""
+    """Create sessions of five turns with a tool call each, about 20 KB. A few words are frequent."""
     chance = random.Random(1)
     letters = "abcdefghijklmnopqrstuvwxyz"
     words = [

@@ -29,7 +29,7 @@ TEXT = b"value = 1\n" * 400
 
 
 def measure(quick: bool) -> list[tuple[Row, float]]:
-    """Each figure with its row; times are medians."""
+    """Return each figure with its row; times are medians."""
     files = QUICK_FILES if quick else FILES
     with tempfile.TemporaryDirectory() as place:
         folder = Path(os.path.realpath(place))
@@ -65,9 +65,9 @@ async def _writes(folder: Path, count: int) -> tuple[float, float, float]:
             path = folder / "writes" / f"{name}{number}.py"
             if times is not again:
                 await local.write(path, b"%d %s" % (number, TEXT))
-            began = time.perf_counter()
+            started = time.perf_counter()
             await fs.write(path, b"%d %s %d" % (number, TEXT, len(again)) + name.encode() * len(first))
-            times.append((time.perf_counter() - began) * 1000)
+            times.append((time.perf_counter() - started) * 1000)
     history.close()
     return median(plain), median(first) - median(plain), median(again) - median(plain)
 
@@ -79,7 +79,7 @@ def _repository(work: Path, files: int) -> None:
         path.write_bytes(b"%d\n" % number + TEXT)
     for words in (("init", "-q"), ("add", "-A")):
         subprocess.run(["git", *words], cwd=work, check=True)
-    time.sleep(1.1)  # else git reads what is as old as its index
+    time.sleep(1.1)  # else git rereads files as old as its index
     subprocess.run(["git", "update-index", "-q", "--refresh"], cwd=work, check=True)
 
 
@@ -96,10 +96,10 @@ async def _commands(work: Path, rounds: int) -> tuple[float, float, float, float
         for file in range(100):
             (work / f"d{file % FOLDERS}" / f"f{file}.py").write_bytes(b"changed %d" % number)
         times[2].append(await _timed(commands.after(f"b{number}")))
-        began = time.perf_counter()
+        started = time.perf_counter()
         undo = Undo(history.folder, history=history)
         result = undo.apply(undo.plan())
-        times[3].append((time.perf_counter() - began) * 1000)
+        times[3].append((time.perf_counter() - started) * 1000)
         if len(result.restored) != 100 or not result.clean:
             raise AssertionError(f"{len(result.restored)} of 100 files came back")
     commands.close()
@@ -110,9 +110,9 @@ async def _commands(work: Path, rounds: int) -> tuple[float, float, float, float
 
 
 async def _timed(work: Awaitable[None]) -> float:
-    began = time.perf_counter()
+    started = time.perf_counter()
     await work
-    return (time.perf_counter() - began) * 1000
+    return (time.perf_counter() - started) * 1000
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""Prints what `tau -p hi` imports, dearest module first: `bench/imports.py [--tree] [TAU ARGUMENTS]`.
+"""Prints what `tau -p hi` imports, slowest module first: `bench/imports.py [--tree] [TAU ARGUMENTS]`.
 
-`--tree` shows who asked for what. Arguments replace `-p hi`, as in `bench/imports.py --version`.
+`--tree` shows which module imported which. Arguments replace `-p hi`, as in `bench/imports.py --version`.
 """
 
 import os
@@ -28,7 +28,7 @@ class Import:
 
 
 def parse(text: str) -> list[Import]:
-    """Lines of `-X importtime`, in the order in which the imports ended."""
+    """Parse the output of `-X importtime`, in the order in which the imports finished."""
     found = []
     for line in text.splitlines():
         if line.startswith("import time:") and "self [us]" not in line:
@@ -39,7 +39,7 @@ def parse(text: str) -> list[Import]:
 
 
 def tree(imports: list[Import]) -> str:
-    """Each module below the one that asked for it; the dearest branch first."""
+    """Format each module below its importer, slowest branch first."""
     lines: list[str] = []
 
     def write(group: list[tuple[Import, list[Import]]]) -> None:
@@ -54,7 +54,7 @@ def tree(imports: list[Import]) -> str:
 
 
 def grouped(imports: list[Import], depth: int) -> list[tuple[Import, list[Import]]]:
-    """Children stand before their parent in the output of the interpreter."""
+    """Group imports by parent; children precede their parent in the interpreter's output."""
     groups: list[tuple[Import, list[Import]]] = []
     below: list[Import] = []
     for one in imports:

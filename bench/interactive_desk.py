@@ -1,4 +1,4 @@
-"""Starts tau on a terminal against the fake model server, and tells what its processes have used so far."""
+"""Starts tau on a terminal against the fake model server, and measures its processes."""
 
 import json
 import os
@@ -20,7 +20,7 @@ PROMPT_TOKENS = 5_000
 
 
 class Desk:
-    """A user's folder that knows one provider, and a project; the terminal answers DA1 and OSC 11."""
+    """A home folder with one provider, and a project; the terminal answers DA1 and OSC 11."""
 
     def __init__(self, server: FakeServer, folder: Path) -> None:
         self.server = server
@@ -49,7 +49,7 @@ class Desk:
 
     @contextmanager
     def ready(self) -> Iterator[Terminal]:
-        """tau with its session open and everything said that it says by itself."""
+        """Start tau and wait until its session is open and its startup output is complete."""
         with self.start() as program:
             must(program, program.wait_for(READY, 20))
             program.read_for(2.0)
@@ -60,7 +60,7 @@ class Desk:
         self.server.script(script=list(answers))
 
     def said(self) -> str:
-        """What the newest session has, as its file stands."""
+        """Return the content of the newest session file."""
         files = sorted((self.home / "sessions").glob("*/*.jsonl"), key=lambda file: file.stat().st_mtime)
         return files[-1].read_text() if files else ""
 
@@ -72,7 +72,7 @@ def desk() -> Iterator[Desk]:
 
 
 def words(text: str, deltas: int = 1, delay_s: float = 0, tokens: int = PROMPT_TOKENS) -> dict[str, Any]:
-    """An answer of the model; `tokens` is what it says to have read."""
+    """Build a model answer; `tokens` is its reported input size."""
     part = {"type": "Text", "text": text, "deltas": deltas}
     return {"type": "Answer", "parts": [part], "delay_s": delay_s, "usage": {"input": tokens}}
 
@@ -83,7 +83,7 @@ def call(tool: str, tokens: int = PROMPT_TOKENS, **arguments: Any) -> dict[str, 
 
 
 def ask(program: Terminal, text: str, seconds: float = 60) -> float:
-    """Send a prompt and wait until the title says that nothing goes on any more; milliseconds."""
+    """Send a prompt and wait until the title shows idle; returns milliseconds."""
     since = len(program.output)
     program.type(text)
     must(program, program.wait_for(text[-8:].encode(), 10, since=since))

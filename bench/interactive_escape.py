@@ -1,4 +1,4 @@
-"""Measures how long Escape takes to lead to rest in each state of the screen, on the real program."""
+"""Measures the time from Escape to idle in each state of the screen, on the real program."""
 
 import os
 import random
@@ -18,16 +18,16 @@ import parts
 from report import Row, milliseconds
 
 from tests.backends.ssh.loopback import running_sshd
-from tests.e2e.interactive.desk import Desk
-from tests.e2e.interactive.escape_stage import Stage, State, full_port, is_dialled
+from tests.e2e.interactive.escape_rig import Stage, State, full_port, is_dialled
 from tests.e2e.interactive.escape_states import STATES, connecting, remote
+from tests.e2e.interactive.launcher import Launcher
 from tests.e2e.program import Program
 from tests.support.fake_server import FakeServer
 
 LIMIT_MS = 200
 ROUNDS, QUICK_ROUNDS = 20, 2
 FOLDERS, FILES_EACH = 500, 200
-ESCAPE = "\x1b"  # the byte alone, after which tau waits a moment for more: the slowest way to say it
+ESCAPE = "\x1b"  # a lone Escape byte: tau waits for the rest of a sequence, so this is the slowest form
 WAIT_S = 10
 TWICE_S = 0.6  # after which a second Ctrl+C does not quit
 
@@ -51,42 +51,42 @@ def measure(quick: bool) -> Iterator[tuple[Row, float]]:
 
 
 def _escapes(state: State, port: int, rounds: int) -> tuple[list[float], list[float]]:
-    """Milliseconds from the byte to a screen on which nothing runs and the editor takes keys.
+    """Return milliseconds from the byte to an idle screen whose editor takes keys.
 
-    The second list is the CPU time of tau in them, which others at work on this machine do not change.
+    The second list is the CPU time of tau, which does not depend on other load on the machine.
     """
     chance = random.Random(3)
     found, work = [], []
-    with _desk() as desk:
-        stage = Stage(desk, state, port)
+    with _desk() as launcher:
+        stage = Stage(launcher, state, port)
         for _ in range(rounds):
             stage.play()
             time.sleep(chance.uniform(0.05, 0.2))
-            begun, used = time.monotonic(), _cpu_ms(stage.seat.pid)
+            started, used = time.monotonic(), _cpu_ms(stage.seat.pid)
             stage.seat.term.type(ESCAPE)
             stage.seat.term.wait_until(stage.rests, WAIT_S, "rest")
-            found.append((time.monotonic() - begun) * 1000)
+            found.append((time.monotonic() - started) * 1000)
             work.append(_cpu_ms(stage.seat.pid) - used)
             if state.queued:
-                stage.seat.press("ctrl+c")
+                stage.user.press("ctrl+c")
                 time.sleep(TWICE_S)
     return found, work
 
 
 def _cpu_ms(pid: int) -> float:
-    """Of the main thread, to the nanosecond."""
+    """Return the CPU time of the main thread."""
     return int(Path(f"/proc/{pid}/schedstat").read_text().split()[0]) / 1e6
 
 
 @contextmanager
-def _desk() -> Iterator[Desk]:
+def _desk() -> Iterator[Launcher]:
     with tempfile.TemporaryDirectory(prefix="tau-escape-") as place, FakeServer() as server:
         os.environ.update(HOME=place, TAU_HOME=f"{place}/home")
-        desk = Desk(Program(server, Path(place)))
+        launcher = Launcher(Program(server, Path(place)))
         try:
-            yield desk
+            yield launcher
         finally:
-            desk.close()
+            launcher.close()
 
 
 def _repository(stage: Stage) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Measures tau at rest: the memory of its processes, their CPU time and how often they wake up."""
+"""Measures idle tau: memory, CPU time and wake-ups of its processes."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""Measures how long a key takes to its bytes, idle and while a message streams, and whether one is lost."""
+"""Measures the latency of keys, idle and while a message streams, and whether any is lost."""
 
 import random
 import time
@@ -9,11 +9,11 @@ from interactive_desk import PAINTED, READY, Desk, count, desk, must, words
 from report import Row, milliseconds
 from tui_pty import Terminal
 
-KEYS = "".join(map(chr, range(0x410, 0x410 + 50)))  # letters that stand in no answer
+KEYS = "".join(map(chr, range(0x410, 0x410 + 50)))  # letters that occur in no answer
 IDLE_LIMIT_MS, STREAM_LIMIT_MS, WORST_LIMIT_MS = 1.2, 4.0, 10.0
 DELTA_CHARS = 20
 DELTAS_A_SECOND = 200
-SERVER_OVERHEAD_S = 0.0006  # what the fake server needs for an event besides its pause
+SERVER_OVERHEAD_S = 0.0006  # the fake server's time per event besides its pause
 PAUSE_S = 1 / DELTAS_A_SECOND - SERVER_OVERHEAD_S
 STREAM_SECONDS = 8
 
@@ -51,16 +51,16 @@ def measure(quick: bool) -> list[tuple[Row, float]]:
 
 
 def _pressed(program: Terminal, shortest_s: float, longest_s: float) -> list[float]:
-    """Press the keys one after another at odd moments; milliseconds of each."""
+    """Press the keys one by one at random times; returns the milliseconds of each."""
     chance = random.Random(3)
     found = []
     for key in KEYS:
         program.read_for(chance.uniform(shortest_s, longest_s))
         since = len(program.output)
-        began = time.monotonic()  # before the write: it may return only after the key was answered
+        started = time.monotonic()  # before the write, which may return only after the key was handled
         program.type(key)
         must(program, program.wait_for(key.encode(), 5, since=since))
-        found.append((time.monotonic() - began) * 1000)
+        found.append((time.monotonic() - started) * 1000)
     return found
 
 
@@ -70,13 +70,13 @@ def _while_streaming(at: Desk, program: Terminal) -> list[float]:
     program.type("go\r")
     program.read_for(1.0)
     found = _pressed(program, 0.05, 0.15)
-    program.type("\r")  # steers: it comes when the answer is over
+    program.type("\r")  # steering: it arrives after the answer
     program.read_for(STREAM_SECONDS)
     return found
 
 
 def _early(at: Desk) -> int:
-    """Keys pressed as soon as there is something to see, while the rest is loaded."""
+    """Press keys right after the first paint, while the rest is loading."""
     with at.start() as program:
         must(program, program.wait_for(PAINTED))
         for key in KEYS:

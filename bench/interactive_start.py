@@ -9,15 +9,15 @@ from interactive_desk import PAINTED, READY, Desk, desk, must
 from report import FLOOR, Row, milliseconds, times
 from tui_pty import bare_ms
 
-from tau.coding.session.storage.ids import folder_name
+from tau.coding.session.storage.log import folder_name
 
 ROUNDS, QUICK_ROUNDS = 15, 5
 SESSIONS, QUICK_SESSIONS = 10_000, 1_000
 FILES, QUICK_FILES = 100_000, 5_000
 FILES_IN_FOLDER = 100
-KEY = "Z"  # stands in nothing that the first screen says
+KEY = "Z"  # occurs nowhere on the first screen
 PAINT_LIMIT, KEY_LIMIT = 9, 12
-FOREIGN = "/home/me/project-0"  # a folder of the sessions that are made; these become ours
+FOREIGN = "/home/me/project-0"  # one folder of the generated sessions; they become ours
 
 
 def measure(quick: bool) -> list[tuple[Row, float]]:
@@ -29,7 +29,7 @@ def measure(quick: bool) -> list[tuple[Row, float]]:
         cold = _start(large)
         _start(small)
         bare, ours, crowded = [], [], []
-        for _ in range(rounds):  # in turn, so that noise hits all of them alike
+        for _ in range(rounds):  # alternately, so that noise affects all alike
             bare.append(bare_ms(small.env))
             ours.append(_start(small))
             crowded.append(_start(large))
@@ -55,7 +55,7 @@ def _rows(where: str, samples: list[tuple[float, float, float]], floor: float) -
 
 
 def _start(at: Desk) -> tuple[float, float, float]:
-    """Milliseconds to the first paint, to the echo of a key pressed then, and until the session is open."""
+    """Return milliseconds to the first paint, to the echo of a key pressed then, and to the open session."""
     with at.start() as program:
         paint = must(program, program.read_until(PAINTED))
         program.type(KEY)
@@ -64,7 +64,7 @@ def _start(at: Desk) -> tuple[float, float, float]:
 
 
 def make_repository(folder: Path, files: int) -> None:
-    """Many small files under git, all of them committed."""
+    """Create many small files in a git repository, all committed."""
     for number in range(files):
         inner = folder / f"part{number // FILES_IN_FOLDER // 10}" / f"unit{number // FILES_IN_FOLDER}"
         if number % FILES_IN_FOLDER == 0:
@@ -76,7 +76,7 @@ def make_repository(folder: Path, files: int) -> None:
 
 
 def make_history(at: Desk, sessions: int) -> None:
-    """Old sessions of a hundred folders; one of them is the folder that tau starts in."""
+    """Create old sessions of a hundred folders, including the one that tau starts in."""
     root = at.home / "sessions"
     make_sessions(root, sessions)
     ours = root / folder_name(at.project)

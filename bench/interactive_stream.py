@@ -10,7 +10,7 @@ from spawn import cpu_seconds
 from tui_pty import Terminal
 
 DELTAS, QUICK_DELTAS = 2_000, 400
-NEAR = 0.05  # of the pace that is wanted
+NEAR = 0.05  # of the target pace
 CPU_LIMIT_S, BYTES_LIMIT, FAST_LIMIT_S = 1.2, 8, 0.25
 
 
@@ -19,12 +19,14 @@ def measure(quick: bool) -> list[tuple[Row, float]]:
     scale = DELTAS / deltas
     size = deltas * DELTA_CHARS
     whole = tui_text.answer(7 * size)
-    texts = (whole[begin : begin + size] for begin in range(0, len(whole), size))  # none comes twice: caches
+    texts = (
+        whole[begin : begin + size] for begin in range(0, len(whole), size)
+    )  # all different, because of caches
     with desk() as at, at.ready() as program:
         at.script(words("warm"))
         ask(program, "say one word")
         pause_s = PAUSE_S
-        for _ in range(3):  # the server's own time depends on the machine's load: come near to the pace
+        for _ in range(3):  # the server's own time depends on the load: approximate the pace
             paced = _streamed(at, program, next(texts), deltas, pause_s)
             late_s = paced[2] / deltas - 1 / DELTAS_A_SECOND
             if abs(late_s) * DELTAS_A_SECOND < NEAR:
@@ -44,12 +46,12 @@ def measure(quick: bool) -> list[tuple[Row, float]]:
 def _streamed(
     at: Desk, program: Terminal, text: str, deltas: int, pause_s: float
 ) -> tuple[float, float, float]:
-    """CPU seconds, bytes for each byte of the text, and how many seconds it took."""
+    """Return CPU seconds, bytes written per byte of text, and elapsed seconds."""
     at.script(words(text, deltas, pause_s))
     program.read_for(0.5)
     program.output.clear()
-    cpu, begun = cpu_seconds(program.pid), time.monotonic()
+    cpu, started = cpu_seconds(program.pid), time.monotonic()
     ask(program, "tell me more")
-    lasted = time.monotonic() - begun
-    program.read_for(0.5)  # the last frame may come after the title
+    lasted = time.monotonic() - started
+    program.read_for(0.5)  # the last frame may follow the title
     return cpu_seconds(program.pid) - cpu, len(program.output) / len(text.encode()), lasted

@@ -1,4 +1,4 @@
-"""Measures what conversations leave in memory: after fifty prompts, and after thousands of turns."""
+"""Measures memory after fifty prompts, and after thousands of turns."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ QUICK_LONG, QUICK_SHORT = 200, 50
 TURN_CHARS = 240
 TOKENS_A_TURN = 90
 CALL_EVERY = 4
-SCRIPTED = 50  # turns told to the server at once: it keeps the requests until it is told the next
+SCRIPTED = 50  # turns scripted at once: the server keeps all requests until the next script
 MEMORY_LIMIT_MB, GROWTH_LIMIT = 80, 1.3
 
 
@@ -41,7 +41,7 @@ def measure(quick: bool) -> list[tuple[Row, float]]:
 
 
 def _talk(at: Desk, program: Terminal, turns: range, chars: int) -> tuple[float, float]:
-    """Megabytes after these turns, and milliseconds of the last one."""
+    """Return megabytes after these turns, and milliseconds of the last one."""
     (at.project / "notes.md").write_text(tui_text.answer(1_000))
     spent = 0.0
     for begin in range(turns.start, turns.stop, SCRIPTED):
@@ -55,7 +55,7 @@ def _talk(at: Desk, program: Terminal, turns: range, chars: int) -> tuple[float,
 
 
 def _answers(number: int, chars: int) -> list[dict[str, Any]]:
-    """Some Markdown, a different piece each time; every fourth turn reads a file first."""
+    """Yield different Markdown each time; every fourth turn reads a file first."""
     whole = tui_text.answer(20 * chars)
     begin = number * 97 % (len(whole) - chars)
     tokens = PROMPT_TOKENS + number * TOKENS_A_TURN

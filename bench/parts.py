@@ -7,7 +7,7 @@ from types import ModuleType
 
 
 def show(description: str, modules: Sequence[ModuleType]) -> None:
-    """Each module has `measure(quick)`, which gives rows and their figures."""
+    """Each module has `measure(quick)`, which returns rows and figures."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--quick", action="store_true", help="a few rounds only, to see that it works")
     quick = parser.parse_args().quick

@@ -1,4 +1,4 @@
-"""Measures what runs outside: the shell, jobs, kernels, ssh: `bench/processes.py [--quick]`."""
+"""Measures the backends: shell, jobs, kernels, ssh: `bench/processes.py [--quick]`."""
 
 import sys
 from pathlib import Path

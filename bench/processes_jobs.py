@@ -1,4 +1,4 @@
-"""Measures background jobs: what one costs, and how fast many that end together are delivered."""
+"""Measures background jobs: the cost of one, and how fast many that end together are delivered."""
 
 import asyncio
 import time
@@ -17,7 +17,7 @@ QUICK_ROUNDS = 5
 
 
 def measure(quick: bool) -> list[tuple[Row, float]]:
-    """Each figure with its row; times are the median of some rounds."""
+    """Return each figure with its row; times are medians."""
     rounds = QUICK_ROUNDS if quick else ROUNDS
     together = median(asyncio.run(_together()) for _ in range(rounds))
     one = median(asyncio.run(_one()) for _ in range(rounds))
@@ -42,10 +42,10 @@ async def _together() -> float:
         for _ in range(JOBS):
             jobs.start("bash", "work", work)
         await asyncio.sleep(0)
-        began = time.perf_counter()
+        started = time.perf_counter()
         moment.set()
         await jobs.quiet()
-        took = time.perf_counter() - began
+        took = time.perf_counter() - started
     if len(queue.waiting()) != JOBS:
         raise AssertionError(f"{len(queue.waiting())} of {JOBS} results were delivered")
     return took * 1000
@@ -59,11 +59,11 @@ async def _one() -> float:
 
     async with SessionJobs(lambda job: put_result(queue, job)) as jobs:
         jobs.start("bash", "work", work)
-        await jobs.quiet()  # the modules are loaded
-        began = time.perf_counter()
+        await jobs.quiet()  # load the modules
+        started = time.perf_counter()
         jobs.start("bash", "work", work)
         await jobs.quiet()
-        return (time.perf_counter() - began) * 1000
+        return (time.perf_counter() - started) * 1000
 
 
 if __name__ == "__main__":

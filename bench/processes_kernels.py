@@ -1,4 +1,4 @@
-"""Measures the kernels: how soon one is ready, and what a warm cell costs over running its code."""
+"""Measures the kernels: the start time, and the overhead of a warm cell."""
 
 import asyncio
 import sys
@@ -22,7 +22,7 @@ CELLS = 300
 
 
 def measure(quick: bool) -> list[tuple[Row, float]]:
-    """Each figure with its row; times are medians."""
+    """Return each figure with its row; times are medians."""
     return asyncio.run(_measure(QUICK_ROUNDS if quick else ROUNDS))
 
 
@@ -31,7 +31,7 @@ async def _measure(rounds: int) -> list[tuple[Row, float]]:
     try:
         with tempfile.TemporaryDirectory() as folder:
             cwd = Path(folder)
-            await _ready(runner, cwd, "python", 1)  # the compiled files are there, the modules are loaded
+            await _ready(runner, cwd, "python", 1)  # write bytecode and load modules
             bare = await _bare(runner, cwd, rounds)
             ready = await _ready(runner, cwd, "python", rounds)
             cell = await _cells(runner, cwd, "python", CODE) - _executed(CODE)
@@ -55,22 +55,22 @@ async def _measure(rounds: int) -> list[tuple[Row, float]]:
 async def _bare(runner: LocalRunner, cwd: Path, rounds: int) -> float:
     times = []
     for _ in range(rounds):
-        began = time.perf_counter()
+        started = time.perf_counter()
         async with await runner.start([sys.executable, "-c", "pass"], cwd=cwd) as process:
             await capture(process)
-        times.append(_since(began))
+        times.append(_since(started))
     return median(times)
 
 
 async def _ready(runner: LocalRunner, cwd: Path, language: KernelLanguage, rounds: int) -> float:
-    """Until an empty cell has run, which is a little more than ready."""
+    """Measure until an empty cell has run, slightly more than ready."""
     times = []
     async with Kernels(runner, python=sys.executable) as kernels:
         for _ in range(rounds):
             await kernels.forget("main")
-            began = time.perf_counter()
+            started = time.perf_counter()
             await kernels.run(Cell(language=language, code=""), _ignore, NoHost(), cwd=cwd)
-            times.append(_since(began))
+            times.append(_since(started))
     return median(times)
 
 
@@ -78,9 +78,9 @@ async def _cells(runner: LocalRunner, cwd: Path, language: KernelLanguage, code:
     times = []
     async with Kernels(runner, python=sys.executable) as kernels:
         for _ in range(CELLS):
-            began = time.perf_counter()
+            started = time.perf_counter()
             await kernels.run(Cell(language=language, code=code), _ignore, NoHost(), cwd=cwd)
-            times.append(_since(began))
+            times.append(_since(started))
     return median(times)
 
 
@@ -88,18 +88,18 @@ def _executed(code: str) -> float:
     names: dict[str, object] = {}
     times = []
     for _ in range(CELLS):
-        began = time.perf_counter()
+        started = time.perf_counter()
         exec(compile(code, "<cell>", "exec"), names)
-        times.append(_since(began))
+        times.append(_since(started))
     return median(times)
 
 
-def _since(began: float) -> float:
-    return (time.perf_counter() - began) * 1000
+def _since(started: float) -> float:
+    return (time.perf_counter() - started) * 1000
 
 
 def _ignore(event: object) -> None:
-    """Nobody looks on."""
+    """Ignore the event."""
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Measures the shell of a session: what a call of `bash` costs beside its command, and beside `bash -c`."""
+"""Measures the session shell: the overhead of a `bash` call over its command and over `bash -c`."""
 
 import asyncio
 import subprocess
@@ -28,7 +28,7 @@ PROGRAM = "/bin/true"
 
 
 class Call:
-    """The ports that a call of `bash` uses, and no others."""
+    """Only the ports that a `bash` call uses."""
 
     call_id = "call"
     ui = None
@@ -38,11 +38,11 @@ class Call:
         self.urls = SchemeRouter()
 
     def update(self, partial: ToolOutput) -> None:
-        """Nobody looks."""
+        """Ignore updates."""
 
 
 def measure(quick: bool) -> list[tuple[Row, float]]:
-    """Each figure with its row; times are medians."""
+    """Return each figure with its row; times are medians."""
     return asyncio.run(_measure(QUICK_CALLS if quick else CALLS, QUICK_FLOOD_BYTES if quick else FLOOD_BYTES))
 
 
@@ -70,15 +70,15 @@ async def _figures(
 
     first = await _timed(lambda: call(":"))
     builtin, program, fresh, bare, shell_c = [], [], [], [], []
-    for _ in range(calls):  # in turn, so that noise hits all of them alike
+    for _ in range(calls):  # alternately, so that noise affects all alike
         builtin.append(await _timed(lambda: call(":")))
         program.append(await _timed(lambda: call(PROGRAM)))
         fresh.append(await _timed(lambda: call(":", fresh=True)))
         bare.append(_spawned([PROGRAM]))
         shell_c.append(_spawned(["/bin/bash", "-c", PROGRAM]))
-    began = time.perf_counter()
+    started = time.perf_counter()
     await call(f"head -c {flood_bytes} /dev/zero")
-    flood = flood_bytes / (time.perf_counter() - began) / 1e6
+    flood = flood_bytes / (time.perf_counter() - started) / 1e6
     over = median(program) - median(bare)
     return [
         (Row("bash_first_ms", "the first call, with the shell's start", None, milliseconds), first),
@@ -98,15 +98,15 @@ async def _figures(
 
 
 async def _timed(work: Callable[[], Awaitable[None]]) -> float:
-    began = time.perf_counter()
+    started = time.perf_counter()
     await work()
-    return (time.perf_counter() - began) * 1000
+    return (time.perf_counter() - started) * 1000
 
 
 def _spawned(argv: list[str]) -> float:
-    began = time.perf_counter()
+    started = time.perf_counter()
     subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
-    return (time.perf_counter() - began) * 1000
+    return (time.perf_counter() - started) * 1000
 
 
 async def _stopped(shell: ShellSession) -> float:
@@ -114,10 +114,10 @@ async def _stopped(shell: ShellSession) -> float:
     for _ in range(10):
         running = await shell.start("sleep 60", limits=Limits())
         await asyncio.sleep(0.02)
-        began = time.perf_counter()
+        started = time.perf_counter()
         async with running.process as process:
             await process.kill()
-        found.append((time.perf_counter() - began) * 1000)
+        found.append((time.perf_counter() - started) * 1000)
     return median(found)
 
 

@@ -1,4 +1,4 @@
-"""Measures the tool ssh against a real sshd on loopback: the first call, a later one, the bare program."""
+"""Measures the ssh tool against a real sshd on loopback: the first call, a later call, the bare program."""
 
 import asyncio
 import os
@@ -24,17 +24,17 @@ FIRST_CALLS = 5
 
 
 class Call:
-    """The ports that a call of `ssh` uses, and no others."""
+    """Only the ports that an `ssh` call uses."""
 
     def __init__(self, artifacts: TemporaryArtifacts) -> None:
         self.artifacts = artifacts
 
     def update(self, partial: ToolOutput) -> None:
-        """Nobody looks."""
+        """Ignore updates."""
 
 
 def measure(quick: bool) -> list[tuple[Row, float]]:
-    """Each figure with its row; times are medians. Nothing where there is no sshd."""
+    """Return each figure with its row; times are medians. Empty if there is no sshd."""
     if SSHD is None or SSH is None:
         return []
     with running_sshd() as server, tempfile.TemporaryDirectory() as folder:
@@ -55,10 +55,10 @@ async def _measure(server: Server, folder: Path, calls: int) -> list[tuple[Row, 
 
 
 def _bare_ms(server: Server) -> float:
-    began = time.perf_counter()
+    started = time.perf_counter()
     words = ["-i", str(server.key), "-p", str(server.port), "127.0.0.1", "true"]
     subprocess.run([str(server.bin / "ssh"), *words], check=True, stdin=subprocess.DEVNULL)
-    return (time.perf_counter() - began) * 1000
+    return (time.perf_counter() - started) * 1000
 
 
 async def _calls(server: Server, cache: Path, count: int) -> list[float]:
@@ -69,9 +69,9 @@ async def _calls(server: Server, cache: Path, count: int) -> list[float]:
         async with Connections(runner, cache=cache) as connections:
             tool = Ssh({"box": server.host()}, connections)
             for _ in range(count):
-                began = time.perf_counter()
+                started = time.perf_counter()
                 await tool.run(SshParams(host="box", command="true"), context)
-                taken_ms.append((time.perf_counter() - began) * 1000)
+                taken_ms.append((time.perf_counter() - started) * 1000)
     finally:
         artifacts.close()
         runner.close()

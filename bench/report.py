@@ -1,4 +1,4 @@
-"""Samples to figures, figures to a table with the targets beside them."""
+"""Turns samples into figures, and figures into a table with targets."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ Figures = dict[str, float]
 
 @dataclass(frozen=True)
 class Row:
-    """A line of the table. `target` is the most that tau may need."""
+    """A row of the table. `target` is the maximum for tau."""
 
     key: str
     title: str
@@ -48,7 +48,7 @@ ROWS = (
 
 
 def figures(samples: Samples, floor: Samples) -> Figures:
-    """What one subject needs, as medians; a figure whose stage was not run is left out."""
+    """Return the medians of one subject, without figures whose stage was not run."""
 
     def middle(stage: str, key: str, of: Samples = samples) -> float | None:
         values = [sample[key] for sample in of.get(stage, []) if key in sample]
@@ -88,7 +88,7 @@ def verdict(row: Row, value: float | None) -> str:
 
 
 def table(results: Mapping[str, Figures], ours: str = "tau") -> str:
-    """Markdown: one line per figure, one column per subject, targets and verdicts for ours."""
+    """Format as Markdown: a row per figure, a column per subject, targets and verdicts for ours."""
     names = [ours, *(name for name in results if name != ours)]
     lines = [
         f"| | {' | '.join(names)} | target for {ours} | |",

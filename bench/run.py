@@ -1,6 +1,6 @@
 """Measures tau, the bare interpreter and any peers side by side: `bench/run.py [--quick] [--peers FILE]`.
 
-Every round runs all subjects once before the next round starts, so that noise hits all of them alike.
+Each round runs all subjects once, so that noise affects all alike.
 """
 
 import argparse
@@ -46,7 +46,7 @@ Step = tuple[str, Subject, Callable[[], Sample]]  # stage, who, what to do
 
 
 class Bench:
-    """Keeps what was measured: `samples[subject][stage]` has one entry per round."""
+    """The samples: `samples[subject][stage]` has one entry per round."""
 
     def __init__(self, rounds: dict[str, int]) -> None:
         self.rounds = rounds
@@ -67,19 +67,17 @@ def run_plainly(subject: Subject, command: list[str]) -> Sample:
 
 
 def ask(subject: Subject, server: FakeServer, memory: bool = False, **scenario: Any) -> Sample:
-    """One prompt; the server tells when the first byte of the first request reached it."""
+    """Run one prompt; the server records when the first byte of the first request arrived."""
     server.script(**{"cwd": str(subject.work), **subject.control, **scenario})
     run = subject.run(subject.command, sample_memory=memory)
     sample = sample_of(subject, run)
     requests = server.requests()
-    requests = [
-        one for one in requests if one.get("tools_bytes")
-    ] or requests  # others are titles and the like
+    requests = [one for one in requests if one.get("tools_bytes")] or requests  # others are for titles etc.
     turns = scenario.get("turns", 0)
     if len(requests) <= turns:
         raise SystemExit(f"{subject.name} made {len(requests)} requests and {turns} tool turns were due.")
     first = requests[0]
-    sample["first_ms"] = (first["t"] - run.begun) * 1000
+    sample["first_ms"] = (first["t"] - run.started) * 1000
     sample["prompt_tokens"] = (first.get("sys_bytes", 0) + first.get("tools_bytes", 0)) / 4
     return sample
 
@@ -96,7 +94,7 @@ def measure(
     bare = floor().settle(folder / "floor", plain.url)
     settled = [one.settle(folder / one.name, plain.url) for one in subjects]
     for one in settled:
-        ask(one, plain, scenario="hello")  # caches warm, first-run set-up done
+        ask(one, plain, scenario="hello")  # warm caches, first-run setup done
 
     nothing = partial(run_plainly, bare, bare.command)
     steps: list[Step] = [("version", bare, nothing)]
@@ -121,7 +119,7 @@ def measure(
 
 
 def compile_first() -> None:
-    """Bytecode for everything that a run imports, as an installed package has it."""
+    """Compile everything a run imports, as in an installed package."""
     for name in RUNTIME:
         spec = importlib.util.find_spec(name)
         if spec is None or spec.origin is None:

@@ -51,7 +51,7 @@ class Figure:
 
 
 class Writer:
-    """Writes a session file of the size that is wanted, entry by entry."""
+    """Writes a session file of a given size, entry by entry."""
 
     def __init__(self, path: Path, cwd: Path) -> None:
         self._file = path.open("wb")
@@ -73,7 +73,7 @@ class Writer:
 
     def _entry(self, type: str, **fields: Any) -> None:
         number = len(self._ids)
-        id = f"{number * 2_654_435_761 % 2**32:08x}"  # as scattered as random ones, and none of them twice
+        id = f"{number * 2_654_435_761 % 2**32:08x}"  # scattered like random ids, but unique
         parent = self._ids[-1] if self._ids else None
         self._ids.append(id)
         self._line({"type": type, "id": id, "parentId": parent, "timestamp": TIME, **fields})
@@ -95,7 +95,7 @@ class Writer:
             "name": "bash",
             "arguments": {"command": self._some()},
         }
-        return self._said([{"type": "text", "text": "Look."}, call], "toolUse", number)
+        return self._assistant([{"type": "text", "text": "Look."}, call], "toolUse", number)
 
     def _result(self, number: int) -> dict[str, Any]:
         content = [{"type": "text", "text": self._some()}]
@@ -110,9 +110,9 @@ class Writer:
         }
 
     def _answer(self, number: int) -> dict[str, Any]:
-        return self._said([{"type": "text", "text": self._some()}], "stop", number)
+        return self._assistant([{"type": "text", "text": self._some()}], "stop", number)
 
-    def _said(self, content: list[dict[str, Any]], reason: str, number: int) -> dict[str, Any]:
+    def _assistant(self, content: list[dict[str, Any]], reason: str, number: int) -> dict[str, Any]:
         cost = {"input": 0.01, "output": 0.02, "cacheRead": 0, "cacheWrite": 0, "total": 0.03}
         usage = {"input": 100, "output": 50, "cacheRead": 9_000, "cacheWrite": 0, "cost": cost}
         return {
@@ -132,7 +132,7 @@ class Writer:
 
 
 def load_ratio(path: Path, rounds: int) -> tuple[float, str]:
-    """Opening and building the context, over an untyped decode of each line that is already in memory."""
+    """Time opening a session and building its context, over an untyped decode of its lines."""
     lines = [line for line in path.read_bytes().split(b"\n") if line]
 
     def ours() -> None:
@@ -149,7 +149,7 @@ def load_ratio(path: Path, rounds: int) -> tuple[float, str]:
 
 
 def append_ratio(long: Path, folder: Path) -> tuple[float, str]:
-    """The entries behind 100,000 others over those behind a hundred, written in turn."""
+    """Return the time to append after 100,000 entries over that after a hundred, measured alternately."""
     old, new = SessionLog.open(long), SessionLog.new(folder, folder)
     spent: dict[int, list[float]] = {id(old): [], id(new): []}
     try:
@@ -162,9 +162,9 @@ def append_ratio(long: Path, folder: Path) -> tuple[float, str]:
                 message = AssistantMessage(
                     [TextContent("word " * 150)], "fake", "fake", "fake", Usage(), "stop", number
                 )
-                begun = time.perf_counter()
+                started = time.perf_counter()
                 log.append_message(message)
-                spent[id(log)].append((time.perf_counter() - begun) * 1000)
+                spent[id(log)].append((time.perf_counter() - started) * 1000)
     finally:
         old.close()
         new.close()
@@ -173,20 +173,20 @@ def append_ratio(long: Path, folder: Path) -> tuple[float, str]:
 
 
 def in_turn(rounds: int, *works: Callable[[], None]) -> list[float]:
-    """Median milliseconds of each, the first round left out."""
+    """Return the median milliseconds of each, without the first round."""
     spent: list[list[float]] = [[] for _ in works]
     for number in range(rounds + 1):
         for work, samples in zip(works, spent, strict=True):
             gc.collect()
-            begun = time.perf_counter()
+            started = time.perf_counter()
             work()
             if number:
-                samples.append((time.perf_counter() - begun) * 1000)
+                samples.append((time.perf_counter() - started) * 1000)
     return [median(samples) for samples in spent]
 
 
 def print_mode(session: Path, folder: Path, rounds: int) -> tuple[float, float]:
-    """How much later the first request comes (ms), and how much more memory is held (MB)."""
+    """Return the delay of the first request (ms) and the extra memory (MB)."""
     subjects = (None, session)
     first: dict[Path | None, list[float]] = {one: [] for one in subjects}
     held: dict[Path | None, list[float]] = {one: [] for one in subjects}
@@ -195,7 +195,7 @@ def print_mode(session: Path, folder: Path, rounds: int) -> tuple[float, float]:
         for number in range(rounds + 1):
             for one in subjects:
                 sample = one_prompt(subject, server, one, memory=False)
-                watched = one_prompt(subject, server, one, memory=True)  # watching takes time from it
+                watched = one_prompt(subject, server, one, memory=True)  # sampling slows it down
                 if number:  # the first round warms up
                     first[one].append(sample["first_ms"])
                     held[one].append(watched["rss_mb"])
@@ -205,13 +205,13 @@ def print_mode(session: Path, folder: Path, rounds: int) -> tuple[float, float]:
 def one_prompt(
     subject: Subject, server: FakeServer, session: Path | None, *, memory: bool
 ) -> dict[str, float]:
-    """A run with a copy of the session, which therefore does not grow from round to round."""
+    """Run a prompt with a copy of the session, so that it does not grow between rounds."""
     command = list(subject.command)
     if session is not None:
         copy = subject.home / "copy.jsonl"
         shutil.copy(session, copy)
         with copy.open("rb+") as file:
-            os.fsync(file.fileno())  # or the run would wait for our copy to reach the disk
+            os.fsync(file.fileno())  # otherwise the run would wait for our copy to be written
         command[1:1] = ["--resume", str(copy)]
     run = Subject(
         subject.name, command, subject.version_command, subject.env, home=subject.home, work=subject.work

@@ -1,4 +1,4 @@
-"""Runs a program to its end and tells how long it took, what it cost and how much memory it held."""
+"""Runs a program and measures its duration, CPU time and memory."""
 
 import os
 import signal
@@ -13,18 +13,18 @@ from pathlib import Path
 
 LIMIT_SECONDS = 120
 SAMPLE_SECONDS = 0.004
-CLOCK_OF_PROCESS = 2  # of Linux: with the id of a process it makes the clock of its CPU time
+CLOCK_OF_PROCESS = 2  # Linux: combined with a pid, the clock of its CPU time
 
 
 @dataclass(frozen=True)
 class Run:
-    """`begun` is CLOCK_MONOTONIC in seconds; CPU time includes the children that the program waited for.
+    """`started` is CLOCK_MONOTONIC in seconds; CPU time includes the children that the program waited for.
 
     `pss_mb` is the peak of the whole process tree, sampled. `rss_mb` is that of the program itself; where it
-    was not sampled it comes from the kernel, which also counts what we held ourselves when we started it.
+    was not sampled it comes from the kernel, which also counts what we held ourselves when it was launched.
     """
 
-    begun: float
+    started: float
     wall_ms: float
     cpu_ms: float
     rss_mb: float
@@ -36,7 +36,7 @@ class Run:
 def spawn(command: Sequence[str], *, env: Mapping[str, str], cwd: Path, sample_memory: bool = False) -> Run:
     peak = Peak()
     with tempfile.TemporaryFile() as out:
-        begun = time.monotonic()
+        started = time.monotonic()
         process = subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
@@ -53,7 +53,7 @@ def spawn(command: Sequence[str], *, env: Mapping[str, str], cwd: Path, sample_m
             threading.Thread(target=peak.watch, args=(process.pid,), daemon=True).start()
         try:
             _, status, used = os.wait4(process.pid, 0)
-            wall = time.monotonic() - begun
+            wall = time.monotonic() - started
         finally:
             overdue.cancel()
             end_group(process.pid)
@@ -62,7 +62,7 @@ def spawn(command: Sequence[str], *, env: Mapping[str, str], cwd: Path, sample_m
         text = out.read().decode(errors="replace")
     rss_unit = 1 if os.uname().sysname == "Darwin" else 1024
     return Run(
-        begun,
+        started,
         wall * 1000,
         (used.ru_utime + used.ru_stime) * 1000,
         peak.own_kilobytes * 1024 / 1e6 or used.ru_maxrss * rss_unit / 1e6,
@@ -73,13 +73,13 @@ def spawn(command: Sequence[str], *, env: Mapping[str, str], cwd: Path, sample_m
 
 
 def end_group(pid: int) -> None:
-    """Kill what a program left in its process group, if anything."""
+    """Kill what is left in a program's process group."""
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(pid, signal.SIGKILL)
 
 
 class Peak:
-    """The most memory that a process and its descendants held at once; Linux only, else 0."""
+    """The peak memory of a process and its descendants; Linux only, else 0."""
 
     def __init__(self) -> None:
         self.tree_kilobytes = 0
@@ -93,7 +93,7 @@ class Peak:
 
 
 def tree_kilobytes(root: int) -> int | None:
-    """None once `root` is gone. What processes share is counted once."""
+    """Return the memory of a process tree, shared memory counted once; None if `root` is gone."""
     children = children_by_parent()
     waiting, total = [root], 0
     while waiting:
@@ -107,7 +107,7 @@ def tree_kilobytes(root: int) -> int | None:
 
 
 def kilobytes(pid: int, file: str, key: str) -> int | None:
-    """A figure from /proc; None if the process is gone or has no memory of its own any more."""
+    """Return a figure from /proc; None if the process is gone or a zombie."""
     try:
         lines = Path(f"/proc/{pid}/{file}").read_text().splitlines()
     except OSError:
@@ -131,7 +131,7 @@ def children_by_parent() -> dict[int, list[int]]:
 
 
 def tree(root: int) -> list[int]:
-    """A process and those that it started, directly or not."""
+    """Return a process and its descendants."""
     children = children_by_parent()
     found = [root]
     for pid in found:
@@ -140,19 +140,19 @@ def tree(root: int) -> list[int]:
 
 
 def cpu_seconds(root: int) -> float:
-    """CPU time of the tree; of processes that are gone, what `root` waited for."""
+    """Return the CPU time of the tree, including exited children of `root`."""
     total = 0.0
     for pid in tree(root):
         try:
             total += time.clock_gettime(~pid << 3 | CLOCK_OF_PROCESS)
-        except OSError:  # it has just gone
+        except OSError:  # it has just exited
             continue
     fields = Path(f"/proc/{root}/stat").read_text().rpartition(")")[2].split()
     return total + (int(fields[13]) + int(fields[14])) / os.sysconf("SC_CLK_TCK")
 
 
 def wakes(root: int) -> int:
-    """How often a thread of the tree has slept and gone on."""
+    """Return how often threads of the tree woke up."""
     total = 0
     for pid in tree(root):
         for status in Path(f"/proc/{pid}/task").glob("*/status"):

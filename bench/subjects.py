@@ -15,7 +15,7 @@ PROMPT = "hi"
 
 @dataclass
 class Subject:
-    """`command` asks one prompt. {url}, {home} and {work} are filled in, in `env` and `files` too."""
+    """`command` runs one prompt. {url}, {home} and {work} are filled in, in `env` and `files` too."""
 
     name: str
     command: list[str]
@@ -28,7 +28,7 @@ class Subject:
     work: Path = Path()
 
     def settle(self, folder: Path, url: str, extra_env: dict[str, str] | None = None) -> "Subject":
-        """A copy that lives in `folder`, with home, files and a small repository, and talks to `url`."""
+        """Return a copy set up in `folder`, with home, files and a small repository, that uses `url`."""
         home, work = folder / "home", folder / "work"
         words = {"url": url, "home": str(home), "work": str(work)}
         for made in (home, work, folder / "tmp"):
@@ -64,7 +64,7 @@ class Subject:
 
 
 def floor() -> Subject:
-    """The interpreter alone: what every figure of start-up is a multiple of."""
+    """Return the bare interpreter, the unit of all startup figures."""
     command = [sys.executable, "-c", "pass"]
     return Subject("python -c pass", command, command)
 
@@ -87,7 +87,7 @@ def tau() -> Subject:
 
 
 def peers(file: Path) -> list[Subject]:
-    """Rows `name -> {command, version_command, env, files, without, control}`; only `command` is required."""
+    """Load rows `name -> {command, version_command, env, files, without, control}`; `command` is required."""
     known = {"command", "version_command", "env", "files", "without", "control"}
     subjects = []
     for name, row in json.loads(file.read_text()).items():

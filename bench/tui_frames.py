@@ -26,7 +26,7 @@ def measure(quick: bool) -> list[tuple[Row, float]]:
     for desk in (few, many):
         desk.clock.advance(1)
     spent: dict[int, list[float]] = {0: [], 1: []}
-    for step in range(frames):  # in turn, so that noise hits both alike
+    for step in range(frames):  # alternately, so that noise affects both alike
         for which, desk in enumerate((few, many)):
             desk.status.set_text(f"step {step}")
             spent[which].append(_ms(desk.frame))
@@ -50,9 +50,9 @@ def measure(quick: bool) -> list[tuple[Row, float]]:
 
 
 async def _keys_while_streaming() -> list[float]:
-    """Keys come through a pipe from another thread, as they come from a terminal; text comes as it would."""
+    """Send keys through a pipe from another thread, as from a terminal, while text streams."""
     loop = asyncio.get_running_loop()
-    preload()  # as an application does when nobody waits
+    preload()  # as an application does while idle
     desk = Desk(BLOCKS[0], timer=loop)
     answer = desk.answer()
     source, target = os.pipe()
@@ -95,9 +95,9 @@ async def _keys_while_streaming() -> list[float]:
 
 
 def _ms(work: Callable[[], object]) -> float:
-    began = time.perf_counter()
+    started = time.perf_counter()
     work()
-    return (time.perf_counter() - began) * 1000
+    return (time.perf_counter() - started) * 1000
 
 
 def _fine(value: float) -> str:

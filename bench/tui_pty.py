@@ -1,4 +1,4 @@
-"""Runs a program on a terminal of its own and tells when its first bytes came."""
+"""Runs a program on a pty and measures when its first bytes arrive."""
 
 import contextlib
 import fcntl
@@ -23,9 +23,9 @@ QUERY = re.compile(b"|".join(map(re.escape, REPLIES)))
 
 
 class Terminal:
-    """A program with a terminal; it is killed at the end if it has not gone by itself.
+    """A program on a terminal; killed at the end if still running.
 
-    `answers`: it is told what kind of terminal this is (DA1) and its background (OSC 11), nothing else.
+    With `answers`, the terminal answers DA1 and OSC 11, nothing else.
     """
 
     def __init__(
@@ -33,7 +33,7 @@ class Terminal:
     ) -> None:
         self.output = bytearray()
         self._answers = answers
-        self.begun = time.monotonic()
+        self.started = time.monotonic()
         self.pid, self._fd = pty.fork()
         if self.pid == 0:
             try:
@@ -56,33 +56,33 @@ class Terminal:
         os.waitpid(self.pid, 0)
 
     def read_until(self, mark: bytes, seconds: float = LIMIT_SECONDS) -> float:
-        """Milliseconds from the start to the mark; -1 if the program ended, or the time, without it."""
-        while time.monotonic() - self.begun < seconds and self._read(1.0):
+        """Return milliseconds from the start to the mark; -1 if the program exits or times out without it."""
+        while time.monotonic() - self.started < seconds and self._read(1.0):
             if mark in self.output:
-                return (time.monotonic() - self.begun) * 1000
+                return (time.monotonic() - self.started) * 1000
         return -1
 
     def read_for(self, seconds: float) -> None:
-        """Take what comes for so long."""
+        """Read output for this long."""
         end = time.monotonic() + seconds
         while (left := end - time.monotonic()) > 0 and self._read(left):
             pass
 
     def type(self, text: str) -> None:
-        """Press the keys for it."""
+        """Type the text."""
         os.write(self._fd, text.encode())
 
     def wait_for(self, mark: bytes, seconds: float = LIMIT_SECONDS, *, since: int = 0) -> float:
-        """Milliseconds from now to the mark, which counts from the byte `since`; -1 as in `read_until`."""
-        begun = time.monotonic()
+        """Return milliseconds from now to a mark after byte `since`; -1 as in `read_until`."""
+        started = time.monotonic()
         while self.output.find(mark, since) < 0:
             since = max(since, len(self.output) - len(mark) + 1)
-            if time.monotonic() - begun > seconds or not self._read(1.0):
+            if time.monotonic() - started > seconds or not self._read(1.0):
                 return -1
-        return (time.monotonic() - begun) * 1000
+        return (time.monotonic() - started) * 1000
 
     def _read(self, seconds: float) -> bool:
-        """Wait for some output; False once there is nobody any more."""
+        """Wait for output; False once the program is gone."""
         if not select.select([self._fd], [], [], seconds)[0]:
             return True
         try:
@@ -101,7 +101,7 @@ class Terminal:
 
 @dataclass(frozen=True)
 class Shown:
-    """`first_ms` is from the start to the first byte of the mark; -1 where it never came."""
+    """`first_ms`: from the start to the first byte of the mark; -1 if it never arrived."""
 
     first_ms: float
     output: bytes
@@ -110,7 +110,7 @@ class Shown:
 def on_terminal(
     argv: Sequence[str], mark: bytes, *, env: Mapping[str, str], stop_at_mark: bool = False
 ) -> Shown:
-    """Run it to its end, or until the mark was seen."""
+    """Run a program to its end, or until the mark appears."""
     with Terminal(argv, env) as program:
         first = program.read_until(mark)
         if first >= 0 and not stop_at_mark:
@@ -119,7 +119,7 @@ def on_terminal(
 
 
 def bare_ms(env: Mapping[str, str]) -> float:
-    """`python -c pass` on a terminal, from start to end."""
-    begun = time.monotonic()
+    """Time `python -c pass` on a terminal."""
+    started = time.monotonic()
     on_terminal([sys.executable, "-c", "pass"], b"\0 never", env=env)
-    return (time.monotonic() - begun) * 1000
+    return (time.monotonic() - started) * 1000

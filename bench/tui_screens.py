@@ -5,19 +5,21 @@ from collections.abc import Callable
 from tau.tui.input.bindings import Keymap
 from tau.tui.input.key import Key
 from tau.tui.render.screen import Screen
-from tau.tui.style import DARK_TOKENS, Theme
+from tau.tui.style import Theme
 from tau.tui.terminal.port import Capabilities, Watcher
-from tau.tui.timer import FakeTimer, Timer
+from tau.tui.timer import Timer
 from tau.tui.widgets.editor.editor import Editor
 from tau.tui.widgets.markdown.component import Markdown
 from tau.tui.widgets.text import Text
 from tau.tui.widgets.transcript import Block, Transcript
+from tests.support.fake_timer import FakeTimer
+from tests.support.palettes import DARK_TOKENS
 
 FRAME_S = 0.034
 
 
 class Sink:
-    """A terminal of 80 by 24 that takes everything and counts it."""
+    """An 80x24 terminal that only counts what is written."""
 
     columns, rows = 80, 24
     capabilities = Capabilities(synchronized_output=True, color_depth="truecolor", hyperlinks=True)
@@ -44,7 +46,7 @@ class Sink:
 
 
 class Answer(Block):
-    """A message in Markdown that comes bit by bit."""
+    """A streaming Markdown message."""
 
     def __init__(self, theme: Theme) -> None:
         self.markdown = Markdown(theme)
@@ -59,7 +61,7 @@ class Answer(Block):
 
 
 class Desk:
-    """What an application would show: a transcript, a status line, an editor that has the keys."""
+    """A typical application screen: transcript, status line, focused editor."""
 
     def __init__(self, blocks: int = 0, timer: Timer | None = None) -> None:
         self.theme = Theme(DARK_TOKENS)
@@ -77,12 +79,12 @@ class Desk:
         self.screen.start()
 
     def answer(self) -> Answer:
-        """A new message at the end."""
+        """Append a new message."""
         answer = Answer(self.theme)
         self.transcript.add(answer)
         return answer
 
     def frame(self) -> None:
-        """Let one frame be drawn on the clock of our own."""
+        """Draw one frame on the fake clock."""
         self.screen.request_render()
         self.clock.advance(FRAME_S)

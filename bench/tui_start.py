@@ -1,4 +1,4 @@
-"""Measures the first paint, of a static frame and of a live editor, in new processes; and idling."""
+"""Measures the first paint of a static frame and of a live editor in new processes, and idle wake-ups."""
 
 import os
 import sys
@@ -15,12 +15,12 @@ MARK = b"first paint"
 
 STATIC = """
 from tau.tui.render.screen import Screen
-from tau.tui.style import DARK_TOKENS, Theme
+from tau.tui.style import StyleSpec, Theme
 from tau.tui.terminal.late_loop import LateLoop
 from tau.tui.terminal.process import ProcessTerminal
 from tau.tui.widgets.text import Text
 
-theme = Theme(DARK_TOKENS)
+theme = Theme({"accent": StyleSpec(fg="#7fb4ff")})
 screen = Screen(ProcessTerminal(), theme=theme, timer=LateLoop())
 screen.root.add(Text(theme, "first paint", "accent"))
 screen.start()
@@ -31,7 +31,7 @@ LIVE = """
 from tau.base.late import late
 from tau.tui.input.bindings import Keymap
 from tau.tui.render.screen import Screen
-from tau.tui.style import DARK_TOKENS, Theme
+from tau.tui.style import StyleSpec, Theme
 from tau.tui.terminal.late_loop import LateLoop
 from tau.tui.terminal.process import ProcessTerminal
 from tau.tui.widgets.editor.editor import Editor
@@ -40,7 +40,7 @@ from tau.tui.widgets.transcript import Transcript
 
 asyncio = late("asyncio")
 loop = LateLoop()
-theme = Theme(DARK_TOKENS)
+theme = Theme({"accent": StyleSpec(fg="#7fb4ff")})
 screen = Screen(ProcessTerminal(loop=loop), theme=theme, timer=loop)
 editor = Editor(theme, Keymap())
 screen.root.add(Transcript([Text(theme, "hello")]), editor, Text(theme, "first paint", "muted"))
@@ -67,7 +67,7 @@ def measure(quick: bool) -> list[tuple[Row, float]]:
     rounds = 4 if quick else ROUNDS
     env = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     floor, static, live = [], [], []
-    for _ in range(rounds + 1):  # in turn, so that noise hits all of them alike; the first one warms up
+    for _ in range(rounds + 1):  # alternately, so that noise affects all alike; the first round warms up
         floor.append(bare_ms(env))
         static.append(_first_ms(STATIC, env))
         live.append(_first_ms(LIVE, env))
@@ -103,7 +103,7 @@ def _modules(code: str, env: Mapping[str, str]) -> float:
 
 
 def _wakes(env: Mapping[str, str]) -> float:
-    """How often the kernel let an idle editor go on by itself; 0 where nobody counts that."""
+    """Return how often an idle editor woke up; 0 where that is unknown."""
     with Terminal([sys.executable, "-c", LIVE], env) as program:
         program.read_until(MARK, seconds=20)
         program.read_for(1.5)

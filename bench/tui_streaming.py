@@ -40,7 +40,7 @@ def measure(quick: bool) -> list[tuple[Row, float]]:
 
 
 def framed(frames: int) -> tuple[list[float], float]:
-    """CPU milliseconds of each frame, and how many bytes were written for each of the text."""
+    """Return CPU milliseconds per frame, and bytes written per byte of text."""
     desk = Desk()
     desk.clock.advance(1)
     answer = desk.answer()
@@ -49,25 +49,25 @@ def framed(frames: int) -> tuple[list[float], float]:
     desk.terminal.bytes = 0
     found = []
     for frame in range(frames):
-        began = time.process_time()
+        started = time.process_time()
         for piece in pieces[frame * DELTAS_A_FRAME : (frame + 1) * DELTAS_A_FRAME]:
             answer.markdown.append(piece)
             desk.screen.request_render()
         desk.frame()
-        found.append((time.process_time() - began) * 1000)
+        found.append((time.process_time() - started) * 1000)
     answer.markdown.finish()
     desk.frame()
     return found, desk.terminal.bytes / len(text.encode())
 
 
 async def live(deltas: int, pause_s: float) -> tuple[float, float]:
-    """CPU seconds of so many deltas, and bytes written for each byte of text."""
+    """Return CPU seconds for these deltas, and bytes written per byte of text."""
     desk = Desk(timer=asyncio.get_running_loop())
     await asyncio.sleep(0.05)
     answer = desk.answer()
     text = tui_text.answer(deltas * DELTA_CHARS)
     desk.terminal.bytes = 0
-    began = time.process_time()
+    started = time.process_time()
     due = time.monotonic()
     for piece in tui_text.deltas(text, deltas):
         answer.markdown.append(piece)
@@ -77,7 +77,7 @@ async def live(deltas: int, pause_s: float) -> tuple[float, float]:
     answer.markdown.finish()
     desk.screen.request_render()
     await asyncio.sleep(0.05)
-    spent = time.process_time() - began
+    spent = time.process_time() - started
     desk.screen.stop()
     return spent, desk.terminal.bytes / len(text.encode())
 

@@ -1,4 +1,4 @@
-"""A long answer in Markdown, the same each time, and the pieces in which it comes."""
+"""A long, reproducible Markdown answer, and its deltas."""
 
 from collections.abc import Iterator
 from random import Random
@@ -11,7 +11,7 @@ _WORDS = _TEXT.split()
 
 
 def answer(size: int) -> str:
-    """About `size` characters: paragraphs, lists, code, tables, quotes, links."""
+    """Return about `size` characters of paragraphs, lists, code, tables, quotes and links."""
     random = Random(7)
     parts: list[str] = []
     total = number = 0
@@ -24,7 +24,7 @@ def answer(size: int) -> str:
 
 
 def deltas(text: str, count: int) -> Iterator[str]:
-    """The text in so many pieces of about the same length."""
+    """Split the text into this many pieces of about equal length."""
     for step in range(count):
         yield text[step * len(text) // count : (step + 1) * len(text) // count]
 

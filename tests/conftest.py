@@ -1,4 +1,4 @@
-"""What every test stands on: a home of its own, no keys, loopback only, nothing left running."""
+"""Shared fixtures: each test gets its own home, no keys, loopback only, and must leave nothing running."""
 
 import asyncio
 import errno
@@ -7,7 +7,9 @@ import os
 import shutil
 import signal
 import socket
+import sys
 import tempfile
+import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -15,8 +17,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from _pytest.runner import runtestprotocol
 from hypothesis import settings
 
+from tau.base import secrets
 from tau.base.late import late
 
 weights = late("tau.ai.local.weights")
@@ -28,9 +32,11 @@ DROPPED = {
     *("COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "EDITOR", "VISUAL", "PAGER"),
     *("PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED"),  # children run as they do on a user's machine
 }
+MAX_HELD_S = 0.1
+HELD_RUNS = 3  # noise looks like a held loop once, code that holds it does every time
 LOCAL_NAMES = {None, "", "localhost", "::1", "0.0.0.0", "::"}
 
-gc.set_threshold(20_000, 20, 20)  # a worker holds all tests; looking through them often costs minutes
+gc.set_threshold(20_000, 20, 20)  # a worker holds all tests; collecting often would cost minutes
 
 settings.register_profile("tests", deadline=None, derandomize=True, database=None)
 settings.register_profile("soak", deadline=None, max_examples=2000, database=None)
@@ -41,13 +47,15 @@ class NetworkUsed(AssertionError):
 
 
 class Harness:
-    """One per test process: the folder that holds all homes, and what tests did that they must not do."""
+    """One per test process: the folder of all homes, and the rules a test has broken."""
 
     def __init__(self) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="tau-tests-"))
         self.homes = 0
         self.offences: list[str] = []
-        # Workers inherit the environment of the first process after it was scrubbed: hence the variable.
+        self.held: list[str] = []
+        self.only_held = False  # the only rule that the last test broke
+        # Workers inherit the scrubbed environment of the first process, hence the variable.
         own_cache = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
         self.real_cache = Path(os.environ.setdefault("CACHE_OF_TESTER", own_cache))
         self.grace_seconds = 2.0
@@ -59,7 +67,7 @@ class Harness:
         return home
 
     def enter(self, home: Path) -> None:
-        """Make `home` the place of everything that a user owns, and forget who runs the tests."""
+        """Make `home` the user's home, and drop the environment of whoever runs the tests."""
         for name in list(os.environ):
             if name.startswith("TAU_") or name in DROPPED or name.upper().endswith(DROPPED_ENDINGS):
                 del os.environ[name]
@@ -87,10 +95,11 @@ def pytest_configure(config: pytest.Config) -> None:
     hear_interrupts()
     guard_network()
     guard_tasks()
+    guard_event_loop()
 
 
 def hear_interrupts() -> None:
-    """A shell has what it starts in the background ignore interrupts, and so would every child of a test."""
+    """Restore default signals: shells make background jobs ignore interrupts, and children inherit that."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if signal.getsignal(signal.SIGQUIT) is signal.SIG_IGN:
@@ -106,8 +115,24 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = [item for item in items if not item.get_closest_marker("soak")]
 
 
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool:
+    """Run a test again if all that is wrong is that it held the event loop: it must do so every time."""
+    item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+    for left in reversed(range(HELD_RUNS)):
+        HARNESS.only_held = False
+        reports = runtestprotocol(item, nextitem=nextitem, log=False)
+        passed = all(report.passed for report in reports if report.when != "teardown")
+        if not left or not passed or not HARNESS.only_held:
+            break
+        item._initrequest()  # type: ignore[attr-defined]
+    for report in reports:
+        item.ihook.pytest_runtest_logreport(report=report)
+    item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+    return True
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say how many tests were skipped for each reason, wherever they are."""
+    """Print how many tests were skipped for each reason."""
     reasons = Counter(reason_of(report) for report in terminalreporter.stats.get("skipped", ()))
     for reason, count in sorted(reasons.items()):
         terminalreporter.write_line(f"skipped {count}: {reason}")
@@ -115,18 +140,18 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 def reason_of(skipped: pytest.TestReport | pytest.CollectReport) -> str:
     place = skipped.longrepr
-    said = str(place[2] if isinstance(place, tuple) else place)
-    return said.removeprefix("Skipped: ")
+    message = str(place[2] if isinstance(place, tuple) else place)
+    return message.removeprefix("Skipped: ")
 
 
 def pytest_collection_finish() -> None:
-    """What was collected stays to the end: nobody has to look through it again."""
+    """Collected tests live to the end: keep the garbage collector away from them."""
     gc.collect()
     gc.freeze()
 
 
 def guard_network() -> None:
-    """Refuse every connection and look-up that would leave this machine, from any thread."""
+    """Refuse every connection and lookup that would leave this machine, from any thread."""
     lookup = socket.getaddrinfo
 
     def guarded(name: str) -> Any:
@@ -169,7 +194,7 @@ def is_numeric(host: str) -> bool:
 
 
 def guard_tasks() -> None:
-    """Note each task of tau's own code that is still there when an event loop is closed."""
+    """Record each task of tau's code that is still pending when an event loop closes."""
     cancel_all = asyncio.runners._cancel_all_tasks  # type: ignore[attr-defined]
 
     def cancel_and_note(loop: asyncio.AbstractEventLoop) -> None:
@@ -182,9 +207,51 @@ def guard_tasks() -> None:
     asyncio.runners._cancel_all_tasks = cancel_and_note  # type: ignore[attr-defined]
 
 
+class ThreadClock(threading.local):
+    """CPU time of the thread that asks, without what it spent on garbage collection.
+
+    Each thread has its own count: a collection in one thread can be interrupted by a callback of another.
+    """
+
+    collecting_s = 0.0
+
+    def leave_out(self, phase: str, _: dict[str, int]) -> None:
+        """A callback of `gc.callbacks`; both phases of a collection run in one thread."""
+        self.collecting_s += time.thread_time() * (1 if phase == "stop" else -1)
+
+    def seconds(self) -> float:
+        return time.thread_time() - self.collecting_s
+
+
+def guard_event_loop() -> None:
+    """Record each callback that held an event loop: no key, no Escape, no other task gets through meanwhile.
+
+    Measured in CPU time of the thread, so a busy machine fails no test. Garbage collection does not count: a
+    worker holds the objects of all tests. A callback that imported modules is not judged: that happens once
+    per process. The loop of a fake server is not tau's. Tests that hold the loop on purpose are marked
+    `holds_loop`.
+    """
+    handle: Any = asyncio.Handle
+    run = handle._run
+    clock = ThreadClock()
+
+    def run_and_measure(self: Any) -> None:
+        count, began = len(sys.modules), clock.seconds()
+        run(self)
+        held_s = clock.seconds() - began
+        is_ours = threading.current_thread().name != "fake-server"
+        if held_s > MAX_HELD_S and len(sys.modules) == count and is_ours:
+            task = getattr(self._callback, "__self__", None)
+            what = task.get_coro() if isinstance(task, asyncio.Task) else self
+            HARNESS.held.append(f"it held the event loop for {held_s * 1000:.0f} ms of CPU: {what!r}")
+
+    gc.callbacks.append(clock.leave_out)
+    handle._run = run_and_measure
+
+
 @pytest.fixture(scope="session")
 def demo_weights() -> Path:
-    """The demo model's weights in the cache of the person who runs the tests; `make test` fetches them."""
+    """The demo model's weights in the real user's cache; `make test` downloads them."""
     pytest.importorskip("xllamacpp", reason="the extra `local` is not installed")
     path: Path = weights.weights_path(HARNESS.real_cache / "tau")
     if not weights.is_whole(path):
@@ -193,11 +260,13 @@ def demo_weights() -> Path:
 
 
 @pytest.fixture(autouse=True)
-def isolation() -> Iterator[None]:
-    """A fresh home and environment before the test; nothing left behind after it."""
+def isolation(request: pytest.FixtureRequest) -> Iterator[None]:
+    """A fresh home and environment before the test; no leftovers after it."""
     environment, folder, children = dict(os.environ), Path.cwd(), child_pids()
     HARNESS.offences.clear()
+    HARNESS.held.clear()
     HARNESS.enter(HARNESS.new_home())
+    secrets.forget()
     yield
     os.environ.clear()
     os.environ.update(environment)
@@ -206,6 +275,9 @@ def isolation() -> Iterator[None]:
     if left:
         left = outlasting(left)
         HARNESS.offences += [f"it left a child process: {end(pid)}" for pid in sorted(left)]
+    if request.node.get_closest_marker("holds_loop") is None:
+        HARNESS.only_held = bool(HARNESS.held) and not HARNESS.offences
+        HARNESS.offences += HARNESS.held
     if HARNESS.offences:
         pytest.fail(
             "this test broke a rule of tests/conftest.py: " + "; ".join(HARNESS.offences), pytrace=False
@@ -214,7 +286,7 @@ def isolation() -> Iterator[None]:
 
 @pytest.fixture(autouse=True, scope="module")
 def no_orphans() -> Iterator[None]:
-    """Children of children are told by the home in their environment; too costly a look for each test."""
+    """Find orphans by the home in their environment; too slow to do after each test."""
     yield
     marked = processes_of_tests()
     if marked:
@@ -225,7 +297,7 @@ def no_orphans() -> Iterator[None]:
 
 
 def child_pids() -> set[int]:
-    """Our children, zombies included. One system call where there are none, which is nearly always."""
+    """Our children, including zombies. A single system call if there are none, which is the usual case."""
     if not hasattr(os, "waitid"):
         return set()
     try:
@@ -263,7 +335,7 @@ def environ_of(pid: int) -> bytes:
 
 
 def outlasting(pids: set[int]) -> set[int]:
-    """Those of `pids` that are still there after a while: an event loop reaps its children a little late."""
+    """Those of `pids` that survive a grace period, since an event loop reaps its children a little late."""
     end_time = time.monotonic() + HARNESS.grace_seconds
     while pids and time.monotonic() < end_time:
         time.sleep(0.01)
@@ -272,7 +344,7 @@ def outlasting(pids: set[int]) -> set[int]:
 
 
 def is_reaped_orphan(pid: int) -> bool:
-    """Whether a process is dead and merely waits for a parent that is not us."""
+    """Whether a process is dead and only waits for a parent other than us."""
     try:
         state, parent = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[:2]
     except OSError:
@@ -281,7 +353,7 @@ def is_reaped_orphan(pid: int) -> bool:
 
 
 def end(pid: int) -> str:
-    """Kill a process that a test forgot, and say which it was."""
+    """Kill a leftover process and describe it."""
     try:
         command = (
             Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace").strip()

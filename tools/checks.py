@@ -1,4 +1,4 @@
-"""Runs the static checks side by side and shows the output of those that fail."""
+"""Runs the static checks in parallel and shows the output of those that fail."""
 
 import subprocess
 import sys
@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-BIN = Path(sys.executable).parent  # not resolved: the programs stand beside the link in .venv
+BIN = Path(sys.executable).parent  # not resolved: the programs are next to the link in .venv
 
 CHECKS = {
     "formatting": ["ruff", "format", "--check", "."],
@@ -17,7 +17,7 @@ CHECKS = {
 
 
 def main() -> int:
-    begun = time.monotonic()
+    started = time.monotonic()
     running = {
         name: subprocess.Popen(
             [str(BIN / command[0]), *command[1:]],
@@ -41,7 +41,7 @@ def main() -> int:
             file=sys.stderr,
         )
         return 1
-    print(f"{', '.join(CHECKS)}: ok ({time.monotonic() - begun:.1f} s)")
+    print(f"{', '.join(CHECKS)}: ok ({time.monotonic() - started:.1f} s)")
     return 0
 
 

@@ -1,14 +1,14 @@
-"""The tables of docs/commands.md, from the rows and the limits that the program itself uses."""
+"""Builds the tables of docs/commands.md from the command table and limits in the code."""
 
 from collections.abc import Callable
 
 from tau.base.sizes import format_bytes
 from tau.config import command_files
-from tau.modes.interactive.commands.table import GROUPS, ROWS, SlashCommand
+from tau.modes.command_table import GROUPS, ROWS, SlashCommand
 
 
 def commands() -> str:
-    """All commands by group; the last column says which of them work while the agent does."""
+    """List all commands by group; the last column says which ones work while the agent is busy."""
     lines = ["| command | what it does | any time |", "|---|---|---|"]
     for group in GROUPS:
         lines.append(f"| **{group}** | | |")

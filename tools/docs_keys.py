@@ -1,4 +1,4 @@
-"""The tables of keys and themes in docs/, from the tables that the program itself uses."""
+"""Builds the key and theme tables in docs/ from the tables in the code."""
 
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -17,7 +17,7 @@ STYLES = ("bold", "italic", "underline", "strike", "inverse")
 
 
 def keys() -> str:
-    """All actions: those of the screen, of the editor, and of lists."""
+    """List all actions of the screen, the editor and lists."""
     known = BINDINGS | EDITOR_BINDINGS | APP_BINDINGS
     groups: dict[str, dict[str, Binding]] = {"Screen": {}, "Editor": {}, "Lists": {}}
     for action, binding in known.items():
@@ -40,7 +40,7 @@ def _rows(bindings: Mapping[str, Binding]) -> Iterable[str]:
 
 
 def _labels(names: Iterable[str]) -> str:
-    """As a person reads them; two names of one key are told once."""
+    """Format key names for display, each key once."""
     return ", ".join(dict.fromkeys(label(name) for name in names)).replace("|", "\\|")
 
 
@@ -51,18 +51,18 @@ def theme_colors() -> str:
 
 def theme_tokens() -> str:
     lines = ["| token | made from | what it is for |", "|---|---|---|"]
-    rows = (f"| `{name}` | {_made_from(token)} | {token.description} |" for name, token in TOKENS.items())
+    rows = (f"| `{name}` | {_sources(token)} | {token.description} |" for name, token in TOKENS.items())
     return "\n".join([*lines, *rows])
 
 
-def _made_from(token: ThemeToken) -> str:
+def _sources(token: ThemeToken) -> str:
     parts = [f"`{token.fg}`"] if token.fg else []
     parts += [f"on `{token.bg}`"] if token.bg else []
     return " ".join([*parts, *(style for style in STYLES if getattr(token, style))])
 
 
 def themes() -> str:
-    """The themes that tau brings along; those of the person who runs this are not looked at."""
+    """List the built-in themes; user themes are ignored."""
     lines = ["| theme | ground | what it looks like |", "|---|---|---|"]
     for name, path in theme_paths(OURS).items():
         theme = read_theme(path, roles=ROLES, tokens=TOKENS)

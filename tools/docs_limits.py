@@ -1,4 +1,4 @@
-"""The limits that the pages on tools tell, each with the number that the code has."""
+"""The limits listed on the tool pages, with the values in the code."""
 
 from tau.ai.images import MAX_IMAGE_BYTES
 from tau.backends.kernels import cells, pool
@@ -8,7 +8,7 @@ from tau.backends.syntax.pattern_parser import MAX_PATTERN_CHARS
 from tau.backends.syntax.summary import SummaryOptions
 from tau.base.sizes import format_bytes
 from tau.coding import images
-from tau.coding.edits import source, transaction
+from tau.coding.edits import change, transaction
 from tau.coding.files import path_arguments, source_files
 from tau.coding.jobs import session_jobs
 from tau.coding.output import ARTIFACT_CAP_BYTES, OutputLimits
@@ -17,7 +17,7 @@ from tau.coding.readers.archives import archive
 from tau.coding.readers.archives.index import ArchiveLimits
 from tau.coding.readers.documents import limits as document_limits
 from tau.coding.readers.sqlite import connection, rows, selector
-from tau.coding.search import hits, pages, query
+from tau.coding.search import fallback_search, hits, pages
 from tau.coding.session import checkpoints as session_checkpoints
 from tau.coding.todo import list as todo_list
 from tau.coding.tools import ast_edit, ast_grep, find, inspect_image, job, rewind, search, ssh, write
@@ -42,7 +42,7 @@ def setting(amount: str, key: str) -> str:
 
 
 def matches(several: str, one: str) -> list[Row]:
-    """Of the tools that show matches."""
+    """Return the limits of tools that show matches."""
     return [
         ("files on a page", count(pages.PAGE_FILES)),
         (several, count(pages.MATCHES_PER_FILE)),
@@ -93,7 +93,7 @@ LIMITS: dict[str, list[Row]] = {
         ("time of a change in a database", count(connection.WRITE_SECONDS, "s")),
     ],
     "edit": [
-        ("file", format_bytes(source.MAX_FILE_BYTES)),
+        ("file", format_bytes(change.MAX_FILE_BYTES)),
         ("files of one edit", count(transaction.MAX_FILES)),
         (
             "texts that are remembered under their tags",
@@ -109,7 +109,7 @@ LIMITS: dict[str, list[Row]] = {
             f"{SETTINGS.search.context_before} before (`search.contextBefore`), "
             f"{SETTINGS.search.context_after} after (`search.contextAfter`)",
         ),
-        ("file that was not named itself", format_bytes(query.MAX_FILE_BYTES)),
+        ("file searched without ripgrep", format_bytes(fallback_search.MAX_FILE_BYTES)),
         ("file that gets a tag", format_bytes(hits.MAX_WHOLE_BYTES)),
         ("entries of `paths`", count(path_arguments.MAX_ENTRIES)),
         ("time", count(search.SECONDS, "s")),
@@ -171,7 +171,7 @@ LIMITS: dict[str, list[Row]] = {
     ],
     "rewind": [
         ("report, in characters", count(rewind.MAX_REPORT_CHARS)),
-        ("kept of each message of yours, in characters", count(session_checkpoints.MAX_SAID_CHARS)),
+        ("kept of each message of yours, in characters", count(session_checkpoints.MAX_QUOTE_CHARS)),
     ],
     "eval": [
         ("time of a cell", f"{count(cells.DEFAULT_TIMEOUT_S, 's')}, 1 to {count(cells.MAX_TIMEOUT_S)}"),

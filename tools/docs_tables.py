@@ -1,7 +1,7 @@
-"""Writes the generated tables in docs/ anew; with --check it only says which are out of date.
+"""Regenerates the tables in docs/; with --check, only reports which are out of date.
 
-A table stands between `<!-- table: NAME -->` and `<!-- end of table -->`. Behind the name may stand what it
-is about: `parameters read`, `parameters edit patch`, `limits read`.
+A table is between `<!-- table: NAME -->` and `<!-- end of table -->`. The name may have arguments:
+`parameters read`, `parameters edit patch`, `limits read`.
 """
 
 import re
@@ -15,6 +15,7 @@ from docs_commands import COMMAND_TABLES
 from docs_keys import KEY_TABLES
 from docs_limits import LIMITS
 
+from tau.agent.arguments import full_schema
 from tau.agent.tool import Tool
 from tau.ai.catalog import load_catalog
 from tau.backends.syntax.languages import LANGUAGES
@@ -33,11 +34,11 @@ def flags() -> str:
 
 
 def settings() -> str:
-    lines = ["| key | value | default | what it does |", "|---|---|---|---|"]
+    lines = ["| key | value | default | project | what it does |", "|---|---|---|---|---|"]
+    scopes = {"any": "yes", "tighten": "stricter", "user": "no"}
     for one in describe_settings():
-        scope = " Only the user's own settings count." if one.scope == "user" else ""
-        text = cell(f"{one.description}.{scope}")
-        lines.append(f"| `{one.key}` | {cell(one.type)} | `{cell(show_value(one.default))}` | {text} |")
+        default, text = f"`{cell(show_value(one.default))}`", cell(f"{one.description}.")
+        lines.append(f"| `{one.key}` | {cell(one.type)} | {default} | {scopes[one.scope]} | {text} |")
     return "\n".join(lines)
 
 
@@ -52,7 +53,7 @@ def providers() -> str:
 
 
 def tools() -> str:
-    """Every tool that has a page, with the sentence that its page begins with."""
+    """List the tools that have a page, with its first sentence."""
     lines = ["| tool | what it does |", "|---|---|"]
     for name in TOOLS:
         page = DOCS / "tools" / f"{name}.md"
@@ -63,29 +64,33 @@ def tools() -> str:
 
 
 def parameters(name: str, mode: str = EDIT_MODES[0]) -> str:
-    """What a model can send, from the schema that it is sent; `mode` is that of edits."""
+    """List the parameters that a tool accepts; `mode` is the edit mode."""
     settings = Settings(edit=EditSettings(mode=msgspec.convert(mode, EditMode)))
     tool = TOOLS[name].make(ToolParts(settings))
     lines = ["| parameter | value | default | what it is |", "|---|---|---|---|"]
-    return "\n".join([*lines, *_fields(tool.spec.parameters, _defaults(tool))])
+    return "\n".join([*lines, *_fields(full_schema(tool.params), _defaults(tool))])
 
 
 def _fields(schema: dict[str, Any], defaults: dict[str, str], above: str = "") -> list[str]:
-    """A row for each field; those of objects in a list follow below it."""
+    """Return one row per field; fields of objects in a list follow their list."""
     rows: list[str] = []
     for name, field in schema["properties"].items():
         default = "required" if name in schema.get("required", ()) else defaults.get(name, "")
-        rows.append(
-            f"| `{above}{name}` | {_value(field)} | {default} | {cell(field.get('description', ''))} |"
-        )
-        inner = field.get("items", {})
+        rows.append(f"| `{above}{name}` | {_value(field)} | {default} | {cell(_text(field))} |")
+        inner = next((one["items"] for one in (field, *field.get("anyOf", ())) if "items" in one), {})
         if "properties" in inner:
             rows += _fields(inner, {}, f"{above}{name}[].")
     return rows
 
 
+def _text(field: dict[str, Any]) -> str:
+    """What a parameter is, and whether a model has to know about it itself."""
+    text: str = field.get("description") or field.get("title", "")
+    return f"{text}; not listed for the model" if "unlisted" in field else text
+
+
 def _defaults(tool: Tool[Any]) -> dict[str, str]:
-    """What a parameter is when it is left out, where that says anything and the tool tells it."""
+    """Return the parameters' defaults, where meaningful."""
     fields = msgspec.structs.fields(tool.params) if hasattr(tool, "params") else ()
     silent = (msgspec.NODEFAULT, None, "")
     return {one.encode_name: f"`{show_value(one.default)}`" for one in fields if one.default not in silent}
@@ -107,7 +112,7 @@ def languages() -> str:
 
 
 def limits(name: str) -> str:
-    """What a tool does not go beyond, with the numbers that the code has."""
+    """List the limits of a tool."""
     lines = ["| limit | |", "|---|---|"]
     return "\n".join([*lines, *(f"| {cell(what)} | {amount} |" for what, amount in LIMITS[name])])
 
@@ -130,12 +135,12 @@ TABLES: dict[str, Callable[..., str]] = {
 
 
 def with_tables(text: str) -> str:
-    """A page with its tables made anew. An unknown name of a table is a mistake in the page."""
+    """Return the page with its tables regenerated. Raises KeyError for an unknown table name."""
 
-    def made(block: re.Match[str]) -> str:
+    def regenerate(block: re.Match[str]) -> str:
         return f"{block[1]}\n{TABLES[block[2]](*block[3].split())}\n\n{block[4]}"
 
-    return BLOCK.sub(made, text)
+    return BLOCK.sub(regenerate, text)
 
 
 def main() -> int:
@@ -149,7 +154,7 @@ def main() -> int:
                 page.write_text(new, encoding="utf-8")
     if "--check" in sys.argv:
         if stale:
-            print(f"Out of date: {', '.join(stale)}. `make docs` writes them anew.", file=sys.stderr)
+            print(f"Out of date: {', '.join(stale)}. Run `make docs` to update them.", file=sys.stderr)
         return 1 if stale else 0
     print(f"Written: {', '.join(stale)}" if stale else "All tables are current.")
     return 0

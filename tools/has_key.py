@@ -1,4 +1,4 @@
-"""Tells by its exit code whether there is a key for any provider: then `make run` needs no demo model."""
+"""Exits with 0 if there is a key for any provider: then `make run` needs no demo model."""
 
 import os
 import sys
@@ -20,7 +20,7 @@ def main() -> int:
         keys = KeyCredentials(catalog, AuthFile(paths.auth), LocalRunner(), os.environ, models=models.keys)
         return 0 if keys.providers_with_keys() else 1
     except TauError:
-        return 0  # a broken file: tau itself says what is wrong with it
+        return 0  # an invalid file: tau itself reports it
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """The mutants of Python source: every small change that a good test suite should notice.
 
-What no test can notice is left alone, and what every test notices: annotations, docstrings, texts, log calls,
-assertions, `__repr__`, `__all__`, and the flags of structs that only make them faster or stricter.
+Skips what no test, or every test, can notice: annotations, docstrings, texts, log calls, assertions,
+`__repr__`, `__all__`, and struct flags that only make them faster or stricter.
 """
 
 import ast
@@ -63,15 +63,15 @@ class Mutant:
 
 
 def find_mutants(root: Path, paths: Sequence[str]) -> list[Mutant]:
-    """All mutants of the files and folders at `paths`, in the order of the source."""
+    """Return all mutants of the files and folders at `paths`, in source order."""
     files = {file for path in paths for file in [root / path, *(root / path).rglob("*.py")] if file.is_file()}
-    found: list[Mutant] = []
+    mutants: list[Mutant] = []
     for file in sorted(files):
         source = file.read_bytes()
         finder = Finder(file.relative_to(root).as_posix(), source)
         finder.visit(ast.parse(source))
-        found += sorted(finder.found, key=lambda mutant: (mutant.start, mutant.end, mutant.text))
-    return found
+        mutants += sorted(finder.mutants, key=lambda mutant: (mutant.start, mutant.end, mutant.text))
+    return mutants
 
 
 class Finder(ast.NodeVisitor):
@@ -82,10 +82,10 @@ class Finder(ast.NodeVisitor):
         self.source = source
         self.line_starts = [0, *(match.end() for match in re.finditer(b"\n", source))]
         self.functions: list[Function] = []
-        self.found: set[Mutant] = set()
+        self.mutants: set[Mutant] = set()
 
     def replace(self, first: Spot, new: str | ast.expr, last: Spot | None = None) -> None:
-        """Put `new` in the place of the nodes from `first` to `last`."""
+        """Add a mutant that replaces the nodes from `first` to `last` with `new`."""
         end_line, end_column = (last or first).end_lineno, (last or first).end_col_offset
         assert end_line is not None and end_column is not None
         start = self.line_starts[first.lineno - 1] + first.col_offset
@@ -94,7 +94,7 @@ class Finder(ast.NodeVisitor):
         old = " ".join(self.source[start:end].decode().split())
         if old != text:
             change = f"{shorten(old)}  ->  {shorten(text)}"
-            self.found.add(Mutant(self.path, first.lineno, start, end, text, change))
+            self.mutants.add(Mutant(self.path, first.lineno, start, end, text, change))
 
     def force(self, condition: ast.expr, *values: bool) -> None:
         for value in values:
@@ -252,11 +252,11 @@ class Finder(ast.NodeVisitor):
             self.replace(node, str(node.value + 1))
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> None:
-        pass  # before Python 3.12, what is in it has no true position
+        pass  # before Python 3.12, its parts have no correct positions
 
 
 def is_sequence(node: ast.expr) -> bool:
-    """Whether it is written as a text or a list, which have no difference and no product."""
+    """Whether it is a string or list literal, which cannot be subtracted or multiplied."""
     if isinstance(node, ast.Constant):
         return isinstance(node.value, str | bytes)
     return isinstance(node, ast.JoinedStr | ast.List | ast.Tuple | ast.ListComp)

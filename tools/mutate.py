@@ -1,4 +1,4 @@
-"""Mutation testing: breaks the source in one place at a time and tells whether a test notices.
+"""Mutation testing: breaks the source in one place at a time and checks whether a test fails.
 
     python tools/mutate.py --sample 100 --seed 1 [--path src/tau/agent ...]
 
@@ -37,12 +37,12 @@ NEVER_RUN = ("tests/shape/", "tests/bench/")  # they read the source and the clo
 FILES_PER_RUN = 8
 TEST_SECONDS = 30
 RUN_SECONDS = 240
-PASSED = (0, 5)  # 5: there was no test to run
+PASSED = (0, 5)  # 5: no tests collected
 FAILED_TEST = re.compile(r"^(?:FAILED|ERROR) (\S+?\.py(?:::\w+)*)", re.MULTILINE)
 
 
 class Imports:
-    """Who imports whom. A string that names a module counts as an import of it: late imports are strings."""
+    """The import graph. A string that names a module counts as an import: late imports are strings."""
 
     def __init__(self, root: Path = ROOT) -> None:
         self.root = root
@@ -68,7 +68,7 @@ class Imports:
             yield from (name for name in names if name in self.files)
 
     def order_tests(self, path: str) -> tuple[list[str], list[str]]:
-        """The test files that reach the module at `path`, nearest first, and those to run after them."""
+        """Return the test files that reach the module at `path`, nearest first, and the remaining ones."""
         [start] = [name for name, file in self.files.items() if file == self.root / path]
         distances, edge = {start: 0}, {start}
         while edge:
@@ -107,18 +107,21 @@ class Tree:
         [packages] = (folder / ".venv/lib").glob("python*/site-packages")
         paths = [str(folder / "src"), *(path for path in sys.path if path.endswith("-packages"))]
         (packages / "tree.pth").write_text("\n".join(paths))
+        program = folder / ".venv/bin/tau"
+        program.write_text(f"#!{self.python}\nfrom tau.cli.main import main\n\nraise SystemExit(main())\n")
+        program.chmod(0o755)
         (folder / "tmp").mkdir()
         imported = subprocess.check_output([self.python, "-c", "import tau; print(tau.__file__)"], text=True)
         if not Path(imported).is_relative_to(folder):
             sys.exit(f"The tests would import {imported.strip()} instead of the copy.")
 
     def write(self, path: str, source: bytes, version: int) -> None:
-        """Write a version of a file. Each has its own time of change, or stale bytecode would be loaded."""
+        """Write a version of a file, with a unique modification time so that stale bytecode is not loaded."""
         (self.folder / path).write_bytes(source)
         os.utime(self.folder / path, (version, version))
 
     def run_tests(self, tests: Sequence[str], deselected: Sequence[str]) -> tuple[int | None, str]:
-        """The exit code of pytest (None: it was stopped for taking too long) and its output."""
+        """Run pytest; returns its exit code (None if it timed out) and output."""
         options = ["-x", "-q", "-n0", f"--timeout={TEST_SECONDS}", "--inline-snapshot=disable", "--tb=short"]
         options += [f"--deselect={test}" for test in deselected]
         with tempfile.TemporaryFile() as output:
@@ -143,9 +146,9 @@ class Tree:
 
 
 def kill_marked(mark: str) -> None:
-    """End all processes with `mark` in their environment: what tests start leaves their process group."""
+    """Kill all processes with `mark` in their environment, since tests start processes in other groups."""
     for entry in Path("/proc").glob("[0-9]*"):
-        with suppress(OSError):  # it has ended, or is somebody else's
+        with suppress(OSError):  # it has exited, or belongs to another user
             if mark.encode() in (entry / "environ").read_bytes().split(b"\0"):
                 os.kill(int(entry.name), signal.SIGKILL)
 
@@ -158,7 +161,7 @@ class Verdict:
 
 
 class Judge:
-    """Runs tests on mutants, and knows which tests do not pass on the unmutated tree."""
+    """Runs tests on mutants, and knows which tests fail on the unmutated tree."""
 
     def __init__(self, trees: Sequence[Tree], budget_s: float) -> None:
         self.imports = Imports()
@@ -187,8 +190,8 @@ class Judge:
         original = (ROOT / mutant.path).read_bytes()
         count = 0
         for stage in self.imports.order_tests(mutant.path):
-            begun = time.monotonic()
-            while stage and time.monotonic() - begun < self.budget_s and not self.stopped:
+            started = time.monotonic()
+            while stage and time.monotonic() - started < self.budget_s and not self.stopped:
                 files, stage = stage[:FILES_PER_RUN], stage[FILES_PER_RUN:]
                 count += len(files)
                 broken = [test for test, passes in list(self.passes.items()) if not passes]

@@ -11,7 +11,7 @@ from mypy.types import Type
 
 LATE = "tau.base.late.late"
 CALL = re.compile(r'\blate\("([\w.]+)"\)')
-PRIORITY = 20  # mypy's own for an import inside a function: it runs later than the module, too
+PRIORITY = 20  # mypy's own priority for imports inside functions, which also run later than the module
 
 
 class LatePlugin(Plugin):
@@ -41,7 +41,7 @@ def bind_name(context: DynamicClassDefContext) -> None:
 
 
 def module_type(context: FunctionContext) -> Type:
-    """Give a call elsewhere, in a table say, the module's type, which mypy can compare with a Protocol."""
+    """Give other calls, as in a table, the module's type, so that mypy can check it against a Protocol."""
     checker = context.api
     assert isinstance(checker, TypeChecker)
     assert isinstance(context.context, CallExpr)

@@ -1,6 +1,6 @@
-"""Makes the pictures of the documentation, from the real program.
+"""Captures the screenshots of the documentation from the real program.
 
-`python tools/screenshots.py [screens|pages] [FOLDER]`; without a folder, docs/images is written.
+`python tools/screenshots.py [screens|pages] [FOLDER]`; the default folder is docs/images.
 `screens` are captures of the interactive screen as text (screen-*.txt). `pages` are the pictures of
 docs/export.md, by day and by night; they need Chromium.
 """
@@ -19,9 +19,9 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+from tau.base.secrets import SecretMask  # noqa: E402
 from tau.coding.cost_report.chart import chart_page  # noqa: E402
 from tau.coding.export.files import exported  # noqa: E402
-from tau.coding.export.secrets import Masker  # noqa: E402
 from tests.coding.export.chromium import browser, program  # noqa: E402
 from tests.coding.export.sample import sample_session, sample_usage  # noqa: E402
 from tests.support.fake_answers import Answer, Call, Text, Usage  # noqa: E402
@@ -31,7 +31,7 @@ from tests.support.pty_terminal import PtyTerminal, run_in_terminal  # noqa: E40
 SIZES = {"": (1280, 1000), "-phone": (390, 844)}
 COLUMNS, ROWS = 80, 24
 QUIET_SECONDS = 0.5
-# How long a command took is another number each time.
+# Durations differ between runs.
 TOOK = re.compile(r"  \d[\d.]* m?s$")
 MODELS = [
     {"id": "example-large", "name": "Example Large", "reasoning": True, "contextWindow": 200_000},
@@ -66,8 +66,8 @@ CHANGE = {"path": "greeting.py", "old_text": "nmae", "new_text": "name"}
 CHECK = "tail -n 1 greeting.py"
 
 
-class Scene(NamedTuple):
-    """What the model says, what is done at the keyboard, and which further flags and settings there are."""
+class Screenshot(NamedTuple):
+    """The model's answers, the keys to press, and extra flags and settings."""
 
     play: Callable[[PtyTerminal], None]
     answers: tuple[Answer, ...] = ()
@@ -80,7 +80,7 @@ def said(*parts: Text | Call) -> Answer:
 
 
 def send(terminal: PtyTerminal, text: str, then: str) -> None:
-    """Type it, see it, press Enter, and wait for what comes of it."""
+    """Type the text, press Enter, and wait for the result."""
     terminal.type(text)
     terminal.wait_for(text[-30:])
     terminal.press("enter")
@@ -123,9 +123,9 @@ def approval(terminal: PtyTerminal) -> None:
 
 
 SCENES = {
-    "welcome": Scene(welcome),
-    "answer": Scene(answer, (said(Text(ANSWER)),)),
-    "tools": Scene(
+    "welcome": Screenshot(welcome),
+    "answer": Screenshot(answer, (said(Text(ANSWER)),)),
+    "tools": Screenshot(
         tools,
         (
             said(Call("read", {"path": "greeting.py"}, "a"), Call("read", {"path": "README.md"}, "b")),
@@ -135,21 +135,21 @@ SCENES = {
         ),
         settings=(("edit.mode", "replace"),),
     ),
-    "completion": Scene(completion),
-    "tree": Scene(tree, (said(Text("It says hello.")), said(Text("One for an empty name.")))),
-    "models": Scene(models),
-    "settings": Scene(settings),
-    "approval": Scene(
+    "completion": Screenshot(completion),
+    "tree": Screenshot(tree, (said(Text("It says hello.")), said(Text("One for an empty name.")))),
+    "models": Screenshot(models),
+    "settings": Screenshot(settings),
+    "approval": Screenshot(
         approval,
         (said(Call("bash", {"command": "rm -r build && git clean -fd"})), said(Text("Done."))),
         settings=(("tools.approvalMode", "ask"),),
     ),
-    "screen-reader": Scene(answer, (said(Text(ANSWER)),), ("--screen-reader",)),
+    "screen-reader": Screenshot(answer, (said(Text(ANSWER)),), ("--screen-reader",)),
 }
 
 
-def capture(scene: Scene, place: Path) -> str:
-    """The screen at the end of a scene. The project lies in the home folder, whose name is not shown."""
+def capture(shot: Screenshot, place: Path) -> str:
+    """Return the final screen. The project is in the home folder, whose name is not shown."""
     home, project = place / "home", place / "home" / "greeting"
     agent = home / ".tau" / "agent"
     for name, content in FILES.items():
@@ -157,28 +157,28 @@ def capture(scene: Scene, place: Path) -> str:
         (project / name).write_text(content, encoding="utf-8")
     subprocess.run(["git", "init", "-q", "-b", "main"], cwd=project, check=True)
     agent.mkdir(parents=True)
-    (agent / "settings.json").write_text(json.dumps(SETTINGS | dict(scene.settings)), encoding="utf-8")
+    (agent / "settings.json").write_text(json.dumps(SETTINGS | dict(shot.settings)), encoding="utf-8")
     with FakeServer() as server:
-        server.script(*scene.answers)
+        server.script(*shot.answers)
         provider = {"baseUrl": f"{server.url}/v1", "api": "openai-completions", "apiKey": "x"}
         providers = {"providers": {"example": {**provider, "models": MODELS}}}
         (agent / "models.json").write_text(json.dumps(providers), encoding="utf-8")
-        # Nothing of the person who runs this: no keys, no settings, no language.
+        # Independent of the user: no keys, no settings, no language.
         known = {"HOME": home, "PATH": os.environ["PATH"], "TERM": "xterm-256color", "LC_ALL": "C.UTF-8"}
-        flags = ("--provider", "example", "--model", "example-large", *scene.flags)
+        flags = ("--provider", "example", "--model", "example-large", *shot.flags)
         argv = ["/usr/bin/env", "-i", *(f"{name}={value}" for name, value in known.items())]
         with run_in_terminal(
             [*argv, sys.executable, "-m", "tau", *flags], None, COLUMNS, ROWS, cwd=project
         ) as terminal:
             terminal.wait_for("example-large")
-            scene.play(terminal)
-            rows = settled(terminal)
+            shot.play(terminal)
+            rows = stable_screen(terminal)
     text = "\n".join(TOOK.sub("", row.rstrip()) for row in rows).rstrip() + "\n"
     return text.replace(str(home), "/home/me")
 
 
-def settled(terminal: PtyTerminal) -> list[str]:
-    """The screen once nothing changes on it any more."""
+def stable_screen(terminal: PtyTerminal) -> list[str]:
+    """Wait until the screen is stable and return it."""
     rows: list[str] = []
     while rows != (rows := terminal.screen()):
         time.sleep(QUIET_SECONDS)
@@ -186,9 +186,9 @@ def settled(terminal: PtyTerminal) -> list[str]:
 
 
 def screens(folder: Path) -> int:
-    for name, scene in SCENES.items():
+    for name, shot in SCENES.items():
         with tempfile.TemporaryDirectory(dir="/tmp") as place:
-            text = capture(scene, Path(place))
+            text = capture(shot, Path(place))
         (folder / f"screen-{name}.txt").write_text(text, encoding="utf-8")
         print(f"screen-{name}.txt")
     return 0
@@ -202,7 +202,7 @@ def pages(folder: Path, *, phone: bool) -> int:
         place = Path(name)
         log = sample_session(place)
         made = {
-            "export": b"".join(exported(log, "html", Masker())),
+            "export": b"".join(exported(log, "html", SecretMask())),
             "stats": "".join(chart_page(sample_usage())).encode(),
         }
         log.close()

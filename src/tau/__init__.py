@@ -18,10 +18,12 @@ if TYPE_CHECKING:  # the same names for type checkers and editors; a test compar
     from tau.agent.events import CompactionStart as CompactionStart
     from tau.agent.events import FallbackApplied as FallbackApplied
     from tau.agent.events import FallbackSucceeded as FallbackSucceeded
+    from tau.agent.events import JobChanged as JobChanged
     from tau.agent.events import MessageEnd as MessageEnd
     from tau.agent.events import MessageStart as MessageStart
     from tau.agent.events import MessageUpdate as MessageUpdate
     from tau.agent.events import Notice as Notice
+    from tau.agent.events import PermissionsChanged as PermissionsChanged
     from tau.agent.events import QueueChanged as QueueChanged
     from tau.agent.events import RetryEnd as RetryEnd
     from tau.agent.events import RetryStart as RetryStart
@@ -35,6 +37,7 @@ if TYPE_CHECKING:  # the same names for type checkers and editors; a test compar
     from tau.agent.events import TurnEnd as TurnEnd
     from tau.agent.events import TurnStart as TurnStart
     from tau.agent.hooks import Hooks as Hooks
+    from tau.agent.hooks import Refusal as Refusal
     from tau.agent.hooks import ToolQuestion as ToolQuestion
     from tau.agent.loop import Outcome as Outcome
     from tau.agent.output import ToolOutput as ToolOutput
@@ -118,7 +121,7 @@ _HOMES = {
     late("tau.agent.effects"): "Effects",
     late("tau.agent.ports"): "ToolContext",
     late("tau.coding.ports"): "CodingContext",
-    late("tau.agent.hooks"): "Hooks ToolQuestion",
+    late("tau.agent.hooks"): "Hooks Refusal ToolQuestion",
     late("tau.agent.ui"): "Ui",
     late("tau.ai.dialect"): "Request",
     late("tau.ai.model"): "Model ThinkingLevel",
@@ -128,8 +131,8 @@ _HOMES = {
     late("tau.coding.session.storage.line_storage"): "SessionLocked",
     late("tau.agent.events"): (
         "AgentEnd AgentEvent AgentStart BashEnd Compacted CompactionEnd CompactionResult CompactionStart "
-        "FallbackApplied FallbackSucceeded MessageEnd MessageStart MessageUpdate Notice QueueChanged "
-        "TodoAutoClear TodoReminder "
+        "FallbackApplied FallbackSucceeded JobChanged MessageEnd MessageStart MessageUpdate Notice "
+        "PermissionsChanged QueueChanged TodoAutoClear TodoReminder "
         "RetryEnd RetryStart ThinkingLevelChanged ToolEnd ToolResult ToolStart ToolUpdate TurnEnd "
         "TurnStart"
     ),

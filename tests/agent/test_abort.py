@@ -1,4 +1,4 @@
-"""A user's stop against everything else that may happen at the same moment."""
+"""An abort against everything else that may happen at the same moment."""
 
 import asyncio
 
@@ -13,13 +13,13 @@ def test_work_in_a_scope_is_stopped() -> None:
         asyncio.get_running_loop().call_later(0.01, abort.abort)
         with pytest.raises(Aborted):
             async with abort.scope():
-                await asyncio.sleep(60)
-        await asyncio.sleep(0)  # nothing of the cancellation is left in the task
+                await asyncio.sleep(600)
+        await asyncio.sleep(0)  # no cancellation is left in the task
 
     asyncio.run(main())
 
 
-def test_what_is_started_after_the_stop_does_not_begin() -> None:
+def test_work_started_after_the_abort_does_not_begin() -> None:
     async def main() -> None:
         abort = Abort()
         abort.abort()
@@ -30,7 +30,7 @@ def test_what_is_started_after_the_stop_does_not_begin() -> None:
     asyncio.run(main())
 
 
-def test_work_that_ended_at_the_same_moment_stands() -> None:
+def test_work_that_finished_at_the_same_moment_succeeds() -> None:
     async def main() -> None:
         abort = Abort()
         async with abort.scope():
@@ -42,13 +42,13 @@ def test_work_that_ended_at_the_same_moment_stands() -> None:
     asyncio.run(main())
 
 
-def test_cancellation_from_outside_wins() -> None:
+def test_outside_cancellation_wins() -> None:
     async def main() -> None:
         abort = Abort()
 
         async def work() -> None:
             async with abort.scope():
-                await asyncio.sleep(60)
+                await asyncio.sleep(600)
 
         for order in ("abort first", "cancel first"):
             abort = Abort()
@@ -64,7 +64,7 @@ def test_cancellation_from_outside_wins() -> None:
     asyncio.run(main())
 
 
-def test_one_stop_reaches_all_scopes_and_nested_ones() -> None:
+def test_one_abort_reaches_all_scopes_and_nested_ones() -> None:
     async def main() -> None:
         abort = Abort()
         stopped = []
@@ -72,7 +72,7 @@ def test_one_stop_reaches_all_scopes_and_nested_ones() -> None:
         async def work(number: int) -> None:
             try:
                 async with abort.scope(), abort.scope():
-                    await asyncio.sleep(60)
+                    await asyncio.sleep(600)
             except Aborted:
                 stopped.append(number)
 
@@ -86,7 +86,7 @@ def test_one_stop_reaches_all_scopes_and_nested_ones() -> None:
     asyncio.run(main())
 
 
-def test_an_error_of_the_work_is_not_hidden() -> None:
+def test_error_of_the_work_is_not_hidden() -> None:
     async def main() -> None:
         abort = Abort()
         with pytest.raises(ValueError, match="mine"):
@@ -98,14 +98,14 @@ def test_an_error_of_the_work_is_not_hidden() -> None:
     asyncio.run(main())
 
 
-def test_a_second_stop_lets_the_work_clean_up() -> None:
+def test_second_abort_lets_the_work_clean_up() -> None:
     async def main() -> list[str]:
         abort, done = Abort(), []
         with pytest.raises(Aborted):
             async with abort.scope():
                 asyncio.get_running_loop().call_soon(abort.abort)
                 try:
-                    await asyncio.sleep(60)
+                    await asyncio.sleep(600)
                 finally:
                     abort.abort()
                     await asyncio.sleep(0)
@@ -115,18 +115,18 @@ def test_a_second_stop_lets_the_work_clean_up() -> None:
     assert asyncio.run(main()) == ["cleaned up"]
 
 
-def test_work_that_begins_in_a_task_under_cancellation_can_be_stopped_on_its_own() -> None:
+def test_work_in_a_cancelled_task_can_be_aborted_separately() -> None:
     async def main() -> None:
         abort = Abort()
 
         async def work() -> str:
             try:
-                await asyncio.sleep(60)
+                await asyncio.sleep(600)
             except asyncio.CancelledError:
                 asyncio.get_running_loop().call_soon(abort.abort)
                 try:
                     async with abort.scope():
-                        await asyncio.sleep(60)
+                        await asyncio.sleep(600)
                 except Aborted:
                     return "stopped"
             return "not stopped"
@@ -139,7 +139,7 @@ def test_work_that_begins_in_a_task_under_cancellation_can_be_stopped_on_its_own
     asyncio.run(main())
 
 
-def test_a_pause_lasts_its_time_or_until_the_stop() -> None:
+def test_sleep_lasts_its_time_or_until_the_abort() -> None:
     async def main() -> None:
         abort = Abort()
         passed = asyncio.Event()
@@ -148,6 +148,6 @@ def test_a_pause_lasts_its_time_or_until_the_stop() -> None:
         assert passed.is_set()
         asyncio.get_running_loop().call_soon(abort.abort)
         with pytest.raises(Aborted):
-            await abort.sleep(60)
+            await abort.sleep(600)
 
     asyncio.run(main())

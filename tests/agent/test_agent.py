@@ -21,10 +21,10 @@ from tau.ai.faux import FAUX_MODEL, Act, Fail, Faux, Say, Use, Wait
 from tau.ai.stream_events import TextDelta
 from tau.ai.wire import AssistantMessage, ImageContent, TextContent, ToolResultMessage, UserMessage
 from tau.base.errors import ProviderError, TauError
-from tests.agent.world import Echo, EchoParams, Sleep, agent, names, until
+from tests.agent.agent_rig import Echo, EchoParams, Sleep, agent, names, until
 
 
-def test_it_needs_a_model_and_nothing_else() -> None:
+def test_agent_needs_only_a_model() -> None:
     async def main() -> None:
         alone = Agent(model=FAUX_MODEL, stream=Faux([[Say("Hi.")]]).stream)
         outcome = await alone.prompt("hello")
@@ -34,7 +34,7 @@ def test_it_needs_a_model_and_nothing_else() -> None:
     asyncio.run(main())
 
 
-def test_a_tool_that_needs_a_world_says_so_where_there_is_none() -> None:
+def test_tool_that_needs_a_world_says_so_without_one() -> None:
     class Reader(Tool[EchoParams]):
         name, label, description = "reader", "Reader", "Reads."
 
@@ -51,7 +51,7 @@ def test_a_tool_that_needs_a_world_says_so_where_there_is_none() -> None:
     asyncio.run(main())
 
 
-def test_it_goes_on_from_a_history() -> None:
+def test_agent_continues_from_a_history() -> None:
     async def main() -> None:
         made, faux, _ = agent([[Fail(ProviderError("busy"))], [Say("Well.")]])
         assert (await made.prompt("go")).error is not None
@@ -68,7 +68,7 @@ def test_it_goes_on_from_a_history() -> None:
     asyncio.run(main())
 
 
-def test_a_busy_agent_takes_no_second_prompt_but_queues() -> None:
+def test_busy_agent_refuses_a_second_prompt_but_queues() -> None:
     async def main() -> None:
         made, faux, _ = agent([[Wait(0.02), Say("one")], [Say("two")], [Say("three")]])
         async with asyncio.TaskGroup() as group:
@@ -87,7 +87,7 @@ def test_a_busy_agent_takes_no_second_prompt_but_queues() -> None:
     asyncio.run(main())
 
 
-def test_a_hook_may_swallow_the_prompt() -> None:
+def test_hook_may_swallow_the_prompt() -> None:
     class Deaf(Hooks):
         async def input(self, message: UserMessage) -> UserMessage | None:
             return None
@@ -100,7 +100,7 @@ def test_a_hook_may_swallow_the_prompt() -> None:
     asyncio.run(main())
 
 
-def test_a_listener_that_fails_does_not_fail_the_run_and_can_leave_twice() -> None:
+def test_failing_listener_does_not_fail_the_run_and_can_unsubscribe_twice() -> None:
     async def main() -> None:
         made, _, events = agent([[Say("x")]])
         stop = made.subscribe(lambda event: 1 / 0)  # type: ignore[arg-type,return-value]
@@ -137,7 +137,7 @@ def test_a_stream_yields_every_event_in_order() -> None:
     asyncio.run(main())
 
 
-def test_a_stream_raises_the_error_behind_the_events() -> None:
+def test_stream_raises_the_error_after_the_events() -> None:
     async def main() -> None:
         error = ProviderError("the server is on fire")
         made, _, _ = agent([[Say("Well"), Fail(error)]])
@@ -157,7 +157,7 @@ def test_a_stream_raises_the_error_behind_the_events() -> None:
 
 
 @pytest.mark.parametrize("busy_with", ["answer", "tool"])
-def test_who_leaves_a_stream_early_stops_the_run_and_it_is_recorded(busy_with: str) -> None:
+def test_leaving_a_stream_early_stops_and_records_the_run(busy_with: str) -> None:
     async def main() -> None:
         sleep = Sleep()
         script = [[Say("Half"), Wait()]] if busy_with == "answer" else [[Say("Half"), Use("sleep")]]
@@ -176,7 +176,7 @@ def test_who_leaves_a_stream_early_stops_the_run_and_it_is_recorded(busy_with: s
     asyncio.run(main())
 
 
-def test_a_reader_who_just_breaks_off_stops_the_run_too() -> None:
+def test_breaking_out_of_the_loop_stops_the_run() -> None:
     async def main() -> None:
         made, _, _ = agent([[Say("Half"), Wait()]])
         async for event in made.stream("go"):
@@ -208,7 +208,7 @@ def test_cancelling_the_reader_stops_the_run() -> None:
     asyncio.run(main())
 
 
-def test_an_exception_in_the_readers_own_code_passes_untouched() -> None:
+def test_exception_in_the_readers_code_propagates() -> None:
     async def main() -> None:
         made, _, _ = agent([[Say("Half"), Wait()]])
         with pytest.raises(KeyError, match="mine"):
@@ -220,20 +220,20 @@ def test_an_exception_in_the_readers_own_code_passes_untouched() -> None:
     asyncio.run(main())
 
 
-def test_an_idle_agent_may_be_stopped_and_works_afterwards() -> None:
+def test_idle_agent_may_be_aborted_and_works_afterwards() -> None:
     made, _, _ = agent([[Say("x")]])
     made.abort()
     assert not asyncio.run(made.prompt("go")).aborted
 
 
-def test_the_queue_it_is_given_is_the_one_it_uses() -> None:
+def test_given_queue_is_used() -> None:
     queue = Queue("all", "all")
     made = Agent(model=FAUX_MODEL, stream=Faux([[Say("x")]]).stream, queue=queue)
     made.follow_up("first")
     assert made.queue is queue and len(queue) == 1
 
 
-def test_a_reader_may_lag_by_twenty_thousand_events_before_pieces_are_left_out() -> None:
+def test_reader_may_lag_by_twenty_thousand_events_before_deltas_are_dropped() -> None:
     async def read(count: int) -> tuple[list[AgentEvent], list[str]]:
         listeners: list[EventListener] = []
         left: list[str] = []
@@ -256,8 +256,8 @@ def test_a_reader_may_lag_by_twenty_thousand_events_before_pieces_are_left_out()
     assert len(seen) == 20_001 and isinstance(seen[-1], Notice)
 
 
-def test_a_reader_who_is_far_behind_is_told_and_misses_only_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(event_stream, "MAX_BEHIND", 10)
+def test_slow_reader_is_notified_and_misses_only_deltas(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(event_stream, "MAX_LAG", 10)
 
     async def main() -> None:
         made, _, events = agent([[Say("x" * 100, 100)]])

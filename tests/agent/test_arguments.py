@@ -1,4 +1,4 @@
-"""Schemas that are sent with every request, and arguments as models really send them."""
+"""Schemas sent with every request, and arguments as models really send them."""
 
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Meta, Struct
 
-from tau.agent.arguments import decode_arguments, json_schema
+from tau.agent.arguments import UNLISTED, decode_arguments, json_schema
 from tau.base.errors import ToolError
 
 
@@ -83,7 +83,7 @@ def error_of(params: type[Struct], arguments: dict[str, Any]) -> str:
     return str(caught.value)
 
 
-def test_the_schema_is_one_object_without_titles_references_and_idle_words() -> None:
+def test_schema_is_one_object_without_titles_references_and_boilerplate() -> None:
     assert json_schema(Params) == {
         "type": "object",
         "properties": {
@@ -97,7 +97,6 @@ def test_the_schema_is_one_object_without_titles_references_and_idle_words() -> 
                 "type": "array",
                 "items": {
                     "type": "object",
-                    "description": "A docstring for programmers.",
                     "properties": {
                         "op": {"enum": ["add", "drop"], "type": "string"},
                         "title": {"type": "string"},
@@ -107,7 +106,6 @@ def test_the_schema_is_one_object_without_titles_references_and_idle_words() -> 
             },
             "part": {
                 "type": "object",
-                "description": "A docstring for programmers.",
                 "properties": {
                     "op": {"enum": ["add", "drop"], "type": "string"},
                     "title": {"type": "string"},
@@ -120,11 +118,33 @@ def test_the_schema_is_one_object_without_titles_references_and_idle_words() -> 
     }
 
 
-def test_the_schema_is_made_once() -> None:
+def test_model_is_not_told_twice_or_what_it_does_not_need() -> None:
+    class Explained(Struct):
+        paths: Annotated[str | list[str], Meta(title="For people")]
+        ids: Annotated[list[str], Meta(min_length=1)] | None = None
+        seconds: Annotated[int, Meta(title="Explained in the prompt", ge=1, le=60)] = 5
+        skip: Annotated[int, Meta(ge=0)] = 0
+        debug: Annotated[bool, Meta(description="Rarely useful", extra_json_schema=UNLISTED)] = False
+
+    texts = {"type": "array", "items": {"type": "string"}}
+    assert json_schema(Explained)["properties"] == {
+        "paths": texts,
+        "ids": texts,
+        "seconds": {"type": "integer"},
+        "skip": {"type": "integer"},
+    }
+    params, ignored = decode_arguments(Explained, {"paths": "a", "debug": True})
+    assert (params.paths, params.debug, ignored) == ("a", True, [])
+    assert error_of(Explained, {"paths": "a", "seconds": 61}) == (
+        "Wrong arguments: `seconds` must be an integer from 1 to 60, not 61."
+    )
+
+
+def test_schema_is_built_once() -> None:
     assert json_schema(Params) is json_schema(Params)
 
 
-def test_a_type_that_contains_itself_keeps_its_reference() -> None:
+def test_recursive_type_keeps_its_reference() -> None:
     schema = json_schema(Tree)
     assert schema["properties"]["children"]["items"] == {"$ref": "#/$defs/Tree"}
     assert schema["$defs"]["Tree"]["properties"]["name"] == {"type": "string"}
@@ -137,7 +157,7 @@ def test_unknown_fields_are_named_and_harmless() -> None:
     assert ignored == ["explanation", "x"]
 
 
-def test_what_models_send_in_the_wrong_type_is_understood() -> None:
+def test_common_type_mistakes_are_corrected() -> None:
     params, ignored = decode_arguments(
         Params,
         {
@@ -162,22 +182,22 @@ def test_what_models_send_in_the_wrong_type_is_understood() -> None:
     assert ignored == []
 
 
-def test_text_that_looks_like_json_stays_text_where_text_is_expected() -> None:
+def test_json_like_text_stays_text_where_text_is_expected() -> None:
     params, _ = decode_arguments(Pair, {"old_text": '["a"]', "new_text": '{"b": 1}'})
     assert (params.old_text, params.new_text) == ('["a"]', '{"b": 1}')
 
 
-def test_null_for_an_optional_field_means_not_given() -> None:
+def test_null_for_an_optional_field_means_omitted() -> None:
     params, _ = decode_arguments(Params, {"path": "a", "mode": None, "limit": None, "names": None})
     assert params == Params("a")
 
 
-def test_an_alias_stands_for_its_field_unless_the_field_is_there() -> None:
+def test_alias_is_used_unless_the_field_is_present() -> None:
     assert decode_arguments(Params, {"file_path": "a"}) == (Params("a"), [])
     assert decode_arguments(Params, {"file_path": "a", "path": "b"}) == (Params("b"), ["file_path"])
 
 
-def test_all_missing_fields_are_named_with_the_fields_there_are_and_what_came() -> None:
+def test_all_missing_fields_are_named_with_the_known_and_received_ones() -> None:
     assert error_of(Pair, {"text": "x", "old_text": None}) == (
         "Required fields are missing: `old_text`, `new_text`. Fields: old_text, new_text, tree (optional). "
         "Received: `text`, `old_text` (null)."
@@ -205,7 +225,7 @@ def test_all_missing_fields_are_named_with_the_fields_there_are_and_what_came() 
         ({"part": 5}, "`part` must be an object with op, title, not 5"),
     ],
 )
-def test_a_wrong_field_is_named_with_what_was_expected_and_what_came(
+def test_wrong_field_is_named_with_expected_and_received_values(
     arguments: dict[str, Any], complaint: str
 ) -> None:
     assert error_of(Params, {"path": "a", **arguments}) == f"Wrong arguments: {complaint}."
@@ -228,11 +248,11 @@ def test_a_wrong_field_is_named_with_what_was_expected_and_what_came(
         ({"nothing_known": 1}, "`nothing_known` must be an object, not 1"),
     ],
 )
-def test_bounds_and_alternatives_are_told(arguments: dict[str, Any], complaint: str) -> None:
+def test_bounds_and_alternatives_are_shown(arguments: dict[str, Any], complaint: str) -> None:
     assert error_of(Bounded, arguments) == f"Wrong arguments: {complaint}."
 
 
-def test_every_wrong_field_is_told_at_once_and_no_other() -> None:
+def test_every_wrong_field_is_reported_at_once_and_no_other() -> None:
     message = error_of(Params, {"path": 1, "seconds": 5, "limit": None, "deep": "x", "mode": "y"})
     assert message == (
         "Wrong arguments: `path` must be a string, not 1; "
@@ -243,7 +263,7 @@ def test_every_wrong_field_is_told_at_once_and_no_other() -> None:
     )
 
 
-def test_an_alternative_among_objects_says_what_was_wrong_with_it() -> None:
+def test_union_of_objects_says_what_was_wrong() -> None:
     message = error_of(Either, {"side": {"type": "up"}})
     assert message == "Wrong arguments: `side.type`: Invalid value 'up'."
     assert "`sides[1].depth`" in error_of(
@@ -253,18 +273,18 @@ def test_an_alternative_among_objects_says_what_was_wrong_with_it() -> None:
     assert left["properties"]["type"] == {"enum": ["left"], "type": "string"}
 
 
-def test_text_stays_text_where_a_list_is_one_of_several() -> None:
+def test_text_stays_text_where_a_list_is_one_alternative() -> None:
     names = ("number_or_word", "number_or_list", "word_or_list")
     params, _ = decode_arguments(Bounded, dict.fromkeys(names, '["a"]'))
     assert [getattr(params, name) for name in names] == ['["a"]', ["a"], '["a"]']
 
 
-def test_values_of_several_kinds_have_no_one_type() -> None:
+def test_values_of_several_kinds_have_no_single_type() -> None:
     assert json_schema(Bounded)["properties"]["level"] == {"enum": [1, "all"], "default": 1}
     assert error_of(Bounded, {"level": 2}) == 'Wrong arguments: `level` must be one of 1, "all", not 2.'
 
 
-def test_what_came_is_told_up_to_twenty_names() -> None:
+def test_at_most_twenty_received_names_are_shown() -> None:
     message = error_of(Params, {f"x{number}": 1 for number in range(30)})
     assert message.endswith("`x19`.") and message.count("`x") == 20
 
@@ -276,7 +296,7 @@ def test_errors_inside_recursive_types_list_the_allowed_kind() -> None:
     assert message == "Wrong arguments: `tree.children[0].name` must be a string, not 4."
 
 
-def test_a_long_value_is_shown_in_part() -> None:
+def test_long_value_is_shown_in_part() -> None:
     message = error_of(Params, {"path": "a", "seconds": "x" * 10_000})
     assert message.endswith(f'not "{"x" * 78}….')
     message = error_of(Params, {"path": "a", "seconds": "x" * 78})

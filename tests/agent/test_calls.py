@@ -1,4 +1,4 @@
-"""Tool calls at their edges: details, failing hooks, broken tools, calls from calls, repeated failures."""
+"""Edge cases of tool calls: details, failing hooks, broken tools, nested calls, repeated failures."""
 
 import asyncio
 from pathlib import Path
@@ -20,11 +20,11 @@ from tau.ai.wire import (
     ToolResultMessage,
 )
 from tau.base.errors import SessionError, ToolError
+from tests.agent.agent_rig import Broken, Echo, agent, names
 from tests.agent.test_loop import results, text_of
-from tests.agent.world import Broken, Echo, agent, names
 
 
-def test_a_result_is_told_with_its_details_and_an_error_as_text() -> None:
+def test_result_has_its_details_and_an_error_is_text() -> None:
     made, _, events = agent(
         [[Use("echo", text="x"), Use("broken", text="politely")], [Say("ok")]], [Echo(), Broken()]
     )
@@ -35,7 +35,18 @@ def test_a_result_is_told_with_its_details_and_an_error_as_text() -> None:
     assert (ends["echo"].is_error, ends["broken"].is_error) == (False, True)
 
 
-def test_a_hook_that_fails_behind_a_call_leaves_its_output() -> None:
+def test_details_of_a_failed_call_were_not_in_its_event() -> None:
+    class Partial(Echo):
+        async def run(self, params: Any, ctx: Any) -> ToolOutput:
+            return ToolOutput.text("half", {"done": 1}, is_error=True)
+
+    made, _, events = agent([[Use("echo", text="x")], [Say("ok")]], [Partial()])
+    asyncio.run(made.prompt("go"))
+    (end,) = [event for event in events if isinstance(event, e.ToolEnd)]
+    assert end.is_error and end.result == e.ToolResult([TextContent("half")], {"done": 1})
+
+
+def test_failing_after_call_hook_leaves_the_output() -> None:
     class Failing(Hooks):
         async def after_tool(self, call: Any, output: Any) -> Any:
             raise KeyError("hook")
@@ -45,7 +56,7 @@ def test_a_hook_that_fails_behind_a_call_leaves_its_output() -> None:
     assert (text_of(result), result.is_error) == ("echo: x", False)
 
 
-def test_a_tool_that_returns_something_else_is_called_broken() -> None:
+def test_tool_that_returns_something_else_is_called_broken() -> None:
     class Wrong(Echo):
         async def run(self, params: Any, ctx: Any) -> Any:
             return "text"
@@ -55,7 +66,7 @@ def test_a_tool_that_returns_something_else_is_called_broken() -> None:
     assert text_of(result) == "echo is broken: it returned str, not a ToolOutput."
 
 
-def test_a_tool_can_call_another_whose_output_is_no_result_of_the_conversation() -> None:
+def test_tool_can_call_another_tool_without_adding_a_result_to_the_conversation() -> None:
     class Outer(Echo):
         name = "outer"
 
@@ -69,7 +80,7 @@ def test_a_tool_can_call_another_whose_output_is_no_result_of_the_conversation()
     assert names(events).count("tool_execution_end") == 1
 
 
-def test_a_call_without_a_run_around_it_calls_no_other() -> None:
+def test_call_outside_a_run_cannot_call_other_tools() -> None:
     unused: Any = None
     world = World(cwd=Path("/"), fs=unused, run=unused, artifacts=unused)
     context = CallContext(world, ToolCall("1", "echo", {}), lambda output: None)
@@ -77,7 +88,7 @@ def test_a_call_without_a_run_around_it_calls_no_other() -> None:
         asyncio.run(context.call("echo", {}))
 
 
-def test_a_tool_that_declares_nothing_has_no_effects() -> None:
+def test_tool_that_declares_nothing_has_no_effects() -> None:
     asked: list[Effects] = []
 
     class Asking(Hooks):
@@ -90,29 +101,28 @@ def test_a_tool_that_declares_nothing_has_no_effects() -> None:
     assert asked == [Effects()]
 
 
-def test_the_error_of_one_record_among_several_is_raised() -> None:
+def test_error_of_one_record_among_several_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
     made, _, _ = agent([[Use("echo", text="a"), Use("echo", text="b")], [Say("ok")]], [Echo()])
-    owner = made._owner
-    record = owner.record
+    record = made._owner.record
 
     def full_disk(message: AppMessage) -> None:
         if isinstance(message, ToolResultMessage) and text_of(message) == "echo: b":
             raise SessionError("no space left")
         record(message)
 
-    owner.record = full_disk  # type: ignore[method-assign]
+    monkeypatch.setattr(type(made._owner), "record", lambda owner, message: full_disk(message))
     with pytest.raises(SessionError, match="no space left"):
         asyncio.run(made.prompt("go"))
 
 
-def test_so_many_different_failures_start_the_count_again() -> None:
+def test_many_different_failures_reset_the_repetition_count() -> None:
     def fails(failed: FailedCalls, text: str) -> bool:
-        """Whether the model is told that it repeats itself."""
-        output = failed.judge(ToolCall("1", "echo", {"text": text}), ToolOutput.text("no", is_error=True))
+        """Whether the model gets a hint that it repeats itself."""
+        output = failed.add_hint(ToolCall("1", "echo", {"text": text}), ToolOutput.text("no", is_error=True))
         return len(output.content) > 1
 
-    for others, told in ((998, True), (999, False)):
+    for others, reported in ((998, True), (999, False)):
         failed = FailedCalls()
         assert not any(fails(failed, "same") for _ in range(4))
         assert not any(fails(failed, str(number)) for number in range(others))
-        assert fails(failed, "same") == told
+        assert fails(failed, "same") == reported

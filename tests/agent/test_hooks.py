@@ -1,4 +1,4 @@
-"""Several hooks asked in turn."""
+"""A chain of hooks."""
 
 import asyncio
 from typing import Any
@@ -10,7 +10,7 @@ from tau.ai.wire import AppMessage, ToolCall, UserMessage
 
 
 class Adding(Hooks):
-    """Adds its word to everything; with "no" it refuses what can be refused."""
+    """Appends its word to everything; with "no" it refuses what can be refused."""
 
     def __init__(self, word: str) -> None:
         self.word = word
@@ -50,7 +50,7 @@ QUESTION: Any = None
 REQUEST = Request(system="s", messages=[], tools=[], max_tokens=1)
 
 
-def test_each_sees_what_the_one_before_it_made() -> None:
+def test_each_hook_sees_the_result_of_the_previous_one() -> None:
     async def main() -> None:
         chain = HookChain([Adding("a"), Hooks(), Adding("b")])
         assert await chain.input(UserMessage("said", 1)) == UserMessage("said a b", 1)
@@ -65,7 +65,7 @@ def test_each_sees_what_the_one_before_it_made() -> None:
     asyncio.run(main())
 
 
-def test_one_refusal_is_enough_and_who_comes_later_is_not_asked_about_what_is_gone() -> None:
+def test_one_refusal_is_enough_and_dropped_items_are_not_passed_on() -> None:
     async def main() -> list[str]:
         last = Adding("last")
         chain = HookChain([Hooks(), Adding("no"), last])
@@ -79,7 +79,7 @@ def test_one_refusal_is_enough_and_who_comes_later_is_not_asked_about_what_is_go
     assert asyncio.run(main()) == ["before_compact", "before_switch"]
 
 
-def test_hooks_that_nobody_overrides_leave_everything_as_it_is() -> None:
+def test_default_hooks_change_nothing() -> None:
     async def main() -> None:
         hooks, message = Hooks(), UserMessage("said", 1)
         output = ToolOutput.text("out")

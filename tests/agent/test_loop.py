@@ -1,4 +1,4 @@
-"""What happens in a run, as an owner and a listener see it."""
+"""What happens in a run, as seen by its owner and a listener."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -28,7 +28,7 @@ from tau.ai.wire import (
     UserMessage,
 )
 from tau.base.errors import ProviderError, SessionError
-from tests.agent.world import Alone, Broken, Echo, Sleep, agent, names, until
+from tests.agent.agent_rig import Alone, Broken, Echo, Sleep, agent, names, until
 
 
 def results(messages: list[AppMessage]) -> list[ToolResultMessage]:
@@ -39,7 +39,7 @@ def text_of(message: ToolResultMessage) -> str:
     return "".join(part.text for part in message.content if isinstance(part, TextContent))
 
 
-def test_a_tool_call_and_its_answer_are_told_in_the_documented_order() -> None:
+def test_tool_call_and_answer_events_come_in_the_documented_order() -> None:
     made, _, events = agent([[Say("I'll look.", 2), Use("echo", text="x")], [Say("Done.")]], [Echo()])
 
     outcome = asyncio.run(made.prompt("go"))
@@ -79,7 +79,7 @@ def test_the_next_request_carries_the_whole_history() -> None:
     assert faux.requests[1].messages[:1] == faux.requests[0].messages
 
 
-def test_calls_run_side_by_side_but_an_exclusive_one_runs_alone() -> None:
+def test_calls_run_in_parallel_but_an_exclusive_one_runs_alone() -> None:
     async def main() -> tuple[Sleep, Sleep]:
         sleep, alone = Sleep(), Alone()
         calls = [Use(name, text="0.01") for name in ("sleep", "sleep", "alone", "alone", "sleep")]
@@ -103,7 +103,7 @@ def test_calls_run_side_by_side_but_an_exclusive_one_runs_alone() -> None:
         (Use("echo", text=["a", "list"]), "text"),
     ],
 )
-def test_what_goes_wrong_in_a_call_becomes_a_result_that_the_model_can_read(call: Use, expected: str) -> None:
+def test_failure_in_a_call_becomes_a_result_the_model_can_read(call: Use, expected: str) -> None:
     made, faux, _ = agent([[call], [Say("I see.")]], [Echo(), Broken()])
 
     outcome = asyncio.run(made.prompt("go"))
@@ -122,7 +122,7 @@ def test_unknown_parameters_are_ignored_and_reported() -> None:
     assert text_of(result) == "echo: x[Ignored unknown parameters: color]"
 
 
-def test_a_call_cut_off_by_the_length_limit_never_runs() -> None:
+def test_call_cut_off_by_the_length_limit_never_runs() -> None:
     made, _, _ = agent([[Use("echo", text="whole"), Stop("length")], [Say("ok")]], [Echo()])
 
     [result] = results(asyncio.run(made.prompt("go")).messages)
@@ -131,7 +131,7 @@ def test_a_call_cut_off_by_the_length_limit_never_runs() -> None:
     assert "length limit (max_tokens)" in text_of(result)
 
 
-def test_a_model_that_is_cut_off_again_and_again_is_stopped() -> None:
+def test_repeatedly_truncated_model_is_stopped() -> None:
     made, faux, _ = agent([[Use("echo", text="whole"), Stop("length")]], [Echo()])
 
     outcome = asyncio.run(made.prompt("go"))
@@ -140,7 +140,7 @@ def test_a_model_that_is_cut_off_again_and_again_is_stopped() -> None:
     assert len(faux.requests) == 3
 
 
-def test_a_whole_answer_in_between_starts_the_count_of_cut_off_answers_again() -> None:
+def test_complete_answer_resets_the_truncation_count() -> None:
     cut, whole = [Use("echo", text="whole"), Stop("length")], [Use("echo", text="whole")]
     made, faux, _ = agent([cut, cut, whole, cut], [Echo()])
 
@@ -148,7 +148,7 @@ def test_a_whole_answer_in_between_starts_the_count_of_cut_off_answers_again() -
     assert len(faux.requests) == 6
 
 
-def test_an_abort_in_mid_answer_keeps_what_was_said() -> None:
+def test_abort_during_an_answer_keeps_the_partial_text() -> None:
     async def main() -> None:
         made, _, events = agent([[Say("Half an ans"), Act(lambda: made.abort()), Wait()]])
         outcome = await made.prompt("go")
@@ -164,7 +164,7 @@ def test_an_abort_in_mid_answer_keeps_what_was_said() -> None:
     asyncio.run(main())
 
 
-def test_an_abort_stops_running_tools_and_every_call_gets_a_result() -> None:
+def test_abort_stops_running_tools_and_every_call_gets_a_result() -> None:
     async def main() -> None:
         sleep = Sleep()
         alone = Alone()
@@ -184,7 +184,7 @@ def test_an_abort_stops_running_tools_and_every_call_gets_a_result() -> None:
 
 
 @pytest.mark.parametrize(
-    ("effects", "told"),
+    ("effects", "wanted"),
     [
         (Effects(), UNFINISHED),
         (Effects(reads=(Path("/a"),)), UNFINISHED),
@@ -193,7 +193,7 @@ def test_an_abort_stops_running_tools_and_every_call_gets_a_result() -> None:
         (Effects(network=("*",)), STOPPED),
     ],
 )
-def test_a_call_that_is_stopped_says_how_much_it_can_have_done(effects: Effects, told: str) -> None:
+def test_stopped_call_says_what_it_may_have_done(effects: Effects, wanted: str) -> None:
     class Acting(Sleep):
         def effects(self, params: Any, cwd: Path) -> Effects:
             return effects
@@ -205,12 +205,12 @@ def test_a_call_that_is_stopped_says_how_much_it_can_have_done(effects: Effects,
             running = group.create_task(made.prompt("go"))
             await tool.began.wait()
             made.abort()
-        assert [text_of(result) for result in results(running.result().messages)] == [told]
+        assert [text_of(result) for result in results(running.result().messages)] == [wanted]
 
     asyncio.run(main())
 
 
-def test_a_call_that_is_stopped_while_somebody_is_asked_did_not_run() -> None:
+def test_call_stopped_during_approval_did_not_run() -> None:
     class Asking(Hooks):
         async def before_tool(self, question: ToolQuestion) -> str | None:
             made.abort()
@@ -223,7 +223,7 @@ def test_a_call_that_is_stopped_while_somebody_is_asked_did_not_run() -> None:
     assert all(result.is_error for result in results(outcome.messages))
 
 
-def test_cancellation_from_outside_passes_but_everything_is_recorded_and_ended() -> None:
+def test_outside_cancellation_propagates_after_everything_is_recorded() -> None:
     async def main() -> None:
         sleep = Sleep()
         made, _, events = agent([[Use("sleep")]], [sleep])
@@ -239,7 +239,7 @@ def test_cancellation_from_outside_passes_but_everything_is_recorded_and_ended()
     asyncio.run(main())
 
 
-def test_a_failed_request_ends_the_run_with_the_reason() -> None:
+def test_failed_request_ends_the_run_with_the_reason() -> None:
     error = ProviderError("the server is on fire", status=500, retryable=True)
     made, _, events = agent([[Say("Well"), Fail(error)]])
 
@@ -252,7 +252,7 @@ def test_a_failed_request_ends_the_run_with_the_reason() -> None:
     assert names(events)[-1] == "agent_end"
 
 
-def test_a_fault_of_our_own_is_told_in_a_sentence() -> None:
+def test_internal_error_is_reported_in_a_sentence() -> None:
     made, _, _ = agent([[Fail(KeyError("x"))]])
 
     outcome = asyncio.run(made.prompt("go"))
@@ -260,7 +260,7 @@ def test_a_fault_of_our_own_is_told_in_a_sentence() -> None:
     assert outcome.error is not None and "KeyError" in str(outcome.error)
 
 
-def test_steering_comes_between_turns_and_skips_calls_that_have_not_begun() -> None:
+def test_steering_comes_between_turns_and_skips_calls_that_have_not_started() -> None:
     async def main() -> None:
         alone = Alone()
         script = [[Use("alone", text="0.01"), Use("alone", text="0.01")], [Say("All right.")]]
@@ -278,7 +278,7 @@ def test_steering_comes_between_turns_and_skips_calls_that_have_not_begun() -> N
     asyncio.run(main())
 
 
-def test_steering_skips_calls_that_wait_for_their_turn_beside_others() -> None:
+def test_steering_skips_calls_waiting_beside_others() -> None:
     async def main() -> None:
         sleep = Sleep()
         calls = [Use("sleep", text="0.01") for _ in range(20)]
@@ -295,7 +295,7 @@ def test_steering_skips_calls_that_wait_for_their_turn_beside_others() -> None:
 
 
 @pytest.mark.parametrize(("tool", "begun"), [("sleep", 16), ("alone", 1)])
-def test_calls_that_had_not_begun_at_an_abort_say_so_even_if_a_message_waits(tool: str, begun: int) -> None:
+def test_calls_not_started_at_an_abort_say_so_even_if_a_message_waits(tool: str, begun: int) -> None:
     async def main() -> None:
         tools = {"sleep": Sleep(), "alone": Alone()}
         made, _, _ = agent([[Use(tool) for _ in range(18)]], list(tools.values()))
@@ -310,7 +310,7 @@ def test_calls_that_had_not_begun_at_an_abort_say_so_even_if_a_message_waits(too
     asyncio.run(main())
 
 
-def test_in_the_mode_wait_steering_lets_all_calls_run() -> None:
+def test_steering_mode_wait_lets_all_calls_run() -> None:
     async def main() -> None:
         alone = Alone()
         script = [[Use("alone", text="0.01"), Use("alone", text="0.01")], [Say("All right.")]]
@@ -327,7 +327,7 @@ def test_in_the_mode_wait_steering_lets_all_calls_run() -> None:
     asyncio.run(main())
 
 
-def test_asides_go_with_the_next_turn_and_start_one_where_the_agent_would_stop() -> None:
+def test_asides_join_the_next_turn_or_start_one() -> None:
     async def main() -> None:
         def aside(text: str) -> Act:
             return Act(lambda: made.queue.aside(CustomMessage("job", text, True, 1)))
@@ -354,7 +354,7 @@ def test_asides_go_with_the_next_turn_and_start_one_where_the_agent_would_stop()
     asyncio.run(main())
 
 
-def test_a_line_that_the_user_ran_during_a_turn_is_recorded_behind_its_results() -> None:
+def test_user_command_during_a_turn_is_recorded_after_its_results() -> None:
     async def main() -> None:
         def run(command: str) -> Act:
             return Act(lambda: made.queue.hold(BashExecutionMessage(command, "", 0, False, False, 1)))
@@ -372,7 +372,7 @@ def test_a_line_that_the_user_ran_during_a_turn_is_recorded_behind_its_results()
     asyncio.run(main())
 
 
-def test_a_line_that_the_user_ran_in_a_run_that_was_cancelled_comes_with_the_next() -> None:
+def test_user_command_of_a_cancelled_run_comes_with_the_next_run() -> None:
     async def main() -> None:
         held = BashExecutionMessage("ls", "", 0, False, False, 1)
         made, _, _ = agent([[Act(lambda: made.queue.hold(held)), Wait()], [Say("x")]])
@@ -389,19 +389,18 @@ def test_a_line_that_the_user_ran_in_a_run_that_was_cancelled_comes_with_the_nex
     asyncio.run(main())
 
 
-def test_messages_that_could_not_be_recorded_wait_again() -> None:
+def test_messages_that_could_not_be_recorded_are_queued_again(monkeypatch: pytest.MonkeyPatch) -> None:
     async def main() -> None:
         made, _, events = agent([[Say("x")]])
         made.queue.follow_up_mode = "all"
-        owner = made._owner
-        record = owner.record
+        record = made._owner.record
 
         def full_disk(message: AppMessage) -> None:
             if isinstance(message, UserMessage) and message.content == "two":
                 raise SessionError("no space left")
             record(message)
 
-        owner.record = full_disk  # type: ignore[method-assign]
+        monkeypatch.setattr(type(made._owner), "record", lambda owner, message: full_disk(message))
         for text in ("one", "two", "three"):
             made.follow_up(text)
         with pytest.raises(SessionError):
@@ -412,7 +411,7 @@ def test_messages_that_could_not_be_recorded_wait_again() -> None:
     asyncio.run(main())
 
 
-def test_a_failed_run_keeps_what_is_queued() -> None:
+def test_failed_run_keeps_the_queue() -> None:
     made, _, _ = agent([[Fail(ProviderError("down"))]])
     made.steer("one")
     made.follow_up("two")
@@ -422,18 +421,18 @@ def test_a_failed_run_keeps_what_is_queued() -> None:
     assert [item.text for item in made.queue.waiting()] == ["one", "two"]
 
 
-def test_a_model_that_repeats_a_failing_call_is_told_and_then_stopped() -> None:
+def test_model_repeating_a_failing_call_is_warned_and_then_stopped() -> None:
     made, faux, _ = agent([[Use("broken", text="politely")]], [Broken()])
 
     outcome = asyncio.run(made.prompt("go"))
 
     assert outcome.error is not None and "same failing call of broken 10 times" in str(outcome.error)
     assert len(faux.requests) == 10
-    told = ["failed" in text_of(result) for result in results(outcome.messages)]
-    assert told == [False] * 4 + [True] * 6
+    wanted = ["failed" in text_of(result) for result in results(outcome.messages)]
+    assert wanted == [False] * 4 + [True] * 6
 
 
-def test_a_call_that_fails_between_others_that_succeed_is_no_repetition() -> None:
+def test_failures_between_successful_calls_are_not_repetitions() -> None:
     script = [[Use("broken", text="politely")], [Use("echo")]] * 12 + [[Say("Done.")]]
     made, _, _ = agent(script, [Broken(), Echo()])
 
@@ -443,7 +442,7 @@ def test_a_call_that_fails_between_others_that_succeed_is_no_repetition() -> Non
     assert not any("times in a row" in text_of(result) for result in results(outcome.messages))
 
 
-def test_calls_that_fail_by_turns_are_repetitions_too() -> None:
+def test_alternating_failures_are_repetitions_too() -> None:
     script = [[Use("broken", text="politely")], [Use("broken", text="loudly")]] * 30
     made, faux, _ = agent(script, [Broken()])
 
@@ -451,7 +450,7 @@ def test_calls_that_fail_by_turns_are_repetitions_too() -> None:
     assert len(faux.requests) == 19
 
 
-def test_calls_that_the_user_skipped_are_not_held_against_the_model() -> None:
+def test_skipped_calls_do_not_count_as_repetitions() -> None:
     async def main() -> None:
         script = [[Act(lambda: made.steer("wait")), *[Use("echo") for _ in range(12)]], [Say("All right.")]]
         made, _, _ = agent(script, [Echo()])
@@ -474,7 +473,7 @@ def test_follow_ups_wait_until_the_agent_would_stop() -> None:
     assert isinstance(last, UserMessage) and last.content == "Then that."
 
 
-def test_an_abort_keeps_what_is_queued() -> None:
+def test_abort_keeps_the_queue() -> None:
     async def main() -> None:
         made, _, _ = agent([[Act(lambda: made.abort()), Wait()], [Say("ok")]])
         made.queue.follow_up(UserMessage("Later.", 1))
@@ -508,17 +507,16 @@ def test_hooks_may_change_the_request_refuse_a_call_and_rewrite_a_result() -> No
     assert faux.requests[0].system == "changed"
 
 
-def test_a_run_stops_when_it_cannot_be_recorded() -> None:
+def test_run_stops_when_it_cannot_be_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
     made, _, events = agent([[Use("echo", text="a"), Use("echo", text="b")], [Say("ok")]], [Echo()])
-    owner = made._owner
-    record = owner.record
+    record = made._owner.record
 
     def full_disk(message: AppMessage) -> None:
         if isinstance(message, ToolResultMessage):
             raise SessionError("no space left")
         record(message)
 
-    owner.record = full_disk  # type: ignore[method-assign]
+    monkeypatch.setattr(type(made._owner), "record", lambda owner, message: full_disk(message))
 
     with pytest.raises(SessionError, match="no space left"):
         asyncio.run(made.prompt("go"))
@@ -535,14 +533,14 @@ def test_usage_and_thinking_arrive_in_the_message() -> None:
     assert [part.__struct_config__.tag for part in message.content] == ["thinking", "text"]
 
 
-def test_the_calls_of_an_answer_that_failed_or_says_it_is_done_never_run() -> None:
+def test_calls_of_a_failed_or_finished_answer_never_run() -> None:
     for ending in (Fail(ProviderError("down")), Stop("stop")):
         made, _, events = agent([[Use("echo", text="x"), ending]], [Echo()])
         asyncio.run(made.prompt("go"))
         assert "tool_execution_start" not in names(events)
 
 
-def test_an_answer_that_ends_without_its_end_is_an_error_that_may_pass() -> None:
+def test_answer_without_an_end_is_a_transient_error() -> None:
     async def stream(model: Model, request: Request) -> AsyncGenerator[Delta, None]:
         yield TextPiece("Half")
 
@@ -553,7 +551,7 @@ def test_an_answer_that_ends_without_its_end_is_an_error_that_may_pass() -> None
     assert outcome.message is not None and outcome.message.text == "Half"
 
 
-def test_a_demo_model_is_told_of_its_tools_in_brief() -> None:
+def test_demo_model_gets_short_tool_descriptions() -> None:
     class Wordy(Echo):
         description = "Says it back.\n\nAnd much more about it."
 

@@ -1,4 +1,4 @@
-"""Messages that wait: their order, who may take them, and that none is lost on the way."""
+"""Queued messages: their order, who may take them, and that none is lost."""
 
 import pytest
 
@@ -15,7 +15,7 @@ def ran(command: str) -> BashExecutionMessage:
     return BashExecutionMessage(command, "", 0, False, False, 1)
 
 
-def test_one_at_a_time_and_all() -> None:
+def test_one_at_a_time_or_all_at_once() -> None:
     queue = Queue("one-at-a-time", "all")
     for number in range(3):
         queue.steer(UserMessage(f"s{number}", number))
@@ -26,7 +26,7 @@ def test_one_at_a_time_and_all() -> None:
     assert len(queue) == 2
 
 
-def test_the_newest_can_be_taken_back_whatever_it_waits_for() -> None:
+def test_newest_message_can_be_dequeued_whatever_its_kind() -> None:
     queue = Queue()
     queue.steer(UserMessage("old", 7))
     queue.aside(UserMessage("a job has ended", 7))
@@ -38,7 +38,7 @@ def test_the_newest_can_be_taken_back_whatever_it_waits_for() -> None:
     assert [item.kind for item in queue.waiting()] == ["aside"]
 
 
-def test_what_waits_is_shown_in_order_and_cleared_at_once() -> None:
+def test_waiting_messages_are_shown_in_order_and_cleared_at_once() -> None:
     queue = Queue()
     queue.follow_up(UserMessage([TextContent("then"), TextContent("that")], 1))
     queue.aside(CustomMessage("job", "a job has ended", True, 2))
@@ -57,7 +57,7 @@ def test_what_waits_is_shown_in_order_and_cleared_at_once() -> None:
     assert queue.clear() == []
 
 
-def test_it_is_bounded_and_says_so() -> None:
+def test_queue_is_bounded_and_says_so() -> None:
     queue = Queue()
     for number in range(1000):
         queue.steer(UserMessage("x", number))
@@ -66,7 +66,7 @@ def test_it_is_bounded_and_says_so() -> None:
         queue.follow_up(UserMessage("one more", 0))
 
 
-def test_no_two_messages_have_the_same_time() -> None:
+def test_timestamps_are_unique() -> None:
     queue = Queue("all")
     for _ in range(3):
         queue.steer(UserMessage("again", 5))
@@ -75,7 +75,7 @@ def test_no_two_messages_have_the_same_time() -> None:
     assert [item.message.timestamp for item in queue.waiting()] == [5, 6, 7, 8]
 
 
-def test_what_was_taken_and_not_recorded_goes_back_to_its_place() -> None:
+def test_message_taken_but_not_recorded_returns_to_its_position() -> None:
     queue = Queue("all", "all")
     for text in ("a", "b", "c"):
         queue.steer(UserMessage(text, 1))
@@ -90,7 +90,7 @@ def test_what_was_taken_and_not_recorded_goes_back_to_its_place() -> None:
     assert [item.text for item in queue.unsettled()] == ["b", "c", "d"]
 
 
-def test_what_is_held_stays_until_it_is_recorded() -> None:
+def test_held_message_stays_until_it_is_recorded() -> None:
     queue = Queue()
     for command in ("one", "two"):
         queue.hold(ran(command))
@@ -109,7 +109,7 @@ def test_what_is_held_stays_until_it_is_recorded() -> None:
     assert [item.text for item in queue.waiting()] == ["two"]
 
 
-def test_every_change_is_told() -> None:
+def test_every_change_is_reported() -> None:
     queue = Queue()
     seen: list[list[str]] = []
     queue.on_change = lambda: seen.append([item.text for item in queue.waiting()])
@@ -131,7 +131,7 @@ def test_every_change_is_told() -> None:
     assert seen[7:] == [["c"], [], ["d"]]
 
 
-def test_what_changes_nothing_is_not_told() -> None:
+def test_no_ops_are_not_reported() -> None:
     queue = Queue()
     seen: list[object] = []
     queue.on_change = lambda: seen.append(queue.waiting())
@@ -142,7 +142,7 @@ def test_what_changes_nothing_is_not_told() -> None:
     assert seen == []
 
 
-def test_what_waited_in_an_earlier_life_comes_first_and_keeps_its_time() -> None:
+def test_restored_messages_come_first_and_keep_their_timestamp() -> None:
     queue = Queue("all")
     queue.steer(UserMessage("new", 1))
     queue.restore([QueuedMessage("steering", UserMessage("old", 50))])
@@ -155,14 +155,14 @@ def test_what_waited_in_an_earlier_life_comes_first_and_keeps_its_time() -> None
     ]
 
 
-def test_a_message_with_a_time_of_its_own_stays_the_same_object() -> None:
+def test_message_with_a_unique_timestamp_stays_the_same_object() -> None:
     queue = Queue()
     message = UserMessage("x", 7)
     queue.steer(message)
     assert queue.take_steering()[0] is message
 
 
-def test_what_a_job_says_in_the_users_name_is_not_cleared() -> None:
+def test_job_results_are_not_cleared() -> None:
     queue = Queue()
     queue.aside(UserMessage("a job has ended", 1))
     queue.steer(UserMessage("mine", 2))

@@ -9,7 +9,16 @@ import pytest
 from tau.ai import dialect as d
 from tau.ai.apis.anthropic_messages import url
 from tau.ai.wire import TextContent, ThinkingContent, ToolCall
-from tests.ai.talk import answer, conversation, failed, leave_in_the_middle, message, model, stream_of, talk
+from tests.ai.dialect_client import (
+    answer,
+    conversation,
+    failed,
+    leave_in_the_middle,
+    message,
+    model,
+    stream_of,
+    talk,
+)
 from tests.support.fake_answers import (
     Answer,
     Call,
@@ -30,7 +39,7 @@ from tests.support.fake_server import FakeServer
 CLAUDE = model("anthropic-messages", input=("text", "image"))
 
 
-def test_words_arrive_piece_by_piece_and_end_once() -> None:
+def test_text_streams_in_deltas_and_ends_once() -> None:
     deltas = answer(CLAUDE, Text("Hello, dear world.", deltas=3))
     pieces = [delta.text for delta in deltas if isinstance(delta, d.TextPiece)]
     assert len(pieces) == 3
@@ -39,7 +48,7 @@ def test_words_arrive_piece_by_piece_and_end_once() -> None:
     assert deltas.count(d.Done("stop")) == 1
 
 
-def test_thinking_comes_with_its_signature() -> None:
+def test_thinking_has_its_signature() -> None:
     deltas = answer(CLAUDE, [Thinking("Hm, let me see.", "sig-9", deltas=2), Text("Yes.")])
     assert message(CLAUDE, deltas).content == [
         ThinkingContent("Hm, let me see.", "sig-9"),
@@ -47,7 +56,7 @@ def test_thinking_comes_with_its_signature() -> None:
     ]
 
 
-def test_thinking_that_is_not_shown_keeps_its_signature() -> None:
+def test_hidden_thinking_keeps_its_signature() -> None:
     assert message(CLAUDE, answer(CLAUDE, [Thinking("", "sig-9"), Text("Yes.")])).content == [
         ThinkingContent("", "sig-9"),
         TextContent("Yes."),
@@ -59,7 +68,7 @@ def test_redacted_thinking_is_kept_as_data() -> None:
     assert message(CLAUDE, deltas).content[0] == ThinkingContent("", "b64data", True)
 
 
-def test_a_call_arrives_in_pieces() -> None:
+def test_call_streams_in_deltas() -> None:
     deltas = answer(CLAUDE, [Text("Reading."), Call("read", {"path": "a/b.py"}, id="toolu_7", deltas=4)])
     assert len([delta for delta in deltas if isinstance(delta, d.CallPiece)]) == 4
     assert message(CLAUDE, deltas).content == [
@@ -69,14 +78,14 @@ def test_a_call_arrives_in_pieces() -> None:
     assert deltas[-1] == d.Done("toolUse")
 
 
-def test_several_calls_in_one_answer_stay_apart() -> None:
+def test_several_calls_in_one_answer_stay_separate() -> None:
     calls = [Call("read", {"path": name}, id=f"t{name}") for name in "abc"]
     assert message(CLAUDE, answer(CLAUDE, calls)).content == [
         ToolCall(f"t{name}", "read", {"path": name}) for name in "abc"
     ]
 
 
-def test_a_call_without_arguments_is_a_call() -> None:
+def test_call_without_arguments() -> None:
     assert message(CLAUDE, answer(CLAUDE, Call("ls", {}, id="t"))).tool_calls == [ToolCall("t", "ls", {})]
 
 
@@ -101,7 +110,7 @@ def test_calls_are_run_whatever_the_stop_reason_says() -> None:
     assert answer(CLAUDE, Answer((Call("ls"),), stop="max_tokens"))[-1] == d.Done("length")
 
 
-def test_a_refusal_is_an_error_that_no_retry_helps() -> None:
+def test_refusal_is_a_fatal_error() -> None:
     error = failed(CLAUDE, Answer((Text("I"),), stop="refusal"))
     assert not error.retryable
     assert str(error) == "acme declined to answer: the model refuses this. Rephrase the request."
@@ -113,7 +122,7 @@ def test_tokens_are_counted() -> None:
     assert (usage.input, usage.output, usage.cache_read, usage.cache_write) == (7, 9, 1000, 50)
 
 
-def test_a_request_goes_to_the_right_place_with_the_right_headers() -> None:
+def test_request_has_the_right_url_and_headers() -> None:
     with FakeServer() as server:
         server.script("a", "b", "c", "d", "e")
 
@@ -142,11 +151,11 @@ def test_a_request_goes_to_the_right_place_with_the_right_headers() -> None:
 
 
 @pytest.mark.parametrize("base", ["https://a.example", "https://a.example/", "https://a.example/v1"])
-def test_the_base_url_may_carry_the_version(base: str) -> None:
+def test_base_url_may_include_the_version(base: str) -> None:
     assert url(base) == "https://a.example/v1/messages"
 
 
-def test_what_is_sent_is_what_was_built() -> None:
+def test_request_body_is_sent() -> None:
     with FakeServer() as server:
         server.script("ok")
         asyncio.run(talk(server.url, CLAUDE))
@@ -154,19 +163,19 @@ def test_what_is_sent_is_what_was_built() -> None:
         assert server.requests[0].body["stream"] is True
 
 
-def test_a_rate_limit_tells_how_long_to_wait() -> None:
+def test_rate_limit_says_how_long_to_wait() -> None:
     error = failed(CLAUDE, Status(429, "Slow down.", retry_after="17"))
     assert (error.status, error.retryable, error.retry_after) == (429, True, 17)
     assert str(error) == "acme answered 429: Slow down."
 
 
 @pytest.mark.parametrize("status", [500, 503, 529])
-def test_a_server_in_trouble_may_be_asked_again(status: int) -> None:
+def test_server_error_is_retryable(status: int) -> None:
     error = failed(CLAUDE, Status(status))
     assert (error.status, error.retryable, error.overflow) == (status, True, False)
 
 
-def test_a_refused_key_is_never_shown() -> None:
+def test_rejected_key_is_never_shown() -> None:
     error = failed(CLAUDE, Status(401, "invalid key secret-key-77"), key="secret-key-77")
     assert error.status == 401
     assert not error.retryable
@@ -174,28 +183,28 @@ def test_a_refused_key_is_never_shown() -> None:
     assert "acme rejected the API key" in str(error)
 
 
-def test_a_request_beyond_the_window_is_recognised() -> None:
+def test_context_overflow_is_recognized() -> None:
     error = failed(CLAUDE, Overflow())
     assert (error.overflow, error.retryable) == (True, False)
 
 
 @pytest.mark.parametrize("after", [0, 1, 3, 6])
-def test_a_cut_connection_may_be_tried_again(after: int) -> None:
+def test_cut_connection_is_retryable(after: int) -> None:
     assert failed(CLAUDE, CutConnection(after_events=after)).retryable
 
 
 @pytest.mark.parametrize("after", [0, 2, 6])
-def test_half_an_event_is_an_answer_cut_off(after: int) -> None:
+def test_truncated_event_is_a_truncated_answer(after: int) -> None:
     error = failed(CLAUDE, TruncatedEvent(after_events=after))
     assert error.retryable
     assert str(error) == "The answer from acme was cut off."
 
 
-def test_an_event_that_is_no_json_may_be_tried_again() -> None:
+def test_non_json_event_is_retryable() -> None:
     assert failed(CLAUDE, NotJson()).retryable
 
 
-def test_a_bad_byte_costs_one_character() -> None:
+def test_invalid_byte_costs_one_character() -> None:
     text = message(CLAUDE, answer(CLAUDE, InvalidUtf8("cafe noir"))).text
     assert text.startswith("ca\ufffd")
     assert text.endswith("noir")
@@ -204,7 +213,7 @@ def test_a_bad_byte_costs_one_character() -> None:
 @pytest.mark.parametrize(
     ("kind", "retryable"), [("overloaded_error", True), ("api_error", True), ("invalid_request_error", False)]
 )
-def test_an_error_in_the_middle_keeps_the_vendors_words(kind: str, retryable: bool) -> None:
+def test_error_in_mid_stream_keeps_the_vendors_message(kind: str, retryable: bool) -> None:
     error = failed(CLAUDE, ErrorEvent(kind=kind, message="It broke."))
     assert error.retryable is retryable
     assert str(error) == "acme aborted its answer: It broke."
@@ -217,12 +226,19 @@ def test_a_web_page_is_not_an_answer() -> None:
     assert "base URL" in str(error)
 
 
-def test_a_redirect_is_not_followed_but_told() -> None:
+def test_redirect_is_reported_not_followed() -> None:
     error = failed(CLAUDE, Status(301, headers={"location": "https://new.example/v1"}))
     assert "https://new.example/v1" in str(error)
 
 
-def test_an_error_with_a_good_status_is_still_an_error() -> None:
+def test_redirect_does_not_show_the_secrets_in_its_query() -> None:
+    login = "https://login.example/sso?token=geheim#geheim"
+    error = failed(CLAUDE, Status(302, headers={"location": login}))
+    assert "redirects to https://login.example/sso; is the base URL right?" in str(error)
+    assert "geheim" not in str(error)
+
+
+def test_error_with_status_200_is_still_an_error() -> None:
     body = json.dumps({"error": {"message": "Insufficient balance", "code": 402}})
     error = failed(CLAUDE, Raw(body, 200, "application/json"))
     assert not error.retryable
@@ -233,7 +249,7 @@ START = '{"type":"message_start","message":{"usage":{"input_tokens":3,"output_to
 END = ('{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":null}', '{"type":"message_stop"}')
 
 
-def test_unknown_events_and_blocks_are_passed_over() -> None:
+def test_unknown_events_and_blocks_are_ignored() -> None:
     deltas = answer(
         CLAUDE,
         stream_of(
@@ -255,13 +271,13 @@ def test_unknown_events_and_blocks_are_passed_over() -> None:
     assert message(CLAUDE, deltas).usage.input == 3
 
 
-def test_a_known_event_in_an_unknown_shape_is_an_error() -> None:
+def test_known_event_with_an_unknown_shape_is_an_error() -> None:
     broken = '{"type":"content_block_delta","index":0,"delta":"text"}'
     assert failed(CLAUDE, stream_of(START, broken, *END)).retryable
 
 
-def test_a_call_that_comes_whole_is_taken_whole() -> None:
-    """Servers that imitate the dialect put the arguments into the start of the block."""
+def test_call_with_arguments_in_its_start_event() -> None:
+    """Imitations of the dialect put the arguments into the start of the block."""
     block = '{"type":"tool_use","id":null,"name":"read","input":{"path":"a"}}'
     deltas = answer(
         CLAUDE,
@@ -277,7 +293,7 @@ def test_a_call_that_comes_whole_is_taken_whole() -> None:
     assert call.id.startswith("call_")
 
 
-def test_arguments_in_pieces_replace_those_of_the_start() -> None:
+def test_argument_deltas_replace_those_of_the_start_event() -> None:
     block = '{"type":"tool_use","id":"t","name":"read","input":{"path":"old"}}'
     piece = '{"type":"input_json_delta","partial_json":"{\\"path\\":\\"new\\"}"}'
     deltas = answer(
@@ -293,11 +309,11 @@ def test_arguments_in_pieces_replace_those_of_the_start() -> None:
     assert message(CLAUDE, deltas).tool_calls == [ToolCall("t", "read", {"path": "new"})]
 
 
-def test_leaving_in_the_middle_closes_the_connection() -> None:
+def test_leaving_mid_stream_closes_the_connection() -> None:
     leave_in_the_middle(CLAUDE)
 
 
-def test_a_conversation_with_images_and_calls_is_accepted() -> None:
+def test_conversation_with_images_and_calls_is_accepted() -> None:
     with FakeServer() as server:
         server.script("ok")
         asyncio.run(talk(server.url, CLAUDE, conversation(CLAUDE)))

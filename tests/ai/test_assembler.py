@@ -18,7 +18,7 @@ def fed(*deltas: d.Delta) -> tuple[Assembler, list[str]]:
     ]
 
 
-def test_pieces_become_blocks_and_every_start_has_its_end() -> None:
+def test_deltas_become_blocks_and_every_start_has_its_end() -> None:
     assembler, events = fed(
         d.ThinkingPiece("hm"),
         d.Signature("si"),
@@ -47,7 +47,7 @@ def test_pieces_become_blocks_and_every_start_has_its_end() -> None:
     ]
 
 
-def test_two_text_blocks_in_a_row_stay_two() -> None:
+def test_consecutive_text_blocks_stay_separate() -> None:
     assembler, _ = fed(d.TextPiece("a"), d.BlockEnd(), d.TextPiece("b"), d.Done("stop"))
 
     assert assembler.message("stop").content == [TextContent("a"), TextContent("b")]
@@ -71,14 +71,14 @@ def test_calls_may_arrive_interleaved() -> None:
     assert assembler.message("toolUse").tool_calls == [ToolCall("a", "x", {"n": 1}), ToolCall("b", "y", {})]
 
 
-def test_a_missing_or_repeated_id_is_made_unique() -> None:
+def test_missing_or_repeated_id_is_made_unique() -> None:
     assembler, _ = fed(d.CallStart(0, "", "x"), d.CallStart(1, "a", "x"), d.CallStart(2, "a", "x"))
 
     ids = [call.id for call in assembler.message("toolUse").tool_calls]
     assert len(set(ids)) == 3 and all(ids)
 
 
-def test_a_cut_off_call_is_shown_as_far_as_it_came_but_marked_as_broken() -> None:
+def test_truncated_call_is_shown_as_far_as_it_came_but_marked_broken() -> None:
     assembler, _ = fed(
         d.CallStart(0, "a", "write"), d.CallPiece(0, '{"path":"f","content":"half'), d.Done("length")
     )
@@ -89,7 +89,7 @@ def test_a_cut_off_call_is_shown_as_far_as_it_came_but_marked_as_broken() -> Non
 
 
 @given(st.dictionaries(st.text(), st.text() | st.integers() | st.lists(st.text())), st.data())
-def test_no_prefix_of_arguments_is_ever_taken_for_the_whole(
+def test_prefix_of_arguments_is_never_mistaken_for_the_whole(
     arguments: dict[str, object], data: st.DataObject
 ) -> None:
     raw = msgspec.json.encode(arguments).decode()
@@ -101,7 +101,7 @@ def test_no_prefix_of_arguments_is_ever_taken_for_the_whole(
 
 
 @pytest.mark.parametrize("raw", ["[1]", '"text"', "null", "{'a': 1}", "{"])
-def test_what_is_no_object_is_refused(raw: str) -> None:
+def test_non_object_arguments_are_refused(raw: str) -> None:
     assert parse_arguments(raw)[1] is not None
 
 
@@ -116,7 +116,7 @@ def test_usage_is_priced_and_later_counts_win() -> None:
     assert (usage.input, usage.output, usage.cache_read, usage.cache_write) == (5, 7, 2, 0)
 
 
-def test_events_say_which_block_they_are_about() -> None:
+def test_events_carry_their_block_index() -> None:
     assembler = Assembler(FAUX_MODEL, 1)
     deltas = [
         d.TextPiece("a"),
@@ -137,7 +137,7 @@ def test_events_say_which_block_they_are_about() -> None:
     ]
 
 
-def test_a_call_ends_once_and_a_signature_without_a_block_is_dropped() -> None:
+def test_call_ends_once_and_a_signature_without_a_block_is_dropped() -> None:
     assembler, events = fed(
         d.Signature("of nothing"),
         d.CallStart(0, "a", "x"),
@@ -150,7 +150,7 @@ def test_a_call_ends_once_and_a_signature_without_a_block_is_dropped() -> None:
     assert assembler.broken == {}
 
 
-def test_thinking_and_text_in_turn_are_blocks_of_their_own() -> None:
+def test_alternating_thinking_and_text_are_separate_blocks() -> None:
     assembler, events = fed(d.TextPiece("a"), d.ThinkingPiece("b"), d.TextPiece(""), d.Done("stop"))
     assert assembler.message("stop").content == [TextContent("a"), ThinkingContent("b"), TextContent("")]
     assert events[-2:] == ["text_start", "text_end"]
@@ -163,7 +163,7 @@ def test_no_arguments_are_an_empty_object(raw: str) -> None:
 
 
 @pytest.mark.parametrize("raw", ["nonsense", "[1, 2", '"text"'])
-def test_what_cannot_be_read_in_part_is_shown_as_nothing(raw: str) -> None:
+def test_unparsable_partial_arguments_are_empty(raw: str) -> None:
     assert partial_arguments(raw) == {}
 
 
@@ -180,7 +180,7 @@ def test_arguments_are_at_most_a_hundred_levels_deep(opening: str, closing: str)
     assert parse_arguments(wide)[1] is None
 
 
-def test_what_was_never_counted_is_zero() -> None:
+def test_missing_counts_are_zero() -> None:
     assembler, _ = fed(d.Done("stop"))
     usage = assembler.message("stop").usage
     assert (usage.input, usage.output, usage.cache_read, usage.cache_write) == (0, 0, 0, 0)

@@ -91,7 +91,7 @@ def picked(choice: ModelMatch) -> str:
     return choice.model.key
 
 
-def test_a_model_takes_from_its_provider_what_it_does_not_say(catalog: Catalog) -> None:
+def test_model_inherits_defaults_from_its_provider(catalog: Catalog) -> None:
     plain, special = catalog.models[5], catalog.models[7]
     assert (plain.api, plain.base_url) == ("openai-completions", "https://api.openai.com/v1")
     assert plain.headers == {"x-a": "1"}
@@ -101,7 +101,7 @@ def test_a_model_takes_from_its_provider_what_it_does_not_say(catalog: Catalog) 
     assert [model.provider for model in catalog.models[:5]] == ["anthropic"] * 5
 
 
-def test_the_tables_that_come_with_tau_can_be_used() -> None:
+def test_bundled_tables_are_usable() -> None:
     shipped = load_catalog()
     assert {"anthropic", "openai"} <= set(shipped.providers)
     for provider in shipped.providers.values():
@@ -123,7 +123,7 @@ def test_the_tables_that_come_with_tau_can_be_used() -> None:
         ("claude-sonnet-4-2", "anthropic/claude-sonnet-4-20250514"),
         ("claude", "anthropic/claude-haiku-9"),  # the newest
         ("4-6", "anthropic/claude-opus-4-6"),  # the provider's default among equals
-        ("mini", "openai/gpt-5-mini"),  # a word of its own, and not a part of gemini
+        ("mini", "openai/gpt-5-mini"),  # a separate word, not a part of gemini
         ("anthropic/", "anthropic/claude-opus-4-6"),
         ("anthropic/haiku", "anthropic/claude-haiku-9"),
         ("sonnet 4.6", "anthropic/claude-sonnet-4-6"),  # by its name
@@ -134,13 +134,13 @@ def test_the_tables_that_come_with_tau_can_be_used() -> None:
         ("llama-3.3-70b", "openrouter/meta/llama-3.3-70b"),
     ],
 )
-def test_what_users_type_finds_the_model_they_mean(catalog: Catalog, pattern: str, expected: str) -> None:
+def test_typed_pattern_finds_the_intended_model(catalog: Catalog, pattern: str, expected: str) -> None:
     choice = pick_model(catalog, pattern)
     assert picked(choice) == expected
     assert choice.thinking is None
 
 
-def test_exact_then_prefix_then_part_in_the_list_of_all_matches(catalog: Catalog) -> None:
+def test_matches_are_listed_exact_then_prefix_then_substring(catalog: Catalog) -> None:
     assert keys(find_models(catalog, "gpt-5")) == [
         "openai/gpt-5",
         "openrouter/openai/gpt-5",
@@ -156,7 +156,7 @@ def test_globs_list_every_match_and_may_name_the_provider(catalog: Catalog) -> N
     assert len(find_models(catalog, "")) == len(catalog.models)
 
 
-def test_a_provider_narrows_the_search(catalog: Catalog) -> None:
+def test_provider_narrows_the_search(catalog: Catalog) -> None:
     assert picked(pick_model(catalog, "gpt-5", "openrouter")) == "openrouter/openai/gpt-5"
     assert picked(pick_model(catalog, "openai/gpt-5", "openai")) == "openai/gpt-5"
     assert picked(pick_model(catalog, "GPT-5.4", "OpenAI")) == "openai/gpt-5.4"
@@ -183,25 +183,27 @@ def test_providers_with_a_key_are_preferred_among_equal_matches(catalog: Catalog
         ("sonnet:", ("sonnet:", None)),
     ],
 )
-def test_only_a_level_after_the_last_colon_is_a_level(text: str, expected: tuple[str, str | None]) -> None:
+def test_only_a_valid_level_after_the_last_colon_is_a_level(
+    text: str, expected: tuple[str, str | None]
+) -> None:
     assert split_thinking(text) == expected
 
 
-def test_a_level_is_split_off_when_a_model_is_picked(catalog: Catalog) -> None:
+def test_level_is_split_off_when_a_model_is_picked(catalog: Catalog) -> None:
     choice = pick_model(catalog, "ollama/gpt-oss:20b:low")
     assert (choice.model.key, choice.thinking, choice.known) == ("ollama/gpt-oss:20b", "low", True)
     assert pick_model(catalog, "sonnet:off").thinking == "off"
     assert pick_model(catalog, "x/y:free").model.key == "openrouter/x/y:free"
 
 
-def test_an_id_that_is_exactly_in_the_table_keeps_its_colon() -> None:
+def test_id_exactly_in_the_table_keeps_its_colon() -> None:
     row = Provider(id="p", name="P", api="openai-completions", base_url="http://localhost")
     model = Model(id="m:high", name="m", api=row.api, provider="p", base_url=row.base_url)
     choice = pick_model(Catalog({"p": row}, [model]), "p/m:high")
     assert (choice.model, choice.thinking) == (model, None)
 
 
-def test_a_new_model_of_a_known_provider_needs_no_new_table(catalog: Catalog) -> None:
+def test_new_model_of_a_known_provider_needs_no_table(catalog: Catalog) -> None:
     choice = pick_model(catalog, "openai/whatever-new:high")
     assert (choice.known, choice.thinking) == (False, "high")
     assert choice.model == Model(
@@ -218,12 +220,12 @@ def test_a_new_model_of_a_known_provider_needs_no_new_table(catalog: Catalog) ->
     assert pick_model(catalog, "openai/whatever-new", "openai").model == choice.model
 
 
-def test_ids_with_slashes_are_new_models_of_providers_that_have_such_ids(catalog: Catalog) -> None:
+def test_ids_with_slashes_are_new_models_of_providers_with_such_ids(catalog: Catalog) -> None:
     choice = pick_model(catalog, "anthropic/brand-new", "openrouter")
     assert (choice.known, choice.model.key) == (False, "openrouter/anthropic/brand-new")
 
 
-def test_a_new_date_of_a_known_model_keeps_what_is_known_about_it(catalog: Catalog) -> None:
+def test_new_date_of_a_known_model_keeps_its_properties(catalog: Catalog) -> None:
     choice = pick_model(catalog, "anthropic/claude-sonnet-4-6-20991231")
     assert not choice.known
     assert choice.model.id == "claude-sonnet-4-6-20991231"
@@ -231,7 +233,7 @@ def test_a_new_date_of_a_known_model_keeps_what_is_known_about_it(catalog: Catal
 
 
 @pytest.mark.parametrize(
-    ("pattern", "provider", "said"),
+    ("pattern", "provider", "message"),
     [
         ("claude-sonet-4-6", None, "anthropic/claude-sonnet-4-6"),
         ("nothing-like-it", None, "--list-models"),
@@ -244,19 +246,26 @@ def test_a_new_date_of_a_known_model_keeps_what_is_known_about_it(catalog: Catal
         ("anthropic/claude-opus-4-6:hihg", None, "off, minimal, low, medium, high, xhigh"),
     ],
 )
-def test_a_mistake_is_answered_with_what_was_perhaps_meant(
-    catalog: Catalog, pattern: str, provider: str | None, said: str
-) -> None:
+def test_typo_gets_a_suggestion(catalog: Catalog, pattern: str, provider: str | None, message: str) -> None:
     with pytest.raises(UsageError) as caught:
         pick_model(catalog, pattern, provider)
-    assert said in str(caught.value)
+    assert message in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
-def test_at_most_three_near_names_are_listed(catalog: Catalog) -> None:
+def test_at_most_three_suggestions_are_listed(catalog: Catalog) -> None:
     many = [
         Model(id=f"thing-{n}", name=f"thing-{n}", api="a", provider="openai", base_url="b") for n in range(20)
     ]
     with pytest.raises(UsageError) as caught:
         pick_model(Catalog(catalog.providers, many), "thong-1")
     assert str(caught.value).count("openai/thing-") == 3
+
+
+def test_prefix_beats_part_within_a_provider(tmp_path: Path) -> None:
+    models = {
+        "anthropic": [{"id": "opus-1", "name": "Opus 1"}, {"id": "claude-opus-9", "name": "Claude Opus 9"}]
+    }
+    (tmp_path / "providers.json").write_text(json.dumps(PROVIDERS))
+    (tmp_path / "models.json").write_text(json.dumps(models))
+    assert picked(pick_model(load_catalog(tmp_path), "anthropic/opus")) == "anthropic/opus-1"

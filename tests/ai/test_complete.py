@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator
 import pytest
 
 from tau.ai import dialect as d
-from tau.ai.complete import complete
+from tau.ai.assembler import complete
 from tau.ai.faux import FAUX_MODEL, Count, Faux, Say, Stop, Think, Use
 from tau.ai.model import Model
 from tau.ai.wire import TextContent, ThinkingContent, ToolCall
@@ -15,7 +15,7 @@ from tau.base.errors import ProviderError
 REQUEST = d.Request(system="", messages=[], tools=[], max_tokens=1)
 
 
-def test_the_whole_answer_is_one_message() -> None:
+def test_whole_answer_is_one_message() -> None:
     script = [[Think("hm", "sig"), Say("Good day", 3), Use("look", id="1", at="x"), Count(1, 2, 3, 4)]]
     message = asyncio.run(complete(Faux(script).stream, FAUX_MODEL, REQUEST))
     assert message.content == [
@@ -28,7 +28,7 @@ def test_the_whole_answer_is_one_message() -> None:
     assert (usage.input, usage.output, usage.cache_read, usage.cache_write) == (1, 2, 3, 4)
 
 
-def test_an_answer_without_its_end_is_an_error_that_may_pass() -> None:
+def test_answer_without_an_end_is_a_transient_error() -> None:
     async def stream(model: Model, request: d.Request) -> AsyncGenerator[d.Delta, None]:
         yield d.TextPiece("half")
 
@@ -37,7 +37,7 @@ def test_an_answer_without_its_end_is_an_error_that_may_pass() -> None:
     assert caught.value.retryable
 
 
-def test_a_script_is_spoken_in_as_many_pieces_as_it_says_and_its_end_repeats() -> None:
+def test_faux_script_sets_the_number_of_deltas_and_repeats_its_end() -> None:
     async def heard(faux: Faux) -> list[d.Delta]:
         return [delta async for delta in faux.stream(FAUX_MODEL, REQUEST)]
 
@@ -52,7 +52,7 @@ def test_a_script_is_spoken_in_as_many_pieces_as_it_says_and_its_end_repeats() -
     asyncio.run(main())
 
 
-def test_a_tool_in_brief_has_its_first_sentence_and_no_words_about_its_parameters() -> None:
+def test_short_tool_description_has_one_sentence_and_no_parameter_docs() -> None:
     schema = {
         "type": "object",
         "properties": {"path": {"type": "string", "description": "Where."}},

@@ -2,14 +2,14 @@
 
 import pytest
 
-from tau.ai.cost import priced
+from tau.ai.assembler import compute_usage
 from tau.ai.dialect import Tokens
 from tau.ai.model import Price
 from tau.ai.wire import Cost, Usage
 
 
 def test_each_kind_of_token_has_its_own_price() -> None:
-    usage = priced(Tokens(1_000_000, 500_000, 2_000_000, 100_000), Price(3, 15, 0.3, 3.75))
+    usage = compute_usage(Tokens(1_000_000, 500_000, 2_000_000, 100_000), Price(3, 15, 0.3, 3.75))
     assert (usage.input, usage.output, usage.cache_read, usage.cache_write) == (
         1_000_000,
         500_000,
@@ -23,9 +23,9 @@ def test_each_kind_of_token_has_its_own_price() -> None:
     assert usage.cost.total == pytest.approx(11.475)
 
 
-def test_what_the_server_never_counted_is_nothing() -> None:
-    assert priced(Tokens(), Price(3, 15)) == Usage(0, 0, 0, 0, Cost())
+def test_missing_counts_are_zero() -> None:
+    assert compute_usage(Tokens(), Price(3, 15)) == Usage(0, 0, 0, 0, Cost())
 
 
-def test_a_model_without_a_price_costs_nothing() -> None:
-    assert priced(Tokens(10, 20), Price()) == Usage(10, 20, 0, 0, Cost())
+def test_model_without_a_price_is_free() -> None:
+    assert compute_usage(Tokens(10, 20), Price()) == Usage(10, 20, 0, 0, Cost())

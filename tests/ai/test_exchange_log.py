@@ -1,4 +1,4 @@
-"""What model servers answered, put aside within bounds and without keys."""
+"""Recorded answers of model servers, bounded and without keys."""
 
 import asyncio
 from collections.abc import Iterator
@@ -16,16 +16,16 @@ from tau.base.run import LocalRunner
 from tau.config.auth_file import AuthFile
 from tau.config.credentials import KeyCredentials
 from tau.config.paths import user_paths
-from tests.ai.talk import HELLO, model
+from tests.ai.dialect_client import HELLO, model
 from tests.support.fake_answers import Scriptable, Status
 from tests.support.fake_server import FakeServer
 
 
 @pytest.fixture(autouse=True)
 def nothing_kept() -> Iterator[None]:
-    exchange_log.forget()
+    exchange_log.stop_recording()
     yield
-    exchange_log.forget()
+    exchange_log.stop_recording()
 
 
 def talk(script: list[Scriptable], key: str = "sk-very-secret-key") -> None:
@@ -34,7 +34,7 @@ def talk(script: list[Scriptable], key: str = "sk-very-secret-key") -> None:
         credentials = KeyCredentials(
             Catalog({}, []), AuthFile(user_paths().auth), LocalRunner(), {}, flags={"acme": key}
         )
-        client = Client(exchange_log.watched(http), credentials)
+        client = Client(exchange_log.recorded(http), credentials)
         for _ in script:
             try:
                 async with aclosing(
@@ -51,15 +51,15 @@ def talk(script: list[Scriptable], key: str = "sk-very-secret-key") -> None:
         asyncio.run(main(server.url))
 
 
-def test_nothing_is_kept_unless_somebody_asks() -> None:
+def test_nothing_is_recorded_by_default() -> None:
     http = HttpTransport({})
-    assert exchange_log.watched(http) is http
-    assert exchange_log.kept() is None
+    assert exchange_log.recorded(http) is http
+    assert exchange_log.current_log() is None
 
 
-def test_events_are_kept_as_they_came_and_without_the_key() -> None:
-    record = exchange_log.keep()
-    assert exchange_log.keep() is record
+def test_events_are_recorded_raw_and_without_the_key() -> None:
+    record = exchange_log.start_recording()
+    assert exchange_log.start_recording() is record
     talk(["Good day to you", Status(500, "out of order")])
     texts = [event.text for event in record.events()]
     assert any('"Good day to you"' in text or "Good" in text for text in texts)
@@ -70,104 +70,112 @@ def test_events_are_kept_as_they_came_and_without_the_key() -> None:
     assert "sk-very-secret-key" not in everything
 
 
-def test_an_address_loses_what_may_be_secret() -> None:
+def test_possible_secrets_are_removed_from_urls() -> None:
     record = ExchangeLog()
     exchange = record.begin("POST", "https://me:password@example.com/v1/x?key=secret#y")
     assert exchange.url == "https://example.com/v1/x"
 
 
-def test_a_thousand_events_are_shown() -> None:
+def test_at_most_a_thousand_events_are_shown() -> None:
     record = ExchangeLog()
     exchange = record.begin("POST", "http://x")
     assert (exchange.number, exchange.status, exchange.total_bytes, exchange.begun) == (1, 0, 0, True)
     for number in range(3_000):
-        record.take(exchange, b"data: %d\n\n" % number)
+        record.add(exchange, b"data: %d\n\n" % number)
     events = record.events()
     assert len(events) == 1_000
     assert events[-1].text == "data: 2999"
     assert exchange.total_bytes == sum(len(chunk) for chunk in exchange.chunks)
 
 
-def test_an_event_is_shown_up_to_sixty_four_thousand_characters() -> None:
+def test_event_is_cut_at_sixty_four_thousand_characters() -> None:
     record = ExchangeLog()
     exchange = record.begin("POST", "http://x")
-    record.take(exchange, b"x" * 64_000 + b"\n\n" + b"y" * 64_001)
+    record.add(exchange, b"x" * 64_000 + b"\n\n" + b"y" * 64_001)
     whole, cut = record.events()
     assert whole.text == "x" * 64_000
     assert cut.text == "y" * 64_000 + "\n[cut: 1 more characters]"
 
 
-def test_the_oldest_bytes_go_first_when_there_are_too_many() -> None:
+def test_oldest_bytes_are_dropped_first() -> None:
     record = ExchangeLog()
     older, newer = record.begin("POST", "http://x"), record.begin("POST", "http://x")
     for exchange in (older, newer):
-        record.take(exchange, b"data: 1\n\n" + b"x" * 255_991)
+        record.add(exchange, b"data: 1\n\n" + b"x" * 255_991)
     assert (older.begun, newer.begun) == (True, True)
-    record.take(newer, b"data: 2\n\n")
+    record.add(newer, b"data: 2\n\n")
     assert (older.begun, newer.begun) == (False, True)
     assert (len(older.chunks), len(newer.chunks)) == (0, 2)
-    record.take(newer, b"y" * 600_000)
+    record.add(newer, b"y" * 600_000)
     assert [len(chunk) for chunk in newer.chunks] == [512_000]
     assert not newer.begun and newer.total_bytes == 256_000 + 9 + 600_000
 
 
-def test_what_is_left_of_an_answer_without_its_beginning_starts_with_a_whole_event() -> None:
+def test_rest_of_a_partially_dropped_answer_starts_with_a_whole_event() -> None:
     record = ExchangeLog()
     exchange = record.begin("POST", "http://x")
-    record.take(exchange, b"x" * 512_000)
-    record.take(exchange, b"xx\n\ndata: whole\n\n")
+    record.add(exchange, b"x" * 512_000)
+    record.add(exchange, b"xx\n\ndata: whole\n\n")
     assert [event.text for event in record.events()] == ["data: whole"]
 
 
-def test_twenty_thousand_pieces_are_kept() -> None:
+def test_twenty_thousand_chunks_are_kept() -> None:
     record = ExchangeLog()
     exchange = record.begin("POST", "http://x")
     for _ in range(20_000):
-        record.take(exchange, b"x")
+        record.add(exchange, b"x")
     assert exchange.begun
-    record.take(exchange, b"x")
+    record.add(exchange, b"x")
     assert len(exchange.chunks) == 20_000 and not exchange.begun
 
 
-def test_fifty_answers_are_kept_and_what_is_forgotten_makes_room() -> None:
+def test_fifty_answers_are_kept_and_forgotten_ones_free_their_space() -> None:
     record = ExchangeLog()
     first = record.begin("POST", "http://x")
-    record.take(first, b"x" * 500_000)
+    record.add(first, b"x" * 500_000)
     rest = [record.begin("GET", "http://x") for _ in range(49)]
     assert record.exchanges[0] is first
     last = record.begin("GET", "http://x")
     assert [exchange.number for exchange in record.exchanges] == list(range(2, 52))
     assert record.events() == [] and not first.chunks
-    record.take(rest[-1], b"y" * 256_000)
-    record.take(last, b"z" * 256_000)
+    record.add(rest[-1], b"y" * 256_000)
+    record.add(last, b"z" * 256_000)
     assert rest[-1].begun and last.begun
 
 
-def test_who_looks_is_told_of_every_piece() -> None:
+def test_listener_receives_every_chunk() -> None:
     record = ExchangeLog()
-    told: list[int] = []
+    reported: list[int] = []
     exchange = record.begin("POST", "http://x")
-    record.take(exchange, b"unheard")
-    record.on_change = lambda: told.append(exchange.total_bytes)
-    record.take(exchange, b"heard")
-    assert told == [12]
+    record.add(exchange, b"unheard")
+    record.on_change = lambda: reported.append(exchange.total_bytes)
+    record.add(exchange, b"heard")
+    assert reported == [12]
 
 
-def test_closing_the_watched_network_closes_the_real_one() -> None:
+def test_closing_the_wrapper_closes_the_real_network() -> None:
     closed: list[str] = []
 
     class Http(HttpTransport):
         async def close(self) -> None:
             closed.append("closed")
 
-    exchange_log.keep()
-    asyncio.run(exchange_log.watched(Http({})).close())
+    exchange_log.start_recording()
+    asyncio.run(exchange_log.recorded(Http({})).close())
     assert closed == ["closed"]
 
 
-def test_events_cut_anywhere_are_put_together() -> None:
+def test_events_are_reassembled_from_any_chunking() -> None:
     record = ExchangeLog()
     exchange = record.begin("POST", "http://x")
     for byte in "event: a\r\ndata: über\r\n\r\ndata: half".encode():
-        record.take(exchange, bytes([byte]))
+        record.add(exchange, bytes([byte]))
     assert [event.text for event in record.events()] == ["event: a\ndata: über", "data: half"]
+
+
+def test_chunks_never_exceed_the_limit_again() -> None:
+    record = ExchangeLog()
+    exchange = record.begin("POST", "http://x")
+    for _ in range(20_003):
+        record.add(exchange, b"x")
+    assert len(exchange.chunks) == 20_000

@@ -5,7 +5,13 @@ from typing import Any
 
 import pytest
 
-from tau.ai.apis.error_response import ANOTHER_MODEL, complaint, cut_off, failure, stream_failure
+from tau.ai.apis.error_response import (
+    ANOTHER_MODEL,
+    cut_off,
+    error_from_event,
+    error_from_status,
+    parse_error_body,
+)
 from tau.ai.apis.retry_after import duration, in_text, seconds
 from tau.base.errors import ProviderError
 
@@ -14,7 +20,7 @@ NOW = 1_790_000_000.0
 
 def fail(status: int, body: Any = b"", headers: dict[str, str] | None = None, **more: Any) -> ProviderError:
     raw = body if isinstance(body, bytes) else json.dumps(body).encode()
-    return failure(status, headers or {}, raw, now=NOW, provider="acme", **more)
+    return error_from_status(status, headers or {}, raw, now=NOW, provider="acme", **more)
 
 
 @pytest.mark.parametrize(
@@ -50,7 +56,7 @@ def fail(status: int, body: Any = b"", headers: dict[str, str] | None = None, **
         (17, "Not Found"),
     ],
 )
-def test_the_vendors_own_sentence_is_what_the_user_reads(body: Any, sentence: str) -> None:
+def test_user_reads_the_vendors_message(body: Any, sentence: str) -> None:
     error = fail(404, body)
     assert sentence in str(error)
     assert str(error).startswith("acme answered 404: ")
@@ -59,7 +65,7 @@ def test_the_vendors_own_sentence_is_what_the_user_reads(body: Any, sentence: st
 
 
 @pytest.mark.parametrize(
-    ("status", "said", "lacks"),
+    ("status", "reason", "lacks"),
     [
         (404, "The model `x` does not exist or you do not have access to it.", True),
         (404, "model: claude-x", True),
@@ -71,25 +77,43 @@ def test_the_vendors_own_sentence_is_what_the_user_reads(body: Any, sentence: st
         (500, "The model x was not found.", False),
     ],
 )
-def test_where_the_model_is_missing_the_way_to_another_is_told(status: int, said: str, lacks: bool) -> None:
-    assert (ANOTHER_MODEL in str(fail(status, {"error": {"message": said}}))) is lacks
+def test_missing_model_says_how_to_choose_another(status: int, reason: str, lacks: bool) -> None:
+    assert (ANOTHER_MODEL in str(fail(status, {"error": {"message": reason}}))) is lacks
 
 
-def test_a_page_is_cut_to_what_a_person_reads() -> None:
+def test_long_error_body_is_cut() -> None:
     assert len(str(fail(500, b"word " * 1000))) < 700
 
 
+@pytest.mark.parametrize("page", ["<script>", "<", "<title>", "<style", "wait 1 s and "])
+def test_large_error_page_does_not_hang(page: str) -> None:
+    body = f"<html>{page * 100_000}"
+    assert len(str(fail(502, body.encode()))) < 700
+    assert len(str(fail(502, {"error": {"message": body}}))) < 700
+    assert len(str(fail(502, body))) < 700
+
+
+def test_page_of_a_proxy_does_not_blame_the_key() -> None:
+    error = fail(403, b"<html><title>Access denied</title><body>Blocked by policy.</body></html>")
+    assert str(error) == (
+        "A proxy or firewall refused the request to acme (403): Access denied. "
+        "Check your network, your proxy and the base URL."
+    )
+    assert not error.blames_key and not error.key_refused
+    assert fail(403, {"error": {"message": "No access"}}).key_refused
+
+
 @pytest.mark.parametrize("status", [408, 409, 425, 429, 500, 502, 503, 504, 529])
-def test_what_may_pass_is_retryable(status: int) -> None:
+def test_transient_failures_are_retryable(status: int) -> None:
     assert fail(status).retryable
 
 
 @pytest.mark.parametrize("status", [400, 401, 402, 403, 404, 405, 413, 422, 501])
-def test_what_will_not_pass_is_not_retryable(status: int) -> None:
+def test_permanent_failures_are_not_retryable(status: int) -> None:
     assert not fail(status).retryable
 
 
-def test_an_overload_under_a_wrong_status_is_still_retryable() -> None:
+def test_overload_with_a_wrong_status_is_still_retryable() -> None:
     assert fail(400, {"error": {"type": "overloaded_error", "message": "Overloaded"}}).retryable
     assert not fail(401, {"error": {"type": "overloaded_error", "message": "Overloaded"}}).retryable
 
@@ -103,7 +127,7 @@ def test_an_overload_under_a_wrong_status_is_still_retryable() -> None:
         {"message": "You exceeded your current quota, please check your plan and billing details."},
     ],
 )
-def test_waiting_does_not_pay_a_bill(error: dict[str, str]) -> None:
+def test_exhausted_quota_is_not_retryable(error: dict[str, str]) -> None:
     failed = fail(429, {"error": error}, {"retry-after": "3"})
     assert not failed.retryable
     assert failed.quota
@@ -114,13 +138,13 @@ def test_waiting_does_not_pay_a_bill(error: dict[str, str]) -> None:
     "message",
     ["Rate limit exceeded: free-models-per-day", "Daily request limit reached", "Limit on requests (RPD)"],
 )
-def test_a_limit_of_the_day_may_pass_but_not_within_minutes(message: str) -> None:
+def test_daily_limit_is_retryable_but_not_within_minutes(message: str) -> None:
     failed = fail(429, {"error": {"message": message}})
     assert (failed.retryable, failed.quota, failed.retry_after) == (True, True, None)
     minutes = fail(429, {"error": {"message": f"{message}. Please try again in 2m10s."}})
     assert (minutes.retryable, minutes.quota, minutes.retry_after) == (True, False, 130)
-    told = fail(429, {"error": {"message": message}}, {"retry-after": "20"})
-    assert (told.quota, told.retry_after) == (False, 20)
+    reported = fail(429, {"error": {"message": message}}, {"retry-after": "20"})
+    assert (reported.quota, reported.retry_after) == (False, 20)
     assert not fail(503, {"error": {"message": message}}).quota
 
 
@@ -128,7 +152,7 @@ def test_a_limit_of_the_day_may_pass_but_not_within_minutes(message: str) -> Non
     ("limit", "quota"),
     [("GenerateRequestsPerDayPerProjectPerModel-FreeTier", True), ("GenerateRequestsPerMinute", False)],
 )
-def test_the_delay_beside_a_limit_of_the_day_is_not_believed(limit: str, quota: bool) -> None:
+def test_short_delay_of_a_daily_limit_is_ignored(limit: str, quota: bool) -> None:
     details = [
         {"@type": "type.googleapis.com/google.rpc.QuotaFailure", "violations": [{"quotaId": limit}]},
         {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "38s"},
@@ -187,7 +211,7 @@ REFUSED_MEDIA: list[tuple[int, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("status", "error"), REFUSED_MEDIA)
-def test_a_picture_or_document_that_is_to_blame_is_recognised(status: int, error: dict[str, Any]) -> None:
+def test_rejected_picture_or_document_is_recognized(status: int, error: dict[str, Any]) -> None:
     failed = fail(status, {"error": error})
     assert (failed.media, failed.retryable, failed.overflow) == (True, False, False)
 
@@ -209,7 +233,7 @@ def test_other_failures_are_not_blamed_on_a_picture(status: int, message: str) -
     assert not fail(status, {"error": {"message": message}}).media
 
 
-def test_a_rate_limit_that_mentions_billing_but_names_a_delay_is_retryable() -> None:
+def test_rate_limit_that_mentions_billing_but_has_a_delay_is_retryable() -> None:
     failed = fail(
         429,
         {
@@ -262,7 +286,7 @@ def test_a_rate_limit_that_mentions_billing_but_names_a_delay_is_retryable() -> 
         ({}, None),
     ],
 )
-def test_the_wait_comes_from_the_headers(headers: dict[str, str], wait: float | None) -> None:
+def test_delay_from_the_headers(headers: dict[str, str], wait: float | None) -> None:
     assert fail(429, b"", headers).retry_after == (wait if wait is None else pytest.approx(wait))
 
 
@@ -282,12 +306,12 @@ def test_the_wait_comes_from_the_headers(headers: dict[str, str], wait: float | 
         ("Your quota will reset after 18h31m10s.", 66_670),
     ],
 )
-def test_the_wait_comes_from_the_text(text: str, wait: float | None) -> None:
+def test_delay_from_the_text(text: str, wait: float | None) -> None:
     assert in_text(text) == (wait if wait is None else pytest.approx(wait))
     assert fail(429, {"error": {"message": text}}).retry_after == in_text(text)
 
 
-def test_where_header_and_body_disagree_the_shorter_wait_counts() -> None:
+def test_shorter_delay_wins_when_header_and_body_disagree() -> None:
     body = {"error": {"message": "Please retry after 42 seconds"}}
     assert fail(429, body, {"retry-after": "1800"}).retry_after == 42
     assert fail(429, body, {"retry-after": "60"}).retry_after == 42
@@ -296,16 +320,16 @@ def test_where_header_and_body_disagree_the_shorter_wait_counts() -> None:
     assert fail(429, b"", {"retry-after": "0"}).retry_after == 0
 
 
-def test_a_figure_in_the_body_beats_general_reset_headers() -> None:
+def test_delay_in_the_body_beats_general_reset_headers() -> None:
     assert seconds({"x-ratelimit-reset-tokens": "9m"}, 3.0, now=NOW) == 3.0
 
 
-def test_a_retry_after_field_in_the_body_counts() -> None:
+def test_retry_after_field_in_the_body_counts() -> None:
     assert fail(429, {"error": {"message": "slow down", "retry_after": 12}}).retry_after == 12
     assert fail(429, {"error": {"message": "slow down", "retry_after": True}}).retry_after is None
 
 
-def test_other_fields_of_the_body_that_name_a_wait_count() -> None:
+def test_other_delay_fields_in_the_body_count() -> None:
     assert fail(429, {"error": {"message": "x", "retry_after_ms": 1500}}).retry_after == 1.5
     assert fail(429, {"error": {"type": "usage_limit_reached", "resets_in_seconds": 90}}).retry_after == 90
 
@@ -348,7 +372,7 @@ OVERFLOWS: list[tuple[int, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("status", "error"), OVERFLOWS)
-def test_a_request_beyond_the_window_is_recognised(status: int, error: dict[str, Any]) -> None:
+def test_context_overflow_is_recognized(status: int, error: dict[str, Any]) -> None:
     failed = fail(status, {"error": error})
     assert failed.overflow
     assert not failed.retryable
@@ -365,7 +389,7 @@ def test_a_request_beyond_the_window_is_recognised(status: int, error: dict[str,
         (401, "prompt is too long"),
     ],
 )
-def test_other_failures_are_not_taken_for_an_overflow(status: int, message: str) -> None:
+def test_other_failures_are_not_mistaken_for_an_overflow(status: int, message: str) -> None:
     assert not fail(status, {"error": {"message": message}}).overflow
 
 
@@ -374,7 +398,7 @@ def test_digits_in_a_text_classify_nothing() -> None:
     assert (failed.retryable, failed.overflow, failed.retry_after) == (False, False, None)
 
 
-def test_a_refused_key_says_who_refused_it_and_where_to_put_another() -> None:
+def test_rejected_key_names_the_provider_and_where_to_put_another() -> None:
     error = fail(401, {"error": {"message": "invalid x-api-key"}})
     assert str(error) == (
         "acme rejected the API key (401): invalid x-api-key. "
@@ -394,12 +418,12 @@ def test_a_refused_key_says_who_refused_it_and_where_to_put_another() -> None:
         ("token eyJhbGciOiJIUzI1.eyJzdWIiOiIx.c2ln expired", None),
     ],
 )
-def test_a_key_never_stands_in_an_error(text: str, key: str | None) -> None:
+def test_error_never_contains_a_key(text: str, key: str | None) -> None:
     for error in (fail(401, {"error": {"message": text}}, key=key), fail(500, text.encode(), key=key)):
         assert "[key]" in str(error)
         for secret in ("abcdEFGH", "wxyz", "my-own-secret", "abc.def", "AIzaSy", "eyJ", "c2ln"):
             assert secret not in str(error)
-    streamed = stream_failure(json.dumps({"error": {"message": text}}).encode(), key=key)
+    streamed = error_from_event(json.dumps({"error": {"message": text}}).encode(), key=key)
     assert "[key]" in str(streamed)
 
 
@@ -422,30 +446,30 @@ def test_a_key_never_stands_in_an_error(text: str, key: str | None) -> None:
         ({}, True),
     ],
 )
-def test_an_error_in_the_middle_of_an_answer(event: dict[str, Any], retryable: bool) -> None:
-    error = stream_failure(json.dumps(event).encode(), provider="acme")
+def test_error_in_mid_stream(event: dict[str, Any], retryable: bool) -> None:
+    error = error_from_event(json.dumps(event).encode(), provider="acme")
     assert error.retryable is retryable
     assert str(error).startswith("acme aborted its answer: ")
 
 
-def test_a_rate_limit_in_the_middle_of_an_answer_is_the_keys() -> None:
-    error = stream_failure(b'{"type":"error","error":{"type":"rate_limit_error","message":"Slow"}}')
+def test_rate_limit_in_mid_stream_is_blamed_on_the_key() -> None:
+    error = error_from_event(b'{"type":"error","error":{"type":"rate_limit_error","message":"Slow"}}')
     assert (error.status, error.blames_key, error.retryable) == (429, True, True)
 
 
-def test_an_overflow_in_the_middle_of_an_answer_is_recognised() -> None:
-    error = stream_failure(b'{"error":{"message":"maximum context length is 8 tokens","code":400}}')
+def test_overflow_in_mid_stream_is_recognized() -> None:
+    error = error_from_event(b'{"error":{"message":"maximum context length is 8 tokens","code":400}}')
     assert error.overflow
     assert not error.retryable
     assert error.status == 400
 
 
-def test_a_cut_answer_may_be_asked_for_again() -> None:
+def test_truncated_answer_is_retryable() -> None:
     assert cut_off("acme").retryable
     assert "cut off" in str(cut_off("acme"))
 
 
-def test_codes_are_read_whatever_their_case_and_type() -> None:
-    said = complaint(b'{"error":{"message":"m","type":"A","code":"B","status":"C"}}')
+def test_codes_match_in_any_case_and_type() -> None:
+    said = parse_error_body(b'{"error":{"message":"m","type":"A","code":"B","status":"C"}}')
     assert said.kinds == frozenset({"a", "b", "c"})
-    assert complaint(b'{"error":{"message":"m","code":"503"}}').code == 503
+    assert parse_error_body(b'{"error":{"message":"m","code":"503"}}').code == 503

@@ -1,4 +1,4 @@
-"""Requests over the real transport, against servers whose every byte is decided here."""
+"""Requests over the real transport, against servers whose every byte is controlled here."""
 
 import asyncio
 import zlib
@@ -29,7 +29,7 @@ def run(test: Callable[[HttpTransport], Coroutine[Any, Any, None]]) -> None:
 
 
 def saying(*answers: bytes) -> Talk:
-    """Answers one request after the other on a connection, then closes it."""
+    """Answers one request after another on a connection, then closes it."""
 
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         for answer in answers:
@@ -78,14 +78,14 @@ def answer_to(answer: bytes) -> tuple[int, bytes]:
         "more than said",
     ],
 )
-def test_a_body_is_read_however_it_is_framed(answer: bytes) -> None:
+def test_body_is_read_in_every_framing(answer: bytes) -> None:
     assert answer_to(answer) == (200, b"hello")
 
 
 @pytest.mark.parametrize(
     "status", ["204 No Content", "304 Not Modified", "307 Moved\r\nlocation: /x\r\ncontent-length: 0"]
 )
-def test_an_answer_without_a_body_is_an_answer(status: str) -> None:
+def test_response_without_a_body(status: str) -> None:
     assert answer_to(f"HTTP/1.1 {status}\r\n\r\n".encode()) == (int(status[:3]), b"")
 
 
@@ -100,7 +100,7 @@ def test_head_requests_have_no_body() -> None:
     run(test)
 
 
-def test_headers_are_in_lower_case_and_repeated_ones_joined() -> None:
+def test_headers_are_lowercased_and_repeated_ones_joined() -> None:
     async def test(http: HttpTransport) -> None:
         answer = b"HTTP/1.1 200 OK\r\nX-A:  one \r\nx-a: two\r\nEmpty:\r\nContent-Length: 0\r\n\r\n"
         async with raw_server(saying(answer)) as where, http.open("GET", f"http://{where}") as response:
@@ -109,7 +109,7 @@ def test_headers_are_in_lower_case_and_repeated_ones_joined() -> None:
     run(test)
 
 
-def test_what_is_sent() -> None:
+def test_request_format() -> None:
     heads: list[str] = []
 
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -138,7 +138,7 @@ def test_what_is_sent() -> None:
 
 
 @pytest.mark.parametrize("value", ["two\r\nlines", "naïve", "nul\0"])
-def test_a_header_that_cannot_be_sent_is_refused_without_showing_it(value: str) -> None:
+def test_unsendable_header_is_refused_without_showing_it(value: str) -> None:
     async def test(http: HttpTransport) -> None:
         with pytest.raises(ProviderError, match="The header x-key has invalid") as caught:
             await get(http, "127.0.0.1:1", headers={"x-key": value})
@@ -162,9 +162,11 @@ def test_a_header_that_cannot_be_sent_is_refused_without_showing_it(value: str) 
         f"http://{'a' * 64}/",
         "http://naïve/",
         "http://h/a b",
+        "http://h/a b?key=geheim",
+        "htp://h/a?key=geheim",
     ],
 )
-def test_a_url_that_makes_no_sense_is_refused_without_showing_a_password(url: str) -> None:
+def test_invalid_url_is_refused_without_showing_a_password(url: str) -> None:
     async def test(http: HttpTransport) -> None:
         with pytest.raises(ProviderError, match="use https://host:port/path") as caught:
             async with http.open("GET", url):
@@ -231,7 +233,7 @@ def compressed(coding: str, wbits: int) -> bytes:
 @pytest.mark.parametrize(
     ("coding", "wbits"), [("gzip", 31), ("deflate", 15), ("deflate", -15), ("X-GZIP", 31)]
 )
-def test_a_server_that_compresses_unasked_is_understood(coding: str, wbits: int) -> None:
+def test_unrequested_compression_is_supported(coding: str, wbits: int) -> None:
     async def test(http: HttpTransport) -> None:
         async with (
             raw_server(saying(compressed(coding, wbits))) as where,
@@ -255,9 +257,17 @@ def test_a_server_that_compresses_unasked_is_understood(coding: str, wbits: int)
     ],
     ids=["broken", "unknown", "cut"],
 )
-def test_compressed_data_that_cannot_be_read_are_an_error(answer: bytes) -> None:
+def test_unreadable_compressed_data_is_an_error(answer: bytes) -> None:
     with pytest.raises(ProviderError, match=r"cannot be read as (gzip|br)"):
         answer_to(answer)
+
+
+@pytest.mark.parametrize("coding", ["br", "zstd", "gzip, br"])
+def test_unknown_compression_is_named_and_not_retried(coding: str) -> None:
+    head = f"HTTP/1.1 200 OK\r\ncontent-encoding: {coding}\r\ncontent-length: 5\r\n\r\nhello"
+    with pytest.raises(ProviderError, match=f"cannot be read as {coding}: tau reads gzip") as caught:
+        answer_to(head.encode())
+    assert not caught.value.retryable
 
 
 def connections_of(answers: list[Talk], use: Callable[[HttpTransport, str], Awaitable[None]]) -> int:
@@ -283,11 +293,11 @@ async def ask_twice(http: HttpTransport, where: str) -> None:
     assert await get(http, where) == (200, b"hello")
 
 
-def test_a_connection_is_used_again() -> None:
+def test_connection_is_reused() -> None:
     assert connections_of([saying(HELLO, CHUNKED)], ask_twice) == 1
 
 
-def test_a_connection_that_must_not_be_used_again_is_not() -> None:
+def test_connection_that_must_not_be_reused_is_closed() -> None:
     last = HELLO.replace(b"content-length", b"connection: close\r\ncontent-length")
     for answer in (
         last,
@@ -297,11 +307,33 @@ def test_a_connection_that_must_not_be_used_again_is_not() -> None:
         assert connections_of([saying(answer, HELLO), saying(HELLO)], ask_twice) == 2
 
 
-def test_a_connection_that_the_server_closed_meanwhile_is_replaced() -> None:
+def test_connection_closed_meanwhile_by_the_server_is_replaced() -> None:
     assert connections_of([saying(HELLO), saying(HELLO)], ask_twice) == 2
 
 
-def test_a_connection_that_is_closed_in_answer_to_a_second_request_is_replaced_once() -> None:
+@pytest.mark.parametrize("closes", [True, False])
+def test_timeout_notice_on_an_idle_connection_is_not_the_answer_to_the_next_request(closes: bool) -> None:
+    async def impatient(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await read_head(reader)
+        writer.write(HELLO)
+        await first_read.wait()
+        writer.write(b"HTTP/1.1 408 Request Timeout\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
+        await writer.drain()
+        notice_sent.set()
+        if not closes:
+            await reader.read()
+
+    async def use(http: HttpTransport, where: str) -> None:
+        assert await get(http, where) == (200, b"hello")
+        first_read.set()
+        await notice_sent.wait()
+        assert await get(http, where) == (200, b"hello")
+
+    first_read, notice_sent = asyncio.Event(), asyncio.Event()
+    assert connections_of([impatient, saying(HELLO)], use) == 2
+
+
+def test_connection_closed_on_a_second_request_is_replaced_once() -> None:
     async def closing(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await saying(HELLO)(reader, writer)
         await read_head(reader)
@@ -309,7 +341,7 @@ def test_a_connection_that_is_closed_in_answer_to_a_second_request_is_replaced_o
     assert connections_of([closing, saying(HELLO)], ask_twice) == 2
 
 
-def test_a_request_is_not_repeated_when_a_fresh_connection_fails_or_an_answer_has_begun() -> None:
+def test_request_is_not_repeated_after_a_fresh_connection_fails_or_a_response_began() -> None:
     async def refused(http: HttpTransport, where: str) -> None:
         assert await get(http, where) == (200, b"hello")
         with pytest.raises(ProviderError, match="Connection lost"):
@@ -319,7 +351,7 @@ def test_a_request_is_not_repeated_when_a_fresh_connection_fails_or_an_answer_ha
     assert connections_of([saying(HELLO, b""), saying(b""), saying(HELLO)], refused) == 2
 
 
-def test_a_reader_that_stops_just_before_the_end_leaves_a_usable_connection(
+def test_reader_that_stops_just_before_the_end_leaves_a_usable_connection(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(http_module, "DRAIN_S", 10)
@@ -344,7 +376,7 @@ def test_a_reader_that_stops_just_before_the_end_leaves_a_usable_connection(
     assert connections_of([talk], use) == 1
 
 
-def test_a_reader_that_stops_in_the_middle_closes_the_connection() -> None:
+def test_reader_that_stops_in_the_middle_closes_the_connection() -> None:
     long = b"HTTP/1.1 200 OK\r\ncontent-length: 1000000\r\n\r\n" + bytes(1_000_000)
 
     async def use(http: HttpTransport, where: str) -> None:
@@ -355,7 +387,7 @@ def test_a_reader_that_stops_in_the_middle_closes_the_connection() -> None:
     assert connections_of([saying(long, HELLO), saying(HELLO)], use) == 2
 
 
-def test_only_so_many_connections_are_kept() -> None:
+def test_number_of_idle_connections_is_limited() -> None:
     closed = asyncio.Event()
 
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -378,7 +410,7 @@ def test_only_so_many_connections_are_kept() -> None:
     assert connections_of([talk] * 9, use) == 9
 
 
-def test_a_body_is_not_read_after_its_request_was_closed() -> None:
+def test_body_is_not_readable_after_its_request_was_closed() -> None:
     async def test(http: HttpTransport) -> None:
         async with raw_server(saying(HELLO)) as where:
             async with http.open("GET", f"http://{where}/") as response:

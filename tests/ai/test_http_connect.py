@@ -1,4 +1,4 @@
-"""Which address of a server is taken, and that a resolver that hangs holds nobody."""
+"""Which address of a server is used, and that a hanging resolver blocks nobody."""
 
 import asyncio
 import socket
@@ -22,7 +22,7 @@ def address(family: int, host: str, port: int) -> Any:
 
 @contextmanager
 def unused_port() -> Iterator[int]:
-    """Taken, but nothing listens there."""
+    """A port that is taken, but nothing listens there."""
     with socket.socket() as sock:
         sock.bind(("127.0.0.1", 0))
         yield sock.getsockname()[1]
@@ -32,7 +32,7 @@ async def hang_up(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) ->
     await reader.read()
 
 
-def test_numbers_and_names_are_dialled() -> None:
+def test_ip_addresses_and_names_connect() -> None:
     async def main() -> None:
         async with raw_server(hang_up) as where:
             port = int(where.rpartition(":")[2])
@@ -43,7 +43,7 @@ def test_numbers_and_names_are_dialled() -> None:
     asyncio.run(main())
 
 
-def test_an_address_that_refuses_makes_way_for_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_refusing_address_falls_back_to_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
     async def main() -> None:
         async with raw_server(hang_up) as where:
             port = int(where.rpartition(":")[2])
@@ -57,7 +57,7 @@ def test_an_address_that_refuses_makes_way_for_the_next(monkeypatch: pytest.Monk
 
 
 def named(found: list[Any]) -> Any:
-    """A look-up for a name that is not a number."""
+    """A lookup for a name that is not a number."""
 
     def look_up(host: str, port: int, *, type: int, flags: int = 0) -> list[Any]:
         if flags & socket.AI_NUMERICHOST:
@@ -67,24 +67,24 @@ def named(found: list[Any]) -> Any:
     return look_up
 
 
-def test_where_no_address_answers_the_first_reason_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_first_reason_is_reported_when_no_address_responds(monkeypatch: pytest.MonkeyPatch) -> None:
     with unused_port() as dead:
         monkeypatch.setattr(socket, "getaddrinfo", named([address(V4, "127.0.0.1", dead)] * 2))
         with pytest.raises(ConnectionRefusedError):
             asyncio.run(dial("two.example", 80))
 
 
-def test_a_name_that_cannot_exist_is_not_found() -> None:
+def test_impossible_name_is_not_found() -> None:
     with pytest.raises(socket.gaierror):
         asyncio.run(dial("a" * 70 + ".\u0133", 80))
 
 
-def test_families_take_turns() -> None:
+def test_address_families_alternate() -> None:
     six, four = [address(V6, f"::{n}", 1) for n in range(3)], [address(V4, "127.0.0.1", 1)]
-    assert http_connect._alternating([*six, *four]) == [six[0], four[0], six[1], six[2]]
+    assert http_connect._alternate_families([*six, *four]) == [six[0], four[0], six[1], six[2]]
 
 
-def test_a_resolver_that_hangs_does_not_hold_the_end_of_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hanging_resolver_does_not_block_exit(monkeypatch: pytest.MonkeyPatch) -> None:
     asked, answer = threading.Event(), threading.Event()
 
     def stuck(host: str, port: int, *, type: int, flags: int = 0) -> list[Any]:

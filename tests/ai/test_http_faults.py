@@ -1,4 +1,4 @@
-"""What the transport makes of servers that stall, cut, lie or are not there."""
+"""How the transport handles servers that stall, cut, lie or are missing."""
 
 import asyncio
 import socket
@@ -42,7 +42,7 @@ def saying(*pieces: bytes, then: Callable[[], Coroutine[Any, Any, object]] | Non
 
 
 async def failure(http: HttpTransport, url: str, **options: Any) -> tuple[ProviderError, bytes]:
-    """The error of a request, and what had arrived before."""
+    """The error of a request, and what had arrived before it."""
     got = b""
     with pytest.raises(ProviderError) as caught:
         async with http.open("POST", url, body=b"{}", **options) as response:
@@ -67,7 +67,7 @@ def forever() -> Coroutine[Any, Any, object]:
 
 
 @pytest.mark.parametrize("answer", [HELLO, CHUNKED], ids=["length", "chunked"])
-def test_an_answer_cut_at_any_byte_is_an_error_worth_a_retry(answer: bytes) -> None:
+def test_response_cut_at_any_byte_is_a_retryable_error(answer: bytes) -> None:
     async def test(http: HttpTransport) -> None:
         for length in range(len(answer)):
             async with raw_server(saying(answer[:length])) as where:
@@ -80,7 +80,7 @@ def test_an_answer_cut_at_any_byte_is_an_error_worth_a_retry(answer: bytes) -> N
     run(test)
 
 
-def test_a_reset_is_an_error_worth_a_retry_even_where_the_end_of_the_connection_ends_the_body() -> None:
+def test_reset_is_retryable_even_if_the_body_ends_with_the_connection() -> None:
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await read_head(reader)
         writer.write(b"HTTP/1.1 200 OK\r\n\r\nhello")
@@ -102,12 +102,12 @@ def test_a_reset_is_an_error_worth_a_retry_even_where_the_end_of_the_connection_
     run(test)
 
 
-def test_a_server_that_does_not_answer_is_given_up() -> None:
+def test_unresponsive_server_times_out() -> None:
     error, _, where = failure_of(saying(then=forever), timeouts=HASTY)
     assert (str(error), error.retryable) == (f"{where} did not answer within 0.05 s.", True)
 
 
-def test_a_head_that_drips_is_given_up_in_time() -> None:
+def test_slowly_dripping_header_times_out() -> None:
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await read_head(reader)
         writer.write(b"HTTP/1.1 200 OK\r\n")
@@ -119,13 +119,13 @@ def test_a_head_that_drips_is_given_up_in_time() -> None:
     assert "did not answer within 0.05 s" in str(error)
 
 
-def test_a_server_that_falls_silent_in_its_answer_is_given_up() -> None:
+def test_server_that_stalls_in_mid_response_times_out() -> None:
     error, got, where = failure_of(saying(CHUNKED[:-7], then=forever), timeouts=IMPATIENT)
     assert (str(error), error.retryable) == (f"{where} sent nothing for 0.05 s during its answer.", True)
     assert got == b"hello"
 
 
-def test_time_that_the_reader_takes_is_not_the_servers() -> None:
+def test_time_the_reader_takes_does_not_count() -> None:
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await read_head(reader)
         for at in range(0, len(CHUNKED), 60):
@@ -147,7 +147,7 @@ def test_time_that_the_reader_takes_is_not_the_servers() -> None:
     run(test)
 
 
-def test_nobody_listening_is_said_with_host_and_port() -> None:
+def test_refused_connection_names_host_and_port() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
 
@@ -160,7 +160,7 @@ def test_nobody_listening_is_said_with_host_and_port() -> None:
     run(test)
 
 
-def test_a_name_without_an_address_is_said() -> None:
+def test_unresolvable_name_is_reported() -> None:
     async def test(http: HttpTransport) -> None:
         error, _ = await failure(http, "http://no-such-host.invalid/v1")
         assert str(error).startswith("Cannot connect to no-such-host.invalid:80: cannot resolve its address")
@@ -169,7 +169,7 @@ def test_a_name_without_an_address_is_said() -> None:
     run(test)
 
 
-def test_a_server_that_hangs_up_on_tls_is_worth_a_retry() -> None:
+def test_server_that_hangs_up_on_tls_is_retryable() -> None:
     async def test(http: HttpTransport) -> None:
         async with raw_server(hang_up) as where:
             error, _ = await failure(http, f"https://{where}/")
@@ -182,7 +182,7 @@ def test_a_server_that_hangs_up_on_tls_is_worth_a_retry() -> None:
     run(test)
 
 
-def test_a_connection_that_is_not_made_in_time_is_given_up() -> None:
+def test_slow_connect_times_out() -> None:
     async def test(http: HttpTransport) -> None:
         async with raw_server(saying(then=forever)) as where:  # it never begins with TLS
             error, _ = await failure(http, f"https://{where}/", timeouts=Timeouts(connect=0.05))
@@ -201,14 +201,14 @@ def test_a_connection_that_is_not_made_in_time_is_given_up() -> None:
     ],
     ids=["another protocol", "switched protocol", "broken chunk"],
 )
-def test_what_is_not_http_is_said(answer: bytes, retryable: bool) -> None:
+def test_non_http_response_is_reported(answer: bytes, retryable: bool) -> None:
     error, _, where = failure_of(saying(answer))
     assert str(error).startswith(f"The answer of {where} is not valid HTTP")
     assert error.retryable == retryable
 
 
 @pytest.mark.parametrize("line", [b"a: " + b"b" * 1000 + b"\r\n", b"b" * 1000], ids=["many", "one"])
-def test_an_endless_head_is_given_up(line: bytes) -> None:
+def test_endless_header_is_refused(line: bytes) -> None:
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await read_head(reader)
         writer.write(b"HTTP/1.1 200 OK\r\nx: y")
@@ -221,7 +221,7 @@ def test_an_endless_head_is_given_up(line: bytes) -> None:
     assert not error.retryable
 
 
-def test_an_endless_trailer_is_given_up() -> None:
+def test_endless_trailer_is_refused() -> None:
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await read_head(reader)
         writer.write(CHUNKED[:-2] + b"x: y")
@@ -234,7 +234,7 @@ def test_an_endless_trailer_is_given_up() -> None:
     assert got == b"hello"
 
 
-def test_an_answer_before_the_request_is_read_is_taken() -> None:
+def test_response_before_the_request_is_read_is_accepted() -> None:
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
         writer.write(HELLO.replace(b"200 OK", b"413 Too Large"))
@@ -257,7 +257,7 @@ Use = Callable[[HttpTransport, str, asyncio.Event], Coroutine[Any, Any, None]]
 
 
 def eof_seen_when(use: Use, answer: bytes) -> bool:
-    """Whether the server notices that the client has gone, after `use`. The event: the server has spoken."""
+    """Whether the server notices that the client left after `use`. The event: the server has written."""
     seen: list[bytes] = []
 
     async def test(http: HttpTransport) -> None:
@@ -295,7 +295,7 @@ def test_cancelling_closes_the_connection(answer: bytes) -> None:
     assert eof_seen_when(use, answer)
 
 
-def test_leaving_in_the_middle_closes_the_connection_at_once() -> None:
+def test_leaving_mid_response_closes_the_connection_at_once() -> None:
     async def use(http: HttpTransport, where: str, spoken: asyncio.Event) -> None:
         with pytest.raises(ZeroDivisionError):
             async with http.open("GET", f"http://{where}/") as response:
@@ -306,7 +306,7 @@ def test_leaving_in_the_middle_closes_the_connection_at_once() -> None:
     assert eof_seen_when(use, CHUNKED[:-7])
 
 
-def test_cancelling_passes_through_untouched_while_connecting() -> None:
+def test_cancellation_while_connecting_propagates() -> None:
     async def test(http: HttpTransport) -> None:
         async with raw_server(saying(then=forever)) as where:
             entered = asyncio.Event()
@@ -325,7 +325,7 @@ def test_cancelling_passes_through_untouched_while_connecting() -> None:
     run(test)
 
 
-def test_a_slow_reader_holds_up_the_server() -> None:
+def test_slow_reader_applies_backpressure() -> None:
     total = 64 * 1024 * 1024
     sent = 0
 

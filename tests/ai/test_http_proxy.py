@@ -1,4 +1,4 @@
-"""Proxies: which one the environment asks for, and talking through one."""
+"""Proxies: which one the environment selects, and talking through it."""
 
 import asyncio
 import shutil
@@ -34,7 +34,7 @@ def server_context(cert: Path) -> ssl.SSLContext:
 
 
 class Proxy:
-    """Connects every tunnel to `target`, answers every plain request itself; remembers what it was asked."""
+    """Connects every tunnel to `target`, answers every plain request itself; records the requests."""
 
     def __init__(self, target: str = "", *, refusal: str = "") -> None:
         self.target = target
@@ -85,7 +85,7 @@ def run(
     proxy_tls: bool = False,
     user: str = "",
 ) -> str:
-    """Starts a TLS server, if there is a certificate, and a proxy; calls `use`; returns the proxy's place."""
+    """Starts a proxy, and a TLS server if there is a certificate; calls `use`; returns its host:port."""
     places: list[str] = []
 
     async def main() -> None:
@@ -112,7 +112,7 @@ async def get(http: HttpTransport, url: str) -> bytes:
 
 
 @pytest.mark.parametrize("proxy_tls", [False, True], ids=["http proxy", "https proxy"])
-def test_https_goes_through_a_tunnel_that_is_used_again(cert: Path, proxy_tls: bool) -> None:
+def test_https_uses_a_reusable_tunnel(cert: Path, proxy_tls: bool) -> None:
     async def use(http: HttpTransport) -> None:
         for _ in range(2):
             assert await get(http, "https://api.test/v1") == b"hello"
@@ -123,7 +123,7 @@ def test_https_goes_through_a_tunnel_that_is_used_again(cert: Path, proxy_tls: b
     assert proxy.heads == [f"CONNECT api.test:443 HTTP/1.1\r\nhost: api.test:443\r\n{login}\r\n\r\n"]
 
 
-def test_a_plain_request_names_the_whole_url_to_the_proxy() -> None:
+def test_plain_request_sends_the_whole_url_to_the_proxy() -> None:
     async def use(http: HttpTransport) -> None:
         for path in ("/v1?a=b", "/v2"):
             assert await get(http, f"http://api.test:8080{path}") == b"hello"
@@ -139,18 +139,18 @@ def test_a_plain_request_names_the_whole_url_to_the_proxy() -> None:
 
 
 @pytest.mark.parametrize(
-    ("refusal", "said", "retryable"),
+    ("refusal", "message", "retryable"),
     [
         ("407 Who are you", "requires a password", False),
         ("403 No", "did not connect to api.test:443: it answered 403", False),
         ("502 Later", "did not connect to api.test:443: it answered 502", True),
     ],
 )
-def test_a_proxy_that_refuses_is_named(refusal: str, said: str, retryable: bool) -> None:
+def test_refusing_proxy_is_named(refusal: str, message: str, retryable: bool) -> None:
     caught: list[ProviderError] = []
 
     async def use(http: HttpTransport) -> None:
-        with pytest.raises(ProviderError, match=said) as error:
+        with pytest.raises(ProviderError, match=message) as error:
             await get(http, "https://api.test/v1")
         caught.append(error.value)
 
@@ -159,7 +159,7 @@ def test_a_proxy_that_refuses_is_named(refusal: str, said: str, retryable: bool)
     assert caught[0].retryable == retryable
 
 
-def test_a_proxy_that_is_not_there_is_named() -> None:
+def test_unreachable_proxy_is_named() -> None:
     async def main() -> None:
         async with raw_server(answers) as place:
             pass
@@ -174,7 +174,7 @@ def test_a_proxy_that_is_not_there_is_named() -> None:
     asyncio.run(main())
 
 
-def test_the_certificate_behind_a_tunnel_is_checked_for_the_server(cert: Path) -> None:
+def test_certificate_behind_a_tunnel_is_checked_for_the_server(cert: Path) -> None:
     async def use(http: HttpTransport) -> None:
         with pytest.raises(
             ProviderError, match=r"The certificate of other\.test:443 is not trusted.*mismatch"
@@ -186,7 +186,7 @@ def test_the_certificate_behind_a_tunnel_is_checked_for_the_server(cert: Path) -
     assert proxy.heads
 
 
-def test_a_large_answer_comes_through_a_tunnel_to_a_slow_reader(cert: Path) -> None:
+def test_large_response_passes_a_tunnel_to_a_slow_reader(cert: Path) -> None:
     size = 3_000_000
 
     async def large(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -216,7 +216,7 @@ def chosen(url: str, **environ: str) -> str | None:
     return None if proxy is None else f"{proxy.scheme}://{proxy.peer}"
 
 
-def test_the_variable_follows_from_the_scheme() -> None:
+def test_variable_follows_the_scheme() -> None:
     every = {"HTTP_PROXY": "http://a:1", "HTTPS_PROXY": "http://b:2", "ALL_PROXY": "http://c:3"}
     assert chosen("http://x.test/", **every) == "http://a:1"
     assert chosen("https://x.test/", **every) == "http://b:2"
@@ -226,7 +226,7 @@ def test_the_variable_follows_from_the_scheme() -> None:
     assert chosen("https://x.test/", HTTPS_PROXY="") is None
 
 
-def test_variables_in_lower_case_win() -> None:
+def test_lowercase_variables_win() -> None:
     assert (
         chosen("http://x.test/", HTTP_PROXY="http://upper:1", http_proxy="http://lower:1") == "http://lower:1"
     )
@@ -275,12 +275,12 @@ def test_no_proxy_exempts_hosts(entries: str, host: str, exempt: bool) -> None:
     assert (chosen(f"http://{host}/", http_proxy=PROXY, NO_PROXY=entries) is None) == exempt
 
 
-def test_a_socks_proxy_is_refused_with_a_clear_sentence() -> None:
+def test_socks_proxy_is_refused_with_a_clear_sentence() -> None:
     with pytest.raises(ProviderError, match=r"socks5h:// proxies are not supported") as caught:
         chosen("https://x.test/", ALL_PROXY="socks5h://me:geheim@proxy:1080")
     assert "geheim" not in str(caught.value)
 
 
-def test_a_proxy_that_is_no_url_is_refused() -> None:
+def test_invalid_proxy_url_is_refused() -> None:
     with pytest.raises(ProviderError, match="Invalid URL"):
         chosen("https://x.test/", HTTPS_PROXY="http://:3128")

@@ -1,4 +1,4 @@
-"""TLS: whom the transport trusts, and what it says when it does not."""
+"""TLS: whom the transport trusts, and how it reports distrust."""
 
 import asyncio
 import os
@@ -45,12 +45,15 @@ def ask(url: str, environ: dict[str, str], *, times: int = 1) -> bytes:
     return answer
 
 
-@pytest.mark.parametrize("variable", ["SSL_CERT_FILE", "TAU_CA_FILE", "NODE_EXTRA_CA_CERTS"])
-def test_a_certificate_authority_can_be_named_in_the_environment(server: FakeServer, variable: str) -> None:
+@pytest.mark.parametrize(
+    "variable",
+    ["SSL_CERT_FILE", "TAU_CA_FILE", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"],
+)
+def test_certificate_authority_from_the_environment(server: FakeServer, variable: str) -> None:
     assert b"message_stop" in ask(server.url, {variable: str(server.ca_file)})
 
 
-def test_a_folder_of_certificates_can_be_named(server: FakeServer, tmp_path: Path) -> None:
+def test_certificate_folder(server: FakeServer, tmp_path: Path) -> None:
     assert server.ca_file is not None
     question = ["openssl", "x509", "-noout", "-subject_hash", "-in", str(server.ca_file)]
     name = subprocess.run(question, check=True, capture_output=True, text=True).stdout.strip()
@@ -58,13 +61,13 @@ def test_a_folder_of_certificates_can_be_named(server: FakeServer, tmp_path: Pat
     assert b"message_stop" in ask(server.url, {"SSL_CERT_DIR": str(tmp_path)})
 
 
-def test_a_connection_with_tls_is_used_again(server: FakeServer) -> None:
+def test_tls_connection_is_reused(server: FakeServer) -> None:
     server.requests.clear()
     ask(server.url, {"TAU_CA_FILE": str(server.ca_file)}, times=3)
     assert len({request.connection for request in server.requests}) == 1
 
 
-def test_a_stranger_is_not_trusted_and_the_way_out_is_said(server: FakeServer) -> None:
+def test_untrusted_certificate_is_refused_with_a_fix(server: FakeServer) -> None:
     with pytest.raises(ProviderError) as caught:
         ask(server.url, {})
     place = server.url.removeprefix("https://")
@@ -77,9 +80,7 @@ def test_a_stranger_is_not_trusted_and_the_way_out_is_said(server: FakeServer) -
 
 @pytest.mark.parametrize("variable", ["SSL_CERT_FILE", "TAU_CA_FILE"])
 @pytest.mark.parametrize("content", [None, "no certificate"], ids=["missing", "broken"])
-def test_an_unusable_file_is_named_with_its_variable(
-    tmp_path: Path, variable: str, content: str | None
-) -> None:
+def test_unusable_file_is_named_with_its_variable(tmp_path: Path, variable: str, content: str | None) -> None:
     file = tmp_path / "ca.pem"
     if content is not None:
         file.write_text(content)
@@ -87,12 +88,13 @@ def test_an_unusable_file_is_named_with_its_variable(
         tls_context({variable: str(file)})
 
 
-def test_a_missing_file_of_another_program_does_no_harm(server: FakeServer, tmp_path: Path) -> None:
-    others = {"NODE_EXTRA_CA_CERTS": str(tmp_path / "gone.pem"), "TAU_CA_FILE": str(server.ca_file)}
+def test_missing_file_of_another_program_does_no_harm(server: FakeServer, tmp_path: Path) -> None:
+    gone = dict.fromkeys(("NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE"), str(tmp_path / "gone.pem"))
+    others = {**gone, "TAU_CA_FILE": str(server.ca_file)}
     assert b"message_stop" in ask(server.url, others)
 
 
-def test_http_on_the_other_side_is_told_apart() -> None:
+def test_plain_http_peer_is_recognized() -> None:
     async def plain(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read(100)
         writer.write(b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n")
@@ -109,7 +111,7 @@ def test_http_on_the_other_side_is_told_apart() -> None:
     asyncio.run(main())
 
 
-def test_leaving_in_mid_answer_closes_a_connection_with_tls(server: FakeServer) -> None:
+def test_leaving_mid_response_closes_a_tls_connection(server: FakeServer) -> None:
     server.requests.clear()
     server.script(Silence(after_events=2))
 
@@ -145,7 +147,7 @@ def test_certificates_are_loaded_once_and_only_for_https(
     assert len(loaded) == 1
 
 
-def test_without_an_environment_that_of_the_process_counts(
+def test_environment_defaults_to_that_of_the_process(
     server: FakeServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(os.environ, "TAU_CA_FILE", str(server.ca_file))

@@ -1,4 +1,4 @@
-"""Images told by their first bytes."""
+"""Image types from the first bytes."""
 
 import pytest
 
@@ -21,9 +21,9 @@ from tau.base.image_header import image_type
         (b"", None),
     ],
 )
-def test_the_type_of_an_image_is_told_by_its_content(data: bytes, kind: str | None) -> None:
+def test_image_type_follows_the_content(data: bytes, kind: str | None) -> None:
     assert image_type(data) == kind
 
 
-def test_an_image_is_sent_as_base64_on_one_line() -> None:
+def test_image_is_sent_as_base64_on_one_line() -> None:
     assert image_content(b"x" * 100, "image/png") == ImageContent("eHh4" * 33 + "eA==", "image/png")

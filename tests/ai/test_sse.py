@@ -1,4 +1,4 @@
-"""Server-sent events, however the network cuts them up."""
+"""Server-sent events in any chunking."""
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tau.ai import sse
-from tau.ai.sse import Splitter, SseEvent, decode_event, events
+from tau.ai.sse import ResponseEvents, Splitter, SseEvent, decode_event
 from tau.base.errors import ProviderError
 
 
 class Body:
-    """A response whose chunks are given."""
+    """A response with the given chunks."""
 
     status = 200
     headers: Mapping[str, str] = {}
@@ -62,7 +62,7 @@ def split(*chunks: bytes) -> list[SseEvent]:
         (b"data: cut off\n", []),
     ],
 )
-def test_the_format_is_understood(stream: bytes, expected: list[SseEvent]) -> None:
+def test_sse_format(stream: bytes, expected: list[SseEvent]) -> None:
     assert split(stream) == expected
     assert split(*(bytes([byte]) for byte in stream)) == expected
 
@@ -80,14 +80,14 @@ streams = st.lists(st.tuples(lines, st.sampled_from([b"\n", b"\n", b"\r\n", b"\r
 
 
 @given(streams, st.lists(st.integers(min_value=0, max_value=400), max_size=12))
-def test_it_does_not_matter_where_a_stream_is_cut(stream: bytes, cuts: list[int]) -> None:
+def test_chunk_boundaries_do_not_matter(stream: bytes, cuts: list[int]) -> None:
     bounds = [0, *sorted(min(cut, len(stream)) for cut in cuts), len(stream)]
     chunks = [stream[begin:end] for begin, end in pairwise(bounds)]
     assert split(*chunks) == split(stream)
 
 
 @given(streams)
-def test_the_short_ways_give_what_the_long_way_gives(stream: bytes) -> None:
+def test_fast_paths_agree_with_the_reference_parser(stream: bytes) -> None:
     assert split(stream) == by_the_book(stream)
 
 
@@ -113,12 +113,12 @@ def by_the_book(stream: bytes) -> list[SseEvent]:
 
 def read(*chunks: bytes) -> list[SseEvent]:
     async def main() -> list[SseEvent]:
-        return [event async for event in events(Body(*chunks))]
+        return [event async for event in ResponseEvents(Body(*chunks))]
 
     return asyncio.run(main())
 
 
-def test_the_events_of_a_response_come_one_by_one() -> None:
+def test_events_of_a_response_come_one_by_one() -> None:
     assert read(b"data: a\n\ndata: b\n", b"", b"\ndata: c\n\n") == [
         ("message", b"a"),
         ("message", b"b"),
@@ -126,15 +126,15 @@ def test_the_events_of_a_response_come_one_by_one() -> None:
     ]
 
 
-def test_an_event_that_the_end_cuts_off_is_left_out() -> None:
+def test_event_cut_off_by_the_end_is_dropped() -> None:
     assert read(b"data: a\n\ndata: {half") == [("message", b"a")]
 
 
-def test_blank_lines_at_the_end_are_no_event() -> None:
+def test_trailing_blank_lines_are_not_an_event() -> None:
     assert read(b"data: a\n\n\n") == [("message", b"a")]
 
 
-def test_an_event_without_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_endless_event_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sse, "EVENT_BYTES", 1000)
     splitter = Splitter()
     assert splitter.feed(b"data: " + b"x" * 900) == []
@@ -142,7 +142,7 @@ def test_an_event_without_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> No
         splitter.feed(b"x" * 100)
 
 
-def test_a_large_event_in_many_chunks_is_put_together() -> None:
+def test_large_event_in_many_chunks_is_reassembled() -> None:
     data = b"x" * 1_000_000
     stream = b"data: " + data + b"\n\n"
     chunks = [stream[at : at + 100] for at in range(0, len(stream), 100)]
@@ -156,7 +156,7 @@ class Thing(msgspec.Struct):
 THING = msgspec.json.Decoder(Thing)
 
 
-def test_an_event_is_decoded() -> None:
+def test_event_is_decoded() -> None:
     assert decode_event(THING, b'{"text": "ok", "more": 1}') == Thing("ok")
 
 
@@ -169,12 +169,12 @@ def test_an_event_is_decoded() -> None:
         (b'{"text": "\\ud83d\\ude00 \\ud83d \\\\ud83d \\""}', '\U0001f600 \ufffd \\ud83d "'),
     ],
 )
-def test_a_bad_character_does_not_cost_the_event(data: bytes, text: str) -> None:
+def test_invalid_character_does_not_cost_the_event(data: bytes, text: str) -> None:
     assert decode_event(THING, data) == Thing(text)
 
 
 @pytest.mark.parametrize("data", [b"{not json", b'{"text": 1}', b"", b'{"text": "\xff', b"<html>" * 100])
-def test_an_event_that_cannot_be_read_is_an_error_with_an_excerpt(data: bytes) -> None:
+def test_undecodable_event_is_an_error_with_an_excerpt(data: bytes) -> None:
     with pytest.raises(ProviderError, match="an invalid event") as caught:
         decode_event(THING, data)
     assert caught.value.retryable

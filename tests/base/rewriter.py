@@ -10,7 +10,7 @@ SIZE = 20_000
 
 
 def version(number: int) -> bytes:
-    """A content that shows whether any part of it is missing or from another version."""
+    """Content that reveals whether any part is missing or from another version."""
     return (f"{number:08d}\n" * (SIZE // 9)).encode()
 
 

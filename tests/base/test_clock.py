@@ -1,4 +1,4 @@
-"""Times as the session format writes them."""
+"""Timestamps of the session format."""
 
 from datetime import UTC, datetime
 from itertools import product
@@ -8,7 +8,7 @@ import pytest
 from tau.base.clock import from_iso, iso, now_ms
 
 
-def test_a_time_comes_back_and_is_what_the_calendar_says() -> None:
+def test_time_round_trips_and_matches_the_calendar() -> None:
     for year, month, day in product((1970, 1999, 2000, 2024, 2100, 2400), range(1, 13), (1, 28)):
         text = f"{year}-{month:02}-{day:02}T23:58:59.987Z"
         ms = round(datetime(year, month, day, 23, 58, 59, 987_000, tzinfo=UTC).timestamp() * 1000)
@@ -26,7 +26,7 @@ def test_a_time_comes_back_and_is_what_the_calendar_says() -> None:
         ("", 0),
     ],
 )
-def test_any_fraction_is_read_and_what_is_no_time_is_zero(text: str, ms: int) -> None:
+def test_any_fraction_is_parsed_and_an_invalid_time_is_zero(text: str, ms: int) -> None:
     assert from_iso(text) == ms
 
 

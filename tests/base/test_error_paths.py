@@ -1,10 +1,10 @@
-"""The place of a mistake, as msgspec's messages tell it."""
+"""The path of a mistake, from msgspec's messages."""
 
 import msgspec
 import pytest
 from msgspec import Struct
 
-from tau.base.error_paths import spell, split_place
+from tau.base.error_paths import format_path, split_path
 
 
 class Inner(Struct):
@@ -25,10 +25,10 @@ class Outer(Struct):
         ([], [], ""),
     ],
 )
-def test_the_place_is_read_from_the_message(data: object, steps: list[object], written: str) -> None:
+def test_path_is_parsed_from_the_message(data: object, steps: list[object], written: str) -> None:
     with pytest.raises(msgspec.ValidationError) as caught:
         msgspec.convert(data, Outer)
-    message, found = split_place(str(caught.value))
+    message, found = split_path(str(caught.value))
     assert found == steps
     assert message.startswith("Expected `") and "$" not in message
-    assert spell(*found) == written
+    assert format_path(*found) == written

@@ -1,4 +1,4 @@
-"""Errors: what their sentence says, and what can be asked of them."""
+"""Errors: their sentences and their properties."""
 
 from pathlib import Path
 
@@ -7,13 +7,13 @@ import pytest
 from tau.base.errors import ConfigError, ExtensionError, ProviderError
 
 
-def test_a_broken_file_is_named_with_the_line_if_it_is_known() -> None:
+def test_broken_file_is_named_with_the_line_if_known() -> None:
     assert str(ConfigError("Wrong.")) == "Wrong."
     assert str(ConfigError("Wrong.", path=Path("/a"))) == "/a: Wrong."
     assert str(ConfigError("Wrong.", path=Path("/a"), line=0)) == "/a:0: Wrong."
 
 
-def test_code_from_outside_is_named() -> None:
+def test_foreign_code_is_named() -> None:
     assert str(ExtensionError("It failed.", source="x.py")) == "x.py: It failed."
 
 
@@ -29,14 +29,14 @@ def test_code_from_outside_is_named() -> None:
         (None, False, False, False),
     ],
 )
-def test_another_key_may_help_where_this_one_is_refused_or_used_up(
+def test_another_key_may_help_if_this_one_is_rejected_or_exhausted(
     status: int | None, quota: bool, refused: bool, blames: bool
 ) -> None:
     error = ProviderError("No.", status=status, quota=quota)
     assert (error.key_refused, error.blames_key) == (refused, blames)
 
 
-def test_nothing_is_assumed_of_a_failure() -> None:
+def test_provider_error_defaults() -> None:
     error = ProviderError("No.")
     assert not (error.retryable or error.overflow or error.quota or error.media or error.blames_key)
     assert (error.status, error.retry_after) == (None, None)

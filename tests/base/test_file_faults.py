@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from tau.base.files import write_atomic
-from tests.base.failing import FailAt
+from tests.base.failing_calls import FailAt
 
 REWRITER = Path(__file__).with_name("rewriter.py")
 OLD = b"old content\n" * 50
@@ -26,7 +26,7 @@ def names_in(folder: Path) -> list[str]:
 
 
 def short_write(fd: int, data: Any, real: Callable[[int, Any], int] = os.write) -> int:
-    """A system that takes 700 bytes at a time, so that there are several calls to fail."""
+    """A system that writes 700 bytes at a time, so that there are several calls to fail."""
     return real(fd, bytes(data)[:700])
 
 
@@ -64,9 +64,7 @@ def test_failure_of_any_call_leaves_the_old_content_and_no_temporary_file(
 
 
 @pytest.mark.parametrize("name", ["write", "fsync", "ftruncate", "lseek", "open"])
-def test_failure_while_a_linked_file_is_rewritten_puts_the_old_content_back(
-    tmp_path: Path, name: str
-) -> None:
+def test_failure_while_rewriting_a_linked_file_restores_the_old_content(tmp_path: Path, name: str) -> None:
     failures = 0
     for k in range(1, 20):
         path = tmp_path / f"{k}" / "file"
@@ -129,7 +127,7 @@ def test_file_system_without_fsync_is_tolerated(
 
 
 def version_in(data: bytes) -> int:
-    """The number of a content that the rewriter made; fails unless it is one complete version."""
+    """The number of a content made by the rewriter; fails unless it is one complete version."""
     number = int(data[:8])
     assert data == data[:9] * (len(data) // 9)
     assert len(data) == 20_000 // 9 * 9
@@ -153,8 +151,8 @@ def kill_while_rewriting(path: Path, kills: int, seed: int) -> None:
             time.sleep(chance.uniform(0, 0.008))
         finally:
             child.kill()
-            _, said = child.communicate()
-        assert said == b""
+            _, errors = child.communicate()
+        assert errors == b""
         highest = max(highest, version_in(path.read_bytes()))
     assert highest > 1
 

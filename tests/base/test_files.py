@@ -6,6 +6,7 @@ import socket
 import stat
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -15,8 +16,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tau.base.files import mode_of, try_lock, write_atomic
-from tests.base.failing import FailAt
+from tau.base.files import FileChangedError, mode_of, try_lock, write_atomic
+from tests.base.failing_calls import FailAt
 
 REWRITER = Path(__file__).with_name("rewriter.py")
 OLD = b"old content\n" * 50
@@ -39,7 +40,7 @@ def umask(value: int) -> Iterator[None]:
 
 
 @given(st.binary(max_size=300), st.binary(max_size=300))
-def test_what_is_written_is_what_is_read(first: bytes, second: bytes) -> None:
+def test_write_and_read_round_trip(first: bytes, second: bytes) -> None:
     path = Path(os.environ["HOME"]) / "file"
     write_atomic(path, first, sync=False)
     write_atomic(path, second, sync=False)
@@ -48,13 +49,13 @@ def test_what_is_written_is_what_is_read(first: bytes, second: bytes) -> None:
     assert not [name for name in names_in(path.parent) if name.endswith(".tmp")]
 
 
-def test_new_file_honours_the_umask(tmp_path: Path) -> None:
+def test_new_file_honors_the_umask(tmp_path: Path) -> None:
     with umask(0o027):
         write_atomic(tmp_path / "a", b"x")
     assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == 0o640
 
 
-def test_a_new_program_can_be_run_by_those_who_may_read_it(tmp_path: Path) -> None:
+def test_new_program_is_executable_by_those_who_may_read_it(tmp_path: Path) -> None:
     for closed, mode in ((0o022, 0o755), (0o077, 0o700), (0o027, 0o750)):
         path = tmp_path / f"{closed}.sh"
         with umask(closed):
@@ -62,7 +63,7 @@ def test_a_new_program_can_be_run_by_those_who_may_read_it(tmp_path: Path) -> No
         assert stat.S_IMODE(path.stat().st_mode) == mode
 
 
-def test_what_killed_writers_left_is_removed_by_the_next_one(tmp_path: Path) -> None:
+def test_leftovers_of_killed_writers_are_removed_by_the_next_one(tmp_path: Path) -> None:
     left = [tmp_path / f".tau-{number}.tmp" for number in range(4)]
     for path in left:
         path.write_bytes(b"half")
@@ -70,7 +71,7 @@ def test_what_killed_writers_left_is_removed_by_the_next_one(tmp_path: Path) -> 
     assert names_in(tmp_path) == ["a.txt"]
 
 
-def test_what_a_living_writer_works_on_is_left_to_it(tmp_path: Path) -> None:
+def test_temporary_file_of_a_live_writer_is_left_alone(tmp_path: Path) -> None:
     theirs = tmp_path / ".tau-0.tmp"
     with theirs.open("wb") as file:
         assert try_lock(file.fileno())
@@ -78,7 +79,7 @@ def test_what_a_living_writer_works_on_is_left_to_it(tmp_path: Path) -> None:
         assert names_in(tmp_path) == [".tau-0.tmp", "a.txt"]
 
 
-def test_sixteen_writers_at_once_leave_room_for_one_more(tmp_path: Path) -> None:
+def test_sixteen_concurrent_writers_leave_room_for_one_more(tmp_path: Path) -> None:
     with ExitStack() as stack:
         for number in range(16):
             file = stack.enter_context((tmp_path / f".tau-{number}.tmp").open("wb"))
@@ -88,7 +89,7 @@ def test_sixteen_writers_at_once_leave_room_for_one_more(tmp_path: Path) -> None
     assert len(names_in(tmp_path)) == 17
 
 
-def test_what_is_not_there_has_no_mode(tmp_path: Path) -> None:
+def test_missing_file_has_no_mode(tmp_path: Path) -> None:
     assert mode_of(tmp_path / "nothing") == 0
     assert stat.S_ISDIR(mode_of(tmp_path))
 
@@ -144,20 +145,27 @@ def test_owner_and_group_are_kept(tmp_path: Path) -> None:
 
 
 @as_root
-def test_owner_that_cannot_be_kept_does_not_fail_the_write_nor_widen_rights(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refused(fd: int, uid: int, gid: int) -> None:
-        raise PermissionError(errno.EPERM, "Operation not permitted")
-
-    path = tmp_path / "file"
+def test_file_of_another_user_became_ours_by_an_edit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only root may give files away: others write into the file instead of replacing it."""
+    monkeypatch.chdir(tmp_path)  # others may not search the folders above
+    path = Path("file")
     path.write_bytes(OLD)
     os.chown(path, 4321, 8765)
-    path.chmod(0o4764)
-    monkeypatch.setattr(os, "fchown", refused)
-    write_atomic(path, NEW)
+    path.chmod(0o666)
+    tmp_path.chmod(0o777)
+    inode = path.stat().st_ino
+    os.setegid(1234)
+    os.seteuid(1234)
+    try:
+        write_atomic(path, NEW)
+    finally:
+        os.seteuid(0)
+        os.setegid(0)
+    now = path.stat()
     assert path.read_bytes() == NEW
-    assert stat.S_IMODE(path.stat().st_mode) == 0o744
+    assert (now.st_uid, now.st_gid, stat.S_IMODE(now.st_mode)) == (4321, 8765, 0o666)
+    assert now.st_ino == inode
+    assert names_in(tmp_path) == ["file"]
 
 
 @pytest.mark.skipif(not hasattr(os, "setxattr"), reason="this system's Python has no extended attributes")
@@ -199,6 +207,47 @@ def test_symlink_loop_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="symbolic links") as caught:
         write_atomic(tmp_path / "a", NEW)
     assert caught.value.errno == errno.ELOOP
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has leases")
+def test_line_that_another_program_appended_at_the_last_moment_to_a_linked_file_was_lost(
+    tmp_path: Path,
+) -> None:
+    path, done = tmp_path / "a.txt", tmp_path / "done"
+    path.write_bytes(b"one\ntwo\n")
+    (tmp_path / "b.txt").hardlink_to(path)
+    others: list[subprocess.Popen[bytes]] = []
+
+    def unchanged(info: os.stat_result | None) -> bool:
+        """The check right before the write: from now on, others must wait."""
+        others.append(subprocess.Popen(["sh", "-c", "echo other >> a.txt; : > done"], cwd=tmp_path))
+        end = time.monotonic() + 0.2
+        while not done.exists() and time.monotonic() < end:
+            time.sleep(0.01)
+        return True
+
+    write_atomic(path, b"ONE\n", unchanged=unchanged)
+    assert [other.wait() for other in others] == [0]
+    assert path.read_bytes() == b"ONE\nother\n"
+
+
+def test_linked_file_that_another_program_is_writing_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"one\n")
+    (tmp_path / "b.txt").hardlink_to(path)
+    with path.open("ab") as file, pytest.raises(FileChangedError):
+        write_atomic(path, b"ONE\n", unchanged=lambda info: True)
+    assert file.closed and path.read_bytes() == b"one\n"
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["a.txt", "b.txt"]
+
+
+def test_linked_file_that_another_program_reads_is_written(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"one\n")
+    (tmp_path / "b.txt").hardlink_to(path)
+    with path.open("rb"):
+        write_atomic(path, b"ONE\n", unchanged=lambda info: True)
+    assert path.read_bytes() == b"ONE\n"
 
 
 def test_hard_links_stay_one_file(tmp_path: Path) -> None:
@@ -252,7 +301,7 @@ def test_file_that_cannot_be_renamed_over_is_written_in_place(
     assert names_in(tmp_path) == ["mounted"]
 
 
-def test_writable_file_in_a_folder_that_is_not_is_written_in_place(
+def test_writable_file_in_an_unwritable_folder_is_written_in_place(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder, spare = tmp_path / "folder", tmp_path / "spare"
@@ -284,7 +333,7 @@ def test_writable_file_in_a_folder_that_is_not_is_written_in_place(
 
 READ_ONLY = """
 import os, pathlib, sys
-from tests.base.failing import FailAt
+from tests.base.failing_calls import FailAt
 
 from tau.base.files import write_atomic
 os.setgid(65534); os.setuid(65534)
@@ -296,7 +345,7 @@ except PermissionError as error:
 
 
 @as_root
-def test_read_only_file_is_not_replaced_although_its_folder_would_allow_it() -> None:
+def test_read_only_file_is_not_replaced_even_if_its_folder_is_writable() -> None:
     # pytest's own folders are closed to other users
     folder = Path("/tmp") / f"tau-test-{os.urandom(4).hex()}"
     folder.mkdir()
@@ -331,7 +380,7 @@ def test_read_only_file_is_refused(tmp_path: Path) -> None:
     assert path.read_bytes() == OLD
 
 
-def test_name_of_the_greatest_length_can_be_written(tmp_path: Path) -> None:
+def test_name_of_maximum_length_can_be_written(tmp_path: Path) -> None:
     path = tmp_path / ("é" * 127)
     write_atomic(path, OLD)
     os.link(path, tmp_path / "other")
@@ -339,7 +388,7 @@ def test_name_of_the_greatest_length_can_be_written(tmp_path: Path) -> None:
     assert (tmp_path / "other").read_bytes() == NEW
 
 
-def test_importing_files_and_logs_of_lines_stays_cheap() -> None:
+def test_importing_files_and_jsonl_stays_cheap() -> None:
     heavy = ["tempfile", "shutil", "random", "secrets", "logging", "asyncio", "subprocess"]
     code = f"import sys, tau.base.files, tau.base.jsonl; print([m for m in {heavy} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -1,4 +1,4 @@
-"""The kind and size of an image from its first bytes, and no surprise with broken ones."""
+"""The type and size of an image from its first bytes, and robustness against broken ones."""
 
 import io
 from typing import Any
@@ -50,14 +50,14 @@ def test_headers_of_lossless_webp_transparent_gif_and_animations() -> None:
     for data in (saved(clear, "WEBP", lossless=True), saved(clear, "GIF")):
         info = read_header(data)
         assert info is not None and info.alpha is True
-    frames = [Image.new("RGB", (5, 6), colour) for colour in ("red", "blue")]
+    frames = [Image.new("RGB", (5, 6), color) for color in ("red", "blue")]
     for format in ("GIF", "WEBP", "PNG"):
         data = saved(frames[0], format, save_all=True, append_images=frames[1:])
         info = read_header(data)
         assert info is not None and info.animated and (info.width, info.height) == (5, 6)
 
 
-def test_a_palette_with_transparency_has_an_alpha_channel() -> None:
+def test_palette_with_transparency_has_an_alpha_channel() -> None:
     data = saved(Image.new("P", (4, 4)), "PNG", transparency=0)
     info = read_header(data)
     assert info is not None and info.alpha and info.channels == 4
@@ -72,19 +72,19 @@ def test_a_palette_with_transparency_has_an_alpha_channel() -> None:
         ("WEBP", {"exif": b"Exif\0\0II*\0\x08\0\0\0\0\0\0\0\0\0"}),
     ],
 )
-def test_variants_of_jpeg_and_webp_are_known(kind: str, how: dict[str, Any]) -> None:
+def test_jpeg_and_webp_variants_are_known(kind: str, how: dict[str, Any]) -> None:
     info = read_header(saved(Image.new("RGB", (640, 480)), kind, **how))
     assert info is not None and (info.width, info.height) == (640, 480)
 
 
 @pytest.mark.parametrize("data", [b"", b"GIF", b"not an image", b"RIFF1234WAVE", b"BM123456", b"<svg/>"])
-def test_other_files_are_no_images(data: bytes) -> None:
+def test_other_files_are_not_images(data: bytes) -> None:
     assert image_type(data) is None
     assert read_header(data) is None
 
 
 @pytest.mark.parametrize("format", ["PNG", "JPEG", "GIF", "WEBP"])
-def test_a_header_that_is_cut_off_anywhere_still_tells_the_kind(format: str) -> None:
+def test_truncated_header_still_has_the_kind(format: str) -> None:
     data = saved(Image.new("RGB", (300, 200)), format)
     for end in range(12, min(len(data), 400)):
         info = read_header(data[:end])
@@ -103,7 +103,7 @@ def test_a_header_that_is_cut_off_anywhere_still_tells_the_kind(format: str) -> 
         b"RIFF\0\0\0\0WEBPALPH" + bytes(40),
     ],
 )
-def test_a_broken_header_tells_no_size(data: bytes) -> None:
+def test_broken_header_has_no_size(data: bytes) -> None:
     info = read_header(data)
     assert info is not None and (info.width, info.height) == (0, 0)
 

@@ -1,4 +1,4 @@
-"""Append-only logs: what is written stays readable whatever happens in between."""
+"""Append-only logs: written records stay readable whatever happens."""
 
 import errno
 import os
@@ -80,7 +80,7 @@ def test_record_between_zeros_is_found_and_the_damage_reported(tmp_path: Path) -
     assert (tmp_path / "log.jsonl.torn").read_bytes() == RECORDS[1] + b"\n"
 
 
-def test_lines_that_are_no_objects_are_skipped_reported_and_stay_in_the_file(tmp_path: Path) -> None:
+def test_non_object_lines_are_skipped_reported_and_kept_in_the_file(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
     content = (
         b'{"a":1}\nnot json\n[1]\n"x"\n{"a":1{"b":2}\n\n{"bad":"\xff"}\n' + b'{"a":' * 5000 + b'\n{"b":2}\n'
@@ -100,7 +100,7 @@ def test_only_a_newline_byte_ends_a_line(tmp_path: Path) -> None:
     assert read_jsonl(path).lines == [record, record]
 
 
-def test_windows_line_ends_and_a_byte_order_mark_do_no_harm(tmp_path: Path) -> None:
+def test_crlf_and_a_byte_order_mark_do_no_harm(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
     path.write_bytes(b'\xef\xbb\xbf{"a":1}\r\n\r\n{"b":2}\r\n')
     assert read_jsonl(path).lines == [b'{"a":1}', b'{"b":2}']
@@ -119,12 +119,12 @@ def test_empty_file_is_an_empty_log(tmp_path: Path) -> None:
     assert path.read_bytes() == b""
 
 
-def test_repair_of_a_missing_file_makes_none(tmp_path: Path) -> None:
+def test_repair_of_a_missing_file_creates_none(tmp_path: Path) -> None:
     assert repair(tmp_path / "none.jsonl") == b""
     assert list(tmp_path.iterdir()) == []
 
 
-def test_torn_line_longer_than_a_block_is_set_aside_whole(tmp_path: Path) -> None:
+def test_torn_line_longer_than_a_block_is_set_aside_completely(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
     torn = b'{"t":"' + bytes(range(32, 127)) * 3000
     path.write_bytes(b"{}\n" + torn)
@@ -136,14 +136,14 @@ def test_torn_line_longer_than_a_block_is_set_aside_whole(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("end", [b"\n", b"x\n" * 40_000])
-def test_torn_line_behind_a_long_file_is_cut_off_alone(tmp_path: Path, end: bytes) -> None:
+def test_torn_line_after_a_long_file_is_cut_off_alone(tmp_path: Path, end: bytes) -> None:
     path = tmp_path / "log.jsonl"
     path.write_bytes(b'{"a":"' + b"x" * 70_000 + b'"}' + end + b'{"half')
     assert repair(path) == b'{"half'
     assert path.read_bytes() == b'{"a":"' + b"x" * 70_000 + b'"}' + end
 
 
-def test_file_is_private_and_made_with_its_folder_at_the_first_append(tmp_path: Path) -> None:
+def test_file_is_private_and_created_with_its_folder_on_the_first_append(tmp_path: Path) -> None:
     path = tmp_path / "sessions" / "log.jsonl"
     log = JsonlFile(path)
     assert not path.parent.exists()
@@ -153,7 +153,7 @@ def test_file_is_private_and_made_with_its_folder_at_the_first_append(tmp_path: 
     assert path.parent.stat().st_mode & 0o777 == 0o700
 
 
-def test_append_is_one_write_also_of_several_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_append_of_several_lines_is_one_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     written: list[bytes] = []
     real = os.write
 
@@ -173,13 +173,13 @@ def test_line_with_a_newline_is_refused_before_anything_is_written(tmp_path: Pat
     assert list(tmp_path.iterdir()) == []
 
 
-def test_no_lines_are_no_write(tmp_path: Path) -> None:
+def test_empty_append_writes_nothing(tmp_path: Path) -> None:
     assert JsonlFile(tmp_path / "log.jsonl").append() == 0
     assert list(tmp_path.iterdir()) == []
 
 
 def full_disk(room: int) -> Callable[[int, Any], int]:
-    """os.write on a disk that takes `room` more bytes."""
+    """os.write on a disk with `room` bytes left."""
     real = os.write
     left = [room]
 
@@ -208,7 +208,7 @@ def test_full_disk_leaves_no_part_of_a_record_and_the_next_append_works(tmp_path
         assert read_jsonl(path).lines == [RECORDS[0], RECORDS[2]]
 
 
-def test_part_that_could_not_be_taken_back_is_repaired_before_the_next_append(
+def test_unremovable_partial_record_is_repaired_before_the_next_append(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(fd: int, length: int) -> None:
@@ -254,7 +254,7 @@ def test_file_system_without_sync_is_tolerated(tmp_path: Path, monkeypatch: pyte
     assert read_jsonl(tmp_path / "log.jsonl").lines == [b"{}"]
 
 
-def test_failed_append_does_not_cut_what_another_writer_added(tmp_path: Path) -> None:
+def test_failed_append_does_not_cut_lines_of_another_writer(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
     with JsonlFile(path) as log, JsonlFile(path) as other, pytest.MonkeyPatch.context() as patch:
         log.append(RECORDS[0])
@@ -285,7 +285,7 @@ for number in range(10):
 """
 
 
-def test_limit_of_the_operating_system_in_the_middle_of_a_record(tmp_path: Path) -> None:
+def test_file_size_limit_in_the_middle_of_a_record(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
     done = subprocess.run(
         [sys.executable, "-c", SMALL_DISK, str(path)], capture_output=True, text=True, check=True
@@ -302,11 +302,11 @@ def test_kill_9_loses_no_record_that_was_reported_as_written(tmp_path: Path) -> 
         path = tmp_path / f"{n}.jsonl"
         child = subprocess.Popen([sys.executable, str(REWRITER), "append", str(path)], stdout=subprocess.PIPE)
         assert child.stdout is not None
-        with child.stdout as said:
-            first = said.readline()
+        with child.stdout as output:
+            first = output.readline()
             time.sleep(chance.uniform(0, 0.01))
             child.kill()
-            reported = int((first + said.read()).split(b"\n")[-2])
+            reported = int((first + output.read()).split(b"\n")[-2])
             child.wait()
         lines = read_jsonl(path)
         assert lines.damaged == ()
@@ -326,7 +326,7 @@ def test_one_writer_at_a_time_has_the_lock(tmp_path: Path) -> None:
     second.close()
 
 
-def test_line_that_a_locked_writer_has_begun_is_not_taken_for_torn(tmp_path: Path) -> None:
+def test_line_in_progress_by_a_locked_writer_is_not_torn(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
     with JsonlFile(path) as writer:
         assert writer.lock()
@@ -337,7 +337,7 @@ def test_line_that_a_locked_writer_has_begun_is_not_taken_for_torn(tmp_path: Pat
     assert path.read_bytes() == b""
 
 
-def test_deleted_log_comes_back_whole_with_the_next_append(tmp_path: Path) -> None:
+def test_deleted_log_is_recreated_completely_with_the_next_append(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "log.jsonl"
     with JsonlFile(path) as log:
         assert log.lock()
@@ -360,7 +360,7 @@ def test_replaced_log_is_continued_under_its_name(tmp_path: Path) -> None:
     assert read_jsonl(path).lines == [b'{"redacted":true}', RECORDS[2]]
 
 
-def test_a_file_that_was_torn_while_it_was_closed_is_repaired_before_the_next_append(tmp_path: Path) -> None:
+def test_file_torn_while_closed_is_repaired_before_the_next_append(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
     log = JsonlFile(path)
     log.append(b'{"a":1}')
@@ -373,7 +373,7 @@ def test_a_file_that_was_torn_while_it_was_closed_is_repaired_before_the_next_ap
     assert log.torn == b'{"half'
 
 
-def test_who_appends_beside_a_locked_writer_leaves_its_unfinished_line(tmp_path: Path) -> None:
+def test_appending_beside_a_locked_writer_leaves_its_unfinished_line(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
     with JsonlFile(path) as writer, JsonlFile(path) as other:
         assert writer.lock()
@@ -383,7 +383,7 @@ def test_who_appends_beside_a_locked_writer_leaves_its_unfinished_line(tmp_path:
     assert path.read_bytes() == b'{"half"}\n'
 
 
-def test_bytes_that_are_no_text_damage_a_line_unless_nobody_looks_at_texts(tmp_path: Path) -> None:
+def test_undecodable_bytes_damage_a_line_unless_text_is_ignored(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
     path.write_bytes(b'{"a":1}\n{"b":"\xff"}\n{"c":"\xc3\xa4"}\n')
     read = read_jsonl(path)
@@ -413,14 +413,14 @@ class Numbered(msgspec.Struct):
 
 
 def scanned(path: Path) -> tuple[list[tuple[int, bytes]], Scan[Numbered]]:
-    """What a scan finds, each record read again from where it is said to be."""
+    """The result of a scan, each record read again from its reported offset."""
     content = path.read_bytes()
     with path.open("rb") as file:
         scan = Scan(file.fileno(), msgspec.json.Decoder(Numbered))
         return [(value.n, content[start : start + size]) for value, start, size in scan], scan
 
 
-def test_a_scan_tells_where_records_stand_across_blocks_and_long_lines(tmp_path: Path) -> None:
+def test_scan_returns_record_offsets_across_blocks_and_long_lines(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
     chance = random.Random(5)
     sizes = [chance.choice((0, 3, 500, 70_000)) for _ in range(200)] + [3_000_000, 7, 600_000]
@@ -431,7 +431,7 @@ def test_a_scan_tells_where_records_stand_across_blocks_and_long_lines(tmp_path:
     assert (scan.damaged, scan.strange, scan.torn) == ([], 0, b"")
 
 
-def test_a_scan_says_what_is_wrong_and_where(tmp_path: Path) -> None:
+def test_scan_says_what_is_wrong_and_where(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
     path.write_bytes(
         b'\xef\xbb\xbf{"n":1}\r\n\n{"n":2}{"n":3}\n{"m":1}\n'
@@ -443,7 +443,7 @@ def test_a_scan_says_what_is_wrong_and_where(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b'{"n":1}\n\n{"n":2}{"n":3}\n', b'{"n":\n1}\n{"n":2}{"n":3}\n'])
-def test_as_many_records_as_lines_are_not_always_one_on_each(tmp_path: Path, content: bytes) -> None:
+def test_equal_counts_of_records_and_lines_do_not_hide_damage(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "log.jsonl"
     path.write_bytes(content)
     found, scan = scanned(path)
@@ -451,7 +451,7 @@ def test_as_many_records_as_lines_are_not_always_one_on_each(tmp_path: Path, con
     assert scan.damaged[-1] == 3
 
 
-def test_append_tells_where_the_lines_begin(tmp_path: Path) -> None:
+def test_append_returns_where_the_lines_begin(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
     with JsonlFile(path) as log:
         starts = [log.append(RECORDS[0], RECORDS[1])]

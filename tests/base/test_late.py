@@ -1,4 +1,4 @@
-"""Modules that are loaded when they are first needed."""
+"""Modules imported when first needed."""
 
 import sys
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 from tau.base.late import late
 
 
-def test_a_late_module_is_loaded_at_its_first_use_and_once(
+def test_late_module_is_imported_on_first_use_and_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "heavy_module.py").write_text("loaded = []\nanswer = 42\n")

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tau.base.files import locked, try_lock
-from tests.base.failing import FailAt
+from tests.base.failing_calls import FailAt
 
 REWRITER = Path(__file__).with_name("rewriter.py")
 
@@ -43,7 +43,7 @@ def test_twenty_processes_with_two_hundred_writes_each_lose_nothing(tmp_path: Pa
     count_together(tmp_path / "counter", 20, 200)
 
 
-def test_lock_that_is_held_times_out_and_names_the_file(tmp_path: Path) -> None:
+def test_held_lock_times_out_and_names_the_file(tmp_path: Path) -> None:
     path = tmp_path / "settings.json"
     with (
         locked(path),
@@ -55,7 +55,7 @@ def test_lock_that_is_held_times_out_and_names_the_file(tmp_path: Path) -> None:
         assert (tmp_path / "settings.json.lock").exists()
 
 
-def test_lock_is_given_on_to_a_waiting_thread(tmp_path: Path) -> None:
+def test_lock_passes_to_a_waiting_thread(tmp_path: Path) -> None:
     path = tmp_path / "file"
     order: list[str] = []
     waiting = threading.Event()
@@ -86,7 +86,8 @@ def test_lock_of_a_killed_process_is_free(tmp_path: Path) -> None:
     path = tmp_path / "file"
     hold = f"import pathlib, time, tau.base.files as f\nwith f.locked(pathlib.Path({str(path)!r})):\n"
     child = subprocess.Popen(
-        [sys.executable, "-c", hold + "    print('held', flush=True); time.sleep(60)"], stdout=subprocess.PIPE
+        [sys.executable, "-c", hold + "    print('held', flush=True); time.sleep(99)"],
+        stdout=subprocess.PIPE,
     )
     assert child.stdout is not None
     with child.stdout:

@@ -1,4 +1,4 @@
-"""The log file: complete records, bounded, and never in anyone's way."""
+"""The log file: complete records, bounded, and never in the way."""
 
 import os
 import re
@@ -32,14 +32,14 @@ def test_record_is_one_line_with_time_process_level_and_message(folder: Path) ->
     assert second.endswith(f" {os.getpid()} warning Odd")
 
 
-def test_file_and_folder_are_private_and_made_late(folder: Path) -> None:
+def test_file_and_folder_are_private_and_created_late(folder: Path) -> None:
     assert not folder.exists()
     log.error("x")
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     assert stat.S_IMODE((folder / "tau.log").stat().st_mode) == 0o600
 
 
-def test_trace_stands_indented_below(folder: Path) -> None:
+def test_traceback_is_indented_below(folder: Path) -> None:
     try:
         raise KeyError("missing")
     except KeyError as error:
@@ -59,7 +59,7 @@ def test_debug_is_written_only_when_asked_for(folder: Path, monkeypatch: pytest.
     assert text_of(folder).endswith("debug loud\n")
 
 
-def test_message_cannot_forge_a_record_nor_drive_a_terminal(folder: Path) -> None:
+def test_message_cannot_forge_a_record_or_send_control_sequences(folder: Path) -> None:
     log.error("one\n2026-01-01T00:00:00.000Z 1 error forged \x1b[31m \udcff")
     first, second = text_of(folder).splitlines()
     assert first.endswith("error one")
@@ -77,7 +77,7 @@ def test_full_log_is_set_aside_once(folder: Path) -> None:
     assert kept.read_text().count("\n") == 34
 
 
-def test_giant_record_is_cut_and_says_so(folder: Path) -> None:
+def test_giant_record_is_cut_with_a_note(folder: Path) -> None:
     log.error("é" * 5_000_000)
     data = (folder / "tau.log").read_bytes()
     assert len(data) <= 64 * 1024
@@ -90,7 +90,7 @@ def test_nothing_is_written_without_a_folder(tmp_path: Path, capfd: pytest.Captu
     assert capfd.readouterr() == ("", "")
 
 
-def test_log_that_cannot_be_written_disturbs_nobody(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_unwritable_log_is_ignored(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
     folder.parent.joinpath("logs").write_text("a file where the folder should be")
     log.error("x", ValueError("y"))
     assert capfd.readouterr() == ("", "")

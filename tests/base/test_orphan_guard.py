@@ -1,4 +1,4 @@
-"""What is left of commands when the one who runs them is gone."""
+"""What happens to commands when the process that runs them is gone."""
 
 import os
 import subprocess
@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tau.base.orphan_guard import OrphanGuard
+from tests.support.limits import HANG_S
 
 
 @contextmanager
@@ -26,32 +27,32 @@ def running(script: str, **env: str) -> Iterator[subprocess.Popen[bytes]]:
             child.kill()
 
 
-def test_what_is_watched_ends_with_the_guard() -> None:
+def test_watched_process_ends_with_the_guard() -> None:
     guard = OrphanGuard()
     with running("echo; exec sleep 100") as child:
         guard.watch(child.pid)
         del guard
-        assert child.wait(timeout=10) == -15
+        assert child.wait(timeout=HANG_S) == -15
 
 
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="processes can be found by their id on Linux only")
-def test_what_was_announced_ends_before_its_group_is_known() -> None:
+def test_announced_process_ends_before_its_group_is_known() -> None:
     guard = OrphanGuard()
     guard.announce("TAU_RUN", "0123456789abcdef")
     with running("echo; exec sleep 100", TAU_RUN="0123456789abcdef") as child:
         del guard
-        assert child.wait(timeout=10) == -15
+        assert child.wait(timeout=HANG_S) == -15
 
 
-def test_what_is_deaf_to_a_request_is_made_to_end() -> None:
+def test_process_that_ignores_sigterm_is_killed() -> None:
     guard = OrphanGuard()
     with running("trap '' TERM; echo; while :; do sleep 0.1; done") as child:
         guard.watch(child.pid)
         del guard
-        assert child.wait(timeout=10) == -9
+        assert child.wait(timeout=HANG_S) == -9
 
 
-def test_what_was_forgotten_lives_on() -> None:
+def test_forgotten_process_lives_on() -> None:
     guard = OrphanGuard()
     with running("echo; exec sleep 100") as kept, running("echo; exec sleep 100") as ended:
         guard.announce("TAU_RUN", "a")
@@ -59,21 +60,21 @@ def test_what_was_forgotten_lives_on() -> None:
             guard.watch(child.pid)
         guard.forget("TAU_RUN", "a", kept.pid)
         del guard
-        assert ended.wait(timeout=10) == -15
+        assert ended.wait(timeout=HANG_S) == -15
         assert kept.poll() is None
 
 
-def test_what_is_forgotten_without_having_been_announced_costs_nothing() -> None:
+def test_forgetting_an_unannounced_process_does_no_harm() -> None:
     guard = OrphanGuard()
     with running("echo; exec sleep 100") as child:
         guard.watch(child.pid)
         for _ in range(64):
             guard.forget("TAU_RUN", "unknown")
         del guard
-        assert child.wait(timeout=10) == -15
+        assert child.wait(timeout=HANG_S) == -15
 
 
-def test_a_folder_is_removed_with_the_guard_unless_it_was_tidied(tmp_path: Path) -> None:
+def test_folder_is_removed_with_the_guard_unless_already_cleaned_up(tmp_path: Path) -> None:
     folders = [tmp_path / name for name in ("kept", "removed", "with a blank")]
     for folder in folders:
         folder.mkdir()
@@ -82,11 +83,23 @@ def test_a_folder_is_removed_with_the_guard_unless_it_was_tidied(tmp_path: Path)
     with running("echo; exec sleep 100") as child:
         guard.watch(child.pid)
         for folder in folders:
-            guard.keep_tidy(folder)
-        guard.tidied(folders[0])
+            guard.add_folder(folder)
+        guard.forget_folder(folders[0])
         del guard
-        assert child.wait(timeout=10) == -15
-    deadline = time.monotonic() + 10
+        assert child.wait(timeout=HANG_S) == -15
+    deadline = time.monotonic() + HANG_S
     while folders[1].exists() and time.monotonic() < deadline:
         time.sleep(0.01)
     assert [folder.exists() for folder in folders] == [True, False, True]
+
+
+def test_commands_run_without_a_shell_to_guard_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_args: object, **_kwargs: object) -> None:
+        raise OSError
+
+    monkeypatch.setattr("tau.base.orphan_guard.subprocess.run", refuse)
+    with running("echo; exec sleep 100") as child:
+        guard = OrphanGuard()
+        guard.watch(child.pid)  # the pipe has no reader
+        guard.forget("TAU_RUN", "a", child.pid)
+        assert child.poll() is None

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tau.base.run import LocalRunner, Pty
-from tests.base.failing import FailAt
+from tests.base.failing_calls import FailAt
 
 HERE = Path(__file__).parent
 DESCRIPTORS = Path("/proc/self/fd")
@@ -25,7 +25,7 @@ def left_open(fail: Callable[[], None], **options: Any) -> int:
     async def main() -> int:
         runner = LocalRunner()
         async with await runner.start(["true"], cwd=HERE) as process:
-            await process.wait()  # what a runner needs once is there now
+            await process.wait()  # the runner's one-time resources exist now
         before = len(list(DESCRIPTORS.iterdir()))
         fail()
         with pytest.raises(OSError):
@@ -36,7 +36,7 @@ def left_open(fail: Callable[[], None], **options: Any) -> int:
 
 
 @pytest.mark.parametrize("options", [{}, {"stdin": "open"}, {"stdin": b"text"}, {"terminal": Pty()}])
-def test_a_missing_folder_leaves_no_descriptor(options: dict[str, Any]) -> None:
+def test_missing_folder_leaves_no_descriptor(options: dict[str, Any]) -> None:
     assert left_open(lambda: None, **options) == 0
 
 
@@ -50,7 +50,7 @@ def test_a_missing_folder_leaves_no_descriptor(options: dict[str, Any]) -> None:
     ],
     ids=["second pipe", "file for the input", "input written", "size of the terminal"],
 )
-def test_a_step_that_fails_leaves_no_descriptor(
+def test_failing_step_leaves_no_descriptor(
     monkeypatch: pytest.MonkeyPatch, module: ModuleType, name: str, call: int, options: dict[str, Any]
 ) -> None:
     real = getattr(module, name)

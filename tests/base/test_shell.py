@@ -1,11 +1,13 @@
 """Which shell runs shell text."""
 
+import asyncio
 import os
+import shutil
 from pathlib import Path
 
 import pytest
 
-from tau.base.run import LocalRunner
+from tau.base.run import LocalRunner, capture
 
 
 def program(path: Path) -> Path:
@@ -15,14 +17,33 @@ def program(path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("name", ["bash", "zsh"])
-def test_users_own_shell_is_taken_if_it_is_bash_or_zsh(tmp_path: Path, name: str) -> None:
-    os.environ["SHELL"] = str(program(tmp_path / name))
-    assert LocalRunner().shell == str(tmp_path / name)
+def test_users_own_bash_is_used(tmp_path: Path) -> None:
+    os.environ["SHELL"] = str(program(tmp_path / "bash"))
+    assert LocalRunner().shell == str(tmp_path / "bash")
 
 
-@pytest.mark.parametrize("users", ["/usr/bin/fish", "/nowhere/bash", "", None])
-def test_bash_of_the_path_is_taken_else(tmp_path: Path, users: str | None) -> None:
+def test_without_bash_the_users_zsh_is_used(tmp_path: Path) -> None:
+    os.environ["PATH"] = str(tmp_path / "bin")
+    os.environ["SHELL"] = str(program(tmp_path / "zsh"))
+    assert LocalRunner().shell == str(tmp_path / "zsh")
+
+
+def test_command_of_a_zsh_user_runs_in_bash(tmp_path: Path) -> None:
+    os.environ["SHELL"] = shutil.which("zsh") or "/bin/zsh"
+
+    async def main() -> bytes:
+        runner = LocalRunner()
+        text = "words='a b'; set -- $words; list=(x y); echo $# ${list[1]} no-such-*"
+        async with await runner.start(text, cwd=tmp_path) as process:
+            done = await capture(process)
+        runner.close()
+        return done.output
+
+    assert asyncio.run(main()) == b"2 y no-such-*\n"
+
+
+@pytest.mark.parametrize("users", ["/bin/zsh", "/usr/bin/fish", "/nowhere/bash", "", None])
+def test_otherwise_bash_from_the_path_is_used(tmp_path: Path, users: str | None) -> None:
     program(tmp_path / "second" / "bash")
     program(tmp_path / "third" / "bash")
     os.environ["PATH"] = os.pathsep.join(str(tmp_path / name) for name in ("first", "second", "third"))
@@ -36,7 +57,7 @@ def test_bash_of_the_path_is_taken_else(tmp_path: Path, users: str | None) -> No
     assert runner.shell == str(tmp_path / "second" / "bash")
 
 
-def test_without_bash_it_is_sh(tmp_path: Path) -> None:
+def test_without_bash_sh_is_used(tmp_path: Path) -> None:
     os.environ["PATH"] = str(tmp_path)
     os.environ.pop("SHELL", None)
     assert LocalRunner().shell == "/bin/sh"

@@ -1,4 +1,4 @@
-"""Sizes as people read them."""
+"""Human-readable sizes."""
 
 import pytest
 
@@ -22,5 +22,5 @@ from tau.base.sizes import format_bytes
         (5 * 1024**3 // 2, "2.5 GiB"),
     ],
 )
-def test_a_size_is_told_in_the_largest_unit_and_never_as_more_than_it_is(size: int, text: str) -> None:
+def test_size_uses_the_largest_unit_and_rounds_down(size: int, text: str) -> None:
     assert format_bytes(size) == text

@@ -1,4 +1,4 @@
-"""What reaches the disk, and in which order: content before its name, a copy before what it stands for."""
+"""What reaches the disk, and in which order: content before its name, a copy before the original changes."""
 
 import os
 from collections.abc import Callable
@@ -13,14 +13,14 @@ from tau.base.jsonl import JsonlFile
 
 @pytest.fixture
 def calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The calls that matter after a power cut, with the kind of what they were about."""
-    told: list[str] = []
+    """The calls that matter after a power cut, with the kind of their target."""
+    reported: list[str] = []
 
     def watch(owner: Any, name: str, describe: Callable[..., str]) -> None:
         real = getattr(owner, name)
 
         def call(*args: Any) -> Any:
-            told.append(describe(*args))
+            reported.append(describe(*args))
             return real(*args)
 
         monkeypatch.setattr(owner, name, call)
@@ -34,23 +34,23 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     watch(os, "ftruncate", lambda fd, size: f"write {named(fd)}")
     watch(Path, "replace", lambda path, target: "rename")
     watch(Path, "unlink", lambda path, *_: f"remove {'copy' if 'backup' in path.name else path.suffix}")
-    return told
+    return reported
 
 
-pytestmark = pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="open files are told by /proc")
+pytestmark = pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="needs /proc to list open files")
 
 
-def test_a_new_content_is_synced_before_it_gets_its_name(tmp_path: Path, calls: list[str]) -> None:
+def test_new_content_is_synced_before_the_rename(tmp_path: Path, calls: list[str]) -> None:
     write_atomic(tmp_path / "a.txt", b"new")
     assert calls == ["sync .tmp", "rename", "sync folder"]
 
 
-def test_who_needs_no_sync_gets_none(tmp_path: Path, calls: list[str]) -> None:
+def test_sync_is_optional(tmp_path: Path, calls: list[str]) -> None:
     write_atomic(tmp_path / "a.txt", b"new", sync=False)
     assert calls == ["rename"]
 
 
-def test_a_file_with_two_names_is_overwritten_only_when_its_copy_is_safe(
+def test_hard_linked_file_is_overwritten_only_after_its_copy_is_synced(
     tmp_path: Path, calls: list[str]
 ) -> None:
     (tmp_path / "a.txt").write_bytes(b"old")
@@ -62,7 +62,7 @@ def test_a_file_with_two_names_is_overwritten_only_when_its_copy_is_safe(
     assert calls == ["sync copy", "sync folder", "write .txt", "remove copy"]
 
 
-def test_the_first_line_of_a_log_syncs_its_name_too(tmp_path: Path, calls: list[str]) -> None:
+def test_first_line_of_a_log_syncs_its_folder_too(tmp_path: Path, calls: list[str]) -> None:
     with JsonlFile(tmp_path / "log.jsonl") as log:
         log.append(b"{}")
         log.append(b"{}")
@@ -70,7 +70,7 @@ def test_the_first_line_of_a_log_syncs_its_name_too(tmp_path: Path, calls: list[
     assert calls == ["sync .jsonl", "sync folder", "sync .jsonl"]
 
 
-def test_a_torn_line_is_safe_aside_before_it_is_cut_off(tmp_path: Path, calls: list[str]) -> None:
+def test_torn_line_is_synced_aside_before_it_is_cut_off(tmp_path: Path, calls: list[str]) -> None:
     path = tmp_path / "log.jsonl"
     path.write_bytes(b'{}\n{"half')
     with JsonlFile(path) as log:

@@ -7,7 +7,7 @@ import pytest
 from tau.base.tasks import shielded, spawn
 
 
-def test_shielded_work_gives_its_result_and_its_error() -> None:
+def test_shielded_work_returns_its_result_and_its_error() -> None:
     async def good() -> int:
         await asyncio.sleep(0)
         return 7
@@ -21,7 +21,7 @@ def test_shielded_work_gives_its_result_and_its_error() -> None:
 
 
 @pytest.mark.parametrize("cancellations", [1, 3])
-def test_shielded_work_ends_before_the_cancellation_gets_through(cancellations: int) -> None:
+def test_shielded_work_ends_before_the_cancellation_takes_effect(cancellations: int) -> None:
     async def main() -> list[str]:
         order: list[str] = []
         release = asyncio.Event()
@@ -69,7 +69,7 @@ def test_error_of_shielded_work_is_the_cause_of_the_cancellation() -> None:
     assert isinstance(asyncio.run(main()), KeyError)
 
 
-def test_time_limit_around_shielded_work_is_still_a_time_limit() -> None:
+def test_timeout_around_shielded_work_is_still_a_timeout() -> None:
     async def main() -> bool:
         done = False
 

@@ -1,4 +1,4 @@
-"""Work in a thread, and how it learns that nobody waits for it any more."""
+"""Work in a thread, and how it learns that its caller is gone."""
 
 import asyncio
 import threading
@@ -8,13 +8,13 @@ import pytest
 from tau.base.threads import StopSignal, ThreadStopped, in_thread
 
 
-def test_the_result_and_the_error_of_the_work_are_the_callers() -> None:
+def test_result_and_error_of_the_work_reach_the_caller() -> None:
     assert asyncio.run(in_thread(lambda stop: threading.current_thread().name)) != "MainThread"
     with pytest.raises(ZeroDivisionError):
         asyncio.run(in_thread(lambda stop: 1 // 0))
 
 
-def test_a_cancelled_caller_stops_the_thread_and_waits_until_it_has_ended() -> None:
+def test_cancelled_caller_stops_the_thread_and_waits_for_it() -> None:
     begun, ended = threading.Event(), threading.Event()
 
     def work(stop: StopSignal) -> None:
@@ -38,7 +38,7 @@ def test_a_cancelled_caller_stops_the_thread_and_waits_until_it_has_ended() -> N
     asyncio.run(main())
 
 
-def test_what_waits_elsewhere_is_interrupted_and_may_have_ended_already() -> None:
+def test_blocking_wait_elsewhere_is_interrupted_and_may_have_ended_already() -> None:
     called: list[str] = []
 
     def interrupt() -> None:

@@ -1,4 +1,4 @@
-"""The parts of the interactive benchmark that can be wrong without anybody noticing."""
+"""The parts of the interactive benchmark that could be wrong unnoticed."""
 
 import os
 import signal
@@ -21,7 +21,7 @@ os.write(1, b"got:" + got.replace(b"\\x1b", b"ESC"))
 """
 
 
-def test_a_terminal_says_what_it_is_in_the_order_of_the_questions() -> None:
+def test_terminal_answers_queries_in_order() -> None:
     with Terminal([sys.executable, "-c", ECHO], os.environ, answers=True) as program:
         assert program.wait_for(b"ready", 20) >= 0
         program.type("q")
@@ -29,14 +29,14 @@ def test_a_terminal_says_what_it_is_in_the_order_of_the_questions() -> None:
     assert b"got:ESC[?62;22cESC]11;rgb:1e1e/1e1e/1e1eESC\\q" in program.output
 
 
-def test_a_terminal_that_was_not_told_to_answer_is_silent() -> None:
+def test_terminal_without_answers_is_silent() -> None:
     with Terminal([sys.executable, "-c", ECHO], os.environ) as program:
         assert program.wait_for(b"ready", 20) >= 0
         program.type("q")
         assert program.wait_for(b"got:q", 20) >= 0
 
 
-def test_a_mark_counts_only_after_the_place_it_is_looked_for_from() -> None:
+def test_mark_counts_only_after_the_given_offset() -> None:
     code = "print('mark', flush=True); input()"
     with Terminal([sys.executable, "-c", code], os.environ) as program:
         assert program.wait_for(b"mark", 20) >= 0
@@ -45,7 +45,7 @@ def test_a_mark_counts_only_after_the_place_it_is_looked_for_from() -> None:
         assert program.wait_for(b"mark", 20, since=len(program.output)) >= 0
 
 
-def test_a_program_starts_in_the_folder_that_was_named(tmp_path: Path) -> None:
+def test_program_starts_in_the_given_folder(tmp_path: Path) -> None:
     code = "import os; print('in', os.getcwd())"
     with Terminal([sys.executable, "-c", code], os.environ, cwd=tmp_path) as program:
         assert program.wait_for(f"in {tmp_path}".encode(), 20) >= 0
@@ -59,7 +59,7 @@ subprocess.run([sys.executable, "-c", inner])
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="counts what Linux tells in /proc")
-def test_what_a_child_does_counts_for_the_tree() -> None:
+def test_work_of_children_counts_for_the_tree() -> None:
     with Terminal([sys.executable, "-c", BUSY], os.environ) as program:
         assert program.wait_for(b"ready", 20) >= 0
         assert len(tree(program.pid)) == 2

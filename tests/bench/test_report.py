@@ -1,4 +1,4 @@
-"""Figures and verdicts of the benchmarks, from samples that were not measured."""
+"""Numbers and verdicts of the benchmarks, from made-up samples."""
 
 from bench.report import ROWS, figures, table
 
@@ -15,7 +15,7 @@ SAMPLES = {
 }
 
 
-def test_figures_are_medians_differences_and_multiples_of_the_floor() -> None:
+def test_report_has_medians_differences_and_multiples_of_the_floor() -> None:
     found = figures(SAMPLES, FLOOR)
     assert found["version_ms"] == 14.0
     assert found["version_ratio"] == 1.4
@@ -37,7 +37,7 @@ def test_table_says_which_targets_are_met() -> None:
     assert verdicts["prompt_tokens"] == ""
 
 
-def test_peers_stand_beside_ours_and_may_lack_figures() -> None:
+def test_peers_appear_beside_ours_and_may_lack_numbers() -> None:
     lines = table({"tau": figures(SAMPLES, FLOOR), "other": {"turn_ms": 12.0}}).splitlines()
     assert lines[0].startswith("| | tau | other |")
     assert any("5.0 ms | 12.0 ms" in line for line in lines)

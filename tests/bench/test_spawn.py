@@ -1,4 +1,4 @@
-"""What the benchmarks are measured with."""
+"""The measuring tools of the benchmarks."""
 
 import os
 import sys
@@ -13,7 +13,7 @@ def run_code(code: str, folder: Path, *, sample_memory: bool = False) -> Run:
     return spawn([sys.executable, "-c", code], env=dict(os.environ), cwd=folder, sample_memory=sample_memory)
 
 
-def test_run_tells_exit_code_output_and_cost(tmp_path: Path) -> None:
+def test_run_returns_exit_code_output_and_cost(tmp_path: Path) -> None:
     run = run_code("print('hello'); sum(range(3_000_000)); raise SystemExit(3)", tmp_path)
     assert (run.code, run.output) == (3, "hello\n")
     assert run.cpu_ms > 0 and run.wall_ms > 0
@@ -31,7 +31,7 @@ def test_memory_of_children_counts(tmp_path: Path) -> None:
     assert run.pss_mb > 50
 
 
-def test_what_a_program_leaves_in_its_group_is_ended(tmp_path: Path) -> None:
+def test_processes_left_in_the_group_are_killed(tmp_path: Path) -> None:
     held = tmp_path / "held"
     os.mkfifo(held)
     reader = os.open(held, os.O_RDONLY | os.O_NONBLOCK)
@@ -41,6 +41,6 @@ def test_what_a_program_leaves_in_its_group_is_ended(tmp_path: Path) -> None:
         )
         os.set_blocking(reader, True)
         assert run.code == 0
-        assert os.read(reader, 1) == b""  # the end comes when nobody holds the other side any more
+        assert os.read(reader, 1) == b""  # EOF comes when nobody holds the other side any more
     finally:
         os.close(reader)

@@ -10,14 +10,14 @@ from tau.base.errors import TauError, UsageError
 from tau.cli.export_command import run
 from tau.config.paths import user_paths
 from tau.sdk import session_store
-from tests.coding.export.test_secrets import ANTHROPIC, OWN_KEY, STORED, planted_session
+from tests.coding.export.test_masked_exports import ANTHROPIC, OWN_KEY, STORED, planted_session
 
 Capture = pytest.CaptureFixture[str]
 
 
 @pytest.fixture(autouse=True)
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with one session, keys in the environment and in auth.json."""
+    """A folder with one session of an older tau, which masked nothing; keys in variables and auth.json."""
     monkeypatch.chdir(tmp_path)
     os.environ["ACME_API_KEY"] = OWN_KEY
     auth = user_paths().auth
@@ -27,7 +27,9 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     )
     auth.chmod(0o600)
     folder = session_store(cwd=tmp_path).folder
-    log = planted_session(folder)
+    with monkeypatch.context() as older:
+        older.setattr("tau.base.secrets.mask_line", lambda line: line)
+        log = planted_session(folder)
     log.close()
     assert log.path is not None
     text = log.path.read_text().replace('"cwd":"/home/me"', f'"cwd":"{tmp_path}"')
@@ -36,20 +38,17 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize("name", ["a.html", "a.md", "a.json"])
-def test_the_latest_session_goes_to_a_file_in_the_format_of_its_ending(name: str, capsys: Capture) -> None:
+def test_latest_session_goes_to_a_file_in_the_format_of_its_extension(name: str, capsys: Capture) -> None:
     assert run([name]) == 0
     text = Path(name).read_text()
-    told = capsys.readouterr().err
-    assert f"Exported the session to {name}." in told
-    masked = name != "a.json"
-    assert (ANTHROPIC in text) != masked
-    assert (OWN_KEY in text) != masked
-    assert (STORED in text) != masked
-    assert ("places that looked like a secret were masked" in told) == masked
+    reported = capsys.readouterr().err
+    assert f"Exported the session to {name}." in reported
+    assert not {secret for secret in (ANTHROPIC, OWN_KEY, STORED) if secret in text}
+    assert "places that looked like a secret were masked" in reported
 
 
 @pytest.mark.parametrize("option", ["--html", "--markdown", "--json", "--pi"])
-def test_without_a_file_it_goes_to_standard_output(option: str, capfd: pytest.CaptureFixture[str]) -> None:
+def test_without_a_file_it_goes_to_stdout(option: str, capfd: pytest.CaptureFixture[str]) -> None:
     assert run([option]) == 0
     out = capfd.readouterr().out
     starts = {
@@ -63,7 +62,7 @@ def test_without_a_file_it_goes_to_standard_output(option: str, capfd: pytest.Ca
     assert capfd.readouterr().out[:5] == out[:5]
 
 
-def test_a_session_is_named_by_its_id_or_its_path(project: Path) -> None:
+def test_session_is_named_by_its_id_or_path(project: Path) -> None:
     id = project.stem.rpartition("_")[2]
     assert run([id, "by-id.json"]) == 0
     assert run([str(project), "by-path.json"]) == 0
@@ -71,16 +70,17 @@ def test_a_session_is_named_by_its_id_or_its_path(project: Path) -> None:
     assert Path("by-id.json").read_text() == Path("by-path.json").read_text()
 
 
-def test_masking_can_be_asked_for_and_declined(capfd: pytest.CaptureFixture[str]) -> None:
-    assert run(["--json", "--mask"]) == 0
+@pytest.mark.parametrize("format", ("--html", "--markdown", "--json", "--pi"))
+def test_shared_export_shows_no_key_unless_it_is_raw(format: str, capfd: pytest.CaptureFixture[str]) -> None:
+    assert run([format]) == 0
     taken = capfd.readouterr()
     assert ANTHROPIC not in taken.out
     assert "were masked" in taken.err
-    assert run(["--html", "--no-mask"]) == 0
+    assert run([format, "--raw"]) == 0
     assert ANTHROPIC in capfd.readouterr().out
 
 
-def test_a_file_of_the_users_own_is_not_written_over(capsys: Capture) -> None:
+def test_users_file_is_not_overwritten(capsys: Capture) -> None:
     Path("notes.md").write_text("mine")
     with pytest.raises(UsageError, match=r"notes\.md exists and is not a tau export"):
         run(["notes.md"])
@@ -95,24 +95,23 @@ def test_a_file_of_the_users_own_is_not_written_over(capsys: Capture) -> None:
         [],
         ["--html", "--json"],
         ["a", "b", "c.html"],
-        ["--mask", "--no-mask", "a.html"],
         ["abc"],
         ["a", "b.txt"],
     ],
 )
-def test_wrong_use_is_told_in_one_sentence(words: list[str]) -> None:
+def test_invalid_use_is_one_sentence(words: list[str]) -> None:
     with pytest.raises(UsageError, match="Usage: tau export"):
         run(words)
 
 
-def test_unknown_options_and_places_are_named() -> None:
+def test_unknown_options_and_paths_are_named() -> None:
     with pytest.raises(UsageError, match='Unknown option "--pdf"'):
         run(["--pdf", "a.html"])
     with pytest.raises(TauError, match=r"missing/a\.html cannot be written: No such file or directory\."):
         run(["missing/a.html"])
 
 
-def test_what_auth_json_holds_is_masked_and_a_broken_one_is_told(capsys: Capture) -> None:
+def test_auth_json_values_are_masked_and_a_broken_file_is_reported(capsys: Capture) -> None:
     run(["--html"])
     assert STORED not in capsys.readouterr().out
     user_paths().auth.write_text("{broken")

@@ -1,4 +1,4 @@
-"""What a command line asks for: which mode, which folder, which options."""
+"""What a command line asks for: mode, folder, options."""
 
 import os
 from pathlib import Path
@@ -7,8 +7,7 @@ import pytest
 
 from tau.base.errors import UsageError
 from tau.cli.launch import session_options
-from tau.cli.mode_selection import choose_mode
-from tau.cli.parse import parse
+from tau.cli.parse import choose_mode, parse
 from tau.cli.working_folder import is_home, resolve_working_folder
 
 
@@ -26,14 +25,12 @@ from tau.cli.working_folder import is_home, resolve_working_folder
     ),
     ids=str,
 )
-def test_the_face_follows_the_flags_and_the_terminal(
-    argv: list[str], at_terminal: str, elsewhere: str
-) -> None:
+def test_mode_follows_the_flags_and_the_terminal(argv: list[str], at_terminal: str, elsewhere: str) -> None:
     assert choose_mode(parse(argv), is_interactive=True) == at_terminal
     assert choose_mode(parse(argv), is_interactive=False) == elsewhere
 
 
-def test_a_terminal_that_cannot_move_its_cursor_gets_plain_lines() -> None:
+def test_dumb_terminal_gets_plain_lines() -> None:
     assert choose_mode(parse([]), is_interactive=True, dumb=True) == "console"
 
 
@@ -57,7 +54,7 @@ def test_flags_become_options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert (made.save, made.continue_recent) == (True, False)
 
 
-def test_what_is_not_asked_for_is_left_to_the_settings(tmp_path: Path) -> None:
+def test_unset_options_are_left_to_the_settings(tmp_path: Path) -> None:
     made = session_options(parse(["-p", "hi"]), tmp_path)
     assert (made.tools, made.settings, made.thinking, made.session_dir) == (None, {}, None, None)
     assert session_options(parse(["--no-tools", "--no-session"]), tmp_path).tools == ()
@@ -68,7 +65,7 @@ def test_what_is_not_asked_for_is_left_to_the_settings(tmp_path: Path) -> None:
     assert session_options(parse(["-c"]), tmp_path).continue_recent
 
 
-def test_the_working_folder_exists_or_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_working_folder_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert resolve_working_folder(None) == tmp_path
     (tmp_path / "sub").mkdir()
@@ -81,7 +78,7 @@ def test_the_working_folder_exists_or_is_refused(tmp_path: Path, monkeypatch: py
         resolve_working_folder(None)
 
 
-def test_the_home_folder_is_known_under_every_name(tmp_path: Path) -> None:
+def test_home_folder_is_recognized_under_every_name(tmp_path: Path) -> None:
     home = Path(os.environ["HOME"])
     (tmp_path / "link").symlink_to(home)
     assert is_home(home)

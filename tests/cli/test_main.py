@@ -30,7 +30,7 @@ def tau(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> Callable[..., tuple
 
 
 @pytest.mark.parametrize("flags", (["--version"], ["-v"], ["--version", "-p"]))
-def test_the_version(tau: Callable[..., tuple[int, str, str]], flags: list[str]) -> None:
+def test_version(tau: Callable[..., tuple[int, str, str]], flags: list[str]) -> None:
     assert tau(*flags) == (0, f"tau {VERSION}\n", "")
 
 
@@ -41,7 +41,7 @@ def test_help_and_completions_go_to_stdout(tau: Callable[..., tuple[int, str, st
         assert words in out
 
 
-def test_wrong_flags_and_shells_are_told_in_one_line(tau: Callable[..., tuple[int, str, str]]) -> None:
+def test_wrong_flags_and_shells_are_reported_in_one_line(tau: Callable[..., tuple[int, str, str]]) -> None:
     assert tau("--modle") == (2, "", 'tau: Unknown flag "--modle". Did you mean --model?\n')
     assert tau("-p", "-r")[::2] == (2, f"tau: {NO_ID}\n")
     assert tau("completions") == (2, "", "tau: Name the shell: tau completions bash|zsh|fish.\n")
@@ -66,7 +66,7 @@ def test_wrong_flags_and_shells_are_told_in_one_line(tau: Callable[..., tuple[in
     ),
     ids=lambda value: type(value).__name__ if isinstance(value, BaseException) else "",
 )
-def test_an_error_is_one_line_and_an_exit_code(
+def test_error_is_one_line_and_an_exit_code(
     tau: Callable[..., tuple[int, str, str]],
     monkeypatch: pytest.MonkeyPatch,
     error: BaseException,
@@ -82,7 +82,7 @@ def test_an_error_is_one_line_and_an_exit_code(
 
 
 @pytest.mark.parametrize("debug", ("", "1"))
-def test_a_trace_of_a_users_mistake_is_in_the_log_only_on_request(
+def test_traceback_of_a_user_error_is_logged_only_on_request(
     tau: Callable[..., tuple[int, str, str]], monkeypatch: pytest.MonkeyPatch, debug: str
 ) -> None:
     def fail(*_: object) -> int:
@@ -107,9 +107,7 @@ def test_a_trace_of_a_users_mistake_is_in_the_log_only_on_request(
         ("--modle", "2> /dev/full", 2, ""),
     ),
 )
-def test_an_output_that_cannot_be_written_leaves_no_trace(
-    flags: str, stdout: str, code: int, line: str
-) -> None:
+def test_unwritable_output_shows_no_traceback(flags: str, stdout: str, code: int, line: str) -> None:
     if "/dev/full" in stdout and not Path("/dev/full").exists():
         pytest.skip("there is no /dev/full on this system")
     command = f"{sys.executable} -m tau {flags} {stdout}"

@@ -1,4 +1,4 @@
-"""The command line, read by our own parser."""
+"""The command line parser."""
 
 from typing import get_args
 
@@ -7,14 +7,16 @@ import pytest
 from tau.ai.model import THINKING_LEVELS
 from tau.cli.completions import SHELLS
 from tau.cli.config_command import ACTIONS
-from tau.cli.flags import CONFLICTS, FLAGS, GROUPS, OPTIONAL, SUBCOMMANDS, SWITCH
+from tau.cli.flags import CONFLICTS, FLAGS, GROUPS, LIST, OPTIONAL, SUBCOMMANDS, SWITCH, VALUE, Flag
 from tau.cli.parse import parse
+from tau.cli.sandbox_command import ACTIONS as SANDBOX_ACTIONS
 from tau.cli.sessions_command import ACTIONS as SESSIONS_ACTIONS
 from tau.cli.ssh_command import ACTIONS as SSH_ACTIONS
+from tau.cli.trust_command import ACTIONS as TRUST_ACTIONS
 from tau.config.settings import ApprovalMode
 
 
-def test_words_and_flags_come_apart_in_any_order() -> None:
+def test_words_and_flags_are_separated_in_any_order() -> None:
     parsed = parse(["explain", "-p", "@a.py", "--model", "sonnet:high", "this"])
     assert parsed.problem == ""
     assert parsed.words == ["explain", "@a.py", "this"]
@@ -25,7 +27,7 @@ def test_words_and_flags_come_apart_in_any_order() -> None:
 @pytest.mark.parametrize(
     "written", (["--resume", "abc"], ["--resume=abc"], ["-r", "abc"], ["-rabc"], ["-r=abc"])
 )
-def test_a_value_may_be_written_in_every_usual_way(written: list[str]) -> None:
+def test_value_may_be_written_in_every_usual_way(written: list[str]) -> None:
     parsed = parse(written)
     assert (parsed.problem, parsed.value("resume"), parsed.words) == ("", "abc", [])
 
@@ -43,18 +45,18 @@ def test_two_dashes_end_the_flags() -> None:
     assert not parsed.has("model")
 
 
-def test_a_value_may_begin_with_a_dash_and_hold_an_equals_sign() -> None:
+def test_value_may_start_with_a_dash_and_contain_an_equals_sign() -> None:
     assert parse(["--system-prompt", "- be brief"]).value("system-prompt") == "- be brief"
     assert parse(["--base-url=http://h/?a=b"]).value("base-url") == "http://h/?a=b"
 
 
-def test_a_repeated_flag_counts_the_last_time_and_a_list_every_time() -> None:
+def test_last_repeated_flag_wins_and_a_list_collects() -> None:
     parsed = parse(["--model", "a", "--model", "b", "--config", "x", "--config=y"])
     assert parsed.value("model") == "b"
     assert parsed.all("config") == ["x", "y"]
 
 
-def test_an_optional_value_is_taken_only_if_it_is_one() -> None:
+def test_optional_value_is_taken_only_if_valid() -> None:
     assert parse(["--list-models"]).value("list-models") == ""
     assert parse(["--list-models", "sonnet"]).value("list-models") == "sonnet"
     parsed = parse(["--list-models", "--provider", "openai"])
@@ -62,12 +64,12 @@ def test_an_optional_value_is_taken_only_if_it_is_one() -> None:
 
 
 @pytest.mark.parametrize("argv", (["-r"], ["--resume"], ["-r", "--plain"], ["--resume="]))
-def test_resume_may_be_without_an_id(argv: list[str]) -> None:
+def test_resume_without_an_id(argv: list[str]) -> None:
     parsed = parse(argv)
     assert (parsed.problem, parsed.value("resume"), parsed.words) == ("", "", [])
 
 
-def test_a_short_flag_with_a_value_that_may_be_left_out() -> None:
+def test_short_flag_with_an_optional_value() -> None:
     assert parse(["-rabc"]).value("resume") == "abc"
     assert parse(["-pr", "abc"]).value("resume") == "abc"
     assert parse(["-pr"]).value("resume") == ""
@@ -91,18 +93,75 @@ def test_a_short_flag_with_a_value_that_may_be_left_out() -> None:
         (["--tools", "read", "--no-tools"], "--tools and --no-tools cannot be used together."),
     ),
 )
-def test_what_is_wrong_is_said_in_one_line(argv: list[str], problem: str) -> None:
+def test_errors_are_one_line(argv: list[str], problem: str) -> None:
     assert parse(argv).problem == problem
 
 
-def test_a_subcommand_is_one_only_as_the_first_word() -> None:
+def test_subcommand_must_be_the_first_word() -> None:
     parsed = parse(["config", "set", "--json", "a"])
     assert (parsed.subcommand, parsed.words) == ("config", ["set", "--json", "a"])
-    assert parse(["-p", "config"]).words == ["config"]
     assert parse(["config the server"]).subcommand == ""
 
 
-def test_the_table_is_consistent() -> None:
+@pytest.mark.parametrize(
+    ("argv", "guess"),
+    (
+        (["confg", "list"], "tau config"),
+        (["sesion"], "tau sessions"),
+        (["session", "show", "abc"], "tau sessions"),
+        (["-p", "hlep"], "tau help"),
+        (["--plain", "exprot", "a.html"], "tau export"),
+    ),
+)
+def test_mistyped_subcommand_is_not_sent_to_the_model(argv: list[str], guess: str) -> None:
+    problem = parse(argv).problem
+    assert f"Did you mean {guess}?" in problem and "put -- before it" in problem
+
+
+@pytest.mark.parametrize("flags", (["-p"], ["--model", "sonnet"], ["-pc"], ["--cwd=src", "--plain"]))
+def test_subcommand_behind_a_flag_is_not_sent_to_the_model(flags: list[str]) -> None:
+    for command in SUBCOMMANDS:
+        problem = parse([*flags, command.name, "list"]).problem
+        assert problem == (
+            f'"{command.name}" is a command: put it before all flags; to send it as a message, '
+            f"put -- before it: tau -- {command.name}."
+        )
+
+
+@pytest.mark.parametrize(
+    "argv",
+    (
+        ["-p", "--", "config"],
+        ["-p", "config the server"],
+        ["@notes.md", "edit"],
+        ["-p", "fix it", "undo"],
+        ["hello"],
+        ["-p", "hi"],
+        ["-cp", "continue"],
+        ["explain"],
+        ["what?"],
+        ["-r", "export"],
+        ["配置"],
+    ),
+)
+def test_message_is_not_mistaken_for_a_subcommand(argv: list[str]) -> None:
+    assert parse(argv).problem == ""
+
+
+@pytest.mark.parametrize("value", ("-p", "--continue", "--continu", "--", "-x"))
+@pytest.mark.parametrize(
+    "flag", [flag for flag in FLAGS if flag.kind in (VALUE, LIST)], ids=lambda flag: flag.name
+)
+def test_flag_is_not_swallowed_as_the_value_of_another(flag: Flag, value: str) -> None:
+    written = f"--{flag.name}"
+    assert parse([written, value, "hi"]).problem == (
+        f'{written} needs a value, not "{value}"; write {written}={value} if you mean it.'
+    )
+    if not flag.choices:
+        assert parse([f"{written}={value}", "hi"]).value(flag.name) == value
+
+
+def test_table_is_consistent() -> None:
     names = [flag.name for flag in FLAGS]
     shorts = [flag.short for flag in FLAGS if flag.short]
     assert len(set(names)) == len(names)
@@ -113,7 +172,7 @@ def test_the_table_is_consistent() -> None:
     assert {name for pair in CONFLICTS for name in pair} <= set(names)
 
 
-def test_the_choices_are_those_of_the_parts_behind_them() -> None:
+def test_choices_match_their_implementations() -> None:
     """The table imports nothing, so it repeats them."""
     flags = {flag.name: flag.choices for flag in FLAGS}
     commands = {command.name: command.choices for command in SUBCOMMANDS}
@@ -123,5 +182,8 @@ def test_the_choices_are_those_of_the_parts_behind_them() -> None:
         "config": tuple(ACTIONS),
         "sessions": SESSIONS_ACTIONS,
         "ssh": tuple(SSH_ACTIONS),
+        "trust": TRUST_ACTIONS,
+        "sandbox": SANDBOX_ACTIONS,
         "completions": SHELLS,
+        "help": tuple(name for name in commands if name != "help"),
     }

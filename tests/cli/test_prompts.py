@@ -1,4 +1,4 @@
-"""Prompts from the words of a command line, its @files and what is piped in."""
+"""Prompts from the words of a command line, its @files and piped input."""
 
 import base64
 from pathlib import Path
@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 
 from tau.base.errors import UsageError
-from tau.cli.prompts import MAX_TEXT_BYTES, build_prompts
-
-PNG = b"\x89PNG\r\n\x1a\n" + bytes(20)
+from tau.cli.initial_prompt import MAX_TEXT_BYTES, build_prompts
+from tests.support.pictures import GIF, JPEG, PNG, WEBP
 
 
 @pytest.fixture(autouse=True)
@@ -38,12 +37,12 @@ def test_piped_text_comes_first_then_files_then_the_message(folder: Path) -> Non
     ]
 
 
-def test_nothing_given_is_no_prompt() -> None:
+def test_no_input_gives_no_prompt() -> None:
     assert build_prompts([], " \n") == []
     assert build_prompts(["  "], "") == []
 
 
-def test_an_image_is_told_by_its_bytes_and_sent_beside_the_text(folder: Path) -> None:
+def test_image_is_recognized_by_its_bytes_and_sent_beside_the_text(folder: Path) -> None:
     (folder / "shot").write_bytes(PNG)
     (prompt,) = build_prompts(["@shot", "what is it?"], "")
     assert prompt.text == "what is it?"
@@ -52,12 +51,9 @@ def test_an_image_is_told_by_its_bytes_and_sent_beside_the_text(folder: Path) ->
     assert base64.b64decode(image.data) == PNG
 
 
-@pytest.mark.parametrize(
-    ("start", "kind"),
-    ((b"\xff\xd8\xff\xe0", "image/jpeg"), (b"GIF89a", "image/gif"), (b"RIFF\0\0\0\0WEBPVP8 ", "image/webp")),
-)
-def test_the_usual_kinds_of_images_are_known(folder: Path, start: bytes, kind: str) -> None:
-    (folder / "i").write_bytes(start + bytes(9))
+@pytest.mark.parametrize(("data", "kind"), ((JPEG, "image/jpeg"), (GIF, "image/gif"), (WEBP, "image/webp")))
+def test_usual_image_types_are_known(folder: Path, data: bytes, kind: str) -> None:
+    (folder / "i").write_bytes(data)
     (prompt,) = build_prompts(["@i"], "")
     assert (prompt.text, prompt.images[0].mime_type) == ("", kind)
 
@@ -69,12 +65,11 @@ def test_the_usual_kinds_of_images_are_known(folder: Path, start: bytes, kind: s
         ("a.bin", b"\x7fELF\0\0", "neither text nor an image"),
         ("latin.txt", b"caf\xe9\n", "Not valid UTF-8"),
         ("big.txt", b"x" * (MAX_TEXT_BYTES + 1), "larger than 1 MiB"),
+        ("broken.png", PNG[:40], "could not be decoded"),
         ("big.png", PNG + bytes(5 * 1024 * 1024), "larger than 3.7 MiB"),
     ),
 )
-def test_a_file_that_cannot_be_sent_is_refused_by_name(
-    folder: Path, name: str, data: bytes | None, words: str
-) -> None:
+def test_unsendable_file_is_refused_by_name(folder: Path, name: str, data: bytes | None, words: str) -> None:
     if data is not None:
         (folder / name).write_bytes(data)
     with pytest.raises(UsageError) as caught:
@@ -83,12 +78,12 @@ def test_a_file_that_cannot_be_sent_is_refused_by_name(
     assert words in str(caught.value)
 
 
-def test_a_folder_is_refused(folder: Path) -> None:
+def test_folder_is_refused(folder: Path) -> None:
     with pytest.raises(UsageError, match="is a folder"):
         build_prompts([f"@{folder}"], "")
 
 
-def test_files_with_a_byte_order_mark_and_a_lone_at_sign_are_fine(folder: Path) -> None:
+def test_files_with_a_byte_order_mark_and_a_lone_at_sign_are_accepted(folder: Path) -> None:
     (folder / "w.txt").write_bytes("hé".encode("utf-16"))
     assert texts(["@w.txt"]) == ['<file path="w.txt">\nhé\n</file>']
     assert texts(["@", "x"]) == ["@", "x"]

@@ -1,4 +1,4 @@
-"""tau sessions: what a person sees of what was said before."""
+"""`tau sessions`: what a user sees of earlier conversations."""
 
 import io
 import json
@@ -12,7 +12,7 @@ import pytest
 
 from tau.ai.wire import AssistantMessage, TextContent, ToolCall, ToolResultMessage, Usage, UserMessage
 from tau.base.errors import SessionError, UsageError
-from tau.cli import sessions_command, sessions_show, sessions_table
+from tau.cli import main, sessions_command, sessions_show, sessions_table
 from tau.coding.session import entries as s
 from tau.coding.session.storage.line_storage import SessionLocked
 from tau.coding.session.storage.log import SessionLog
@@ -53,7 +53,7 @@ def id_of(path: Path) -> str:
     return path.stem.rpartition("_")[2]
 
 
-def test_this_folders_sessions_are_listed_newest_first(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sessions_of_this_folder_are_listed_newest_first(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "200")
     old = desk.write(user("1", "Explain the lexer to me"), answer("2", "x", dollars=0.42, model="large"))
     new = desk.write(user("1", "hi"), named("2", "Flaky test"))
@@ -67,7 +67,7 @@ def test_this_folders_sessions_are_listed_newest_first(desk: Desk, monkeypatch: 
     assert "/other\n" in everything and "elsewhere" in everything and f"{desk.project}\n" in everything
 
 
-def test_every_line_fits_and_nothing_drives_the_terminal(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_line_fits_without_control_sequences(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     desk.write(
         user("1", "\x1b]0;evil\x07\x1b[31mred \u202e\n" + "long " * 50),
         answer("2", "x" * 200, model="\x1b[2J" + "m" * 99),
@@ -82,7 +82,7 @@ def test_every_line_fits_and_nothing_drives_the_terminal(desk: Desk, monkeypatch
             assert widest <= int(columns) or columns == "50"
 
 
-def test_no_more_than_asked_for_and_the_rest_is_told(desk: Desk) -> None:
+def test_limit_is_respected_and_the_rest_counted(desk: Desk) -> None:
     assert "No sessions" in desk.run() and "--all" in desk.run()
     assert desk.run("--all") == "No sessions yet.\n"
     for _ in range(25):
@@ -112,7 +112,7 @@ def test_damaged_files_are_listed(desk: Desk) -> None:
     assert "(It is empty.)" in text and "(It does not start" in text
 
 
-def test_ids_are_as_long_as_they_must_be(desk: Desk) -> None:
+def test_ids_are_as_short_as_possible(desk: Desk) -> None:
     ids = ["0199aaaa-1111-7", "0199aaaa-1112-7", "0200bbbb-0000-7", "x", "xy"]
     assert sessions_table.short_ids(ids) == {
         "0199aaaa-1111-7": "0199aaaa-1111",
@@ -127,7 +127,7 @@ def test_ids_are_as_long_as_they_must_be(desk: Desk) -> None:
     assert desk.run("show", shown)
 
 
-def test_words_are_found_with_the_place_where_they_were_said(desk: Desk) -> None:
+def test_search_shows_the_matching_text(desk: Desk) -> None:
     desk.write(user("1", "Where is the needle?"), answer("2", "In the hay."))
     desk.write(user("1", "no"), cwd=Path("/other"))
     desk.write(user("1", "a needle there"), cwd=Path("/other"))
@@ -153,7 +153,7 @@ def conversation(desk: Desk) -> SessionLog:
     return log
 
 
-def test_a_conversation_is_shown_as_text_also_while_it_is_open(desk: Desk) -> None:
+def test_conversation_is_shown_as_text_even_while_open(desk: Desk) -> None:
     log = conversation(desk)
     text = desk.run("show", log.header.id)
     for part in ("You (", "Look\naround", "Looking.\n  [bash: ls]", "  bash ok: a (2 lines)", "Server down"):
@@ -163,7 +163,7 @@ def test_a_conversation_is_shown_as_text_also_while_it_is_open(desk: Desk) -> No
     log.close()
 
 
-def test_a_long_conversation_is_shown_in_pages(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_conversation_is_paged(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     log = session_store(os.environ).new()
     for number in range(40):
         log.append_message(UserMessage(f"prompt {number}", 1))
@@ -185,7 +185,7 @@ def test_a_long_conversation_is_shown_in_pages(desk: Desk, monkeypatch: pytest.M
     assert len(text.splitlines()) <= 22 and "prompt 3" in text and "prompt 30" not in text
 
 
-def test_a_session_gets_another_name(desk: Desk) -> None:
+def test_rename_a_session(desk: Desk) -> None:
     path = desk.write(user("1", "hi"))
     assert '"A new \x1b[1mname"'.replace("\x1b[1m", "") in desk.run(
         "rename", id_of(path), "A", "new", "\x1b[1mname"
@@ -195,7 +195,7 @@ def test_a_session_gets_another_name(desk: Desk) -> None:
     assert desk.json()[0]["name"] is None
 
 
-def test_what_is_open_elsewhere_is_neither_renamed_nor_deleted(desk: Desk) -> None:
+def test_session_open_elsewhere_is_neither_renamed_nor_deleted(desk: Desk) -> None:
     log = conversation(desk)
     assert log.path is not None
     before = log.path.read_bytes()
@@ -206,7 +206,7 @@ def test_what_is_open_elsewhere_is_neither_renamed_nor_deleted(desk: Desk) -> No
     log.close()
 
 
-def test_what_was_deleted_comes_back(desk: Desk) -> None:
+def test_deleted_session_is_restored(desk: Desk) -> None:
     path, other = desk.write(user("1", "precious words")), desk.write()
     before = path.read_bytes()
     assert 'Moved "precious words" to the trash.' in desk.run("delete", id_of(path))
@@ -219,7 +219,7 @@ def test_what_was_deleted_comes_back(desk: Desk) -> None:
     assert desk.run("restore") == "The trash is empty.\n"
 
 
-def test_several_are_deleted_at_once(desk: Desk) -> None:
+def test_several_sessions_are_deleted_at_once(desk: Desk) -> None:
     one, two = desk.write(), desk.write()
     desk.run("delete", id_of(one), str(two))
     assert desk.json() == []
@@ -234,18 +234,18 @@ def test_export_is_done_by_the_export_command(desk: Desk) -> None:
         sessions_command.run(["export"])
 
 
-def test_the_index_can_be_made_anew(desk: Desk) -> None:
+def test_index_can_be_rebuilt(desk: Desk) -> None:
     desk.write()
     assert desk.run("reindex") == "Rebuilt the index from 1 session file.\n"
 
 
-def test_a_damaged_index_is_told_once(desk: Desk, capfd: pytest.CaptureFixture[str]) -> None:
+def test_damaged_index_is_reported_once(desk: Desk, capfd: pytest.CaptureFixture[str]) -> None:
     desk.write(user("1", "hi"))
     desk.run()
     (desk.root.parent / "index.db").write_bytes(b"x" * 10_000)
     assert sessions_command.run([]) == 0
-    told = capfd.readouterr()
-    assert "hi" in told.out and "was damaged" in told.err
+    reported = capfd.readouterr()
+    assert "hi" in reported.out and "was damaged" in reported.err
     assert sessions_command.run([]) == 0
     assert capfd.readouterr().err == ""
 
@@ -266,23 +266,23 @@ def test_a_damaged_index_is_told_once(desk: Desk, capfd: pytest.CaptureFixture[s
         (["restore", "none"], "No session in the trash"),
     ],
 )
-def test_wrong_words_are_told_apart(desk: Desk, words: list[str], problem: str) -> None:
+def test_invalid_use_is_explained(desk: Desk, words: list[str], problem: str) -> None:
     with pytest.raises((UsageError, SessionError), match=problem):
         sessions_command.run(words)
 
 
-def test_help_names_all_actions(desk: Desk) -> None:
-    text = desk.run("--help")
+def test_help_names_all_actions(desk: Desk, capfd: pytest.CaptureFixture[str]) -> None:
+    assert main.run(["sessions", "--help"]) == 0
+    text = capfd.readouterr().out
     assert all(
         f"tau sessions {action}" in text
         for action in (*sessions_command._ACTIONS, "export")
         if action != "list"
     )
-    assert text == desk.run("-h")
     assert desk.run("search", "--", "--help").startswith("No session")
 
 
-def test_sessions_in_a_folder_of_their_own_are_listed(desk: Desk) -> None:
+def test_sessions_in_a_custom_folder_are_listed(desk: Desk) -> None:
     folder = desk.project / "talks"
     (desk.root.parent / "settings.json").parent.mkdir(parents=True, exist_ok=True)
     (desk.root.parent / "settings.json").write_text(json.dumps({"sessionDir": str(folder)}))

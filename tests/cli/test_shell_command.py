@@ -1,4 +1,4 @@
-"""`tau shell`: lines in, output out, state that lasts."""
+"""`tau shell`: lines in, output out, persistent state."""
 
 import subprocess
 import sys
@@ -16,19 +16,19 @@ def shell(folder: Path, typed: str, *words: str) -> subprocess.CompletedProcess[
     return subprocess.run([*TAU, "shell", *words], input=typed, capture_output=True, text=True, cwd=folder)
 
 
-def test_each_line_is_a_command_and_what_it_sets_lasts(tmp_path: Path) -> None:
+def test_each_line_is_a_command_and_state_persists(tmp_path: Path) -> None:
     (tmp_path / "sub").mkdir()
     ran = shell(tmp_path, "x=7; cd sub\n\necho $x $(basename $PWD)\nfalse\n")
     assert (ran.stdout, ran.stderr, ran.returncode) == ("7 sub\n", "", 1)
 
 
-def test_a_line_that_takes_too_long_is_stopped(tmp_path: Path) -> None:
+def test_line_that_takes_too_long_is_stopped(tmp_path: Path) -> None:
     ran = shell(tmp_path, "sleep 100\necho on\n", "-t", "200")
     assert ran.stdout == "on\n" and ran.returncode == 0
     assert "Stopped after 200 ms" in ran.stderr
 
 
 @pytest.mark.parametrize("words", (["-t", "x"], ["-t"], ["-C", "/nowhere/at/all"], ["--what"]))
-def test_wrong_use_is_told(words: list[str]) -> None:
+def test_invalid_use_is_reported(words: list[str]) -> None:
     with pytest.raises(UsageError):
         parse(words)

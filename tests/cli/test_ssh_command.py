@@ -10,9 +10,11 @@ from pathlib import Path
 import pytest
 
 from tau.base.errors import ToolError, UsageError
+from tau.cli import main
 from tau.cli.ssh_command import run
 from tau.config.paths import user_paths
 from tests.backends.ssh.loopback import Server, running_sshd
+from tests.support.limits import HANG_S
 
 Capture = pytest.CaptureFixture[str]
 
@@ -36,7 +38,7 @@ def users_file() -> Path:
     return user_paths().home / "ssh.json"
 
 
-def test_a_host_is_added_listed_and_removed(capfd: Capture) -> None:
+def test_add_list_and_remove_a_host(capfd: Capture) -> None:
     assert run(["list"]) == 0
     assert capfd.readouterr().out == "No hosts; add one with tau ssh add NAME [USER@]HOST.\n"
     words = ["--port", "2222", "--key=~/.ssh/shop", "--desc", "The shop", "--no-compat"]
@@ -67,7 +69,7 @@ def test_a_host_is_added_listed_and_removed(capfd: Capture) -> None:
         run(["remove", "shop"])
 
 
-def test_a_host_of_the_project_is_written_to_its_file(project: Path, capfd: Capture) -> None:
+def test_project_host_is_written_to_its_file(project: Path, capfd: Capture) -> None:
     run(["add", "box", "--host", "h", "--user", "me", "--compat", "--scope", "project"])
     path = project / ".tau" / "ssh.json"
     assert json.loads(path.read_text())["hosts"] == {"box": {"host": "h", "username": "me", "compat": True}}
@@ -80,20 +82,20 @@ def test_a_host_of_the_project_is_written_to_its_file(project: Path, capfd: Capt
     assert out.endswith(f"Added host box to {users_file()}.\n")
 
 
-def test_a_key_that_a_project_may_not_name_is_told_when_it_is_written(capfd: Capture) -> None:
+def test_key_a_project_may_not_use_is_reported_on_add(capfd: Capture) -> None:
     run(["add", "box", "h", "--key", "/etc/key", "--scope", "project"])
     err = capfd.readouterr().err
     assert "outside the project" in err and "box cannot be used yet." in err
 
 
-def test_a_host_of_another_file_is_not_removed_but_found(project: Path) -> None:
+def test_host_of_another_file_is_reported_but_not_removed(project: Path) -> None:
     (project / "ssh.json").write_text('{"hosts": {"box": {"host": "h"}}}')
     with pytest.raises(UsageError, match=r"is defined in .*ssh\.json; remove it there"):
         run(["remove", "box"])
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["frobnicate"], "use one of list, add, remove, test"),
         (["add"], "Usage: tau ssh add NAME [USER@]HOST."),
@@ -111,21 +113,21 @@ def test_a_host_of_another_file_is_not_removed_but_found(project: Path) -> None:
         (["remove"], "Usage: tau ssh remove NAME."),
     ],
 )
-def test_wrong_use_is_one_clear_line(words: list[str], said: str) -> None:
+def test_invalid_use_is_one_clear_line(words: list[str], message: str) -> None:
     with pytest.raises(UsageError) as caught:
         run(words)
-    assert said in str(caught.value) and "\n" not in str(caught.value)
+    assert message in str(caught.value) and "\n" not in str(caught.value)
     assert not users_file().exists()
 
 
 def test_help_names_every_action(capfd: Capture) -> None:
     for option in ("--help", "-h"):
-        assert run([option]) == 0
+        assert main.run(["ssh", option]) == 0
         out = capfd.readouterr().out
         assert all(f"tau ssh {action}" in out for action in ("list", "add", "remove", "test"))
 
 
-def test_testing_a_host_connects_and_tells_what_it_is(
+def test_test_connects_and_describes_the_host(
     sshd: Server, monkeypatch: pytest.MonkeyPatch, capfd: Capture
 ) -> None:
     monkeypatch.setenv("PATH", f"{sshd.bin}:{os.environ['PATH']}")
@@ -134,22 +136,22 @@ def test_testing_a_host_connects_and_tells_what_it_is(
     assert run(["test", "box"]) == 0
     assert capfd.readouterr().out.startswith(f"box ({sshd.host().target}) answers: ")
     assert run(["test", "box", "--json"]) == 0
-    told = json.loads(capfd.readouterr().out)
-    assert told["shell"] and told["ms"] > 0
+    reported = json.loads(capfd.readouterr().out)
+    assert reported["shell"] and reported["ms"] > 0
     run(["list", "--json"])
-    assert json.loads(capfd.readouterr().out)[0]["os"] == told["os"]
+    assert json.loads(capfd.readouterr().out)[0]["os"] == reported["os"]
     run(["add", "gone", "127.0.0.1", "--port", "1"])
     with pytest.raises(ToolError, match="Connection refused"):
         run(["test", "gone"])
 
 
-def test_the_list_does_not_load_asyncio() -> None:
+def test_list_does_not_load_asyncio() -> None:
     code = "import sys; from tau.cli.ssh_command import run; run(['add', 'a', 'h']); run(['list'])"
     done = subprocess.run(
         [sys.executable, "-c", f"{code}; print('asyncio' in sys.modules)"],
         capture_output=True,
         text=True,
         env=dict(os.environ),
-        timeout=30,
+        timeout=HANG_S,
     )
     assert done.stdout.splitlines()[-1] == "False", done.stderr

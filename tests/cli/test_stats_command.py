@@ -33,7 +33,7 @@ def test_usage_is_printed_by_day_model_and_folder(capfd: Capture) -> None:
     assert "Cost: $0.12." in text
 
 
-def test_json_has_the_same_figures(capfd: Capture) -> None:
+def test_json_has_the_same_numbers(capfd: Capture) -> None:
     assert run(["--json", "--days", "7"]) == 0
     document = json.loads(capfd.readouterr().out)
     assert document["sessions"] == 1
@@ -42,7 +42,7 @@ def test_json_has_the_same_figures(capfd: Capture) -> None:
     assert json.loads(capfd.readouterr().out)["total"] == document["total"]
 
 
-def test_a_page_goes_to_a_file_or_to_standard_output(capfd: Capture) -> None:
+def test_page_goes_to_a_file_or_to_stdout(capfd: Capture) -> None:
     assert run(["--html"]) == 0
     page = Path("tau-stats.html").read_text()
     assert page.startswith("<!DOCTYPE html>") and "<svg" in page
@@ -53,7 +53,7 @@ def test_a_page_goes_to_a_file_or_to_standard_output(capfd: Capture) -> None:
     assert capfd.readouterr().out.startswith("<!DOCTYPE html>")
 
 
-def test_a_page_is_not_written_over_a_file_of_the_users_own() -> None:
+def test_page_does_not_overwrite_a_users_file() -> None:
     Path("mine.html").write_text("<p>mine</p>")
     with pytest.raises(UsageError, match="is not a tau export"):
         run(["--html", "mine.html"])
@@ -61,7 +61,7 @@ def test_a_page_is_not_written_over_a_file_of_the_users_own() -> None:
 
 
 @pytest.mark.parametrize("words", [["--json", "--html"], ["file.html"], ["--weeks"], ["--days"]])
-def test_wrong_use_is_told(words: list[str]) -> None:
+def test_invalid_use_is_reported(words: list[str]) -> None:
     with pytest.raises(UsageError, match="Usage: tau stats"):
         run(words)
 

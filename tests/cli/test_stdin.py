@@ -1,4 +1,4 @@
-"""What is piped in, read to its end."""
+"""Piped input, read to its end."""
 
 import asyncio
 import os
@@ -25,7 +25,7 @@ def send(pipe: Pipe, data: bytes) -> None:
     os.close(pipe[1])
 
 
-def test_all_of_it_is_read_however_it_arrives(pipe: Pipe) -> None:
+def test_all_input_is_read_however_it_arrives(pipe: Pipe) -> None:
     async def main() -> str:
         loop = asyncio.get_running_loop()
         loop.call_later(0.01, os.write, pipe[1], "hällo\n".encode())
@@ -39,7 +39,7 @@ def test_all_of_it_is_read_however_it_arrives(pipe: Pipe) -> None:
     ("data", "text"),
     ((b"", ""), ("\ufeffhi".encode(), "hi"), ("hi".encode("utf-16"), "hi"), (b"caf\xe9\n", "caf\ufffd\n")),
 )
-def test_text_is_decoded_and_odd_bytes_do_not_stop_the_work(pipe: Pipe, data: bytes, text: str) -> None:
+def test_text_is_decoded_and_invalid_bytes_are_tolerated(pipe: Pipe, data: bytes, text: str) -> None:
     send(pipe, data)
     assert asyncio.run(stdin.read_piped_text()) == text
 
@@ -57,7 +57,7 @@ def test_too_much_is_refused(pipe: Pipe, monkeypatch: pytest.MonkeyPatch) -> Non
         asyncio.run(stdin.read_piped_text())
 
 
-def test_a_terminal_and_dev_null_are_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_terminal_and_dev_null_are_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     keyboard, terminal = os.openpty()
     nothing = os.open(os.devnull, os.O_RDONLY)
     try:
@@ -69,7 +69,7 @@ def test_a_terminal_and_dev_null_are_not_waited_for(monkeypatch: pytest.MonkeyPa
             os.close(fd)
 
 
-def test_a_pipe_that_stays_open_is_mentioned(
+def test_pipe_that_stays_open_is_mentioned(
     pipe: Pipe, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(stdin, "REMARK_AFTER_S", 0.01)

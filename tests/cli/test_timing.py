@@ -1,11 +1,11 @@
-"""TAU_TIMING=1 tells where the time went, and is silent otherwise."""
+"""TAU_TIMING=1 shows where the time went, and is silent otherwise."""
 
 import pytest
 
 from tau.cli import timing
 
 
-def test_nothing_is_noted_when_it_is_off(capsys: pytest.CaptureFixture[str]) -> None:
+def test_nothing_is_recorded_when_off(capsys: pytest.CaptureFixture[str]) -> None:
     timing.mark("first")
     timing.report()
     assert capsys.readouterr().err == ""
@@ -27,7 +27,7 @@ def test_phases_add_up_from_the_start_of_the_process(
     assert one + other == pytest.approx(total, abs=0.2)
 
 
-def test_without_proc_the_cpu_time_stands_for_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_proc_the_cpu_time_approximates_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
     def no_file(*_: object, **__: object) -> None:
         raise FileNotFoundError
 

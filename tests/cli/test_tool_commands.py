@@ -1,4 +1,4 @@
-"""tau read, tau grep, tau edit: what a person sees is what the model gets."""
+"""`tau read`, `tau grep`, `tau edit`: the user sees what the model gets."""
 
 import io
 import sys
@@ -32,7 +32,7 @@ def test_grep_shows_the_matches_with_their_lines(capfd: pytest.CaptureFixture[st
     assert "*2:two" in capfd.readouterr().out
 
 
-def test_an_edit_typed_by_hand_is_made(
+def test_edit_typed_by_hand_is_applied(
     project: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tool_commands.run("read", ["a.txt"])
@@ -45,7 +45,7 @@ def test_an_edit_typed_by_hand_is_made(
     assert "+2:TWO" in capfd.readouterr().out
 
 
-def test_a_json_object_is_a_whole_call(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_json_object_is_a_whole_call(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TAU_EDIT_MODE", "replace")
     typed(monkeypatch, '{"path": "a.txt", "old_text": "two", "new_text": "TWO"}')
 
@@ -54,13 +54,13 @@ def test_a_json_object_is_a_whole_call(project: Path, monkeypatch: pytest.Monkey
     assert (project / "a.txt").read_text() == "one\nTWO\nthree\n"
 
 
-def test_broken_json_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_broken_json_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     typed(monkeypatch, '{"path')
     with pytest.raises(UsageError, match="Invalid JSON"):
         tool_commands.run("edit", [])
 
 
-def test_an_edit_of_a_file_that_has_changed_is_refused(
+def test_edit_of_a_changed_file_is_refused(
     project: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tool_commands.run("read", ["a.txt"])
@@ -74,7 +74,7 @@ def test_an_edit_of_a_file_that_has_changed_is_refused(
     assert "a.txt" in capfd.readouterr().err
 
 
-def test_a_failure_is_one_line_and_code_1(capfd: pytest.CaptureFixture[str]) -> None:
+def test_failure_is_one_line_and_code_1(capfd: pytest.CaptureFixture[str]) -> None:
     assert tool_commands.run("read", ["nothing.txt"]) == 1
     assert capfd.readouterr().err == "tau: There is no file nothing.txt.\n"
 
@@ -82,6 +82,6 @@ def test_a_failure_is_one_line_and_code_1(capfd: pytest.CaptureFixture[str]) -> 
 @pytest.mark.parametrize(
     ("name", "words"), [("read", []), ("read", ["a", "b"]), ("grep", []), ("edit", ["x"])]
 )
-def test_wrong_use_says_what_to_type(name: str, words: list[str]) -> None:
+def test_invalid_use_says_what_to_type(name: str, words: list[str]) -> None:
     with pytest.raises(UsageError, match=f"tau {name}"):
         tool_commands.run(name, words)

@@ -1,4 +1,4 @@
-"""tau undo: the right session, one line for each file, and an exit code that tells whether all went well."""
+"""`tau undo`: the right session, one line per file, and an exit code for the outcome."""
 
 import asyncio
 from pathlib import Path
@@ -11,6 +11,7 @@ from tau.cli import undo_command
 from tau.coding.files.local_fs import LocalFileSystem
 from tau.coding.session.storage.log import SessionLog
 from tau.coding.undo.file_history import FOLDER_NAME, FileHistory
+from tau.coding.undo.journal import CallBegan
 from tau.coding.undo.recorder import RecordingFileSystem
 from tau.sdk import session_store
 
@@ -31,7 +32,7 @@ def session(folder: Path) -> SessionLog:
 
 
 def work(log: SessionLog, prompt: str, files: dict[str, str]) -> str:
-    """What the agent writes for a prompt; the id of the session."""
+    """What the agent writes for a prompt; returns the id of the session."""
     assert log.artifacts_folder is not None
     place = log.artifacts_folder / FOLDER_NAME
     history = FileHistory(lambda: place)
@@ -44,7 +45,7 @@ def work(log: SessionLog, prompt: str, files: dict[str, str]) -> str:
     return log.header.id
 
 
-def test_undo_takes_the_last_turn_back_and_says_so(project: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_undo_reverts_the_last_turn_and_says_so(project: Path, capfd: pytest.CaptureFixture[str]) -> None:
     work(session(project), "fix it", {"a.txt": "two\n", "d/new.txt": "new\n"})
 
     assert undo_command.run([]) == 0
@@ -58,7 +59,7 @@ def test_undo_takes_the_last_turn_back_and_says_so(project: Path, capfd: pytest.
     assert (project / "a.txt").read_text() == "one\n"
 
 
-def test_redo_brings_it_back(project: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_redo_reapplies_it(project: Path, capfd: pytest.CaptureFixture[str]) -> None:
     work(session(project), "fix it", {"a.txt": "two\n"})
     undo_command.run([])
 
@@ -68,7 +69,7 @@ def test_redo_brings_it_back(project: Path, capfd: pytest.CaptureFixture[str]) -
     assert (project / "a.txt").read_text() == "two\n"
 
 
-def test_a_conflict_is_shown_and_ends_with_1(project: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_conflict_is_shown_and_exits_with_1(project: Path, capfd: pytest.CaptureFixture[str]) -> None:
     work(session(project), "fix it", {"a.txt": "two\n", "b.txt": "b\n"})
     (project / "a.txt").write_text("mine, and longer\n")
 
@@ -86,7 +87,7 @@ def test_a_conflict_is_shown_and_ends_with_1(project: Path, capfd: pytest.Captur
     assert (project / "a.txt").read_text() == "one\n"
 
 
-def test_a_dry_run_changes_nothing(project: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_dry_run_changes_nothing(project: Path, capfd: pytest.CaptureFixture[str]) -> None:
     work(session(project), "fix it", {"a.txt": "two\n", "new.txt": "new\n"})
 
     assert undo_command.run(["--dry-run"]) == 0
@@ -95,7 +96,7 @@ def test_a_dry_run_changes_nothing(project: Path, capfd: pytest.CaptureFixture[s
     assert (project / "a.txt").read_text() == "two\n" and (project / "new.txt").exists()
 
 
-def test_the_list_has_the_newest_first_and_tells_what_is_undone(
+def test_list_is_newest_first_and_marks_undone_turns(
     project: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     log = session(project)
@@ -111,7 +112,7 @@ def test_the_list_has_the_newest_first_and_tells_what_is_undone(
     assert first.startswith("  1  ") and first.endswith("  first") and others.strip() == "a.txt"
 
 
-def test_a_number_takes_back_so_many_turns(project: Path) -> None:
+def test_number_undoes_that_many_turns(project: Path) -> None:
     log = session(project)
     work(log, "first", {"a.txt": "two\n"})
     work(log, "second", {"a.txt": "three\n"})
@@ -120,7 +121,7 @@ def test_a_number_takes_back_so_many_turns(project: Path) -> None:
     assert (project / "a.txt").read_text() == "one\n"
 
 
-def test_only_the_named_files_are_taken_back(project: Path) -> None:
+def test_only_the_named_files_are_undone(project: Path) -> None:
     work(session(project), "fix it", {"a.txt": "two\n", "b.txt": "b\n"})
 
     assert undo_command.run(["b.txt"]) == 0
@@ -128,7 +129,7 @@ def test_only_the_named_files_are_taken_back(project: Path) -> None:
     assert (project / "a.txt").read_text() == "two\n" and not (project / "b.txt").exists()
 
 
-def test_the_session_that_changed_something_last_is_taken_unless_one_is_named(project: Path) -> None:
+def test_last_session_with_changes_is_the_default(project: Path) -> None:
     first = work(session(project), "first", {"a.txt": "two\n"})
     work(session(project), "second", {"b.txt": "b\n"})
     session(project).close()  # has changed nothing
@@ -139,18 +140,34 @@ def test_the_session_that_changed_something_last_is_taken_unless_one_is_named(pr
     assert (project / "a.txt").read_text() == "one\n"
 
 
-def test_sessions_of_other_folders_are_not_taken(
+def test_session_that_only_ran_a_command_does_not_hide_earlier_changes(project: Path) -> None:
+    work(session(project), "first", {"a.txt": "two\n"})
+    later = session(project)
+    assert later.artifacts_folder is not None
+    place = later.artifacts_folder / FOLDER_NAME
+    history = FileHistory(lambda: place)
+    history.begin_turn("run it")
+    history.note(CallBegan(call="call-1"))
+    history.close()
+    later.close()
+    assert (place / "journal.log").exists()
+
+    assert undo_command.run([]) == 0
+    assert (project / "a.txt").read_text() == "one\n"
+
+
+def test_sessions_of_other_folders_are_ignored(
     project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     work(session(project), "fix it", {"a.txt": "two\n"})
     (tmp_path / "other").mkdir()
     monkeypatch.chdir(tmp_path / "other")
-    with pytest.raises(UsageError, match=r"no session in .*other changed a file"):
+    with pytest.raises(UsageError, match=r"no session in .*other has recorded changes"):
         undo_command.run([])
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["--what"], 'Unknown option "--what"'),
         (["0"], "use 1 or more"),
@@ -160,12 +177,12 @@ def test_sessions_of_other_folders_are_not_taken(
         (["--list=yes"], "Unknown option"),
     ],
 )
-def test_what_makes_no_sense_is_said(words: list[str], said: str) -> None:
-    with pytest.raises(UsageError, match=said):
+def test_invalid_use_is_reported(words: list[str], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
         undo_command.run(words)
 
 
-def test_a_session_without_changes_is_told(project: Path) -> None:
+def test_session_without_changes_is_reported(project: Path) -> None:
     log = session(project)
     log.close()
     with pytest.raises(UsageError, match="changed no files"):

@@ -1,4 +1,4 @@
-"""Work for background jobs, a place where their results arrive, and a clock that can be moved."""
+"""Background work, a place where its results arrive, and a movable clock."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
@@ -6,10 +6,11 @@ from typing import Any
 
 from tau.base.errors import TauError
 from tau.coding.ports import Job, JobReport, JobWork
+from tests.support.limits import HANG_S
 
 
 class Desk:
-    """Where results are delivered: notes them, fails as often as it is told to, and can take its time."""
+    """Receives results; fails as often as told and can be slow."""
 
     def __init__(self) -> None:
         self.jobs: list[Job] = []
@@ -46,7 +47,7 @@ class Desk:
 
 
 class Clock:
-    """A clock that stands still, and a sleep that moves it."""
+    """A frozen clock, and a sleep that advances it."""
 
     def __init__(self) -> None:
         self.now_s = 1000.0
@@ -91,14 +92,14 @@ async def endless(report: JobReport) -> str:
 
 
 async def settle(rounds: int = 10) -> None:
-    """Let everything run that can run now."""
+    """Let everything run that is ready to run."""
     for _ in range(rounds):
         await asyncio.sleep(0)
 
 
 def run(main: Callable[[], Coroutine[Any, Any, None]]) -> None:
     async def guarded() -> None:
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(HANG_S):
             await main()
 
     asyncio.run(guarded())

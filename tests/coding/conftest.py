@@ -1,4 +1,4 @@
-"""The context of a tool call in a folder of the test's own, and the end of what tests have opened."""
+"""A tool call context in the test's own folder; closes what tests opened."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.coding.context import CallContext, call_context
-from tests.coding.wired import MADE
+from tests.coding.session_rig import MADE
 
 
 @pytest.fixture

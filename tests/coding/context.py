@@ -1,4 +1,4 @@
-"""A context for one tool call, wired as a session wires it: files that are recorded, processes, artifacts."""
+"""A context for one tool call, wired like in a session: recorded files, processes, artifacts."""
 
 import asyncio
 from collections.abc import Iterator, Sequence
@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from tau.agent.approved_effects import ApprovedEffects
 from tau.agent.events import AgentEvent, Notice
 from tau.agent.output import ToolOutput
 from tau.agent.ports import FileSystem
@@ -21,10 +22,9 @@ from tau.sdk.environment import ToolEnvironment, make_environment
 
 
 class CallContext(CodingCall):
-    """What a tool is given in a session. `updates` is what it has shown before its result, `warnings` what
-    the user was told.
+    """What a tool gets in a session. `updates` holds its progress output, `warnings` the user's warnings.
 
-    Some tests need a disk that fails or dawdles: `use_disk` puts it where that of this machine was.
+    `use_disk` replaces the file system, for tests that need one that fails or is slow.
     """
 
     def __init__(self, environment: ToolEnvironment, log: SessionLog, warnings: list[str]) -> None:
@@ -35,12 +35,12 @@ class CallContext(CodingCall):
         super().__init__(environment.world, ToolCall("call_1", "tool", {}), self.updates.append)
 
     def use_disk(self, disk: FileSystem) -> None:
-        self.fs = self.environment.recorder.fs(disk)
+        self._use_disk(self.environment.recorder.fs(disk))
 
 
 @contextmanager
 def call_context(cwd: Path, folder: Path | None = None) -> Iterator[CallContext]:
-    """In a session that is kept in `folder`, or not kept."""
+    """In a session saved in `folder`, or unsaved."""
     log = SessionLog.new(folder, cwd)
     warnings: list[str] = []
 
@@ -58,11 +58,11 @@ def call_context(cwd: Path, folder: Path | None = None) -> Iterator[CallContext]
 
 
 async def call(tool: Tool[Any], ctx: CallContext, **arguments: Any) -> ToolOutput:
-    """Run a call as the loop does: decode, ask for the effects, run."""
+    """Run a call like the loop: decode, ask for the effects, run it bound to them."""
     params, ignored = tool.decode(arguments)
     assert not ignored
-    tool.effects(params, ctx.cwd)
-    return await tool.run(params, ctx)
+    effects = tool.effects(params, ctx.cwd)
+    return await tool.run(params, ctx.bound(ApprovedEffects(effects)))
 
 
 def call_now(tool: Tool[Any], ctx: CallContext, **arguments: Any) -> ToolOutput:
@@ -70,7 +70,7 @@ def call_now(tool: Tool[Any], ctx: CallContext, **arguments: Any) -> ToolOutput:
 
 
 def call_in_conversation(tool: Tool[Any], ctx: CallContext, **arguments: Any) -> ToolOutput:
-    """A call with its answer and its result in the log, where checkpoints look for them."""
+    """Run a call with its answer and result in the log, where checkpoints look for them."""
     asked = ToolCall(f"call_{len(ctx.log.messages())}", tool.name, arguments)
     model = FAUX_MODEL
     ctx.log.append_message(
@@ -95,7 +95,7 @@ def text_of(output: ToolOutput) -> str:
 
 
 class FakeDialogs:
-    """A face with a screen; a test overrides the dialogs that it expects."""
+    """A UI with a screen; a test overrides the dialogs it expects."""
 
     terminal: TerminalInput | None = None
 
@@ -110,7 +110,7 @@ class FakeDialogs:
 
 
 class FakeUi:
-    """Answers `select` from a list, and notes what was asked."""
+    """Answers `select` from a list and records the questions."""
 
     def __init__(self, answers: Sequence[str | None]) -> None:
         self.answers = list(answers)

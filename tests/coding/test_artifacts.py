@@ -1,4 +1,4 @@
-"""Full outputs on disk: numbered, private, bounded, and nowhere else."""
+"""Full outputs on disk: numbered, private, bounded, and contained."""
 
 import errno
 import os
@@ -21,7 +21,7 @@ def write(artifacts: FolderArtifacts, tool: str, data: bytes) -> str:
     return sink.id
 
 
-def test_the_folder_is_made_with_the_first_artifact_and_only_the_user_can_read_it(tmp_path: Path) -> None:
+def test_folder_is_created_with_the_first_artifact_and_is_private(tmp_path: Path) -> None:
     folder = tmp_path / "session" / "artifacts"
     artifacts = FolderArtifacts(folder)
     assert not folder.exists()
@@ -32,7 +32,7 @@ def test_the_folder_is_made_with_the_first_artifact_and_only_the_user_can_read_i
     assert artifacts.open("1").read_bytes() == b"two"
 
 
-def test_numbers_go_on_after_a_restart(tmp_path: Path) -> None:
+def test_numbers_continue_after_a_restart(tmp_path: Path) -> None:
     write(FolderArtifacts(tmp_path), "bash", b"one")
     (tmp_path / "7.bash.log").touch()
     (tmp_path / "notes.md").touch()
@@ -47,7 +47,7 @@ def test_two_writers_of_one_folder_do_not_overwrite_each_other(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("id", ["../x", "9", "", "0.bash", "..", "0/../../x", "*", "٣", "-1"])
-def test_nothing_outside_can_be_opened(tmp_path: Path, id: str) -> None:
+def test_files_outside_cannot_be_opened(tmp_path: Path, id: str) -> None:
     (tmp_path / "x").touch()
     artifacts = FolderArtifacts(tmp_path / "a")
     write(artifacts, "bash", b"one")
@@ -55,20 +55,20 @@ def test_nothing_outside_can_be_opened(tmp_path: Path, id: str) -> None:
         artifacts.open(id)
 
 
-def test_a_tool_name_cannot_lead_outside(tmp_path: Path) -> None:
+def test_tool_name_cannot_escape_the_folder(tmp_path: Path) -> None:
     folder = tmp_path / "a"
     write(FolderArtifacts(folder), "../../mcp tool", b"x")
     assert [path.name for path in folder.iterdir()] == ["0._mcp_tool.log"]
 
 
-def test_all_artifacts_together_are_bounded(tmp_path: Path) -> None:
+def test_total_size_is_limited(tmp_path: Path) -> None:
     write(FolderArtifacts(tmp_path), "bash", b"x" * 60)
     again = FolderArtifacts(tmp_path, cap_bytes=100)
     with pytest.raises(OSError, match="limit"):
         write(again, "bash", b"x" * 50)
 
 
-def test_a_run_without_a_session_leaves_nothing_behind() -> None:
+def test_run_without_a_session_leaves_nothing_behind() -> None:
     artifacts = TemporaryArtifacts()
     with pytest.raises(ToolError):
         artifacts.open("0")
@@ -80,7 +80,7 @@ def test_a_run_without_a_session_leaves_nothing_behind() -> None:
     artifacts.close()
 
 
-def test_a_full_disk_is_not_kept_full_by_an_artifact(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_artifact_is_truncated_on_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def write_on_a_full_disk(fd: int, data: bytes) -> None:
         os.write(fd, data[:1000])
         raise OSError(errno.ENOSPC, "No space left on device")

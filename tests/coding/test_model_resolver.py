@@ -1,6 +1,8 @@
-"""Which model a user gets for what they typed, set and have."""
+"""Which model a user gets for what they typed, configured and have keys for."""
 
 import asyncio
+import json
+import os
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -12,9 +14,9 @@ from tau.ai.catalog import Catalog, Provider, load_catalog
 from tau.ai.local import discovery
 from tau.ai.local.discovery import DiscoveredServer
 from tau.ai.model import Model
-from tau.base.errors import ConfigError, UsageError
+from tau.base.errors import ConfigError, TauError, UsageError
 from tau.base.run import LocalRunner
-from tau.coding.model_resolver import ModelRequest, ModelResolver, ResolvedModel
+from tau.coding.model_resolver import ModelRequest, ModelResolver, ResolvedModel, ResumedModel
 from tau.config.auth_file import AuthFile
 from tau.config.credentials import KeyCredentials
 from tau.config.settings import LocalSettings, Settings
@@ -45,13 +47,14 @@ def find(
                 environ=environ or {},
                 keys=keys,
                 services=services,
+                servers=Path.home() / "servers.json",
             )
             return await finder.find(wish), keys
 
     return asyncio.run(main())
 
 
-def test_without_a_wish_the_first_provider_with_a_key_gives_its_default_model() -> None:
+def test_first_provider_with_a_key_gives_its_default_model() -> None:
     table = load_catalog()
 
     found, _ = find(ModelRequest(), {"OPENAI_API_KEY": "k"})
@@ -59,12 +62,12 @@ def test_without_a_wish_the_first_provider_with_a_key_gives_its_default_model() 
     assert found.model.key == f"openai/{table.providers['openai'].default_model}"
 
 
-def test_without_any_key_the_way_to_one_is_told() -> None:
+def test_without_any_key_the_error_says_how_to_get_one() -> None:
     with pytest.raises(ConfigError, match=r"^No API key or model server found.*auth\.json.*Ollama.*demo"):
         find(ModelRequest())
 
 
-def test_without_a_wish_the_enabled_models_come_before_the_default_ones() -> None:
+def test_enabled_models_come_before_default_ones() -> None:
     settings = Settings(local=ALONE, enabled_models=["gpt-*", "haiku:low", "*"])
 
     found, _ = find(ModelRequest(), {"ANTHROPIC_API_KEY": "k"}, settings)
@@ -73,38 +76,44 @@ def test_without_a_wish_the_enabled_models_come_before_the_default_ones() -> Non
     assert found.thinking == "low"
 
 
-def test_what_is_wrong_with_a_server_on_this_machine_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_problem_of_a_local_server_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     model = Model(id="m", name="m", api="openai-completions", provider="ollama", base_url="http://x")
 
     async def discover(*_: Any) -> list[DiscoveredServer]:
         server = DiscoveredServer(
-            provider="ollama", name="Ollama", base_url="http://x", models=[model], note="Too small."
+            provider="ollama",
+            name="Ollama",
+            base_url="http://x",
+            models=[model],
+            note="Too small.",
+            owner=os.getuid(),
         )
         return [server]
 
     monkeypatch.setattr(discovery, "discover", discover)
+    (Path.home() / "servers.json").write_text(json.dumps({f"http://x of {os.getuid()}": True}))
     found, _ = find(ModelRequest(), settings=Settings(local=LocalSettings(embedded=False)))
 
-    assert found.model is model
+    assert found.model == model
     assert found.notices == ["Using ollama/m, found on this machine.", "Too small."]
     assert find(ModelRequest(provider="ollama"), settings=Settings(local=LocalSettings()))[0].notices == [
         "Too small."
     ]
 
 
-def test_a_pattern_with_a_level() -> None:
+def test_pattern_with_a_thinking_level() -> None:
     found, _ = find(ModelRequest(model="opus:low"), {"ANTHROPIC_API_KEY": "k"})
 
     assert found.model.provider == "anthropic" and "opus" in found.model.id
     assert found.thinking == "low"
 
 
-def test_the_model_asked_for_needs_its_key() -> None:
+def test_requested_model_needs_its_key() -> None:
     with pytest.raises(ConfigError, match="OPENAI_API_KEY"):
         find(ModelRequest(provider="openai"), {"ANTHROPIC_API_KEY": "k"})
 
 
-def test_a_key_on_the_command_line_belongs_to_the_model_asked_for() -> None:
+def test_command_line_key_belongs_to_the_requested_provider() -> None:
     found, keys = find(ModelRequest(provider="openai", key="sk-x"))
 
     assert found.model.provider == "openai" and keys == {"openai": "sk-x"}
@@ -122,20 +131,43 @@ def test_settings_choose_the_default() -> None:
     assert found.model.provider == "groq"
 
 
-def test_a_resumed_session_keeps_its_model_where_it_can() -> None:
+def test_resumed_session_keeps_its_model_if_possible() -> None:
     environ = {"ANTHROPIC_API_KEY": "k", "OPENAI_API_KEY": "k"}
     table = load_catalog()
     [model] = [m for m in table.models if m.provider == "openai"][:1]
 
-    found, _ = find(ModelRequest(resumed=("openai", model.id)), environ)
+    found, _ = find(ModelRequest(resumed=ResumedModel("openai", model.id)), environ)
     assert found.model == model
 
-    found, _ = find(ModelRequest(resumed=("gone", "x")), environ)
-    assert found.model.provider == "anthropic"
-    assert found.notices == ["The session's model gone/x cannot be used here."]
+
+@pytest.mark.parametrize(
+    ("resumed", "flag"),
+    (
+        (ResumedModel("gone", "x"), "--model"),
+        (ResumedModel("custom", "qwen"), "--base-url"),
+        (ResumedModel("openai", "gpt-5"), "OPENAI_API_KEY"),
+        (ResumedModel("anthropic", "claude", "http://127.0.0.1:9/v1"), "--base-url http://127.0.0.1:9/v1"),
+    ),
+)
+def test_conversation_does_not_move_to_another_vendor(resumed: ResumedModel, flag: str) -> None:
+    with pytest.raises(TauError, match=flag):
+        find(ModelRequest(resumed=resumed), {"ANTHROPIC_API_KEY": "k"})
 
 
-def test_an_address_of_ones_own() -> None:
+def test_session_with_its_own_address_is_resumed_there_without_a_key() -> None:
+    resumed = ResumedModel("custom", "qwen", "http://127.0.0.1:9/v1")
+    found, keys = find(ModelRequest(resumed=resumed), {"OPENAI_API_KEY": "k"})
+    assert (found.model.key, found.model.base_url) == ("custom/qwen", "http://127.0.0.1:9/v1")
+    assert found.notices == ["Using custom/qwen at http://127.0.0.1:9/v1, as before."] and not keys
+
+
+def test_another_provider_chosen_for_a_resumed_session_is_announced() -> None:
+    resumed = ResumedModel("custom", "qwen", "http://127.0.0.1:9/v1")
+    found, _ = find(ModelRequest(resumed=resumed, provider="openai"), {"OPENAI_API_KEY": "k"})
+    assert found.notices[0].startswith("The session used custom/qwen so far and continues with openai/")
+
+
+def test_custom_base_url() -> None:
     found, _ = find(ModelRequest(base_url="http://127.0.0.1:9/v1/", model="my-model"))
 
     assert (found.model.provider, found.model.id) == ("custom", "my-model")
@@ -143,7 +175,7 @@ def test_an_address_of_ones_own() -> None:
     assert found.model.api == "openai-completions"
 
 
-def test_an_unknown_model_of_a_known_provider_is_taken_with_a_notice() -> None:
+def test_unknown_model_of_a_known_provider_is_used_with_a_notice() -> None:
     found, _ = find(ModelRequest(model="openai/brand-new-9"), {"OPENAI_API_KEY": "k"})
 
     assert found.model.id == "brand-new-9"

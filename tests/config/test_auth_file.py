@@ -19,7 +19,7 @@ def mode(auth: AuthFile) -> int:
     return stat.S_IMODE(auth.path.stat().st_mode)
 
 
-def test_a_key_is_stored_read_and_forgotten(auth: AuthFile) -> None:
+def test_key_is_stored_read_and_removed(auth: AuthFile) -> None:
     assert auth.get("openai") is None
     auth.set_key("openai", "sk-1")
     auth.set_key("anthropic", "!pass show x")
@@ -32,13 +32,13 @@ def test_a_key_is_stored_read_and_forgotten(auth: AuthFile) -> None:
     assert auth.warnings == []
 
 
-def test_the_file_and_its_folder_are_private(auth: AuthFile) -> None:
+def test_file_and_folder_are_private(auth: AuthFile) -> None:
     auth.set_key("openai", "sk-1")
     assert mode(auth) == 0o600
     assert stat.S_IMODE(auth.path.parent.stat().st_mode) == 0o700
 
 
-def test_a_file_with_wider_rights_is_tightened_with_one_warning(auth: AuthFile) -> None:
+def test_file_with_loose_permissions_is_tightened_with_one_warning(auth: AuthFile) -> None:
     auth.set_key("openai", "sk-1")
     auth.path.chmod(0o644)
     assert auth.get("openai") == "sk-1"
@@ -51,7 +51,7 @@ def test_a_file_with_wider_rights_is_tightened_with_one_warning(auth: AuthFile) 
     assert "sk-" not in "".join(auth.warnings)
 
 
-def test_entries_that_tau_does_not_know_survive_a_write(auth: AuthFile) -> None:
+def test_unknown_entries_survive_a_write(auth: AuthFile) -> None:
     auth.path.parent.mkdir()
     other = {
         "subscription": {"type": "oauth", "access": "a", "expires": 12345678901234567890123},
@@ -65,14 +65,14 @@ def test_entries_that_tau_does_not_know_survive_a_write(auth: AuthFile) -> None:
     assert auth.get("subscription") is None
 
 
-def test_an_entry_without_a_type_is_a_key(auth: AuthFile) -> None:
+def test_entry_without_a_type_is_a_key(auth: AuthFile) -> None:
     auth.path.parent.mkdir()
     auth.path.write_text('{"openai": {"key": " sk-1 "}, "empty": {"key": ""}}')
     assert (auth.get("openai"), auth.get("empty")) == ("sk-1", None)
 
 
 @pytest.mark.parametrize("entry", ['"sk-1"', '{"type": "api_key"}', '{"key": 5}', "[]"])
-def test_an_entry_of_another_form_is_an_error_without_the_key(auth: AuthFile, entry: str) -> None:
+def test_malformed_entry_is_an_error_without_the_key(auth: AuthFile, entry: str) -> None:
     auth.path.parent.mkdir()
     auth.path.write_text('{\n"openai": ' + entry + "}")
     with pytest.raises(ConfigError, match="must look like") as caught:
@@ -82,7 +82,7 @@ def test_an_entry_of_another_form_is_an_error_without_the_key(auth: AuthFile, en
     assert auth.get("another") is None
 
 
-def test_a_broken_file_is_never_overwritten(auth: AuthFile) -> None:
+def test_broken_file_is_never_overwritten(auth: AuthFile) -> None:
     auth.path.parent.mkdir()
     auth.path.write_text('{"openai": {"type": "api_key", "key": "sk-1"},}')
     for act in (lambda: auth.set_key("x", "y"), lambda: auth.remove("openai"), lambda: auth.get("openai")):
@@ -93,7 +93,7 @@ def test_a_broken_file_is_never_overwritten(auth: AuthFile) -> None:
     assert auth.path.read_text() == '{"openai": {"type": "api_key", "key": "sk-1"},}'
 
 
-def test_a_provider_may_have_several_keys(auth: AuthFile) -> None:
+def test_provider_may_have_several_keys(auth: AuthFile) -> None:
     auth.path.parent.mkdir()
     entries = [{"type": "api_key", "key": "A"}, {"type": "oauth", "x": 1}, {"key": " B "}, {"key": "A"}]
     auth.path.write_text(json.dumps({"openai": entries, "none": [{"type": "oauth"}]}))
@@ -103,7 +103,7 @@ def test_a_provider_may_have_several_keys(auth: AuthFile) -> None:
 
 
 @pytest.mark.parametrize("entries", ['["sk-1"]', '[{"key": "sk-1"}, 5]'])
-def test_a_list_with_something_else_in_it_is_an_error(auth: AuthFile, entries: str) -> None:
+def test_list_with_other_values_is_an_error(auth: AuthFile, entries: str) -> None:
     auth.path.parent.mkdir()
     auth.path.write_text('{"openai": ' + entries + "}")
     with pytest.raises(ConfigError, match="must look like") as caught:

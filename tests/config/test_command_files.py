@@ -1,4 +1,4 @@
-"""Command files are found where users keep them, bounded, and what is wrong with one is told."""
+"""Command files are found where users keep them, bounded, and problems are reported."""
 
 import os
 from pathlib import Path
@@ -23,8 +23,8 @@ def put(path: Path, text: str) -> Path:
 
 
 def found(cwd: Path, warnings: list[str] | None = None) -> dict[str, CommandFile]:
-    told: list[str] = [] if warnings is None else warnings
-    return {file.name: file for file in find_command_files(cwd, user_paths(), told.append)}
+    reported: list[str] = [] if warnings is None else warnings
+    return {file.name: file for file in find_command_files(cwd, user_paths(), reported.append)}
 
 
 @pytest.fixture
@@ -39,12 +39,12 @@ def project(tmp_path: Path) -> Path:
     return tmp_path / "repo"
 
 
-def test_nothing_is_found_where_nothing_is(tmp_path: Path) -> None:
+def test_nothing_is_found_in_empty_folders(tmp_path: Path) -> None:
     warnings: list[str] = []
     assert found(tmp_path, warnings) == {} and warnings == []
 
 
-def test_commands_of_user_and_project_are_found(home: Path, project: Path) -> None:
+def test_user_and_project_commands_are_found(home: Path, project: Path) -> None:
     put(
         home / ".tau/agent/commands/review.md",
         "---\ndescription: Looks at it\nargument-hint: FILE\n---\nLook at $1.",
@@ -69,9 +69,7 @@ def test_commands_of_user_and_project_are_found(home: Path, project: Path) -> No
     assert commands["skill:pdf"].is_skill and not review.is_skill
 
 
-def test_the_users_own_command_keeps_its_name_and_the_projects_gets_another(
-    home: Path, project: Path
-) -> None:
+def test_user_command_keeps_its_name_and_the_project_one_is_renamed(home: Path, project: Path) -> None:
     put(home / ".tau/agent/commands/review.md", "Mine.")
     put(project / ".tau/commands/review.md", "Theirs.")
     commands = found(project)
@@ -81,18 +79,18 @@ def test_the_users_own_command_keeps_its_name_and_the_projects_gets_another(
     assert [file.name for file in again] == ["review", "project:review"]
 
 
-def test_the_nearest_folder_of_a_project_wins(project: Path) -> None:
+def test_nearest_project_folder_wins(project: Path) -> None:
     put(project / ".tau/commands/x.md", "From the root.")
     put(project / "inner/.tau/commands/x.md", "From inside.")
     assert found(project / "inner")["x"].read() == "From inside."
 
 
-def test_what_is_above_the_repository_is_not_the_projects(project: Path) -> None:
+def test_folders_above_the_repository_are_not_part_of_the_project(project: Path) -> None:
     put(project.parent / ".tau/commands/x.md", "Outside.")
     assert found(project) == {}
 
 
-def test_the_users_folders_are_not_a_projects(home: Path) -> None:
+def test_user_folders_are_not_project_folders(home: Path) -> None:
     put(home / ".claude/commands/x.md", "Mine.")
     put(home / ".tau/agent/commands/y.md", "Mine too.")
     assert {file.origin for file in found(home).values()} == {"user"}
@@ -100,7 +98,7 @@ def test_the_users_folders_are_not_a_projects(home: Path) -> None:
     assert {file.origin for file in found(home).values()} == {"user"}
 
 
-def test_a_link_out_of_the_project_is_left_out(home: Path, project: Path) -> None:
+def test_link_out_of_the_project_is_skipped(home: Path, project: Path) -> None:
     secret = put(home / "secret.md", "Do not tell.")
     (project / ".tau/commands").mkdir(parents=True)
     (project / ".tau/commands/x.md").symlink_to(secret)
@@ -109,7 +107,7 @@ def test_a_link_out_of_the_project_is_left_out(home: Path, project: Path) -> Non
     assert "outside the project" in warnings[0] and "x.md" in warnings[0]
 
 
-def test_what_cannot_be_used_is_told_with_its_path(home: Path, tmp_path: Path) -> None:
+def test_unusable_files_are_reported_with_their_path(home: Path, tmp_path: Path) -> None:
     folder = home / ".tau/agent/commands"
     put(folder / "large.md", "x" * (MAX_FILE_BYTES + 1))
     put(folder / "empty.md", "---\ndescription: x\n---\n  \n")
@@ -131,7 +129,7 @@ def test_what_cannot_be_used_is_told_with_its_path(home: Path, tmp_path: Path) -
         assert any(name in warning and why in warning for warning in warnings), name
 
 
-def test_only_so_many_files_are_looked_at(home: Path, tmp_path: Path) -> None:
+def test_number_of_files_is_limited(home: Path, tmp_path: Path) -> None:
     for number in range(MAX_FILES + 3):
         put(home / f".tau/agent/commands/c{number:04}.md", "text")
     warnings: list[str] = []
@@ -139,7 +137,7 @@ def test_only_so_many_files_are_looked_at(home: Path, tmp_path: Path) -> None:
     assert len(warnings) == 1 and str(MAX_FILES) in warnings[0]
 
 
-def test_hidden_and_deep_files_are_passed_over(home: Path, tmp_path: Path) -> None:
+def test_hidden_and_deep_files_are_skipped(home: Path, tmp_path: Path) -> None:
     put(home / ".tau/agent/commands/.hidden.md", "text")
     put(home / ".tau/agent/commands/a/b/c/deep.md", "text")
     put(home / ".tau/agent/commands/a/b/c/d/deeper.md", "text")
@@ -147,7 +145,7 @@ def test_hidden_and_deep_files_are_passed_over(home: Path, tmp_path: Path) -> No
     assert list(found(tmp_path)) == ["a:b:c:deep"]
 
 
-def test_a_file_that_has_not_changed_is_not_read_again(home: Path, tmp_path: Path) -> None:
+def test_unchanged_file_is_not_read_again(home: Path, tmp_path: Path) -> None:
     path = put(home / ".tau/agent/commands/x.md", "---\ndescription: first\n---\ntext")
     before = find_command_files(tmp_path, user_paths())
     put(path, "---\ndescription: other\n---\ntext")
@@ -180,7 +178,7 @@ Body with --- in it.
     assert body == "Body with --- in it.\n---"
 
 
-def test_a_file_that_is_gone_says_so(home: Path, tmp_path: Path) -> None:
+def test_deleted_file_says_so(home: Path, tmp_path: Path) -> None:
     path = put(home / ".tau/agent/commands/x.md", "text")
     (file,) = found(tmp_path).values()
     path.unlink()

@@ -1,4 +1,4 @@
-"""Many processes that save at the same time: the files are valid at every moment and no key is lost."""
+"""Many processes saving at once: the files are always valid and no key is lost."""
 
 import json
 import subprocess
@@ -56,7 +56,7 @@ for number in range(1, int(count) + 1):
 
 
 def run_writers(script: str, home: Path, names: list[str], count: int, check: Any) -> None:
-    """Start one writer per name, and read the file all the while."""
+    """Start one writer per name, and keep reading the file."""
     command = [sys.executable, "-c", script, str(home)]
     writers = [
         subprocess.Popen([*command, name, str(count)], stderr=subprocess.PIPE, text=True) for name in names
@@ -106,21 +106,21 @@ def write_auth(home: Path, processes: int, count: int) -> None:
     assert auth.path.stat().st_mode & 0o777 == 0o600
 
 
-def test_twenty_processes_that_save_settings_lose_nothing(tmp_path: Path) -> None:
+def test_twenty_processes_saving_settings_lose_nothing(tmp_path: Path) -> None:
     write_settings(tmp_path / "home", 20, 20)
 
 
-def test_twenty_processes_that_save_keys_lose_nothing(tmp_path: Path) -> None:
+def test_twenty_processes_saving_keys_lose_nothing(tmp_path: Path) -> None:
     write_auth(tmp_path / "home", 20, 5)  # four writes each time
 
 
 @pytest.mark.soak
 @pytest.mark.timeout(600)
-def test_twenty_processes_that_save_settings_for_long_lose_nothing(tmp_path: Path) -> None:
+def test_twenty_processes_saving_settings_for_long_lose_nothing(tmp_path: Path) -> None:
     write_settings(tmp_path / "home", 20, 400)
 
 
 @pytest.mark.soak
 @pytest.mark.timeout(600)
-def test_twenty_processes_that_save_keys_for_long_lose_nothing(tmp_path: Path) -> None:
+def test_twenty_processes_saving_keys_for_long_lose_nothing(tmp_path: Path) -> None:
     write_auth(tmp_path / "home", 20, 100)

@@ -32,7 +32,7 @@ def world(tmp_path: Path) -> World:
     return World(tmp_path)
 
 
-def test_the_users_file_then_every_folder_from_the_repository_down(world: World) -> None:
+def test_user_file_then_every_folder_from_the_repository_down(world: World) -> None:
     (world.folder / "AGENTS.md").write_text("above the repository")
     (world.paths.home / "AGENTS.md").write_text("user\n")
     (world.repo / "AGENTS.md").write_text("root")
@@ -51,13 +51,13 @@ def test_without_a_repository_only_the_working_folder_counts(world: World) -> No
     assert world.texts() == ["here"]
 
 
-def test_nothing_there_is_nothing_found(world: World) -> None:
+def test_nothing_is_found_in_empty_folders(world: World) -> None:
     (world.cwd / "AGENTS.md").write_text(" \n")
     assert world.find() == []
     assert find_context_files(world.cwd, world.paths) == []
 
 
-def test_the_same_file_is_given_once(world: World) -> None:
+def test_same_file_is_included_once(world: World) -> None:
     (world.repo / "AGENTS.md").write_text("root")
     (world.repo / "a" / "AGENTS.md").symlink_to("../AGENTS.md")
     os.link(world.repo / "AGENTS.md", world.cwd / "CLAUDE.md")
@@ -66,7 +66,7 @@ def test_the_same_file_is_given_once(world: World) -> None:
     assert world.texts(world.paths.home) == ["user"]
 
 
-def test_a_link_out_of_the_project_is_not_followed(world: World) -> None:
+def test_link_out_of_the_project_is_not_followed(world: World) -> None:
     secret = world.folder / "secret"
     secret.write_text("private")
     (world.cwd / "AGENTS.md").symlink_to(secret)
@@ -75,13 +75,13 @@ def test_a_link_out_of_the_project_is_not_followed(world: World) -> None:
     assert "outside the project" in world.warnings[0]
 
 
-def test_the_users_own_file_may_be_a_link(world: World) -> None:
+def test_user_file_may_be_a_link(world: World) -> None:
     (world.folder / "dotfile").write_text("mine")
     (world.paths.home / "AGENTS.md").symlink_to(world.folder / "dotfile")
     assert world.texts() == ["mine"]
 
 
-def test_what_cannot_be_read_is_left_out_with_a_warning(world: World) -> None:
+def test_unreadable_file_is_skipped_with_a_warning(world: World) -> None:
     (world.repo / "AGENTS.md").mkdir()
     (world.repo / "a" / "AGENTS.md").write_bytes(b"latin \xe9")
     os.mkfifo(world.paths.home / "AGENTS.md")
@@ -94,7 +94,7 @@ def test_what_cannot_be_read_is_left_out_with_a_warning(world: World) -> None:
     ]
 
 
-def test_a_long_file_is_cut_and_says_so(world: World) -> None:
+def test_long_file_is_cut_with_a_note(world: World) -> None:
     (world.cwd / "AGENTS.md").write_text("ä" * MAX_FILE_BYTES)
     (text,) = world.texts()
     assert text.startswith("ä" * (MAX_FILE_BYTES // 2))
@@ -102,13 +102,13 @@ def test_a_long_file_is_cut_and_says_so(world: World) -> None:
     assert len(world.warnings) == 1
 
 
-def test_a_character_on_the_cut_is_dropped_whole(world: World) -> None:
+def test_character_at_the_cut_is_dropped_whole(world: World) -> None:
     (world.cwd / "AGENTS.md").write_text("x" + "ä" * MAX_FILE_BYTES)
     (text,) = world.texts()
     assert "�" not in text
 
 
-def test_all_files_together_are_bounded_and_the_nearest_win(world: World) -> None:
+def test_total_size_is_bounded_and_the_nearest_win(world: World) -> None:
     folders = [world.repo, world.repo / "a", world.cwd]
     deep = world.cwd
     for name in "cdef":
@@ -125,7 +125,7 @@ def test_all_files_together_are_bounded_and_the_nearest_win(world: World) -> Non
 
 
 @pytest.mark.parametrize("content", (bytes(range(256)) * 1000, b"\0" * 100), ids=("long", "zeros"))
-def test_a_binary_file_is_left_out_however_long_it_is(world: World, content: bytes) -> None:
+def test_binary_file_is_skipped_whatever_its_size(world: World, content: bytes) -> None:
     (world.cwd / "AGENTS.md").write_bytes(content)
     assert world.find() == []
     assert "not UTF-8 text" in world.warnings[0]

@@ -1,4 +1,4 @@
-"""Which key is used, and what is said when there is none."""
+"""Which key is used, and the message when there is none."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -59,7 +59,7 @@ def world(tmp_path: Path) -> World:
     return World(tmp_path)
 
 
-def test_the_order_is_flag_auth_file_environment_models_file(world: World) -> None:
+def test_order_is_flag_auth_file_environment_models_file(world: World) -> None:
     assert world.get() is None
     world.models["openai"] = "from-models"
     assert world.get() == "from-models"
@@ -74,7 +74,7 @@ def test_the_order_is_flag_auth_file_environment_models_file(world: World) -> No
     assert world.get("own") is None
 
 
-def test_a_flag_belongs_to_one_provider(world: World) -> None:
+def test_flag_belongs_to_one_provider(world: World) -> None:
     world.flags["own"] = "k"
     assert (world.get("own"), world.get("openai")) == ("k", None)
 
@@ -89,7 +89,7 @@ def test_every_source_may_name_a_variable_or_a_command(world: World) -> None:
     assert world.get() == "from-variable"
 
 
-def test_a_name_of_an_unset_variable_is_never_sent(world: World) -> None:
+def test_name_of_an_unset_variable_is_never_sent(world: World) -> None:
     world.auth.set_key("openai", "NOT_SET_ONE")
     world.models["openai"] = "NOT_SET_TWO"
     assert world.get() is None
@@ -100,19 +100,19 @@ def test_a_name_of_an_unset_variable_is_never_sent(world: World) -> None:
         world.get()
 
 
-def test_what_the_environment_holds_is_taken_as_it_is(world: World) -> None:
+def test_environment_values_are_taken_literally(world: World) -> None:
     world.environ["FIRST_VAR"] = "!echo no"
     assert world.get() == "!echo no"
 
 
-def test_a_key_with_a_line_break_is_an_error_that_does_not_show_it(world: World) -> None:
+def test_key_with_a_line_break_is_an_error_that_does_not_show_it(world: World) -> None:
     world.environ["FIRST_VAR"] = "sk-one\nsk-two"
     with pytest.raises(ConfigError, match="FIRST_VAR") as caught:
         world.get()
     assert "sk-" not in str(caught.value)
 
 
-def test_refresh_gives_the_key_that_is_there_now(world: World) -> None:
+def test_refresh_returns_the_current_key(world: World) -> None:
     world.auth.set_key("openai", "old")
     assert world.refresh("old") is None
     world.auth.set_key("openai", "new")
@@ -150,7 +150,7 @@ def test_refresh_waits_for_a_writer_without_blocking_others(world: World) -> Non
     assert asyncio.run(main()) == "new"
 
 
-def test_who_has_a_key_is_told_without_running_a_command(world: World, tmp_path: Path) -> None:
+def test_has_key_does_not_run_commands(world: World, tmp_path: Path) -> None:
     keys = world.credentials()
     assert keys.providers_with_keys() == []
     world.auth.set_key("openai", "NOT_SET")
@@ -161,7 +161,7 @@ def test_who_has_a_key_is_told_without_running_a_command(world: World, tmp_path:
     assert not (tmp_path / "ran").exists()
 
 
-def test_a_missing_key_is_explained_in_one_line(world: World) -> None:
+def test_missing_key_is_explained_in_one_line(world: World) -> None:
     world.auth.set_key("openai", "NOT_SET")
     text = world.credentials().describe_missing_key("openai")
     assert "FIRST_VAR or SECOND_VAR" in text

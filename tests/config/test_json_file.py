@@ -1,4 +1,4 @@
-"""Finding the line of a key in a text that a person has laid out."""
+"""Finding the line of a key in hand-formatted text."""
 
 import json
 from typing import Any
@@ -22,7 +22,7 @@ TEXT = """{
 }"""
 
 
-def test_keys_and_elements_are_found_where_they_stand() -> None:
+def test_keys_and_elements_are_located() -> None:
     assert find_line(TEXT, "a") == 2
     assert find_line(TEXT, "a", "b", 1, "c") == 2
     assert find_line(TEXT, "a", "b", 2) == 3
@@ -33,12 +33,12 @@ def test_keys_and_elements_are_found_where_they_stand() -> None:
     assert find_line(TEXT, "nowhere") is None
 
 
-def test_the_dotted_spelling_is_found_too_and_the_last_one_counts() -> None:
+def test_dotted_spelling_is_found_and_the_last_one_wins() -> None:
     assert find_line(TEXT, "a", "b") == 5
     assert find_line(TEXT, "again") == 11
 
 
-def test_an_escape_in_a_key_is_understood() -> None:
+def test_escape_in_a_key_is_decoded() -> None:
     assert find_line('{\n"\\u0061": 1}', "a") == 2
 
 

@@ -13,7 +13,7 @@ from tau.config.settings import Settings
 
 
 class World:
-    """A user's folder, a project and a working folder inside it."""
+    """A user folder, a project and a working folder inside it."""
 
     def __init__(self, folder: Path) -> None:
         self.paths = Paths(folder / "home")
@@ -41,12 +41,12 @@ def world(tmp_path: Path) -> World:
     return World(tmp_path)
 
 
-def test_without_files_everything_has_its_default(world: World) -> None:
+def test_defaults_apply_without_files(world: World) -> None:
     assert world.load() == LoadedSettings(Settings(), {}, [])
     assert world.load().origin("retry.enabled") == DEFAULT
 
 
-def test_each_layer_wins_over_the_one_before(world: World) -> None:
+def test_each_layer_overrides_the_previous_one(world: World) -> None:
     world.user({"retry": {"maxRetries": 1, "enabled": False}, "bash": {"timeoutSeconds": 1}})
     write(
         world.project,
@@ -68,16 +68,17 @@ def test_each_layer_wins_over_the_one_before(world: World) -> None:
     assert str(loaded.origin("bash.timeoutSeconds")) == f"project: {world.project}"
 
 
-def test_nested_and_dotted_spelling_mean_the_same_and_lists_replace(world: World) -> None:
+def test_nested_and_dotted_keys_are_equivalent_and_lists_replace(world: World) -> None:
     world.user({"retry.enabled": False, "stream": {"idleTimeoutMs": 7}, "enabledModels": ["a", "b"]})
-    write(world.project, {"retry": {"baseDelayMs": 9}, "stream.connectTimeoutMs": 8, "enabledModels": ["c"]})
-    settings = world.load().settings
+    write(world.extra, {"enabledModels": ["c"]})
+    write(world.project, {"retry": {"baseDelayMs": 9}, "stream.connectTimeoutMs": 8})
+    settings = world.load(world.extra).settings
     assert (settings.retry.enabled, settings.retry.base_delay_ms) == (False, 9)
     assert (settings.stream.idle_timeout_ms, settings.stream.connect_timeout_ms) == (7, 8)
     assert settings.enabled_models == ["c"]
 
 
-def test_a_project_cannot_loosen_anything_and_is_told_so(world: World) -> None:
+def test_project_cannot_loosen_anything_and_a_warning_says_so(world: World) -> None:
     world.user({"tools": {"approvalMode": "ask"}})
     write(
         world.project,
@@ -92,14 +93,14 @@ def test_a_project_cannot_loosen_anything_and_is_told_so(world: World) -> None:
     assert loaded.settings.tools.approval_mode == "ask"
     assert (loaded.settings.shell_path, loaded.settings.local.embedded) == (None, True)
     assert loaded.settings.read.default_limit == 5
-    assert [warning.partition(": only you")[0] for warning in loaded.warnings] == [
+    assert [warning.rpartition(": ")[0] for warning in loaded.warnings] == [
         f"{world.project}:4: Ignored tools.approvalMode",
         f"{world.project}:6: Ignored shellPath",
         f"{world.project}:8: Ignored local.embedded",
     ]
 
 
-def test_the_user_and_a_file_on_the_command_line_may_set_what_a_project_cannot(world: World) -> None:
+def test_user_and_command_line_file_may_set_what_a_project_cannot(world: World) -> None:
     world.user({"shellPath": "/bin/zsh"})
     write(world.extra, {"tools.approvalMode": "yolo"})
     loaded = world.load(world.extra)
@@ -107,7 +108,7 @@ def test_the_user_and_a_file_on_the_command_line_may_set_what_a_project_cannot(w
     assert loaded.warnings == []
 
 
-def test_unknown_keys_are_ignored_with_a_near_name(world: World) -> None:
+def test_unknown_keys_are_ignored_with_a_suggestion(world: World) -> None:
     world.user(
         '{\n  "$schema": "x",\n  "retry": {"enable": true},\n  "defaultModl": "x",\n  "zzz": {"a": 1}\n}'
     )
@@ -121,7 +122,7 @@ def test_unknown_keys_are_ignored_with_a_near_name(world: World) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "line", "said"),
+    ("text", "line", "message"),
     [
         (
             '{\n  "retry": {\n    "maxRetries": "ten"\n  }\n}',
@@ -135,19 +136,19 @@ def test_unknown_keys_are_ignored_with_a_near_name(world: World) -> None:
         ('{"read": {"defaultLimit": null}}', 1, "not null"),
     ],
 )
-def test_a_wrong_value_is_an_error_with_key_line_and_what_is_allowed(
-    world: World, text: str, line: int, said: str
+def test_wrong_value_is_an_error_with_key_line_and_allowed_values(
+    world: World, text: str, line: int, message: str
 ) -> None:
     world.user(text)
     with pytest.raises(ConfigError) as caught:
         world.load()
-    assert said in str(caught.value)
+    assert message in str(caught.value)
     assert (caught.value.path, caught.value.line) == (world.paths.settings, line)
     assert str(caught.value).startswith(f"{world.paths.settings}:{line}: ")
     assert world.paths.settings.read_text() == text
 
 
-def test_a_wrong_value_that_another_layer_hides_does_no_harm(world: World) -> None:
+def test_overridden_wrong_value_does_no_harm(world: World) -> None:
     world.user({"read": {"defaultLimit": "many"}})
     write(world.project, {"read": {"defaultLimit": 5}})
     assert world.load().settings.read.default_limit == 5
@@ -165,7 +166,7 @@ def test_a_wrong_value_that_another_layer_hides_does_no_harm(world: World) -> No
         ('"text"', 1),
     ],
 )
-def test_a_broken_file_is_an_error_with_path_and_line(world: World, text: str, line: int) -> None:
+def test_broken_file_is_an_error_with_path_and_line(world: World, text: str, line: int) -> None:
     write(world.project, text)
     with pytest.raises(ConfigError) as caught:
         world.load()
@@ -173,26 +174,26 @@ def test_a_broken_file_is_an_error_with_path_and_line(world: World, text: str, l
     assert world.project.read_text() == text
 
 
-def test_an_error_says_that_the_file_is_plain_json(world: World) -> None:
+def test_error_says_that_the_file_is_plain_json(world: World) -> None:
     world.user("{ // comment\n}")
     with pytest.raises(ConfigError, match="without comments or trailing commas"):
         world.load()
 
 
-def test_text_that_is_not_utf8_is_an_error_with_its_line(world: World) -> None:
+def test_non_utf8_text_is_an_error_with_its_line(world: World) -> None:
     world.paths.settings.write_bytes(b'{\n"defaultModel": "\xff"}')
     with pytest.raises(ConfigError, match="UTF-8") as caught:
         world.load()
     assert caught.value.line == 2
 
 
-def test_a_file_that_cannot_be_read_is_an_error(world: World) -> None:
+def test_unreadable_file_is_an_error(world: World) -> None:
     world.paths.settings.mkdir()
     with pytest.raises(ConfigError, match="cannot be read"):
         world.load()
 
 
-def test_endless_nesting_and_endless_files_are_errors(world: World) -> None:
+def test_deep_nesting_and_oversized_files_are_errors(world: World) -> None:
     world.user('{"a":' + "[" * 100_000)
     with pytest.raises(ConfigError, match="nested too deeply"):
         world.load()
@@ -201,15 +202,15 @@ def test_endless_nesting_and_endless_files_are_errors(world: World) -> None:
         world.load()
 
 
-def test_an_empty_file_and_a_byte_order_mark_are_fine(world: World) -> None:
+def test_empty_file_and_byte_order_mark_are_accepted(world: World) -> None:
     world.user("")
     assert world.load().settings == Settings()
     world.paths.settings.write_bytes(b'\xef\xbb\xbf{"defaultModel": "x"}')
     assert world.load().settings.default_model == "x"
 
 
-def test_wrong_flags_are_wrong_use(world: World) -> None:
-    with pytest.raises(UsageError, match="one of ask, workspace, yolo"):
+def test_wrong_flags_are_usage_errors(world: World) -> None:
+    with pytest.raises(UsageError, match="one of ask, workspace, plan, yolo"):
         world.load(**{"tools.approvalMode": "never"})
     with pytest.raises(UsageError, match=r"Did you mean retry\.enabled"):
         world.load(**{"retry.enabld": True})
@@ -219,3 +220,26 @@ def test_wrong_flags_are_wrong_use(world: World) -> None:
 
 def test_flags_may_be_nested(world: World) -> None:
     assert world.load(retry={"enabled": False}).settings.retry.enabled is False
+
+
+def test_project_adds_rules_that_ask_or_deny_and_never_replaces_the_users(world: World) -> None:
+    world.user({"tools": {"allow": ["run: a"], "ask": ["run: b"], "deny": ["run: c", "run: d"]}})
+    write(
+        world.project,
+        {"tools.allow": ["run: *"], "tools.ask": [], "tools": {"deny": ["run: d", "tool: ssh"]}},
+    )
+    loaded = world.load(**{"tools.ask": ["run: e"]})
+    tools = loaded.settings.tools
+    assert (tools.allow, tools.ask, tools.deny) == (
+        ["run: a"],
+        ["run: b", "run: e"],
+        ["run: c", "run: d", "tool: ssh"],
+    )
+    assert any("Ignored tools.allow" in warning for warning in loaded.warnings)
+
+
+def test_project_cannot_remove_rules_by_a_wrong_type(world: World) -> None:
+    world.user({"tools.deny": ["run: c"]})
+    write(world.project, {"tools.deny": None})
+    with pytest.raises(ConfigError, match=r"tools\.deny must be a list of text"):
+        world.load()

@@ -1,4 +1,4 @@
-"""The user's own providers and models, and changes to those of the table."""
+"""Custom providers and models, and changes to those of the table."""
 
 import json
 from pathlib import Path
@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tau.ai.apis import DIALECTS
 from tau.ai.catalog import Catalog, Provider, find_models, pick_model
 from tau.ai.model import Compat, Model, Price
 from tau.base.errors import ConfigError
@@ -55,14 +56,14 @@ def merged(folder: Path, providers: dict[str, Any]) -> Catalog:
     return merge_models(TABLE, file)
 
 
-def test_a_missing_file_changes_nothing(tmp_path: Path) -> None:
+def test_missing_file_changes_nothing(tmp_path: Path) -> None:
     file = load_models_file(tmp_path / "models.json")
     assert merge_models(TABLE, file) is TABLE
     assert (file.keys, file.warnings) == ({}, [])
     assert merge_models(TABLE, load(tmp_path, "{}")) is TABLE
 
 
-def test_a_new_provider_with_its_models(tmp_path: Path) -> None:
+def test_new_provider_with_its_models(tmp_path: Path) -> None:
     providers = {
         "own": {
             "baseUrl": "http://127.0.0.1:9/v1/",
@@ -122,19 +123,19 @@ def test_a_new_provider_with_its_models(tmp_path: Path) -> None:
     assert load_models_file(tmp_path / "models.json").keys == {"own": "OWN_KEY"}
 
 
-def test_a_provider_without_a_key_works_without_one(tmp_path: Path) -> None:
+def test_provider_may_need_no_key(tmp_path: Path) -> None:
     catalog = merged(tmp_path, {"lan": {"baseUrl": "http://10.0.0.1", "api": "openai-completions"}})
     assert catalog.providers["lan"].local
     assert pick_model(catalog, "lan/anything").model.base_url == "http://10.0.0.1"
 
 
-def test_the_api_may_stand_at_each_model(tmp_path: Path) -> None:
+def test_api_may_be_set_per_model(tmp_path: Path) -> None:
     models = [{"id": "a", "api": "anthropic-messages"}, {"id": "b", "api": "openai-completions"}]
     catalog = merged(tmp_path, {"own": {"baseUrl": "http://x", "models": models}})
     assert [model.api for model in catalog.models[-2:]] == ["anthropic-messages", "openai-completions"]
 
 
-def test_a_known_provider_is_redirected_with_all_its_models(tmp_path: Path) -> None:
+def test_known_provider_is_redirected_with_all_its_models(tmp_path: Path) -> None:
     change = {"baseUrl": "https://proxy/v1", "headers": {"b": "2"}, "compat": {"supportsStore": True}}
     catalog = merged(tmp_path, {"openai": change})
     provider = catalog.providers["openai"]
@@ -170,7 +171,7 @@ def test_known_models_are_changed_field_by_field_and_new_ones_added(tmp_path: Pa
     assert len(TABLE.models) == 3
 
 
-def test_unknown_fields_are_ignored_with_a_warning_and_a_near_name(tmp_path: Path) -> None:
+def test_unknown_fields_are_ignored_with_a_suggestion(tmp_path: Path) -> None:
     content = {
         "openai": {"oauth": True, "baseUrI": "x", "models": [{"id": "gpt-5", "maxToken": 5}]},
         "other": {"modelOverrides": {"o": {"thinking": 1}}},
@@ -187,7 +188,7 @@ def test_unknown_fields_are_ignored_with_a_warning_and_a_near_name(tmp_path: Pat
 
 BAD = [
     ({"own": {"api": "openai-completions"}}, 3, "needs a baseUrl"),
-    ({"own": {"baseUrl": "http://x"}}, 3, "anthropic-messages, openai-completions"),
+    ({"own": {"baseUrl": "http://x"}}, 3, ", ".join(DIALECTS)),
     (
         {"own": {"baseUrl": "http://", "models": [{"id": "", "api": "openai-completions"}, {"id": "b"}]}},
         10,
@@ -196,7 +197,7 @@ BAD = [
     ({"own": {"baseUrl": "ftp://x"}}, 4, "must start with http:// or https://"),
     ({"own": {"apiKey": {"key": "sk-1"}}}, 4, "providers.own.apiKey must be text."),
     ({"own": {"baseUrl": 5}}, 4, "providers.own.baseUrl must be text, not 5"),
-    ({"openai": {"api": "telepathy"}}, 4, "use one of anthropic-messages, openai-completions"),
+    ({"openai": {"api": "telepathy"}}, 4, f"use one of {', '.join(DIALECTS)}."),
     ({"openai": {"models": [{"id": "a", "api": "x"}]}}, 7, "providers.openai.models[0].api"),
     ({"openai": {"models": [{"id": "a"}, {"name": "b"}]}}, 8, "providers.openai.models[1] needs the field"),
     ({"openai": {"models": [{"id": "a", "contextWindow": "big"}]}}, 7, "must be a whole number from 1, not"),
@@ -217,17 +218,17 @@ BAD = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("providers", "line", "said"), BAD)
-def test_a_mistake_is_an_error_with_line_field_and_what_is_allowed(
-    tmp_path: Path, providers: dict[str, Any], line: int, said: str
+@pytest.mark.parametrize(("providers", "line", "message"), BAD)
+def test_mistake_is_an_error_with_line_field_and_allowed_values(
+    tmp_path: Path, providers: dict[str, Any], line: int, message: str
 ) -> None:
     with pytest.raises(ConfigError) as caught:
         merge_models(TABLE, load(tmp_path, providers))
-    assert said in str(caught.value)
+    assert message in str(caught.value)
     assert (caught.value.path, caught.value.line) == (tmp_path / "models.json", line)
 
 
-def test_a_broken_file_and_one_without_an_object_are_errors(tmp_path: Path) -> None:
+def test_broken_file_and_non_object_are_errors(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"models\.json:2: Invalid JSON"):
         load(tmp_path, '{"providers":\n }')
     with pytest.raises(ConfigError, match="providers must be an object"):

@@ -1,4 +1,4 @@
-"""What somebody pastes as a key."""
+"""Cleaning up a pasted key."""
 
 import pytest
 
@@ -21,11 +21,11 @@ KEY = "sk-ant-api03-abcdef"
         f"Bearer {KEY}",
     ],
 )
-def test_what_was_copied_with_it_goes(text: str) -> None:
+def test_surrounding_text_is_stripped(text: str) -> None:
     assert clean_pasted_key(text) == KEY
 
 
-def test_a_command_or_a_variable_stays_as_it_is() -> None:
+def test_command_or_variable_is_kept() -> None:
     assert clean_pasted_key("!pass show key=x") == "!pass show key=x"
     assert clean_pasted_key("MY_KEY") == "MY_KEY"
 
@@ -46,12 +46,12 @@ def test_a_command_or_a_variable_stays_as_it_is() -> None:
         ("a\x1b[31mbcdefgh", "Keys have no spaces or special characters; copy it again."),
     ],
 )
-def test_what_cannot_be_a_key_is_told(key: str, problem: str | None) -> None:
+def test_impossible_key_is_reported(key: str, problem: str | None) -> None:
     assert key_problem(key, {"SET_VARIABLE": "secret-value"}) == problem
 
 
-def test_a_key_of_somebody_else_is_doubted() -> None:
-    assert key_warning(KEY, "anthropic") is None
-    assert key_warning("gsk_abcdefgh", "anthropic") is not None
-    assert key_warning("gsk_abcdefgh", "nobody-knows") is None
-    assert key_warning("!command", "anthropic") is None
+def test_key_of_another_provider_is_doubted() -> None:
+    assert key_warning(KEY, "sk-ant-") is None
+    assert key_warning("gsk_abcdefgh", "sk-ant-") is not None
+    assert key_warning("gsk_abcdefgh", "") is None
+    assert key_warning("!command", "sk-ant-") is None

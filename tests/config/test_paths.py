@@ -1,4 +1,4 @@
-"""Where the user's and the project's files are found."""
+"""Where user and project files are found."""
 
 import os
 from pathlib import Path
@@ -9,17 +9,17 @@ from tau.base.errors import ConfigError
 from tau.config.context_files import find_context_files
 from tau.config.paths import Paths, project_dir, project_folders, repo_root, user_paths
 
-NOBODY = 54321  # a user that no machine knows
+NOBODY = 54321  # an unknown user
 
 
-def test_the_users_folder_can_be_moved() -> None:
+def test_user_folder_can_be_moved() -> None:
     assert user_paths({}).home == Path.home() / ".tau" / "agent"
     assert user_paths({"TAU_HOME": "~/elsewhere"}).home == Path.home() / "elsewhere"
     assert user_paths({"TAU_HOME": " "}).home == Path.home() / ".tau" / "agent"
     assert user_paths({"TAU_HOME": "relative"}).home == Path.cwd() / "relative"
 
 
-def test_the_repository_is_the_nearest_folder_with_git(tmp_path: Path) -> None:
+def test_repository_is_the_nearest_folder_with_git(tmp_path: Path) -> None:
     inner = tmp_path / "repo" / "tree" / "src"
     inner.mkdir(parents=True)
     assert repo_root(inner) is None
@@ -30,7 +30,7 @@ def test_the_repository_is_the_nearest_folder_with_git(tmp_path: Path) -> None:
     assert list(project_folders(inner)) == [inner, inner.parent]
 
 
-def test_the_nearest_project_folder_wins_and_none_above_the_repository_counts(tmp_path: Path) -> None:
+def test_nearest_project_folder_wins_but_none_above_the_repository(tmp_path: Path) -> None:
     paths = Paths(tmp_path / "home")
     cwd = tmp_path / "repo" / "a" / "b"
     cwd.mkdir(parents=True)
@@ -51,7 +51,7 @@ def test_outside_a_repository_only_the_folder_itself_counts(tmp_path: Path) -> N
     assert project_dir(tmp_path, paths) == tmp_path / ".tau"
 
 
-def test_the_users_own_folder_is_never_a_projects(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_user_folder_is_never_a_project_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / ".git").mkdir()  # people keep their dot files in a repository
     (tmp_path / ".tau" / "agent").mkdir(parents=True)
@@ -66,7 +66,7 @@ def test_the_users_own_folder_is_never_a_projects(tmp_path: Path, monkeypatch: p
     assert project_dir(tmp_path / "work", Paths(tmp_path / "work" / ".tau")) is None
 
 
-def test_a_user_without_a_home_is_told_to_name_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_user_without_a_home_gets_a_clear_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("HOME")
     monkeypatch.setattr(os, "getuid", lambda: NOBODY)
     with pytest.raises(ConfigError, match="TAU_HOME"):
@@ -76,7 +76,7 @@ def test_a_user_without_a_home_is_told_to_name_one(monkeypatch: pytest.MonkeyPat
     assert user_paths({"TAU_HOME": "/somewhere"}).home == Path("/somewhere")
 
 
-def test_a_folder_that_cannot_be_looked_into_belongs_to_no_project(tmp_path: Path) -> None:
+def test_inaccessible_folder_belongs_to_no_project(tmp_path: Path) -> None:
     closed = tmp_path / "closed"
     closed.mkdir(mode=0)
     user = os.geteuid()

@@ -1,4 +1,4 @@
-"""Several keys of one provider take turns."""
+"""Rotation of several keys of one provider."""
 
 import asyncio
 import json
@@ -16,7 +16,7 @@ from tau.config.credentials import KeyCredentials
 
 
 class Keys:
-    """Keys of the provider `acme`, and a clock that the test moves."""
+    """Keys of the provider `acme`, and a movable clock."""
 
     def __init__(self, folder: Path) -> None:
         self.file = AuthFile(folder / "auth.json")
@@ -66,9 +66,7 @@ def test_one_key_is_used_until_it_fails_then_the_next(keys: Keys) -> None:
 
 
 @pytest.mark.parametrize(("wait_s", "blocked_s"), [(20.0, 21), (None, 61), (0.0, 1)])
-def test_a_key_comes_back_when_its_servers_wait_is_over(
-    keys: Keys, wait_s: float | None, blocked_s: float
-) -> None:
+def test_key_returns_when_its_wait_is_over(keys: Keys, wait_s: float | None, blocked_s: float) -> None:
     async def main() -> None:
         keys.store("A", "B")
         await keys.get()
@@ -81,7 +79,7 @@ def test_a_key_comes_back_when_its_servers_wait_is_over(
     run(main)
 
 
-def test_when_all_are_blocked_the_shortest_wait_counts(keys: Keys) -> None:
+def test_shortest_wait_wins_when_all_are_blocked(keys: Keys) -> None:
     async def main() -> None:
         await keys.get()
         assert (await keys.fail("A", 50)).key == "B"
@@ -93,7 +91,7 @@ def test_when_all_are_blocked_the_shortest_wait_counts(keys: Keys) -> None:
     run(main)
 
 
-def test_a_refused_key_is_not_waited_for(keys: Keys) -> None:
+def test_rejected_key_is_not_waited_for(keys: Keys) -> None:
     async def main() -> None:
         keys.store("A", "B")
         await keys.get()
@@ -107,7 +105,7 @@ def test_a_refused_key_is_not_waited_for(keys: Keys) -> None:
     run(main)
 
 
-def test_two_requests_that_fail_with_the_same_key_do_not_skip_one(keys: Keys) -> None:
+def test_simultaneous_failures_of_one_key_do_not_skip_another(keys: Keys) -> None:
     async def main() -> None:
         await keys.get()
         assert [await keys.fail("A"), await keys.fail("A")] == [KeyRetry("B"), KeyRetry("B")]
@@ -115,7 +113,7 @@ def test_two_requests_that_fail_with_the_same_key_do_not_skip_one(keys: Keys) ->
     run(main)
 
 
-def test_one_key_alone_has_nobody_to_take_turns_with(keys: Keys) -> None:
+def test_single_key_is_not_rotated(keys: Keys) -> None:
     async def main() -> None:
         keys.store("A")
         assert await keys.get() == "A"
@@ -128,7 +126,7 @@ def test_one_key_alone_has_nobody_to_take_turns_with(keys: Keys) -> None:
     run(main)
 
 
-def test_a_key_that_was_added_meanwhile_is_found(keys: Keys) -> None:
+def test_key_added_meanwhile_is_found(keys: Keys) -> None:
     async def main() -> None:
         keys.store("A", "NOT_SET")
         await keys.get()
@@ -139,7 +137,7 @@ def test_a_key_that_was_added_meanwhile_is_found(keys: Keys) -> None:
     run(main)
 
 
-def test_keys_that_cannot_be_resolved_are_passed_over(keys: Keys) -> None:
+def test_unresolvable_keys_are_skipped(keys: Keys) -> None:
     async def main() -> None:
         keys.store("NOT_SET", "!echo from-command")
         assert await keys.get() == "from-command"

@@ -1,4 +1,4 @@
-"""Theme files: what they may say, and mistakes that name their line."""
+"""Theme files: their content, and mistakes that name their line."""
 
 import json
 from pathlib import Path
@@ -15,7 +15,7 @@ def written(folder: Path, **content: object) -> Path:
     return path
 
 
-def test_a_theme_names_colours_and_tokens(tmp_path: Path) -> None:
+def test_theme_names_colors_and_tokens(tmp_path: Path) -> None:
     path = written(
         tmp_path,
         kind="light",
@@ -43,7 +43,7 @@ def test_a_theme_names_colours_and_tokens(tmp_path: Path) -> None:
     ),
     ids=str,
 )
-def test_a_mistake_is_one_sentence_with_the_file(
+def test_mistake_is_one_sentence_with_the_file(
     tmp_path: Path, content: dict[str, object], words: str
 ) -> None:
     path = written(tmp_path, **content)
@@ -52,6 +52,6 @@ def test_a_mistake_is_one_sentence_with_the_file(
     assert caught.value.path == path
 
 
-def test_colours_are_hex_numbers_or_names() -> None:
+def test_colors_are_hex_numbers_or_names() -> None:
     assert all(map(is_color, ("", "#00ff7A", "0", "255", "red", "brightCyan")))
     assert not any(map(is_color, ("#00ff7", "#00ff7g", "-1", "256", "٣", "Red", "brightred", "\x1b[31m")))

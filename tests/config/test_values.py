@@ -15,6 +15,7 @@ from tau.base.errors import ConfigError, UsageError
 from tau.config.layers import load_settings
 from tau.config.paths import Paths
 from tau.config.setting_values import reset_setting, set_setting
+from tests.support.limits import HANG_S
 
 
 @pytest.fixture
@@ -43,7 +44,9 @@ def content(paths: Paths) -> Any:
         ("tools.approvalMode", '"yolo"', "yolo"),
     ],
 )
-def test_values_are_read_by_the_type_of_their_setting(paths: Paths, key: str, text: str, value: Any) -> None:
+def test_values_are_parsed_by_the_type_of_their_setting(
+    paths: Paths, key: str, text: str, value: Any
+) -> None:
     assert set_setting(paths, key, text) == value
     loaded = load_settings(paths, paths.home)
     assert loaded.origin(key).layer == "user"
@@ -54,14 +57,14 @@ def test_values_are_read_by_the_type_of_their_setting(paths: Paths, key: str, te
 
 
 @pytest.mark.parametrize(
-    ("key", "text", "said"),
+    ("key", "text", "message"),
     [
         ("retry.enabled", "maybe", 'must be true or false, not "maybe"'),
         ("retry.enabled", "1", "must be true or false, not 1"),
         ("retry.maxRetries", "many", "a whole number from 0 to 100"),
         ("retry.maxRetries", "101", "a whole number from 0 to 100"),
         ("retry.maxRetries", "1.5", "a whole number"),
-        ("tools.approvalMode", "never", "one of ask, workspace, yolo"),
+        ("tools.approvalMode", "never", "one of ask, workspace, plan, yolo"),
         ("enabledModels", "claude-*", 'Write it as JSON: \'["first", "second"]\''),
         ("retry.enable", "true", "Did you mean retry.enabled?"),
         ("approvalmode", "ask", "Did you mean tools.approvalMode?"),
@@ -69,12 +72,12 @@ def test_values_are_read_by_the_type_of_their_setting(paths: Paths, key: str, te
         ("zzz", "1", "tau config list"),
     ],
 )
-def test_a_wrong_value_or_key_is_refused_with_what_is_allowed(
-    paths: Paths, key: str, text: str, said: str
+def test_wrong_value_or_key_is_refused_with_the_allowed_ones(
+    paths: Paths, key: str, text: str, message: str
 ) -> None:
     with pytest.raises(UsageError) as caught:
         set_setting(paths, key, text)
-    assert said in str(caught.value)
+    assert message in str(caught.value)
     assert not paths.settings.exists()
 
 
@@ -112,7 +115,7 @@ def test_everything_else_in_the_file_is_kept(paths: Paths) -> None:
     )
 
 
-def test_a_key_that_stands_twice_is_changed_in_both_places(paths: Paths) -> None:
+def test_duplicate_key_is_changed_in_both_places(paths: Paths) -> None:
     paths.home.mkdir(parents=True)
     paths.settings.write_text('{"retry": {"enabled": true}, "retry.enabled": true}')
     set_setting(paths, "retry.enabled", "false")
@@ -121,7 +124,7 @@ def test_a_key_that_stands_twice_is_changed_in_both_places(paths: Paths) -> None
     assert content(paths) == {}
 
 
-def test_reset_takes_out_one_key_and_the_group_that_it_leaves_empty(paths: Paths) -> None:
+def test_reset_removes_one_key_and_its_empty_group(paths: Paths) -> None:
     set_setting(paths, "retry.enabled", "false")
     set_setting(paths, "retry.maxRetries", "1")
     set_setting(paths, "bash.timeoutSeconds", "2")
@@ -133,12 +136,12 @@ def test_reset_takes_out_one_key_and_the_group_that_it_leaves_empty(paths: Paths
     assert paths.settings.stat() == before
 
 
-def test_reset_without_a_file_makes_none(paths: Paths) -> None:
+def test_reset_without_a_file_creates_none(paths: Paths) -> None:
     assert not reset_setting(paths, "retry.enabled")
     assert not paths.home.exists()
 
 
-def test_reset_takes_out_unknown_keys_that_are_there(paths: Paths) -> None:
+def test_reset_removes_unknown_keys(paths: Paths) -> None:
     paths.home.mkdir(parents=True)
     paths.settings.write_text('{"old": {"thing": 1, "kept": 2}}')
     assert reset_setting(paths, "old.thing")
@@ -148,7 +151,7 @@ def test_reset_takes_out_unknown_keys_that_are_there(paths: Paths) -> None:
 
 
 @pytest.mark.parametrize("broken", ['{"a": 1,}', "[]", '{"a": 1', "// x"])
-def test_a_broken_file_is_never_overwritten(paths: Paths, broken: str) -> None:
+def test_broken_file_is_never_overwritten(paths: Paths, broken: str) -> None:
     paths.home.mkdir(parents=True)
     paths.settings.write_text(broken)
     with pytest.raises(ConfigError):
@@ -158,7 +161,7 @@ def test_a_broken_file_is_never_overwritten(paths: Paths, broken: str) -> None:
     assert paths.settings.read_text() == broken
 
 
-def test_a_group_that_is_no_object_is_not_overwritten(paths: Paths) -> None:
+def test_group_that_is_not_an_object_is_not_overwritten(paths: Paths) -> None:
     paths.home.mkdir(parents=True)
     paths.settings.write_text('{"retry": 5}')
     with pytest.raises(ConfigError, match="not an object"):
@@ -166,7 +169,7 @@ def test_a_group_that_is_no_object_is_not_overwritten(paths: Paths) -> None:
     assert content(paths) == {"retry": 5}
 
 
-def test_a_settings_file_that_is_a_link_stays_one_and_keeps_its_mode(paths: Paths) -> None:
+def test_linked_settings_file_stays_a_link_and_keeps_its_mode(paths: Paths) -> None:
     paths.home.mkdir(parents=True)
     real = paths.home / "dotfiles.json"
     real.write_text("{}")
@@ -178,9 +181,7 @@ def test_a_settings_file_that_is_a_link_stays_one_and_keeps_its_mode(paths: Path
     assert stat.S_IMODE(real.stat().st_mode) == 0o640
 
 
-def test_a_full_disk_in_the_middle_of_a_save_keeps_the_old_file(
-    paths: Paths, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_full_disk_during_a_save_keeps_the_old_file(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
     set_setting(paths, "defaultModel", "old")
     before = paths.settings.read_bytes()
     write = os.write
@@ -212,11 +213,11 @@ except ConfigError as error:
 """
 
 
-def test_a_write_that_the_kernel_cuts_off_keeps_the_old_file(paths: Paths) -> None:
+def test_write_cut_off_by_the_kernel_keeps_the_old_file(paths: Paths) -> None:
     set_setting(paths, "defaultModel", "old")
     before = paths.settings.read_bytes()
     done = subprocess.run(
-        [sys.executable, "-c", LIMITED, str(paths.home)], capture_output=True, text=True, timeout=30
+        [sys.executable, "-c", LIMITED, str(paths.home)], capture_output=True, text=True, timeout=HANG_S
     )
     assert done.returncode == 0, done.stderr
     assert "it is unchanged: File too large" in done.stdout

@@ -1,27 +1,33 @@
-"""The tools of a session, as a model is sent them."""
+"""The tools of a session, as sent to a model."""
 
 import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 
 import tau
+from tau.agent.owner import Setup
 from tau.agent.tool import ToolSpec
 from tau.ai.faux import Faux
 from tau.coding.tools.registry import TOOLS
 
-HOW = (
-    "The contract of a tool has changed, or a new tool has none yet: look at the difference, then write it with "
-    "`pytest -n0 tests/contract --inline-snapshot=fix`"
-)
+HOW = "The contract has changed: if you meant it, run `make snapshots` and review the diff."
 
 
-def tools_of_a_session(folder: Path, names: Sequence[str] | None = tuple(TOOLS)) -> dict[str, ToolSpec]:
-    """What a model is sent of them."""
+def tools_of_a_session(folder: Path) -> dict[str, ToolSpec]:
+    """All tools, as sent when they can be used."""
+    return {tool.name: tool.spec for tool in _setup(folder, tuple(TOOLS)).tools}
 
-    async def main() -> dict[str, ToolSpec]:
+
+def tools_of_a_request(folder: Path, names: Sequence[str] | None = None) -> list[ToolSpec]:
+    """What a session's first request sends."""
+    return _setup(folder, names).specs()
+
+
+def _setup(folder: Path, names: Sequence[str] | None) -> Setup:
+    async def main() -> Setup:
         wanted = None if names is None else tuple(names)
         options = tau.SessionOptions(cwd=folder, stream=Faux([[]]).stream, save=False, tools=wanted)
         async with tau.create_session(options) as session:
-            return {tool.name: tool.spec for tool in session.setup().tools}
+            return session.setup()
 
     return asyncio.run(main())

@@ -1,4 +1,4 @@
-"""The bodies that leave the house, byte for byte: servers cache what two requests begin with."""
+"""Request bodies, byte for byte: servers cache the common prefix of requests."""
 
 from itertools import pairwise
 from typing import Any
@@ -24,6 +24,7 @@ from tau.ai.wire import (
     Usage,
     UserMessage,
 )
+from tests.support.validators import validate_anthropic
 
 CLAUDE = Model(
     id="claude-x",
@@ -85,7 +86,7 @@ def request(messages: list[Message], **more: Any) -> Request:
 CACHED = {"cache_control": {"type": "ephemeral"}}
 
 
-def test_a_conversation_for_anthropic() -> None:
+def test_anthropic_conversation() -> None:
     body = anthropic(CLAUDE, request(conversation(CLAUDE)))
     assert list(body) == ["model", "tools", "system", "messages", "max_tokens", "stream"]
     assert body == {
@@ -147,7 +148,7 @@ def test_a_conversation_for_anthropic() -> None:
     }
 
 
-def test_a_conversation_for_openai() -> None:
+def test_openai_conversation() -> None:
     body = openai(GPT, request(conversation(GPT)))
     assert list(body) == ["model", "tools", "messages", "stream", "stream_options", "max_tokens"]
     assert body == {
@@ -204,7 +205,7 @@ def test_a_conversation_for_openai() -> None:
     }
 
 
-def test_the_smallest_requests_have_no_empty_fields() -> None:
+def test_smallest_requests_have_no_empty_fields() -> None:
     small = request([UserMessage("hi", 1)], system="", tools=[])
     assert encode(anthropic(CLAUDE, small)) == (
         b'{"model":"claude-x","messages":[{"role":"user","content":[{"type":"text","text":"hi",'
@@ -216,7 +217,7 @@ def test_the_smallest_requests_have_no_empty_fields() -> None:
     )
 
 
-def test_half_a_character_in_the_system_prompt_does_not_stop_a_request() -> None:
+def test_lone_surrogate_in_the_system_prompt_does_not_stop_a_request() -> None:
     body = encode(built_for_openai(GPT, request([UserMessage("hi", 1)], system="a\ud800b")))
     assert "a\ufffdb" in body.decode()
 
@@ -233,7 +234,7 @@ def test_half_a_character_in_the_system_prompt_does_not_stop_a_request() -> None
         ("xhigh", 1, 32769, 31745),
     ],
 )
-def test_a_thinking_budget_leaves_room_for_the_answer(
+def test_thinking_budget_leaves_room_for_the_answer(
     level: Any, asked: int, allowed: int, budget: int
 ) -> None:
     body = anthropic(CLAUDE, request([UserMessage("hi", 1)], thinking=level, max_tokens=asked))
@@ -241,7 +242,7 @@ def test_a_thinking_budget_leaves_room_for_the_answer(
     assert body["max_tokens"] == allowed > budget
 
 
-def test_a_model_too_small_to_think_is_not_asked_to() -> None:
+def test_model_too_small_to_think_is_not_asked_to() -> None:
     tiny = msgspec.structs.replace(CLAUDE, max_tokens=2000)
     body = anthropic(tiny, request([UserMessage("hi", 1)], thinking="high", max_tokens=2000))
     assert "thinking" not in body
@@ -252,7 +253,7 @@ def test_a_model_too_small_to_think_is_not_asked_to() -> None:
     ("level", "effort"),
     [("minimal", "low"), ("low", "low"), ("medium", "medium"), ("high", "high"), ("xhigh", "max")],
 )
-def test_adaptive_thinking_is_asked_for_by_effort(level: Any, effort: str) -> None:
+def test_adaptive_thinking_uses_effort(level: Any, effort: str) -> None:
     adaptive = msgspec.structs.replace(CLAUDE, compat=Compat(adaptive_thinking=True))
     body = anthropic(adaptive, request([UserMessage("hi", 1)], thinking=level))
     assert body["thinking"] == {"type": "adaptive", "display": "summarized"}
@@ -268,8 +269,8 @@ def test_temperature_and_thinking_exclude_each_other() -> None:
     assert "temperature" not in anthropic(CLAUDE, thinking)
 
 
-def test_thinking_is_not_switched_on_between_a_call_and_its_result() -> None:
-    """The server refuses calls without thinking where thinking is on, such as those of another model."""
+def test_thinking_is_not_enabled_between_a_call_and_its_result() -> None:
+    """With thinking on, the server refuses calls without it, such as those of another model."""
     messages: list[Message] = [
         UserMessage("hi", 1),
         answer(CLAUDE, TextContent("Reading."), ToolCall("c1", "read", {})),
@@ -280,7 +281,44 @@ def test_thinking_is_not_switched_on_between_a_call_and_its_result() -> None:
     assert "thinking" in anthropic(CLAUDE, request(later, thinking="high"))
 
 
-def test_a_model_that_cannot_think_is_not_asked_to() -> None:
+def test_text_after_a_call_does_not_enable_thinking() -> None:
+    messages: list[Message] = [
+        UserMessage("hi", 1),
+        answer(CLAUDE, ToolCall("c1", "read", {}), TextContent("Reading.")),
+        ToolResultMessage("c1", "read", [TextContent("x")], False, 3),
+    ]
+    body = anthropic(CLAUDE, request(messages, thinking="high"))
+    assert "thinking" not in body and validate_anthropic(body) == []
+
+
+def test_call_after_an_interrupted_answer_without_thinking_does_not_enable_it() -> None:
+    thought = ThinkingContent("Hm.", "sig")
+    messages: list[Message] = [
+        UserMessage("hi", 1),
+        answer(CLAUDE, TextContent("Let me")),
+        answer(CLAUDE, thought, ToolCall("c1", "read", {})),
+        ToolResultMessage("c1", "read", [TextContent("x")], False, 3),
+    ]
+    body = anthropic(CLAUDE, request(messages, thinking="high"))
+    assert "thinking" not in body and validate_anthropic(body) == []
+
+
+@pytest.mark.parametrize("last", [ThinkingContent("Hm.", "sig"), ThinkingContent("", "data", True)])
+@pytest.mark.parametrize("before", [TextContent("So."), ToolCall("c1", "read", {})])
+def test_answer_that_ends_in_thinking_does_not_break_later_requests(
+    before: TextContent | ToolCall, last: ThinkingContent
+) -> None:
+    history = [
+        UserMessage("hi", 1),
+        answer(CLAUDE, ThinkingContent("First.", "sig"), before, last),
+        UserMessage("more", 3),
+    ]
+    body = anthropic(CLAUDE, request(normalize_history(history, CLAUDE), thinking="high"))
+    assert validate_anthropic(body) == []
+    assert [block["type"] for block in body["messages"][1]["content"]][:-1] == ["thinking"]
+
+
+def test_model_without_thinking_is_not_asked_to() -> None:
     thinking = request([UserMessage("hi", 1)], thinking="high")
     assert "thinking" not in anthropic(msgspec.structs.replace(CLAUDE, reasoning=False), thinking)
     assert "reasoning_effort" not in openai(msgspec.structs.replace(GPT, reasoning=False), thinking)
@@ -291,22 +329,22 @@ def test_a_model_that_cannot_think_is_not_asked_to() -> None:
     ("level", "effort"),
     [("minimal", "low"), ("low", "low"), ("medium", "medium"), ("high", "high"), ("xhigh", "high")],
 )
-def test_effort_takes_only_levels_that_every_server_knows(level: Any, effort: str) -> None:
+def test_effort_uses_only_levels_every_server_knows(level: Any, effort: str) -> None:
     assert openai(GPT, request([UserMessage("hi", 1)], thinking=level))["reasoning_effort"] == effort
 
 
-def test_without_cache_marks_none_is_sent() -> None:
+def test_no_cache_marks_when_disabled() -> None:
     plain = msgspec.structs.replace(CLAUDE, compat=Compat(cache_control=False))
     assert b"cache_control" not in encode(anthropic(plain, request(conversation(plain))))
 
 
-def test_a_request_never_carries_more_cache_marks_than_allowed() -> None:
+def test_request_never_exceeds_the_allowed_cache_marks() -> None:
     messages = [part for _ in range(20) for part in conversation(CLAUDE)]
     assert encode(anthropic(CLAUDE, request(messages))).count(b"cache_control") == 4
 
 
-def test_prompt_and_answer_fit_into_the_window_together() -> None:
-    """Many servers refuse a request that could become longer than the window."""
+def test_prompt_and_answer_fit_the_window_together() -> None:
+    """Many servers refuse a request that could exceed the window."""
     small = msgspec.structs.replace(GPT, context_window=40_000)
 
     def allowed(text: str, build: Any = openai, **more: Any) -> int:
@@ -330,7 +368,7 @@ def with_compat(**flags: Any) -> Model:
     return msgspec.structs.replace(GPT, compat=Compat(**flags))
 
 
-def test_departures_from_the_dialect_are_data() -> None:
+def test_dialect_deviations_are_data() -> None:
     body = openai(
         with_compat(
             supports_developer_role=True,
@@ -362,7 +400,7 @@ def sent(model: Model) -> list[dict[str, Any]]:
     return messages
 
 
-def test_thoughts_go_back_in_the_field_that_the_server_reads() -> None:
+def test_thinking_returns_in_the_field_the_server_reads() -> None:
     assert "reasoning_content" not in sent(GPT)[2]
     assert sent(with_compat(thinking_field="reasoning_content"))[2]["reasoning_content"] == "I should read."
     assert sent(with_compat(thinking_as_text=True))[2]["content"] == "I should read.\n\nReading."
@@ -373,7 +411,7 @@ def test_thoughts_go_back_in_the_field_that_the_server_reads() -> None:
     assert silent["messages"][1] == {"role": "assistant", "content": "x", "reasoning_content": ""}
 
 
-def test_results_carry_a_name_where_it_is_asked_for() -> None:
+def test_results_carry_a_name_if_required() -> None:
     assert sent(with_compat(requires_tool_result_name=True))[3] == {
         "role": "tool",
         "tool_call_id": "c1",
@@ -382,7 +420,7 @@ def test_results_carry_a_name_where_it_is_asked_for() -> None:
     }
 
 
-def test_an_answer_stands_between_results_and_the_user_where_it_is_asked_for() -> None:
+def test_answer_is_inserted_between_results_and_user_if_required() -> None:
     roles = [message["role"] for message in sent(with_compat(requires_assistant_after_tool_result=True))]
     assert roles == ["system", "user", "assistant", "tool", "tool", "assistant", "user", "user"]
     model = with_compat(requires_assistant_after_tool_result=True)
@@ -398,7 +436,7 @@ def test_an_answer_stands_between_results_and_the_user_where_it_is_asked_for() -
     assert bodies[1]["content"] == ""
 
 
-def test_a_result_of_images_only_points_to_them() -> None:
+def test_image_only_result_points_to_its_images() -> None:
     messages: list[Message] = [
         answer(GPT, ToolCall("c", "read", {})),
         ToolResultMessage("c", "read", [ImageContent("aGk=", "image/png")], False, 3),
@@ -410,7 +448,7 @@ def test_a_result_of_images_only_points_to_them() -> None:
 
 
 def growing(model: Model) -> list[AppMessage]:
-    """A conversation of many turns, with everything that occurs in one."""
+    """A conversation of many turns with everything that can occur."""
     history: list[AppMessage] = []
     for turn in range(6):
         history.append(UserMessage(f"question {turn}", turn))
@@ -427,7 +465,7 @@ def growing(model: Model) -> list[AppMessage]:
 
 
 def bodies(model: Model, build: Any) -> list[bytes]:
-    """The requests of the whole conversation: one after each message of the user and each result."""
+    """The requests of the whole conversation: one after each user message and each result."""
     history = growing(model)
     return [
         encode(build(model, request(normalize_history(history[: end + 1], model))))
@@ -444,27 +482,27 @@ def bodies(model: Model, build: Any) -> list[bytes]:
         Compat(requires_assistant_after_tool_result=True),
     ],
 )
-def test_successive_requests_to_openai_begin_with_each_other(compat: Compat) -> None:
+def test_successive_openai_requests_share_a_prefix(compat: Compat) -> None:
     for before, after in pairwise(bodies(msgspec.structs.replace(GPT, compat=compat), openai)):
         assert after.startswith(before[: before.index(b'],"stream":true')])
 
 
-def test_successive_requests_to_anthropic_begin_with_each_other() -> None:
-    """Apart from the marks, which move along: they are no part of what is cached."""
+def test_successive_anthropic_requests_share_a_prefix() -> None:
+    """Except for the cache marks, which move: they are not part of what is cached."""
     mark = b',"cache_control":{"type":"ephemeral"}'
     for before, after in pairwise(bodies(CLAUDE, anthropic)):
         plain = before.replace(mark, b"")
         assert after.replace(mark, b"").startswith(plain[: plain.index(b'],"max_tokens":')])
 
 
-def test_with_marks_too_all_but_the_last_exchanges_stay_the_same() -> None:
+def test_cache_marks_change_only_the_last_exchanges() -> None:
     mark = b',"cache_control"'
     for before, after in pairwise(bodies(CLAUDE, anthropic)[3:]):
         unmarked = before.index(mark, before.index(b'"messages"'))
         assert after.startswith(before[:unmarked])
 
 
-def test_what_may_change_between_requests_stands_behind_the_messages() -> None:
+def test_variable_fields_come_after_the_messages() -> None:
     messages = normalize_history(growing(GPT), GPT)
     for model, build, end in ((GPT, openai, b'],"stream":true'), (CLAUDE, anthropic, b'],"max_tokens":')):
         quiet = encode(build(model, request(messages)))

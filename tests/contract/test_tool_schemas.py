@@ -1,4 +1,4 @@
-"""What models see of the tools and what faces get from them: changes here are changes of a contract."""
+"""Tool schemas for models and details for UIs: changes here change a contract."""
 
 from pathlib import Path
 from typing import Any
@@ -7,9 +7,9 @@ import msgspec
 from inline_snapshot import snapshot
 
 from tau.coding.edits.report import EditDetails
-from tau.coding.output import EntryLimit, OutputMeta, Truncation
+from tau.coding.output import EntryLimit, OutputMeta, OutputSource, ReachedLimits, Truncation
 from tau.coding.shell.details import BashDetails
-from tau.coding.tools.read import ReadDetails
+from tau.coding.tools.read import DisplayContent, ReadDetails
 from tau.coding.tools.write import WriteDetails
 from tests.contract.session_tools import HOW, tools_of_a_session
 
@@ -24,57 +24,41 @@ def test_schemas(tmp_path: Path) -> None:
         {
             "read": {
                 "type": "object",
-                "properties": {
-                    "path": {
-                        "description": "File or directory, with optional line selector, e.g. src/a.py:50-100",
-                        "type": "string",
-                    }
-                },
+                "properties": {"path": {"type": "string"}},
                 "required": ["path"],
             },
             "bash": {
                 "type": "object",
                 "properties": {
-                    "command": {"description": "Shell text", "type": "string"},
+                    "command": {"type": "string"},
                     "timeout": {"type": "integer", "description": "Seconds, 1 to 3600"},
-                    "cwd": {"type": "string", "description": "Directory to run in"},
-                    "env": {
-                        "description": "Variables for this call",
-                        "type": "object",
-                        "additionalProperties": {"type": "string"},
-                    },
+                    "cwd": {"type": "string"},
                     "pty": {"description": "Run in a terminal", "type": "boolean"},
                     "async": {"description": "Run as a job", "type": "boolean"},
-                    "fresh": {"description": "Run in a new shell", "type": "boolean"},
                 },
                 "required": ["command"],
             },
             "edit": {
                 "type": "object",
-                "properties": {
-                    "input": {"description": "Sections of hunks, one section per file", "type": "string"}
-                },
+                "properties": {"input": {"type": "string"}},
                 "required": ["input"],
             },
             "write": {
                 "type": "object",
                 "properties": {
-                    "path": {"description": "File to create or replace", "type": "string"},
-                    "content": {"description": "Its whole content", "type": "string"},
+                    "path": {"type": "string"},
+                    "content": {"type": "string"},
                 },
                 "required": ["path", "content"],
             },
             "search": {
                 "type": "object",
                 "properties": {
-                    "pattern": {"description": "Regular expression", "type": "string"},
-                    "paths": {
-                        "description": "Files, directories, globs or internal URLs; `.` for everything",
-                        "anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}],
-                    },
+                    "pattern": {"type": "string"},
+                    "paths": {"type": "array", "items": {"type": "string"}},
                     "i": {"description": "Ignore case", "type": "boolean"},
-                    "gitignore": {"description": "Respect .gitignore", "type": "boolean", "default": True},
-                    "skip": {"description": "Matching files to skip, for the next page", "type": "number"},
+                    "gitignore": {"type": "boolean"},
+                    "skip": {"type": "number"},
                 },
                 "required": ["pattern", "paths"],
             },
@@ -82,30 +66,19 @@ def test_schemas(tmp_path: Path) -> None:
                 "type": "object",
                 "properties": {
                     "paths": {
-                        "description": "Globs, directories or files",
                         "type": "array",
                         "items": {"type": "string"},
                     },
-                    "hidden": {"description": "Include hidden files", "type": "boolean", "default": True},
-                    "gitignore": {"description": "Respect .gitignore", "type": "boolean", "default": True},
-                    "limit": {"description": "Maximum results", "type": "number", "default": 200},
-                    "timeout": {"description": "Seconds, 0.5 to 60", "type": "number", "default": 5.0},
+                    "gitignore": {"type": "boolean"},
                 },
                 "required": ["paths"],
             },
             "ast_grep": {
                 "type": "object",
                 "properties": {
-                    "pat": {"description": "Code with holes: $NAME, $$$NAME", "type": "string"},
-                    "paths": {
-                        "description": "Files, directories or globs; `.` for everything",
-                        "anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}],
-                    },
-                    "skip": {
-                        "description": "Matching files to skip, for the next page",
-                        "type": "integer",
-                        "minimum": 0,
-                    },
+                    "pat": {"type": "string"},
+                    "paths": {"type": "array", "items": {"type": "string"}},
+                    "skip": {"type": "integer"},
                 },
                 "required": ["pat", "paths"],
             },
@@ -113,25 +86,17 @@ def test_schemas(tmp_path: Path) -> None:
                 "type": "object",
                 "properties": {
                     "ops": {
-                        "description": "Replacements",
                         "type": "array",
                         "items": {
                             "type": "object",
                             "properties": {
-                                "pat": {"description": "Code with holes: $NAME, $$$NAME", "type": "string"},
-                                "out": {
-                                    "description": "Its replacement, with the same holes; empty to delete",
-                                    "type": "string",
-                                },
+                                "pat": {"type": "string"},
+                                "out": {"type": "string"},
                             },
                             "required": ["pat", "out"],
                         },
-                        "minItems": 1,
                     },
-                    "paths": {
-                        "description": "Files, directories or globs",
-                        "anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}],
-                    },
+                    "paths": {"type": "array", "items": {"type": "string"}},
                 },
                 "required": ["ops", "paths"],
             },
@@ -139,28 +104,19 @@ def test_schemas(tmp_path: Path) -> None:
                 "type": "object",
                 "properties": {
                     "action": {
-                        "description": "What to do with the preview",
                         "enum": ["apply", "discard"],
                         "type": "string",
                     },
-                    "reason": {"description": "Why, in one sentence", "type": "string"},
+                    "reason": {"type": "string"},
                 },
                 "required": ["action"],
             },
             "job": {
                 "type": "object",
                 "properties": {
-                    "poll": {
-                        "type": "array",
-                        "items": {"type": "string"},
-                        "description": "Ids of jobs; waits until the first one ends",
-                    },
-                    "cancel": {
-                        "type": "array",
-                        "items": {"type": "string"},
-                        "description": "Ids of jobs to stop",
-                    },
-                    "list": {"description": "Show all jobs now, without waiting", "type": "boolean"},
+                    "poll": {"type": "array", "items": {"type": "string"}},
+                    "cancel": {"type": "array", "items": {"type": "string"}},
+                    "list": {"type": "boolean"},
                 },
                 "required": [],
             },
@@ -168,33 +124,20 @@ def test_schemas(tmp_path: Path) -> None:
                 "type": "object",
                 "properties": {
                     "cells": {
-                        "description": "Run in this order",
                         "type": "array",
                         "items": {
                             "type": "object",
                             "properties": {
                                 "language": {
-                                    "description": "Kernel to run it in",
                                     "enum": ["js", "py"],
                                     "type": "string",
                                 },
-                                "code": {"description": "Plain code, no fences", "type": "string"},
-                                "title": {"type": "string", "description": "Short label"},
-                                "timeout": {
-                                    "description": "Seconds, 1 to 600",
-                                    "type": "integer",
-                                    "minimum": 1,
-                                    "maximum": 600,
-                                    "default": 30,
-                                },
-                                "reset": {
-                                    "description": "Restart this language's kernel first",
-                                    "type": "boolean",
-                                },
+                                "code": {"type": "string"},
+                                "timeout": {"type": "integer"},
+                                "reset": {"type": "boolean"},
                             },
                             "required": ["language", "code"],
                         },
-                        "minItems": 1,
                     }
                 },
                 "required": ["cells"],
@@ -202,8 +145,8 @@ def test_schemas(tmp_path: Path) -> None:
             "ssh": {
                 "type": "object",
                 "properties": {
-                    "host": {"description": "Host name from the list", "type": "string"},
-                    "command": {"description": "Text for the remote shell", "type": "string"},
+                    "host": {"type": "string"},
+                    "command": {"type": "string"},
                     "cwd": {"type": "string", "description": "Remote directory to run in"},
                     "timeout": {"type": "integer", "description": "Seconds, 1 to 3600"},
                 },
@@ -213,14 +156,11 @@ def test_schemas(tmp_path: Path) -> None:
                 "type": "object",
                 "properties": {
                     "ops": {
-                        "description": "Operations, in order",
                         "type": "array",
                         "items": {
-                            "description": "One operation; which fields it needs depends on `op`.",
                             "type": "object",
                             "properties": {
                                 "op": {
-                                    "description": "What to do",
                                     "enum": ["append", "done", "drop", "init", "note", "rm", "start", "view"],
                                     "type": "string",
                                 },
@@ -229,40 +169,19 @@ def test_schemas(tmp_path: Path) -> None:
                                     "items": {
                                         "type": "object",
                                         "properties": {
-                                            "phase": {"description": "Name of the phase", "type": "string"},
-                                            "items": {
-                                                "description": "Its tasks in order",
-                                                "type": "array",
-                                                "items": {"type": "string"},
-                                                "minItems": 1,
-                                            },
+                                            "phase": {"type": "string"},
+                                            "items": {"type": "array", "items": {"type": "string"}},
                                         },
                                         "required": ["phase", "items"],
                                     },
-                                    "description": "init: the whole new list, phase by phase",
                                 },
-                                "task": {
-                                    "type": "string",
-                                    "description": "start, note, and done, drop, rm of one task: its exact text",
-                                },
-                                "phase": {
-                                    "type": "string",
-                                    "description": "append, and done, drop, rm of a whole phase: its exact name",
-                                },
-                                "items": {
-                                    "type": "array",
-                                    "items": {"type": "string"},
-                                    "minItems": 1,
-                                    "description": "append: the tasks to add",
-                                },
-                                "text": {
-                                    "type": "string",
-                                    "description": "note: what to remember about the task",
-                                },
+                                "task": {"type": "string"},
+                                "phase": {"type": "string"},
+                                "items": {"type": "array", "items": {"type": "string"}},
+                                "text": {"type": "string"},
                             },
                             "required": ["op"],
                         },
-                        "minItems": 1,
                     }
                 },
                 "required": ["ops"],
@@ -274,19 +193,14 @@ def test_schemas(tmp_path: Path) -> None:
             },
             "rewind": {
                 "type": "object",
-                "properties": {
-                    "report": {
-                        "description": "Your findings; nothing else of the investigation is kept",
-                        "type": "string",
-                    }
-                },
+                "properties": {"report": {"type": "string"}},
                 "required": ["report"],
             },
             "inspect_image": {
                 "type": "object",
                 "properties": {
-                    "path": {"description": "Image file", "type": "string"},
-                    "question": {"description": "What to find out about the image", "type": "string"},
+                    "path": {"type": "string"},
+                    "question": {"type": "string"},
                 },
                 "required": ["path", "question"],
             },
@@ -294,53 +208,28 @@ def test_schemas(tmp_path: Path) -> None:
                 "type": "object",
                 "properties": {
                     "questions": {
-                        "description": "All questions at once",
                         "type": "array",
                         "items": {
                             "type": "object",
                             "properties": {
-                                "id": {
-                                    "description": "A short name for the answer",
-                                    "type": "string",
-                                },
-                                "question": {
-                                    "description": "The question, a full sentence",
-                                    "type": "string",
-                                    "minLength": 1,
-                                },
+                                "id": {"type": "string"},
+                                "question": {"type": "string"},
                                 "options": {
-                                    "description": "Answers to choose from; the user can always type another",
                                     "type": "array",
                                     "items": {
                                         "type": "object",
                                         "properties": {
-                                            "label": {
-                                                "description": "The choice, in a few words",
-                                                "type": "string",
-                                                "minLength": 1,
-                                            },
-                                            "description": {
-                                                "description": "What it means",
-                                                "type": "string",
-                                            },
+                                            "label": {"type": "string"},
+                                            "description": {"type": "string"},
                                         },
                                         "required": ["label"],
                                     },
-                                    "maxItems": 30,
                                 },
-                                "multi": {
-                                    "description": "Allow several options",
-                                    "type": "boolean",
-                                },
-                                "recommended": {
-                                    "type": "integer",
-                                    "description": "Index of the option you recommend, from 0",
-                                },
+                                "multi": {"type": "boolean"},
+                                "recommended": {"type": "integer"},
                             },
                             "required": ["id", "question"],
                         },
-                        "maxItems": 10,
-                        "minItems": 1,
                     }
                 },
                 "required": ["questions"],
@@ -359,9 +248,22 @@ def test_details_on_the_wire() -> None:
         shown_bytes=70,
         artifact_id="0",
     )
-    meta = OutputMeta(truncation=truncation, entries=EntryLimit(5, 9))
+    meta = OutputMeta(
+        truncation=truncation,
+        limits=ReachedLimits(result_limit=EntryLimit(5, 9)),
+        source=OutputSource("path", "/a"),
+    )
     details = [
-        ReadDetails(path="/a", kind="file", total_lines=9, first_line=1, last_line=9, meta=meta),
+        ReadDetails(
+            path="/a",
+            kind="file",
+            resolved_path="/a",
+            total_lines=9,
+            first_line=1,
+            last_line=9,
+            display_content=DisplayContent("text", 1),
+            meta=meta,
+        ),
         ReadDetails(path="/a", kind="image", mime_type="image/png"),
         BashDetails(command="ls", cwd="/", exit_code=0, duration_ms=12),
         BashDetails(command="ls", cwd="/", signal="SIGKILL", timed_out=True, duration_ms=12),
@@ -374,9 +276,11 @@ def test_details_on_the_wire() -> None:
             {
                 "path": "/a",
                 "kind": "file",
+                "resolvedPath": "/a",
                 "totalLines": 9,
                 "firstLine": 1,
                 "lastLine": 9,
+                "displayContent": {"text": "text", "startLine": 1},
                 "meta": {
                     "truncation": {
                         "kept": "ends",
@@ -387,7 +291,8 @@ def test_details_on_the_wire() -> None:
                         "cutLines": 0,
                         "artifactId": "0",
                     },
-                    "entries": {"shown": 5, "total": 9},
+                    "limits": {"resultLimit": {"shown": 5, "total": 9}},
+                    "source": {"type": "path", "value": "/a"},
                 },
             },
             {"path": "/a", "kind": "image", "mimeType": "image/png"},
@@ -409,13 +314,13 @@ def test_details_on_the_wire() -> None:
                 "removed": 1,
                 "warnings": [],
             },
-            {"path": "/a", "bytes": 1, "lines": 1, "created": True, "executable": False},
+            {"path": "/a", "bytes": 1, "lines": 1, "created": True, "madeExecutable": False},
             {
                 "path": "/a",
                 "bytes": 1,
                 "lines": 1,
                 "created": False,
-                "executable": False,
+                "madeExecutable": False,
                 "diff": "d",
                 "added": 1,
                 "removed": 1,

@@ -1,4 +1,4 @@
-"""The program and the server that it talks to."""
+"""The program and the server it talks to."""
 
 from collections.abc import Iterator
 from pathlib import Path

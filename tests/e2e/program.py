@@ -1,4 +1,4 @@
-"""The real program as a child, with a home of its own that knows one provider: the fake server."""
+"""The real program as a child, with its own home and one provider: the fake server."""
 
 import json
 import os
@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from tests.support.fake_answers import Answer, Scriptable, Usage, scripted
 from tests.support.fake_server import FakeServer
+from tests.support.limits import HANG_S
 
 TAU = (sys.executable, "-m", "tau")
 FAKE = ("--provider", "fake", "--model", "fake-model")
@@ -38,10 +39,12 @@ class Program:
         self.write("models.json", {"providers": {"fake": provider}})
 
     def script(self, *answers: Scriptable) -> None:
-        """What the model says next; it claims to have read a prompt of plausible size."""
-        told = [scripted(answer) for answer in answers]
+        """The model's next answer; it claims to have read a prompt of plausible size."""
+        reported = [scripted(answer) for answer in answers]
         usage = Usage(input=5000)
-        self.server.script(*(replace(one, usage=usage) if isinstance(one, Answer) else one for one in told))
+        self.server.script(
+            *(replace(one, usage=usage) if isinstance(one, Answer) else one for one in reported)
+        )
 
     def settings(self, **values: Any) -> None:
         self.write("settings.json", values)
@@ -59,7 +62,7 @@ class Program:
             capture_output=True,
             cwd=cwd or self.project,
             env={**os.environ, **environment},
-            timeout=30,
+            timeout=HANG_S,
         )
         assert b"Traceback" not in ran.stderr, ran.stderr.decode()
         return subprocess.CompletedProcess(ran.args, ran.returncode, ran.stdout.decode(), ran.stderr.decode())
@@ -85,12 +88,12 @@ class Program:
             cwd=str(cwd or self.project),
             env={**os.environ, "TERM": term},
             encoding="utf-8",
-            timeout=10,
+            timeout=HANG_S,
             echo=False,
         )
 
-    def said(self, number: int = -1) -> list[str]:
-        """The user's words in a request."""
+    def user_messages(self, number: int = -1) -> list[str]:
+        """The user's text in a request."""
         found = []
         for message in self.server.requests[number].body["messages"]:
             if message["role"] == "user":
@@ -104,8 +107,8 @@ class Program:
         return [[json.loads(line) for line in file.read_text().splitlines()] for file in files]
 
 
-def wait_for(path: Path, seconds: float = 10) -> str:
-    """The content of a file that another process makes."""
+def wait_for(path: Path, seconds: float = HANG_S) -> str:
+    """The content of a file made by another process."""
     end = time.monotonic() + seconds
     while not (path.exists() and path.read_text().strip()):
         assert time.monotonic() < end, f"{path} was not made"
@@ -114,9 +117,15 @@ def wait_for(path: Path, seconds: float = 10) -> str:
 
 
 def is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    stat = Path(f"/proc/{pid}/stat")
-    return not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] != "Z"
+    """Whether a process of this test lives, by its pid as it knows it itself, maybe in a sandbox."""
+    mark = f"\0HOME={os.environ['HOME']}\0".encode()
+    for status in Path("/proc").glob("[0-9]*/status"):
+        try:
+            fields = dict(line.partition(":")[::2] for line in status.read_text().splitlines())
+            if int(fields["NSpid"].split()[-1]) != pid or fields["State"].strip().startswith("Z"):
+                continue
+            if mark in b"\0" + status.with_name("environ").read_bytes():
+                return True
+        except (OSError, KeyError):
+            continue  # it has just ended
+    return False

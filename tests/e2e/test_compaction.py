@@ -1,18 +1,20 @@
-"""`tau -p` when a conversation outgrows its model: it is compacted, goes on, and can be resumed."""
+"""`tau -p` when a conversation outgrows its model: it is compacted, continues, and can be resumed."""
 
 import json
 from typing import Any
 
 import pytest
 
+from tau.ai.apis import DIALECTS
 from tests.e2e.program import Program
-from tests.support.fake_answers import Call, Overflow, Text
+from tests.support.fake_answers import Call, Overflow, Status, Text
+from tests.support.fake_dialects import BY_API
 
 LONG = "".join(f"line {number} of a long file that says nothing of interest\n" for number in range(4_000))
 
 
 def serve(tau: Program, api: str, window: int) -> None:
-    base = tau.server.url if api == "anthropic-messages" else f"{tau.server.url}/v1"
+    base = f"{tau.server.url}{BY_API[api].base_path}"
     model = {"id": "fake-model", "contextWindow": window, "maxTokens": 1_000}
     row = {"baseUrl": base, "api": api, "apiKey": "x", "models": [model]}
     tau.write("models.json", {"providers": {"fake": row}})
@@ -27,8 +29,8 @@ def body_text(request: Any) -> str:
     return json.dumps(request.body)
 
 
-@pytest.mark.parametrize("api", ("openai-completions", "anthropic-messages"))
-def test_what_is_too_large_is_compacted_and_the_answer_comes(tau: Program, api: str) -> None:
+@pytest.mark.parametrize("api", DIALECTS)
+def test_overflow_is_compacted_and_answered(tau: Program, api: str) -> None:
     serve(tau, api, 60_000)
     tau.script("First answer.")
     assert tau.ask("the first question " + "with many words " * 800).returncode == 0
@@ -44,7 +46,39 @@ def test_what_is_too_large_is_compacted_and_the_answer_comes(tau: Program, api: 
     assert "the first question with" not in last
 
 
-def test_a_full_window_is_noticed_before_the_request(tau: Program) -> None:
+@pytest.mark.parametrize("api", DIALECTS)
+def test_refused_first_question_is_still_asked(tau: Program, api: str) -> None:
+    serve(tau, api, 60_000)
+    tau.script(Overflow(), "It is 7.")
+
+    ran = tau.ask("the only question " + "with many words " * 6_000 + "to the end?")
+
+    assert (ran.returncode, ran.stdout) == (0, "It is 7.\n")
+    last = body_text(tau.server.requests[-1])
+    assert "the only question" in last and "to the end?" in last
+
+
+def test_8k_server_is_usable(tau: Program) -> None:
+    """Its real window is smaller than the models file says."""
+    base = f"{tau.server.url}/v1"
+    row = {"baseUrl": base, "api": "openai-completions", "apiKey": "x", "models": [{"id": "fake-model"}]}
+    tau.write("models.json", {"providers": {"fake": row}})
+    refusal = (
+        "This model's maximum context length is 8192 tokens. However, you requested 18884 tokens (2500 in "
+        "the messages, 16384 in the completion). Please reduce the length of the messages or completion."
+    )
+    tau.script(Status(400, refusal), Call("bash", {"command": "echo hi"}), "It is 7.")
+
+    ran = tau.ask("--approval-mode", "yolo", "What is it?")
+
+    assert (ran.returncode, ran.stdout) == (0, "It is 7.\n")
+    assert "compaction" not in kinds(tau)
+    first, second, third = (request.body["max_tokens"] for request in tau.server.requests)
+    assert first == 16_384
+    assert 1_024 <= third <= second <= 8_192 - 2_500
+
+
+def test_full_window_is_noticed_before_the_request(tau: Program) -> None:
     serve(tau, "openai-completions", 24_000)
     (tau.project / "long.txt").write_text(LONG)
     tau.script(
@@ -61,7 +95,7 @@ def test_a_full_window_is_noticed_before_the_request(tau: Program) -> None:
     assert all(len(body_text(request)) < 24_000 * 5 for request in tau.server.requests)
 
 
-def test_a_compacted_session_goes_on_where_it_was(tau: Program) -> None:
+def test_compacted_session_resumes_where_it_was(tau: Program) -> None:
     serve(tau, "openai-completions", 60_000)
     tau.script("One.")
     tau.ask("the first question " + "with many words " * 800)
@@ -75,7 +109,7 @@ def test_a_compacted_session_goes_on_where_it_was(tau: Program) -> None:
     assert "Remember the number 7391." in body_text(tau.server.requests[-1])
 
 
-def test_without_a_summary_it_is_cut_and_goes_on(tau: Program) -> None:
+def test_without_a_summary_the_context_is_cut_and_work_continues(tau: Program) -> None:
     serve(tau, "openai-completions", 60_000)
     tau.script("One.")
     tau.ask("the first question " + "with many words " * 800)
@@ -87,7 +121,7 @@ def test_without_a_summary_it_is_cut_and_goes_on(tau: Program) -> None:
     assert kinds(tau).count("compaction") == 1
 
 
-def test_a_new_session_takes_over(tau: Program) -> None:
+def test_new_session_takes_over(tau: Program) -> None:
     tau.script("One.", Text("# Handoff\n\nRemember the number 7391."), "I go on with 7391.")
     ran = tau.run(
         "--provider", "fake", "--model", "fake-model", "--plain", stdin="hello\n/handoff the number\n"

@@ -11,13 +11,13 @@ from tests.support.fake_answers import Answer, Call, Text
 
 
 def leave(talk: "pexpect.spawn[str]") -> str:
-    """Wait for the end; returns what was still shown."""
+    """Wait for the end; returns the remaining output."""
     talk.expect(pexpect.EOF)
     talk.close()
     return talk.before or ""
 
 
-def test_a_conversation_with_a_tool_in_it(tau: Program) -> None:
+def test_conversation_with_a_tool_call(tau: Program) -> None:
     tau.script("Hello!", (Text("Looking."), Call("bash", {"command": "echo found it"})), "There it is.")
     with (tau.project / "screen").open("w") as screen:
         talk = tau.terminal()
@@ -32,10 +32,10 @@ def test_a_conversation_with_a_tool_in_it(tau: Program) -> None:
         leave(talk)
     assert talk.exitstatus == 0
     assert "\x1b" not in (tau.project / "screen").read_text()
-    assert tau.said() == ["hi", "look"]
+    assert tau.user_messages() == ["hi", "look"]
 
 
-def test_a_message_on_the_command_line_opens_the_conversation(tau: Program) -> None:
+def test_message_on_the_command_line_starts_the_conversation(tau: Program) -> None:
     tau.script("Hello!", "Bye!")
     talk = tau.terminal("--plain", "good morning", term="xterm-256color")
     talk.expect("> good morning\r\nHello!\r\n> ")
@@ -44,10 +44,10 @@ def test_a_message_on_the_command_line_opens_the_conversation(tau: Program) -> N
     talk.sendline("/quit")
     leave(talk)
     assert talk.exitstatus == 0
-    assert tau.said() == ["good morning", "bye"]
+    assert tau.user_messages() == ["good morning", "bye"]
 
 
-def test_ctrl_c_stops_the_turn_then_leaves_at_the_prompt(tau: Program) -> None:
+def test_ctrl_c_stops_the_turn_then_quits_at_the_prompt(tau: Program) -> None:
     tau.script(Call("bash", {"command": "echo $$ > pid; exec sleep 100"}), "Fine.")
     talk = tau.terminal()
     talk.expect("> ")
@@ -66,7 +66,7 @@ def test_ctrl_c_stops_the_turn_then_leaves_at_the_prompt(tau: Program) -> None:
     assert talk.exitstatus == 0
 
 
-def test_an_approval_is_asked_for_and_the_answer_counts(tau: Program) -> None:
+def test_approval_is_requested_and_the_answer_counts(tau: Program) -> None:
     tau.script(
         Call("bash", {"command": "touch made"}), "Done.", Call("bash", {"command": "touch more"}), "No."
     )
@@ -85,7 +85,7 @@ def test_an_approval_is_asked_for_and_the_answer_counts(tau: Program) -> None:
     assert sorted(path.name for path in tau.project.iterdir()) == ["made"]
 
 
-def test_what_is_typed_during_a_run_reaches_the_model(tau: Program) -> None:
+def test_input_during_a_run_reaches_the_model(tau: Program) -> None:
     tau.script(
         Call("bash", {"command": "echo x > began; while [ ! -e go ]; do sleep 0.01; done; echo x"}), "Done."
     )
@@ -99,10 +99,10 @@ def test_what_is_typed_during_a_run_reaches_the_model(tau: Program) -> None:
     talk.expect("Done.\r\n> ")
     talk.sendeof()
     leave(talk)
-    assert tau.said() == ["work", "and be quick"]
+    assert tau.user_messages() == ["work", "and be quick"]
 
 
-def test_a_hangup_ends_it(tau: Program) -> None:
+def test_hangup_quits(tau: Program) -> None:
     tau.script(Answer((Text("word " * 400, deltas=400),), delay_s=0.02))
     talk = tau.terminal("hi")
     talk.expect("word word")
@@ -112,7 +112,7 @@ def test_a_hangup_ends_it(tau: Program) -> None:
     assert entries[-1]["message"]["stopReason"] == "aborted"
 
 
-def test_in_the_home_folder_another_one_is_offered(tau: Program) -> None:
+def test_another_folder_is_offered_in_the_home_folder(tau: Program) -> None:
     tau.script(Call("bash", {"command": "pwd > where"}), "Done.")
     talk = tau.terminal(cwd=Path(os.environ["HOME"]))
     talk.expect("home folder.*answer: ")
@@ -125,7 +125,7 @@ def test_in_the_home_folder_another_one_is_offered(tau: Program) -> None:
     assert (tau.project / "where").read_text().strip() == str(tau.project)
 
 
-def test_a_reader_that_leaves_ends_it(tau: Program) -> None:
+def test_closed_reader_quits(tau: Program) -> None:
     tau.script(Answer((Text("word " * 2000, deltas=2000),), delay_s=0.01))
     command = (
         f"(echo hi; cat) | {' '.join(TAU)} {' '.join(FAKE)} --plain | head -n 1; echo ${{PIPESTATUS[1]}}"
@@ -137,9 +137,9 @@ def test_a_reader_that_leaves_ends_it(tau: Program) -> None:
     assert ran.stderr == ""
 
 
-def test_with_plain_each_line_of_a_pipe_is_a_message(tau: Program) -> None:
+def test_plain_mode_takes_each_line_of_a_pipe_as_a_message(tau: Program) -> None:
     tau.script("one", "two")
     ran = tau.run(*FAKE, "--plain", stdin="a\nb\n")
     assert ran.stdout.endswith("> a\none\n> b\ntwo\n")
     assert (ran.returncode, ran.stderr) == (0, "")
-    assert tau.said() == ["a", "b"]
+    assert tau.user_messages() == ["a", "b"]

@@ -1,4 +1,4 @@
-"""`tau demo` from its start to its end, on a terminal and without one."""
+"""`tau demo` from start to end, with and without a terminal."""
 
 import os
 import signal
@@ -24,22 +24,26 @@ def place(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def demo(tau: Program, place: Path) -> Iterator[PtyTerminal]:
-    """At the pace of a person, on a screen that shows all of it."""
+    """At the pace of a person, on a screen that shows everything."""
     with run_in_terminal([*TAU, "demo"], {"TMPDIR": str(place)}, 100, 60, cwd=tau.project) as term:
         term.wait_for("the model and the typing are scripted")
         yield term
 
 
-def test_the_demo_fixes_its_bug_and_leaves_nothing_behind(tau: Program, place: Path) -> None:
+def test_demo_fixes_its_bug_and_leaves_nothing_behind(tau: Program, place: Path) -> None:
     before = sorted(tau.home.rglob("*"))
     env = {"TMPDIR": str(place)}
     with run_in_terminal([*TAU, "demo", "--fast"], env, 100, 60, cwd=tau.project) as term:
         assert term.wait() == 0
-        told = "\n".join(term.tape())
-    assert "the model and the typing are scripted" in told
-    assert told.index("FAILED (errors=1)") < told.index("Edit prices.py") < told.index("The test passes now.")
-    assert "To start for real" in told
-    assert "Traceback (most recent call last)" in told  # of the test that fails, inside its output
+        reported = "\n".join(term.tape())
+    assert "the model and the typing are scripted" in reported
+    assert (
+        reported.index("FAILED (errors=1)")
+        < reported.index("Edit prices.py")
+        < reported.index("The test passes now.")
+    )
+    assert "To start for real" in reported
+    assert "Traceback (most recent call last)" in reported  # of the test that fails, inside its output
     assert not tau.server.requests
     assert list(place.iterdir()) == []
     assert sorted(tau.home.rglob("*")) == before
@@ -47,7 +51,7 @@ def test_the_demo_fixes_its_bug_and_leaves_nothing_behind(tau: Program, place: P
 
 
 @pytest.mark.parametrize("moment", ["the model and the typing are scripted", REQUEST[:9]])
-def test_the_demo_can_be_left_at_any_time(demo: PtyTerminal, place: Path, moment: str) -> None:
+def test_demo_can_be_left_at_any_time(demo: PtyTerminal, place: Path, moment: str) -> None:
     demo.wait_for(moment)
     assert list(place.iterdir())
     demo.press("ctrl+c", "ctrl+c")
@@ -63,7 +67,7 @@ def test_the_demo_can_be_left_at_any_time(demo: PtyTerminal, place: Path, moment
     ],
     ids=["before it types", "while it runs a command"],
 )
-def test_a_signal_ends_the_demo_and_its_folder(
+def test_signal_ends_the_demo_and_removes_its_folder(
     tau: Program, place: Path, moment: str, number: signal.Signals, code: int, pace: tuple[str, ...]
 ) -> None:
     env = {"TMPDIR": str(place)}
@@ -75,7 +79,7 @@ def test_a_signal_ends_the_demo_and_its_folder(
         assert "Traceback" not in "\n".join(demo.tape())
 
 
-def test_a_signal_before_the_first_paint_leaves_nothing_behind(tau: Program, place: Path) -> None:
+def test_signal_before_the_first_paint_leaves_nothing_behind(tau: Program, place: Path) -> None:
     with run_in_terminal([*TAU, "demo"], {"TMPDIR": str(place)}, cwd=tau.project) as term:
         term.wait_until(lambda _: any(place.iterdir()), what="its folder")
         os.kill(term.process.pid, signal.SIGTERM)
@@ -83,7 +87,7 @@ def test_a_signal_before_the_first_paint_leaves_nothing_behind(tau: Program, pla
     assert list(place.iterdir()) == []
 
 
-def test_what_a_person_types_during_the_demo_stays(demo: PtyTerminal) -> None:
+def test_text_typed_during_the_demo_is_kept(demo: PtyTerminal) -> None:
     demo.wait_for(SCRIPTED)
     demo.wait_for(REQUEST[:5])
     demo.type("hello!")
@@ -96,7 +100,7 @@ def test_what_a_person_types_during_the_demo_stays(demo: PtyTerminal) -> None:
     demo.wait_for("To start for real")
 
 
-def test_the_demo_needs_a_terminal(tau: Program) -> None:
+def test_demo_needs_a_terminal(tau: Program) -> None:
     ran = tau.run("demo")
     assert ran.returncode == 2
     assert ran.stderr.count("\n") == 1 and "terminal" in ran.stderr

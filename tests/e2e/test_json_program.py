@@ -23,7 +23,7 @@ def names(lines: list[dict[str, Any]]) -> list[str]:
     return found
 
 
-def test_the_events_of_one_prompt_come_in_the_order_of_the_protocol(tau: Program) -> None:
+def test_events_of_one_prompt_follow_protocol_order(tau: Program) -> None:
     tau.script(
         (
             Text("I'll list the files.", deltas=3),
@@ -79,7 +79,7 @@ def test_json_mode_takes_stdin_as_text_and_fails_with_the_same_codes(tau: Progra
     tau.script(Status(429, "Slow down"))
     ran = tau.run(*FAKE, "--mode", "json", stdin="hello\n")
     assert ran.returncode == 75
-    assert tau.said() == ["hello\n"]
+    assert tau.user_messages() == ["hello\n"]
     assert events(ran.stdout)[-1]["messages"][-1]["stopReason"] == "error"
 
 
@@ -92,10 +92,10 @@ def test_json_lines_in_and_out(tau: Program) -> None:
     assert lines[0]["type"] == "session"
     assert [line["type"] for line in lines].count("agent_end") == 2
     assert [line["type"] for line in lines].count("error") == 1
-    assert tau.said() == ["one", "two"]
+    assert tau.user_messages() == ["one", "two"]
 
 
-def test_an_interrupt_from_outside_stops_a_running_turn(tau: Program) -> None:
+def test_outside_interrupt_stops_a_running_turn(tau: Program) -> None:
     tau.script(Answer((Text("word " * 400, deltas=400),), delay_s=0.02), "fine")
     program = subprocess.Popen(
         [*TAU, *FAKE, "--json"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=tau.project
@@ -117,7 +117,7 @@ def test_an_interrupt_from_outside_stops_a_running_turn(tau: Program) -> None:
     assert rest[-1]["messages"][-1]["content"] == [{"type": "text", "text": "fine"}]
 
 
-def test_a_reader_that_leaves_stops_the_run(tau: Program) -> None:
+def test_closed_reader_stops_the_run(tau: Program) -> None:
     tau.script(Answer((Text("word " * 2000, deltas=2000),), delay_s=0.01))
     command = (
         f"{' '.join(TAU)} {' '.join(FAKE)} --mode json hi | head -n 3 >/dev/null; echo ${{PIPESTATUS[0]}}"

@@ -8,18 +8,17 @@ import pytest
 
 from tests.e2e.program import FAKE, TAU, Program
 from tests.support.fake_answers import Call, Status, Text
-
-PNG = b"\x89PNG\r\n\x1a\n" + bytes(20)
+from tests.support.pictures import PNG
 
 
 def test_hello(tau: Program) -> None:
     tau.script(Text("Hello, Wörld.", deltas=4))
     ran = tau.ask("Say hello")
     assert (ran.returncode, ran.stdout, ran.stderr) == (0, "Hello, Wörld.\n", "")
-    assert tau.said() == ["Say hello"]
+    assert tau.user_messages() == ["Say hello"]
 
 
-def test_a_tool_is_run_and_its_result_goes_back(tau: Program) -> None:
+def test_tool_runs_and_its_result_is_sent_back(tau: Program) -> None:
     tau.script((Text("Let me look."), Call("bash", {"command": "echo $((6*7))"})), "It is 42.")
     ran = tau.ask("What is 6*7?")
     assert (ran.returncode, ran.stdout) == (0, "It is 42.\n")
@@ -27,24 +26,24 @@ def test_a_tool_is_run_and_its_result_goes_back(tau: Program) -> None:
     assert tau.server.problems == []
 
 
-def test_several_prompts_are_sent_one_after_another(tau: Program) -> None:
+def test_several_prompts_are_sent_in_order(tau: Program) -> None:
     tau.script("first", "second")
     ran = tau.ask("one", "two")
     assert ran.stdout == "second\n"
-    assert tau.said() == ["one", "two"]
+    assert tau.user_messages() == ["one", "two"]
 
 
-def test_piped_text_files_and_images_go_with_the_message(tau: Program) -> None:
+def test_piped_text_files_and_images_are_sent_with_the_message(tau: Program) -> None:
     (tau.project / "a.txt").write_text("alpha\n")
     (tau.project / "shot.png").write_bytes(PNG)
     ran = tau.ask("@a.txt", "@shot.png", "explain", stdin="some output\n")
     assert ran.returncode == 0, ran.stderr
-    (said,) = tau.said()
-    assert said.index("some output") < said.index("alpha") < said.index("explain")
+    (message,) = tau.user_messages()
+    assert message.index("some output") < message.index("alpha") < message.index("explain")
     assert "image/png" in tau.server.requests[0].raw.decode()
 
 
-def test_an_image_for_a_model_that_takes_none_is_refused(tau: Program) -> None:
+def test_image_for_a_model_without_image_support_is_refused(tau: Program) -> None:
     (tau.project / "shot.png").write_bytes(PNG)
     models = {
         "providers": {
@@ -61,10 +60,10 @@ def test_an_image_for_a_model_that_takes_none_is_refused(tau: Program) -> None:
     assert "blind/m does not support images" in ran.stderr
 
 
-def test_without_a_terminal_the_message_needs_no_flag_and_stdin_alone_is_enough(tau: Program) -> None:
+def test_without_a_terminal_no_flag_is_needed_and_stdin_alone_is_enough(tau: Program) -> None:
     assert tau.run(*FAKE, "hello").stdout == "ok\n"
     assert tau.run(*FAKE, stdin="only this\n").stdout == "ok\n"
-    assert tau.said() == ["only this\n"]
+    assert tau.user_messages() == ["only this\n"]
 
 
 @pytest.mark.parametrize(
@@ -77,7 +76,7 @@ def test_without_a_terminal_the_message_needs_no_flag_and_stdin_alone_is_enough(
     ),
     ids=str,
 )
-def test_a_refusal_is_one_line_and_an_exit_code(tau: Program, answer: Status, code: int, words: str) -> None:
+def test_refusal_is_one_line_and_an_exit_code(tau: Program, answer: Status, code: int, words: str) -> None:
     tau.script(answer)
     ran = tau.ask("hi")
     assert (ran.returncode, ran.stdout) == (code, "")
@@ -100,7 +99,9 @@ def test_a_refusal_is_one_line_and_an_exit_code(tau: Program, answer: Status, co
     ),
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )
-def test_wrong_use_is_one_line_and_exit_code_2(tau: Program, arguments: tuple[str, ...], words: str) -> None:
+def test_usage_error_is_one_line_and_exit_code_2(
+    tau: Program, arguments: tuple[str, ...], words: str
+) -> None:
     ran = tau.run(*arguments)
     assert (ran.returncode, ran.stdout) == (2, "")
     assert words in ran.stderr
@@ -108,7 +109,7 @@ def test_wrong_use_is_one_line_and_exit_code_2(tau: Program, arguments: tuple[st
     assert tau.server.requests == []
 
 
-def test_a_missing_key_says_which_variable_where_to_put_it_and_what_works_without(tau: Program) -> None:
+def test_missing_key_names_the_variable_and_the_alternatives(tau: Program) -> None:
     ran = tau.run("-p", "hi", "--provider", "anthropic")
     assert ran.returncode in (1, 2)
     assert "ANTHROPIC_API_KEY" in ran.stderr
@@ -117,7 +118,7 @@ def test_a_missing_key_says_which_variable_where_to_put_it_and_what_works_withou
     assert "demo" in ran.stderr
 
 
-def test_a_key_on_the_command_line_and_a_base_url_are_used(tau: Program) -> None:
+def test_key_and_base_url_from_the_command_line_are_used(tau: Program) -> None:
     url = f"{tau.server.url}/v1"
     ran = tau.run(
         "-p", "hi", "--provider", "openai", "--model", "gpt-x", "--base-url", url, "--api-key", "sk-1"
@@ -139,23 +140,53 @@ def test_system_prompt_and_tools_follow_the_flags(tau: Program) -> None:
     assert {tool["function"]["name"] for tool in tau.server.requests[1].body["tools"]} == {"read", "bash"}
 
 
-def test_a_session_is_continued_resumed_or_not_kept(tau: Program) -> None:
+@pytest.mark.parametrize("flag", ("--system-prompt", "--append-system-prompt"))
+@pytest.mark.parametrize(
+    ("value", "problem"),
+    (
+        ("missing.md", "does not exist"),
+        ("~/prompts/nice", "does not exist"),
+        ("docs", "is a folder"),
+        ("/dev/null", "is not a file"),
+    ),
+)
+def test_missing_prompt_file_is_not_sent_as_the_prompt(
+    tau: Program, flag: str, value: str, problem: str
+) -> None:
+    (tau.project / "docs").mkdir()
+    ran = tau.ask("hi", flag, value)
+    advice = "If this is the prompt itself, add a space."
+    assert (ran.returncode, ran.stderr) == (2, f'tau: The prompt file "{value}" {problem}. {advice}\n')
+    assert not tau.server.requests
+    assert tau.ask("hi", flag, f"{value} ").returncode == 0
+
+
+@pytest.mark.parametrize(
+    "words", (["confg", "list"], ["-p", "config"], ["--session-dir", "-p", "hi"], ["--no-session", "sesions"])
+)
+def test_mistake_on_the_command_line_costs_nothing(tau: Program, words: list[str]) -> None:
+    ran = tau.run(*words)
+    assert ran.returncode == 2 and ran.stderr.startswith("tau: ") and ran.stderr.count("\n") == 1
+    assert not tau.server.requests and not list(tau.project.iterdir())
+
+
+def test_session_is_continued_resumed_or_not_saved(tau: Program) -> None:
     tau.script("one")
     tau.ask("first")
     (entries,) = tau.sessions()
     tau.ask("-c", "second")
-    assert tau.said() == ["first", "second"]
+    assert tau.user_messages() == ["first", "second"]
     tau.ask("-r", entries[0]["id"][:13], "third")
-    assert tau.said() == ["first", "second", "third"]
+    assert tau.user_messages() == ["first", "second", "third"]
     tau.ask("--no-session", "fourth")
-    assert tau.said() == ["fourth"]
+    assert tau.user_messages() == ["fourth"]
     assert len(tau.sessions()) == 1
     missing = tau.ask("-r", "nothing-like-this", "fifth")
     assert missing.returncode != 0
     assert "nothing-like-this" in missing.stderr
 
 
-def test_an_approval_that_nobody_can_give_is_told_to_the_model_and_nothing_runs(tau: Program) -> None:
+def test_impossible_approval_is_reported_to_the_model_and_nothing_runs(tau: Program) -> None:
     tau.script(Call("bash", {"command": "touch made"}), "I could not.")
     assert tau.ask("--approval-mode", "ask", "go").stdout == "I could not.\n"
     assert not (tau.project / "made").exists()
@@ -164,7 +195,7 @@ def test_an_approval_that_nobody_can_give_is_told_to_the_model_and_nothing_runs(
     assert (tau.project / "made").exists()
 
 
-def test_a_closed_pipe_is_quiet(tau: Program) -> None:
+def test_closed_pipe_is_quiet(tau: Program) -> None:
     tau.script("many words " * 20_000)
     command = f"{' '.join(TAU)} {' '.join(FAKE)} -p hi | head -c 5; echo ${{PIPESTATUS[0]}}"
     ran = subprocess.run(
@@ -182,7 +213,7 @@ def test_closed_standard_streams_do_no_harm(tau: Program) -> None:
     assert (ran.returncode, ran.stderr) == (2, "tau: stdout is closed.\n")
 
 
-def test_the_home_folder_is_mentioned_once_and_work_goes_on(tau: Program) -> None:
+def test_home_folder_is_mentioned_once_and_work_continues(tau: Program) -> None:
     home = Path(os.environ["HOME"])
     ran = tau.ask("hi", cwd=home)
     assert (ran.returncode, ran.stdout) == (0, "ok\n")
@@ -192,16 +223,16 @@ def test_the_home_folder_is_mentioned_once_and_work_goes_on(tau: Program) -> Non
     assert tau.ask("--cwd", str(tau.project), "hi", cwd=home).stderr == ""
 
 
-def test_timing_tells_the_phases_of_a_start(tau: Program) -> None:
+def test_timing_shows_the_startup_phases(tau: Program) -> None:
     ran = tau.ask("hi", TAU_TIMING="1")
     assert ran.stdout == "ok\n"
     for phase in ("interpreter", "asyncio", "tau.sdk", "session", "request", "first words"):
         assert phase in ran.stderr
 
 
-def test_an_unexpected_error_names_the_log_file_and_shows_no_trace(tau: Program) -> None:
+def test_unexpected_error_names_the_log_file_and_shows_no_traceback(tau: Program) -> None:
     fault = (
-        "import tau.cli.prompts as p",
+        "import tau.cli.initial_prompt as p",
         "def broken(*_): raise ZeroDivisionError('oops')",
         "p.build_prompts = broken",
     )

@@ -1,4 +1,4 @@
-"""`tau -p` against a server that is busy, out of reach, too small or choosy."""
+"""`tau -p` against a server that is busy, unreachable, too small or picky."""
 
 import json
 import os
@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tau.ai.apis import DIALECTS
 from tests.e2e.program import TAU, Program, wait_for
 from tests.support.fake_answers import (
     Call,
@@ -20,10 +21,12 @@ from tests.support.fake_answers import (
     Status,
     Text,
 )
+from tests.support.fake_dialects import BY_API
+from tests.support.limits import HANG_S
+from tests.support.pictures import PNG
 
-PNG = b"\x89PNG\r\n\x1a\n" + bytes(20)
 QUICK = {"retry.baseDelayMs": 1, "retry.maxRetries": 2}
-DIALECTS = ("openai-completions", "anthropic-messages")
+USUAL = "openai-completions"
 
 
 @pytest.fixture
@@ -35,7 +38,7 @@ def program(tau: Program) -> Program:
 
 def serve(tau: Program, api: str) -> None:
     """The providers `fake` and `spare`, in one dialect, on the same server."""
-    base = tau.server.url if api == "anthropic-messages" else f"{tau.server.url}/v1"
+    base = f"{tau.server.url}{BY_API[api].base_path}"
     models = [{"id": id, "input": ["text", "image"]} for id in ("fake-model", "second", "third")]
     row = {"baseUrl": base, "api": api, "apiKey": "x", "models": models}
     tau.write("models.json", {"providers": {"fake": row, "spare": row}})
@@ -68,7 +71,7 @@ def entries(tau: Program, kind: str) -> list[dict[str, Any]]:
     ),
     ids=("503", "seconds", "body", "milliseconds", "reset", "event", "cut"),
 )
-def test_a_busy_server_is_asked_again(program: Program, api: str, fault: Fault) -> None:
+def test_busy_server_is_retried(program: Program, api: str, fault: Fault) -> None:
     serve(program, api)
     program.script(fault, "Here I am.")
     ran = program.ask("hi")
@@ -94,7 +97,7 @@ def test_a_busy_server_is_asked_again(program: Program, api: str, fault: Fault) 
     ),
     ids=("429", "503", "silent", "stalled", "2 h", "daily", "quota", "402", "401", "404"),
 )
-def test_the_exit_code_says_whether_a_later_run_may_succeed(
+def test_exit_code_says_whether_a_later_run_may_succeed(
     program: Program, fault: Scriptable, requests: int, code: int
 ) -> None:
     timeouts = {"stream.firstEventTimeoutMs": 150, "stream.idleTimeoutMs": 150}
@@ -106,7 +109,7 @@ def test_the_exit_code_says_whether_a_later_run_may_succeed(
     assert ran.stderr.count("Retrying") == requests - 1
 
 
-def test_a_request_that_cannot_be_made_to_fit_is_not_retried_and_not_worth_a_later_run(
+def test_request_that_cannot_fit_is_not_retried_and_not_worth_a_later_run(
     program: Program,
 ) -> None:
     program.script(Overflow())
@@ -116,14 +119,14 @@ def test_a_request_that_cannot_be_made_to_fit_is_not_retried_and_not_worth_a_lat
     assert len(program.server.requests) < 10
 
 
-def test_an_empty_answer_is_asked_for_again(program: Program) -> None:
+def test_empty_answer_is_requested_again(program: Program) -> None:
     program.settings(**{"retry.baseDelayMs": 1})
     program.script((), (), "Not empty.")
     ran = program.ask("hi")
     assert (ran.returncode, ran.stdout) == (0, "Not empty.\n")
 
 
-def test_work_that_was_done_before_a_failure_is_not_done_again(program: Program) -> None:
+def test_work_done_before_a_failure_is_not_repeated(program: Program) -> None:
     program.script(
         Call("bash", {"command": "echo once >> count"}), Status(500, "Oops"), Text("Counted.", deltas=2)
     )
@@ -137,12 +140,12 @@ def test_ctrl_c_ends_a_wait(program: Program) -> None:
     assert running.stderr is not None
     assert b"Retrying in 200 s" in running.stderr.readline()
     running.send_signal(signal.SIGINT)
-    running.communicate(timeout=10)
+    running.communicate(timeout=HANG_S)
     assert running.returncode == 130
     assert len(program.server.requests) == 1
 
 
-def test_ctrl_c_ends_a_look_up_that_hangs(program: Program) -> None:
+def test_ctrl_c_ends_a_hanging_lookup(program: Program) -> None:
     hooks = program.home / "hooks"
     hooks.mkdir()
     asked = hooks / "asked"
@@ -166,12 +169,12 @@ def test_ctrl_c_ends_a_look_up_that_hangs(program: Program) -> None:
     )
     wait_for(asked)
     running.send_signal(signal.SIGINT)
-    running.communicate(timeout=20)
+    running.communicate(timeout=HANG_S)
     assert running.returncode == 130
 
 
 @pytest.mark.parametrize("api", DIALECTS)
-def test_another_model_goes_on_where_one_stays_busy(program: Program, api: str) -> None:
+def test_another_model_continues_when_one_stays_busy(program: Program, api: str) -> None:
     serve(program, api)
     program.settings(**QUICK, **{"retry.fallbackChains": {"default": ["spare/second", "spare/third"]}})
     program.script(*[Status(503, "Overloaded")] * 3, Status(401, "Bad key"))
@@ -186,8 +189,8 @@ def test_another_model_goes_on_where_one_stays_busy(program: Program, api: str) 
     assert "Switching to spare/third." in ran.stderr
 
 
-def test_the_session_remembers_who_stood_in_for_whom(program: Program) -> None:
-    serve(program, DIALECTS[0])
+def test_session_remembers_the_fallback(program: Program) -> None:
+    serve(program, USUAL)
     program.settings(**QUICK, **{"retry.fallbackChains": {"fake-model": ["spare/second"]}})
     program.script(Status(429, "Slow down", retry_after="3600"), "one", "two")
     assert program.ask("hi").stdout == "one\n"
@@ -195,8 +198,8 @@ def test_the_session_remembers_who_stood_in_for_whom(program: Program) -> None:
     assert program.run("-c", "-p", "more").stdout == "two\n"
     assert asked(program) == ["fake-model", "second", "second"]
     [path] = (program.home / "sessions").rglob("*.jsonl")
-    [told] = entries(program, "custom")
-    until = str(told["data"]["until"])
+    [reported] = entries(program, "custom")
+    until = str(reported["data"]["until"])
     path.write_text(path.read_text().replace(until, "1000"))
     program.script("three")
     ran = program.run("-c", "-p", "and more")
@@ -207,7 +210,7 @@ def test_the_session_remembers_who_stood_in_for_whom(program: Program) -> None:
 @pytest.mark.parametrize(
     "fault", (Status(429, "Slow down", retry_after="60"), Status(401, "Bad key")), ids=str
 )
-def test_another_key_is_used_where_one_fails(program: Program, fault: Status) -> None:
+def test_another_key_is_used_when_one_fails(program: Program, fault: Status) -> None:
     both = [{"type": "api_key", "key": key} for key in ("first-key", "second-key")]
     (program.home / "auth.json").write_text(json.dumps({"fake": both}))
     (program.home / "auth.json").chmod(0o600)
@@ -220,7 +223,7 @@ def test_another_key_is_used_where_one_fails(program: Program, fault: Status) ->
 
 
 @pytest.mark.parametrize("api", DIALECTS)
-def test_a_picture_that_is_refused_is_left_out_now_and_later(program: Program, api: str) -> None:
+def test_refused_picture_is_left_out_now_and_later(program: Program, api: str) -> None:
     serve(program, api)
     (program.project / "shot.png").write_bytes(PNG)
     program.script(Status(400, "Could not process image"), "I cannot see it.", "Still here.")
@@ -236,7 +239,7 @@ def test_a_picture_that_is_refused_is_left_out_now_and_later(program: Program, a
     assert (edit["targetId"], "image" in str(first["message"]["content"])) == (first["id"], True)
 
 
-def test_a_picture_that_a_tool_has_read_is_left_out_too(program: Program) -> None:
+def test_refused_picture_read_by_a_tool_is_left_out_too(program: Program) -> None:
     (program.project / "shot.gif").write_bytes(gif())
     program.settings(**QUICK, **{"images.autoResize": False})
     program.script(Call("read", {"path": "shot.gif"}), Status(400, "Invalid image data"), "I cannot see it.")

@@ -17,7 +17,7 @@ def contents(tau: Program) -> dict[str, str]:
     return {path.name: path.read_text() for path in tau.project.iterdir() if path.is_file()}
 
 
-def test_a_turn_is_taken_back_and_brought_again(tau: Program) -> None:
+def test_turn_is_undone_and_redone(tau: Program) -> None:
     repository(tau)
     before = contents(tau)
     tau.script(
@@ -39,7 +39,7 @@ def test_a_turn_is_taken_back_and_brought_again(tau: Program) -> None:
     assert contents(tau) == after
 
 
-def test_what_the_user_changed_since_is_left_alone(tau: Program) -> None:
+def test_user_changes_made_since_are_left_alone(tau: Program) -> None:
     tau.script(Call("write", {"path": "new.txt", "content": "new\n"}), "done")
     tau.ask("work")
     (tau.project / "new.txt").write_text("mine now\n")
@@ -50,3 +50,26 @@ def test_what_the_user_changed_since_is_left_alone(tau: Program) -> None:
     assert undone.returncode == 1
     assert "new.txt" in undone.stdout
     assert contents(tau) == {"new.txt": "mine now\n", "foreign.txt": "not the agent's\n"}
+
+
+def test_undo_claimed_that_no_file_changed_after_a_command_it_could_not_watch(tau: Program) -> None:
+    (tau.project / "kept.txt").write_text("as it was\n")
+    tau.script(Call("bash", {"command": "echo changed > kept.txt"}), "done")
+    tau.ask("work")
+
+    undone = tau.run("undo")
+
+    assert undone.returncode == 2 and contents(tau) == {"kept.txt": "changed\n"}
+    assert "A command ran outside the watched Git repositories" in undone.stderr
+
+
+def test_undo_says_that_it_passes_over_a_later_session(tau: Program) -> None:
+    tau.script(Call("write", {"path": "new.txt", "content": "new\n"}), "done")
+    tau.ask("work")
+    tau.script(Call("bash", {"command": "echo changed > kept.txt"}), "done")
+    tau.ask("more")
+
+    undone = tau.run("undo")
+
+    assert contents(tau) == {"kept.txt": "changed\n"}
+    assert "A later session has no recorded changes. A command ran outside" in undone.stderr

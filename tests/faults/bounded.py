@@ -1,8 +1,7 @@
-"""A program for child processes: runs tool calls, each in a child of its own with little memory.
+"""A program for child processes: runs tool calls, each in a separate child with little memory.
 
-Standard input has one call in each line, as JSON: `{"tool": "read", "arguments": {...}, "folder": "/work"}`.
-Standard output has one answer in each line: `text` or `error`, and `peak_bytes`, the
-memory that the call added.
+Standard input has one call per line, as JSON: `{"tool": "read", "arguments": {...}, "folder": "/work"}`.
+Standard output has one answer per line: `text` or `error`, and `peak_bytes`, the memory the call added.
 """
 
 import asyncio
@@ -55,13 +54,13 @@ def answer(tool: str, arguments: dict[str, Any], folder: str) -> dict[str, Any]:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     with call_context(Path.cwd()) as ctx:
         try:
-            said = {"text": text_of(asyncio.run(call(TOOLS[tool], ctx, **arguments)))}
+            message = {"text": text_of(asyncio.run(call(TOOLS[tool], ctx, **arguments)))}
         except ToolError as error:
-            said = {"error": str(error)}
-        except Exception as error:  # a fault: tools tell what is wrong in a ToolError
-            said = {"fault": repr(error)}
+            message = {"error": str(error)}
+        except Exception as error:  # a bug: tools report problems as a ToolError
+            message = {"fault": repr(error)}
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
-    return {**said, "peak_bytes": peak * UNIT}
+    return {**message, "peak_bytes": peak * UNIT}
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""States of a session from which Escape must lead to idle, and the way to get there. See `STATES`."""
+"""States of a session from which Escape must lead to idle, and how to get there. See `STATES`."""
 
 import asyncio
 import time
@@ -15,15 +15,15 @@ from tau.ai.dialect import Request
 from tau.ai.faux import Act, Fail, Faux, FauxStep, Say, Use, Wait
 from tau.base.errors import ProviderError
 from tau.coding.session.session import Session
-from tests.agent.world import until
+from tests.agent.agent_rig import until
 from tests.coding.context import FakeUi
 from tests.coding.session.rig import scripted
 
-GUARD_S = 60  # far more than it takes: what hangs shall fail, not stall
+GUARD_S = 60  # far more than it takes: a hang must fail, not stall
 
 
 class Scene:
-    """One play of a state: `reached` is set when it is the moment to press Escape."""
+    """One play of a state: `reached` is set when it is time to press Escape."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -42,12 +42,12 @@ class Scene:
 
 @dataclass(frozen=True)
 class State:
-    """`script` is the model's part; `watch` says when the moment is there, if not the script itself."""
+    """`script` is the model's part; `watch` says when the moment has come, if not the script itself."""
 
     script: Callable[[Scene], list[list[FauxStep]]]
     options: Callable[[Scene], dict[str, Any]] = lambda scene: {}
     watch: Callable[[Scene], Awaitable[None]] | None = None
-    event: str | None = None  # the moment is when this event is told
+    event: str | None = None  # the moment is when this event arrives
     start: Callable[[Session], Awaitable[object]] = lambda session: session.prompt("go")
     keeps_waiting: Sequence[str] = ()  # what is still queued afterwards
 
@@ -149,7 +149,7 @@ STATES = {
 
 
 async def escape(state: State, folder: Path) -> Escaped:
-    """Bring a session into the state, press Escape, and wait until it is idle; then prompt it once more."""
+    """Bring a session into the state, press Escape, wait until it is idle, then prompt it again."""
     scene = Scene(folder)
     answers = state.script(scene)
     opening, faux = scripted([*answers, [Say("Here I am.")]], folder, **state.options(scene))

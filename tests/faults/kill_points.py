@@ -1,10 +1,10 @@
 """A program for child processes: one scripted session, killed at each of its points.
 
 `kill_points.py FOLDER COUNT` plays the session once to count its points: every event, and the moments before
-and after every entry of the log and every change of the queue's file. It is then played again for COUNT of
-them, spread evenly, or for `all`: in a child of its own and a folder of its own (FOLDER/<point>), and killed
-with signal 9 right there. Each child notes in FOLDER/<point>/report what it was told so far, one line of JSON
-each. The points that were played are printed.
+and after every log entry and every change of the queue file. It is then played again for COUNT of them,
+spread evenly, or for `all`, each in a separate child and folder (FOLDER/<point>), and killed with signal 9
+right there. Each child writes what was reported to it so far to FOLDER/<point>/report, one line of JSON each.
+Prints the points that were played.
 """
 
 import asyncio
@@ -35,7 +35,7 @@ WORDS = "There is a lot to say about this, and it comes in many small pieces. "
 
 
 class Victim:
-    """Counts points and dies at one of them; 0 is the one that lives."""
+    """Counts points and dies at one of them; 0 survives."""
 
     def __init__(self, folder: Path, last: int) -> None:
         self.count = 0
@@ -72,7 +72,7 @@ class Victim:
 
 
 class SideLine(Hooks):
-    """The user runs a line of their own whenever a file is about to be read: in the middle of a turn."""
+    """The user runs a command whenever a file is about to be read: in the middle of a turn."""
 
     def __init__(self) -> None:
         self.run: Callable[[str], Any] | None = None
@@ -86,7 +86,7 @@ class SideLine(Hooks):
 
 
 class Scene:
-    """A conversation with everything in it that must not be lost."""
+    """A conversation with everything that must not be lost."""
 
     def __init__(self, victim: Victim) -> None:
         self.victim = victim
@@ -165,13 +165,13 @@ def live(folder: Path, last: int) -> int:
     folder.mkdir()
     victim = Victim(folder, last)
     victim.watch(SessionLog, "append")
-    victim.watch(queue_file._KeptQueue, "save")
+    victim.watch(queue_file._QueueSaver, "save")
     asyncio.run(play(folder, victim))
     return victim.count
 
 
 def in_child(work: Callable[[], int]) -> int:
-    """How the child ended: what it returned, or less than nothing for a signal."""
+    """How the child ended: its exit code, negative for a signal."""
     reader, writer = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -198,7 +198,7 @@ def main() -> None:
     points = range(1, total + 1, step)
     for point in points:
         lived_to = in_child(lambda point=point: live(folder / str(point), point))
-        assert lived_to == -signal.SIGKILL or lived_to < point  # calls that run side by side vary a little
+        assert lived_to == -signal.SIGKILL or lived_to < point  # parallel calls vary a little
     print(msgspec.json.encode([0, *points]).decode())
 
 

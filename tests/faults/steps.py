@@ -1,10 +1,9 @@
-"""A program for child processes: one tool call, run again and again, that ends or fails at each of its steps.
+"""A program for child processes: one tool call, run repeatedly, that dies or fails at each of its steps.
 
 `steps.py SCENE FAULT FOLDER` lays out the scene in FOLDER/1, FOLDER/2, ... and runs its call in each of them,
-in a child of its own. The fault strikes the first one at its first system call that touches a file, the
-second one at its second, and so on until a call ends untouched. FAULT is `kill` or the name of an error such
-as ENOSPC, with `+` behind it if all that follows fails too. What happened is printed as one line of JSON for
-each child.
+in a separate child. The fault strikes the first one at its first system call that touches a file, the second
+one at its second, and so on until a call ends unharmed. FAULT is `kill` or the name of an error such as
+ENOSPC, with a trailing `+` if everything after it fails too. Prints one line of JSON per child.
 """
 
 import _sqlite3
@@ -108,7 +107,7 @@ class Scene:
         return self.arguments is ROW
 
     def arguments_in(self, ctx: CallContext) -> dict[str, Any]:
-        """An edit by line names the tag of what was read before."""
+        """An edit by line needs the tag of an earlier read."""
         tag = ctx.snapshots.record(ctx.cwd / "one.txt", OLD)
         return {
             name: value.replace("TAG", tag or "") if isinstance(value, str) else value
@@ -131,7 +130,7 @@ SCENES = {
 }
 
 
-class Striking:
+class FaultInjector:
     """Counts steps and strikes at one of them."""
 
     def __init__(self, at: int, fault: str, report: int) -> None:
@@ -144,7 +143,7 @@ class Striking:
         self.struck = ""
 
     def error(self, name: str) -> int:
-        """What the next step shall fail with, 0 if it is to be made. Does not come back from a kill."""
+        """The error of the next step, 0 if it succeeds. Does not return from a kill."""
         self.count += 1
         if self.count < self.at or (self.count > self.at and not self.onwards):
             return 0
@@ -172,7 +171,7 @@ class Striking:
 
 
 class Vfs(ctypes.Structure):
-    """SQLite's table of what it asks of the system; only the last ones matter here."""
+    """SQLite's table of system functions; only the last ones matter here."""
 
     _fields_ = (
         ("version", ctypes.c_int),
@@ -190,19 +189,19 @@ SQLITE_CALLS = {
     "ftruncate": (ctypes.c_int, ctypes.c_int, ctypes.c_int64),
     "unlink": (ctypes.c_int, ctypes.c_char_p),
 }
-KEPT: list[Any] = []  # what SQLite calls must outlive this function
+KEPT: list[Any] = []  # SQLite's callbacks must outlive this function
 
 
 def sqlite_can_be_wrapped() -> bool:
-    """A Python that has SQLite built into itself may not show the library's names."""
+    """A Python with SQLite built in may not export the library's names."""
     try:
         return bool(ctypes.CDLL(_sqlite3.__file__).sqlite3_vfs_find)
     except (AttributeError, OSError):
         return False
 
 
-def wrap_sqlite(striking: Striking) -> None:
-    """The same for the calls that SQLite makes itself."""
+def wrap_sqlite(striking: FaultInjector) -> None:
+    """The same for SQLite's own calls."""
     library = ctypes.CDLL(_sqlite3.__file__)
     library.sqlite3_vfs_find.restype = ctypes.POINTER(Vfs)
     vfs = library.sqlite3_vfs_find(None)
@@ -219,7 +218,7 @@ def wrap_sqlite(striking: Striking) -> None:
             setter(vfs, name.encode(), ctypes.cast(step, ctypes.c_void_p))
 
 
-def _sqlite_step(name: str, real: Callable[..., int], striking: Striking) -> Callable[..., int]:
+def _sqlite_step(name: str, real: Callable[..., int], striking: FaultInjector) -> Callable[..., int]:
     def step(*args: Any) -> int:
         number = striking.error(name)
         if number:
@@ -230,7 +229,7 @@ def _sqlite_step(name: str, real: Callable[..., int], striking: Striking) -> Cal
     return step
 
 
-def run_child(scene: Scene, folder: Path, striking: Striking) -> None:
+def run_child(scene: Scene, folder: Path, striking: FaultInjector) -> None:
     error = None
     with call_context(folder) as ctx:
         arguments = scene.arguments_in(ctx)
@@ -256,7 +255,7 @@ def main(scene: Scene, fault: str, root: Path) -> None:
         pid = os.fork()
         if not pid:
             try:
-                run_child(scene, folder, Striking(at, fault, writing))
+                run_child(scene, folder, FaultInjector(at, fault, writing))
             except BaseException:
                 traceback.print_exc()
                 os._exit(1)

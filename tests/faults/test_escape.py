@@ -1,4 +1,4 @@
-"""Escape leads to idle from every state: recorded, nothing queued lost, ready for the next message."""
+"""Escape leads to idle from every state: recorded, no queued message lost, ready for the next one."""
 
 import asyncio
 from pathlib import Path

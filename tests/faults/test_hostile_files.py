@@ -1,4 +1,4 @@
-"""Files made to harm, through the tools themselves: a clear answer, in little memory."""
+"""Hostile files through the tools themselves: a clear answer, in little memory."""
 
 import io
 import json
@@ -32,7 +32,7 @@ LAUGHS = '<!DOCTYPE d [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;">]><d>&b;</d>'
 
 
 class Tools:
-    """Runs calls in a process of their own, each with a gibibyte of memory at most."""
+    """Runs calls in separate processes, each with at most a gibibyte of memory."""
 
     def __init__(self, process: "subprocess.Popen[str]", folder: Path) -> None:
         self.folder = folder
@@ -55,17 +55,17 @@ class Tools:
         return str(answer["text"])
 
     def refusal(self, tool: str, *, most_bytes: int = 64 * MIB, **arguments: Any) -> str:
-        """The sentence that says no."""
+        """The sentence of the refusal."""
         answer = self.answer(tool, arguments, most_bytes)
         assert "error" in answer, answer
-        said = str(answer["error"])
-        assert said.endswith((".", "?")) and "\n" not in said
-        return said
+        message = str(answer["error"])
+        assert message.endswith((".", "?")) and "\n" not in message
+        return message
 
 
 @pytest.fixture(scope="module")
 def process() -> Iterator["subprocess.Popen[str]"]:
-    """Has everything loaded and forks for each call, so that one is enough for all tests."""
+    """Has everything loaded and forks for each call, so one serves all tests."""
     with subprocess.Popen(
         [sys.executable, str(ROOT / "tests/faults/bounded.py")],
         stdin=subprocess.PIPE,
@@ -102,7 +102,7 @@ def test_archive_bombs(tools: Tools) -> None:
     assert "like an archive bomb" in tools.refusal("read", path="bomb.zip:zeros")
     assert "like an archive bomb" in tools.refusal("search", pattern="x", paths="bomb.zip:zeros")
     assert "19.zip" in tools.text("read", path="nested.zip")
-    # What lies in an archive is never opened as an archive itself.
+    # The content of an archive is never opened as an archive itself.
     assert "[Cannot read binary archive entry" in tools.text("read", path="nested.zip:1.zip")
     packer = zlib.compressobj(1, zlib.DEFLATED, 31)
     info = tarfile.TarInfo("zeros")
@@ -113,7 +113,7 @@ def test_archive_bombs(tools: Tools) -> None:
         assert "bomb.tgz" in tools.refusal("read", path=path)
 
 
-def test_archive_members_that_lead_out_of_it(tools: Tools) -> None:
+def test_archive_members_that_escape(tools: Tools) -> None:
     (tools.folder / "out.zip").write_bytes(zipped(("../x", b"1"), ("/etc/x", b"2"), ("good", b"3")))
     (tools.folder / "link.zip").write_bytes(zipped(("link", b"/etc/passwd"), mode=0o120777))
     with tarfile.open(tools.folder / "link.tar", "w") as archive:
@@ -148,19 +148,19 @@ def test_archives_with_very_many_members(count: int, tools: Tools) -> None:
     wide = struct.pack("<4sQ2H2L4Q", b"PK\6\6", 44, 45, 45, 0, 0, count, count, len(many), at) + struct.pack(
         "<4sLQL", b"PK\6\7", 0, at + len(many), 1
     )
-    # One has them, the other only says so.
+    # One really has them, the other only claims so.
     (tools.folder / "real.zip").write_bytes(one[:at] + many + wide + end)
     (tools.folder / "claim.zip").write_bytes(one[:at] + record + wide + end)
-    said = tools.refusal("read", path="real.zip", most_bytes=64 * MIB + 100 * count)
-    assert "more than 100,000 entries" in said
+    message = tools.refusal("read", path="real.zip", most_bytes=64 * MIB + 100 * count)
+    assert "more than 100,000 entries" in message
     assert "claim.zip is damaged" in tools.refusal("read", path="claim.zip:a")
     header = tarfile.TarInfo("a").tobuf()
     (tools.folder / "real.tar").write_bytes(header * 200_000)
-    said = tools.refusal("read", path="real.tar", most_bytes=320 * MIB)
-    assert "more than 100,000 entries" in said
+    message = tools.refusal("read", path="real.tar", most_bytes=320 * MIB)
+    assert "more than 100,000 entries" in message
 
 
-def test_archive_members_with_one_name(tools: Tools) -> None:
+def test_archive_members_with_the_same_name(tools: Tools) -> None:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         archive.writestr("a", "first")
@@ -220,7 +220,7 @@ def test_damaged_databases(tools: Tools) -> None:
         assert path.read_bytes() == damaged
 
 
-def test_a_view_without_end_is_stopped(tools: Tools) -> None:
+def test_endless_view_is_stopped(tools: Tools) -> None:
     database(
         tools.folder / "a.db",
         "CREATE VIEW endless AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) "
@@ -230,7 +230,7 @@ def test_a_view_without_end_is_stopped(tools: Tools) -> None:
 
 
 def pdf(*objects: bytes) -> bytes:
-    """A file of these objects, the catalog first, without a table: readers look for themselves."""
+    """A file of these objects, the catalog first, without a table: readers must search."""
     parts = [b"%d 0 obj\n%b\nendobj\n" % (number, data) for number, data in enumerate(objects, 1)]
     return b"%PDF-1.4\n" + b"".join(parts) + b"trailer << /Root 1 0 R >>\n%%EOF\n"
 
@@ -264,7 +264,7 @@ def test_hostile_office_files(tools: Tools) -> None:
     assert "declares entities" in tools.text("read", path="a.docx")
     assert "declares entities" in tools.text("read", path="a.xlsx")
     assert "[Cannot read .xlsx file" in tools.text("read", path="b.xlsx")
-    # An archive or a picture of that kind is not text to be edited either.
+    # Such an archive or picture is not editable text either.
     assert "binary" in tools.refusal("edit", path="a.docx", old_text="ha", new_text="x")
 
 
@@ -272,7 +272,7 @@ SPECIAL = ("pipe", "socket", "/dev/zero", "/dev/stdin", "/dev/tty")
 
 
 @pytest.mark.parametrize("path", SPECIAL)
-def test_what_is_no_file_is_not_opened(path: str, tools: Tools) -> None:
+def test_non_files_are_not_opened(path: str, tools: Tools) -> None:
     os.mkfifo(tools.folder / "pipe")
     with closing(socket.socket(socket.AF_UNIX)) as made:
         before = Path.cwd()
@@ -293,14 +293,14 @@ def test_what_is_no_file_is_not_opened(path: str, tools: Tools) -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux has these files")
 @pytest.mark.parametrize("path", ["/proc/self/mem", "/proc/self/pagemap"])
-def test_files_of_the_system_that_are_not_what_they_seem(path: str, tools: Tools) -> None:
+def test_deceptive_system_files(path: str, tools: Tools) -> None:
     assert path in tools.refusal("read", path=path)
     assert tools.text("search", pattern="x", paths=path)
     assert path in tools.refusal("write", path=path, content="x")
     assert path in tools.refusal("edit", path=path, old_text="a", new_text="b")
 
 
-def test_links_in_circles(tools: Tools) -> None:
+def test_circular_links(tools: Tools) -> None:
     (tools.folder / "deep").mkdir()
     (tools.folder / "deep" / "a.txt").write_text("needle\n")
     (tools.folder / "deep" / "up").symlink_to("..")
@@ -331,16 +331,16 @@ def full_folder(tools: Tools, count: int) -> None:
     assert "Created new.txt" in tools.text("write", path="new.txt", content="x\n")
 
 
-def test_a_folder_with_very_many_files(tools: Tools) -> None:
+def test_folder_with_very_many_files(tools: Tools) -> None:
     full_folder(tools, 12_000)
 
 
 @pytest.mark.soak
-def test_a_folder_with_a_hundred_thousand_files(tools: Tools) -> None:
+def test_folder_with_a_hundred_thousand_files(tools: Tools) -> None:
     full_folder(tools, 100_000)
 
 
-def test_a_file_that_grows_while_it_is_read(tools: Tools) -> None:
+def test_file_that_grows_while_it_is_read(tools: Tools) -> None:
     path = tools.folder / "log.txt"
     path.write_text("first\n")
     writer = subprocess.Popen(
@@ -353,8 +353,12 @@ def test_a_file_that_grows_while_it_is_read(tools: Tools) -> None:
             assert "1:first" in tools.answer("read", {"path": "log.txt"}, 160 * MIB).get("text", "1:first")
         assert "first" in tools.text("search", pattern="first", paths="log.txt", most_bytes=160 * MIB)
         edit = {"path": "log.txt", "old_text": "first", "new_text": "1st"}
-        said = tools.refusal("edit", **edit, most_bytes=400 * MIB)
-        assert "changed on disk" in said or "too large to edit" in said or "longer than its size says" in said
+        message = tools.refusal("edit", **edit, most_bytes=400 * MIB)
+        assert (
+            "changed on disk" in message
+            or "too large to edit" in message
+            or "longer than its size says" in message
+        )
     finally:
         writer.kill()
         writer.wait()
@@ -363,7 +367,7 @@ def test_a_file_that_grows_while_it_is_read(tools: Tools) -> None:
 
 
 @pytest.mark.parametrize(("tool", "verb"), [(Read(), "read"), (Edit(), "edit")])
-def test_a_file_with_far_more_content_than_it_admits_is_given_up(
+def test_file_with_far_more_content_than_its_size_is_refused(
     tool: Tool[Any], verb: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "a.txt").write_text("needle\n" * 200_000)
@@ -379,7 +383,7 @@ def test_a_file_with_far_more_content_than_it_admits_is_given_up(
 ODD_NAMES = (b"new\nline.txt", b"esc\x1b[31mred\x1b]0;title\x07.txt", b"bad\xff\xfe.txt", b"c1\xc2\x9b.txt")
 
 
-def test_names_that_are_no_text(tools: Tools) -> None:
+def test_undecodable_names(tools: Tools) -> None:
     for name in ODD_NAMES:
         with open(os.path.join(os.fsencode(tools.folder), name), "wb") as file:  # noqa: PTH118, PTH123
             file.write(b"needle\n")

@@ -1,4 +1,4 @@
-"""Whatever happens to a session file: it loads, at most the torn record is lost and told, and it goes on."""
+"""Whatever happens to a session file, it loads, loses and reports at most the torn record, and continues."""
 
 import errno
 import json
@@ -58,7 +58,7 @@ def is_json(line: bytes) -> bool:
 
 
 def goes_on(path: Path) -> SessionLog:
-    """Load, append, load again; what was there is there, and the next request can be made."""
+    """Load, append, load again; the old entries are there, and the next request can be made."""
     log = SessionLog.open(path)
     before = log.messages()
     log.append_message(AFTER)
@@ -71,7 +71,7 @@ def goes_on(path: Path) -> SessionLog:
     return log
 
 
-def test_a_file_cut_at_any_byte_loads_and_goes_on(tmp_path: Path) -> None:
+def test_file_cut_at_any_byte_loads_and_can_be_continued(tmp_path: Path) -> None:
     whole = filled(tmp_path).read_bytes()
     for cut in range(whole.index(b"\n") + 1, len(whole)):
         path = tmp_path / f"{cut}.jsonl"
@@ -83,7 +83,7 @@ def test_a_file_cut_at_any_byte_loads_and_goes_on(tmp_path: Path) -> None:
         assert bool(log.warnings) == bool(torn and not is_json(torn))
 
 
-def test_a_file_cut_at_any_byte_can_be_read_without_being_touched(tmp_path: Path) -> None:
+def test_file_cut_at_any_byte_can_be_read_without_being_changed(tmp_path: Path) -> None:
     whole = filled(tmp_path).read_bytes()
     path = tmp_path / "cut.jsonl"
     for cut in range(whole.index(b"\n") + 1, len(whole), 7):
@@ -96,7 +96,7 @@ def test_a_file_cut_at_any_byte_can_be_read_without_being_touched(tmp_path: Path
     assert not (tmp_path / "cut.jsonl.torn").exists()
 
 
-def test_a_header_cut_at_any_byte_is_refused_in_a_sentence(tmp_path: Path) -> None:
+def test_header_cut_at_any_byte_is_refused_in_a_sentence(tmp_path: Path) -> None:
     whole = filled(tmp_path).read_bytes()
     for cut in range(whole.index(b"\n")):
         path = tmp_path / f"{cut}.jsonl"
@@ -106,7 +106,7 @@ def test_a_header_cut_at_any_byte_is_refused_in_a_sentence(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("zeros", [1, 4096, 700_000])
-def test_zeros_behind_any_line_are_cut_and_told(tmp_path: Path, zeros: int) -> None:
+def test_zeros_after_any_line_are_cut_and_reported(tmp_path: Path, zeros: int) -> None:
     whole = filled(tmp_path).read_bytes()
     ends = [index + 1 for index, byte in enumerate(whole) if byte == 0x0A]
     for end in (*ends, ends[-1] - 10):
@@ -120,7 +120,7 @@ def test_zeros_behind_any_line_are_cut_and_told(tmp_path: Path, zeros: int) -> N
 @pytest.mark.parametrize(
     "harm", [b"", b"garbage", b'{"type":"message","id":"', b"\0\0\0", b'{"id":5}', b"{} {}"]
 )
-def test_any_damaged_line_costs_that_line_only(tmp_path: Path, harm: bytes) -> None:
+def test_any_damaged_line_costs_only_that_line(tmp_path: Path, harm: bytes) -> None:
     lines = filled(tmp_path).read_bytes().split(b"\n")[:-1]
     for number in range(1, len(lines)):
         path = tmp_path / f"{number}.jsonl"
@@ -132,7 +132,7 @@ def test_any_damaged_line_costs_that_line_only(tmp_path: Path, harm: bytes) -> N
         assert bool(log.warnings) == (bool(harm) or number < len(lines) - 1)
 
 
-def test_a_damaged_text_costs_its_entry_and_is_told(tmp_path: Path) -> None:
+def test_damaged_text_costs_its_entry_and_is_reported(tmp_path: Path) -> None:
     path = filled(tmp_path)
     path.write_bytes(path.read_bytes().replace(b'"more"', b'"m\xffre"'))
     log = SessionLog.open(path)
@@ -145,7 +145,7 @@ def test_a_damaged_text_costs_its_entry_and_is_told(tmp_path: Path) -> None:
 
 
 class Broken:
-    """A system call that fails from the n-th time on, or at that time only."""
+    """A system call that fails at the n-th call, once or from then on."""
 
     def __init__(self, real: Callable[..., Any], at: int, number: int, *, part: bool) -> None:
         self.real, self.at, self.number, self.part = real, at, number, part
@@ -185,7 +185,7 @@ def state(log: SessionLog) -> object:
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EIO, errno.EDQUOT])
 @pytest.mark.parametrize("call", ["write", "fdatasync", "ftruncate"])
 @pytest.mark.parametrize("part", [False, True])
-def test_a_disk_that_fails_at_any_call_loses_nothing(
+def test_disk_failure_at_any_call_loses_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, call: str, part: bool
 ) -> None:
     for at in range(1, 8):
@@ -220,9 +220,7 @@ def records_of_whole_lines(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_bytes().split(b"\n")[:-1]]
 
 
-def test_a_new_session_that_could_not_be_written_leaves_no_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unwritable_new_session_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     log = SessionLog.new(tmp_path, CWD)
     with monkeypatch.context() as patch, pytest.raises(SessionError, match="No space left"):
         patch.setattr(os, "write", Broken(os.write, 1, errno.ENOSPC, part=False))
@@ -232,7 +230,7 @@ def test_a_new_session_that_could_not_be_written_leaves_no_file(
 
 
 @pytest.mark.parametrize("number", [errno.EIO, errno.ENOSPC])
-def test_a_repair_that_fails_is_told_in_a_sentence(
+def test_failed_repair_is_reported_in_a_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
     path = filled(tmp_path)
@@ -245,9 +243,7 @@ def test_a_repair_that_fails_is_told_in_a_sentence(
     goes_on(path)
 
 
-def test_a_disk_that_cannot_be_read_is_told_in_a_sentence(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unreadable_disk_is_reported_in_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     log = SessionLog.open(filled(tmp_path, large=True))
     with monkeypatch.context() as patch, pytest.raises(SessionError, match="cannot be read"):
         patch.setattr(os, "pread", Broken(os.pread, 1, errno.EIO, part=False))
@@ -256,9 +252,7 @@ def test_a_disk_that_cannot_be_read_is_told_in_a_sentence(
     log.close()
 
 
-def test_a_file_that_cannot_be_written_is_read_and_says_so(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unwritable_file_is_read_with_a_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = filled(tmp_path)
     real = os.open
 
@@ -294,9 +288,9 @@ def test_two_processes_on_one_session(tmp_path: Path) -> None:
         [sys.executable, "-c", OTHER, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
     assert other.stdin is not None and other.stdout is not None
-    with other, other.stdin as tell, other.stdout as told:
+    with other, other.stdin as tell, other.stdout as reported:
         print("from the other one", file=tell, flush=True)
-        assert told.readline() == "6\n"
+        assert reported.readline() == "6\n"
         with pytest.raises(SessionError, match="open in another tau"):
             SessionLog.open(path)
         seen = SessionLog.open(path, read_only=True)
@@ -306,14 +300,14 @@ def test_two_processes_on_one_session(tmp_path: Path) -> None:
         copy = fork(path, tmp_path / "forks", CWD)
         copy.append_message(AFTER)
         print("once more", file=tell, flush=True)
-        assert told.readline() == "7\n"
+        assert reported.readline() == "7\n"
         assert copy.messages() == [*seen.messages(), AFTER]
         seen.close()
         copy.close()
     assert SessionLog.open(path, read_only=True).messages()[-1] == UserMessage("once more", 101)
 
 
-def test_a_line_that_another_process_is_writing_is_not_told_as_torn(tmp_path: Path) -> None:
+def test_line_being_written_by_another_process_is_not_reported_as_torn(tmp_path: Path) -> None:
     path = filled(tmp_path)
     log = SessionLog.open(path)
     with path.open("ab") as file:
@@ -327,7 +321,7 @@ def test_a_line_that_another_process_is_writing_is_not_told_as_torn(tmp_path: Pa
     seen.close()
 
 
-def test_a_deleted_file_comes_back_with_the_next_entry(tmp_path: Path) -> None:
+def test_deleted_file_is_recreated_with_the_next_entry(tmp_path: Path) -> None:
     path = filled(tmp_path)
     log = SessionLog.open(path)
     path.unlink()
@@ -340,7 +334,7 @@ def test_a_deleted_file_comes_back_with_the_next_entry(tmp_path: Path) -> None:
     assert SessionLog.open(path, read_only=True).messages() == [*before, AFTER]
 
 
-def test_a_replaced_file_is_continued_and_nothing_is_forgotten(tmp_path: Path) -> None:
+def test_replaced_file_is_continued_and_nothing_is_lost(tmp_path: Path) -> None:
     path = filled(tmp_path)
     log = SessionLog.open(path)
     redacted = path.read_bytes().replace(b'"more"', b'"..."')
@@ -359,7 +353,7 @@ def test_a_replaced_file_is_continued_and_nothing_is_forgotten(tmp_path: Path) -
     again.close()
 
 
-def test_a_file_that_was_changed_under_us_gives_no_wrong_entries(tmp_path: Path) -> None:
+def test_file_changed_under_us_yields_no_wrong_entries(tmp_path: Path) -> None:
     path = filled(tmp_path, large=True)
     log = SessionLog.open(path)
     content = path.read_bytes()

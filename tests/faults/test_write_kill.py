@@ -1,4 +1,4 @@
-"""Tool calls that change files, killed or failing at each of their steps: the old content or the new one."""
+"""Tool calls that change files, killed or failing at each step: the old content or the new."""
 
 import asyncio
 import errno
@@ -30,7 +30,7 @@ OTHER_FAULTS = [
 
 
 def swept(scene: str, fault: str, folder: Path) -> list[dict[str, Any]]:
-    """One report for each step of the call, the last of them untouched."""
+    """One report per step of the call, the last of them unharmed."""
     if scene in DATABASES and not steps.sqlite_can_be_wrapped():
         pytest.skip("this Python's SQLite does not let its system calls be replaced")
     done = subprocess.run(
@@ -48,6 +48,11 @@ def swept(scene: str, fault: str, folder: Path) -> list[dict[str, Any]]:
 def is_temporary(path: str) -> bool:
     name = path.rpartition("/")[2]
     return name.startswith(".tau-") and name.endswith(".tmp")
+
+
+def is_copy(path: str) -> bool:
+    """Whether this is a leftover with old content: a backup, or the replaced file."""
+    return ".tau-backup-" in path or is_temporary(path)
 
 
 def files_in(folder: Path) -> Tree:
@@ -92,13 +97,13 @@ def test_kill_9_at_each_step_leaves_whole_files_and_the_next_write_cleans_up(
         assert files_in(folder) == {path: data for path, data in found.items() if path not in temporary}
         for path in old.keys() | new.keys():
             assert found.get(path) in (old.get(path), new.get(path)), (report["at"], path)
-        if scene == "patch":  # what is moved is in one of its places at least
+        if scene == "patch":  # a moved file is in at least one of its places
             assert found.keys() & {"two.txt", "deep/moved.txt"}
-    assert left  # else nothing was there to be cleaned up
+    assert left  # otherwise there was nothing to clean up
 
 
-def test_a_patch_that_is_killed_has_changed_files_in_the_order_of_the_patch(tmp_path: Path) -> None:
-    """What goes away goes last: up to then the old content is in its old place too."""
+def test_killed_patch_has_changed_files_in_patch_order(tmp_path: Path) -> None:
+    """Removals come last: until then the old content is in its old place too."""
     reports = swept("patch", "kill", tmp_path)
     old, new = before_and_after("patch", reports, tmp_path)
     steps_seen = set()
@@ -118,19 +123,16 @@ def test_a_patch_that_is_killed_has_changed_files_in_the_order_of_the_patch(tmp_
     assert old["two.txt"] == OLD.encode()
 
 
-def test_kill_9_while_a_file_with_two_names_is_written_leaves_its_old_content_beside_it(
+def test_kill_9_while_writing_a_hard_linked_file_leaves_it_whole_and_its_other_name_alone(
     tmp_path: Path,
 ) -> None:
-    reports = swept("edit_linked", "kill", tmp_path)
-    damaged = 0
-    for report in reports[:-1]:
+    written = 0
+    for report in swept("edit_linked", "kill", tmp_path):
         found = files_in(Path(report["folder"]))
-        assert found["one.txt"] == found["other.txt"]
-        whole = found["one.txt"] in (OLD.encode(), NEW.encode())
-        damaged += not whole
-        backups = [data for path, data in found.items() if ".tau-backup-" in path]
-        assert whole or backups == [OLD.encode()], report["at"]
-    assert damaged  # such a file cannot be replaced by a rename, only overwritten
+        assert found["other.txt"] == OLD.encode()
+        assert found["one.txt"] in (OLD.encode(), NEW.encode()), report["at"]
+        written += found["one.txt"] == NEW.encode()
+    assert written
 
 
 def rows(folder: Path) -> list[tuple[Any, ...]]:
@@ -140,7 +142,7 @@ def rows(folder: Path) -> list[tuple[Any, ...]]:
 
 
 @pytest.mark.parametrize("scene", sorted(DATABASES))
-def test_kill_9_at_each_step_of_a_row_leaves_a_sound_database(scene: str, tmp_path: Path) -> None:
+def test_kill_9_at_each_step_of_a_row_leaves_a_valid_database(scene: str, tmp_path: Path) -> None:
     reports = swept(scene, "kill", tmp_path)
     old = [(number + 1, f"{number} {OLD}") for number in range(9)]
     new = [row if row[0] != 4 else (4, NEW + NEW) for row in old]
@@ -154,64 +156,66 @@ def test_kill_9_at_each_step_of_a_row_leaves_a_sound_database(scene: str, tmp_pa
 
 
 @pytest.mark.parametrize(("scene", "fault"), [*((scene, "ENOSPC") for scene in FILES), *OTHER_FAULTS])
-def test_an_error_at_any_step_changes_nothing_and_says_why(scene: str, fault: str, tmp_path: Path) -> None:
+def test_error_at_any_step_changes_nothing_and_says_why(scene: str, fault: str, tmp_path: Path) -> None:
     reports = swept(scene, fault, tmp_path)
     old, new = before_and_after(scene, reports, tmp_path)
     failures = 0
     for report in reports:
-        said = report["error"]
+        message = report["error"]
         assert report["code"] == 0
         found = files_in(Path(report["folder"]))
         if report["at"] == "unlink":  # what cannot be removed stays, if only as a copy
-            found = {path: data for path, data in found.items() if ".tau-backup-" not in path}
-        assert found == (new if said is None else old), report
-        if said is not None:
+            found = {path: data for path, data in found.items() if not is_copy(path)}
+        assert found == (new if message is None else old), report
+        if message is not None:
             failures += 1
-            assert os.strerror(getattr(errno, fault)) in said
-            assert said.endswith(".") and "\n" not in said
-            assert "[Errno" not in said and str(tmp_path) not in said
+            assert os.strerror(getattr(errno, fault)) in message
+            assert message.endswith(".") and "\n" not in message
+            assert "[Errno" not in message and str(tmp_path) not in message
     assert failures > 2
 
 
 @pytest.mark.parametrize("fault", ["ENOSPC+", pytest.param("EIO+", marks=pytest.mark.soak)])
 @pytest.mark.parametrize("scene", ["edit", "write_new", "patch", "archive"])
-def test_a_disk_that_stays_broken_leaves_whole_files_and_what_could_not_be_put_back_is_told(
+def test_broken_disk_leaves_whole_files_and_reports_what_was_not_restored(
     scene: str, fault: str, tmp_path: Path
 ) -> None:
     reports = swept(scene, fault, tmp_path)
     old, new = before_and_after(scene, reports, tmp_path)
     for report in reports:
         found = files_in(Path(report["folder"]))
-        said = report["error"] or ""
+        message = report["error"] or ""
         assert {path for path in found if not is_temporary(path)} <= old.keys() | new.keys()
         changed = [path for path in old.keys() | new.keys() if found.get(path) != old.get(path)]
         for path in changed:
             assert found.get(path) == new.get(path)
-            assert not said or f"{path} " in said.partition("Some changes could not be rolled back")[2], (
-                report
-            )
+            assert (
+                not message or f"{path} " in message.partition("Some changes could not be rolled back")[2]
+            ), report
 
 
 @pytest.mark.parametrize(("fault", "reason"), [("ENOSPC", "disk is full"), ("EIO", "disk I/O error")])
 @pytest.mark.parametrize("scene", sorted(DATABASES))
-def test_an_error_at_any_step_of_a_row_changes_nothing_and_says_why(
+def test_error_at_any_step_of_a_row_changes_nothing_and_says_why(
     scene: str, fault: str, reason: str, tmp_path: Path
 ) -> None:
     failures = exact = 0
     for report in swept(scene, fault, tmp_path):
-        said = report["error"]
+        message = report["error"]
         changed = rows(Path(report["folder"]))[3] == (4, NEW + NEW)
-        assert changed == (said is None), report
-        if said is not None and report["at"] != "open":
+        assert changed == (message is None), report
+        if message is not None and report["at"] != "open":
             failures += 1
-            exact += reason in said
-            assert reason in said or "disk I/O error" in said  # it tells more only of the database itself
-            assert "not a SQLite database" not in said
-            assert said.endswith(".") and "\n" not in said
+            exact += reason in message
+            assert (
+                reason in message or "disk I/O error" in message
+            )  # it tells more only of the database itself
+            assert "not a SQLite database" not in message
+            assert message.endswith(".") and "\n" not in message
     assert failures > 2 and exact > 1
 
 
-def test_the_temporary_file_of_a_living_writer_is_left_alone(tmp_path: Path) -> None:
+def test_temporary_file_of_a_live_writer_is_left_alone(tmp_path: Path) -> None:
     busy = tmp_path / ".tau-0.tmp"
     with busy.open("wb") as file:
         assert try_lock(file.fileno())
@@ -221,14 +225,14 @@ def test_the_temporary_file_of_a_living_writer_is_left_alone(tmp_path: Path) -> 
     assert files_in(tmp_path) == {"a.txt": b"b"}
 
 
-def test_what_several_killed_writers_left_goes_with_one_write(tmp_path: Path) -> None:
+def test_one_write_cleans_up_after_several_killed_writers(tmp_path: Path) -> None:
     for number in range(16):
         (tmp_path / f".tau-{number}.tmp").write_bytes(b"left")
     write_atomic(tmp_path / "a.txt", b"a")
     assert files_in(tmp_path) == {"a.txt": b"a"}
 
 
-def test_names_that_are_taken_by_something_else_do_not_stop_a_write(tmp_path: Path) -> None:
+def test_temporary_names_already_in_use_do_not_stop_a_write(tmp_path: Path) -> None:
     outside = tmp_path / "outside.txt"
     outside.write_text("mine")
     folder = tmp_path / "folder"

@@ -1,17 +1,16 @@
-"""A slow second implementation of the patch language, written from its rules and not from the fast one."""
+"""A slow second implementation of the patch language, written from its rules rather than the fast one."""
 
 from dataclasses import dataclass
 
-from tau.hashline.hunks import Hunk
+from tau.hashline.records import Hunk
 
 
 @dataclass
 class Line:
-    """`end` is what ends it; `at_end` marks rows that stand where an open last line stood."""
+    """`end` is its line ending."""
 
     text: str
     end: str
-    at_end: bool = False
 
 
 def read_lines(text: str) -> list[Line]:
@@ -29,7 +28,7 @@ def read_lines(text: str) -> list[Line]:
         else:
             row += character
     if row:
-        result.append(Line(row, "", at_end=True))
+        result.append(Line(row, ""))
     return result
 
 
@@ -49,7 +48,7 @@ class Model:
 
     def inserted(self, rows: list[str], before: int) -> list[Line]:
         end = self.near(max(before - 1, 1))
-        return [Line(row, end, at_end=self.is_open and before == len(self.old) + 1) for row in rows]
+        return [Line(row, end) for row in rows]
 
     def replaced(self, rows: list[str], first: int, last: int) -> list[Line]:
         top: list[Line] = []
@@ -60,14 +59,13 @@ class Model:
             bottom, rows, last = [self.old[last - 1], *bottom], rows[:-1], last - 1
         if last < first:
             return top + self.inserted(rows, first) + bottom
-        at_end = self.is_open and last == len(self.old)
-        new = [Line(row, self.near(min(first + index, last)), at_end) for index, row in enumerate(rows)]
+        new = [Line(row, self.near(min(first + index, last))) for index, row in enumerate(rows)]
         if new:
             new[-1].end = self.old[last - 1].end or self.near(last)
         return top + new + bottom
 
     def at_line(self, number: int, hunks: list[Hunk]) -> list[Line]:
-        """What comes of the place before a line, and of the line itself."""
+        """The result for the position before a line, and for the line itself."""
         result: list[Line] = []
         for kind, anchor in (("insert after", number - 1), ("insert before", number)):
             for hunk in hunks:
@@ -101,6 +99,6 @@ def apply_model(text: str, hunks: list[Hunk]) -> str:
     result = model.edited(hunks)
     written = ""
     for index, line in enumerate(result):
-        open_end = line.at_end and index == len(result) - 1 and line.text != ""
+        open_end = model.is_open and index == len(result) - 1 and line.text != ""
         written += line.text + ("" if open_end else line.end or model.near(len(model.old)))
     return written

@@ -3,7 +3,7 @@
 from hypothesis import strategies as st
 
 from tau.hashline.format import format_header
-from tau.hashline.hunks import Hunk, Section
+from tau.hashline.records import Hunk, Section
 from tests.hashline.model import read_lines
 
 ENDS = ("\n", "\r\n", "\r")
@@ -17,7 +17,7 @@ ROWS = st.one_of(
 
 @st.composite
 def texts(draw: st.DrawFn, rows: st.SearchStrategy[str] = ROWS, max_lines: int = 12) -> str:
-    """All styles of line ends, also mixed, with and without one at the end; a bare CR may be content."""
+    """All styles of line endings, also mixed, with and without a final one; a bare CR may be content."""
     style = draw(st.sampled_from([("\n",), ("\r\n",), ("\r",), ("\n", "\r\n"), ENDS]))
     body = draw(st.lists(rows, max_size=max_lines))
     text = "".join(row + draw(st.sampled_from(style)) for row in body)

@@ -1,17 +1,17 @@
-"""Pairs of lines that are certain: checked against all best alignments, found by trying every one."""
+"""Certain pairs of lines: checked against all best alignments, found by brute force."""
 
 from functools import cache
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tau.hashline.align import MAX_CELLS, NOWHERE, certain_pairs
+from tau.hashline.recovery import MAX_CELLS, UNPAIRED, certain_pairs
 
 LINES = st.lists(st.sampled_from("abc"), max_size=7)
 
 
 def best_alignments(old: tuple[str, ...], new: tuple[str, ...]) -> set[frozenset[tuple[int, int]]]:
-    """Every set of pairs, in order in both texts, that no other set exceeds in size."""
+    """Every largest set of pairs that is ordered in both texts."""
 
     @cache
     def ways(i: int, j: int) -> frozenset[frozenset[tuple[int, int]]]:
@@ -27,28 +27,28 @@ def best_alignments(old: tuple[str, ...], new: tuple[str, ...]) -> set[frozenset
 
 
 @given(LINES, LINES)
-def test_a_pair_is_certain_exactly_if_every_best_alignment_has_it(old: list[str], new: list[str]) -> None:
+def test_pair_is_certain_exactly_if_every_best_alignment_has_it(old: list[str], new: list[str]) -> None:
     shared = frozenset.intersection(*best_alignments(tuple(old), tuple(new)))
     pairs = certain_pairs(old, new)
     assert pairs is not None
-    assert {(i, j) for i, j in enumerate(pairs) if j != NOWHERE} == shared
+    assert {(i, j) for i, j in enumerate(pairs) if j != UNPAIRED} == shared
 
 
-def test_a_deleted_twin_leaves_no_certainty() -> None:
-    assert certain_pairs(["x", "x", "x"], ["x", "x"]) == [NOWHERE] * 3
-    assert certain_pairs(["a", "x", "x", "b"], ["a", "x", "b"]) == [0, NOWHERE, NOWHERE, 2]
+def test_deleted_duplicate_leaves_no_certainty() -> None:
+    assert certain_pairs(["x", "x", "x"], ["x", "x"]) == [UNPAIRED] * 3
+    assert certain_pairs(["a", "x", "x", "b"], ["a", "x", "b"]) == [0, UNPAIRED, UNPAIRED, 2]
 
 
 def test_unique_lines_are_certain_around_a_change() -> None:
-    assert certain_pairs(list("abcdef"), list("abXYef")) == [0, 1, NOWHERE, NOWHERE, 4, 5]
+    assert certain_pairs(list("abcdef"), list("abXYef")) == [0, 1, UNPAIRED, UNPAIRED, 4, 5]
 
 
-def test_long_texts_that_differ_at_one_place_are_cheap() -> None:
+def test_long_texts_with_one_difference_are_cheap() -> None:
     old = [f"line {number}" for number in range(100_000)]
     new = [*old[:50_000], "new", *old[50_001:]]
     pairs = certain_pairs(old, new)
     assert pairs is not None
-    assert pairs[49_999:50_002] == [49_999, NOWHERE, 50_001]
+    assert pairs[49_999:50_002] == [49_999, UNPAIRED, 50_001]
 
 
 def test_long_texts_that_differ_everywhere_are_not_compared() -> None:

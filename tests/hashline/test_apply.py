@@ -1,18 +1,12 @@
-"""Hunks put into a text: the worked examples, line ends, and everything that does not fit."""
+"""Hunks applied to a text: the worked examples, line endings, and everything that does not fit."""
 
 import pytest
 
-from tau.hashline import (
-    ApplyError,
-    LineSpan,
-    NoChangeError,
-    PreparedFile,
-    SnapshotStore,
-    parse,
-    prepare,
-    report,
-)
-from tau.hashline.hunks import BlockResolver
+from tau.hashline.errors import ApplyError, NoChangeError
+from tau.hashline.parser import parse
+from tau.hashline.patch import PreparedFile, prepare, report
+from tau.hashline.records import BlockResolver, LineSpan
+from tau.hashline.snapshots import SnapshotStore
 
 FILE = 'const X = "a";\nconst Y = X;\n\nconsole.log(X);\nconsole.log(Y);\nexport { X, Y };\n'
 
@@ -20,7 +14,7 @@ FILE = 'const X = "a";\nconst Y = X;\n\nconsole.log(X);\nconsole.log(Y);\nexport
 def prepared(text: str, body: str, resolver: BlockResolver | None = None) -> PreparedFile:
     store = SnapshotStore()
     patch = parse(f"¶a.ts#{store.record('a.ts', text)}\n{body}")
-    return prepare(patch, {"a.ts": text}.get, store, resolver).files[0]
+    return prepare(patch, {"a.ts": text}.get, store, resolver)[0]
 
 
 def edited(text: str, body: str, resolver: BlockResolver | None = None) -> str:
@@ -52,23 +46,23 @@ def refused(text: str, body: str, resolver: BlockResolver | None = None) -> Appl
         ("insert head:\n+// header\ninsert tail:\n+// trailer\n", f"// header\n{FILE}// trailer\n"),
     ],
 )
-def test_the_worked_examples(body: str, expected: str) -> None:
+def test_worked_examples(body: str, expected: str) -> None:
     assert edited(FILE, body) == expected
 
 
-def test_numbers_address_the_original_whatever_the_order_of_the_hunks() -> None:
+def test_numbers_refer_to_the_original_whatever_the_order_of_the_hunks() -> None:
     text = "1\n2\n3\n4\n5\n"
     pieces = ["delete 1..2\n", "replace 4:\n+four\n+more\n", "insert after 3:\n+x\n"]
     assert edited(text, "".join(pieces)) == "3\nx\nfour\nmore\n5\n"
     assert edited(text, "".join(reversed(pieces))) == "3\nx\nfour\nmore\n5\n"
 
 
-def test_insertions_at_one_place_stand_in_a_fixed_order() -> None:
+def test_insertions_at_one_position_keep_a_fixed_order() -> None:
     body = "insert before 2:\n+before\ninsert after 1:\n+after\ninsert after 1:\n+after again\n"
     assert edited("1\n2\n", body) == "1\nafter\nafter again\nbefore\n2\n"
 
 
-def test_insertions_right_beside_replaced_lines_are_clear() -> None:
+def test_insertions_next_to_replaced_lines_are_unambiguous() -> None:
     body = "replace 2..3:\n+x\ninsert before 2:\n+b\ninsert after 3:\n+a\n"
     assert edited("1\n2\n3\n4\n", body) == "1\nb\nx\na\n4\n"
 
@@ -88,7 +82,10 @@ def test_insertions_right_beside_replaced_lines_are_clear() -> None:
         ("a", "insert head:\n+x\n", "x\na"),
         ("a\nb", "replace 2:\n+x\n+y\n", "a\nx\ny"),
         ("a\nb", "replace 2:\n+\n", "a\n\n"),
-        ("a\nb", "delete 2\n", "a\n"),
+        ("a\nb", "delete 2\n", "a"),
+        ("a\r\nb", "delete 2\n", "a"),
+        ("a\n\nb", "delete 3\n", "a\n\n"),
+        ("a", "delete 1\n", ""),
         ("a\nb", "delete 2\ninsert tail:\n+x\n", "a\nx"),
         ("a", "delete 1\ninsert tail:\n+x\n", "x"),
         ("a\n", "delete 1\n", ""),
@@ -98,20 +95,20 @@ def test_insertions_right_beside_replaced_lines_are_clear() -> None:
         ("a\u2028b\x0cc\nd\n", "delete 2\n", "a\u2028b\x0cc\n"),
     ],
 )
-def test_new_rows_take_the_line_ends_of_their_neighbours(text: str, body: str, expected: str) -> None:
+def test_new_rows_use_the_line_ending_of_their_neighbors(text: str, body: str, expected: str) -> None:
     assert edited(text, body) == expected
 
 
 @pytest.mark.parametrize(
     "body", ["delete 7\n", "replace 6..7:\n+x\n", "insert before 7:\n+x\n", "insert after 7:\n+x\n"]
 )
-def test_a_line_that_does_not_exist_is_refused(body: str) -> None:
+def test_missing_line_is_refused(body: str) -> None:
     error = refused(FILE, body)
     assert error.line == 2
     assert "Line 7 does not exist in a.ts (file has 6 lines)" in str(error)
 
 
-def test_an_empty_file_has_no_line_1() -> None:
+def test_empty_file_has_no_line_1() -> None:
     assert "(file has 0 lines)" in str(refused("", "replace 1:\n+x\n"))
 
 
@@ -134,7 +131,7 @@ def test_two_hunks_on_one_line_are_refused(body: str, line: int, anchor: int, ot
     assert "ONE hunk per range" in str(error)
 
 
-def test_an_edit_without_effect_is_refused_with_advice() -> None:
+def test_edit_without_effect_is_refused_with_advice() -> None:
     with pytest.raises(NoChangeError, match="change nothing") as caught:
         edited(FILE, "replace 2:\n+const Y = X;\n")
     assert "a.ts" in str(caught.value)
@@ -142,7 +139,7 @@ def test_an_edit_without_effect_is_refused_with_advice() -> None:
 
 
 def block_of_two(path: str, text: str, line: int, /) -> LineSpan | None:
-    """Every line but the last begins a block of two lines."""
+    """Every line but the last starts a block of two lines."""
     return LineSpan(line, line + 1)
 
 
@@ -165,11 +162,11 @@ def test_blocks_are_resolved_and_echoed(body: str, expected: str, echo: str) -> 
     assert report(file, "1234").split("\n")[:2] == ["¶a.ts#1234", echo]
 
 
-def test_a_block_overlaps_like_the_lines_it_has() -> None:
+def test_block_overlaps_like_its_lines() -> None:
     assert "anchor line 3" in str(refused("1\n2\n3\n4\n", "delete block 2\ndelete 3\n", block_of_two))
 
 
-def test_the_resolver_gets_the_key_the_text_and_the_line() -> None:
+def test_resolver_gets_the_key_the_text_and_the_line() -> None:
     asked: list[tuple[str, str, int]] = []
 
     def resolver(path: str, text: str, line: int, /) -> LineSpan | None:
@@ -203,7 +200,7 @@ def too_long(path: str, text: str, line: int, /) -> LineSpan | None:
         ("insert after block 4:\n+x\n", "`insert after block 4:`", "`insert after M:`"),
     ],
 )
-def test_a_block_that_is_not_found_is_refused_with_its_surroundings(
+def test_missing_block_is_refused_with_its_surroundings(
     resolver: BlockResolver | None, body: str, named: str, instead: str
 ) -> None:
     error = refused(FILE, body, resolver)

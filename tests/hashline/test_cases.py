@@ -1,19 +1,15 @@
-"""What becomes of many patches, good and bad, as files show it that people can read."""
+"""Golden results of many good and bad patches."""
 
 from pathlib import Path
 
 import pytest
 
-from tau.hashline import (
-    HashlineError,
-    LineSpan,
-    SnapshotStore,
-    parse,
-    prepare,
-    preview_unfinished,
-    record_written,
-    report,
-)
+from tau.hashline.errors import HashlineError
+from tau.hashline.parser import parse
+from tau.hashline.patch import prepare, record_written, report
+from tau.hashline.records import LineSpan
+from tau.hashline.snapshots import SnapshotStore
+from tau.hashline.stream import preview_unfinished
 from tests.support.golden import check, listed, read_cases
 
 CASES, GOLDEN = Path(__file__).parent / "cases", Path(__file__).parent / "golden"
@@ -33,7 +29,7 @@ def block_at(path: str, text: str, line: int, /) -> LineSpan | None:
 
 
 def outcome(text: str, body: str, now: str | None = None, *, blocks: bool = True) -> str:
-    """What is told of a patch for a text that was shown, and may be another one by now."""
+    """The report of a patch for a shown text that may have changed since."""
     store = SnapshotStore()
     tag = store.record("f", text)
     current = text if now is None else now
@@ -42,11 +38,11 @@ def outcome(text: str, body: str, now: str | None = None, *, blocks: bool = True
         prepared = prepare(patch, {"f": current}.get, store, resolver=block_at if blocks else None)
     except HashlineError as error:
         return f"{type(error).__name__}: {error}"
-    [file] = prepared.files
+    [file] = prepared
     diff = file.diff("f")
-    told = [*prepared.warnings, *file.warnings, report(file, record_written(store, file))]
+    reported = [*patch.warnings, *file.warnings, report(file, record_written(store, file))]
     counts = f"+{diff.added} -{diff.removed}, first {diff.first_changed_line}"
-    return "\n".join([*told, counts, diff.text])
+    return "\n".join([*reported, counts, diff.text])
 
 
 def test_patches() -> None:
@@ -55,12 +51,12 @@ def test_patches() -> None:
 
 
 @pytest.mark.parametrize("kind", TEXTS)
-def test_line_ends_after_patches(kind: str) -> None:
+def test_line_endings_after_patches(kind: str) -> None:
     def written(body: str) -> str:
         store = SnapshotStore()
         tag, read = store.record("f", TEXTS[kind]), {"f": TEXTS[kind]}.get
         try:
-            [file] = prepare(parse(f"¶f#{tag}\n{body}"), read, store, resolver=block_at).files
+            [file] = prepare(parse(f"¶f#{tag}\n{body}"), read, store, resolver=block_at)
         except HashlineError as error:
             return type(error).__name__
         return file.new_text.replace("line ", "").replace("\r", "<CR>").replace("\n", "<LF>")
@@ -80,7 +76,7 @@ CHANGES = {
 }
 
 
-def test_patches_for_a_file_that_has_changed() -> None:
+def test_patches_for_a_changed_file() -> None:
     chosen = [name for name in PATCHES if name.startswith(("replace", "delete", "insert", "rows", "a block"))]
     outcomes = [
         (f"{name}, {change}", outcome(TEXT, PATCHES[name], changed(TEXT)))
@@ -90,14 +86,14 @@ def test_patches_for_a_file_that_has_changed() -> None:
     check(GOLDEN / "changed_files.txt", listed(outcomes))
 
 
-def test_blocks_where_they_cannot_be_found() -> None:
+def test_unresolvable_blocks() -> None:
     chosen = [name for name in PATCHES if "block" in name]
     outcomes = [(name, outcome(TEXT, PATCHES[name], blocks=False)) for name in chosen]
     check(GOLDEN / "no_blocks.txt", listed(outcomes))
 
 
-def test_patches_while_they_are_written() -> None:
-    """Every second beginning of a patch, and what is shown of it."""
+def test_partial_patches() -> None:
+    """Every second prefix of a patch, and its preview."""
     patch = "replace 5..6:\n+five\n+six\ndelete 9\ninsert after block 3:\n+after\nreplace 99:\n+x\n"
     store = SnapshotStore()
     whole = f"¶f#{store.record('f', TEXT)}\n{patch}"

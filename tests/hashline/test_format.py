@@ -1,14 +1,13 @@
-"""Headers and rows as they are shown, and the way back."""
+"""The format of headers and rows, and parsing them back."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tau.hashline import format_header, format_row, format_rows, parse_header, strip_pasted
-from tau.hashline.format import Header
+from tau.hashline.format import Header, format_header, format_row, format_rows, parse_header, strip_pasted
 
 
-def test_headers_and_rows_look_like_this() -> None:
+def test_header_and_row_format() -> None:
     assert format_header("src/a.py", "0A3B") == "¶src/a.py#0A3B"
     assert format_header("src/a.py", None) == "¶src/a.py"
     assert format_row(41, "def alpha():") == "41:def alpha():"
@@ -23,13 +22,13 @@ def test_headers_and_rows_look_like_this() -> None:
     ),
     st.integers(0, 0xFFFF),
 )
-def test_a_header_is_read_back_as_it_was_written(path: str, tag: int) -> None:
+def test_header_round_trips(path: str, tag: int) -> None:
     assert parse_header(format_header(path, f"{tag:04X}")) == Header(path, f"{tag:04X}")
     assert parse_header(f"[{path}#{tag:04x}]") == Header(path, f"{tag:04X}")
 
 
 @pytest.mark.parametrize("line", ["", "a.py#0A3B", "[tool.ruff]", "[1, 2, 3]", "[]", "text ¶a#0000"])
-def test_other_lines_are_no_headers(line: str) -> None:
+def test_other_lines_are_not_headers(line: str) -> None:
     assert parse_header(line) is None
 
 
@@ -45,7 +44,7 @@ def test_other_lines_are_no_headers(line: str) -> None:
         ("¶a.py#0A3B\n", ""),
     ],
 )
-def test_what_was_pasted_from_a_listing_is_cleaned(pasted: str, clean: str) -> None:
+def test_rows_pasted_from_a_listing_are_cleaned(pasted: str, clean: str) -> None:
     assert strip_pasted(pasted) == (clean, True)
 
 
@@ -64,7 +63,7 @@ def test_what_was_pasted_from_a_listing_is_cleaned(pasted: str, clean: str) -> N
         "2:b\n1:a\n",
     ],
 )
-def test_what_only_resembles_a_listing_is_content(content: str) -> None:
+def test_text_that_merely_resembles_a_listing_is_content(content: str) -> None:
     assert strip_pasted(content) == (content, False)
 
 
@@ -78,6 +77,6 @@ def test_stripping_never_fails_and_says_whether_it_changed_something(text: str) 
     st.lists(st.text(st.characters(blacklist_characters="\r\n"), max_size=6), min_size=2),
     st.integers(1, 5000),
 )
-def test_a_whole_listing_gives_the_file_back(rows: list[str], first: int) -> None:
+def test_whole_listing_gives_the_file_back(rows: list[str], first: int) -> None:
     shown = "\n".join([format_header("f", "ABCD"), *format_rows(first, rows)]) + "\n"
     assert strip_pasted(shown) == ("".join(f"{row}\n" for row in rows), True)

@@ -1,4 +1,4 @@
-"""Broken patches of every kind: only the documented errors come out, and never late."""
+"""Broken patches of every kind raise only the documented errors, and quickly."""
 
 import random
 import time
@@ -7,16 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tau.hashline import (
-    HashlineError,
-    LineSpan,
-    SnapshotStore,
-    parse,
-    prepare,
-    preview_unfinished,
-    strip_pasted,
-)
-from tau.hashline.parser import parse_unfinished
+from tau.hashline.errors import HashlineError
+from tau.hashline.format import strip_pasted
+from tau.hashline.parser import parse, parse_unfinished
+from tau.hashline.patch import prepare
+from tau.hashline.records import LineSpan
+from tau.hashline.snapshots import SnapshotStore
+from tau.hashline.stream import preview_unfinished
 
 TEXT = "one\ntwo\r\n\nfour \n\tfive\nsix"
 SEEDS = (
@@ -79,7 +76,7 @@ def resolver(path: str, text: str, line: int, /) -> LineSpan | None:
 
 
 def check(text: str) -> None:
-    """Read, previewed, applied: all of it works or fails in the documented way."""
+    """Parsed, previewed, applied: all of it works or fails in the documented way."""
     store = SnapshotStore()
     tag = store.record("f", TEXT)
     assert tag is not None
@@ -92,7 +89,7 @@ def check(text: str) -> None:
     except HashlineError as error:
         assert str(error)
         return
-    for file in result.files:
+    for file in result:
         assert file.new_text != file.old_text
         assert file.preview()
         assert file.diff().text
@@ -120,7 +117,7 @@ def mutated(rng: random.Random, text: str) -> str:
 
 
 @given(st.text())
-def test_any_text_at_all(text: str) -> None:
+def test_any_text(text: str) -> None:
     check(text)
     check("¶f#{tag}\n" + text)
 
@@ -130,7 +127,7 @@ def test_any_text_at_all(text: str) -> None:
         st.sampled_from([*SCRAPS, "¶f#{tag}\n", "+x\n", "delete 2\n", "insert tail:\n+t\n"]), max_size=12
     )
 )
-def test_scraps_of_the_language_in_any_order(scraps: list[str]) -> None:
+def test_syntax_fragments_in_any_order(scraps: list[str]) -> None:
     check("".join(scraps))
 
 
@@ -170,6 +167,6 @@ def test_valid_patches_with_random_damage_for_ten_minutes() -> None:
     ],
     ids=lambda text: text[:24],
 )
-def test_long_and_repetitive_input_takes_no_longer_than_its_length_asks(text: str) -> None:
-    """Anything worse than about linear time would run into the time limit of the tests."""
+def test_long_repetitive_input_takes_linear_time(text: str) -> None:
+    """Anything worse than about linear time would exceed the tests' time limit."""
     check(text)

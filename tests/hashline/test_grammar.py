@@ -1,4 +1,4 @@
-"""The strict grammar that ships for constrained decoding agrees with the parser."""
+"""The strict grammar shipped for constrained decoding agrees with the parser."""
 
 from functools import cache
 
@@ -8,8 +8,10 @@ from hypothesis import strategies as st
 from hypothesis.extra.lark import from_lark
 from lark import Lark, UnexpectedInput
 
-from tau.hashline import ParseError, grammar_text, parse, prompt_text
-from tau.hashline.hunks import Hunk, Section
+from tau.hashline.errors import ParseError
+from tau.hashline.parser import parse
+from tau.hashline.prompt import grammar_text, prompt_text
+from tau.hashline.records import Hunk, Section
 from tests.hashline.strategies import hunk_lists, written_patch
 
 BLOCKS = st.lists(
@@ -30,9 +32,7 @@ def grammar() -> Lark:
 
 
 @given(hunk_lists(9), BLOCKS, st.booleans())
-def test_what_is_written_strictly_fits_the_grammar(
-    hunks: list[Hunk], blocks: list[Hunk], envelope: bool
-) -> None:
+def test_strict_output_matches_the_grammar(hunks: list[Hunk], blocks: list[Hunk], envelope: bool) -> None:
     sections = [Section("src/a.py", "0A3B", tuple(hunks), 1), Section("b", "FFFF", (*blocks, *hunks), 1)]
     text = written_patch(*sections)
     text = f"*** Begin Patch\n{text}*** End Patch\n" if envelope else text
@@ -42,7 +42,7 @@ def test_what_is_written_strictly_fits_the_grammar(
 
 
 @given(from_lark(Lark(grammar_text(), parser="lalr")))
-def test_what_the_grammar_makes_is_a_patch(text: str) -> None:
+def test_text_generated_from_the_grammar_is_a_patch(text: str) -> None:
     try:
         patch = parse(text)
     except ParseError as error:
@@ -60,19 +60,19 @@ def test_what_the_grammar_makes_is_a_patch(text: str) -> None:
         *("¶a#0A3B\nreplace 1-2:\n+x\n", "¶a#0A3B\ndelete 0\n", "¶a#0A3B\ndelete 1\n-x\n"),
     ],
 )
-def test_the_grammar_is_strict(text: str) -> None:
+def test_grammar_is_strict(text: str) -> None:
     with pytest.raises(UnexpectedInput):
         grammar().parse(text)
 
 
-def test_the_example_in_the_prompt_fits_the_grammar() -> None:
+def test_prompt_example_matches_the_grammar() -> None:
     prompt = prompt_text()
-    example = prompt.rpartition("input:\n\n")[2] + "\n"
+    example = prompt.rpartition("Example:\n\n")[2] + "\n"
     assert grammar().parse(example) is not None
     assert [hunk.header for hunk in parse(example).sections[0].hunks] == ["replace 4..4", "insert after 1"]
 
 
-def test_the_prompt_is_short_and_names_every_operation() -> None:
+def test_prompt_is_short_and_names_every_operation() -> None:
     prompt = prompt_text()
     assert len(prompt.encode()) < 1600
     for operation in (

@@ -1,12 +1,11 @@
-"""Lines found by offset, against a text that is simply split: every short text, and long ones in chunks."""
+"""Lines found by offset, against simple splitting: every short text, and long ones in chunks."""
 
 from collections.abc import Iterable
 from itertools import accumulate, product
 
 import pytest
 
-from tau.hashline import NumberedLines, split_lines
-from tau.hashline.lines import separator_of
+from tau.hashline.lines import NumberedLines, separator_of, split_lines
 
 
 def model(text: str) -> list[tuple[str, str]]:
@@ -55,7 +54,7 @@ def check(text: str, numbers: Iterable[int]) -> None:
     assert split_lines(text) == [row for row, _ in expected]
 
 
-def test_every_short_text_has_the_lines_that_splitting_it_gives() -> None:
+def test_lines_of_every_short_text_match_splitting() -> None:
     for text in SHORT:
         check(text, range(-1, 8))
         rows = split_lines(text)
@@ -86,5 +85,5 @@ def test_long_texts_are_counted_in_chunks(text: str) -> None:
         ("a\r\n", 0, "\n"),
     ],
 )
-def test_a_new_line_gets_the_end_of_its_neighbor(text: str, number: int, end: str) -> None:
+def test_new_line_gets_the_ending_of_its_neighbor(text: str, number: int, end: str) -> None:
     assert NumberedLines(text).end_near(number) == end

@@ -4,17 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tau.hashline import (
-    MismatchError,
-    NoChangeError,
-    NumberedLines,
-    SnapshotStore,
-    parse,
-    prepare,
-    record_written,
-    split_lines,
-)
-from tau.hashline.hunks import Hunk
+from tau.hashline.errors import MismatchError, NoChangeError
+from tau.hashline.lines import NumberedLines, split_lines
+from tau.hashline.parser import parse
+from tau.hashline.patch import prepare, record_written
+from tau.hashline.records import Hunk
+from tau.hashline.snapshots import SnapshotStore
 from tests.hashline.model import apply_model, read_lines
 from tests.hashline.strategies import files_and_hunks, patch_of, texts
 
@@ -23,7 +18,7 @@ def edited(text: str, hunks: list[Hunk]) -> str:
     store = SnapshotStore()
     patch = parse(patch_of("f", store.record("f", text), hunks))
     assert not patch.warnings
-    return prepare(patch, {"f": text}.get, store).files[0].new_text
+    return prepare(patch, {"f": text}.get, store)[0].new_text
 
 
 @given(files_and_hunks())
@@ -38,7 +33,7 @@ def test_both_implementations_agree(case: tuple[str, list[Hunk]]) -> None:
 
 
 @given(files_and_hunks())
-def test_every_byte_outside_the_hunks_stays(case: tuple[str, list[Hunk]]) -> None:
+def test_every_byte_outside_the_hunks_is_kept(case: tuple[str, list[Hunk]]) -> None:
     text, hunks = case
     try:
         result = edited(text, hunks)
@@ -47,18 +42,20 @@ def test_every_byte_outside_the_hunks_stays(case: tuple[str, list[Hunk]]) -> Non
     ranges = [hunk for hunk in hunks if hunk.kind in ("replace", "delete")]
     gone = {number for hunk in ranges for number in range(hunk.first, hunk.last + 1)}
     position = 0
-    for number, line in enumerate(read_lines(text), 1):
+    lines = read_lines(text)
+    # A text without a final line end stays without one.
+    loses_end = bool(lines) and not lines[-1].end and len(lines) in gone
+    last = max({*range(1, len(lines) + 1)} - gone, default=0)
+    for number, line in enumerate(lines, 1):
         if number not in gone:
-            kept = line.text + line.end
+            kept = line.text + ("" if loses_end and number == last else line.end)
             found = result.find(kept, position)
             assert found >= 0, (number, kept)
             position = found + len(kept)
 
 
 @given(texts(), st.data())
-def test_what_stands_before_and_behind_one_hunk_is_the_same_object_of_bytes(
-    text: str, data: st.DataObject
-) -> None:
+def test_bytes_before_and_after_one_hunk_are_identical(text: str, data: st.DataObject) -> None:
     lines = read_lines(text)
     if not lines:
         return
@@ -73,7 +70,7 @@ def test_what_stands_before_and_behind_one_hunk_is_the_same_object_of_bytes(
 
 
 @given(texts())
-def test_lines_are_found_by_offset_as_they_are_by_reading(text: str) -> None:
+def test_line_lookup_by_offset_matches_reading(text: str) -> None:
     expected = read_lines(text)
     lines = NumberedLines(text)
     assert lines.count == len(expected)
@@ -87,12 +84,12 @@ def test_lines_are_found_by_offset_as_they_are_by_reading(text: str) -> None:
 
 
 @given(files_and_hunks())
-def test_a_patch_sent_twice_is_applied_once(case: tuple[str, list[Hunk]]) -> None:
+def test_patch_sent_twice_is_applied_once(case: tuple[str, list[Hunk]]) -> None:
     text, hunks = case
     store = SnapshotStore()
     patch = parse(patch_of("f", store.record("f", text), hunks))
     try:
-        file = prepare(patch, {"f": text}.get, store).files[0]
+        file = prepare(patch, {"f": text}.get, store)[0]
     except NoChangeError:
         return
     record_written(store, file)

@@ -1,10 +1,10 @@
-"""Reading a patch: what is tolerated, what is refused, and what a refusal says."""
+"""Parsing a patch: what is tolerated, what is refused, and the messages."""
 
 import pytest
 
-from tau.hashline import ParseError, parse
-from tau.hashline.hunks import Hunk, Patch
-from tau.hashline.parser import parse_unfinished
+from tau.hashline.errors import ParseError
+from tau.hashline.parser import parse, parse_unfinished
+from tau.hashline.records import Hunk, Patch
 
 HEADER = "¶a.ts#0A3B\n"
 
@@ -85,7 +85,7 @@ def test_single_lines_and_missing_colons_are_tolerated(written: str, kind: str, 
 
 
 @pytest.mark.parametrize("written", ["delete 4", "delete 4..4", "delete 4-4", "delete 4 4"])
-def test_a_single_line_can_be_deleted(written: str) -> None:
+def test_single_line_can_be_deleted(written: str) -> None:
     assert hunks(f"{written}\n") == [("delete", 4, 4, ())]
 
 
@@ -98,24 +98,24 @@ def test_bare_rows_are_taken_as_text_with_a_warning() -> None:
     assert "`+TEXT`" in patch.warnings[0]
 
 
-def test_a_blank_line_between_rows_is_a_blank_row_and_around_them_it_is_nothing() -> None:
+def test_blank_line_between_rows_is_a_row_and_elsewhere_ignored() -> None:
     patch = parse(HEADER + "\nreplace 1..1:\n\n+a\n\n+b\n\n\ninsert tail:\n+c\n\n")
     assert [hunk.rows for hunk in patch.sections[0].hunks] == [("a", "", "b"), ("c",)]
     assert len(patch.warnings) == 1
 
 
-def test_bare_rows_pasted_with_their_numbers_lose_them() -> None:
+def test_bare_rows_pasted_with_line_numbers_lose_them() -> None:
     patch = parse(HEADER + "replace 7..8:\n7:def f():\n8:    pass\n")
     assert patch.sections[0].hunks[0].rows == ("def f():", "    pass")
     assert "numbers" in patch.warnings[0]
 
 
-def test_numbers_that_do_not_follow_each_other_are_text() -> None:
+def test_non_consecutive_numbers_are_text() -> None:
     patch = parse(HEADER + "replace 7..8:\n7: a\n9: b\n")
     assert patch.sections[0].hunks[0].rows == ("7: a", "9: b")
 
 
-def test_rows_with_a_plus_keep_what_looks_like_a_number() -> None:
+def test_rows_with_a_plus_keep_leading_numbers() -> None:
     assert hunks("replace 7..8:\n+7:a\n+8:b\n") == [("replace", 7, 8, ("7:a", "8:b"))]
 
 
@@ -125,24 +125,24 @@ def test_rows_keep_everything_that_looks_like_syntax() -> None:
     assert hunks(body) == [("insert tail", 0, 0, rows)]
 
 
-def test_the_envelope_is_consumed() -> None:
+def test_envelope_is_consumed() -> None:
     patch = parse(f"*** Begin Patch\n{HEADER}delete 1\n*** End Patch\n")
     assert len(patch.sections) == 1
     assert not patch.warnings
 
 
-def test_abort_keeps_what_stands_before_it_and_says_nothing() -> None:
+def test_abort_marker_silently_keeps_what_precedes_it() -> None:
     patch = parse(HEADER + "delete 1\nreplace 4..4:\n+x\n*** Abort\nnonsense @@\n")
     assert [hunk.first for hunk in patch.sections[0].hunks] == [1, 4]
     assert not patch.warnings
 
 
-def test_abort_drops_a_hunk_that_has_no_body_yet_and_an_empty_section() -> None:
+def test_abort_marker_drops_a_hunk_without_a_body_and_an_empty_section() -> None:
     assert len(parse(HEADER + "delete 1\nreplace 4..4:\n*** Abort\n").sections[0].hunks) == 1
     assert parse(HEADER + "delete 1\n¶b.ts#1111\n*** Abort\n").paths == ("a.ts",)
 
 
-def test_abort_before_anything_leaves_no_patch() -> None:
+def test_abort_marker_at_the_start_leaves_no_patch() -> None:
     assert "must begin" in str(refused("*** Abort\n" + HEADER + "delete 1\n"))
 
 
@@ -159,17 +159,17 @@ def test_headers_are_recovered_from_noise(header: str) -> None:
     assert [(section.path, section.tag) for section in patch.sections] == [("a.ts", "0A3B")]
 
 
-def test_a_path_may_have_a_hash_sign_brackets_and_blanks() -> None:
+def test_path_may_contain_hash_signs_brackets_and_spaces() -> None:
     assert parse("¶my dir/a#b [x].ts#0A3B\ndelete 1\n").paths == ("my dir/a#b [x].ts",)
     assert parse("[app/[id]/page#2.ts#0A3B]\ndelete 1\n").paths == ("app/[id]/page#2.ts",)
 
 
-def test_a_patch_with_crlf_line_ends_reads_the_same() -> None:
+def test_crlf_patch_reads_the_same() -> None:
     text = HEADER + "replace 1..1:\n+x\n+\ndelete 3\n"
     assert parse(text.replace("\n", "\r\n")) == parse(text)
 
 
-def test_a_patch_may_end_without_a_line_end() -> None:
+def test_patch_may_lack_a_final_newline() -> None:
     assert hunks("insert tail:\n+x") == [("insert tail", 0, 0, ("x",))]
 
 
@@ -182,28 +182,28 @@ def test_input_without_a_header_is_refused(text: str) -> None:
     assert isinstance(error.line, int) or not text.strip()
 
 
-def test_the_refusal_quotes_what_stands_there_but_not_all_of_it() -> None:
+def test_refusal_quotes_only_part_of_the_input() -> None:
     assert 'got "def main():"' in str(refused("\ndef main():\n"))
     assert len(str(refused("x" * 10_000))) < 400
 
 
 @pytest.mark.parametrize("header", ["¶a.ts", "¶a.ts#", "¶a.ts#XYZ1", "¶a.ts#0A3", "¶a.ts#0A3B0"])
-def test_a_header_without_a_tag_is_refused(header: str) -> None:
+def test_header_without_a_tag_is_refused(header: str) -> None:
     error = refused(f"{header}\ndelete 1\n")
     assert error.line == 1
     assert "a.ts" in str(error)
     assert "no snapshot tag" in str(error)
 
 
-def test_a_missing_tag_in_a_later_section_is_refused_too() -> None:
+def test_missing_tag_in_a_later_section_is_refused_too() -> None:
     assert refused(HEADER + "delete 1\n¶b.ts\ndelete 2\n").line == 3
 
 
-def test_a_header_without_a_path_is_refused() -> None:
+def test_header_without_a_path_is_refused() -> None:
     assert "no path" in str(refused("¶#0A3B\ndelete 1\n"))
 
 
-def test_a_section_without_a_hunk_is_refused() -> None:
+def test_section_without_a_hunk_is_refused() -> None:
     assert refused(HEADER).line == 1
     assert "has no hunk" in str(refused(HEADER + "¶b.ts#1111\ndelete 1\n"))
 
@@ -256,14 +256,14 @@ def test_a_section_without_a_hunk_is_refused() -> None:
         ("replace 12345678901..12345678902:\n+x\n", 2, ["is not a hunk header"]),
     ],
 )
-def test_what_is_refused_says_where_and_what_to_write(body: str, line: int, fragments: list[str]) -> None:
+def test_refusal_says_where_and_what_to_write(body: str, line: int, fragments: list[str]) -> None:
     error = refused(HEADER + body)
     assert error.line == line
     assert str(error).startswith(f"line {line}: ")
     assert [fragment for fragment in fragments if fragment not in str(error)] == []
 
 
-def test_ruby_class_variables_are_no_brackets() -> None:
+def test_ruby_class_variables_are_not_hunk_headers() -> None:
     assert parse(HEADER + "insert tail:\n@@count = 0\n").sections[0].hunks[0].rows == ("@@count = 0",)
 
 
@@ -284,8 +284,56 @@ def test_ruby_class_variables_are_no_brackets() -> None:
         (HEADER + "delete 7\n¶b.ts\ndelete 8\n", [("delete", ())]),
     ],
 )
-def test_an_unfinished_patch_says_what_is_certain_so_far(
+def test_unfinished_patch_yields_what_is_certain_so_far(
     text: str, expected: list[tuple[str, tuple[str, ...]]]
 ) -> None:
     patch: Patch = parse_unfinished(text)
     assert [(hunk.kind, hunk.rows) for section in patch.sections for hunk in section.hunks] == expected
+
+
+@pytest.mark.parametrize("operation", ["  delete 5", "\tDelete 5", "DELETE 5..5", "    delete 5"])
+def test_indented_or_capitalized_operation_was_written_into_the_file(operation: str) -> None:
+    expected = [("replace", 1, 1, ("x",)), ("delete", 5, 5, ())]
+    assert hunks(f"replace 1..1:\n+x\n{operation}\n") == expected
+    error = refused(HEADER + f"replace 1..1:\nbare\n{operation}\n")
+    assert error.line == 4 or operation[0] == "D"
+    assert operation.strip() in str(error)
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        *("```", "[b.py]", "[b.py#12]", "File: b.py", "## b.py", "### File: src/b.py", "diff --git a/b b/b"),
+        *("Now the second file:", "*new", "* 7:new", "**replace 3..4:**", "`delete 5`", "  +y", "*** b.py"),
+        *("[Showing lines 4-7 of 7]", "# b.py", "Delete from 5 to 7"),
+    ],
+)
+def test_line_that_is_not_a_row_was_written_into_the_file(row: str) -> None:
+    """Fences, prose, marks, and headers without a tag, which put the next file's hunks into this one."""
+    error = refused(HEADER + f"replace 1..1:\n+x\n{row}\ndelete 5\n")
+    assert error.line == 4
+    assert row.strip() in str(error)
+
+
+@pytest.mark.parametrize("row", ["[b.py]", "File: b.py", "## b.py", "```", "¶b.py", "*7:x", "  Delete 5"])
+def test_header_or_operation_among_bare_rows_is_refused(row: str) -> None:
+    assert refused(HEADER + f"replace 1..1:\nplain\n{row}\n").line == 4
+
+
+def test_row_without_plus_before_rows_with_plus_is_refused() -> None:
+    error = refused(HEADER + "replace 1..1:\nplain text\n+x\n")
+    assert error.line == 3 and "plain text" in str(error)
+
+
+def test_second_header_in_the_form_of_a_search_result_opens_a_section() -> None:
+    assert parse(HEADER + "delete 1\n# b.ts#1111\ndelete 2\n").paths == ("a.ts", "b.ts")
+
+
+def test_fence_around_the_whole_patch_is_ignored() -> None:
+    patch = parse(f"```\n{HEADER}replace 1..1:\n+x\n```\n")
+    assert patch.sections[0].hunks[0].rows == ("x",)
+    assert not patch.warnings
+
+
+def test_single_row_that_begins_with_a_number_lost_it() -> None:
+    assert parse(HEADER + "replace 7..7:\n8080:80\n").sections[0].hunks[0].rows == ("8080:80",)

@@ -1,18 +1,14 @@
-"""What is shown of a change: it must be true, and it must be short."""
+"""Previews of a change: they must be true, and short."""
 
 from hypothesis import given
 
-from tau.hashline import (
-    NoChangeError,
-    NumberedLines,
-    PreparedFile,
-    SnapshotStore,
-    parse,
-    prepare,
-    split_lines,
-)
-from tau.hashline.hunks import Hunk
+from tau.hashline.errors import NoChangeError
+from tau.hashline.lines import NumberedLines, split_lines
+from tau.hashline.parser import parse
+from tau.hashline.patch import PreparedFile, prepare
 from tau.hashline.preview import DIFF_ROWS, OPEN_END, PREVIEW_ROWS
+from tau.hashline.records import Hunk
+from tau.hashline.snapshots import SnapshotStore
 from tests.hashline.strategies import files_and_hunks, patch_of
 
 TEXT = "".join(f"line {number}\n" for number in range(1, 21))
@@ -20,10 +16,10 @@ TEXT = "".join(f"line {number}\n" for number in range(1, 21))
 
 def prepared(text: str, body: str) -> PreparedFile:
     store = SnapshotStore()
-    return prepare(parse(f"¶f#{store.record('f', text)}\n{body}"), {"f": text}.get, store).files[0]
+    return prepare(parse(f"¶f#{store.record('f', text)}\n{body}"), {"f": text}.get, store)[0]
 
 
-def test_a_preview_has_new_numbers_and_a_little_context() -> None:
+def test_preview_has_new_numbers_and_some_context() -> None:
     file = prepared(TEXT, "insert after 2:\n+x\nreplace 10..11:\n+ten\ndelete 20\n")
     assert file.preview().split("\n") == [
         *(" 2:line 2", "+3:x", " 4:line 3"),
@@ -34,14 +30,14 @@ def test_a_preview_has_new_numbers_and_a_little_context() -> None:
     ]
 
 
-def test_rows_that_stay_are_not_shown_as_changed() -> None:
+def test_unchanged_rows_are_not_shown_as_changed() -> None:
     file = prepared(TEXT, "replace 5..8:\n+line 5\n+new\n+line 7\n+line 8\n")
     assert file.preview().split("\n") == [" 5:line 5", "-6:line 6", "+6:new", " 7:line 7"]
     assert file.diff().first_changed_line == 6
     assert (file.diff().added, file.diff().removed) == (1, 1)
 
 
-def test_a_preview_is_bounded() -> None:
+def test_preview_is_bounded() -> None:
     body = "".join(f"+{'x' * 5000}\n" for _ in range(1000))
     big = prepared("y\n" * 5000, f"replace 1..4000:\n{body}").preview()
     assert len(big.split("\n")) < 40
@@ -51,7 +47,7 @@ def test_a_preview_is_bounded() -> None:
     assert len(prepared("y\n" * 5000, many).preview().split("\n")) < PREVIEW_ROWS * 2
 
 
-def test_a_diff_looks_like_a_diff() -> None:
+def test_diff_format() -> None:
     file = prepared(TEXT, "replace 10:\n+ten\n")
     assert file.diff("src/f.py").text == (
         "--- a/src/f.py\n+++ b/src/f.py\n@@ -7,7 +7,7 @@\n line 7\n line 8\n line 9\n-line 10\n+ten\n"
@@ -59,14 +55,14 @@ def test_a_diff_looks_like_a_diff() -> None:
     )
 
 
-def test_a_diff_tells_of_the_missing_line_end() -> None:
+def test_diff_notes_a_missing_final_newline() -> None:
     diff = prepared("a\nb", "insert tail:\n+c\n").diff()
     assert diff.text.split("\n")[2:-1] == ["@@ -1,2 +1,3 @@", " a", "-b", OPEN_END, "+b", "+c", OPEN_END]
     assert prepared("a\nb", "delete 2\n").diff().text.endswith(f" a\n-b\n{OPEN_END}\n")
     assert prepared("a\nb", "delete 1\n").diff().text.endswith(f"-a\n b\n{OPEN_END}\n")
 
 
-def test_a_diff_is_bounded_and_says_so() -> None:
+def test_diff_is_bounded_and_says_so() -> None:
     rows = "".join(f"+new {number}\n" for number in range(3000))
     for body in (f"replace 1..20:\n{rows}", f"insert tail:\n{rows}"):
         diff = prepared(TEXT, body).diff()
@@ -75,13 +71,13 @@ def test_a_diff_is_bounded_and_says_so() -> None:
         assert diff.added == 3000
 
 
-def test_the_first_changed_line_exists_after_a_deletion_at_the_end() -> None:
+def test_first_changed_line_exists_after_a_deletion_at_the_end() -> None:
     assert prepared(TEXT, "delete 19..20\n").diff().first_changed_line == 18
     assert prepared("a\n", "delete 1\n").diff().first_changed_line == 1
 
 
 def patched(old: list[str], rows: list[str]) -> list[str]:
-    """What a patch program makes of a diff; a line without a line end carries the mark of it."""
+    """What a patch program makes of a diff, including the missing-newline marker."""
     result: list[str] = []
     position = 0
     for row in rows:
@@ -117,13 +113,13 @@ def diff_rows(text: str) -> list[str]:
 
 
 @given(files_and_hunks())
-def test_the_diff_turns_the_old_text_into_the_new(case: tuple[str, list[Hunk]]) -> None:
+def test_diff_turns_the_old_text_into_the_new(case: tuple[str, list[Hunk]]) -> None:
     text, hunks = case
     if "\n" in text and text.endswith("\r"):
         return  # a CR at the very end is content, but becomes half a line end when an LF follows
     store = SnapshotStore()
     try:
-        file = prepare(parse(patch_of("f", store.record("f", text), hunks)), {"f": text}.get, store).files[0]
+        file = prepare(parse(patch_of("f", store.record("f", text), hunks)), {"f": text}.get, store)[0]
     except NoChangeError:
         return
     diff = file.diff()
@@ -133,7 +129,7 @@ def test_the_diff_turns_the_old_text_into_the_new(case: tuple[str, list[Hunk]]) 
 
 
 def check_preview(file: PreparedFile) -> None:
-    """Every row of a preview stands in the old or the new text under its number."""
+    """Every row of a preview is in the old or the new text under its number."""
     old, new = split_lines(file.old_text), split_lines(file.new_text)
     for row in file.preview().split("\n"):
         if row == "…":

@@ -1,4 +1,4 @@
-"""A stale tag: the edit lands where its lines went, or it is refused; it never lands anywhere else."""
+"""A stale tag: the edit follows its lines or is refused; it never lands anywhere else."""
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -7,16 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tau.hashline import (
-    HashlineError,
-    MismatchError,
-    NoChangeError,
-    SnapshotStore,
-    parse,
-    prepare,
-    record_written,
-)
-from tau.hashline.hunks import Hunk
+from tau.hashline.errors import HashlineError, MismatchError, NoChangeError
+from tau.hashline.parser import parse
+from tau.hashline.patch import prepare, record_written
+from tau.hashline.records import Hunk
+from tau.hashline.snapshots import SnapshotStore
 from tests.hashline.model import apply_model
 from tests.hashline.strategies import hunk_lists, patch_of
 from tests.hashline.test_align import best_alignments
@@ -27,11 +22,11 @@ TEXT = "".join(f"line {number}\n" for number in range(1, 11))
 def recovered(old: str, now: str, body: str) -> tuple[str, tuple[str, ...]]:
     store = SnapshotStore()
     patch = parse(f"¶f#{store.record('f', old)}\n{body}")
-    file = prepare(patch, {"f": now}.get, store).files[0]
+    file = prepare(patch, {"f": now}.get, store)[0]
     return file.new_text, file.warnings
 
 
-def test_a_change_elsewhere_is_merged_and_told() -> None:
+def test_change_elsewhere_is_merged_and_reported() -> None:
     now = "new top\n" + TEXT.replace("line 9\n", "")
     text, warnings = recovered(TEXT, now, "replace 5:\n+five\ninsert after 6:\n+x\n")
     assert text == now.replace("line 5\n", "five\n").replace("line 6\n", "line 6\nx\n")
@@ -55,92 +50,92 @@ def test_a_change_elsewhere_is_merged_and_told() -> None:
         ("all\nelse\n", "delete 5\n"),
     ],
 )
-def test_a_change_at_the_place_of_the_edit_is_a_mismatch(now: str, body: str) -> None:
+def test_change_at_the_edited_lines_is_a_mismatch(now: str, body: str) -> None:
     with pytest.raises(MismatchError) as caught:
         recovered(TEXT, now, body)
     assert caught.value.recognized
     assert "has changed since" in str(caught.value)
 
 
-def test_among_equal_lines_no_place_is_certain() -> None:
+def test_position_among_equal_lines_is_uncertain() -> None:
     with pytest.raises(MismatchError):
         recovered("a\nx\nx\nx\nb\n", "a\nx\nx\nb\n", "replace 3:\n+y\n")
 
 
-def test_white_space_at_line_ends_is_no_change() -> None:
+def test_trailing_whitespace_is_not_a_change() -> None:
     text, warnings = recovered("a \nb\t\nc\n", "a\nb\nc\n", "replace 2:\n+x\n")
     assert (text, warnings) == ("a\nx\nc\n", ())
     text, warnings = recovered("a\nb\nc\n", "a\r\nb\r\nc\r\n", "replace 2:\n+x\n")
     assert (text, warnings) == ("a\r\nx\r\nc\r\n", ())
 
 
-def test_a_last_line_of_nothing_but_white_space_is_a_line() -> None:
+def test_last_line_of_only_whitespace_is_a_line() -> None:
     """Without it the file has one line less, whatever the trimmed texts look like."""
     for old, now in (("a\n  ", "a\n"), ("  ", "")):
         with pytest.raises(MismatchError):
             recovered(old, now, f"delete {old.count(chr(10)) + 1}\n")
 
 
-def test_the_newest_text_may_be_an_old_one_again() -> None:
+def test_newest_text_may_equal_an_older_one() -> None:
     store = SnapshotStore()
     tag = store.record("f", TEXT)
     store.record("f", "something else\n")
-    file = prepare(parse(f"¶f#{tag}\ndelete 1\n"), {"f": TEXT}.get, store).files[0]
+    file = prepare(parse(f"¶f#{tag}\ndelete 1\n"), {"f": TEXT}.get, store)[0]
     assert file.warnings == ()
 
 
-def test_through_ones_own_edit_numbers_are_carried_along() -> None:
+def test_line_numbers_are_carried_through_an_own_edit() -> None:
     store = SnapshotStore()
     tag = store.record("f", TEXT)
-    first = prepare(parse(f"¶f#{tag}\nreplace 5:\n+five\n+and more\n"), {"f": TEXT}.get, store).files[0]
+    first = prepare(parse(f"¶f#{tag}\nreplace 5:\n+five\n+and more\n"), {"f": TEXT}.get, store)[0]
     record_written(store, first)
-    second = prepare(parse(f"¶f#{tag}\nreplace 6:\n+six\n"), {"f": first.new_text}.get, store).files[0]
+    second = prepare(parse(f"¶f#{tag}\nreplace 6:\n+six\n"), {"f": first.new_text}.get, store)[0]
     assert second.new_text == TEXT.replace("line 5\n", "five\nand more\n").replace("line 6\n", "six\n")
     assert len(second.warnings) == 1
     assert "your own earlier edit" in second.warnings[0]
 
 
-def test_through_two_own_edits_and_somebody_elses_change() -> None:
+def test_line_numbers_are_carried_through_two_own_edits_and_an_outside_change() -> None:
     store = SnapshotStore()
     tag = store.record("f", TEXT)
     text = TEXT
     for body in ("insert head:\n+top\n", "delete 2\n"):
         latest = store.latest("f")
         assert latest is not None
-        file = prepare(parse(f"¶f#{latest.tag}\n{body}"), {"f": text}.get, store).files[0]
+        file = prepare(parse(f"¶f#{latest.tag}\n{body}"), {"f": text}.get, store)[0]
         record_written(store, file)
         text = file.new_text
     now = text + "appended\n"
-    file = prepare(parse(f"¶f#{tag}\nreplace 2:\n+two\n"), {"f": now}.get, store).files[0]
+    file = prepare(parse(f"¶f#{tag}\nreplace 2:\n+two\n"), {"f": now}.get, store)[0]
     assert file.new_text == now.replace("line 2\n", "two\n")
     assert "outside this session" in file.warnings[0]
 
 
-def test_after_ones_own_rewrite_the_edit_is_replayed_and_merged() -> None:
+def test_edit_is_replayed_and_merged_after_an_own_rewrite() -> None:
     store = SnapshotStore()
     tag = store.record("f", TEXT)
     now = "rewritten top\n" + TEXT
     store.record("f", now, own=True)
-    file = prepare(parse(f"¶f#{tag}\nreplace 5:\n+five\n"), {"f": now}.get, store).files[0]
+    file = prepare(parse(f"¶f#{tag}\nreplace 5:\n+five\n"), {"f": now}.get, store)[0]
     assert file.new_text == now.replace("line 5\n", "five\n")
     assert "rewritten in this session" in file.warnings[0]
 
 
-def test_after_seeing_somebody_elses_change_it_is_still_theirs() -> None:
+def test_outside_change_stays_outside_after_it_was_seen() -> None:
     store = SnapshotStore()
     tag = store.record("f", TEXT)
     now = "theirs\n" + TEXT
     store.record("f", now)
-    file = prepare(parse(f"¶f#{tag}\nreplace 5:\n+five\n"), {"f": now}.get, store).files[0]
+    file = prepare(parse(f"¶f#{tag}\nreplace 5:\n+five\n"), {"f": now}.get, store)[0]
     assert "outside this session" in file.warnings[0]
 
 
-def test_an_edit_undone_by_hand_can_be_made_again() -> None:
+def test_manually_undone_edit_can_be_applied_again() -> None:
     store = SnapshotStore()
     patch = parse(f"¶f#{store.record('f', TEXT)}\ndelete 5\n")
-    first = prepare(patch, {"f": TEXT}.get, store).files[0]
+    first = prepare(patch, {"f": TEXT}.get, store)[0]
     record_written(store, first)
-    assert prepare(patch, {"f": TEXT}.get, store).files[0].new_text == first.new_text
+    assert prepare(patch, {"f": TEXT}.get, store)[0].new_text == first.new_text
 
 
 @dataclass
@@ -153,7 +148,7 @@ class Case:
 
 @st.composite
 def outside_edits(draw: st.DrawFn) -> Case:
-    """A file of different lines, somebody's edits of it, and our hunks for the file as it was."""
+    """A file of distinct lines, someone's edits of it, and our hunks for the original."""
     old = [f"line {number}" for number in range(1, draw(st.integers(1, 12)) + 1)]
     now: list[str] = []
     origin: list[int | None] = []
@@ -173,7 +168,7 @@ def joined(lines: list[str]) -> str:
 
 
 def expected_places(case: Case) -> list[Hunk] | None:
-    """Our hunks with the numbers of the lines now; None if a line they need, or one beside it, is gone."""
+    """Our hunks with current line numbers; None if a line they need, or one beside it, is gone."""
     count = len(case.old)
     place = {number: index for index, number in enumerate(case.origin, 1) if number is not None}
     place |= {0: 0, count + 1: len(case.now) + 1}
@@ -196,7 +191,7 @@ def expected_places(case: Case) -> list[Hunk] | None:
 
 
 @given(outside_edits())
-def test_an_outside_change_is_merged_at_the_right_place_or_refused(case: Case) -> None:
+def test_outside_change_is_merged_correctly_or_refused(case: Case) -> None:
     store = SnapshotStore()
     old, now = joined(case.old), joined(case.now)
     patch = parse(patch_of("f", store.record("f", old), case.hunks))
@@ -212,7 +207,7 @@ def test_an_outside_change_is_merged_at_the_right_place_or_refused(case: Case) -
         with pytest.raises(NoChangeError):
             prepare(patch, {"f": now}.get, store)
     else:
-        assert prepare(patch, {"f": now}.get, store).files[0].new_text == expected
+        assert prepare(patch, {"f": now}.get, store)[0].new_text == expected
 
 
 @given(
@@ -220,7 +215,7 @@ def test_an_outside_change_is_merged_at_the_right_place_or_refused(case: Case) -
     st.lists(st.sampled_from("abc"), max_size=6),
     st.data(),
 )
-def test_with_equal_lines_only_what_every_reading_agrees_on_is_done(
+def test_with_equal_lines_only_unambiguous_edits_are_applied(
     old: list[str], now: list[str], data: st.DataObject
 ) -> None:
     number = data.draw(st.integers(1, len(old)))
@@ -236,8 +231,8 @@ def test_with_equal_lines_only_what_every_reading_agrees_on_is_done(
 
 
 @given(st.data())
-def test_a_chain_of_own_edits_carries_to_the_same_lines_or_is_refused(data: st.DataObject) -> None:
-    """Lines carry a number in their text, so that the right place can be told at the end."""
+def test_chain_of_own_edits_maps_to_the_same_lines_or_is_refused(data: st.DataObject) -> None:
+    """Lines carry a number in their text, so that the right position is recognizable at the end."""
     store = SnapshotStore()
     text = TEXT
     tag = store.record("f", text)
@@ -246,14 +241,14 @@ def test_a_chain_of_own_edits_carries_to_the_same_lines_or_is_refused(data: st.D
         assert latest is not None
         hunks = data.draw(hunk_lists(text.count("\n"), rows=st.just("own row")))
         try:
-            file = prepare(parse(patch_of("f", latest.tag, hunks)), {"f": text}.get, store).files[0]
+            file = prepare(parse(patch_of("f", latest.tag, hunks)), {"f": text}.get, store)[0]
         except NoChangeError:
             continue
         record_written(store, file)
         text = file.new_text
     number = data.draw(st.integers(1, 10))
     try:
-        file = prepare(parse(f"¶f#{tag}\nreplace {number}:\n+NEW\n"), {"f": text}.get, store).files[0]
+        file = prepare(parse(f"¶f#{tag}\nreplace {number}:\n+NEW\n"), {"f": text}.get, store)[0]
     except HashlineError as error:
         assert isinstance(error, MismatchError)
         assert f"line {number}\n" not in text
@@ -275,9 +270,9 @@ def sparse_store() -> tuple[SnapshotStore, str | None]:
         ("insert tail:\n+x\n", TEXT + "x\n"),
     ],
 )
-def test_lines_that_were_seen_can_be_edited(body: str, result: str) -> None:
+def test_seen_lines_can_be_edited(body: str, result: str) -> None:
     store, tag = sparse_store()
-    file = prepare(parse(f"¶f#{tag}\n{body}"), {"f": TEXT}.get, store).files[0]
+    file = prepare(parse(f"¶f#{tag}\n{body}"), {"f": TEXT}.get, store)[0]
     assert (file.new_text, file.warnings) == (result, ())
 
 
@@ -290,7 +285,7 @@ def test_lines_that_were_seen_can_be_edited(body: str, result: str) -> None:
         ("delete 12\n", "Line 12 was not among the lines shown"),
     ],
 )
-def test_lines_that_were_not_seen_or_have_changed_cannot(body: str, reason: str) -> None:
+def test_unseen_or_changed_lines_cannot_be_edited(body: str, reason: str) -> None:
     store, tag = sparse_store()
     with pytest.raises(MismatchError, match=reason):
         prepare(parse(f"¶f#{tag}\n{body}"), {"f": TEXT}.get, store)

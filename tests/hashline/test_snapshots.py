@@ -1,16 +1,15 @@
-"""The memory behind the tags: bounded, and never two texts under one tag."""
+"""The store behind the tags: bounded, and never two texts under one tag."""
 
 from itertools import count
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tau.hashline import SnapshotStore, tag_of
-from tau.hashline.snapshots import MAX_BYTES, MAX_PATHS, MAX_VERSIONS
+from tau.hashline.snapshots import MAX_BYTES, MAX_PATHS, MAX_VERSIONS, SnapshotStore, tag_of
 
 
 def colliding(tag: str, amount: int) -> list[str]:
-    """Different texts that have the same tag by themselves."""
+    """Different texts whose natural tags collide."""
     found: list[str] = []
     for number in count():
         text = f"line {number}\n"
@@ -21,7 +20,7 @@ def colliding(tag: str, amount: int) -> list[str]:
     return found
 
 
-def test_a_text_is_found_by_its_tag() -> None:
+def test_text_is_found_by_its_tag() -> None:
     store = SnapshotStore()
     tag = store.record("a", "x\n")
     assert tag == tag_of("x\n")
@@ -32,7 +31,7 @@ def test_a_text_is_found_by_its_tag() -> None:
     assert store.latest("b") is None
 
 
-def test_the_same_text_keeps_its_tag() -> None:
+def test_same_text_keeps_its_tag() -> None:
     store = SnapshotStore()
     first = store.record("a", "x\n")
     store.record("a", "y\n")
@@ -42,7 +41,7 @@ def test_the_same_text_keeps_its_tag() -> None:
     assert len(store.versions("a")) == 2
 
 
-def test_texts_that_would_share_a_tag_get_different_ones() -> None:
+def test_colliding_texts_get_different_tags() -> None:
     store = SnapshotStore()
     texts = colliding(tag_of("line 0\n"), 3)
     tags = [store.record("a", text) for text in texts]
@@ -51,33 +50,33 @@ def test_texts_that_would_share_a_tag_get_different_ones() -> None:
         assert tag is not None
         found = store.find("a", tag)
         assert found is not None and found.text == text
-    assert store.record("b", texts[1]) == tags[0]  # another file has tags of its own
+    assert store.record("b", texts[1]) == tags[0]  # another file has its own tags
 
 
-def test_texts_that_differ_in_trailing_blanks_get_different_tags_too() -> None:
+def test_texts_differing_in_trailing_blanks_get_different_tags() -> None:
     store = SnapshotStore()
     assert store.record("a", "x\n") != store.record("a", "x \n")
 
 
-def test_a_forgotten_tag_does_not_come_to_mean_another_text() -> None:
+def test_forgotten_tag_is_never_reused_for_another_text() -> None:
     store = SnapshotStore(max_versions=1)
     one, other = colliding(tag_of("line 0\n"), 2)
     first = store.record("a", one)
     second = store.record("a", other)
     assert first != second
     assert first is not None and store.find("a", first) is None
-    assert store.was_minted("a", first)
-    assert not store.was_minted("b", first)
+    assert store.was_issued("a", first)
+    assert not store.was_issued("b", first)
     assert store.record("a", one) == first
 
 
-def test_versions_of_a_path_are_bounded_and_the_oldest_goes() -> None:
+def test_versions_of_a_path_are_bounded_and_the_oldest_is_dropped() -> None:
     store = SnapshotStore()
     tags = [store.record("a", f"{number}\n") for number in range(MAX_VERSIONS + 3)]
     assert [version.tag for version in store.versions("a")] == tags[3:]
 
 
-def test_paths_are_bounded_and_the_least_used_goes() -> None:
+def test_paths_are_bounded_and_the_least_used_is_dropped() -> None:
     store = SnapshotStore()
     tags = [store.record(f"p{number}", "x") for number in range(MAX_PATHS)]
     assert tags[0] is not None and store.find("p0", tags[0]) is not None
@@ -87,7 +86,7 @@ def test_paths_are_bounded_and_the_least_used_goes() -> None:
     assert tags[1] is not None and store.find("p1", tags[1]) is None
 
 
-def test_bytes_are_bounded_and_too_large_a_text_gets_no_tag() -> None:
+def test_bytes_are_bounded_and_an_oversized_text_gets_no_tag() -> None:
     store = SnapshotStore(max_bytes=10_000)
     assert store.record("big", "x" * 20_000) is None
     assert store.record_sparse("big", dict.fromkeys(range(200), "x" * 50)) is None
@@ -100,7 +99,7 @@ def test_bytes_are_bounded_and_too_large_a_text_gets_no_tag() -> None:
     assert MAX_BYTES == 32 * 1024 * 1024
 
 
-def test_a_forgotten_path_frees_its_bytes() -> None:
+def test_forgotten_path_frees_its_bytes() -> None:
     store = SnapshotStore()
     store.record("a", "x")
     store.record("a", "y")
@@ -109,7 +108,7 @@ def test_a_forgotten_path_frees_its_bytes() -> None:
     assert (store.size_bytes, store.paths) == (0, ())
 
 
-def test_single_lines_have_a_tag_of_their_own() -> None:
+def test_single_lines_have_their_own_tag() -> None:
     store = SnapshotStore()
     tag = store.record_sparse("a", {7: "seven", 3: "three"})
     assert tag is not None
@@ -122,7 +121,7 @@ def test_single_lines_have_a_tag_of_their_own() -> None:
 
 
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.text("xy\n ", max_size=3)), max_size=60))
-def test_a_tag_always_finds_the_text_it_was_given_for_or_nothing(steps: list[tuple[str, str]]) -> None:
+def test_tag_always_finds_its_text_or_nothing(steps: list[tuple[str, str]]) -> None:
     store = SnapshotStore(max_paths=2, max_versions=3, max_bytes=400)
     given_out: dict[tuple[str, str], str] = {}
     for path, text in steps:

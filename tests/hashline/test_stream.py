@@ -1,10 +1,11 @@
-"""Half a patch: whatever has arrived, something sensible is shown and nothing fails."""
+"""Partial patches: whatever has arrived, something sensible is shown and nothing fails."""
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tau.hashline import LineSpan, SnapshotStore, preview_unfinished
-from tau.hashline.hunks import Hunk
+from tau.hashline.records import Hunk, LineSpan
+from tau.hashline.snapshots import SnapshotStore
+from tau.hashline.stream import preview_unfinished
 from tests.hashline.strategies import files_and_hunks, patch_of
 
 TEXT = "1\n2\n3\n4\n"
@@ -17,28 +18,28 @@ def shown(body: str, text: str = TEXT) -> list[tuple[str, int, int]]:
     return [(file.preview, file.added, file.removed) for file in files]
 
 
-def test_a_row_is_shown_while_it_is_being_written() -> None:
+def test_row_is_shown_while_it_is_being_written() -> None:
     assert shown("replace 2:\n+tw") == [(" 1:1\n-2:2\n+2:tw\n 3:3", 1, 1)]
 
 
-def test_a_header_waits_for_its_line_end() -> None:
+def test_header_waits_for_its_line_end() -> None:
     assert shown("delete 1") == []
     assert shown("delete 1\n") == [("-1:1\n 1:2", 0, 1)]
 
 
-def test_blocks_that_are_not_found_and_lines_that_are_not_there_are_left_out() -> None:
+def test_missing_blocks_and_lines_are_left_out() -> None:
     expected = [("-1:1\n 1:2", 0, 1)]
     assert shown("delete block 3\ndelete 1\n") == expected
     assert shown("delete 9\ndelete 1\n") == expected
     assert shown("delete 1\ndelete 1\ndelete 1..2\n") == expected
 
 
-def test_a_file_that_is_gone_or_has_drifted_shows_nothing() -> None:
+def test_missing_or_changed_file_shows_nothing() -> None:
     assert preview_unfinished("¶f#1234\ndelete 1\n", lambda _: None, SnapshotStore()) == ()
     assert [preview for preview, _, _ in shown("delete 1\n", "other\n")] == [""]
 
 
-def test_looking_at_half_a_patch_mints_no_tag() -> None:
+def test_viewing_a_partial_patch_creates_no_tag() -> None:
     store = SnapshotStore()
     preview_unfinished("¶f#1234\ndelete 1\n", {"f": TEXT}.get, store)
     assert store.versions("f") == ()
@@ -67,7 +68,7 @@ def test_every_prefix_of_a_patch_can_be_shown(case: tuple[str, list[Hunk]], drif
 
 
 @given(st.text("¶f#0A3B\n+- .replacedeletinsertblock123:*@", max_size=200), st.text("12\r\n ", max_size=20))
-def test_nothing_that_is_typed_makes_it_fail(typed: str, text: str) -> None:
+def test_no_input_makes_it_fail(typed: str, text: str) -> None:
     store = SnapshotStore()
     tag = store.record("f", text)
     files = preview_unfinished(f"¶f#{tag}\n{typed}", {"f": text}.get, store, resolver)

@@ -1,4 +1,4 @@
-"""Tags: four digits, blind to white space at line ends, and cheap."""
+"""Tags: four digits, blind to trailing whitespace, and cheap."""
 
 import re
 
@@ -6,14 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tau.hashline import tag_of
-from tau.hashline.tags import trimmed
+from tau.hashline.snapshots import tag_of, trim_lines
 
 BLANKS = st.text(" \t", max_size=3)
 
 
 @given(st.text())
-def test_a_tag_is_four_upper_case_hexadecimal_digits(text: str) -> None:
+def test_tag_is_four_uppercase_hex_digits(text: str) -> None:
     assert re.fullmatch("[0-9A-F]{4}", tag_of(text))
 
 
@@ -22,19 +21,19 @@ def test_lone_surrogates_have_a_tag_too() -> None:
 
 
 @given(st.lists(st.tuples(st.text("ab \t", max_size=4), BLANKS, st.sampled_from(["\n", "\r\n"]))))
-def test_blanks_and_carriage_returns_at_line_ends_do_not_count(lines: list[tuple[str, str, str]]) -> None:
+def test_trailing_blanks_and_carriage_returns_do_not_count(lines: list[tuple[str, str, str]]) -> None:
     untidy = "".join(row + blanks + end for row, blanks, end in lines)
     tidy = "".join(row.rstrip(" \t") + "\n" for row, _, _ in lines)
-    assert trimmed(untidy) == tidy
+    assert trim_lines(untidy) == tidy
     assert tag_of(untidy) == tag_of(tidy)
 
 
 @given(st.text("ab \t\r\n"))
-def test_trimming_is_what_it_says_line_by_line(text: str) -> None:
+def test_trimming_works_line_by_line(text: str) -> None:
     if "\n" in text or "\r" not in text:
-        assert trimmed(text) == "\n".join(line.rstrip(" \t\r") for line in text.split("\n"))
+        assert trim_lines(text) == "\n".join(line.rstrip(" \t\r") for line in text.split("\n"))
     else:
-        assert trimmed(text) == "\r".join(line.rstrip(" \t") for line in text.split("\r"))
+        assert trim_lines(text) == "\r".join(line.rstrip(" \t") for line in text.split("\r"))
 
 
 @pytest.mark.parametrize("other", ["a\nb", "a\nb\n\n", " a\nb\n", "b\na\n", "a\n b\n"])
@@ -42,5 +41,7 @@ def test_everything_else_counts(other: str) -> None:
     assert tag_of("a\nb\n") != tag_of(other)
 
 
-def test_a_million_blanks_are_trimmed_without_delay() -> None:
-    assert trimmed("x" + " \t" * 500_000 + "\n" + " " * 1_000_000 + "y \n") == "x\n" + " " * 1_000_000 + "y\n"
+def test_million_blanks_are_trimmed_quickly() -> None:
+    assert (
+        trim_lines("x" + " \t" * 500_000 + "\n" + " " * 1_000_000 + "y \n") == "x\n" + " " * 1_000_000 + "y\n"
+    )

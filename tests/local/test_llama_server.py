@@ -1,6 +1,6 @@
-"""The real llama.cpp server with the demo weights: the protocol that our dialects rely on, never its prose.
+"""The real llama.cpp server with the demo weights: the protocol our dialects rely on, never its prose.
 
-A grammar or a one-value enum leaves the sampler a single path, so that the text is known beforehand.
+A grammar or a one-value enum leaves the sampler a single path, so that the text is known in advance.
 """
 
 import asyncio
@@ -66,7 +66,7 @@ TOO_LONG = "a b " * 5_000  # tokens: 10,000
 
 @pytest.fixture(scope="session")
 def server(demo_weights: Path) -> Iterator[EmbeddedServer]:
-    """One server for all tests, looked after by an event loop in a thread of its own."""
+    """One server for all tests, run by an event loop in a separate thread."""
     started: list[EmbeddedServer | BaseException] = []
     ready, over = threading.Event(), threading.Event()
 
@@ -96,7 +96,7 @@ def server(demo_weights: Path) -> Iterator[EmbeddedServer]:
 
 
 class Client:
-    """Asks the server as a program would that is not ours."""
+    """Queries the server like an independent program."""
 
     def __init__(self, server: EmbeddedServer, http: HttpTransport) -> None:
         self.root = server.model.base_url.removesuffix("/v1")
@@ -142,7 +142,7 @@ def text_of(events: list[str]) -> str:
     return "".join(choice["delta"].get("content") or "" for chunk in chunks for choice in chunk["choices"])
 
 
-def test_an_answer_is_a_stream_of_chunks_with_a_reason_and_a_count(server: EmbeddedServer) -> None:
+def test_answer_is_a_stream_of_chunks_with_finish_reason_and_usage(server: EmbeddedServer) -> None:
     body = {
         "messages": QUESTION,
         "grammar": 'root ::= "ping pong"',
@@ -163,7 +163,7 @@ def test_an_answer_is_a_stream_of_chunks_with_a_reason_and_a_count(server: Embed
     assert usage["total_tokens"] == usage["prompt_tokens"] + usage["completion_tokens"]
 
 
-def test_a_tool_call_is_parsed_into_a_native_one(server: EmbeddedServer) -> None:
+def test_tool_call_is_parsed_into_a_native_one(server: EmbeddedServer) -> None:
     body = {"tools": [READ_TOOL], "stream": True, "max_tokens": 60, **FORCED_CALL}
     *chunks, _ = with_client(server, lambda client: client.events("/v1/chat/completions", body))
     choices = [choice for chunk in chunks for choice in json.decode(chunk)["choices"]]
@@ -204,7 +204,7 @@ def test_our_template_shows_tools_calls_and_results_to_the_model(server: Embedde
     )
 
 
-def test_without_tools_the_prompt_speaks_of_none(server: EmbeddedServer) -> None:
+def test_without_tools_the_prompt_mentions_none(server: EmbeddedServer) -> None:
     _, answer = with_client(server, lambda client: client.ask("/apply-template", {"messages": QUESTION}))
     assert "tool" not in answer["prompt"]
 
@@ -218,7 +218,7 @@ async def free_slot(client: Client) -> dict[str, Any]:
         await asyncio.sleep(0.02)
 
 
-def test_hanging_up_in_the_middle_frees_the_only_slot(server: EmbeddedServer) -> None:
+def test_hanging_up_in_mid_stream_frees_the_only_slot(server: EmbeddedServer) -> None:
     async def main(client: Client) -> tuple[dict[str, Any], list[str]]:
         endless = {
             "messages": QUESTION,
@@ -238,7 +238,7 @@ def test_hanging_up_in_the_middle_frees_the_only_slot(server: EmbeddedServer) ->
     assert text_of(events) == "pong"
 
 
-def test_a_prompt_beyond_the_context_is_refused_with_its_size(server: EmbeddedServer) -> None:
+def test_prompt_larger_than_the_context_is_refused_with_its_size(server: EmbeddedServer) -> None:
     body = {"messages": [{"role": "user", "content": TOO_LONG}], "stream": True}
     status, answer = with_client(server, lambda client: client.ask("/v1/chat/completions", body))
     error = answer["error"]
@@ -250,7 +250,7 @@ def test_a_prompt_beyond_the_context_is_refused_with_its_size(server: EmbeddedSe
 
 
 @pytest.mark.parametrize("path", ["/v1/models", "/props", "/slots", "/metrics"])
-def test_without_the_key_nothing_is_told(server: EmbeddedServer, path: str) -> None:
+def test_without_the_key_nothing_is_disclosed(server: EmbeddedServer, path: str) -> None:
     async def main(client: Client) -> tuple[int, Any]:
         client.key = "wrong"
         return await client.ask(path)
@@ -259,7 +259,7 @@ def test_without_the_key_nothing_is_told(server: EmbeddedServer, path: str) -> N
     assert (status, answer["error"]["type"]) == (401, "authentication_error")
 
 
-def test_browsers_are_kept_out(server: EmbeddedServer) -> None:
+def test_browsers_are_rejected(server: EmbeddedServer) -> None:
     async def main(client: Client) -> list[tuple[int, str]]:
         seen = []
         for path in ("/v1/models", "/"):
@@ -271,9 +271,9 @@ def test_browsers_are_kept_out(server: EmbeddedServer) -> None:
     assert with_client(server, main) == [(200, ""), (404, "")]
 
 
-def test_the_server_is_found_like_any_other_llama_cpp(server: EmbeddedServer) -> None:
+def test_server_is_discovered_like_any_other_llama_cpp(server: EmbeddedServer) -> None:
     class WithKey:
-        """Adds what a server without a key does not ask for."""
+        """Adds what a server without a key does not need."""
 
         def __init__(self, client: Client) -> None:
             self.client = client
@@ -293,7 +293,7 @@ def test_the_server_is_found_like_any_other_llama_cpp(server: EmbeddedServer) ->
 
 
 class Forcing:
-    """Our transport, with fields added to each request that only tests want."""
+    """Our transport, with test-only fields added to each request."""
 
     def __init__(self, http: HttpTransport, more: Mapping[str, object]) -> None:
         self.http = http
@@ -341,7 +341,7 @@ def run(work: Coroutine[Any, Any, list[Delta]]) -> list[Delta]:
 
 
 def total(deltas: list[Delta]) -> tuple[int, int]:
-    """Tokens read and written, in the last word on each."""
+    """Tokens read and written, from the last usage reported."""
     read = written = 0
     for tokens in deltas:
         if isinstance(tokens, Tokens):
@@ -369,7 +369,7 @@ def test_our_completions_dialect_keeps_the_first_tool_call(server: EmbeddedServe
 
 
 def test_our_messages_dialect_reads_the_same_server(server: EmbeddedServer) -> None:
-    """The server ignores a grammar here: the shape is what counts."""
+    """The server ignores a grammar here: only the shape counts."""
     deltas = answer(server, anthropic_messages, {"max_tokens": 4})
     assert [delta for delta in deltas if isinstance(delta, TextPiece)]
     assert isinstance(deltas[-1], Done)
@@ -378,7 +378,7 @@ def test_our_messages_dialect_reads_the_same_server(server: EmbeddedServer) -> N
 
 
 @pytest.mark.parametrize("dialect", [openai_completions, anthropic_messages])
-def test_our_dialects_recognise_an_overflow(server: EmbeddedServer, dialect: Any) -> None:
+def test_our_dialects_recognize_an_overflow(server: EmbeddedServer, dialect: Any) -> None:
     with pytest.raises(ProviderError) as caught:
         answer(server, dialect, {"messages": [{"role": "user", "content": TOO_LONG}]})
     assert caught.value.overflow and not caught.value.retryable
@@ -414,7 +414,7 @@ asyncio.run(main())
 
 
 @pytest.mark.parametrize("moment", ["loading", "serving"])
-def test_the_server_ends_with_a_parent_that_is_killed(demo_weights: Path, moment: str) -> None:
+def test_server_ends_with_a_killed_parent(demo_weights: Path, moment: str) -> None:
     with subprocess.Popen(
         [sys.executable, "-c", PARENT, str(demo_weights)], stdout=subprocess.PIPE
     ) as parent:
@@ -441,7 +441,7 @@ def gone_within(pid: int, seconds: float) -> bool:
 
 
 def is_zombie(pid: int) -> bool:
-    """Dead, and waiting for a process 1 that does not care."""
+    """Dead, and waiting for a process 1 that does not reap it."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
     except OSError:

@@ -1,4 +1,4 @@
-"""The plain console: a conversation in lines, at a pipe and at a terminal."""
+"""The plain console: a conversation in lines, in a pipe and in a terminal."""
 
 import asyncio
 import os
@@ -16,8 +16,8 @@ from tau.coding.session.session import Session
 from tau.modes.console import Console
 from tau.modes.line_input import LineReader
 from tau.modes.output_stream import OutputStream
-from tau.modes.prompt import UserPrompt
-from tests.modes.faces import Captured, show
+from tau.modes.user_prompt import UserPrompt
+from tests.modes.mode_rig import Captured, show
 
 NO_RETRY = {"retry.enabled": False}
 
@@ -25,13 +25,13 @@ NO_RETRY = {"retry.enabled": False}
 def piped(
     script: Any, typed: str, tmp_path: Path, *, prompts: tuple[str, ...] = (), **settings: Any
 ) -> Captured:
-    """A conversation whose other side is a pipe that holds all lines from the start."""
+    """A conversation whose input is a pipe that holds all lines from the start."""
     (tmp_path / "typed").write_text(typed)
     fd = os.open(tmp_path / "typed", os.O_RDONLY)
     box: list[Console] = []
 
     class Ui:
-        """Stands in until the console is there, which needs the output of the session's face."""
+        """A placeholder until the console exists, which needs the output of the session's UI."""
 
         def __getattr__(self, name: str) -> Any:
             return getattr(box[0].ui, name)
@@ -48,16 +48,16 @@ def piped(
 
 
 def body(shown: Captured) -> str:
-    """What was written after the greeting."""
+    """The output after the greeting."""
     return shown.text.partition("You talk to a script.\n")[2]
 
 
-def test_it_says_at_the_start_which_model_it_uses(tmp_path: Path) -> None:
+def test_greeting_names_the_model(tmp_path: Path) -> None:
     shown = piped([[Say("hi")]], "", tmp_path)
     assert re.match(r"tau [\d.]+, model faux/faux, thinking \w+\. /help for help\.\nYou talk", shown.text)
 
 
-def test_each_line_of_a_pipe_is_a_message_and_the_end_ends_it(tmp_path: Path) -> None:
+def test_each_line_of_a_pipe_is_a_message_and_eof_quits(tmp_path: Path) -> None:
     shown = piped([[Say("first ", 2), Say("answer")], [Say("second\n")]], "one\n\ntwo\n", tmp_path)
     assert body(shown) == "> one\nfirst answer\n> \n> two\nsecond\n"
     assert shown.asked == ["one", "two"]
@@ -77,7 +77,7 @@ def test_each_tool_is_one_line_with_its_result(tmp_path: Path) -> None:
     assert read.startswith("read: missing.txt -> failed: ")
 
 
-def test_calls_that_run_at_the_same_time_keep_their_results_apart(tmp_path: Path) -> None:
+def test_parallel_calls_keep_their_results_apart(tmp_path: Path) -> None:
     both = [Use("bash", command="sleep 0.05; echo slow"), Use("bash", command="echo fast")]
     lines = body(piped([both, [Say("Done.")]], "go\n", tmp_path)).splitlines()
     assert "bash: sleep 0.05; echo slow" in lines[1]
@@ -85,11 +85,11 @@ def test_calls_that_run_at_the_same_time_keep_their_results_apart(tmp_path: Path
     assert any(line.endswith("echo slow -> ok: slow") for line in lines)
 
 
-def test_thinking_is_one_line_and_its_words_stay_hidden(tmp_path: Path) -> None:
+def test_thinking_is_one_line_and_its_text_stays_hidden(tmp_path: Path) -> None:
     assert body(piped([[Think("secret plan"), Say("Hi.")]], "go\n", tmp_path)) == "> go\nThinking…\nHi.\n"
 
 
-def test_nothing_that_drives_a_terminal_comes_through(tmp_path: Path) -> None:
+def test_control_sequences_are_removed(tmp_path: Path) -> None:
     script = [
         [Say("a\x1b[31mb\x1b]52;c;eA==\x07c"), Use("bash", command="printf '\\033[2Jx'")],
         [Say("\x9b1md")],
@@ -109,10 +109,10 @@ def test_commands_are_single_words_and_paths_are_messages(tmp_path: Path) -> Non
     shown = piped([[Say("ok")]], "/help\n/dance\n/etc/hosts\n/quit\nnever\n", tmp_path)
     assert shown.asked == ["/etc/hosts"]
     assert 'Unknown command "/dance".' in shown.text
-    assert shown.text.count("/quit or Ctrl+D") == 2
+    assert shown.text.count("also /quit") == 2
 
 
-def test_a_failure_is_a_line_and_the_next_message_is_answered(tmp_path: Path) -> None:
+def test_failure_is_a_line_and_the_next_message_is_answered(tmp_path: Path) -> None:
     script = [[Fail(ProviderError("overloaded", retryable=True))], [Say("there")]]
     shown = piped(script, "one\ntwo\n", tmp_path)
     assert "overloaded\n" in shown.text
@@ -121,7 +121,7 @@ def test_a_failure_is_a_line_and_the_next_message_is_answered(tmp_path: Path) ->
     assert piped([[Fail(ProviderError("overloaded", retryable=True))]], "one\n", tmp_path).code == 75
 
 
-def test_a_retry_is_announced(tmp_path: Path) -> None:
+def test_retry_is_announced(tmp_path: Path) -> None:
     script = [[Fail(ProviderError("busy", retryable=True))], [Say("there")]]
     shown = piped(script, "one\n", tmp_path, **{"retry.enabled": True, "retry.baseDelayMs": 1})
     assert "busy. Retrying in 0" in shown.text
@@ -135,7 +135,7 @@ def test_first_messages_come_from_the_command_line(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("answer", "ran"), (("1", True), ("yes", True), ("2", False), ("3", True), ("what?", False), ("", False))
 )
-def test_an_approval_is_a_numbered_question(tmp_path: Path, answer: str, ran: bool) -> None:
+def test_approval_is_a_numbered_question(tmp_path: Path, answer: str, ran: bool) -> None:
     script = [[Use("bash", command="touch made")], [Say("Done.")]]
     shown = piped(script, f"go\n{answer}\n", tmp_path, **{"tools.approvalMode": "ask"})
     assert "\n  1. Yes\n  2. No\n  3. Yes, always this session\n" in shown.text
@@ -144,7 +144,7 @@ def test_an_approval_is_a_numbered_question(tmp_path: Path, answer: str, ran: bo
 
 
 class Terminal:
-    """A pseudo terminal with a person at it, who waits for words before typing on."""
+    """A pseudo terminal with a user who waits for text before typing."""
 
     def __init__(self) -> None:
         self.keyboard, self.screen = os.openpty()
@@ -156,7 +156,7 @@ class Terminal:
         os.write(self.keyboard, text.encode())
 
     async def sees(self, words: str) -> None:
-        """Wait until `words` have appeared, and look only at what comes after them from then on."""
+        """Wait until `words` have appeared, and from then on look only at what follows."""
         while words not in self.seen:
             await asyncio.sleep(0.005)
             try:
@@ -183,7 +183,7 @@ def terminal() -> Iterator[Terminal]:
     os.close(made.screen)
 
 
-def test_a_person_talks_and_leaves_with_ctrl_d(tmp_path: Path, terminal: Terminal) -> None:
+def test_user_chats_and_leaves_with_ctrl_d(tmp_path: Path, terminal: Terminal) -> None:
     async def person(terminal: Terminal) -> None:
         await terminal.sees("> ")
         terminal.type("hello\n")
@@ -195,7 +195,7 @@ def test_a_person_talks_and_leaves_with_ctrl_d(tmp_path: Path, terminal: Termina
     assert shown.asked == ["hello"]
 
 
-def test_lines_that_are_pasted_are_one_message(tmp_path: Path, terminal: Terminal) -> None:
+def test_pasted_lines_are_one_message(tmp_path: Path, terminal: Terminal) -> None:
     async def person(terminal: Terminal) -> None:
         await terminal.sees("> ")
         terminal.type("one\ntwo\n\nthree\n")
@@ -205,7 +205,7 @@ def test_lines_that_are_pasted_are_one_message(tmp_path: Path, terminal: Termina
     assert terminal.talk([[Say("ok")]], person, tmp_path).asked == ["one\ntwo\n\nthree"]
 
 
-def test_what_is_typed_during_a_run_steers_it(tmp_path: Path, terminal: Terminal) -> None:
+def test_input_during_a_run_steers_it(tmp_path: Path, terminal: Terminal) -> None:
     async def person(terminal: Terminal) -> None:
         await terminal.sees("> ")
         terminal.type("work\n")
@@ -218,7 +218,7 @@ def test_what_is_typed_during_a_run_steers_it(tmp_path: Path, terminal: Terminal
     assert shown.asked == ["work", "and hurry"]
 
 
-def test_ctrl_c_stops_the_run_and_the_conversation_goes_on(tmp_path: Path, terminal: Terminal) -> None:
+def test_ctrl_c_stops_the_run_and_the_conversation_continues(tmp_path: Path, terminal: Terminal) -> None:
     async def person(terminal: Terminal) -> None:
         assert terminal.console is not None
         await terminal.sees("> ")
@@ -235,7 +235,9 @@ def test_ctrl_c_stops_the_run_and_the_conversation_goes_on(tmp_path: Path, termi
     assert shown.code == 0
 
 
-def test_ctrl_c_twice_at_the_prompt_quits_and_once_only_clears_it(tmp_path: Path, terminal: Terminal) -> None:
+def test_double_ctrl_c_at_the_prompt_quits_and_a_single_one_clears_it(
+    tmp_path: Path, terminal: Terminal
+) -> None:
     async def person(terminal: Terminal) -> None:
         assert terminal.console is not None
         await terminal.sees("> ")
@@ -276,7 +278,7 @@ def test_quit_during_a_run_stops_it(tmp_path: Path, terminal: Terminal) -> None:
     assert shown.code == 0
 
 
-def test_messages_that_an_abort_left_behind_are_mentioned(tmp_path: Path, terminal: Terminal) -> None:
+def test_messages_left_behind_by_an_abort_are_mentioned(tmp_path: Path, terminal: Terminal) -> None:
     async def person(terminal: Terminal) -> None:
         assert terminal.console is not None
         await terminal.sees("> ")

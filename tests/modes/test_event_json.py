@@ -1,4 +1,4 @@
-"""Events as lines of JSON: the shapes of the protocol, and partial messages that cost no more than needed."""
+"""Events as lines of JSON: the shapes of the protocol, and cheap partial messages."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -29,7 +29,7 @@ from tau.modes.event_json import ALWAYS_PARSE_BYTES, EventEncoder, encode
 
 
 class Stream:
-    """An answer on its way through the assembler and the encoder."""
+    """An answer passing through the assembler and the encoder."""
 
     def __init__(self) -> None:
         self.assembler = Assembler(FAUX_MODEL, 1733234567891)
@@ -45,7 +45,7 @@ class Stream:
 
     @property
     def message(self) -> Any:
-        """The message as it stands, encoded anew."""
+        """The current message, encoded from scratch."""
         return msgspec.json.decode(msgspec.json.encode(self.assembler.message("stop")))
 
 
@@ -60,7 +60,7 @@ deltas = st.one_of(
 
 
 def possible(given: Iterable[d.Delta]) -> list[d.Delta]:
-    """Those that a dialect may send: a call starts once, and its pieces come after that."""
+    """Those a dialect may send: a call starts once, and its deltas follow."""
     known: set[int] = set()
     kept = []
     for delta in given:
@@ -75,7 +75,7 @@ def possible(given: Iterable[d.Delta]) -> list[d.Delta]:
 
 
 @given(st.lists(deltas, max_size=30))
-def test_the_spliced_message_is_the_message_whatever_arrives(arriving: list[d.Delta]) -> None:
+def test_spliced_message_equals_the_message(arriving: list[d.Delta]) -> None:
     stream = Stream()
     for delta in [*possible(arriving), d.Done("stop")]:
         lines = stream.feed(delta)
@@ -85,7 +85,7 @@ def test_the_spliced_message_is_the_message_whatever_arrives(arriving: list[d.De
             assert last["assistantMessageEvent"]["partial"] == stream.message
 
 
-def test_each_update_has_the_fields_of_the_protocol_and_no_others() -> None:
+def test_each_update_has_exactly_the_fields_of_the_protocol() -> None:
     stream = Stream()
     lines = stream.feed(
         d.ThinkingPiece("hm"),
@@ -124,7 +124,7 @@ def test_each_update_has_the_fields_of_the_protocol_and_no_others() -> None:
     assert half_way == {"command": "ls"}
 
 
-def test_the_start_and_both_ends_of_a_stream_have_their_own_shapes() -> None:
+def test_start_and_both_ends_of_a_stream_have_their_own_shapes() -> None:
     message = Assembler(FAUX_MODEL, 1).message("stop")
     encoder = EventEncoder()
     encoder.encode(MessageStart(message))
@@ -139,7 +139,7 @@ def test_the_start_and_both_ends_of_a_stream_have_their_own_shapes() -> None:
     assert begin["message"] == done["message"] == failed["message"] == plain
 
 
-def test_encoding_costs_what_arrives_and_not_what_is_already_there(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_encoding_costs_only_what_is_new(monkeypatch: pytest.MonkeyPatch) -> None:
     encoded: list[int] = []
 
     def counted(value: Any) -> bytes:
@@ -156,7 +156,7 @@ def test_encoding_costs_what_arrives_and_not_what_is_already_there(monkeypatch: 
     assert sum(encoded) < pieces * 100
 
 
-def test_long_arguments_are_read_again_only_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_arguments_are_parsed_only_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[int] = []
     original = event_json.partial_arguments
 
@@ -178,7 +178,7 @@ def test_long_arguments_are_read_again_only_now_and_then(monkeypatch: pytest.Mon
     assert len(end["message"]["content"][0]["arguments"]["content"]) == pieces * 50
 
 
-def test_no_event_breaks_its_line_whatever_is_in_it() -> None:
+def test_any_event_is_a_single_line() -> None:
     nasty = "a\nb\r\u2028c\u2029d\u0085e\x0bf\x1cg\ud800h\U0001f600"
     events: list[AgentEvent] = [
         MessageStart(UserMessage(nasty, 1)),
@@ -200,7 +200,7 @@ def test_nasty_characters_survive_in_updates() -> None:
     assert lines[-1]["message"]["content"][0]["text"] == '"\\\n\u2028?</x>é'
 
 
-def test_a_result_is_an_object_or_a_plain_text_where_the_call_failed() -> None:
+def test_result_is_an_object_or_plain_text_if_the_call_failed() -> None:
     encoder = EventEncoder()
     good = ToolEnd("c", "read", ToolResult([TextContent("x")], {"path": Path("/a")}), False)
     bad = ToolEnd("c", "read", "no such file", True)
@@ -217,7 +217,7 @@ def test_a_result_is_an_object_or_a_plain_text_where_the_call_failed() -> None:
     assert results[2]["result"] == {"content": [{"type": "text", "text": "x"}]}
 
 
-def test_a_message_that_starts_with_content_keeps_it() -> None:
+def test_message_that_starts_with_content_keeps_it() -> None:
     call = ToolCall("c", "read", {"path": "a"})
     empty = Assembler(FAUX_MODEL, 1).message("stop")
     message = msgspec.structs.replace(empty, content=[TextContent("before"), call])

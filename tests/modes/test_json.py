@@ -1,4 +1,4 @@
-"""JSON mode: header, events in the order of the protocol, commands as JSON lines, a reader that goes away."""
+"""JSON mode: header, events in protocol order, commands as JSON lines, a reader that goes away."""
 
 import asyncio
 import os
@@ -9,14 +9,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from tau.ai.faux import Fail, Say, Use, Wait
+from tau.ai.faux import Fail, FauxStep, Say, Use, Wait
 from tau.base.errors import ProviderError, TauError
 from tau.coding.session.session import Session
 from tau.modes import json as json_mode
 from tau.modes.line_input import LineReader
 from tau.modes.output_stream import OutputStream
-from tau.modes.prompt import UserPrompt
-from tests.modes.faces import Captured, show
+from tau.modes.user_prompt import UserPrompt
+from tests.modes.mode_rig import Captured, show
 
 NO_RETRY = {"settings": {"retry.enabled": False}}
 
@@ -26,7 +26,7 @@ def writing(*texts: str) -> Callable[[Session, OutputStream], Awaitable[int]]:
 
 
 def squeezed(lines: list[dict[str, Any]]) -> list[str]:
-    """The events by name, messages with their role; updates in a row count as one, progress is left out."""
+    """Event names, messages with their role; consecutive updates count as one, progress is left out."""
     names: list[str] = []
     for line in lines:
         kind = line["type"]
@@ -36,7 +36,7 @@ def squeezed(lines: list[dict[str, Any]]) -> list[str]:
     return names
 
 
-def test_the_header_comes_first_and_the_events_in_the_order_of_the_protocol(tmp_path: Path) -> None:
+def test_header_comes_first_and_events_follow_protocol_order(tmp_path: Path) -> None:
     script = [[Say("I'll look.", 2), Use("bash", command="echo hello")], [Say("It says hello.", 2)]]
     shown = show(script, writing("List files"), tmp_path)
     header = shown.lines[0]
@@ -65,7 +65,7 @@ def test_the_header_comes_first_and_the_events_in_the_order_of_the_protocol(tmp_
     assert shown.types.count("message_update") > 4
 
 
-def test_a_failed_run_is_in_the_events_and_in_the_exit_code(
+def test_failed_run_shows_in_the_events_and_the_exit_code(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     broken = Fail(ProviderError("overloaded", status=529, retryable=True))
@@ -78,7 +78,7 @@ def test_a_failed_run_is_in_the_events_and_in_the_exit_code(
     assert len(shown.faux.requests) == 1
 
 
-def test_a_reader_that_goes_away_stops_the_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_closed_reader_stops_the_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     reading, writing_end = os.pipe()
     out = OutputStream(writing_end)
 
@@ -96,7 +96,7 @@ def test_a_reader_that_goes_away_stops_the_run(tmp_path: Path, capsys: pytest.Ca
     assert capsys.readouterr().err == ""
 
 
-def test_a_full_disk_stops_the_run_with_a_reason(tmp_path: Path) -> None:
+def test_full_disk_stops_the_run_with_a_reason(tmp_path: Path) -> None:
     if not Path("/dev/full").exists():
         pytest.skip("there is no /dev/full on this system")
     with (
@@ -111,7 +111,7 @@ def test_a_full_disk_stops_the_run_with_a_reason(tmp_path: Path) -> None:
 
 
 class Client:
-    """Sends lines to `--json` mode, and looks at what has come back to decide what to send next."""
+    """Sends lines to `--json` mode, depending on what has come back."""
 
     def __init__(self, tmp_path: Path, *, prompts: tuple[str, ...] = ()) -> None:
         self.reading, self.writing = os.pipe()
@@ -127,7 +127,7 @@ class Client:
         os.close(self.writing)
 
     async def seen(self, type: str, times: int = 1) -> None:
-        """Wait until so many lines of this type are there."""
+        """Wait for this many lines of this type."""
         while self.output.read_bytes().count(b'{"type":"%b"' % type.encode()) < times:  # noqa: ASYNC110
             await asyncio.sleep(0.005)
 
@@ -143,7 +143,7 @@ class Client:
             os.close(self.reading)
 
 
-def test_messages_on_stdin_are_turns_in_their_order_until_the_end(tmp_path: Path) -> None:
+def test_messages_on_stdin_are_turns_in_order_until_eof(tmp_path: Path) -> None:
     client = Client(tmp_path, prompts=("zero",))
 
     async def conversation() -> None:
@@ -157,7 +157,7 @@ def test_messages_on_stdin_are_turns_in_their_order_until_the_end(tmp_path: Path
     assert shown.asked == ["zero", "one", "two"]
 
 
-def test_an_interrupt_stops_the_turn_and_the_next_message_is_answered(tmp_path: Path) -> None:
+def test_interrupt_stops_the_turn_and_the_next_message_is_answered(tmp_path: Path) -> None:
     client = Client(tmp_path)
 
     async def conversation() -> None:
@@ -175,7 +175,33 @@ def test_an_interrupt_stops_the_turn_and_the_next_message_is_answered(tmp_path: 
     assert shown.lines[-1]["messages"][-1]["content"][0]["text"] == "done"
 
 
-def test_an_interrupt_right_behind_its_message_still_stops_it(tmp_path: Path) -> None:
+def test_mode_changes_while_a_session_runs(tmp_path: Path) -> None:
+    """The call before it is allowed, the one after it is not: nobody can be asked."""
+    client = Client(tmp_path)
+
+    async def conversation() -> None:
+        client.send({"type": "message", "content": "one"})
+        await client.seen("agent_end")
+        client.send({"type": "permissions", "mode": "ask"}, {"type": "permissions", "mode": "nonsense"})
+        await client.seen("error")
+        client.send({"type": "message", "content": "two"})
+        client.end()
+
+    script: list[list[FauxStep]] = [
+        [Use("write", path="a.txt", content="x")],
+        [Say("done")],
+        [Use("write", path="b.txt", content="x")],
+        [Say("done")],
+    ]
+    shown = client.talk(script, tmp_path, conversation)
+    assert (tmp_path / "a.txt").exists() and not (tmp_path / "b.txt").exists()
+    [changed] = [line for line in shown.lines if line["type"] == "permissions_changed"]
+    assert changed["mode"] == "ask"
+    [error] = [line["error"] for line in shown.lines if line["type"] == "error"]
+    assert error == 'Unknown mode "nonsense". Modes: ask, workspace, plan, yolo.'
+
+
+def test_interrupt_right_after_its_message_still_stops_it(tmp_path: Path) -> None:
     client = Client(tmp_path)
 
     async def conversation() -> None:
@@ -186,7 +212,7 @@ def test_an_interrupt_right_behind_its_message_still_stops_it(tmp_path: Path) ->
     assert shown.types[-2:] == ["agent_end", "interrupted"]
 
 
-def test_an_interrupt_with_nothing_to_stop_is_answered_too(tmp_path: Path) -> None:
+def test_interrupt_with_nothing_to_stop_is_answered_too(tmp_path: Path) -> None:
     client = Client(tmp_path)
 
     async def conversation() -> None:
@@ -200,7 +226,7 @@ def test_an_interrupt_with_nothing_to_stop_is_answered_too(tmp_path: Path) -> No
     assert shown.lines[-1]["messages"][-1]["stopReason"] == "stop"
 
 
-def test_a_line_that_makes_no_sense_is_an_error_and_the_conversation_goes_on(tmp_path: Path) -> None:
+def test_invalid_line_is_an_error_and_the_conversation_continues(tmp_path: Path) -> None:
     client = Client(tmp_path)
 
     async def conversation() -> None:
@@ -216,7 +242,7 @@ def test_a_line_that_makes_no_sense_is_an_error_and_the_conversation_goes_on(tmp
     assert shown.types[-1] == "agent_end"
 
 
-def test_a_failed_message_does_not_end_the_conversation_and_the_last_one_gives_the_code(
+def test_failed_message_does_not_end_the_conversation_and_the_last_one_sets_the_exit_code(
     tmp_path: Path,
 ) -> None:
     client = Client(tmp_path)
@@ -231,7 +257,7 @@ def test_a_failed_message_does_not_end_the_conversation_and_the_last_one_gives_t
     assert shown.types.count("agent_end") == 2
 
 
-def test_closing_the_input_drops_what_waits(tmp_path: Path) -> None:
+def test_closing_the_input_drops_queued_messages(tmp_path: Path) -> None:
     async def face(session: Session, out: OutputStream) -> int:
         lines = LineReader(reading)
 

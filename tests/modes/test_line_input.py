@@ -35,13 +35,13 @@ async def all_lines(lines: LineReader) -> list[str]:
     return found
 
 
-def test_lines_come_without_their_ends_and_the_last_needs_none(pipe: tuple[int, int]) -> None:
+def test_lines_come_without_endings_and_the_last_needs_none(pipe: tuple[int, int]) -> None:
     os.write(pipe[1], "one\r\ntwö\n\nlast".encode())
     os.close(pipe[1])
     assert run(lambda: all_lines(LineReader(pipe[0]))) == ["one", "twö", "", "last"]
 
 
-def test_a_file_and_dev_null_can_be_read_too(tmp_path: Path) -> None:
+def test_regular_file_and_dev_null_are_readable(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"x\n" * 50_000)
     for path, expected in ((str(tmp_path / "a"), ["x"] * 50_000), (os.devnull, [])):
         fd = os.open(path, os.O_RDONLY)
@@ -51,7 +51,7 @@ def test_a_file_and_dev_null_can_be_read_too(tmp_path: Path) -> None:
             os.close(fd)
 
 
-def test_a_character_cut_in_two_by_a_read_comes_out_whole(pipe: tuple[int, int]) -> None:
+def test_character_split_across_reads_is_joined(pipe: tuple[int, int]) -> None:
     async def main() -> list[str]:
         lines = LineReader(pipe[0])
         loop = asyncio.get_running_loop()
@@ -63,7 +63,7 @@ def test_a_character_cut_in_two_by_a_read_comes_out_whole(pipe: tuple[int, int])
     assert run(main) == ["é"]
 
 
-def test_nothing_is_read_before_somebody_waits(pipe: tuple[int, int]) -> None:
+def test_nothing_is_read_before_a_wait(pipe: tuple[int, int]) -> None:
     async def main() -> bytes:
         lines = LineReader(pipe[0])
         os.write(pipe[1], b"one\n")
@@ -75,7 +75,7 @@ def test_nothing_is_read_before_somebody_waits(pipe: tuple[int, int]) -> None:
     assert run(main) == b"for another program\n"
 
 
-def test_the_one_who_came_last_is_served_first(pipe: tuple[int, int]) -> None:
+def test_latest_waiter_is_served_first(pipe: tuple[int, int]) -> None:
     async def main() -> tuple[str | None, str | None]:
         lines = LineReader(pipe[0])
         async with asyncio.TaskGroup() as tasks:
@@ -91,7 +91,7 @@ def test_the_one_who_came_last_is_served_first(pipe: tuple[int, int]) -> None:
     assert run(main) == ("message", "answer")
 
 
-def test_a_cancelled_wait_loses_no_line(pipe: tuple[int, int]) -> None:
+def test_cancelled_wait_loses_no_line(pipe: tuple[int, int]) -> None:
     async def main() -> list[str]:
         lines = LineReader(pipe[0])
         async with asyncio.TaskGroup() as tasks:
@@ -106,7 +106,7 @@ def test_a_cancelled_wait_loses_no_line(pipe: tuple[int, int]) -> None:
     assert run(main) == ["one", "two"]
 
 
-def test_an_interrupt_reaches_the_one_who_waits_and_reading_goes_on(pipe: tuple[int, int]) -> None:
+def test_interrupt_reaches_the_waiter_and_reading_continues(pipe: tuple[int, int]) -> None:
     async def main() -> str | None:
         lines = LineReader(pipe[0])
         lines.interrupt()  # nobody waits: nothing happens
@@ -119,7 +119,7 @@ def test_an_interrupt_reaches_the_one_who_waits_and_reading_goes_on(pipe: tuple[
     assert run(main) == "still here"
 
 
-def test_closing_ends_the_input_for_everybody(pipe: tuple[int, int]) -> None:
+def test_closing_ends_the_input_for_all_waiters(pipe: tuple[int, int]) -> None:
     async def main() -> list[str | None]:
         lines = LineReader(pipe[0])
         async with asyncio.TaskGroup() as tasks:
@@ -132,7 +132,7 @@ def test_closing_ends_the_input_for_everybody(pipe: tuple[int, int]) -> None:
     assert run(main) == [None, None, None]
 
 
-def test_a_line_without_end_is_left_out_and_the_next_one_is_read(
+def test_endless_line_is_skipped_and_the_next_one_is_read(
     pipe: tuple[int, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(lines_module, "MAX_LINE_BYTES", 1000)
@@ -149,7 +149,7 @@ def test_a_line_without_end_is_left_out_and_the_next_one_is_read(
     assert run(main) == ["next"]
 
 
-def test_lines_that_are_pasted_into_a_terminal_belong_together() -> None:
+def test_lines_pasted_into_a_terminal_belong_together() -> None:
     async def main() -> tuple[str | None, list[str], list[str]]:
         lines = LineReader(terminal)
         os.write(keyboard, b"one\ntwo\nthree\n")

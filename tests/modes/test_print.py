@@ -13,8 +13,8 @@ from tau.base.errors import ProviderError, TauError
 from tau.coding.session.session import Session
 from tau.modes import print as print_mode
 from tau.modes.output_stream import OutputStream
-from tau.modes.prompt import UserPrompt
-from tests.modes.faces import Captured, Script, show
+from tau.modes.user_prompt import UserPrompt
+from tests.modes.mode_rig import Captured, Script, show
 
 NO_RETRY = {"settings": {"retry.enabled": False}}
 
@@ -27,7 +27,7 @@ def answer(script: Script, tmp_path: Path, *texts: str) -> Captured:
     return show(script, printing(*(texts or ("hi",))), tmp_path, **NO_RETRY)
 
 
-def test_only_the_words_of_the_last_answer_reach_stdout(
+def test_only_the_text_of_the_last_answer_reaches_stdout(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "a.txt").write_text("alpha\n")
@@ -40,7 +40,7 @@ def test_only_the_words_of_the_last_answer_reach_stdout(
     assert capsys.readouterr() == ("", "")
 
 
-def test_an_answer_that_ends_its_line_gets_no_second_end(tmp_path: Path) -> None:
+def test_answer_ending_in_a_newline_gets_no_second_one(tmp_path: Path) -> None:
     assert answer([[Say("one\n"), Say("two\n")]], tmp_path).text == "one\ntwo\n"
 
 
@@ -58,7 +58,7 @@ def test_several_prompts_share_a_session_and_the_last_answer_is_printed(tmp_path
         (TauError("something else"), 1),
     ),
 )
-def test_a_failure_is_told_on_stderr_and_in_the_exit_code(
+def test_failure_is_reported_on_stderr_and_in_the_exit_code(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], error: Exception, code: int
 ) -> None:
     shown = answer([[Say("half an ans"), Fail(error)]], tmp_path, "one", "never sent")
@@ -67,7 +67,7 @@ def test_a_failure_is_told_on_stderr_and_in_the_exit_code(
     assert len(shown.faux.requests) == 1
 
 
-def test_an_answer_that_was_cut_off_is_printed_with_a_warning(
+def test_truncated_answer_is_printed_with_a_warning(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     shown = answer([[Say("half an ans"), Stop("length")]], tmp_path)
@@ -75,15 +75,13 @@ def test_an_answer_that_was_cut_off_is_printed_with_a_warning(
     assert "cut off" in capsys.readouterr().err
 
 
-def test_an_answer_without_words_prints_nothing_but_says_so(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_empty_answer_prints_only_a_warning(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     shown = answer([[Think("hm")]], tmp_path)
     assert (shown.code, shown.text) == (0, "")
     assert capsys.readouterr().err == "tau: The model returned an empty response.\n"
 
 
-def test_an_interrupted_run_exits_with_130(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_interrupted_run_exits_with_130(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     sessions: list[Session] = []
 
     async def face(session: Session, out: OutputStream) -> int:
@@ -95,7 +93,7 @@ def test_an_interrupted_run_exits_with_130(tmp_path: Path, capsys: pytest.Captur
     assert capsys.readouterr().err == "tau: Interrupted.\n"
 
 
-def test_notices_and_retries_are_told_on_stderr(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_notices_and_retries_go_to_stderr(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     async def face(session: Session, out: OutputStream) -> int:
         session.notices += [Notice("info", "This is a demo."), Notice("warning", "Careful.")]
         return await print_mode.run(session, [UserPrompt("hi")], out)
@@ -108,7 +106,7 @@ def test_notices_and_retries_are_told_on_stderr(tmp_path: Path, capsys: pytest.C
     assert third.startswith("tau: busy. Retrying in 0")
 
 
-def test_a_reader_that_left_is_no_failure_once_the_answer_is_there(tmp_path: Path) -> None:
+def test_closed_reader_is_not_a_failure_once_the_answer_is_complete(tmp_path: Path) -> None:
     reading, writing = os.pipe()
     os.close(reading)
     try:
@@ -122,14 +120,14 @@ def test_a_reader_that_left_is_no_failure_once_the_answer_is_there(tmp_path: Pat
     assert gone.gone
 
 
-def test_a_full_disk_is_an_error_with_a_reason() -> None:
+def test_full_disk_is_an_error_with_a_reason() -> None:
     if not Path("/dev/full").exists():
         pytest.skip("there is no /dev/full on this system")
     with Path("/dev/full").open("wb", buffering=0) as file, pytest.raises(TauError, match="No space left"):
         OutputStream(file.fileno()).text("hello")
 
 
-def test_a_terminal_gets_no_control_sequences_and_a_pipe_gets_the_text_as_it_is() -> None:
+def test_terminal_gets_no_control_sequences_and_a_pipe_gets_the_raw_text() -> None:
     text = "a\x1b]0;title\x07b\x1b[31mc\n"
     for make, expected in ((os.openpty, b"abc\r\n"), (os.pipe, text.encode())):
         reading, writing = make()
@@ -141,7 +139,7 @@ def test_a_terminal_gets_no_control_sequences_and_a_pipe_gets_the_text_as_it_is(
             os.close(writing)
 
 
-def test_a_pipe_that_somebody_made_non_blocking_is_waited_for() -> None:
+def test_non_blocking_pipe_is_waited_for() -> None:
     reading, writing = os.pipe()
     os.set_blocking(writing, False)
     data = b"x" * 1_000_000

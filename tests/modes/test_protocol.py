@@ -1,4 +1,4 @@
-"""Every line of JSON mode has exactly the shape that the protocol gives it."""
+"""Every line of JSON mode has exactly the shape of the protocol."""
 
 import os
 from pathlib import Path
@@ -12,9 +12,9 @@ from tau.coding.session.session import Session
 from tau.modes import json as json_mode
 from tau.modes.line_input import LineReader
 from tau.modes.output_stream import OutputStream
-from tau.modes.prompt import UserPrompt
+from tau.modes.user_prompt import UserPrompt
 from tests.modes import protocol as p
-from tests.modes.faces import Captured, Script, show
+from tests.modes.mode_rig import Captured, Script, show
 
 BUSY = Fail(ProviderError("busy", retryable=True))
 
@@ -39,7 +39,7 @@ def decoded(shown: Captured) -> list[p.Line]:
     ),
     ids=("words", "tools", "mistakes", "retry", "failure", "length", "cut call"),
 )
-def test_every_line_of_a_run_is_of_the_protocol(tmp_path: Path, script: Script) -> None:
+def test_every_line_of_a_run_follows_the_protocol(tmp_path: Path, script: Script) -> None:
     (tmp_path / "a.txt").write_text("alpha\n")
     prompts = [UserPrompt("one"), UserPrompt("two")]
     shown = show(
@@ -58,7 +58,7 @@ def test_every_line_of_a_run_is_of_the_protocol(tmp_path: Path, script: Script) 
     assert sorted(calls) == sorted(line.tool_call_id for line in lines if isinstance(line, p.ToolEnd))
 
 
-def test_the_last_partial_message_is_the_final_one_but_for_what_is_known_only_at_the_end(
+def test_last_partial_message_equals_the_final_one_except_for_late_fields(
     tmp_path: Path,
 ) -> None:
     script = [[Think("hm"), Say("some words", 3), Use("bash", command="true"), Count(5, 6)], [Say("Done.")]]
@@ -75,7 +75,7 @@ def test_the_last_partial_message_is_the_final_one_but_for_what_is_known_only_at
             assert last.content == line.message.content
 
 
-def test_an_interrupted_conversation_is_of_the_protocol_too(tmp_path: Path) -> None:
+def test_interrupted_conversation_follows_the_protocol_too(tmp_path: Path) -> None:
     sessions: list[Session] = []
     reading, writing = os.pipe()
     os.write(writing, b'nonsense\n{"type":"message","content":"hi"}\n{"type":"interrupt"}\n')

@@ -1,4 +1,4 @@
-"""The names that programs import from `tau`: they are there, they are typed, and they cost nothing unused."""
+"""The names programs import from `tau`: they exist, they are typed, and they cost nothing unused."""
 
 import ast
 import asyncio
@@ -19,7 +19,7 @@ from tests.shape.source_tree import PACKAGE
 
 
 def for_type_checkers() -> dict[str, str]:
-    """Name and module of what the block `if TYPE_CHECKING` imports."""
+    """Names and modules imported by the block `if TYPE_CHECKING`."""
     tree = ast.parse((PACKAGE / "__init__.py").read_text())
     (block,) = (node for node in tree.body if isinstance(node, ast.If))
     found = {}
@@ -43,11 +43,11 @@ def test_type_checkers_and_programs_see_the_same_names() -> None:
     assert not different
 
 
-def test_package_says_that_it_is_typed() -> None:
+def test_package_is_marked_as_typed() -> None:
     assert (PACKAGE / "py.typed").is_file()
 
 
-def test_a_name_that_is_not_there_is_an_attribute_error() -> None:
+def test_missing_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="no attribute 'Session_'"):
         _ = tau.Session_  # type: ignore[attr-defined]
     assert not hasattr(tau, "nothing") and "create_session" in dir(tau)
@@ -63,7 +63,7 @@ def test_every_event_and_every_message_can_be_imported() -> None:
     assert not set(defined) - set(tau.__all__)
 
 
-def test_names_that_the_page_uses_exist() -> None:
+def test_names_used_on_the_page_exist() -> None:
     used = set(re.findall(r"\btau\.([A-Za-z_]+)\b(?!\.)", re.sub(r"tau\.ai\.\w+", "", PAGE)))
     assert not used - set(tau.__all__)
 
@@ -86,7 +86,7 @@ def test_examples_pass_a_strict_type_checker(tmp_path: Path) -> None:
     assert run.returncode == 0, run.stdout + run.stderr
 
 
-def test_importing_the_package_loads_nothing_of_it() -> None:
+def test_importing_the_package_loads_none_of_its_modules() -> None:
     code = "import sys; before = set(sys.modules); import tau; print(*sorted(set(sys.modules) - before))"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.split() == ["tau", "tau.base", "tau.base.late", "tau.base.version"]
@@ -98,7 +98,7 @@ def test_tools_can_be_written_without_loading_the_coding_agent() -> None:
     assert run.stdout == "False\n"
 
 
-def test_names_that_others_are_compared_with_exist(tmp_path: Path) -> None:
+def test_names_used_for_comparison_exist(tmp_path: Path) -> None:
     table = PAGE[PAGE.index("## Names you may know") :]
     chains = set(re.findall(r"\b((?:session|store|log)(?:\.[a-z_]+)+)", table))
 

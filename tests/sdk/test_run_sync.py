@@ -1,4 +1,4 @@
-"""One prompt from a script: the answer, or one error; and the options that only programs have."""
+"""One prompt from a script: the answer, or one error; and the options only programs have."""
 
 import asyncio
 import os
@@ -31,7 +31,7 @@ class Bell(tau.Tool[NoParams]):
         return tau.ToolOutput.text(f"ding in {ctx.cwd.name}")
 
 
-def test_run_sync_returns_the_last_answer_and_keeps_the_session(tmp_path: Path) -> None:
+def test_run_sync_returns_the_last_answer_and_saves_the_session(tmp_path: Path) -> None:
     script: list[list[FauxStep]] = [[Use("bell")], [Say("It rang.")]]
     answer = tau.run_sync("Ring.", options(script, tmp_path, add_tools=(Bell(),)))
     assert answer.text == "It rang."
@@ -41,14 +41,14 @@ def test_run_sync_returns_the_last_answer_and_keeps_the_session(tmp_path: Path) 
     assert again.text == "Still." and len(list((tmp_path / "talks").glob("*.jsonl"))) == 1
 
 
-def test_run_sync_raises_what_the_run_failed_with(tmp_path: Path) -> None:
+def test_run_sync_raises_the_error_of_the_run(tmp_path: Path) -> None:
     script: list[list[FauxStep]] = [[Fail(tau.ProviderError("No such model.", status=404))]]
     with pytest.raises(tau.ProviderError, match="No such model") as caught:
         tau.run_sync("Hello", options(script, tmp_path))
     assert caught.value.status == 404
 
 
-def test_run_sync_says_so_where_a_hook_keeps_the_prompt_back(tmp_path: Path) -> None:
+def test_run_sync_says_so_when_a_hook_blocks_the_prompt(tmp_path: Path) -> None:
     class Silence(tau.Hooks):
         async def input(self, message: tau.UserMessage) -> tau.UserMessage | None:
             return None
@@ -65,7 +65,7 @@ def test_run_sync_inside_an_event_loop_says_what_to_do_instead(tmp_path: Path) -
     asyncio.run(main())
 
 
-def test_ctrl_c_in_a_script_ends_it_and_leaves_what_was_said(tmp_path: Path) -> None:
+def test_ctrl_c_in_a_script_ends_it_and_keeps_the_conversation(tmp_path: Path) -> None:
     interrupt = Act(lambda: os.kill(os.getpid(), signal.SIGINT))
     with pytest.raises(KeyboardInterrupt):
         tau.run_sync("Hello", options([[Say("Half a"), interrupt, Wait()]], tmp_path))
@@ -76,7 +76,7 @@ def test_ctrl_c_in_a_script_ends_it_and_leaves_what_was_said(tmp_path: Path) -> 
     assert isinstance(last, tau.AssistantMessage) and (last.text, last.stop_reason) == ("Half a", "aborted")
 
 
-def test_a_relative_folder_stays_the_same_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_relative_folder_stays_the_same_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "sub").mkdir()
     assert tau.SessionOptions().cwd == tmp_path.resolve()
@@ -95,7 +95,7 @@ def test_two_tools_with_one_name_are_refused(tmp_path: Path) -> None:
     assert answer.text == "yes"
 
 
-def test_a_tool_that_no_model_can_be_told_of_is_refused_at_once(tmp_path: Path) -> None:
+def test_undescribable_tool_is_refused_at_once(tmp_path: Path) -> None:
     class Mute(tau.Tool[NoParams]):
         name, label = "mute", "Mute"
 
@@ -103,12 +103,12 @@ def test_a_tool_that_no_model_can_be_told_of_is_refused_at_once(tmp_path: Path) 
         tau.run_sync("Hello", options([[Say("no")]], tmp_path, add_tools=(Mute(),)))
 
 
-def test_a_folder_that_does_not_exist_is_refused(tmp_path: Path) -> None:
+def test_missing_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(tau.UsageError, match="not found"):
         tau.run_sync("Hello", options([[Say("no")]], tmp_path / "nowhere"))
 
 
-def test_connect_gives_the_model_without_a_session(tmp_path: Path) -> None:
+def test_connect_returns_the_model_without_a_session(tmp_path: Path) -> None:
     async def main() -> list[str]:
         wanted = options([[Use("bell")], [Say("It rang.")]], tmp_path)
         async with tau.connect(wanted) as connection:

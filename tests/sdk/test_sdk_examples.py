@@ -1,4 +1,4 @@
-"""Every example of docs/sdk.md runs as it stands there, against a model server on this machine."""
+"""Every example of docs/sdk.md runs verbatim against a local model server."""
 
 import json
 import os
@@ -23,7 +23,7 @@ def _explained(letter: str, input_tokens: int) -> Answer:
     return Answer((Text(f"{letter}. " * 300),), Usage(input=input_tokens, output=900))
 
 
-# By heading and number: what the model answers, and what the example prints then.
+# By heading and number: the model's answers, and what the example then prints.
 EXPECTED: dict[tuple[str, int], tuple[list[Scriptable], str]] = {
     ("One prompt", 1): (["It is a parser."], "It is a parser.\n10 tokens\n"),
     ("One prompt", 2): (["It is a parser."], "It is a parser.\n"),
@@ -85,7 +85,7 @@ def examples() -> Iterator[tuple[str, int, str]]:
             yield heading, number, block
 
 
-def test_every_example_is_run() -> None:
+def test_every_example_runs() -> None:
     assert {(heading, number) for heading, number, _ in examples()} == set(EXPECTED)
 
 
@@ -116,7 +116,7 @@ def test_example(
 
 
 def _use(server: FakeServer) -> None:
-    """Settings as a user has them whose model is the fake server's."""
+    """User settings with the fake server as the model."""
     home = Path(os.environ["TAU_HOME"])
     home.mkdir(parents=True)
     models = [{"id": "m", "contextWindow": 200_000, "maxTokens": 8_000}, {"id": "sonnet", "reasoning": True}]
@@ -127,7 +127,7 @@ def _use(server: FakeServer) -> None:
 
 
 def _run(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As a program of its own, but in this process: starting one for each would take a second each."""
+    """Like a separate program, but in this process: starting one for each would take a second."""
     module = ModuleType("example")
     monkeypatch.setitem(sys.modules, "example", module)
     exec(compile(text, "docs/sdk.md", "exec"), module.__dict__)

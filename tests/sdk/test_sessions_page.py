@@ -1,4 +1,4 @@
-"""docs/sessions.md tells of every kind of entry, and its examples mean what they say."""
+"""docs/sessions.md covers every kind of entry, and its examples are correct."""
 
 import json
 import re
@@ -38,13 +38,13 @@ def test_row_of_messages_names_every_role() -> None:
     assert not {role for role in roles if f"`{role}`" not in ROWS["message"]}
 
 
-def test_header_is_one_and_has_no_other_fields_than_those_named() -> None:
+def test_header_has_exactly_the_named_fields() -> None:
     header = decode_header(re.findall(r'^\{"type":"session".*\}$', PAGE, re.MULTILINE)[0].encode())
     assert header.version == msgspec.structs.fields(SessionHeader)[0].default
     assert all(name in PAGE for name in SessionHeader.__struct_encode_fields__)
 
 
-def test_example_of_fallback_chains_is_accepted_and_names_models_that_there_are(tmp_path: Path) -> None:
+def test_fallback_chain_example_is_accepted_and_names_existing_models(tmp_path: Path) -> None:
     (example,) = re.findall(r'^```json\n(\{"retry".*?)^```', PAGE, re.MULTILINE | re.DOTALL)
     path = tmp_path / "settings.json"
     path.write_text(example)
@@ -56,7 +56,7 @@ def test_example_of_fallback_chains_is_accepted_and_names_models_that_there_are(
     assert all(pick_model(load_catalog(), name).known for name in names)
 
 
-def test_settings_that_are_named_exist() -> None:
+def test_named_settings_exist() -> None:
     keys = set(re.findall(r"`((?:compaction|retry|branchSummary)\.[A-Za-z]+)`", PAGE))
     settings = (ROOT / "docs" / "settings.md").read_text()
     assert keys and not {key for key in keys if f"| `{key}` |" not in settings}

@@ -17,7 +17,7 @@ PACKAGE = ROOT / "src" / "tau"
 
 @dataclass(frozen=True)
 class Source:
-    """One Python file: `where` is its path from the project's root, `module` its dotted name (src only)."""
+    """One Python file: `where` is its path from the project root, `module` its dotted name (src only)."""
 
     path: Path
     where: str
@@ -27,7 +27,7 @@ class Source:
 
     @property
     def layer(self) -> str:
-        """The folder (or file) of the package that it belongs to: `agent`, `cli`, `sdk`."""
+        """The folder (or file) of the package it belongs to: `agent`, `cli`, `sdk`."""
         return [*self.module.split("."), ""][1]
 
     def at(self, node: ast.AST) -> str:
@@ -46,7 +46,7 @@ def other_sources() -> tuple[Source, ...]:
 
 
 def read_all(*folders: Path) -> tuple[Source, ...]:
-    """The garbage collector would look through a million nodes again and again: they all stay."""
+    """Freeze the million nodes, which all stay, so that the garbage collector skips them."""
     gc.disable()
     try:
         return tuple(read(path) for folder in folders for path in sorted(folder.rglob("*.py")))
@@ -65,7 +65,7 @@ def read(path: Path) -> Source:
 
 
 def read_text(text: str) -> Source:
-    """A piece of code that is no file, to try a rule on."""
+    """A piece of code without a file, to try a rule on."""
     return Source(Path(), "", "", text, ast.parse(text))
 
 
@@ -100,7 +100,7 @@ def calls(tree: ast.AST) -> Iterator[ast.Call]:
 
 
 def dotted(node: ast.AST) -> str:
-    """`a.b.c` for a chain of names, "" for anything else; what is called on the way is written `a().b`."""
+    """`a.b.c` for a chain of names, "" for anything else; calls on the way are written `a().b`."""
     if isinstance(node, ast.Name):
         return node.id
     if isinstance(node, ast.Attribute):
@@ -111,7 +111,7 @@ def dotted(node: ast.AST) -> str:
 
 
 def imported_names(tree: ast.AST) -> Iterator[tuple[ast.Import | ast.ImportFrom, str]]:
-    """Every import as (node, dotted name), a name taken from a module as `module.name`."""
+    """Every import as (node, dotted name), an imported name as `module.name`."""
     for node in nodes(tree, ast.Import):
         for alias in node.names:
             yield node, alias.name

@@ -1,4 +1,4 @@
-"""The commands that set everything up, as far as they can be tried without setting everything up."""
+"""The setup commands, as far as they can be tested without setting everything up."""
 
 import os
 import re
@@ -21,7 +21,7 @@ def make(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 @needs_make
-def test_make_alone_lists_what_there_is() -> None:
+def test_make_alone_lists_the_targets() -> None:
     listed = make().stdout
     phony = re.search(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
     assert phony is not None
@@ -30,13 +30,13 @@ def test_make_alone_lists_what_there_is() -> None:
 
 
 @needs_make
-def test_missing_python_is_told_in_one_sentence(tmp_path: Path) -> None:
+def test_missing_python_is_reported_in_one_sentence(tmp_path: Path) -> None:
     run = make("run", f"VENV={tmp_path}/venv", "PYTHON=/nowhere/python3")
     assert run.returncode != 0
     assert run.stderr.startswith("No Python 3.11 or newer found (/nowhere/python3).")
 
 
-def test_continuous_integration_runs_the_tests_and_nothing_else() -> None:
+def test_ci_only_runs_the_tests() -> None:
     script = ROOT / ".ci" / "run"
     assert os.access(script, os.X_OK)
     lines = [
@@ -46,7 +46,7 @@ def test_continuous_integration_runs_the_tests_and_nothing_else() -> None:
 
 
 def test_no_package_index_is_named() -> None:
-    """Where packages come from is the business of the machine: pip's own variables say it."""
+    """Where packages come from is up to the machine: pip's own variables say it."""
     named = re.compile(
         r"index[-_]url\s*=|registry\s*=|pypi\.org|pythonhosted|--(extra-)?index-url", re.IGNORECASE
     )
@@ -60,7 +60,7 @@ def test_no_package_index_is_named() -> None:
 
 
 def test_everything_in_the_package_goes_into_the_wheel() -> None:
-    """The build takes the whole folder but what git ignores."""
+    """The build takes the whole folder except what git ignores."""
     wheel = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["wheel"]
     beside = {"docs": "tau/docs", "CHANGELOG.md": "tau/CHANGELOG.md"}
     assert wheel == {"packages": ["src/tau"], "force-include": beside}
@@ -72,7 +72,7 @@ def test_everything_in_the_package_goes_into_the_wheel() -> None:
 
 
 @pytest.mark.soak
-def test_wheel_holds_every_file_of_the_package(tmp_path: Path) -> None:
+def test_wheel_contains_every_file_of_the_package(tmp_path: Path) -> None:
     builder = pytest.importorskip("hatchling.builders.wheel", reason="hatchling is not installed")
     (wheel,) = builder.WheelBuilder(str(ROOT)).build(directory=str(tmp_path), versions=["standard"])
     listed = subprocess.run(

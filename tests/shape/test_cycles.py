@@ -9,7 +9,7 @@ OWNER = f"{SESSION}.session"  # `Session`, which builds and owns the parts
 
 
 def cycle_through(graph: grimp.ImportGraph, module: str) -> set[str]:
-    """The strongly connected component of a module; imports for type checking count."""
+    """The strongly connected component of a module; type-checking imports count."""
     return {module} | (graph.find_upstream_modules(module) & graph.find_downstream_modules(module))
 
 

@@ -1,4 +1,4 @@
-"""Pages say what is there: the map, the links and the generated tables."""
+"""Pages are accurate: the map, the links and the generated tables."""
 
 import json
 import os
@@ -18,8 +18,8 @@ from tests.shape.source_tree import PACKAGE, ROOT
 from tests.support.fake_server import FakeServer
 
 DOCS = ROOT / "docs"
-PAGES = [ROOT / "README.md", ROOT / "AGENTS.md", ROOT / "CHANGELOG.md", *sorted(DOCS.rglob("*.md"))]
-EXAMPLE = re.compile(r"^(?:Given|Now) `.*`:$", re.MULTILINE)  # names a file of its own
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted(DOCS.rglob("*.md"))]
+EXAMPLE = re.compile(r"^(?:Given|Now) `.*`:$", re.MULTILINE)  # names its own file
 
 
 def shown(page: Path) -> str:
@@ -34,15 +34,15 @@ def test_generated_tables_are_current() -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=shown)
-def test_links_lead_somewhere(page: Path) -> None:
+def test_links_resolve(page: Path) -> None:
     targets = re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text())
     missing = [one for one in targets if "://" not in one and not (page.parent / one).exists()]
     assert not missing
 
 
 @pytest.mark.parametrize("page", PAGES, ids=shown)
-def test_files_that_are_named_exist(page: Path) -> None:
-    """`agent/loop.py` and the like stand for files of the package, `tests/...` for those of the project."""
+def test_named_files_exist(page: Path) -> None:
+    """`agent/loop.py` and the like are files of the package, `tests/...` those of the project."""
     text = EXAMPLE.sub("", page.read_text())
     named = re.findall(r"`([a-z_]+/[a-z_/]+\.(?:py|md|json))`", text)
     missing = [one for one in named if not (PACKAGE / one).exists() and not (ROOT / one).exists()]
@@ -76,7 +76,7 @@ def blocks(page: str, language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
 
 
-def test_example_of_the_python_interface_runs(tmp_path: Path) -> None:
+def test_python_interface_example_runs(tmp_path: Path) -> None:
     (example,) = blocks("usage.md", "python")
     home = Path(os.environ["TAU_HOME"])
     home.mkdir(parents=True)
@@ -89,7 +89,7 @@ def test_example_of_the_python_interface_runs(tmp_path: Path) -> None:
     assert (run.stdout, run.stderr) == ("It is an example.\n", "")
 
 
-def test_example_of_a_models_file_is_accepted(tmp_path: Path) -> None:
+def test_models_file_example_is_accepted(tmp_path: Path) -> None:
     (example,) = blocks("models.md", "json")
     path = tmp_path / "models.json"
     path.write_text(example)
@@ -100,7 +100,7 @@ def test_example_of_a_models_file_is_accepted(tmp_path: Path) -> None:
     )
 
 
-def test_example_of_a_settings_file_is_accepted(tmp_path: Path) -> None:
+def test_settings_file_example_is_accepted(tmp_path: Path) -> None:
     (example,) = blocks("settings.md", "json")
     path = tmp_path / "settings.json"
     path.write_text(example)

@@ -1,4 +1,4 @@
-"""The parts of the interactive screen know the few things that they use, and not the application."""
+"""The parts of the interactive screen know only what they use, not the application."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -15,7 +15,7 @@ def parts() -> list[Source]:
 
 
 def import_graph() -> dict[str, set[str]]:
-    """Who imports whom inside the package: plain imports, those for types only, and late ones."""
+    """Who imports whom inside the package: plain, type-only and late imports."""
     modules = {source.module for source in parts()}
     graph: dict[str, set[str]] = {module: set() for module in modules}
     for source in parts():
@@ -27,7 +27,7 @@ def import_graph() -> dict[str, set[str]]:
 
 
 def names_of(source: Source) -> set[str]:
-    """All that a module imports, at once or late."""
+    """Everything a module imports, at once or late."""
     names = {name for _, name in imported_names(source.tree)}
     return names | set(re.findall(r'\blate\("([\w.]+)"\)', source.text))
 

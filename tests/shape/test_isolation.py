@@ -1,13 +1,17 @@
-"""The rules that tests/conftest.py keeps, tried out."""
+"""The rules enforced by tests/conftest.py, tried out."""
 
 import asyncio
 import os
 import socket
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 
 import pytest
+
+from tests.conftest import ThreadClock
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -26,7 +30,7 @@ def test_network():
         socket.create_connection(("192.0.2.1", 80), timeout=1)
 
 def test_task():
-    code = compile("async def forever():\\n    await asyncio.sleep(60)", SOURCE + "/x.py", "exec")
+    code = compile("async def forever():\\n    await asyncio.sleep(600)", SOURCE + "/x.py", "exec")
     names = {"asyncio": asyncio}
     exec(code, names)
     async def main():
@@ -34,11 +38,30 @@ def test_task():
         await asyncio.sleep(0)
     asyncio.run(main())
 
+async def compute():
+    end = time.thread_time() + 0.15
+    while time.thread_time() < end:
+        pass
+
+def test_held_loop():
+    asyncio.run(compute())
+
+HELD = []
+
+def test_held_once():
+    HELD.append(1)
+    if len(HELD) == 1:
+        asyncio.run(compute())
+
+@pytest.mark.holds_loop
+def test_held_on_purpose():
+    asyncio.run(compute())
+
 def test_good():
     subprocess.run(["true"], check=True)
 
 def test_orphan():
-    subprocess.run(["sh", "-c", "sleep 60 >/dev/null 2>&1 &"], check=True)
+    subprocess.run(["sh", "-c", "sleep 600 >/dev/null 2>&1 &"], check=True)
 
 @pytest.mark.soak
 def test_long():
@@ -54,7 +77,21 @@ def test_marked():
 """
 
 
-def test_each_test_has_a_home_of_its_own_and_no_keys(tmp_path: Path) -> None:
+def test_a_collection_in_one_thread_does_not_count_as_time_of_another() -> None:
+    clock = ThreadClock()
+    end = time.thread_time() + 0.05
+    while time.thread_time() < end:
+        pass
+    clock.leave_out("start", {})  # this thread collects, and is interrupted here
+    seen: list[float] = []
+    other = threading.Thread(target=lambda: seen.append(clock.seconds()))
+    other.start()
+    other.join()
+    clock.leave_out("stop", {})
+    assert seen[0] < 0.05
+
+
+def test_each_test_has_its_own_home_and_no_keys(tmp_path: Path) -> None:
     home = Path(os.environ["HOME"])
     assert home.is_dir() and not list(home.iterdir())
     assert Path.home() == home
@@ -62,7 +99,7 @@ def test_each_test_has_a_home_of_its_own_and_no_keys(tmp_path: Path) -> None:
     assert not [name for name in os.environ if name.endswith(("_API_KEY", "_proxy", "_PROXY"))]
 
 
-def test_other_machines_cannot_be_reached_but_loopback_can() -> None:
+def test_only_loopback_is_reachable() -> None:
     with pytest.raises(socket.gaierror):
         socket.create_connection(("example.com", 443), timeout=1)
 
@@ -84,7 +121,7 @@ def test_other_machines_cannot_be_reached_but_loopback_can() -> None:
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="left processes are found through /proc")
-def test_what_a_test_leaves_behind_fails_it(tmp_path: Path) -> None:
+def test_leftovers_fail_a_test(tmp_path: Path) -> None:
     offenders = tmp_path / "test_offenders.py"
     offenders.write_text(OFFENDERS)
     command = [
@@ -112,7 +149,11 @@ def test_what_a_test_leaves_behind_fails_it(tmp_path: Path) -> None:
     assert "it used the network: connect to ('192.0.2.1', 80)" in report
     assert "ERROR at teardown of test_task " in report
     assert "it left a task: forever" in report
+    assert "ERROR at teardown of test_held_loop " in report
+    assert "it held the event loop for 1" in report and "coroutine object compute" in report
+    assert "ERROR at teardown of test_held_once " not in report
+    assert "ERROR at teardown of test_held_on_purpose " not in report
     assert "ERROR at teardown of test_good " not in report
     assert "tests of this module left processes running" in report
     assert "\nskipped 3: it rains\n" in report
-    assert "5 passed, 3 skipped, 1 deselected, 4 errors" in report
+    assert "8 passed, 3 skipped, 1 deselected, 5 errors" in report

@@ -1,4 +1,4 @@
-"""mypy sees through `late`: a wrong use of a module that is imported late is an error."""
+"""mypy sees through `late`: misusing a late-imported module is an error."""
 
 import os
 import subprocess
@@ -47,7 +47,7 @@ def errors(folder: Path) -> set[str]:
     return {f"{lines[int(number) - 1].strip()} {text.split()[-1]}" for _, number, _, *_, text in found}
 
 
-def test_a_late_module_has_its_own_type_and_a_table_checks_its_modules(tmp_path: Path) -> None:
+def test_late_module_has_its_own_type_and_a_table_checks_its_modules(tmp_path: Path) -> None:
     (tmp_path / "uses.py").write_text(USES)
     greeting = tmp_path / "greeting.py"
     greeting.write_text("def greet(name: str) -> str:\n    return name\n")
@@ -57,7 +57,7 @@ def test_a_late_module_has_its_own_type_and_a_table_checks_its_modules(tmp_path:
         'missing = late("nowhere") [import-not-found]',
     }
     assert errors(tmp_path) == always | {'greeting.greet("you", "and me") [call-arg]'}
-    # `uses.py` stays as it is: mypy takes what it imports late from the cache.
+    # `uses.py` stays unchanged: mypy takes its late imports from the cache.
     greeting.write_text("def greet(name: str, other: str) -> str:\n    return name + other\n")
     assert errors(tmp_path) == always | {
         '"fits": late("greeting"), [dict-item]',

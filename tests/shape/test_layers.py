@@ -1,4 +1,4 @@
-"""The import contracts hold for late imports too, with the same engine that checks the plain ones."""
+"""The import contracts hold for late imports too, checked by the same engine as plain ones."""
 
 import ast
 import tomllib
@@ -53,7 +53,7 @@ def layer(line: str) -> grimp.Layer:
     return grimp.Layer(*names, independent=":" not in line)
 
 
-def test_late_is_written_at_module_top_with_a_plain_name() -> None:
+def test_late_is_called_at_module_top_with_a_literal_name() -> None:
     wrong = []
     for source, call in late_calls():
         plain = len(call.args) == 1 and isinstance(call.args[0], ast.Constant) and not call.keywords
@@ -68,7 +68,7 @@ def calls_in_functions(tree: ast.Module) -> set[ast.Call]:
     return {call for node in nodes(tree, *inner) for call in calls(node)}
 
 
-def test_modules_are_loaded_by_name_in_one_place_only() -> None:
+def test_modules_are_imported_by_name_in_one_place_only() -> None:
     loaders = {"tau.base.late"}
     found = [
         source.at(call)
@@ -81,7 +81,7 @@ def test_modules_are_loaded_by_name_in_one_place_only() -> None:
     assert not found
 
 
-def test_late_names_modules_of_ours_that_exist() -> None:
+def test_late_names_existing_modules() -> None:
     missing = [
         f"{source.where}: {name}"
         for source, name in late_names()
@@ -92,12 +92,12 @@ def test_late_names_modules_of_ours_that_exist() -> None:
     assert not missing
 
 
-def test_every_contract_is_of_a_kind_that_is_checked_here() -> None:
+def test_every_contract_is_of_a_kind_checked_here() -> None:
     assert {contract["type"] for contract in CONTRACTS} <= {"layers", "forbidden"}
     assert any(contract["type"] == "layers" for contract in CONTRACTS)
 
 
-def test_layers_hold_with_late_imports_counted() -> None:
+def test_layers_hold_including_late_imports() -> None:
     graph = graph_with_late_imports()
     broken = []
     for contract in CONTRACTS:
@@ -109,7 +109,7 @@ def test_layers_hold_with_late_imports_counted() -> None:
     assert not broken
 
 
-def test_forbidden_imports_stay_forbidden_with_late_imports_counted() -> None:
+def test_forbidden_imports_stay_forbidden_including_late_ones() -> None:
     graph = graph_with_late_imports()
     chains = []
     for contract in CONTRACTS:
@@ -124,12 +124,12 @@ def test_forbidden_imports_stay_forbidden_with_late_imports_counted() -> None:
     assert not chains
 
 
-def test_every_source_folder_is_a_package_that_the_contracts_see() -> None:
+def test_every_source_folder_is_a_package_the_contracts_see() -> None:
     folders = {source.path.parent for source in package_sources()}
     assert not [str(folder.relative_to(ROOT)) for folder in folders if not (folder / "__init__.py").is_file()]
 
 
-def test_every_folder_of_the_package_has_its_place_in_the_layers() -> None:
+def test_every_package_folder_is_assigned_to_a_layer() -> None:
     placed = {
         name.strip().strip("()")
         for contract in CONTRACTS
@@ -141,8 +141,8 @@ def test_every_folder_of_the_package_has_its_place_in_the_layers() -> None:
     assert found <= placed
 
 
-def test_tools_stand_on_the_rest_of_coding_and_nothing_of_it_on_them() -> None:
-    """Imports for the type checker count too: an edit or a shell that knows its tool is half a tool."""
+def test_tools_build_on_coding_and_nothing_in_coding_on_them() -> None:
+    """Type-checking imports count too: an edit or a shell that knows its tool is half a tool."""
     below = [
         source for source in package_sources() if source.layer == "coding" and not of_tools(source.module)
     ]

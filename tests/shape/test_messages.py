@@ -1,4 +1,4 @@
-"""What tau says to people and to models is written in sentences."""
+"""tau's messages to people and models are sentences."""
 
 import ast
 from collections.abc import Iterator
@@ -11,13 +11,13 @@ SPEAKING = {
     *("TauError", "UsageError", "ConfigError", "ProviderError", "ToolError", "SessionError"),
     *("tell", "complain", "source.error"),
 }
-ENDS = (".", "?", "…", "{}")  # {} stands for a value, which is a sentence of its own there
+ENDS = (".", "?", "…", "{}")  # {} is a placeholder for a value, which is a sentence itself there
 # Names that keep their lower case at the start of a sentence.
 NAMES = {"tau", "stdout", "providers", "read", "find", "search", "inspect_image", "edit", "write", "bash"}
 
 
 def text_of(node: ast.AST) -> str:
-    """A string with its values as {}; "" for what is put together elsewhere."""
+    """A string with its values as {}; "" for what is assembled elsewhere."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return node.value
     if isinstance(node, ast.JoinedStr):
@@ -34,7 +34,7 @@ def problem(text: str) -> str:
     return "has an exclamation mark" if "!" in text.removeprefix('A value is just "!"') else ""
 
 
-def told() -> Iterator[tuple[str, str]]:
+def messages() -> Iterator[tuple[str, str]]:
     for source in package_sources():
         for call in calls(source.tree):
             if dotted(call.func) in SPEAKING and call.args and " " in (text := text_of(call.args[0])):
@@ -52,11 +52,11 @@ def told() -> Iterator[tuple[str, str]]:
         ("Done!", "has no end"),
     ],
 )
-def test_sentences_are_told_from_fragments(text: str, wrong: str) -> None:
+def test_sentences_are_distinguished_from_fragments(text: str, wrong: str) -> None:
     assert problem(text) == wrong
 
 
 def test_errors_and_remarks_are_sentences() -> None:
-    found = list(told())
+    found = list(messages())
     assert len(found) > 100
     assert not [f"{where} {problem(text)}: {text}" for where, text in found if problem(text)]

@@ -1,4 +1,4 @@
-"""Names say what a thing is; words that say nothing do not occur."""
+"""Names say what a thing is; empty words do not occur."""
 
 import ast
 import re
@@ -44,7 +44,7 @@ def words(name: str) -> set[str]:
     return {word.lower() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+", name)}
 
 
-def test_words_of_a_name_are_told_apart() -> None:
+def test_name_is_split_into_words() -> None:
     assert words("HTTPSessionManager") == {"http", "session", "manager"}
     assert words("file_utils") == {"file", "utils"}
 
@@ -59,12 +59,12 @@ def test_modules_and_classes_are_named_for_what_they_are() -> None:
     assert not found
 
 
-def test_every_module_says_what_it_is_for() -> None:
+def test_every_module_has_a_docstring() -> None:
     silent = [source.where for source in package_sources() if not ast.get_docstring(source.tree)]
     assert not silent
 
 
-def test_a_public_class_name_occurs_once() -> None:
+def test_public_class_names_are_unique() -> None:
     places: dict[str, list[str]] = defaultdict(list)
     for source in package_sources():
         for cls in source.tree.body:

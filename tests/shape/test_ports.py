@@ -1,4 +1,4 @@
-"""Nobody asks a port for its class: what its users need is in its protocol."""
+"""Ports are never checked for their class: what users need is in the protocol."""
 
 import ast
 from collections.abc import Iterator
@@ -17,13 +17,13 @@ PORT_MODULES = {
 PROBES = {"isinstance", "issubclass", "hasattr", "getattr", "type"}
 
 
-def test_no_port_is_asked_for_its_class() -> None:
+def test_ports_are_never_isinstance_checked() -> None:
     found = [place for source in package_sources() for place in probes(source)]
     assert not found, "what is asked for here belongs into the port's protocol"
 
 
-def test_the_ports_and_their_implementations_are_known() -> None:
-    """If this fails, the test above looks for too little."""
+def test_ports_and_implementations_are_known() -> None:
+    """If this fails, the test above checks too little."""
     assert {"FileSystem", "Runner", "Artifacts", "UrlRouter", "Snapshots", "Models", "Jobs", "Ui"} <= set(
         ports()
     )
@@ -31,7 +31,7 @@ def test_the_ports_and_their_implementations_are_known() -> None:
     assert {"TemporaryArtifacts", "SchemeRouter", "SeenFiles", "SessionJobs", "ScreenUi"} <= implementations()
 
 
-def test_each_way_to_ask_is_noticed() -> None:
+def test_each_form_of_class_check_is_noticed() -> None:
     asked = [
         "isinstance(x, LocalFileSystem)",
         "isinstance(x, (str, local_fs.LocalFileSystem))",
@@ -66,7 +66,7 @@ def probes(source: Source) -> Iterator[str]:
 
 
 def holds_port(node: ast.expr, function: ast.FunctionDef | ast.AsyncFunctionDef | None) -> bool:
-    """Whether a port is asked: a parameter of its type, or an attribute by its name."""
+    """Whether a port is checked: a parameter of its type, or an attribute by its name."""
     if isinstance(node, ast.Attribute):
         return node.attr.lstrip("_") in port_names()
     return function is not None and last(node) in port_parameters(function)
@@ -78,7 +78,7 @@ def last(node: ast.AST) -> str:
 
 @cache
 def protocols() -> frozenset[str]:
-    """Every protocol of the package: it says what somebody needs, so nobody needs to ask."""
+    """Every protocol of the package: it states what is needed, so nobody needs to check."""
     return frozenset(
         cls.name for source in package_sources() for cls in classes(source.tree) if is_protocol(cls)
     )
@@ -103,7 +103,7 @@ def ports() -> "dict[str, Members]":
 
 @cache
 def port_names() -> frozenset[str]:
-    """The names under which ports are handed around: parameters, and the properties of contexts."""
+    """The names under which ports are passed around: parameters, and the properties of contexts."""
     found = set()
     for source in package_sources():
         for function in functions(source.tree):
@@ -127,7 +127,7 @@ def names_port(annotation: ast.expr | None) -> bool:
 
 @cache
 def implementations() -> frozenset[str]:
-    """Classes that have all of a port, themselves or from the classes that they stand on."""
+    """Classes that have all members of a port, their own or inherited."""
     made = {
         cls.name: cls for source in package_sources() for cls in classes(source.tree) if not is_protocol(cls)
     }
@@ -137,7 +137,7 @@ def implementations() -> frozenset[str]:
 
 @dataclass(frozen=True)
 class Members:
-    """What a class has: methods are called, values are properties and attributes."""
+    """The members of a class: methods are called, values are properties and attributes."""
 
     methods: frozenset[str]
     values: frozenset[str]

@@ -1,4 +1,4 @@
-"""Rules of the house that can be read off the source: one place for tasks, for processes and for output."""
+"""Project rules that can be checked in the source: one place for tasks, processes and output."""
 
 import ast
 import re
@@ -20,7 +20,9 @@ from tests.shape.source_tree import (
 )
 
 TASK_FILES = {"tau.base.tasks", "tau.agent.abort"}
-PROCESS_FILES = {"tau.base.run", "tau.base.process", "tau.base.orphan_guard"}
+# The guests of a sandbox start what `base/run.py` asks them to.
+GUESTS = {f"tau.backends.sandbox.guest.{name}" for name in ("holder", "namespaces")}
+PROCESS_FILES = {"tau.base.run", "tau.base.process", "tau.base.orphan_guard", *GUESTS}
 PROCESS_MODULES = {"subprocess", "multiprocessing", "pty", "concurrent.futures.process"}
 PROCESS_CALLS = re.compile(
     r"os\.(system|popen|fork|forkpty|exec\w+|spawn\w+|posix_spawn\w*)|.*\.(create_subprocess|subprocess)_(exec|shell)"
@@ -28,7 +30,7 @@ PROCESS_CALLS = re.compile(
 FACES = {"modes", "cli"}
 
 
-def test_tasks_are_made_in_two_files_and_in_task_groups() -> None:
+def test_tasks_are_created_in_two_files_and_in_task_groups() -> None:
     found = []
     for source in package_sources():
         if source.module in TASK_FILES:
@@ -74,8 +76,8 @@ def test_child_processes_start_in_one_place() -> None:
     assert not found
 
 
-def test_only_faces_write_to_the_terminal() -> None:
-    """A module that is also a program (`python -m ...`) may speak too."""
+def test_only_modes_and_cli_write_to_the_terminal() -> None:
+    """A module that is also a program (`python -m ...`) may print too."""
     found = []
     for source in package_sources():
         if source.layer in FACES or '__name__ == "__main__"' in source.text:
@@ -89,7 +91,7 @@ def test_only_faces_write_to_the_terminal() -> None:
     assert not found
 
 
-def test_imports_stand_at_module_top() -> None:
+def test_imports_are_at_module_top() -> None:
     inner = [
         source.at(node)
         for source in package_sources()
@@ -99,7 +101,7 @@ def test_imports_stand_at_module_top() -> None:
     assert not inner
 
 
-def test_annotations_are_real_so_that_structs_resolve() -> None:
+def test_annotations_are_evaluated_so_that_structs_resolve() -> None:
     found = [
         source.at(node)
         for source in package_sources()
@@ -115,7 +117,7 @@ def test_every_tool_has_its_prompt_beside_it() -> None:
         if not source.module.startswith("tau.coding.tools."):
             continue
         made = [cls for cls in classes(source.tree) if any("Tool" in ast.unparse(base) for base in cls.bases)]
-        # A tool may also take its prompt from the library that it stands on.
+        # A tool may also take its prompt from the library it builds on.
         if any("description" not in {node.name for node in functions(cls)} for cls in made):
             prompt = source.path.with_suffix(".md")
             if not prompt.is_file() or not prompt.read_text(encoding="utf-8").strip():
@@ -150,7 +152,7 @@ def asserts(tree: ast.AST) -> bool:
 
 @cache
 def checking_functions() -> set[str]:
-    """Functions of the tests that assert for others."""
+    """Test helper functions that assert."""
     return {
         function.name
         for source in other_sources()

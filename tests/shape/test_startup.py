@@ -1,4 +1,4 @@
-"""What a start imports: the budget is counted in modules, which do not depend on the machine."""
+"""What startup imports: the budget is counted in modules, which do not depend on the machine."""
 
 import json
 import os
@@ -32,7 +32,7 @@ NOTHING_OF = {
     *("asyncio", "msgspec", "httptools", "ssl", "socket", "http", "logging"),
     *("argparse", "json", "re", "pathlib", "typing", "enum"),
 }
-# What one prompt never needs: each costs milliseconds in every run of every user.
+# Never needed by one prompt: each costs milliseconds in every run of every user.
 NEVER = {
     *("argparse", "difflib", "email", "hashlib", "http.client", "importlib.metadata", "json", "json_repair"),
     *("jiter", "multiprocessing", "sqlite3", "tempfile", "urllib.request", "xllamacpp", "zipfile"),
@@ -47,21 +47,24 @@ BUDGET = {
     "cli": (11, "flags to a mode"),
     "modes": (6, "print mode, its output and exit status"),
     "sdk": (6, "composition"),
-    "coding": (45, "ports, approval, plan, jobs, todo, files, and what tools import to describe themselves"),
+    "coding": (
+        48,
+        "ports, permissions, plan, jobs, todo, files, and what tools import to describe themselves",
+    ),
     "coding/session": (28, "a session and its log; retry, titles, compaction and navigation load when used"),
     "coding/tools": (len(TOOLS), "the tools of a request, each one module, and the registry"),
     "backends": (8, "what a session may start, not what runs it"),
     "agent": (16, "the loop and its ports"),
-    "config": (13, "settings, credentials, instructions"),
+    "config": (14, "settings, credentials, instructions, the places that trust looks at"),
     "ai": (24, "the client, one dialect, the catalog"),
     "hashline": (2, "the prompt of edit; the parser loads with the first edit"),
-    "base": (12, "files, JSON lines, errors, logging"),
+    "base": (13, "files, JSON lines, errors, logging, masking"),
     "libraries": (136, "asyncio, msgspec, httptools and what they import; differs between Python versions"),
 }
 
 
 def modules_of(folder: Path, *arguments: str) -> set[str]:
-    """The modules that a run of tau adds to those of the bare interpreter; what is built in costs nothing."""
+    """The modules a run of tau adds to the bare interpreter; built-in ones cost nothing."""
     listing = folder / "modules.json"
     command = [sys.executable, "-c", PROGRAM, str(listing), *arguments]
     run = subprocess.run(command, cwd=folder, capture_output=True, text=True, stdin=subprocess.DEVNULL)
@@ -76,7 +79,7 @@ def modules_of(folder: Path, *arguments: str) -> set[str]:
     [(["--version"], 6), (["--help"], 9), (["completions", "bash"], 9), (["completions", "fish"], 9)],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
-def test_what_needs_nothing_imports_next_to_nothing(tmp_path: Path, arguments: list[str], most: int) -> None:
+def test_trivial_commands_import_almost_nothing(tmp_path: Path, arguments: list[str], most: int) -> None:
     found = modules_of(tmp_path, *arguments)
     assert not sorted(found & NOTHING_OF)
     assert len(found) <= most, sorted(found)
@@ -105,7 +108,7 @@ def test_one_prompt_imports_what_it_needs(tmp_path: Path) -> None:
 
 
 def area_of(name: str) -> str:
-    """The folder that a module counts for; everything that is not ours is "libraries"."""
+    """The folder a module counts for; everything that is not ours is "libraries"."""
     parts = name.split(".")
     if parts[0] != "tau":
         return "libraries"

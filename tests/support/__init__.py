@@ -1,1 +1,1 @@
-"""What tests and benches share: a model server that can be told what to say, and how to fail."""
+"""Shared by tests and benches: a model server with scripted answers and faults."""

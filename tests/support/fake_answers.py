@@ -1,6 +1,6 @@
 """What the fake server can answer, as values: parts of an answer, whole answers, faults, scenarios.
 
-All of them are also JSON (`{"type": "Text", "text": "hi"}`), for a server that runs as a process of its own.
+All of them are also JSON (`{"type": "Text", "text": "hi"}`), for a server that runs as a separate process.
 """
 
 from typing import Any, Literal, TypeAlias
@@ -23,7 +23,7 @@ class Thinking(Struct, frozen=True, tag_field="type", tag=True):
 
 
 class Call(Struct, frozen=True, tag_field="type", tag=True):
-    """A tool call. `cut_at` ends its JSON after so many characters, `json` replaces it."""
+    """A tool call. `cut_at` truncates its JSON after that many characters, `json` replaces it."""
 
     name: str
     arguments: dict[str, Any] = {}
@@ -37,7 +37,7 @@ Part: TypeAlias = Text | Thinking | Call
 
 
 class Usage(Struct, frozen=True):
-    """Tokens; `input` does not include what came from the cache or went into it."""
+    """Tokens; `input` does not include cache reads and writes."""
 
     input: int = 100
     output: int = 10
@@ -46,7 +46,7 @@ class Usage(Struct, frozen=True):
 
 
 class Answer(Struct, frozen=True, tag_field="type", tag=True):
-    """`stop` is stop, length or toolUse, or a vendor's own word; without it, it follows from the parts."""
+    """`stop` is stop, length or toolUse, or a vendor's own word; by default it follows from the parts."""
 
     parts: tuple[Part, ...] = (Text("ok"),)
     usage: Usage = Usage()
@@ -71,7 +71,7 @@ PLAIN = Answer((Text("These words come from the fake server.", deltas=6),))
 
 
 class Status(Struct, frozen=True, tag_field="type", tag=True):
-    """A refusal, in the dialect's shape unless `body` says otherwise. `retry_after` is sent as it stands."""
+    """A refusal in the dialect's shape unless `body` is given. `retry_after` is sent verbatim."""
 
     status: int
     message: str = ""
@@ -82,7 +82,7 @@ class Status(Struct, frozen=True, tag_field="type", tag=True):
 
 
 class Overflow(Struct, frozen=True, tag_field="type", tag=True):
-    """The request is larger than the context window, in the words of the vendor."""
+    """The request is larger than the context window, in the vendor's wording."""
 
 
 class CutConnection(Struct, frozen=True, tag_field="type", tag=True):
@@ -91,20 +91,20 @@ class CutConnection(Struct, frozen=True, tag_field="type", tag=True):
 
 
 class TruncatedEvent(Struct, frozen=True, tag_field="type", tag=True):
-    """Half an event, then a proper end of the body."""
+    """Half an event, then a regular end of the body."""
 
     after_events: int = 3
     of: Answer = PLAIN
 
 
 class InvalidUtf8(Struct, frozen=True, tag_field="type", tag=True):
-    """A text whose third character is a byte that no UTF-8 has."""
+    """A text whose third character is an invalid UTF-8 byte."""
 
     text: str = "cafe noir"
 
 
 class Silence(Struct, frozen=True, tag_field="type", tag=True):
-    """Holds the connection open until the client leaves. `before_head`: not even a status line comes."""
+    """Holds the connection open until the client leaves. `before_head`: without even a status line."""
 
     after_events: int = 0
     before_head: bool = False
@@ -141,10 +141,10 @@ class Raw(Struct, frozen=True, tag_field="type", tag=True):
 
 
 class Scenario(Struct, frozen=True, tag_field="type", tag=True):
-    """Answers that follow from the request alone, so that the server keeps no conversation.
+    """Answers that follow from the request alone, so that the server stores no conversation.
 
-    `hello`: some words. `flood`: as many words as fast as the socket takes them. `tools`: one command in each
-    of the first `turns` turns (a turn is a tool result in the request), then words.
+    `hello`: some text. `flood`: text as fast as the socket takes it. `tools`: one command in each of the
+    first `turns` turns (a turn is a tool result in the request), then text.
     """
 
     scenario: Literal["hello", "tools", "flood"] = "hello"
@@ -152,7 +152,7 @@ class Scenario(Struct, frozen=True, tag_field="type", tag=True):
     turns: int = 0
 
     def answer(self, results: int, tools: list[tuple[str, dict[str, Any]]]) -> Answer:
-        """`tools` are those that the request offers: a name and a schema each."""
+        """`tools` are those the request offers: a name and a schema each."""
         if self.scenario == "tools" and results < self.turns and tools:
             name, schema = next((tool for tool in tools if tool[0] == "bash"), tools[0])
             return Answer((Call(name, _filled(schema, f"echo turn-{results}")),))
@@ -185,7 +185,7 @@ Scriptable: TypeAlias = Scripted | Part | str | tuple[Part, ...] | list[Part]
 
 
 def scripted(value: Scriptable) -> Scripted:
-    """Words and parts stand for an answer of their own."""
+    """Strings and parts become a whole answer."""
     if isinstance(value, str):
         return Answer((Text(value),))
     if isinstance(value, Text | Thinking | Call):

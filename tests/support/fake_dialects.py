@@ -1,4 +1,4 @@
-"""How answers look in each dialect: as events, as a whole document, as an error."""
+"""Answers in each dialect: as events, as a whole document, as an error."""
 
 import re
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ dump = msgspec.json.encode
 
 
 def pieces(text: str, count: int) -> list[str]:
-    """`count` pieces of about the same length; words stay whole where there are enough of them."""
+    """`count` pieces of similar length; words stay whole if there are enough of them."""
     units = re.findall(r"\S+\s*|\s+", text)
     units = list(text) if len(units) < count else units
     count = max(1, min(count, len(units)))
@@ -51,8 +51,9 @@ def text_bytes(content: Any) -> int:
 
 class Anthropic:
     name = "anthropic-messages"
+    base_path = ""
     ping = b'event: ping\ndata: {"type":"ping"}\n\n'
-    # Kind and message of the refusal of a request that is too large.
+    # Kind and message of the refusal of an oversized request.
     overflow = ("invalid_request_error", "prompt is too long: 205012 tokens > 200000 maximum")
     validate = staticmethod(validate_anthropic)
 
@@ -102,7 +103,7 @@ class Anthropic:
         yield self._event("message_stop")
 
     def _opening(self, part: Part, block: dict[str, Any]) -> dict[str, Any]:
-        """A block before its deltas: only what is redacted comes whole."""
+        """A block before its deltas: only redacted thinking comes whole."""
         empty: dict[str, Any] = {"text": "", "thinking": "", "signature": "", "input": {}}
         return {key: empty.get(key, value) for key, value in block.items()}
 
@@ -147,6 +148,7 @@ class Anthropic:
 
 class OpenAi:
     name = "openai-completions"
+    base_path = "/v1"
     ping = b": ping\n\n"
     overflow = (
         "context_length_exceeded",
@@ -245,6 +247,7 @@ class OpenAi:
 
 Dialect: TypeAlias = Anthropic | OpenAi
 DIALECTS: dict[str, Dialect] = {"/messages": Anthropic(), "/chat/completions": OpenAi()}
+BY_API: dict[str, Dialect] = {dialect.name: dialect for dialect in DIALECTS.values()}
 
 
 def dialect_of(path: str) -> Dialect | None:

@@ -27,7 +27,7 @@ Streamed: TypeAlias = (
     Answer | CutConnection | TruncatedEvent | InvalidUtf8 | Silence | PingsOnly | NotJson | ErrorEvent
 )
 
-MARK = "\ue000"  # stands for the bad byte until the event is encoded
+MARK = "\ue000"  # represents the invalid byte until the event is encoded
 
 
 class Document(Struct, frozen=True):

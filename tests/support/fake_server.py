@@ -49,7 +49,7 @@ dump = msgspec.json.encode
 
 
 class Recorded(Struct):
-    """A request, and what became of its answer: `sent`, `cut` (by us) or `left` (the client went away)."""
+    """A request and the outcome of its answer: `sent`, `cut` (by us) or `left` (the client went away)."""
 
     method: str
     path: str
@@ -63,7 +63,7 @@ class Recorded(Struct):
     answer: str = ""
 
     def summary(self) -> dict[str, Any]:
-        """As it stands in the log that goes out over HTTP."""
+        """Its form in the log served over HTTP."""
         known = {
             "t": self.first_byte_s,
             "t_done": self.done_s,
@@ -88,9 +88,9 @@ class Recorded(Struct):
 class FakeServer:
     """`requests` and `problems` (what was wrong with requests) fill as it runs.
 
-    Each request takes the next answer of the script; the last one stays. `key` is the only key it accepts, if
-    given. With `tls` it makes itself a certificate: trust `ca_file`. `certificate` is a file with key and
-    certificate to use instead. A `lenient` one answers requests with problems too.
+    Each request takes the next answer of the script; the last one repeats. `key` is the only accepted key, if
+    given. With `tls` it creates a certificate: trust `ca_file`. `certificate` is a file with key and
+    certificate to use instead. A `lenient` server also answers invalid requests.
     """
 
     def __init__(
@@ -114,11 +114,11 @@ class FakeServer:
         self._writers: set[asyncio.StreamWriter] = set()
 
     def script(self, *answers: Scriptable) -> None:
-        """Say what the next requests get."""
+        """Set the answers to the next requests."""
         self._script = [scripted(answer) for answer in answers] or [Answer((Text("ok"),))]
 
     def wait(self, condition: Callable[[], bool], timeout_s: float = 10) -> None:
-        """Until something is true that depends on what clients do, such as `server.requests[0].outcome`."""
+        """Wait for something that depends on the clients, such as `server.requests[0].outcome`."""
         with self._changed:
             if not self._changed.wait_for(condition, timeout_s):
                 raise TimeoutError(f"the fake server waited {timeout_s} s in vain; it saw {self.requests}")
@@ -127,7 +127,9 @@ class FakeServer:
         if self._tls and self.ca_file is None:
             self.ca_file = certificate(Path(self._stack.enter_context(tempfile.TemporaryDirectory())))
         started = threading.Event()
-        self._thread = threading.Thread(target=lambda: asyncio.run(self._serve(started.set)), daemon=True)
+        self._thread = threading.Thread(
+            target=lambda: asyncio.run(self._serve(started.set)), name="fake-server", daemon=True
+        )
         self._thread.start()
         started.wait()
         return self
@@ -264,7 +266,7 @@ class FakeServer:
 
 @functools.lru_cache(maxsize=4)
 def flood(dialect: Dialect, model: str, deltas: int, with_usage: bool) -> list[Step]:
-    """Encoded once, so that what is measured is the client."""
+    """Encoded once, so that the client is what gets measured."""
     body = {"model": model, "stream_options": {"include_usage": with_usage}}
     events = list(dialect.events(Scenario("flood", deltas).answer(0, []), body))
     starts = range(0, len(events), FLOOD_EVENTS)
@@ -286,7 +288,7 @@ def send_document(writer: asyncio.StreamWriter, answer: Document, *, head_only: 
 async def send_steps(
     steps: Iterable[Step], reader: asyncio.StreamReader, writer: asyncio.StreamWriter
 ) -> str:
-    """Send a stream; returns what became of it."""
+    """Send a stream; returns its outcome."""
     head = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
     for step in steps:
         if step == "cut":
@@ -303,7 +305,7 @@ async def send_steps(
 
 
 async def leaves(reader: asyncio.StreamReader, within_s: float | None) -> bool:
-    """Whether the client goes away. It has nothing to say as long as it has no answer."""
+    """Whether the client goes away. It sends nothing while it waits for its answer."""
     with suppress(TimeoutError):
         async with asyncio.timeout(within_s):
             return await reader.read(1) == b""

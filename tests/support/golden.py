@@ -1,6 +1,6 @@
-"""Inputs and outputs that stand in files beside the tests.
+"""Inputs and outputs in files beside the tests.
 
-With WRITE_GOLDEN=1 the outputs are written; what has changed is for a person to look at.
+WRITE_GOLDEN=1 writes the outputs; review the diff.
 """
 
 import os
@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 def check(path: Path, text: str) -> None:
-    """Compare a text with the file that holds what it was when somebody last looked at it."""
+    """Compare a text with its golden file."""
     if os.environ.get("WRITE_GOLDEN"):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(text.encode())
@@ -22,7 +22,7 @@ def listed(cases: Iterable[tuple[str, str]]) -> str:
 
 
 def read_cases(path: Path) -> dict[str, str]:
-    """Named inputs of a file: each begins below a line `=== name`."""
+    """Named inputs of a file: each starts below a line `=== name`."""
     cases: dict[str, str] = {}
     for case in path.read_bytes().decode().split("=== ")[1:]:
         name, _, text = case.partition("\n")

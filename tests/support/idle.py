@@ -1,4 +1,4 @@
-"""Notices when an event loop has nothing left to do: tests look at a condition then, not by the clock."""
+"""Notices when an event loop is idle, so that tests check conditions then instead of by the clock."""
 
 import asyncio
 from collections.abc import Callable
@@ -6,11 +6,11 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 LOOK_S = 0.01
-"""What no event tells, such as a file that another process makes, is looked at this often."""
+"""How often to check what no event announces, such as a file made by another process."""
 
 
 class IdleWatch:
-    """Calls back each time its loop is about to sleep; one per loop, given by `watch_of`."""
+    """Calls back each time its loop is about to sleep; one per loop, returned by `watch_of`."""
 
     def __init__(self, loop: Any) -> None:
         self._selector = loop._selector
@@ -22,8 +22,8 @@ class IdleWatch:
         """How many wait for a condition."""
 
     def call(self, look: Callable[[], bool]) -> Callable[[], None]:
-        """Have `look` called when there is nothing else to do, after those before it; it says whether there
-        is now. Call what is returned to end it."""
+        """Call `look` when idle, after those registered earlier; it says whether it found work. Call the
+        returned function to unregister."""
         self._calls.append(look)
         return lambda: self._calls.remove(look)
 
@@ -55,13 +55,13 @@ def watch_of(loop: asyncio.AbstractEventLoop) -> IdleWatch:
 
 
 async def until(holds: Callable[[], bool], seconds: float, failure: Callable[[], str]) -> None:
-    """Return as soon as it holds; after so many seconds, fail with what `failure` says."""
+    """Return as soon as it holds; on timeout, fail with the text of `failure`."""
     if not holds():
         await _idle_and(holds, seconds, failure)
 
 
 async def rest(seconds: float) -> bool:
-    """Whether the loop comes to rest in that time: nothing to do, and nothing that will give it more."""
+    """Whether the loop becomes idle in that time: nothing to do, and nothing that will give it more."""
     watch = watch_of(asyncio.get_running_loop())
     try:
         await _idle_and(lambda: watch.at_rest, seconds, lambda: "")

@@ -1,4 +1,4 @@
-"""A real program on a real pty; a terminal in memory shows what it writes and answers its questions."""
+"""A real program on a real pty; an in-memory terminal shows its output and answers its queries."""
 
 import codecs
 import fcntl
@@ -14,19 +14,20 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from tests.support.limits import HANG_S
 from tests.support.terminal.emulator.queries import is_dark, report_background
 from tests.support.terminal.virtual import Answers, Habits, VirtualTerminal
 
-WAIT_SECONDS = 20.0
+WAIT_SECONDS = HANG_S
 STOP_SECONDS = 5.0
 LOOK_SECONDS = 0.05
-"""So often a condition is looked at that does not depend on the screen alone."""
-# The first terminal that the leader of a session opens is the one that controls it.
+"""How often to check a condition that does not depend on the screen alone."""
+# The first terminal a session leader opens becomes its controlling terminal.
 OPEN_TERMINAL = 'terminal=$1; shift; exec "$@" <"$terminal" >"$terminal" 2>&1'
 
 
 class PtyTerminal:
-    """Use it with `with`. What the program writes is read by a thread, so it never waits for us."""
+    """Use it with `with`. A thread reads the program's output, so it never blocks on us."""
 
     def __init__(
         self,
@@ -41,7 +42,7 @@ class PtyTerminal:
     ) -> None:
         self.terminal = VirtualTerminal(columns, rows, answers=answers, habits=habits)
         self.output = bytearray()
-        """All bytes of the program so far."""
+        """All output bytes so far."""
         self._lock = threading.Condition()
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._master, slave = pty.openpty()
@@ -67,18 +68,18 @@ class PtyTerminal:
         self._thread.start()
 
     def type(self, text: str) -> None:
-        """Bytes from the keyboard, as they are."""
+        """Raw bytes from the keyboard."""
         self._send(text)
 
     def press(self, *names: str) -> None:
-        """Keys by name, in the encoding that the program asked for."""
+        """Keys by name, in the encoding the program requested."""
         for name in names:
             with self._lock:
                 data = self.terminal.bytes_of(name)
             self._send(data)
 
     def paste(self, text: str) -> None:
-        """In brackets, if the program asked for them."""
+        """With bracketed-paste markers, if the program requested them."""
         with self._lock:
             bracketed = self.terminal.modes.get(2004, False)
         self._send(f"\x1b[200~{text}\x1b[201~" if bracketed else text)
@@ -90,7 +91,7 @@ class PtyTerminal:
             self._send("\x1b[I" if focused else "\x1b[O")
 
     def background(self, color: str) -> None:
-        """Another background (`rgb:ffff/ffff/ffff`); told at once if the program asked for that."""
+        """Change the background (`rgb:ffff/ffff/ffff`); reported at once if the program requested that."""
         with self._lock:
             machine = self.terminal._machine
             assert machine.answers is not None
@@ -118,13 +119,13 @@ class PtyTerminal:
             return self.terminal.tape()
 
     def wait_for(self, text: str, timeout: float = WAIT_SECONDS) -> list[str]:
-        """The screen as soon as a row of it has this text."""
+        """The screen as soon as one of its rows contains this text."""
         return self.wait_until(lambda rows: any(text in row for row in rows), timeout, what=repr(text))
 
     def wait_until(
         self, holds: Callable[[list[str]], bool], timeout: float = WAIT_SECONDS, what: str = "it"
     ) -> list[str]:
-        """The screen as soon as that holds for its rows."""
+        """The screen as soon as its rows satisfy the condition."""
         end = time.monotonic() + timeout
         with self._lock:
             while True:
@@ -138,7 +139,7 @@ class PtyTerminal:
                 self._lock.wait(min(left, LOOK_SECONDS))
 
     def wait(self, timeout: float = WAIT_SECONDS) -> int:
-        """The exit code, once all that the program wrote is on the screen."""
+        """The exit code, once all output is on the screen."""
         try:
             code = self.process.wait(timeout)
         except subprocess.TimeoutExpired:
@@ -150,7 +151,7 @@ class PtyTerminal:
         return code
 
     def stop(self) -> None:
-        """Hang up, as a window that is closed, and kill what does not go."""
+        """Hang up like a closed window, and kill what does not exit."""
         if self.process.poll() is None:
             self._signal(signal.SIGHUP)
             try:
@@ -189,7 +190,7 @@ class PtyTerminal:
         while self._master in select.select([self._master, self._wake_read], [], [])[0]:
             try:
                 data = os.read(self._master, 65536)
-            except OSError:  # Linux says EIO when the last one has closed the other side
+            except OSError:  # Linux returns EIO when the other side has been closed
                 data = b""
             if not data:
                 break
@@ -217,7 +218,7 @@ def run_in_terminal(
 
 
 def _hear_hangups() -> None:
-    """A signal that is ignored is ignored by children too: under nohup, no window could be closed."""
+    """Children inherit ignored signals: under nohup, no window could be closed."""
     if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
         signal.signal(signal.SIGHUP, lambda *_: None)
 

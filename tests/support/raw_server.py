@@ -1,4 +1,4 @@
-"""A TCP server on loopback whose every byte the test decides, in the test's own event loop."""
+"""A TCP server on loopback whose every byte the test controls, in the test's own event loop."""
 
 import asyncio
 import ssl
@@ -11,7 +11,7 @@ Talk: TypeAlias = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitab
 
 @asynccontextmanager
 async def raw_server(talk: Talk, *, tls: ssl.SSLContext | None = None) -> AsyncIterator[str]:
-    """Runs `talk` for each connection and closes it then; yields host:port. Its errors end the test."""
+    """Runs `talk` for each connection and then closes it; yields host:port. Its errors fail the test."""
     failures: list[Exception] = []
     running: set[asyncio.Task[None]] = set()
 
@@ -45,7 +45,7 @@ async def raw_server(talk: Talk, *, tls: ssl.SSLContext | None = None) -> AsyncI
 
 
 async def read_head(reader: asyncio.StreamReader) -> str:
-    """The head of a request, after which its body has been read too."""
+    """The head of a request, after reading its body too."""
     head = (await reader.readuntil(b"\r\n\r\n")).decode()
     for line in head.split("\r\n"):
         if line.startswith("content-length:"):

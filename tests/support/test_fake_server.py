@@ -1,4 +1,4 @@
-"""The fake server itself, seen by a client that knows nothing of tau."""
+"""The fake server itself, tested with an independent client."""
 
 import http.client
 import json
@@ -27,6 +27,7 @@ from tests.support.fake_answers import (
     Usage,
 )
 from tests.support.fake_server import FakeServer
+from tests.support.limits import HANG_S
 from tests.support.validators import validate_anthropic, validate_openai
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -41,10 +42,10 @@ PATHS = ["/v1/messages", "/v1/chat/completions"]
 
 
 class Client:
-    """One kept connection."""
+    """One kept-alive connection."""
 
     def __init__(self, url: str) -> None:
-        self.connection = http.client.HTTPConnection(url.removeprefix("http://"), timeout=10)
+        self.connection = http.client.HTTPConnection(url.removeprefix("http://"), timeout=HANG_S)
 
     def ask(self, path: str, body: Any = HI) -> tuple[int, bytes]:
         self.connection.request("POST", path, json.dumps(body))
@@ -71,7 +72,7 @@ def client(server: FakeServer) -> Iterator[Client]:
     client.connection.close()
 
 
-def test_an_answer_in_the_words_of_anthropic(server: FakeServer, client: Client) -> None:
+def test_anthropic_answer(server: FakeServer, client: Client) -> None:
     parts = (
         Thinking("hm", signature="s"),
         Text("one two", deltas=2),
@@ -89,7 +90,7 @@ def test_an_answer_in_the_words_of_anthropic(server: FakeServer, client: Client)
     assert events[-1] == {"type": "message_stop"}
 
 
-def test_an_answer_in_the_words_of_openai(server: FakeServer, client: Client) -> None:
+def test_openai_answer(server: FakeServer, client: Client) -> None:
     server.script((Text("one two", deltas=2), Call("bash", {"command": "ls"}, cut_at=5)))
     events = client.events("/v1/chat/completions", {**HI, "stream_options": {"include_usage": True}})
     choices = [event["choices"][0] for event in events[:-2]]
@@ -101,7 +102,7 @@ def test_an_answer_in_the_words_of_openai(server: FakeServer, client: Client) ->
     assert events[-1] == "[DONE]"
 
 
-def test_the_script_goes_on_with_each_request_and_its_last_answer_stays(
+def test_script_advances_with_each_request_and_repeats_its_last_answer(
     server: FakeServer, client: Client
 ) -> None:
     server.script("first", "second")
@@ -113,7 +114,7 @@ def test_the_script_goes_on_with_each_request_and_its_last_answer_stays(
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_refusals_have_the_shape_of_the_dialect(server: FakeServer, client: Client, path: str) -> None:
+def test_refusals_follow_the_dialect(server: FakeServer, client: Client, path: str) -> None:
     server.script(
         Status(429, retry_after="2"), Status(529), Overflow(), Raw("<html>"), Status(500, body="oops")
     )
@@ -139,7 +140,7 @@ def test_faults_in_the_stream(server: FakeServer, client: Client, path: str) -> 
     assert [request.outcome for request in server.requests] == ["cut", "sent", "sent", "sent", "sent"]
 
 
-def test_a_scenario_of_turns_follows_from_the_request(server: FakeServer, client: Client) -> None:
+def test_turns_scenario_follows_from_the_request(server: FakeServer, client: Client) -> None:
     server.script(Scenario("tools", turns=1, deltas=2))
     body = {**HI, "tools": [{"name": "bash", "input_schema": BASH}], "stream": False}
     call = json.loads(client.ask(PATHS[0], body)[1])["content"][0]
@@ -151,28 +152,28 @@ def test_a_scenario_of_turns_follows_from_the_request(server: FakeServer, client
     assert not server.problems
 
 
-def test_a_flood_has_as_many_deltas_as_asked(server: FakeServer, client: Client) -> None:
+def test_flood_has_as_many_deltas_as_requested(server: FakeServer, client: Client) -> None:
     server.script(Scenario("flood", deltas=1000))
     for path, field in zip(PATHS, ("delta", "choices"), strict=True):
         events = [event for event in client.events(path) if field in event and "content" in str(event)]
         assert len([event for event in events if "word" in str(event)]) == 1000
 
 
-def test_an_invalid_request_is_refused_and_remembered(server: FakeServer, client: Client) -> None:
+def test_invalid_request_is_refused_and_recorded(server: FakeServer, client: Client) -> None:
     status, text = client.ask(PATHS[0], {**HI, "max_tokens": 0})
     assert status == 400
     assert server.problems == ["max_tokens: must be greater than 0"]
     assert json.loads(text)["error"]["message"] == server.problems[0]
 
 
-def test_a_wrong_key_is_refused() -> None:
+def test_wrong_key_is_refused() -> None:
     with FakeServer(key="right") as server:
         client = Client(server.url)
         assert client.ask(PATHS[0])[0] == 401
         client.connection.close()
 
 
-def test_it_runs_as_a_process_of_its_own(tmp_path: Path) -> None:
+def test_runs_as_a_separate_process(tmp_path: Path) -> None:
     script = tmp_path / "script.json"
     script.write_text(json.dumps([{"type": "Answer", "parts": [{"type": "Text", "text": "hi there"}]}]))
     command = [sys.executable, "-m", "tests.support.fake_server", "--port", "0", "--script", str(script)]
@@ -210,7 +211,8 @@ TOOL = {"role": "tool", "tool_call_id": "a", "content": "x"}
 
 def test_valid_histories_are_valid() -> None:
     thought = {"type": "thinking", "thinking": "", "signature": "s"}
-    assert not anthropic(USER, USE, RESULT, {"role": "assistant", "content": [thought]}, USER)
+    words = {"type": "text", "text": "ok"}
+    assert not anthropic(USER, USE, RESULT, {"role": "assistant", "content": [thought, words]}, USER)
     assert not anthropic(USER, USER, USE, RESULT, USER)
     assert not openai(
         {"role": "system", "content": "s"}, USER, CALLS, TOOL, {"role": "assistant", "content": "x"}
@@ -219,7 +221,7 @@ def test_valid_histories_are_valid() -> None:
 
 
 @pytest.mark.parametrize(
-    ("problems", "said"),
+    ("problems", "message"),
     [
         (anthropic(USER, USE), "without `tool_result`"),
         (anthropic(USER, USE, USER), "without `tool_result`"),
@@ -252,5 +254,5 @@ def test_valid_histories_are_valid() -> None:
         (openai(USER, stream_options={"include_usage": True}), "stream_options"),
     ],
 )
-def test_invalid_histories_are_found_out(problems: list[str], said: str) -> None:
-    assert any(said in problem for problem in problems), problems
+def test_invalid_histories_are_detected(problems: list[str], message: str) -> None:
+    assert any(message in problem for problem in problems), problems

@@ -1,4 +1,4 @@
-"""The helper that runs programs on a pty does what the tests that stand on it assume."""
+"""The pty helper behaves as other tests assume."""
 
 import sys
 
@@ -20,7 +20,7 @@ print(repr(answer))
 """
 
 
-def test_a_program_is_shown_typed_to_and_resized() -> None:
+def test_program_is_shown_typed_to_and_resized() -> None:
     with run_in_terminal(["sh"], {"PS1": "> "}, columns=40, rows=8) as terminal:
         terminal.wait_for(">")
         terminal.type("stty size\r")
@@ -31,7 +31,7 @@ def test_a_program_is_shown_typed_to_and_resized() -> None:
         assert terminal.tape()[-1].endswith("6 30")
 
 
-def test_the_program_has_the_pty_as_its_controlling_terminal() -> None:
+def test_program_has_the_pty_as_its_controlling_terminal() -> None:
     script = "trap 'echo interrupted; exit 5' INT; echo ready; read line"
     with run_in_terminal(["sh", "-c", script]) as terminal:
         terminal.wait_for("ready")
@@ -40,14 +40,14 @@ def test_the_program_has_the_pty_as_its_controlling_terminal() -> None:
         assert terminal.wait() == 5
 
 
-def test_questions_of_the_program_are_answered() -> None:
+def test_terminal_queries_are_answered() -> None:
     with run_in_terminal([sys.executable, "-c", ASK], columns=120) as terminal:
         assert terminal.wait() == 0
         rows = terminal.screen()
     assert rows[0] == repr(b"\x1b]11;rgb:1111/1111/1111\x1b\\\x1b[?2026;2$y\x1b[?62;4;22;52c")
 
 
-def test_waiting_for_what_never_comes_shows_the_screen() -> None:
+def test_failed_wait_shows_the_screen() -> None:
     with (
         run_in_terminal(["echo", "something else"]) as terminal,
         pytest.raises(AssertionError, match=r"the program ended(.|\n)*something else"),
@@ -55,7 +55,7 @@ def test_waiting_for_what_never_comes_shows_the_screen() -> None:
         terminal.wait_for("this")
 
 
-def test_a_program_that_does_not_go_is_killed() -> None:
+def test_stuck_program_is_killed() -> None:
     with run_in_terminal(["sleep", "1000"]) as terminal:
         assert terminal.process.poll() is None
     assert terminal.process.returncode is not None

@@ -1,4 +1,4 @@
-"""Refuses requests as the vendors do: what their servers would answer with status 400, as sentences."""
+"""Rejects requests like the vendors: what their servers would answer with status 400, as sentences."""
 
 import re
 from collections.abc import Iterator
@@ -84,8 +84,22 @@ def _anthropic_thinking(body: dict[str, Any]) -> Iterator[str]:
             yield "thinking.budget_tokens: must be at least 1024"
         elif _is_count(body.get("max_tokens")) and budget >= body["max_tokens"]:
             yield "max_tokens: must be greater than thinking.budget_tokens"
+        turn = _last_answer(body.get("messages") or [])
+        if "tool_use" in turn and "thinking" not in turn[0]:
+            yield f"messages: Expected `thinking` or `redacted_thinking`, but found `{turn[0]}`"
     if body.get("temperature", 1) != 1:
         yield "temperature: may only be 1 when thinking is on"
+
+
+def _last_answer(messages: list[dict[str, Any]]) -> list[str]:
+    """The kinds of blocks in the last turn of the assistant."""
+    turn: list[str] = []
+    for message in reversed(messages):
+        if message.get("role") == "assistant":
+            turn = [str(block.get("type")) for block in _blocks(message)] + turn
+        elif turn:
+            break
+    return turn
 
 
 def _blocks(message: dict[str, Any]) -> list[dict[str, Any]]:
@@ -108,6 +122,8 @@ def _anthropic_message(message: dict[str, Any], *, last: bool) -> Iterator[str]:
         if block.get("type") not in kinds.get(str(role), ()):
             yield f"a {role} message cannot hold a block of type {block.get('type')!r}"
         yield from _anthropic_block(block)
+    if role == "assistant" and blocks and "thinking" in str(blocks[-1].get("type")):
+        yield "The final block in an assistant message cannot be `thinking`"
     if (
         last
         and role == "assistant"
@@ -145,7 +161,7 @@ def _anthropic_result(content: Any) -> Iterator[str]:
 
 
 def _anthropic_calls(messages: list[dict[str, Any]]) -> Iterator[str]:
-    """Each call has its result at the start of the next turn; messages of one role in a row are one turn."""
+    """Each call has its result at the start of the next turn; consecutive messages of a role are one turn."""
     turns: list[tuple[str, list[dict[str, Any]]]] = []
     for message in messages:
         if turns and turns[-1][0] == message.get("role"):
@@ -238,7 +254,7 @@ def _is_json_object(text: Any) -> bool:
 
 
 def _openai_calls(messages: list[dict[str, Any]]) -> Iterator[str]:
-    """Each call is answered by a tool message before anything else is said."""
+    """Each call is answered by a tool message before anything else follows."""
     open_ids: set[str] = set()
     for message in [*messages, {"role": "end"}]:
         if message.get("role") == "tool":

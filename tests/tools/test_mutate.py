@@ -56,7 +56,7 @@ def mutated(tmp_path: Path, source: str) -> set[str]:
         ),
     ],
 )
-def test_each_kind_of_change_is_made(tmp_path: Path, source: str, expected: set[str]) -> None:
+def test_each_kind_of_mutation_is_made(tmp_path: Path, source: str, expected: set[str]) -> None:
     assert mutated(tmp_path, source) == expected
 
 
@@ -77,11 +77,11 @@ def test_each_kind_of_change_is_made(tmp_path: Path, source: str, expected: set[
         "A = Bc | De | None",
     ],
 )
-def test_what_no_test_can_notice_is_left_alone(tmp_path: Path, source: str) -> None:
+def test_unnoticeable_mutations_are_skipped(tmp_path: Path, source: str) -> None:
     assert mutated(tmp_path, source) == set()
 
 
-def test_every_mutant_of_real_code_is_another_program() -> None:
+def test_every_mutant_of_real_code_is_a_different_program() -> None:
     path = "src/tau/agent/queue.py"
     source = (ROOT / path).read_bytes()
     found = find_mutants(ROOT, [path])
@@ -111,7 +111,7 @@ def test_tests_run_nearest_first_and_the_real_program_last(mutate: Any, tmp_path
     )
 
 
-def test_a_process_that_left_its_group_is_killed_by_its_mark(mutate: Any) -> None:
+def test_process_that_left_its_group_is_killed_by_its_mark(mutate: Any) -> None:
     command = ["sleep", "60"]
     marked = subprocess.Popen(command, env={"MUTATED": "here"}, start_new_session=True)
     other = subprocess.Popen(command, env={"MUTATED": "elsewhere"}, start_new_session=True)
@@ -124,7 +124,7 @@ def test_a_process_that_left_its_group_is_killed_by_its_mark(mutate: Any) -> Non
         other.wait()
 
 
-def test_the_same_seed_draws_the_same_mutants() -> None:
+def test_same_seed_draws_the_same_mutants() -> None:
     def listed(seed: int) -> str:
         options = ["--list", "--sample", "5", "--seed", str(seed), "--path", "src/tau/agent/queue.py"]
         return subprocess.check_output([sys.executable, "tools/mutate.py", *options], cwd=ROOT, text=True)
@@ -134,7 +134,7 @@ def test_the_same_seed_draws_the_same_mutants() -> None:
     assert len(first.splitlines()) == 6
 
 
-def test_a_scope_without_code_is_refused() -> None:
+def test_scope_without_code_is_refused() -> None:
     command = [sys.executable, "tools/mutate.py", "--path", "docs"]
     run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert run.returncode == 2 and "nothing to mutate" in run.stderr

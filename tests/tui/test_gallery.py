@@ -1,4 +1,4 @@
-"""The gallery: every specimen at every width in every look, and the walk through it on a terminal."""
+"""The gallery: every specimen at every width in every look, and browsing it on a terminal."""
 
 import asyncio
 import re
@@ -10,9 +10,9 @@ from tau.tui.images.kitty import PLACEHOLDER
 from tau.tui.images.marks import image_rows
 from tau.tui.input.bindings import Keymap
 from tau.tui.text.width import visible_width
-from tau.tui.timer import FakeTimer
+from tests.support.fake_timer import FakeTimer
 from tests.support.terminal.virtual import VirtualTerminal
-from tests.tui.walking import Walking
+from tests.tui.key_script import KeyScript
 from tools.gallery.widgets.__main__ import main
 from tools.gallery.widgets.catalogue import SPECIMENS
 from tools.gallery.widgets.printed import printed, theme_of
@@ -48,16 +48,16 @@ def test_every_specimen_fits_and_is_clean(name: str, look: str) -> None:
 
 
 def check(row: str, width: int, look: str) -> None:
-    """The row fits, has nothing but text and styles, and keeps to the look."""
+    """The row fits, contains only text and styles, and respects the look."""
     assert visible_width(row) <= width, (width, row)
     text = STYLES.sub("", row)
     assert not [letter for letter in text if ord(letter) < 32 or 127 <= ord(letter) < 160], (width, row)
     assert look not in ("linear", "ascii") or not BOXES.search(text), (width, row)
-    # The colours of placeholders are numbers of pictures.
+    # The colors of placeholders are image ids.
     assert look != "none" or "\x1b[3" not in row or PLACEHOLDER in row, (width, row)
 
 
-def test_every_specimen_shows_something_but_the_empty_one() -> None:
+def test_every_specimen_but_the_empty_one_shows_something() -> None:
     empty = [name for name in SPECIMENS if not "".join(printed(SPECIMENS[name], LOOKS["none"], 80)).strip()]
     assert empty == ["text/empty"]
 
@@ -73,27 +73,28 @@ def test_names_are_listed_and_specimens_printed(capsys: pytest.CaptureFixture[st
     assert capsys.readouterr().out.isascii()
 
 
-def test_a_wrong_name_and_a_missing_terminal_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_name_and_missing_terminal_are_reported(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--print", "nobody"]) == 2
     assert "There is no specimen 'nobody'" in capsys.readouterr().err
     assert main([]) == 2
     assert "needs a terminal" in capsys.readouterr().err
 
 
-class OnTerminal(Walking):
+class OnTerminal(KeyScript):
     def __init__(self, columns: int = 80, rows: int = 40) -> None:
         super().__init__(VirtualTerminal(columns, rows))
         self.walk = Walk(self.terminal, theme_of("dark"), self.timer)
         self.walk.start()
 
 
-def test_one_can_walk_through_all_specimens() -> None:
+def test_all_specimens_can_be_browsed() -> None:
     async def main() -> None:
         stage = OnTerminal()
         first = stage.press()
         assert next(iter(SPECIMENS)) in first
         seen = set()
         for _ in SPECIMENS:
+            await asyncio.sleep(0)
             shown = stage.press("down")
             seen |= {name for name in SPECIMENS if f"{name}: " in shown}
         assert seen == set(SPECIMENS)
@@ -103,7 +104,7 @@ def test_one_can_walk_through_all_specimens() -> None:
     asyncio.run(main())
 
 
-def test_a_specimen_gets_the_keys_and_gives_them_back() -> None:
+def test_specimen_gets_the_keys_and_gives_them_back() -> None:
     async def main() -> None:
         stage = OnTerminal()
         shown = stage.type("settings groups")

@@ -26,7 +26,7 @@ def test_parts_read_as_one_sequence(of: list[list[str]]) -> None:
 
 
 @given(parts, bounds, bounds, steps)
-def test_a_slice_is_that_of_a_list(
+def test_slice_equals_that_of_a_list(
     of: list[list[str]], start: int | None, stop: int | None, step: int | None
 ) -> None:
     assert Rows(of)[start:stop:step] == flat(of)[start:stop:step]
@@ -38,7 +38,7 @@ def test_rows_are_equal_when_their_text_is(one: list[list[str]], other: list[lis
     assert Rows(one).same_parts(Rows(one))
 
 
-def test_parts_are_the_same_only_as_objects() -> None:
+def test_parts_are_compared_by_identity() -> None:
     part = ["a"]
     assert Rows([part]).same_parts(Rows([[], part]))
     assert not Rows([part]).same_parts(Rows([["a"]]))
@@ -46,7 +46,7 @@ def test_parts_are_the_same_only_as_objects() -> None:
 
 
 @pytest.mark.parametrize("index", [-3, 2, 99])
-def test_there_is_no_row_outside(index: int) -> None:
+def test_index_out_of_range(index: int) -> None:
     log = RowLog()
     log.extend(["a", "b"])
     for rows in (Rows([["a"], ["b"]]), log.snapshot()):
@@ -54,7 +54,7 @@ def test_there_is_no_row_outside(index: int) -> None:
             rows[index]
 
 
-def test_rows_of_rows_are_rows() -> None:
+def test_nested_rows_are_flattened() -> None:
     inner = Rows([["a"], ["b", "c"]])
     outer = Rows([["x"], inner, ["y"]])
     assert list(outer) == ["x", "a", "b", "c", "y"]
@@ -62,7 +62,7 @@ def test_rows_of_rows_are_rows() -> None:
     assert outer[::-1] == ["y", "c", "b", "a", "x"]
 
 
-def test_a_snapshot_does_not_see_what_comes_later() -> None:
+def test_snapshot_does_not_see_later_rows() -> None:
     log = RowLog()
     log.extend(["a", "b"])
     before = log.snapshot()
@@ -72,7 +72,7 @@ def test_a_snapshot_does_not_see_what_comes_later() -> None:
 
 
 @given(st.lists(st.text("ab", max_size=1), max_size=8), st.integers(0, 8), bounds, bounds, steps)
-def test_a_slice_of_a_snapshot_is_that_of_a_list(
+def test_slice_of_a_snapshot_equals_that_of_a_list(
     rows: list[str], length: int, start: int | None, stop: int | None, step: int | None
 ) -> None:
     length = min(length, len(rows))

@@ -1,4 +1,4 @@
-"""Whatever size the terminal takes while lines stream in, they stand in its history and in order."""
+"""Whatever size the terminal takes while lines stream in, they are in its scrollback in order."""
 
 import re
 import sys
@@ -13,7 +13,8 @@ import pytest
 from tau.tui.render.screen import Screen
 from tau.tui.style import Theme
 from tau.tui.terminal.port import Capabilities
-from tau.tui.timer import FakeTimer
+from tests.support.fake_timer import FakeTimer
+from tests.support.limits import HANG_S
 from tests.support.soak import seeds
 from tests.support.terminal.emulator.resize import TakesBack
 from tests.support.terminal.virtual import VirtualTerminal
@@ -33,7 +34,7 @@ from tests.tui.stress.stream_program import furnish
 LINES = 300
 RESIZES = 50
 PANE_RESIZES = 20
-LIMIT_S = 30.0
+LIMIT_S = HANG_S
 NUMBER = re.compile(r"\[a\.(\d+)\.0\]")
 
 
@@ -42,7 +43,7 @@ def numbers(rows: list[str]) -> list[int]:
 
 
 class Streaming:
-    """A screen on which lines stream in while its terminal changes its size."""
+    """A screen on which lines stream in while its terminal is resized."""
 
     def __init__(self, terminal: VirtualTerminal, seed: int) -> None:
         self.terminal = terminal
@@ -54,7 +55,7 @@ class Streaming:
         self.screen.start()
 
     def run(self, after_resize: Callable[[], None] = lambda: None, within: range = range(LINES)) -> None:
-        """All lines, and the resizes among those lines that are named."""
+        """Stream all lines, resizing at the named ones."""
         steps = {*self.random.sample(within, RESIZES)}
         for step in range(LINES):
             self.stream.next()
@@ -62,14 +63,14 @@ class Streaming:
             self.timer.advance(self.random.choice((0.005, 0.04)))
             if step in steps:
                 self.terminal.resize(self.random.randint(14, 120), self.random.randint(3, 40))
-                if self.random.random() < 0.7:  # else lines go on coming before it is drawn
+                if self.random.random() < 0.7:  # otherwise lines keep coming before it is drawn
                     self.timer.advance(1)
                     after_resize()
         self.timer.advance(1)
 
 
 def assert_in_order(rows: list[str]) -> None:
-    """Every line is there, and the last copies of them stand in order."""
+    """Every line is there, and the last copies of them are in order."""
     last = {number: at for at, number in enumerate(numbers(rows))}
     places = [last[number] for number in range(LINES)]
     assert places == sorted(places)
@@ -78,7 +79,7 @@ def assert_in_order(rows: list[str]) -> None:
 @pytest.mark.parametrize("takes_back", ["always", "at the bottom", "never"])
 @pytest.mark.parametrize("reflow", [True, False], ids=["reflowing", "not-reflowing"])
 @pytest.mark.parametrize("seed", seeds(1, 3))
-def test_no_line_is_lost_in_resizes_nor_at_the_end(seed: int, reflow: bool, takes_back: TakesBack) -> None:
+def test_no_line_is_lost_in_resizes_or_at_the_end(seed: int, reflow: bool, takes_back: TakesBack) -> None:
     run = Streaming(VirtualTerminal(80, 24, reflow=reflow, takes_back=takes_back), seed)
     run.run()
     run.stream.end()
@@ -90,7 +91,7 @@ def test_no_line_is_lost_in_resizes_nor_at_the_end(seed: int, reflow: bool, take
 
 
 @pytest.mark.parametrize("seed", seeds(1, 3))
-def test_a_record_that_is_stopped_while_it_streams_is_there_in_full(seed: int) -> None:
+def test_transcript_stopped_while_streaming_is_complete(seed: int) -> None:
     run = Streaming(VirtualTerminal(80, 24), seed)
     run.run()
     run.screen.stop()
@@ -112,7 +113,7 @@ def test_in_a_multiplexer_nothing_is_lost_and_only_resized_parts_repeat(seed: in
 
 
 @pytest.mark.parametrize("seed", seeds(1, 3))
-def test_in_a_multiplexer_nothing_is_lost_by_resizes_all_the_time(seed: int) -> None:
+def test_in_a_multiplexer_constant_resizes_lose_nothing(seed: int) -> None:
     capabilities = Capabilities(multiplexer=True)
     run = Streaming(VirtualTerminal(80, 24, capabilities=capabilities, habits=LIKE_TMUX), seed)
     run.run()
@@ -128,7 +129,7 @@ def tmux(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tmux]:
 
 
 def wait_for(pane: Callable[[], list[str]], *texts: str) -> list[str]:
-    """The rows of a pane as soon as they say one of these."""
+    """The rows of a pane as soon as they contain one of these."""
     end = time.monotonic() + LIMIT_S
     while True:
         rows = pane()
@@ -139,7 +140,7 @@ def wait_for(pane: Callable[[], list[str]], *texts: str) -> list[str]:
         time.sleep(0.02)
 
 
-def test_a_program_in_a_real_tmux_loses_no_line_while_its_pane_is_resized(tmux: Tmux, tmp_path: Path) -> None:
+def test_program_in_a_real_tmux_loses_no_line_while_its_pane_is_resized(tmux: Tmux, tmp_path: Path) -> None:
     root = Path(__file__).parents[2]
     command = f"cd {root} && exec {sys.executable} {stream_program.__file__} {LINES} 5"
     tmux._run("new-session", "-d", "-s", "stream", "-x", "80", "-y", "24", command)
@@ -179,8 +180,8 @@ def xterm() -> Iterator[Xterm]:
 
 @pytest.mark.parametrize("name", ["normal", "tiny", "plain"])
 @pytest.mark.parametrize("seed", seeds(1, 4))
-def test_the_bytes_of_the_gate_give_the_same_tape_in_xterm_js(xterm: Xterm, seed: int, name: str) -> None:
-    """With the same width all the time: what xterm.js does with rows below the cursor else is its own."""
+def test_recorded_bytes_give_the_same_scrollback_in_xterm_js(xterm: Xterm, seed: int, name: str) -> None:
+    """At a constant width, since xterm.js treats rows below the cursor differently."""
     shape = SHAPES[name]
     (_, least), (_, most) = shape.sizes
     shape = shape._replace(sizes=((shape.columns, least), (shape.columns, most)))
@@ -192,7 +193,7 @@ def test_the_bytes_of_the_gate_give_the_same_tape_in_xterm_js(xterm: Xterm, seed
 
 @pytest.mark.parametrize("name", ["normal", "tiny", "plain"])
 @pytest.mark.parametrize("seed", seeds(1, 4))
-def test_no_word_of_the_gate_is_lost_in_xterm_js_at_other_widths(xterm: Xterm, seed: int, name: str) -> None:
+def test_no_recorded_word_is_lost_in_xterm_js_at_other_widths(xterm: Xterm, seed: int, name: str) -> None:
     rig, recording = recorded(SHAPES[name], seed)
     record = set(words(rig.judge.last.rows)) - rig.judge.stale
     for reflow_cursor_line in (True, False):
@@ -201,8 +202,8 @@ def test_no_word_of_the_gate_is_lost_in_xterm_js_at_other_widths(xterm: Xterm, s
 
 
 @pytest.mark.parametrize("seed", seeds(2, 4))
-def test_the_bytes_of_the_gate_give_the_same_tape_in_tmux(tmux: Tmux, seed: int) -> None:
-    """With the same width all the time: what tmux does with erased cells at another one is its own."""
+def test_recorded_bytes_give_the_same_scrollback_in_tmux(tmux: Tmux, seed: int) -> None:
+    """At a constant width, since tmux treats erased cells differently at another one."""
     mux = SHAPES["mux"]
     shape = mux._replace(sizes=((mux.columns, 8), (mux.columns, 22)))
     _, recording = recorded(shape, seed)
@@ -212,7 +213,7 @@ def test_the_bytes_of_the_gate_give_the_same_tape_in_tmux(tmux: Tmux, seed: int)
 
 
 @pytest.mark.parametrize("seed", seeds(2, 4))
-def test_no_word_of_the_gate_is_lost_in_tmux_at_other_widths(tmux: Tmux, seed: int) -> None:
+def test_no_recorded_word_is_lost_in_tmux_at_other_widths(tmux: Tmux, seed: int) -> None:
     rig, recording = recorded(SHAPES["mux"], seed)
     record = set(words(rig.judge.last.rows)) - rig.judge.stale
     assert record <= set(words(tmux.play(recording).rows))

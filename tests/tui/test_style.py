@@ -1,4 +1,4 @@
-"""Styles and themes at every colour depth."""
+"""Styles and themes at every color depth."""
 
 import re
 from pathlib import Path
@@ -8,19 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tau.tui import style as module
-from tau.tui.style import (
-    ASCII,
-    DARK_TOKENS,
-    LIGHT_TOKENS,
-    PLAIN,
-    UNICODE,
-    Style,
-    StyleSpec,
-    Theme,
-    compile_style,
-)
+from tau.tui.style import ASCII, UNICODE, Style, StyleSpec, Theme, compile_style
 from tau.tui.terminal.port import ColorDepth
 from tau.tui.text.width import visible_width
+from tests.support.palettes import DARK_TOKENS, LIGHT_TOKENS, PLAIN
 from tests.tui.text.strategies import cells, is_closed
 
 DEPTHS: list[ColorDepth] = ["truecolor", "256", "16", "none"]
@@ -62,7 +53,7 @@ DEPTHS: list[ColorDepth] = ["truecolor", "256", "16", "none"]
         ("\x1b[31m", "truecolor", ""),
     ],
 )
-def test_a_colour_at_a_depth(color: str, depth: ColorDepth, opening: str) -> None:
+def test_color_at_a_depth(color: str, depth: ColorDepth, opening: str) -> None:
     assert compile_style(StyleSpec(fg=color), depth).open == opening
 
 
@@ -83,7 +74,7 @@ def test_each_attribute_closes_only_itself() -> None:
     assert compile_style(StyleSpec(), "truecolor") == Style()
 
 
-def test_a_style_without_sequences_or_text_leaves_the_text_alone() -> None:
+def test_empty_style_or_text_is_unchanged() -> None:
     assert Style()("x") == "x"
     assert compile_style(StyleSpec(bold=True), "16")("") == ""
 
@@ -117,7 +108,7 @@ def test_nested_styles_are_closed_and_take_no_cell(nested: list[StyleSpec], dept
     assert ends[0] == ends[-1]
 
 
-def test_a_theme_compiles_a_token_once_and_anew_after_another_palette() -> None:
+def test_theme_compiles_a_token_once_per_palette() -> None:
     theme = Theme(DARK_TOKENS, depth="16")
     style = theme["error"]
     assert theme["error"] is style
@@ -134,7 +125,7 @@ def test_every_token_of_the_table_is_in_both_palettes() -> None:
 
 
 @pytest.mark.parametrize("tokens", [DARK_TOKENS, LIGHT_TOKENS])
-def test_every_colour_of_the_palettes_can_be_shown(tokens: dict[str, StyleSpec]) -> None:
+def test_every_palette_color_can_be_shown(tokens: dict[str, StyleSpec]) -> None:
     for token, spec in tokens.items():
         for depth in DEPTHS[:3]:
             codes = compile_style(spec, depth).close
@@ -157,7 +148,7 @@ def _contrast(one: str, other: str) -> float:
 
 
 @pytest.mark.parametrize(("tokens", "background"), [(DARK_TOKENS, "#1b1e26"), (LIGHT_TOKENS, "#ffffff")])
-def test_text_of_the_palettes_is_readable(tokens: dict[str, StyleSpec], background: str) -> None:
+def test_palette_text_is_readable(tokens: dict[str, StyleSpec], background: str) -> None:
     lines = {"border", "rule", "tableBorder", "codeBorder", "quoteBorder"}
     faint = {"dim", "placeholder", "diffLineNumber", "syntaxComment"}
     for token, spec in tokens.items():
@@ -166,7 +157,7 @@ def test_text_of_the_palettes_is_readable(tokens: dict[str, StyleSpec], backgrou
             assert _contrast(spec.fg, spec.bg or background) >= least, token
 
 
-def test_the_ascii_signs_are_ascii_and_as_many() -> None:
+def test_ascii_symbols_are_ascii_and_complete() -> None:
     for name, sign in ASCII._asdict().items():
         assert "".join(sign).isascii(), name
         assert bool(sign), name
@@ -174,7 +165,7 @@ def test_the_ascii_signs_are_ascii_and_as_many() -> None:
     assert len(ASCII.table) == len(UNICODE.table) == 11
 
 
-def test_signs_of_one_cell_have_one_cell() -> None:
+def test_single_cell_symbols_take_one_cell() -> None:
     for symbols in (UNICODE, ASCII):
         for sign in (
             *symbols.box,

@@ -1,6 +1,6 @@
-"""Makes docs/images/tui-gallery-*.txt: the gallery in a real terminal (tmux), as a person sees it.
+"""Captures docs/images/tui-gallery-*.txt: the gallery in a real terminal (tmux).
 
-Needs tmux: `python tools/gallery/captures.py [FOLDER]`; without a folder, docs/images is written.
+Needs tmux: `python tools/gallery/captures.py [FOLDER]`; the default folder is docs/images.
 """
 
 import shutil
@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 COLUMNS, ROWS = 90, 40
 WAIT_SECONDS = 20.0
 
-# name: what is typed into the filter, the keys after it, and a text that must be on the screen by then
+# name: the filter text to type, the keys to press, and a text that must then be on screen
 SCENES: dict[str, tuple[str, tuple[str, ...], str]] = {
     "start": ("", (), "text/plain:"),
     "select-list": ("select groups", ("Enter", "Down", "Down"), "Leek soup"),
@@ -34,7 +34,7 @@ SCENES: dict[str, tuple[str, tuple[str, ...], str]] = {
 
 
 class Tmux:
-    """A tmux server of our own with one pane."""
+    """A private tmux server with one pane."""
 
     def __init__(self, socket: str, command: str) -> None:
         self._socket = socket
@@ -61,7 +61,7 @@ class Tmux:
         return "\n".join(row.rstrip() for row in rows).rstrip("\n") + "\n"
 
     def wait_for(self, text: str) -> str:
-        """The screen when the text is on it and nothing changes any more."""
+        """Wait until the text is on screen and the screen is stable; returns the screen."""
         end = time.monotonic() + WAIT_SECONDS
         before = ""
         while time.monotonic() < end:

@@ -1,4 +1,4 @@
-"""`tau gallery`: how the calls of every tool look in every state, printed or to walk through."""
+"""`tau gallery`: how every tool call looks in every state, printed or interactive."""
 
 import argparse
 import sys
@@ -19,11 +19,11 @@ themes = late("tools.gallery.widgets.printed")
 walking = late("tools.gallery.specimens.walk")
 
 EXPANDED = "/expanded"
-"""Behind the name of a specimen: shown in full."""
+"""Suffix of a specimen name: show it expanded."""
 
 
 def run(words: list[str]) -> int:
-    """The command with these words behind it; the exit code."""
+    """Run the command with these arguments; returns the exit code."""
     options = _options(words)
     theme = themes.theme_of(options.theme, ascii_only=options.ascii, linear=options.linear)
     if options.list:
@@ -50,7 +50,7 @@ def _refuse(sentence: str) -> int:
 
 
 def _chosen(wanted: str) -> list[str]:
-    """All names, those of one tool, or one; each specimen is there folded and in full."""
+    """Return all names, those of one tool, or one; each specimen exists folded and expanded."""
     names = [f"{name}{form}" for name in catalogue.SPECIMENS for form in ("", EXPANDED)]
     return [name for name in names if wanted in ("", name, name.partition("/")[0])]
 

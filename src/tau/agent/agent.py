@@ -4,6 +4,7 @@ from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from tau.agent.abort import Abort
@@ -18,7 +19,6 @@ from tau.agent.ports import ToolContext
 from tau.agent.queue import Queue, user_message
 from tau.agent.tool import Tool
 from tau.agent.world import CallContext, NestedCall, World
-from tau.ai.dialect import Delta, Request
 from tau.ai.model import Model, ThinkingLevel
 from tau.ai.wire import AppMessage, ImageContent, ToolCall, UserMessage
 from tau.base.errors import TauError, ToolError
@@ -98,7 +98,7 @@ class Agent:
 
     def configure(self, **changes: Any) -> None:
         """Change any field of `Setup`, such as model, system or tools, from the next request on."""
-        self._owner.use(replace(self._owner.setup(), **changes))
+        self._owner.next_setup = replace(self._owner.next_setup, **changes)
 
     async def _run(self, message: UserMessage | None) -> Outcome:
         if self._abort is not None:
@@ -107,39 +107,27 @@ class Agent:
         try:
             if message is None:
                 return await run_loop(self._owner, [], abort)
-            taken = await self._owner.hooks.input(message)
-            if taken is None:
+            accepted = await self._owner.hooks.input(message)
+            if accepted is None:
                 return Outcome(message=None, messages=[])
-            return await run_loop(self._owner, [taken], abort)
+            return await run_loop(self._owner, [accepted], abort)
         finally:
             self._abort = None
 
 
-class _Owner:
+class _Owner(Struct):
     """What the loop asks of an `Agent`."""
 
-    def __init__(
-        self,
-        setup: Setup,
-        stream: StreamFunction,
-        world: World,
-        hooks: Hooks,
-        queue: Queue,
-        messages: list[AppMessage],
-    ) -> None:
-        self.hooks = hooks
-        self.queue = queue
-        self.messages = messages
-        self.listeners = EventBus()
-        self._setup = setup
-        self._stream = stream
-        self._world = world
-
-    def use(self, setup: Setup) -> None:
-        self._setup = setup
+    next_setup: Setup
+    stream: StreamFunction
+    world: World
+    hooks: Hooks
+    queue: Queue
+    messages: list[AppMessage]
+    listeners: EventBus = field(default_factory=EventBus)
 
     def setup(self) -> Setup:
-        return self._setup
+        return self.next_setup
 
     def history(self) -> list[AppMessage]:
         return list(self.messages)
@@ -153,13 +141,10 @@ class _Owner:
     def emit(self, event: AgentEvent) -> None:
         self.listeners.emit(event)
 
-    def stream(self, model: Model, request: Request) -> AsyncGenerator[Delta, None]:
-        return self._stream(model, request)
-
     def tool_context(
         self, call: ToolCall, update: Callable[[ToolOutput], None], nested: NestedCall
     ) -> ToolContext:
-        return CallContext(self._world, call, update, nested)
+        return CallContext(self.world, call, update, nested)
 
 
 class _NoPort:

@@ -16,7 +16,9 @@ error_paths = late("tau.base.error_paths")
 P = TypeVar("P", bound=Struct)
 _Schema = dict[str, Any]
 
-_SHOWN_CHARS = 80
+UNLISTED = {"unlisted": True}  # `extra_json_schema` of a parameter that is accepted but not sent to models
+
+_MAX_VALUE_CHARS = 80
 
 
 @cache
@@ -25,7 +27,7 @@ def json_schema(params: type[Struct]) -> _Schema:
 
     The result is cached: do not modify it.
     """
-    schema = _full_schema(params)
+    schema = full_schema(params)
     return {key: _compact(value) if key == "properties" else value for key, value in schema.items()}
 
 
@@ -35,19 +37,19 @@ def decode_arguments(params: type[P], arguments: Mapping[str, Any]) -> tuple[P, 
     Accepts what models send: "5" for 5, lists as JSON text, null for "not given". A struct may declare
     `aliases: ClassVar[dict[str, str]]`, names that models know from other tools. Raises ToolError.
     """
-    schema = _full_schema(params)
-    known, ignored = _settle(params, schema, arguments)
+    schema = full_schema(params)
+    known, ignored = _match_names(params, schema, arguments)
     missing = [name for name in schema.get("required", ()) if name not in known]
     if missing:
-        raise ToolError(_missing_text(schema, missing, arguments))
+        raise ToolError(_missing_message(schema, missing, arguments))
     try:
         return msgspec.convert(known, params, strict=False), ignored
     except msgspec.ValidationError as error:
-        wrong = list(_wrong_fields(params, schema, known)) or [str(error)]
-        raise ToolError(f"Wrong arguments: {'; '.join(wrong)}.") from None
+        errors = list(_field_errors(params, schema, known)) or [str(error)]
+        raise ToolError(f"Wrong arguments: {'; '.join(errors)}.") from None
 
 
-def _settle(
+def _match_names(
     params: type[Struct], schema: _Schema, arguments: Mapping[str, Any]
 ) -> tuple[dict[str, Any], list[str]]:
     """The arguments under our names, without those that mean "not given"; and the unknown names."""
@@ -62,11 +64,11 @@ def _settle(
         if name not in properties:
             ignored.append(sent_name)
         elif value is not None or {"type": "null"} in properties[name].get("anyOf", ()):
-            known[name] = _unquoted(value, properties[name])
+            known[name] = _parse_json_text(value, properties[name])
     return known, ignored
 
 
-def _unquoted(value: Any, schema: _Schema) -> Any:
+def _parse_json_text(value: Any, schema: _Schema) -> Any:
     """Parse a list or object sent as JSON text; return any other value as it is."""
     if not isinstance(value, str) or not value.lstrip().startswith(("[", "{")):
         return value
@@ -79,7 +81,7 @@ def _unquoted(value: Any, schema: _Schema) -> Any:
         return value
 
 
-def _missing_text(schema: _Schema, missing: list[str], arguments: Mapping[str, Any]) -> str:
+def _missing_message(schema: _Schema, missing: list[str], arguments: Mapping[str, Any]) -> str:
     required = schema.get("required", ())
     fields = ", ".join(name if name in required else f"{name} (optional)" for name in schema["properties"])
     noun = "field is" if len(missing) == 1 else "fields are"
@@ -89,7 +91,7 @@ def _missing_text(schema: _Schema, missing: list[str], arguments: Mapping[str, A
     return f"Required {noun} missing: {names}. Fields: {fields}. Received: {sent}."
 
 
-def _wrong_fields(params: type[Struct], schema: _Schema, known: Mapping[str, Any]) -> Iterator[str]:
+def _field_errors(params: type[Struct], schema: _Schema, known: Mapping[str, Any]) -> Iterator[str]:
     for field in msgspec.structs.fields(params):
         if field.encode_name not in known:
             continue
@@ -98,23 +100,23 @@ def _wrong_fields(params: type[Struct], schema: _Schema, known: Mapping[str, Any
             msgspec.convert(value, field.type, strict=False)
         except msgspec.ValidationError as error:
             expected = schema["properties"][field.encode_name]
-            yield _wrong_text(field.encode_name, value, expected, schema.get("$defs", {}), str(error))
+            yield _error_message(field.encode_name, value, expected, schema.get("$defs", {}), str(error))
 
 
-def _wrong_text(name: str, value: Any, schema: _Schema, definitions: _Schema, error: str) -> str:
+def _error_message(name: str, value: Any, schema: _Schema, definitions: _Schema, error: str) -> str:
     """One field's error. Inside lists and objects, follow the path that msgspec names as far as possible."""
-    message, steps = error_paths.split_place(error)
-    where = f"`{name}{error_paths.spell(*steps)}`"
+    message, steps = error_paths.split_path(error)
+    where = f"`{name}{error_paths.format_path(*steps)}`"
     for step in steps:
-        schema = _opened(schema, definitions)
+        schema = _resolve(schema, definitions)
         inner = schema.get("properties", {}).get(step) if isinstance(step, str) else schema.get("items")
         if inner is None:
             return f"{where}: {message}"
         schema, value = inner, value[step]
-    return f"{where} must be {_expected(_opened(schema, definitions))}, not {_shown(value)}"
+    return f"{where} must be {_describe_schema(_resolve(schema, definitions))}, not {_format_value(value)}"
 
 
-def _opened(schema: _Schema, definitions: _Schema) -> _Schema:
+def _resolve(schema: _Schema, definitions: _Schema) -> _Schema:
     """Resolve a reference, or the type in "this or null"."""
     options = [option for option in schema.get("anyOf", ()) if option != {"type": "null"}]
     if len(options) == 1:
@@ -123,23 +125,24 @@ def _opened(schema: _Schema, definitions: _Schema) -> _Schema:
     return target
 
 
-def _shown(value: Any) -> str:
-    return shortened(msgspec.json.encode(value).decode(), _SHOWN_CHARS)
+def _format_value(value: Any) -> str:
+    return shortened(msgspec.json.encode(value).decode(), _MAX_VALUE_CHARS)
 
 
-def _expected(schema: _Schema) -> str:
+def _describe_schema(schema: _Schema) -> str:
     if "enum" in schema:
         return "one of " + ", ".join(msgspec.json.encode(value).decode() for value in schema["enum"])
     if "anyOf" in schema:
-        return " or ".join(_expected(option) for option in schema["anyOf"] if option != {"type": "null"})
+        return " or ".join(
+            _describe_schema(option) for option in schema["anyOf"] if option != {"type": "null"}
+        )
     kind = schema["type"]
     if kind in ("integer", "number"):
         return ("an integer" if kind == "integer" else "a number") + _bounds(schema, "minimum", "maximum")
     if kind == "array":
-        of = schema.get("items") or {}
-        return f"a list of {_PLURALS.get(of.get('type', ''), 'values')}" + _bounds(
-            schema, "minItems", "maxItems"
-        )
+        of = (schema.get("items") or {}).get("type", "value")
+        plural = "lists" if of == "array" else f"{of}s"
+        return f"a list of {plural}" + _bounds(schema, "minItems", "maxItems")
     if kind == "object":
         names = ", ".join(schema.get("properties", ()))
         return f"an object with {names}" if names else "an object"
@@ -148,19 +151,11 @@ def _expected(schema: _Schema) -> str:
     return "true or false"
 
 
-_PLURALS = {
-    "string": "strings",
-    "integer": "integers",
-    "number": "numbers",
-    "boolean": "booleans",
-    "object": "objects",
-    "array": "lists",
-}
-_COUNTED = {"minItems": " items", "minLength": " characters"}
+_UNITS = {"minItems": " items", "minLength": " characters"}
 
 
 def _bounds(schema: _Schema, low: str, high: str) -> str:
-    unit = _COUNTED.get(low, "")
+    unit = _UNITS.get(low, "")
     minimum, maximum = schema.get(low), schema.get(high)
     if minimum is not None and maximum is not None:
         return f" from {minimum} to {maximum}{unit}" if not unit else f" of {minimum} to {maximum}{unit}"
@@ -170,52 +165,64 @@ def _bounds(schema: _Schema, low: str, high: str) -> str:
 
 
 @cache
-def _full_schema(params: type[Struct]) -> _Schema:
-    """msgspec's schema with references inlined, except where a type contains itself."""
+def full_schema(params: type[Struct]) -> _Schema:
+    """msgspec's schema with references inlined, except where a type contains itself.
+
+    A parameter that the tool's prompt explains has a `title`, for people, instead of a description.
+    """
     raw = msgspec.json.schema(params)
     definitions: _Schema = raw.pop("$defs", {})
+    for definition in definitions.values():
+        definition.pop("description", None)  # a docstring, for programmers
     needed: set[str] = set()
-    schema = _inlined(raw, definitions, (), needed)
-    schema.pop("description", None)  # the tool's prompt says it better than the struct's docstring
-    done: _Schema = {}
-    while needed - done.keys():
-        name = min(needed - done.keys())
-        done[name] = _inlined(definitions[name], definitions, (name,), needed)
-    return {**schema, "$defs": done} if done else schema
+    schema = _inline_references(raw, definitions, (), needed)
+    inlined: _Schema = {}
+    while needed - inlined.keys():
+        name = min(needed - inlined.keys())
+        inlined[name] = _inline_references(definitions[name], definitions, (name,), needed)
+    return {**schema, "$defs": inlined} if inlined else schema
 
 
-def _inlined(node: Any, definitions: _Schema, inside: tuple[str, ...], needed: set[str]) -> Any:
+def _inline_references(node: Any, definitions: _Schema, ancestors: tuple[str, ...], needed: set[str]) -> Any:
     if isinstance(node, list):
-        return [_inlined(item, definitions, inside, needed) for item in node]
+        return [_inline_references(item, definitions, ancestors, needed) for item in node]
     if not isinstance(node, dict):
         return node
     name = node.get("$ref", "").removeprefix("#/$defs/")
-    if name in inside:
+    if name in ancestors:
         needed.add(name)
         return node
     if name:
-        beside = {key: value for key, value in node.items() if key != "$ref"}
-        target = _inlined(definitions[name], definitions, (*inside, name), needed)
-        return {**target, **beside}
+        siblings = {key: value for key, value in node.items() if key != "$ref"}
+        target = _inline_references(definitions[name], definitions, (*ancestors, name), needed)
+        return {**target, **siblings}
     result: _Schema = {}
     for key, value in node.items():
         if key == "properties":
             result[key] = {
-                field: _inlined(schema, definitions, inside, needed) for field, schema in value.items()
+                field: _inline_references(schema, definitions, ancestors, needed)
+                for field, schema in value.items()
             }
-        elif key not in ("title", "discriminator"):
-            result[key] = _inlined(value, definitions, inside, needed)
+        elif key != "discriminator" and (key != "title" or "properties" not in node):
+            result[key] = _inline_references(value, definitions, ancestors, needed)
     if "type" not in result and all(isinstance(value, str) for value in result.get("enum", (None,))):
         result["type"] = "string"  # some servers reject a property without a type
     return result
 
 
+_USELESS = (("minItems", 1), ("minLength", 1), ("minimum", 0))
+_EXPLAINED = ("title", "default", "minimum", "maximum", "maxItems")  # the prompt has them
+
+
 def _compact(properties: _Schema) -> _Schema:
-    return {name: _compact_field(field) for name, field in properties.items()}
+    return {name: _compact_field(field) for name, field in properties.items() if "unlisted" not in field}
 
 
 def _compact_field(field: _Schema) -> _Schema:
-    """Drop what is useless to a model: empty defaults, and "or null" where omitting it means the same."""
+    """Drop what is useless to a model: empty defaults and items, and other ways to say the same.
+
+    These are "or null" where omitting it is enough, and "or one item" where a list is taken.
+    """
     field = dict(field)
     if "default" in field:
         if len(options := [o for o in field.get("anyOf", ()) if o != {"type": "null"}]) == 1:
@@ -223,6 +230,14 @@ def _compact_field(field: _Schema) -> _Schema:
             field = {**options[0], **field}
         if not field["default"]:
             del field["default"]
+    one, *more = field.get("anyOf", ({},))
+    if more == [{"type": "array", "items": one}]:
+        del field["anyOf"]
+        field = {**field, **more[0]}
+    useless = _EXPLAINED if "title" in field else ()
+    field = {
+        key: value for key, value in field.items() if key not in useless and (key, value) not in _USELESS
+    }
     if "properties" in field:
         field["properties"] = _compact(field["properties"])
     if isinstance(field.get("items"), dict):

@@ -4,41 +4,50 @@ import asyncio
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from msgspec import UNSET, Struct
+
 from tau.agent import events as e
 from tau.agent.abort import Abort, Aborted
 from tau.agent.effects import Effects
-from tau.agent.hooks import ToolQuestion
+from tau.agent.hooks import Refusal, ToolQuestion
 from tau.agent.output import ToolOutput
 from tau.agent.owner import Owner, Setup
 from tau.agent.tool import Tool
-from tau.ai.wire import AssistantMessage, TextContent, ToolCall, ToolResultMessage, new_call_id, text_of
+from tau.ai.wire import TextContent, ToolCall, ToolResultMessage, new_call_id, text_of
 from tau.base import log
 from tau.base.clock import now_ms
 from tau.base.errors import TauError, ToolError
+from tau.base.late import late
 from tau.base.tasks import spawn
 from tau.base.text import sentence
 
+approval = late("tau.agent.approved_effects")
+
+MANY_PATHS = 50  # of a call
 MAX_PARALLEL = 16  # calls of one answer
-TELL_AT = 5  # failures of the same call in a row
-STOP_AT = 10
+HINT_AFTER = 5  # failures of the same call in a row
+STOP_AFTER = 10
 MAX_COUNTED = 1000
-TakeResult = Callable[[ToolResultMessage, e.ToolEnd], None]
+OnResult = Callable[[ToolResultMessage, e.ToolEnd], None]
 
 STOPPED = "The user interrupted this call; it may have done part of its work."
 UNFINISHED = "The user interrupted this call before it ended."
 NOT_STARTED = "Not run: the user interrupted before this call began."
+MOVED = (
+    "Not run: while this call waited, a link was changed, so that it would touch other files than declared. "
+    "Look at its paths and send it again."
+)
 SKIPPED = "Not run: the user sent a new message, which comes next."
 
 
-class FailedCalls:
+class FailedCalls(Struct):
     """Counts consecutive failures of the same call. `error` ends the run."""
 
-    def __init__(self) -> None:
-        self.error: TauError | None = None
-        self._counts: dict[int, int] = {}
+    error: TauError | None = None
+    _counts: dict[int, int] = {}
 
-    def judge(self, call: ToolCall, output: ToolOutput) -> ToolOutput:
-        """Add a hint to the output if the model keeps repeating a failing call."""
+    def add_hint(self, call: ToolCall, output: ToolOutput) -> ToolOutput:
+        """Count the call; add a hint to the output if the model keeps repeating a failing one."""
         if not output.is_error:
             self._counts.clear()
             return output
@@ -46,58 +55,18 @@ class FailedCalls:
             self._counts.clear()
         key = hash((call.name, repr(call.arguments)))
         count = self._counts[key] = self._counts.get(key, 0) + 1
-        if count < TELL_AT:
+        if count < HINT_AFTER:
             return output
-        if count >= STOP_AT:
+        if count >= STOP_AFTER:
             self.error = TauError(
                 f"The run was stopped: the model sent the same failing call of {call.name} {count} times "
                 "in a row."
             )
-        word = TextContent(
+        hint = TextContent(
             f"[This call has failed {count} times in a row with the same arguments; sending it again "
             "will not help. Change the arguments, try another way, or tell the user what blocks you.]"
         )
-        return ToolOutput([*output.content, word], output.details, output.is_error)
-
-
-async def run_calls(
-    owner: Owner,
-    setup: Setup,
-    message: AssistantMessage,
-    broken: Mapping[str, str],
-    abort: Abort,
-    failed: FailedCalls,
-    take: TakeResult,
-) -> None:
-    """Run the calls of `message`; `take` gets each result as soon as it is available."""
-    tools = {tool.name: tool for tool in setup.tools}
-    calls = _Calls(owner, setup, tools, broken, abort, failed, take)
-    waiting = list(message.tool_calls)
-    try:
-        for batch in _batches(waiting, tools):
-            await _run_parallel(calls, batch)
-    finally:
-        for call in waiting:
-            if call.id not in calls.answered:
-                calls.skip(call, NOT_STARTED)
-
-
-async def _run_parallel(calls: "_Calls", batch: list[ToolCall]) -> None:
-    """Run all calls, up to MAX_PARALLEL at a time. A call never raises; recording its result can."""
-    waiting = iter(batch)
-
-    async def work() -> None:
-        for call in waiting:
-            if calls.abort.aborted:
-                return
-            await calls.run(call)
-
-    try:
-        async with asyncio.TaskGroup() as group:
-            for _ in batch[:MAX_PARALLEL]:
-                spawn(group, work())
-    except BaseExceptionGroup as failures:
-        raise failures.exceptions[0] from None
+        return ToolOutput([*output.content, hint], output.details, output.is_error)
 
 
 def _batches(calls: list[ToolCall], tools: Mapping[str, Tool[Any]]) -> Iterator[list[ToolCall]]:
@@ -114,28 +83,48 @@ def _batches(calls: list[ToolCall], tools: Mapping[str, Tool[Any]]) -> Iterator[
     yield batch
 
 
-class _Calls:
-    """What the calls of one answer share."""
+class CallRunner(Struct):
+    """Runs the calls of one answer. `on_result` gets each result as soon as it is available.
 
-    def __init__(
-        self,
-        owner: Owner,
-        setup: Setup,
-        tools: Mapping[str, Tool[Any]],
-        broken: Mapping[str, str],
-        abort: Abort,
-        failed: FailedCalls,
-        take: TakeResult,
-    ) -> None:
-        self.owner = owner
-        self.setup = setup
-        self.tools = tools
-        self.broken = broken
-        self.abort = abort
-        self.failed = failed
-        self.take = take
-        self.answered: set[str] = set()
-        self.begun: dict[str, Effects] = {}
+    `broken` maps the ids of calls that cannot run to the reason.
+    """
+
+    owner: Owner
+    setup: Setup
+    broken: Mapping[str, str]
+    abort: Abort
+    failed: FailedCalls
+    on_result: OnResult
+    tools: dict[str, Tool[Any]] = {}
+    answered: set[str] = set()
+    started: dict[str, Effects] = {}
+
+    async def run_all(self, calls: list[ToolCall]) -> None:
+        self.tools = {tool.name: tool for tool in self.setup.tools}
+        try:
+            for batch in _batches(calls, self.tools):
+                await self.run_parallel(batch)
+        finally:
+            for call in calls:
+                if call.id not in self.answered:
+                    self.skip(call, NOT_STARTED)
+
+    async def run_parallel(self, batch: list[ToolCall]) -> None:
+        """Run all calls, up to MAX_PARALLEL at a time. A call never raises; recording its result can."""
+        waiting = iter(batch)
+
+        async def work() -> None:
+            for call in waiting:
+                if self.abort.aborted:
+                    return
+                await self.run(call)
+
+        try:
+            async with asyncio.TaskGroup() as group:
+                for _ in batch[:MAX_PARALLEL]:
+                    spawn(group, work())
+        except BaseExceptionGroup as failures:
+            raise failures.exceptions[0] from None
 
     def skip(self, call: ToolCall, reason: str) -> None:
         self.owner.emit(e.ToolStart(call.id, call.name, call.arguments))
@@ -156,12 +145,12 @@ class _Calls:
             self.finish(call, self.stopped(call))
             raise
         else:
-            output = self.failed.judge(call, output)
+            output = self.failed.add_hint(call, output)
         self.finish(call, output)
 
     def stopped(self, call: ToolCall) -> ToolOutput:
         """The result of an interrupted call: how much it may have done."""
-        effects = self.begun.get(call.id)
+        effects = self.started.get(call.id)
         if effects is None:  # its approval was still pending
             return ToolOutput.text(NOT_STARTED, is_error=True)
         changes = effects.writes or effects.runs or effects.network
@@ -170,7 +159,7 @@ class _Calls:
     async def output(self, call: ToolCall) -> ToolOutput:
         """The call's output; any failure becomes text for the model."""
         try:
-            output = await self.attempt(call)
+            output = await self.run_tool(call)
         except ToolError as error:
             output = ToolOutput.text(str(error), is_error=True)
         except Exception as error:
@@ -183,7 +172,7 @@ class _Calls:
             log.error(f"A hook failed after the tool {call.name}.", error)
             return output
 
-    async def attempt(self, call: ToolCall) -> ToolOutput:
+    async def run_tool(self, call: ToolCall) -> ToolOutput:
         tool = self.tools.get(call.name)
         if tool is None:
             known = ", ".join(self.tools) or "none"
@@ -194,12 +183,22 @@ class _Calls:
         params, ignored = tool.decode(call.arguments)
         context = self.owner.tool_context(call, self.updater(call), self.nested)
         effects = tool.effects(params, context.cwd)
+        approved = approval.ApprovedEffects(effects)
         question = ToolQuestion(call, tool, effects, context, self.setup.model)
+        is_long = len(effects.reads) + len(effects.writes) > MANY_PATHS
+        if is_long:  # each step takes a while: let others use the event loop in between
+            await asyncio.sleep(0)
         refusal = await self.owner.hooks.before_tool(question)
+        if is_long:
+            await asyncio.sleep(0)
+        if isinstance(refusal, Refusal):
+            return ToolOutput.text(refusal.text, refusal.details, is_error=True)
         if refusal is not None:
             raise ToolError(refusal)
-        self.begun[call.id] = effects
-        output = await tool.run(params, context)
+        if approval.ApprovedEffects(effects).targets != approved.targets:
+            raise ToolError(MOVED)
+        self.started[call.id] = effects
+        output = await tool.run(params, context.bound(approved))
         if not isinstance(output, ToolOutput):
             raise ToolError(f"{call.name} is broken: it returned {type(output).__name__}, not a ToolOutput.")
         if ignored:
@@ -230,6 +229,6 @@ class _Calls:
             details=output.details,
         )
         shown: e.ToolResult | str = e.ToolResult(output.content, output.details)
-        if output.is_error:
+        if output.is_error and output.details is UNSET:
             shown = text_of(output.content)
-        self.take(message, e.ToolEnd(call.id, call.name, shown, output.is_error))
+        self.on_result(message, e.ToolEnd(call.id, call.name, shown, output.is_error))

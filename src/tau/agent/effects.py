@@ -6,9 +6,17 @@ from msgspec import Struct
 
 
 class Effects(Struct, frozen=True, kw_only=True):
-    """Paths are absolute; `runs` holds the shell text or the program; `network` the hosts, `*` for any."""
+    """Paths are absolute; `runs` holds the shell text or the program; `network` the hosts, `*` for any.
+
+    A folder in `reads` covers what is below it; `writes` names each file. `env` are variables that the call
+    sets for what it runs, `run_cwd` where that runs if not in the session's folder, `details` what else a
+    question must show, as pairs of a name and a value.
+    """
 
     reads: tuple[Path, ...] = ()
     writes: tuple[Path, ...] = ()
     runs: tuple[str, ...] = ()
     network: tuple[str, ...] = ()
+    env: tuple[tuple[str, str], ...] = ()
+    run_cwd: Path | None = None
+    details: tuple[tuple[str, str], ...] = ()

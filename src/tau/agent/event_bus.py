@@ -3,20 +3,21 @@
 from collections.abc import Callable
 from contextlib import suppress
 
+from msgspec import Struct
+
 from tau.agent.events import AgentEvent, MessageUpdate
 from tau.agent.owner import EventListener
 from tau.base import log
 
 
-class EventBus:
+class EventBus(Struct):
     """Calls subscribers in order, synchronously in the caller's task, then the watchers.
 
     Watchers, the parts that track the conversation, see no streamed updates.
     """
 
-    def __init__(self) -> None:
-        self._subscribers: list[EventListener] = []
-        self._watchers: list[EventListener] = []
+    _subscribers: list[EventListener] = []
+    _watchers: list[EventListener] = []
 
     def subscribe(self, listener: EventListener) -> Callable[[], None]:
         """Call `listener` with each event; the returned function unsubscribes it and may be called twice."""

@@ -9,7 +9,7 @@ from tau.agent.loop import Outcome
 from tau.agent.owner import EventListener
 from tau.base.tasks import spawn
 
-MAX_BEHIND = 20_000  # events that a reader may lag before message updates are dropped
+MAX_LAG = 20_000  # events that a reader may lag before message updates are dropped
 
 
 async def stream_events(
@@ -24,12 +24,12 @@ async def stream_events(
     stop_listening = subscribe(inbox.put)
     try:
         async with asyncio.TaskGroup() as group:
-            working = spawn(group, inbox.fill(work))
+            task = spawn(group, inbox.fill(work))
             try:
                 while (event := await inbox.next()) is not None:
                     yield event
             except GeneratorExit:  # must not pass through the group, which would raise it as an error
-                working.cancel()
+                task.cancel()
                 return
     finally:
         stop_listening()
@@ -43,9 +43,9 @@ class _Inbox:
     def __init__(self) -> None:
         self.error: Exception | None = None
         self._events: deque[AgentEvent] = deque()
-        self._news = asyncio.Event()
+        self._changed = asyncio.Event()
         self._done = False
-        self._behind = False
+        self._lagging = False
 
     async def fill(self, work: Callable[[], Awaitable[Outcome]]) -> None:
         """Never raises: a failing task in the group would cancel the reader's own code."""
@@ -55,23 +55,23 @@ class _Inbox:
             self.error = error
         finally:
             self._done = True
-            self._news.set()
+            self._changed.set()
 
     def put(self, event: AgentEvent) -> None:
-        if len(self._events) >= MAX_BEHIND and isinstance(event, MessageUpdate | ToolUpdate):
-            if not self._behind:
-                self._behind = True
+        if len(self._events) >= MAX_LAG and isinstance(event, MessageUpdate | ToolUpdate):
+            if not self._lagging:
+                self._lagging = True
                 text = "The reader of these events is too slow; message updates are dropped from here on."
                 self._events.append(Notice("warning", text))
             return
         self._events.append(event)
-        self._news.set()
+        self._changed.set()
 
     async def next(self) -> AgentEvent | None:
         """The next event; None when the work is done and all events are read."""
         while not self._events:
             if self._done:
                 return None
-            self._news.clear()
-            await self._news.wait()
+            self._changed.clear()
+            await self._changed.wait()
         return self._events.popleft()

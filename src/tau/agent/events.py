@@ -5,7 +5,14 @@ from typing import Any, Literal, TypeAlias
 from msgspec import UNSET, Struct, UnsetType, field
 
 from tau.ai.stream_events import AssistantMessageEvent
-from tau.ai.wire import AppMessage, AssistantMessage, BashExecutionMessage, ToolResultMessage, UserContent
+from tau.ai.wire import (
+    AppMessage,
+    AssistantMessage,
+    BashExecutionMessage,
+    ToolResultMessage,
+    UserContent,
+    text_of,
+)
 
 
 class AgentStart(Struct, frozen=True, rename="camel", tag_field="type", tag="agent_start"):
@@ -60,12 +67,16 @@ class ToolUpdate(Struct, frozen=True, rename="camel", tag_field="type", tag="too
 
 
 class ToolEnd(Struct, frozen=True, rename="camel", tag_field="type", tag="tool_execution_end"):
-    """`result` is a plain string if the call failed."""
+    """`result` is a plain string if the call failed and has no details."""
 
     tool_call_id: str
     tool_name: str
     result: ToolResult | str
     is_error: bool
+
+    @property
+    def text(self) -> str:
+        return self.result if isinstance(self.result, str) else text_of(self.result.content)
 
 
 class RetryStart(Struct, frozen=True, rename="camel", tag_field="type", tag="auto_retry_start"):
@@ -135,11 +146,30 @@ class ThinkingLevelChanged(
     thinking_level: str
 
 
+class PermissionsChanged(Struct, frozen=True, rename="camel", tag_field="type", tag="permissions_changed"):
+    """The mode and the rules that decisions use from now on."""
+
+    mode: str
+    allow: list[str]
+    ask: list[str]
+    deny: list[str]
+
+
 class QueueChanged(Struct, frozen=True, rename="camel", tag_field="type", tag="queue_update"):
     """The texts in the queue now."""
 
     steering: list[str]
     follow_up: list[str]
+
+
+class JobChanged(Struct, frozen=True, rename="camel", tag_field="type", tag="job_update"):
+    """A background job has started or ended, or its result is now `queued` for the model."""
+
+    id: str
+    status: str
+    label: str
+    duration_ms: int
+    queued: bool = False
 
 
 class BashEnd(Struct, frozen=True, rename="camel", tag_field="type", tag="bash_end"):
@@ -183,7 +213,9 @@ AgentEvent: TypeAlias = (
     | CompactionEnd
     | Compacted
     | ThinkingLevelChanged
+    | PermissionsChanged
     | QueueChanged
+    | JobChanged
     | TodoReminder
     | TodoAutoClear
     | BashEnd

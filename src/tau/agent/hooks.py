@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
 
 from tau.agent.effects import Effects
 from tau.agent.output import ToolOutput
@@ -24,6 +24,13 @@ class ToolQuestion(Struct, frozen=True):
     model: Model
 
 
+class Refusal(Struct, frozen=True):
+    """Why a call did not run: a sentence for the model, and `details` for people."""
+
+    text: str
+    details: Any = UNSET
+
+
 class Hooks:
     """All hooks, each leaving things as they are. Subclass and override the ones you need."""
 
@@ -38,7 +45,7 @@ class Hooks:
     async def before_request(self, request: Request) -> Request:
         return request
 
-    async def before_tool(self, question: ToolQuestion) -> str | None:
+    async def before_tool(self, question: ToolQuestion) -> str | Refusal | None:
         """Return a sentence for the model to refuse the call, None to let it run."""
         return None
 
@@ -80,7 +87,7 @@ class HookChain(Hooks):
             request = await hook.before_request(request)
         return request
 
-    async def before_tool(self, question: ToolQuestion) -> str | None:
+    async def before_tool(self, question: ToolQuestion) -> str | Refusal | None:
         for hook in self._hooks:
             refusal = await hook.before_tool(question)
             if refusal is not None:

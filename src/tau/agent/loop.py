@@ -1,7 +1,7 @@
 """The loop: ask the model, run the tools it calls, repeat until it stops.
 
 It holds no state between runs: history, settings and queues belong to its owner (a session). A message is
-recorded before its end is reported, every start gets its end and every tool call its result, come what may.
+recorded before its end is reported, every start gets its end and every tool call its result, no matter what.
 """
 
 import asyncio
@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from tau.agent import events as e
 from tau.agent.abort import Abort, Aborted
-from tau.agent.calls import FailedCalls, run_calls
+from tau.agent.calls import CallRunner, FailedCalls
 from tau.agent.owner import Owner, Setup
 from tau.agent.queue import Prompt
 from tau.ai.assembler import Assembler
@@ -49,15 +49,13 @@ async def run_loop(owner: Owner, prompts: Sequence[Prompt], abort: Abort) -> Out
     run = _Run(owner, abort)
     owner.emit(e.AgentStart())
     try:
-        return await run.take_turns(list(prompts))
+        return await run.run_turns(list(prompts))
     finally:
         owner.queue.put_back()
         owner.emit(e.AgentEnd(run.messages))
 
 
 class _Run:
-    """One run of the loop."""
-
     def __init__(self, owner: Owner, abort: Abort) -> None:
         self.owner = owner
         self.abort = abort
@@ -65,12 +63,13 @@ class _Run:
         self.cut_off_turns = 0
         self.failed = FailedCalls()
 
-    async def take_turns(self, prompts: list[Prompt]) -> Outcome:
+    async def run_turns(self, prompts: list[Prompt]) -> Outcome:
         queue, record = self.owner.queue, self.owner.record
         queue.release(record)
+        prompts = [*queue.take_asides(), *prompts]  # they came first
         while True:
             self.begin_turn(prompts)
-            answer, results = await self.take_turn()
+            answer, results = await self.run_turn()
             queue.release(record)  # after the results, never between a call and its result
             message = answer.message
             if answer.error is not None or message.stop_reason in ("aborted", "error") or self.abort.aborted:
@@ -97,7 +96,7 @@ class _Run:
             return [*queue.take_asides(), *queue.take_follow_ups()]
         return [*prompts, *queue.take_asides()]
 
-    async def take_turn(self) -> tuple[ModelAnswer, list[ToolResultMessage]]:
+    async def run_turn(self) -> tuple[ModelAnswer, list[ToolResultMessage]]:
         """Request one answer and run its tool calls."""
         await self.owner.make_room(self.abort)
         setup = self.owner.setup()
@@ -108,15 +107,9 @@ class _Run:
                 raise asyncio.CancelledError
             if answer.message.stop_reason in ("toolUse", "length"):
                 answer = self.check_cut_off(answer)
-                await run_calls(
-                    self.owner,
-                    setup,
-                    answer.message,
-                    answer.broken,
-                    self.abort,
-                    self.failed,
-                    self.result_into(results),
-                )
+                on_result = self.result_recorder(results)
+                calls = CallRunner(self.owner, setup, answer.broken, self.abort, self.failed, on_result)
+                await calls.run_all(answer.message.tool_calls)
                 answer = ModelAnswer(answer.message, answer.broken, answer.error or self.failed.error)
         finally:
             self.owner.emit(e.TurnEnd(answer.message, results))
@@ -162,7 +155,12 @@ class _Run:
         except asyncio.CancelledError:
             stop, cancelled = "aborted", True
         except TauError as caught:
-            error = caught
+            if isinstance(caught, ProviderError) and caught.bad_call and setup.tools:
+                for event in assembler.reject_call(caught.bad_call, [tool.name for tool in setup.tools]):
+                    owner.emit(e.MessageUpdate(event))
+                stop = "toolUse"
+            else:
+                error = caught
         except Exception as caught:
             log.error("A request failed unexpectedly.", caught)
             error = TauError(f"The request failed unexpectedly: {caught!r}. The log file has the details.")
@@ -181,7 +179,7 @@ class _Run:
             Request(
                 system=clean(setup.system),
                 messages=normalize_history(history, setup.model),
-                tools=[tool.spec.brief() if setup.model.demo else tool.spec for tool in setup.tools],
+                tools=setup.specs(),
                 max_tokens=setup.max_tokens,
                 thinking=setup.thinking,
                 cache_key=setup.cache_key,
@@ -197,11 +195,13 @@ class _Run:
         self.owner.emit(e.MessageStart(message))
         self.owner.emit(e.MessageEnd(message))
 
-    def result_into(self, results: list[ToolResultMessage]) -> Callable[[ToolResultMessage, e.ToolEnd], None]:
-        def take(message: ToolResultMessage, end: e.ToolEnd) -> None:
+    def result_recorder(
+        self, results: list[ToolResultMessage]
+    ) -> Callable[[ToolResultMessage, e.ToolEnd], None]:
+        def on_result(message: ToolResultMessage, end: e.ToolEnd) -> None:
             self.record(message)
             results.append(message)
             self.owner.emit(end)
             self.report(message)
 
-        return take
+        return on_result

@@ -13,7 +13,7 @@ from tau.agent.ports import ToolContext
 from tau.agent.queue import Queue
 from tau.agent.tool import Tool
 from tau.agent.world import NestedCall
-from tau.ai.dialect import Delta, Request
+from tau.ai.dialect import Delta, Request, ToolSpec
 from tau.ai.model import Model, ThinkingLevel
 from tau.ai.wire import AppMessage, AssistantMessage, ToolCall
 
@@ -34,6 +34,13 @@ class Setup(Struct, frozen=True, kw_only=True):
     cache_key: str | None = None
     interrupt_mode: InterruptMode = "immediate"
 
+    def offered_tools(self) -> list[Tool[Any]]:
+        return [tool for tool in self.tools if tool.offered]
+
+    def specs(self) -> list[ToolSpec]:
+        """The offered tools as sent; the demo model gets short descriptions."""
+        return [tool.spec.brief() if self.model.demo else tool.spec for tool in self.offered_tools()]
+
 
 class Owner(Protocol):
     """A session, in practice; `agent/agent.py` is the smallest one."""
@@ -53,7 +60,8 @@ class Owner(Protocol):
         ...
 
     def emit(self, event: AgentEvent) -> None: ...
-    def stream(self, model: Model, request: Request) -> AsyncGenerator[Delta, None]: ...
+    @property
+    def stream(self) -> StreamFunction: ...
     def tool_context(
         self, call: ToolCall, update: Callable[[ToolOutput], None], nested: NestedCall
     ) -> ToolContext:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
 
 from msgspec import Struct
 
@@ -10,19 +10,43 @@ from tau.agent.output import ToolOutput
 from tau.agent.ui import Ui
 from tau.base.run import Runner
 
+if TYPE_CHECKING:
+    from tau.agent.approved_effects import ApprovedEffects
 
-class Stat(Struct, frozen=True, kw_only=True):
-    """Compare two for equality to detect that a file has changed since it was read."""
+
+class Stat(Struct, frozen=True, kw_only=True, eq=False):
+    """Compare two for equality to detect that a file has changed since it was read.
+
+    `names` counts its hard links, which may change without the file.
+    """
 
     size: int
     mtime_ns: int
     inode: int
     is_dir: bool = False
     mode: int = 0
+    names: int = 1
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Stat) and self._key == other._key
+
+    def __ne__(self, other: object) -> bool:  # a struct has its own
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    @property
+    def _key(self) -> tuple[int, ...]:
+        return self.size, self.mtime_ns, self.inode, self.is_dir, self.mode
+
+
+ABSENT = Stat(size=-1, mtime_ns=0, inode=0)
+"""As an expectation: there is no file."""
 
 
 class DirectoryEntry(Struct, frozen=True):
-    """Something in a folder, a link not followed; `target` is where it points."""
+    """An entry of a folder. Links are not followed; `target` is where they point."""
 
     name: str
     kind: Literal["file", "folder", "link", "other"]
@@ -32,14 +56,14 @@ class DirectoryEntry(Struct, frozen=True):
 
 
 class DirectoryScan(Struct, frozen=True):
-    """A folder's content, in no order; `more` where there is more than was asked for."""
+    """The content of a folder, unordered; `more` if there is more than requested."""
 
     entries: list[DirectoryEntry]
     more: bool = False
 
 
 class FileSystem(Protocol):
-    """Files, by absolute path. Failures are OSError."""
+    """Files, by absolute path; a tool's own follows links to what was approved. Failures are OSError."""
 
     async def read(self, path: Path) -> bytes: ...
     async def read_part(self, path: Path, start: int, size: int) -> bytes:
@@ -56,10 +80,12 @@ class FileSystem(Protocol):
 
     async def list(self, path: Path) -> Sequence[str]: ...
     async def scan(self, path: Path, *, most: int) -> DirectoryScan:
-        """What is in a folder, at most so many entries. It does not hold the event loop, however many."""
+        """List a folder, at most `most` entries, without blocking the event loop."""
         ...
 
-    async def remove(self, path: Path) -> None: ...
+    async def remove(self, path: Path, *, expect: Stat | None = None) -> None:
+        """Delete a file. With `expect`: ToolError if it is not in that state."""
+        ...
 
 
 class Sink(Protocol):
@@ -81,7 +107,7 @@ class Artifacts(Protocol):
 
 
 class ToolContext(Protocol):
-    """What a tool call may touch."""
+    """What a tool call may touch. Its ports refuse, with a ToolError, what the call did not declare."""
 
     @property
     def call_id(self) -> str: ...
@@ -90,7 +116,21 @@ class ToolContext(Protocol):
     @property
     def fs(self) -> FileSystem: ...
     @property
-    def run(self) -> Runner: ...
+    def run(self) -> Runner:
+        """For declared commands; those of a lasting shell or another machine check `approved.run`."""
+        ...
+
+    @property
+    def helpers(self) -> Runner:
+        """For tau's own programs, such as ripgrep, that work on what the call declared."""
+        ...
+
+    @property
+    def approved(self) -> "ApprovedEffects":
+        """For code that opens files, runs commands or connects without a port."""
+        ...
+
+    def bound(self, approved: "ApprovedEffects") -> Self: ...
     @property
     def ui(self) -> Ui | None:
         """None in a mode that cannot ask."""

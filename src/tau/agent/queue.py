@@ -56,7 +56,7 @@ class Queue:
     """Messages leave only through `take_*` (for the loop), `take_back` and `clear` (for the user).
 
     A message that the loop took stays here until it is settled, that is, recorded; otherwise it returns to
-    its place. Timestamps are unique, so that messages with the same text can be told apart. `on_change` is
+    its place. Timestamps are unique, so that messages with the same text differ. `on_change` is
     called after each change and must not raise.
     """
 
@@ -93,7 +93,7 @@ class Queue:
         self._put("followUp", message)
 
     def aside(self, message: Prompt) -> None:
-        """Queue a background job's message to be sent along with the next one."""
+        """Queue a background job's message to be sent before the next one."""
         self._put("aside", message)
 
     def hold(self, message: UserExecution) -> None:
@@ -139,10 +139,10 @@ class Queue:
 
     def take_back(self) -> UserMessage | None:
         """Remove and return the message that the user queued last."""
-        for place in range(len(self._waiting) - 1, -1, -1):
-            item = self._waiting[place]
+        for index in range(len(self._waiting) - 1, -1, -1):
+            item = self._waiting[index]
             if item.kind in _TYPED and isinstance(item.message, UserMessage):
-                del self._waiting[place]
+                del self._waiting[index]
                 self.on_change()
                 return item.message
         return None
@@ -169,12 +169,12 @@ class Queue:
         self.on_change()
 
     def _take(self, kind: _Kind, mode: TakeMode) -> list[Prompt]:
-        found = [item for item in self._waiting if item.kind == kind]
+        matching = [item for item in self._waiting if item.kind == kind]
         if mode == "one-at-a-time":
-            del found[1:]
-        if not found:
+            del matching[1:]
+        if not matching:
             return []
-        self._waiting = [item for item in self._waiting if not any(item is taken for taken in found)]
-        self._taken += found
+        self._waiting = [item for item in self._waiting if not any(item is taken for taken in matching)]
+        self._taken += matching
         self.on_change()
-        return [item.message for item in found if isinstance(item.message, Prompt)]
+        return [item.message for item in matching if isinstance(item.message, Prompt)]

@@ -33,6 +33,11 @@ class Tool(Generic[P]):
                 if isinstance(argument, type):
                     cls.params = argument
 
+    @property
+    def offered(self) -> bool:
+        """Whether requests include it now. Override it for a tool that is often useless; calls always run."""
+        return True
+
     @cached_property
     def description(self) -> str:
         """The prompt, from the `.md` file beside the tool's module."""

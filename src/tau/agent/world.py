@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from msgspec import Struct
 
@@ -11,14 +11,18 @@ from tau.agent.ports import Artifacts, FileSystem
 from tau.agent.ui import Ui
 from tau.ai.wire import ToolCall
 from tau.base.errors import ToolError
+from tau.base.late import late
 from tau.base.run import Runner
+
+if TYPE_CHECKING:
+    from tau.agent.approved_effects import ApprovedEffects
+
+approval = late("tau.agent.approved_effects")
 
 NestedCall: TypeAlias = Callable[[str, dict[str, Any]], Awaitable[ToolOutput]]
 
 
 class World(Struct, frozen=True, kw_only=True):
-    """The ports that tools may use."""
-
     cwd: Path
     fs: FileSystem
     run: Runner
@@ -27,7 +31,7 @@ class World(Struct, frozen=True, kw_only=True):
 
 
 class CallContext:
-    """A `ToolContext` over a `World`, for one call."""
+    """A `ToolContext` over a `World`, for one call. A tool gets it `bound` to what was approved."""
 
     def __init__(
         self,
@@ -38,12 +42,31 @@ class CallContext:
     ) -> None:
         self.call_id = call.id
         self.cwd = world.cwd
-        self.fs = world.fs
-        self.run = world.run
+        self.helpers = world.run
+        self.approved: ApprovedEffects = approval.ApprovedEffects()
+        self._use_disk(world.fs)
         self.artifacts = world.artifacts
         self.ui = world.ui
         self.update = update
         self._nested = nested
+
+    @property
+    def run(self) -> Runner:
+        if not self.approved.may_run:
+            raise ToolError("Running a command was not approved: this call declared none.")
+        return self.helpers
+
+    def bound(self, approved: "ApprovedEffects") -> Self:
+        """The same context, for a call that may touch what is approved and nothing else."""
+        context = object.__new__(type(self))
+        vars(context).update(vars(self))
+        context.approved = approved
+        context._use_disk(self._disk)
+        return context
+
+    def _use_disk(self, disk: FileSystem) -> None:
+        self._disk = disk
+        self.fs: FileSystem = approval.BoundFileSystem(disk, self.approved)
 
     async def call(self, name: str, arguments: dict[str, Any]) -> ToolOutput:
         if self._nested is None:

@@ -1,43 +1,48 @@
-"""Builds the assistant message from a dialect's deltas and emits its events."""
+"""Builds the assistant message from a dialect's deltas, prices it and emits its events."""
 
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import aclosing
 from typing import Any, assert_never
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, Struct
 
 from tau.ai import dialect as d
 from tau.ai import stream_events as e
-from tau.ai.cost import priced
-from tau.ai.model import Model
+from tau.ai.model import Model, Price
 from tau.ai.wire import (
     AssistantContent,
     AssistantMessage,
+    Cost,
     StopReason,
     TextContent,
     ThinkingContent,
     ToolCall,
+    Usage,
     new_call_id,
 )
+from tau.base.clock import now_ms
+from tau.base.errors import ProviderError
 from tau.base.late import late
 
 jiter = late("jiter")
 json = late("json")
+re = late("re")
 
+PER_TOKENS = 1_000_000  # the unit of prices
+FREE = Price()
 MAX_DEPTH = 100  # of arguments: more than any tool needs, less than the recursion limit
+REJECTED = -1  # the key of a call that a server could not read
 TOO_DEEP = f"the arguments are nested deeper than {MAX_DEPTH} levels"
 
 
-class _Prose:
+class _Prose(Struct):
     """A streaming text or thinking block."""
 
-    __slots__ = ("data", "pieces", "signature", "thinking")
-
-    def __init__(self, thinking: bool) -> None:
-        self.thinking = thinking
-        self.pieces: list[str] = []
-        self.signature: str | None = None
-        self.data: str | None = None  # a redacted block
+    thinking: bool
+    pieces: list[str] = []
+    signature: str | None = None
+    data: str | None = None  # a redacted block
 
     def content(self) -> TextContent | ThinkingContent:
         text = "".join(self.pieces)
@@ -49,17 +54,14 @@ class _Prose:
         return ThinkingContent(text, signature)
 
 
-class _Call:
+class _Call(Struct):
     """A streaming tool call."""
 
-    __slots__ = ("ended", "id", "index", "name", "pieces")
-
-    def __init__(self, index: int, id: str, name: str) -> None:
-        self.index = index
-        self.id = id
-        self.name = name
-        self.pieces: list[str] = []
-        self.ended: ToolCall | None = None
+    index: int
+    id: str
+    name: str
+    pieces: list[str] = []
+    ended: ToolCall | None = None
 
     def content(self) -> ToolCall:
         return self.ended or ToolCall(self.id, self.name, partial_arguments("".join(self.pieces)))
@@ -98,12 +100,12 @@ class Assembler:
                 call.pieces.append(text)
                 return (e.ToolCallDelta(call.index, text),)
             case d.CallStart(key, id, name):
-                events = self._end_prose()
-                call = self._calls[key] = _Call(len(self._blocks), self._unique(id), name)
+                events = [*self._end_prose(), *self._end_overtaken(key)]
+                call = self._calls[key] = _Call(len(self._blocks), self._unique_id(id), name)
                 self._blocks.append(call)
                 return (*events, e.ToolCallStart(call.index, call.id, name))
-            case d.CallEnd(key):
-                return self._end_call(self._calls[key])
+            case d.CallEnd(key, problem, signature):
+                return self._end_call(self._calls[key], problem, signature)
             case d.Signature(signature):
                 if self._open is not None:
                     self._open.signature = (self._open.signature or "") + signature
@@ -116,7 +118,7 @@ class Assembler:
             case d.BlockEnd():
                 return self._end_prose()
             case d.Tokens():
-                self._tokens = _merged(self._tokens, delta)
+                self._tokens = _merge_tokens(self._tokens, delta)
                 return ()
             case d.Done():
                 self.done = delta
@@ -128,9 +130,26 @@ class Assembler:
         """End open blocks, so every start has an end."""
         events = [*self._end_prose()]
         for call in self._calls.values():
-            if call.ended is None:
-                events.extend(self._end_call(call))
+            # Some servers forget the end of a call; one without any arguments may not have begun.
+            events.extend(self._end_call(call, "" if "".join(call.pieces).strip() else d.CUT_OFF))
         return events
+
+    def reject_call(self, problem: str, tools: Sequence[str]) -> Sequence[e.AssistantMessageEvent]:
+        """End the answer with a call that the server could not read, so that the model can correct it.
+
+        Servers rarely say which tool was called: it is the one that `problem` mentions, else the first.
+        """
+        events = [*self._end_prose()]
+        open_calls = [call for call in self._calls.values() if call.ended is None]
+        if not open_calls:
+            named = (r"(?:tool|function|name)\W{1,5}", r"\b")
+            found = (tool for before in named for tool in tools if re.search(rf"{before}{tool}\b", problem))
+            name = next(found, tools[0])
+            events.extend(self.feed(d.CallStart(REJECTED, "", name)))
+            open_calls = [self._calls[REJECTED]]
+        for call in open_calls:
+            events.extend(self._end_call(call, problem))
+        return [*events, *self.feed(d.Done("toolUse"))]
 
     def message(self, stop_reason: StopReason, error: str | None = None) -> AssistantMessage:
         """The message so far."""
@@ -142,13 +161,13 @@ class Assembler:
             api=model.api,
             provider=model.provider,
             model=model.id,
-            usage=priced(tokens, model.cost),
+            usage=compute_usage(tokens, model.cost),
             stop_reason=stop_reason,
             timestamp=self._timestamp,
             error_message=error if error is not None else UNSET,
         )
 
-    def _unique(self, id: str) -> str:
+    def _unique_id(self, id: str) -> str:
         """A unique call id, generated if missing or repeated: results are matched by it."""
         taken = {block.id for block in self._blocks if isinstance(block, _Call)}
         return id if id and id not in taken else new_call_id()
@@ -172,15 +191,20 @@ class Assembler:
         block.pieces = [text]
         return ((e.ThinkingEnd if block.thinking else e.TextEnd)(self._open_index, text),)
 
-    def _end_call(self, call: _Call) -> Sequence[e.AssistantMessageEvent]:
+    def _end_overtaken(self, key: int) -> Sequence[e.AssistantMessageEvent]:
+        """End the call whose place another one takes: a gateway asked a second server in mid-answer."""
+        call = self._calls.get(key)
+        return () if call is None else self._end_call(call, d.CUT_OFF)
+
+    def _end_call(self, call: _Call, problem: str, signature: str = "") -> Sequence[e.AssistantMessageEvent]:
         if call.ended is not None:
             return ()
         raw = "".join(call.pieces)
-        arguments, problem = parse_arguments(raw)
-        if problem is not None:
-            self.broken[call.id] = problem
+        arguments, invalid = parse_arguments(raw)
+        if problem or invalid is not None:
+            self.broken[call.id] = problem or str(invalid)
             arguments = partial_arguments(raw)
-        call.ended = ToolCall(call.id, call.name, arguments)
+        call.ended = ToolCall(call.id, call.name, arguments, signature or UNSET)
         return (e.ToolCallEnd(call.index, call.ended),)
 
 
@@ -231,10 +255,40 @@ def partial_arguments(raw: str) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _merged(old: d.Tokens, new: d.Tokens) -> d.Tokens:
+def _merge_tokens(old: d.Tokens, new: d.Tokens) -> d.Tokens:
     return d.Tokens(
         old.input if new.input is None else new.input,
         old.output if new.output is None else new.output,
         old.cache_read if new.cache_read is None else new.cache_read,
         old.cache_write if new.cache_write is None else new.cache_write,
     )
+
+
+def compute_usage(tokens: d.Tokens, price: Price) -> Usage:
+    """Compute the usage of one answer. Missing counts are 0 and cost nothing."""
+    input = tokens.input or 0
+    output = tokens.output or 0
+    cache_read = tokens.cache_read or 0
+    cache_write = tokens.cache_write or 0
+    if price == FREE:
+        return Usage(input, output, cache_read, cache_write)
+    parts = (
+        input * price.input / PER_TOKENS,
+        output * price.output / PER_TOKENS,
+        cache_read * price.cache_read / PER_TOKENS,
+        cache_write * price.cache_write / PER_TOKENS,
+    )
+    return Usage(input, output, cache_read, cache_write, Cost(*parts, total=sum(parts)))
+
+
+async def complete(
+    stream: Callable[[Model, d.Request], AsyncGenerator[d.Delta, None]], model: Model, request: d.Request
+) -> AssistantMessage:
+    """One request and its whole answer, for side requests that are not displayed. Raises ProviderError."""
+    assembler = Assembler(model, now_ms())
+    async with aclosing(stream(model, request)) as deltas:
+        async for delta in deltas:
+            assembler.feed(delta)
+    if assembler.done is None:
+        raise ProviderError("The answer is incomplete.", retryable=True)
+    return assembler.message(assembler.done.reason)

@@ -9,7 +9,7 @@ from msgspec import Struct
 from tau.base.errors import ConfigError
 from tau.base.files import typed_path
 from tau.base.late import late
-from tau.base.run import Limits, Runner
+from tau.base.run import Limits, Runner, secret_environ
 from tau.base.sizes import KIB
 from tau.base.text import sentence
 
@@ -88,6 +88,7 @@ async def _run(command: str, run: Runner) -> str:
             process = await run.start(
                 f"exec 2>{shlex.quote(errors.name)}\n{command}",
                 cwd=typed_path("~"),  # not the project: keys do not depend on the folder
+                env=secret_environ(),  # a password manager may need its token
                 limits=Limits(timeout=COMMAND_TIMEOUT_S),
             )
         except OSError as error:
@@ -99,12 +100,12 @@ async def _run(command: str, run: Runner) -> str:
                 if len(output) > MAX_OUTPUT_BYTES:
                     raise ConfigError(f'The command "{command}" printed too much for a key.')
             ended = await process.wait()
-        complaint = errors.read(2_000).decode("utf-8", "replace").strip()
+        stderr = errors.read(2_000).decode("utf-8", "replace").strip()
     if ended.timed_out:
         raise ConfigError(f'The command "{command}" printed no key within {COMMAND_TIMEOUT_S} s.')
     if ended.code != 0:
         how = f"signal {ended.signal}" if ended.code is None else f"exit code {ended.code}"
-        first = complaint.splitlines()[0] if complaint else how
+        first = stderr.splitlines()[0] if stderr else how
         raise ConfigError(sentence(f'The command "{command}" failed: {first}'))
     printed = output.decode("utf-8", "replace").strip()
     if not printed:

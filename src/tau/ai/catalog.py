@@ -27,13 +27,18 @@ _SIZE = r"\d+(\.\d+)?[bkm](?![a-z])"
 
 
 class Provider(Struct, frozen=True, rename="camel", kw_only=True, forbid_unknown_fields=True):
-    """A row of `data/providers.json`. `key_variables` are tried in order; `local` ones work without a key."""
+    """A row of `data/providers.json`. `key_variables` are tried in order; `local` ones work without a key.
+
+    `key_page` is where to create a key; a pasted key should start with `key_prefix`.
+    """
 
     id: str
     name: str
     api: str
     base_url: str
     key_variables: list[str] = []
+    key_page: str = ""
+    key_prefix: str = ""
     default_model: str = ""
     headers: dict[str, str] = {}
     compat: Compat = Compat()
@@ -70,7 +75,6 @@ class Catalog(Struct, frozen=True):
 
 
 def load_catalog(data: Path = DATA) -> Catalog:
-    """Load the built-in tables."""
     rows = json.decode((data / "providers.json").read_bytes(), type=list[Provider])
     providers = {row.id: row for row in rows}
     table = json.decode((data / "models.json").read_bytes(), type=dict[str, list[ModelRow]])
@@ -238,15 +242,25 @@ def _unlisted(catalog: Catalog, name: str, provider: str | None) -> Model:
         id = name
     if owner is None or not id or any(letter in id for letter in "*?[ "):
         raise UsageError(_no_match(catalog, name, provider))
-    _refuse_misspelt_level(catalog, id, owner)
-    _refuse_other_provider(catalog, id, owner)
+    _reject_misspelled_level(catalog, id, owner)
+    _reject_other_provider(catalog, id, owner)
     date = re.search(_DATE, id)
     if date and (known := _exact(catalog, id[: date.start()], owner.id)):
         return replace(known, id=id, name=id)
-    return model_from_row(owner, ModelRow(id=id, name=id))
+    return model_from_row(owner, _unlisted_row(catalog, id, owner))
 
 
-def _refuse_misspelt_level(catalog: Catalog, id: str, owner: Provider) -> None:
+def _unlisted_row(catalog: Catalog, id: str, owner: Provider) -> ModelRow:
+    """A router's models of one vendor demand their reasoning back in the same field."""
+    vendor = id.rpartition("/")[0]
+    for model in catalog.models:
+        field = model.compat.thinking_field
+        if vendor and model.provider == owner.id and model.id.startswith(f"{vendor}/") and field:
+            return ModelRow(id=id, name=id, reasoning=model.reasoning, compat={"thinkingField": field})
+    return ModelRow(id=id, name=id)
+
+
+def _reject_misspelled_level(catalog: Catalog, id: str, owner: Provider) -> None:
     start, colon, end = id.rpartition(":")
     if (
         colon
@@ -256,7 +270,7 @@ def _refuse_misspelt_level(catalog: Catalog, id: str, owner: Provider) -> None:
         raise UsageError(f'"{end}" is not a thinking level; use one of {", ".join(THINKING_LEVELS)}.')
 
 
-def _refuse_other_provider(catalog: Catalog, id: str, owner: Provider) -> None:
+def _reject_other_provider(catalog: Catalog, id: str, owner: Provider) -> None:
     """`--provider openai --model anthropic/x` is a mistake, unless the provider serves others' models."""
     other = catalog.provider(id.partition("/")[0]) if "/" in id else None
     served = [model for model in catalog.models if model.provider == owner.id]

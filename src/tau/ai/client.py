@@ -4,47 +4,49 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 
 import msgspec
+from msgspec import Struct
 
 from tau.ai.apis import dialect
 from tau.ai.auth import Credentials
 from tau.ai.dialect import Delta, Endpoint, Request, Tokens
 from tau.ai.model import Model
 from tau.ai.proxy import is_loopback, parse_url
-from tau.ai.stall_watch import watched
+from tau.ai.stall_watch import StallWatch
 from tau.ai.transport import Timeouts, Transport
 from tau.base.errors import ProviderError
-from tau.base.late import late
-
-context_check = late("tau.ai.local.context_check")
-
 
 MAX_KEYS = 16  # to try for one request
+_ADVICE = "Serve the model with a larger context, or start a new session."
 
 
-class Client:
+class Client(Struct):
     """The agent loop calls `stream`. A failed key is replaced by another one if there is one.
 
+    `may_send_plain` says if the user allows a key over unencrypted HTTP to a host.
     `warn` reports that, and a local server that reads less than it was sent: such servers silently drop the
     start of a prompt that is too long.
     """
 
-    def __init__(self, http: Transport, credentials: Credentials, timeouts: Timeouts | None = None) -> None:
-        self._http = http
-        self._credentials = credentials
-        self._timeouts = timeouts or Timeouts()
-        self._compared = 0
-        self.warn: Callable[[str], None] = lambda warning: None
+    http: Transport
+    credentials: Credentials
+    timeouts: Timeouts = Timeouts()
+    warn: Callable[[str], None] = lambda warning: None
+    may_send_plain: Callable[[Model, str], bool] = lambda model, host: False
+    _checked_messages: int = 0
+    _has_warned: bool = False
 
     async def stream(self, model: Model, request: Request) -> AsyncGenerator[Delta, None]:
-        key = await self._credentials.get(model.provider)
+        key = await self.credentials.get(model.provider)
+        if key is not None:
+            self._require_encryption(model)
         tried: list[str] = []
         renewed = False
         while True:
-            begun = False
+            started = False
             try:
                 async with aclosing(self._attempt(model, request, key)) as deltas:
                     async for delta in deltas:
-                        begun = True
+                        started = True
                         yield delta
                 return
             except ProviderError as error:
@@ -55,10 +57,20 @@ class Client:
                 other = await self._other_key(model.provider, key, error, renew=renew)
                 if other is None or other in tried:
                     raise
-                if begun:  # streamed output cannot be undone here; the next attempt has the other key
+                if started:  # streamed output cannot be undone here; the next attempt has the other key
                     raise ProviderError(str(error), status=error.status, retryable=True) from error
                 tried.append(key)
                 key = other
+
+    def _require_encryption(self, model: Model) -> None:
+        """Raises ProviderError instead of sending a key readable for everyone on the way."""
+        url = parse_url(model.base_url)
+        if url.scheme == "https" or is_loopback(url) or self.may_send_plain(model, url.host):
+            return
+        raise ProviderError(
+            f"Your key for {model.provider} was not sent to {url.host}, because http:// is not encrypted:"
+            f' use https://, or add "{url.host}" to the setting keys.plainHttpHosts.'
+        )
 
     async def _other_key(self, provider: str, key: str, error: ProviderError, *, renew: bool) -> str | None:
         """A key to continue with now. If all are blocked, the error says when the first is free.
@@ -66,41 +78,71 @@ class Client:
         With `renew`, the key is looked up again first: it may have been replaced.
         """
         if renew:
-            renewed = await self._credentials.refresh(provider, key)
+            renewed = await self.credentials.refresh(provider, key)
             if renewed not in (None, key):
                 return renewed
         wait_s = error.retry_after
-        turn = await self._credentials.rotate(provider, key, refused=error.key_refused, wait_s=wait_s)
-        if turn.key is not None:
+        retry = await self.credentials.rotate(provider, key, refused=error.key_refused, wait_s=wait_s)
+        if retry.key is not None:
             why = "rejects the current key" if error.key_refused else "rate-limits the current key"
             self.warn(f"{provider} {why}; switching to another one from auth.json.")
-        elif turn.wait_s is not None:
+        elif retry.wait_s is not None:
             raise ProviderError(
-                str(error), status=error.status, retryable=True, retry_after=turn.wait_s
+                str(error), status=error.status, retryable=True, retry_after=retry.wait_s
             ) from error
-        return turn.key
+        return retry.key
 
     async def _attempt(self, model: Model, request: Request, key: str | None) -> AsyncGenerator[Delta, None]:
         endpoint = Endpoint(base_url=model.base_url, key=key, headers=model.headers)
         # Comparing costs as much as sending, so do it only when the conversation has doubled.
-        compare = len(request.messages) >= 2 * self._compared and is_loopback(parse_url(model.base_url))
+        check_size = (
+            not self._has_warned
+            and len(request.messages) >= 2 * self._checked_messages
+            and is_loopback(parse_url(model.base_url))
+        )
         read_tokens: int | None = None
-        limits = self._timeouts
-        deltas = dialect(model.api)(model, request, endpoint, self._http)
-        moving = watched(deltas, first_s=limits.first_byte, idle_s=limits.idle, what=model.key)
-        async with aclosing(moving):
-            async for delta in moving:
-                if compare and isinstance(delta, Tokens) and delta.input is not None:
-                    read_tokens = delta.input + (delta.cache_read or 0)
+        limits = self.timeouts
+        deltas = dialect(model.api)(model, request, endpoint, self.http)
+        watched = StallWatch(deltas, first_s=limits.first_byte, idle_s=limits.idle, what=model.key)
+        async with aclosing(watched):
+            async for delta in watched:
+                if check_size and isinstance(delta, Tokens) and delta.input is not None:
+                    read_tokens = delta.input + (delta.cache_read or 0) + (delta.cache_write or 0)
                 yield delta
-        if compare:
-            self._compared = len(request.messages)
-            self._compare(model, request, read_tokens)
+        if check_size:
+            self._checked_messages = len(request.messages)
+            self._warn_of_truncation(model, request, read_tokens)
 
-    def _compare(self, model: Model, request: Request, read_tokens: int | None) -> None:
+    def _warn_of_truncation(self, model: Model, request: Request, read_tokens: int | None) -> None:
         sent = msgspec.json.encode((request.system, request.messages, request.tools), enc_hook=str)
         if b'"type":"image"' in sent:
             return  # an image's bytes say nothing about its tokens
-        warning = context_check.context_warning(model.context_window, len(sent) // 4, read_tokens)
+        warning = context_warning(model.context_window, len(sent) // 4, read_tokens)
         if warning is not None:
+            self._has_warned = True
             self.warn(warning)
+
+
+def context_warning(
+    served_window: int | None, prompt_tokens_estimate: int, reported_prompt_tokens: int | None
+) -> str | None:
+    """A warning if the server cannot hold, or did not read, the whole prompt.
+
+    `reported_prompt_tokens` is what the server says it read, including cached tokens. Local servers silently
+    drop the start, which has the instructions and the tools. The estimate (bytes / 4) is rough, so only a
+    large difference counts.
+    """
+    if reported_prompt_tokens is not None and reported_prompt_tokens > 0:
+        missing = prompt_tokens_estimate - reported_prompt_tokens
+        if missing > 1_000 and reported_prompt_tokens * 2 < prompt_tokens_estimate:
+            return (
+                f"The server read only {reported_prompt_tokens:,} of about {prompt_tokens_estimate:,} "
+                f"tokens: it dropped the start of the conversation. {_ADVICE}"
+            )
+        return None
+    if served_window is not None and prompt_tokens_estimate > served_window:
+        return (
+            f"The prompt is about {prompt_tokens_estimate:,} tokens, but the server holds {served_window:,}: "
+            f"its start will be lost. {_ADVICE}"
+        )
+    return None

@@ -1,7 +1,7 @@
 """The contract of a dialect: a request in, deltas and one `Done` out, `ProviderError` on failure.
 
 A dialect only translates: it builds no messages, retries nothing, reads no settings and no environment.
-`ai/assembler.py` builds the message, `ai/cost.py` prices it.
+`ai/assembler.py` builds the message and prices it.
 """
 
 from collections.abc import AsyncGenerator
@@ -88,8 +88,18 @@ class CallPiece(Struct, frozen=True, gc=False):
     json: str
 
 
+CUT_OFF = "the call was cut off before its end. Nothing was changed; send it again"
+
+
 class CallEnd(Struct, frozen=True, gc=False):
+    """A call with a `problem` never runs, even if its arguments are complete: the model reads the problem.
+
+    `signature` is the provider's own data, sent back with the call.
+    """
+
     key: int
+    problem: str = ""
+    signature: str = ""
 
 
 class Tokens(Struct, frozen=True, gc=False):

@@ -1,12 +1,12 @@
 """The last raw responses of model servers, for debugging.
 
-Recording starts when a mode calls `keep`. Requests and headers are not recorded, so no key is here.
-Only bytes are stored while a response arrives; they are split into events on demand.
+Recording starts when a mode calls `start_recording`. Requests and headers are not recorded, so no key is
+here. Only bytes are stored while a response arrives; they are split into events on demand.
 """
 
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import asynccontextmanager
 
 from msgspec import Struct
 
@@ -47,7 +47,7 @@ class Exchange:
         if not self.begun:
             data = data.partition(b"\n\n")[2]
         blocks = data.decode("utf-8", "replace").split("\n\n")
-        return [_bounded(block.strip("\n")) for block in blocks if block.strip()]
+        return [_truncate(block.strip("\n")) for block in blocks if block.strip()]
 
 
 class ExchangeLog:
@@ -65,10 +65,10 @@ class ExchangeLog:
         exchange = Exchange(self._count, method, url)
         self.exchanges.append(exchange)
         while len(self.exchanges) > MAX_EXCHANGES:
-            self._forget(self.exchanges.popleft())
+            self._drop(self.exchanges.popleft())
         return exchange
 
-    def take(self, exchange: Exchange, chunk: bytes) -> None:
+    def add(self, exchange: Exchange, chunk: bytes) -> None:
         exchange.total_bytes += len(chunk)
         exchange.chunks.append(chunk[-MAX_CHARS:])
         self._bytes += min(len(chunk), MAX_CHARS)
@@ -92,46 +92,45 @@ class ExchangeLog:
                 self._chunks -= 1
                 exchange.begun = False
 
-    def _forget(self, exchange: Exchange) -> None:
+    def _drop(self, exchange: Exchange) -> None:
         self._bytes -= sum(map(len, exchange.chunks))
         self._chunks -= len(exchange.chunks)
         exchange.chunks.clear()
 
 
-_kept: ExchangeLog | None = None
+_current: ExchangeLog | None = None
 
 
-def keep() -> ExchangeLog:
+def start_recording() -> ExchangeLog:
     """Start recording responses of transports created from now on."""
-    global _kept
-    _kept = _kept or ExchangeLog()
-    return _kept
+    global _current
+    _current = _current or ExchangeLog()
+    return _current
 
 
-def kept() -> ExchangeLog | None:
+def current_log() -> ExchangeLog | None:
     """The record, or None if recording is off."""
-    return _kept
+    return _current
 
 
-def forget() -> None:
-    """Stop recording."""
-    global _kept
-    _kept = None
+def stop_recording() -> None:
+    global _current
+    _current = None
 
 
-def watched(http: Transport) -> Transport:
+def recorded(http: Transport) -> Transport:
     """Wrap a transport to record its responses, if recording is on."""
-    return http if _kept is None else _WatchedResponse(http, _kept)
+    return http if _current is None else _RecordingTransport(http, _current)
 
 
-class _WatchedResponse:
+class _RecordingTransport(Struct):
     """Implements `Transport`."""
 
-    def __init__(self, http: Transport, record: ExchangeLog) -> None:
-        self._http = http
-        self._record = record
+    http: Transport
+    record: ExchangeLog
 
-    def open(
+    @asynccontextmanager
+    async def open(
         self,
         method: str,
         url: str,
@@ -139,61 +138,55 @@ class _WatchedResponse:
         headers: Mapping[str, str] | None = None,
         body: bytes | None = None,
         timeouts: Timeouts | None = None,
-    ) -> AbstractAsyncContextManager[Response]:
-        opened = self._http.open(method, url, headers=headers, body=body, timeouts=timeouts)
-        return self._tapped(opened, self._record.begin(method, url))
-
-    async def close(self) -> None:
-        await self._http.close()
-
-    @asynccontextmanager
-    async def _tapped(
-        self, opened: AbstractAsyncContextManager[Response], exchange: Exchange
     ) -> AsyncIterator[Response]:
+        opened = self.http.open(method, url, headers=headers, body=body, timeouts=timeouts)
+        del body  # do not keep a long conversation in memory while its answer arrives
+        exchange = self.record.begin(method, url)
         async with opened as response:
             exchange.status = response.status
-            yield _Tapped(response, self._record, exchange)
+            yield _RecordedResponse(response, self.record, exchange)
+
+    async def close(self) -> None:
+        await self.http.close()
 
 
-class _Tapped:
+class _RecordedResponse(Struct):
     """Implements `Response`."""
 
-    def __init__(self, response: Response, record: ExchangeLog, exchange: Exchange) -> None:
-        self._response = response
-        self._record = record
-        self._exchange = exchange
+    response: Response
+    record: ExchangeLog
+    exchange: Exchange
 
     @property
     def status(self) -> int:
-        return self._response.status
+        return self.response.status
 
     @property
     def headers(self) -> Mapping[str, str]:
-        return self._response.headers
+        return self.response.headers
 
     def chunks(self) -> AsyncIterator[bytes]:
-        return _Chunks(self._response.chunks(), self._record, self._exchange)
+        return _RecordedChunks(self.response.chunks(), self.record, self.exchange)
 
     async def read(self, limit: int = 1_048_576) -> bytes:
-        data = await self._response.read(limit)
-        self._record.take(self._exchange, data)
+        data = await self.response.read(limit)
+        self.record.add(self.exchange, data)
         return data
 
 
-class _Chunks:
+class _RecordedChunks(Struct):
     """A plain iterator, which needs no closing."""
 
-    def __init__(self, chunks: AsyncIterator[bytes], record: ExchangeLog, exchange: Exchange) -> None:
-        self._chunks = chunks
-        self._record = record
-        self._exchange = exchange
+    chunks: AsyncIterator[bytes]
+    record: ExchangeLog
+    exchange: Exchange
 
     def __aiter__(self) -> AsyncIterator[bytes]:
         return self
 
     async def __anext__(self) -> bytes:
-        chunk = await self._chunks.__anext__()
-        self._record.take(self._exchange, chunk)
+        chunk = await self.chunks.__anext__()
+        self.record.add(self.exchange, chunk)
         return chunk
 
 
@@ -207,6 +200,6 @@ def _without_secrets(url: str) -> str:
     return f"{scheme}://{place.rpartition('@')[2]}{slash}{path}"
 
 
-def _bounded(text: str) -> str:
+def _truncate(text: str) -> str:
     left = len(text) - MAX_EVENT_CHARS
     return text if left <= 0 else text[:MAX_EVENT_CHARS] + _CUT.format(left=left)

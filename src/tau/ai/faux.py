@@ -43,7 +43,7 @@ class Think(Struct, frozen=True):
 
 
 class Use:
-    """A tool call; `cut` truncates its argument JSON after so many characters, like a length limit."""
+    """A tool call; `cut` truncates its argument JSON after this many characters, like a length limit."""
 
     def __init__(self, tool: str, *, id: str = "", cut: int | None = None, **arguments: Any) -> None:
         self.tool = tool

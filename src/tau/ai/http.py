@@ -16,10 +16,7 @@ from tau.base.sizes import KIB
 from tau.base.version import VERSION
 
 IDLE_S, IDLE_CONNECTIONS = 60.0, 8
-DRAIN_S, DRAIN_BYTES = (
-    0.1,
-    64 * KIB,
-)  # to drain an unread body, to keep the connection
+DRAIN_S, DRAIN_BYTES = 0.1, 64 * KIB  # of an unread body, to keep the connection
 
 _Route: TypeAlias = tuple[str, str, Url | None]  # scheme, peer and proxy
 
@@ -47,11 +44,13 @@ class HttpTransport:
         proxy = proxy_for(place, self._environ)
         request = (_head(method, place, proxy, headers or {}, body), body or b"")
         del body  # do not keep a long conversation in memory while its answer arrives
-        way = (place.scheme, place.peer, proxy)
+        route = (place.scheme, place.peer, proxy)
         limits = timeouts or self._timeouts
         bodiless = method == "HEAD"
         response = None
-        if (connection := self._take(way)) is not None:
+        for _ in self._idle[:1] * 2:  # the loop sees what servers sent meanwhile, then reads it
+            await asyncio.sleep(0)
+        if (connection := self._take_idle(route)) is not None:
             with suppress(StaleConnection):  # an idle connection was closed before the request
                 response = await HttpResponse(connection, bodiless=bodiless).head(*request, timeouts=limits)
         if response is None:
@@ -63,7 +62,7 @@ class HttpTransport:
             await _drain(response)
         finally:
             response.closed = True
-            self._keep(way, response)
+            self._keep_idle(route, response)
 
     async def close(self) -> None:
         """Close idle connections."""
@@ -71,24 +70,24 @@ class HttpTransport:
             self._idle.pop()[1].abort()
         await asyncio.sleep(0)  # sockets close in the loop's next iteration
 
-    def _take(self, way: _Route) -> HttpConnection | None:
+    def _take_idle(self, route: _Route) -> HttpConnection | None:
         oldest = asyncio.get_running_loop().time() - IDLE_S
         for entry in self._idle[::-1]:
-            kept_way, connection, since = entry
-            stale = since < oldest or connection.reader.at_eof() or connection.writer.is_closing()
-            if stale or kept_way == way:
+            idle_route, connection, since = entry
+            stale = since < oldest or connection.has_input() or connection.writer.is_closing()
+            if stale or idle_route == route:
                 self._idle.remove(entry)
             if stale:
                 connection.abort()
-            elif kept_way == way:
+            elif idle_route == route:
                 return connection
         return None
 
-    def _keep(self, way: _Route, response: HttpResponse) -> None:
+    def _keep_idle(self, route: _Route, response: HttpResponse) -> None:
         connection: HttpConnection | None = response.connection
         sent = response.connection.writer.transport.get_write_buffer_size() == 0
         if response.complete and response.keep_alive and sent:
-            self._idle.append((way, response.connection, asyncio.get_running_loop().time()))
+            self._idle.append((route, response.connection, asyncio.get_running_loop().time()))
             connection = self._idle.pop(0)[1] if len(self._idle) > IDLE_CONNECTIONS else None
         if connection is not None:
             connection.abort()

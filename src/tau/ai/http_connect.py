@@ -43,31 +43,26 @@ async def _addresses(host: str, port: int) -> Sequence[Address]:
     loop = asyncio.get_running_loop()
     found: asyncio.Future[Sequence[Address]] = loop.create_future()
 
-    def settle(addresses: Sequence[Address] | None, error: OSError | None) -> None:
-        if found.done():  # cancelled meanwhile
-            return
-        if error is not None:
-            found.set_exception(error)
-        else:
-            found.set_result(addresses or [])
+    def settle(outcome: Callable[[], None]) -> None:
+        if not found.done():  # not cancelled meanwhile
+            outcome()
 
     def ask() -> None:
-        addresses: Sequence[Address] | None = None
-        error: OSError | None = None
         try:
-            addresses = look_up()
-        except OSError as caught:
-            error = caught
+            outcome = partial(found.set_result, look_up())
+        except OSError as error:
+            outcome = partial(found.set_exception, error)
         except UnicodeError:
-            error = socket.gaierror(socket.EAI_NONAME, "invalid host name")
+            unknown = socket.gaierror(socket.EAI_NONAME, "invalid host name")
+            outcome = partial(found.set_exception, unknown)
         with suppress(RuntimeError):  # the loop is closed
-            loop.call_soon_threadsafe(settle, addresses, error)
+            loop.call_soon_threadsafe(settle, outcome)
 
     threading.Thread(target=ask, name="look-up", daemon=True).start()
-    return _alternating(await found)
+    return _alternate_families(await found)
 
 
-def _alternating(addresses: Sequence[Address]) -> Sequence[Address]:
+def _alternate_families(addresses: Sequence[Address]) -> Sequence[Address]:
     """Alternate address families, so a broken family costs only one delay."""
     families: dict[int, list[Address]] = {}
     for address in addresses:
@@ -87,7 +82,9 @@ async def _connect(address: Address) -> socket.socket:
     return sock
 
 
-CA_VARIABLES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "TAU_CA_FILE", "NODE_EXTRA_CA_CERTS")
+# Set for other programs: what is wrong with them is not for tau to say.
+OTHERS_CA_VARIABLES = ("NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
+CA_VARIABLES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "TAU_CA_FILE", *OTHERS_CA_VARIABLES)
 # System certificate paths, for a Python built to look elsewhere.
 BUNDLES = ("/etc/ssl/cert.pem", "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt")
 
@@ -105,8 +102,8 @@ def tls_context(environ: Mapping[str, str]) -> ssl.SSLContext:
         try:
             context.load_verify_locations(*((None, path) if path.is_dir() else (path,)))
         except OSError as error:
-            names = [name for name in named if named[name] == path]
-            if names != ["NODE_EXTRA_CA_CERTS"]:  # set for other programs, which ignore errors too
+            names = [name for name in named if named[name] == path and name not in OTHERS_CA_VARIABLES]
+            if names:
                 reason = error.strerror or error
                 raise ProviderError(
                     f"{names[0]} refers to {path}, which has no usable certificates: {reason}."
@@ -137,7 +134,7 @@ async def connect(
         if writer is not None:
             writer.transport.abort()
         if isinstance(error, OSError):
-            raise _explained(error, peer, timeouts.connect) from error
+            raise _explain(error, peer, timeouts.connect) from error
         raise
 
 
@@ -154,7 +151,7 @@ async def _tunnel(connection: HttpConnection, url: Url, proxy: Url, timeouts: Ti
         raise ProviderError(refusal, retryable=answer.status >= 500)
 
 
-def _explained(error: OSError, peer: str, limit_s: float) -> ProviderError:
+def _explain(error: OSError, peer: str, limit_s: float) -> ProviderError:
     if isinstance(error, ssl.SSLCertVerificationError):
         return ProviderError(
             f"The certificate of {peer} is not trusted: {error.verify_message}. If your network has its own "

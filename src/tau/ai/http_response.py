@@ -10,13 +10,15 @@ from tau.ai.transport import Timeouts
 from tau.base.errors import ProviderError
 from tau.base.late import late
 from tau.base.sizes import KIB, MIB, format_bytes
+from tau.base.text import shortened
 
 zlib = late("zlib")
 
 READ_BYTES = 64 * KIB
 HEAD_BYTES = 64 * KIB  # of a head, or anything else that is not body
 INFLATED_BYTES = 256 * KIB  # at most, from one step of decompression
-_APART_BYTES = 256 * KIB
+CODINGS = frozenset({"gzip", "x-gzip", "deflate"})
+_JOIN_BYTES = 256 * KIB
 
 
 class StaleConnection(ProviderError):
@@ -29,6 +31,18 @@ class HttpConnection(NamedTuple):
     peer: str
     reader: asyncio.StreamReader
     writer: asyncio.StreamWriter
+
+    def has_input(self) -> bool:
+        """Whether something can be read without waiting: bytes, or the end."""
+        reading = self.reader.read(1)
+        try:
+            reading.send(None)
+        except StopIteration:
+            return True
+        except OSError:
+            return True
+        reading.close()
+        return False
 
     def abort(self) -> None:
         """Close immediately."""
@@ -47,7 +61,7 @@ class HttpResponse:
         self._until_close = False
         self._parser: Any = httptools.HttpResponseParser(self)
         self._pieces: list[bytes] = []
-        self._barren_bytes = 0  # received since the last byte of a body
+        self._bytes_since_body = 0  # received since the last byte of a body
         self._idle_s = 0.0
         self._inflate: Any = None
 
@@ -55,7 +69,7 @@ class HttpResponse:
         """Send the request and wait until `status` and `headers` are known."""
         self._idle_s = timeouts.idle
         deadline = asyncio.get_running_loop().time() + timeouts.first_byte
-        if len(body) > _APART_BYTES:  # joining would double the memory
+        if len(body) > _JOIN_BYTES:  # joining would double the memory
             self.connection.writer.write(head)
             self.connection.writer.write(body)
         else:
@@ -77,7 +91,7 @@ class HttpResponse:
     async def __anext__(self) -> bytes:
         if self.closed:
             raise RuntimeError("the body is read after its request was closed")
-        coding = self.headers.get("content-encoding", "").lower() or "identity"
+        coding = self.headers.get("content-encoding", "").strip().lower() or "identity"
         data = await (self._piece() if coding == "identity" else self._inflated(coding))
         if not data:
             raise StopAsyncIteration
@@ -103,6 +117,11 @@ class HttpResponse:
 
     async def _inflated(self, coding: str) -> bytes:
         """We do not ask for compression; some servers compress anyway."""
+        if coding not in CODINGS:
+            raise ProviderError(
+                f"The answer of {self.connection.peer} cannot be read as {shortened(coding, 40)}: tau reads "
+                "gzip and deflate only, and asks for neither; turn compression off in the server or gateway."
+            )
         data = b""
         while not data:
             packed = (self._inflate and self._inflate.unconsumed_tail) or await self._piece()
@@ -121,23 +140,23 @@ class HttpResponse:
                 raise ProviderError(message, retryable=True) from error
         return data
 
-    async def _receive(self, deadline: float, lateness: str) -> None:
+    async def _receive(self, deadline: float, problem: str) -> None:
         peer, reason = self.connection.peer, ""
         try:
             async with asyncio.timeout_at(deadline):
                 data = await self.connection.reader.read(READ_BYTES)
         except TimeoutError as error:
-            raise ProviderError(f"{peer} {lateness}.", retryable=True) from error
+            raise ProviderError(f"{peer} {problem}.", retryable=True) from error
         except OSError as error:
             data, reason = b"", f" ({error})"
         if not data:
             if not self._until_close or reason:
-                heard = self.status or self._barren_bytes
-                where = "in the middle of its answer" if heard else "without an answer"
-                kind = ProviderError if heard else StaleConnection
+                answered = self.status or self._bytes_since_body
+                where = "in the middle of its answer" if answered else "without an answer"
+                kind = ProviderError if answered else StaleConnection
                 raise kind(f"Connection lost: {peer} closed it {where}{reason}.", retryable=True)
             self.complete = True
-        self._barren_bytes += len(data)
+        self._bytes_since_body += len(data)
         try:
             self._parser.feed_data(data)
         except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
@@ -145,7 +164,7 @@ class HttpResponse:
             if not self.complete:
                 message = f"The answer of {peer} is not valid HTTP: {error}."
                 raise ProviderError(message, retryable=self.status != 0) from error
-        if self._barren_bytes > HEAD_BYTES:
+        if self._bytes_since_body > HEAD_BYTES:
             raise ProviderError(f"The answer of {peer} has a head of more than {format_bytes(HEAD_BYTES)}.")
 
     def on_message_begin(self) -> None:
@@ -162,7 +181,7 @@ class HttpResponse:
         status = self._parser.get_status_code()
         if self.status or status < 200:
             return
-        self.status, self.complete, self._barren_bytes = status, self._bodiless, 0
+        self.status, self.complete, self._bytes_since_body = status, self._bodiless, 0
         chunked = "chunked" in self.headers.get("transfer-encoding", "").lower()
         self._until_close = not chunked and "content-length" not in self.headers
         self.keep_alive = self._parser.should_keep_alive() and not self._bodiless
@@ -170,7 +189,7 @@ class HttpResponse:
     def on_body(self, data: bytes) -> None:
         if not self.complete:
             self._pieces.append(data)
-            self._barren_bytes = 0
+            self._bytes_since_body = 0
 
     def on_message_complete(self) -> None:
         self.complete = self.status != 0

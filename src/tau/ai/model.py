@@ -38,6 +38,7 @@ class Compat(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
     requires_assistant_after_tool_result: bool = False
     thinking_as_text: bool = False
     thinking_field: Literal["", "reasoning_content", "reasoning"] = ""
+    thought_signatures: bool = False  # each answer's first call needs one
     adaptive_thinking: bool = False
     cache_control: bool = True
     first_tool_call_only: bool = False
@@ -56,7 +57,9 @@ class Model(Struct, frozen=True, rename="camel", kw_only=True):
     max_tokens: int = 16_384
     headers: dict[str, str] = {}
     compat: Compat = Compat()
+    custom_address: bool = False  # the user gave `base_url` for this session
     demo: bool = False  # too small to trust: its commands always ask
+    unconfirmed: bool = False  # of a server that was found, not chosen: its commands always ask
 
     @property
     def key(self) -> str:

@@ -12,26 +12,8 @@ from typing import Any, assert_never
 from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
+from tau.ai import wire as w
 from tau.ai.model import Model
-from tau.ai.wire import (
-    AppMessage,
-    AssistantContent,
-    AssistantMessage,
-    Attachment,
-    BashExecutionMessage,
-    BranchSummaryMessage,
-    CompactionSummaryMessage,
-    CustomMessage,
-    ImageContent,
-    Message,
-    PythonExecutionMessage,
-    TextContent,
-    ThinkingContent,
-    ToolCall,
-    ToolResultMessage,
-    UserContent,
-    UserMessage,
-)
 from tau.base.late import late
 
 hashlib = late("hashlib")
@@ -41,62 +23,62 @@ MAX_ID_CHARS = 64
 MAX_NAME_CHARS = 64
 FOREIGN_ID_CHARS = 9  # letters and digits only: the strictest rule of any server
 
-INTERRUPTED = "This call was interrupted, so there is no result."
-NOT_RUN = "This call was not run, so there is no result."
+NOT_RUN = "Not run: the answer was interrupted."
+UNRECORDED = "The result was not recorded. This call may have taken effect: check before you repeat it."
 NO_OUTPUT = "(no output)"
 NO_BEGINNING = "(The beginning of this conversation is missing.)"
 
 _LETTERS = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
-def normalize_history(messages: Sequence[AppMessage], model: Model) -> list[Message]:
+def normalize_history(messages: Sequence[w.AppMessage], model: Model) -> list[w.Message]:
     """Convert the history so that every dialect can send it to `model`."""
     results = _pair(messages)
     ids = _Ids(model)
-    sent: list[Message] = []
+    sent: list[w.Message] = []
     for position, message in enumerate(messages):
         match message:
-            case UserMessage():
+            case w.UserMessage():
                 sent.extend(_user(message, model))
-            case BashExecutionMessage() | PythonExecutionMessage():
+            case w.BashExecutionMessage() | w.PythonExecutionMessage():
                 if message.exclude_from_context is not True:
-                    sent.append(UserMessage(clean(ran_text(message)), message.timestamp))
-            case CustomMessage():
-                sent.extend(_user(UserMessage(message.content, message.timestamp), model))
-            case BranchSummaryMessage() | CompactionSummaryMessage():
-                sent.append(UserMessage(clean(summary_text(message)), message.timestamp))
-            case AssistantMessage():
+                    sent.append(w.UserMessage(clean(ran_text(message)), message.timestamp))
+            case w.CustomMessage():
+                sent.extend(_user(w.UserMessage(message.content, message.timestamp), model))
+            case w.BranchSummaryMessage() | w.CompactionSummaryMessage():
+                sent.append(w.UserMessage(clean(summary_text(message)), message.timestamp))
+            case w.AssistantMessage():
                 own = results.get(position, {})
                 if message.stop_reason == "error" and not _is_replied_to(messages, position, own, model):
                     continue  # the request is or was retried: drop the first attempt
                 sent.extend(_assistant(message, own, ids, model))
-            case ToolResultMessage():
+            case w.ToolResultMessage():
                 pass  # sent after its call
             case _:
                 assert_never(message)
-    if sent and isinstance(sent[0], AssistantMessage):  # every server requires a user message first
-        sent.insert(0, UserMessage(NO_BEGINNING, sent[0].timestamp))
+    if sent and isinstance(sent[0], w.AssistantMessage):  # every server requires a user message first
+        sent.insert(0, w.UserMessage(NO_BEGINNING, sent[0].timestamp))
     return sent
 
 
 def _is_replied_to(
-    messages: Sequence[AppMessage], position: int, results: dict[int, ToolResultMessage], model: Model
+    messages: Sequence[w.AppMessage], position: int, results: dict[int, w.ToolResultMessage], model: Model
 ) -> bool:
     """Whether the conversation continues from this answer, not from the prompt before it."""
     for message in messages[position + 1 :]:
         match message:
-            case AssistantMessage():
+            case w.AssistantMessage():
                 return False
-            case UserMessage():
+            case w.UserMessage():
                 if any(_user(message, model)):
                     return True
-            case ToolResultMessage():
+            case w.ToolResultMessage():
                 if any(message is result for result in results.values()):
                     return True
-            case BashExecutionMessage() | PythonExecutionMessage():
+            case w.BashExecutionMessage() | w.PythonExecutionMessage():
                 if message.exclude_from_context is not True:
                     return True
-            case CustomMessage() | BranchSummaryMessage() | CompactionSummaryMessage():
+            case w.CustomMessage() | w.BranchSummaryMessage() | w.CompactionSummaryMessage():
                 return True
             case _:
                 assert_never(message)
@@ -128,22 +110,22 @@ def cleaned(value: Any) -> Any:
     return value
 
 
-def summary_text(message: BranchSummaryMessage | CompactionSummaryMessage) -> str:
+def summary_text(message: w.BranchSummaryMessage | w.CompactionSummaryMessage) -> str:
     """A summary, worded for the model."""
-    if isinstance(message, CompactionSummaryMessage):
+    if isinstance(message, w.CompactionSummaryMessage):
         lead = "Summary of the conversation so far:"
     else:
         lead = "Summary of another branch that was abandoned:"
     return f"{lead}\n\n<summary>\n{message.summary}\n</summary>"
 
 
-def ran_text(message: BashExecutionMessage | PythonExecutionMessage) -> str:
+def ran_text(message: w.BashExecutionMessage | w.PythonExecutionMessage) -> str:
     """A command or code the user ran, worded for the model."""
     fence = "```"
-    code = message.code if isinstance(message, PythonExecutionMessage) else ""
+    code = message.code if isinstance(message, w.PythonExecutionMessage) else ""
     while fence in message.output or fence in code:
         fence += "`"
-    if isinstance(message, BashExecutionMessage):
+    if isinstance(message, w.BashExecutionMessage):
         lines = [f"Ran `{message.command}`"]
     else:
         lines = ["Ran this Python:", f"{fence}python", code, fence, "It printed:"]
@@ -160,23 +142,23 @@ def ran_text(message: BashExecutionMessage | PythonExecutionMessage) -> str:
     return "\n".join(lines)
 
 
-def _pair(messages: Sequence[AppMessage]) -> dict[int, dict[int, ToolResultMessage]]:
+def _pair(messages: Sequence[w.AppMessage]) -> dict[int, dict[int, w.ToolResultMessage]]:
     """Match results to calls: message position, then call index.
 
     Ids repeat (some servers count from 0 in every answer), so a result belongs to the nearest earlier call
     without one. Unmatched and duplicate results are dropped.
     """
-    pairs: dict[int, dict[int, ToolResultMessage]] = {}
+    pairs: dict[int, dict[int, w.ToolResultMessage]] = {}
     waiting: dict[str, list[tuple[int, int]]] = {}
     for position, message in enumerate(messages):
-        if isinstance(message, AssistantMessage):
+        if isinstance(message, w.AssistantMessage):
             places: dict[str, list[tuple[int, int]]] = {}
             for place, part in enumerate(message.content):
-                if isinstance(part, ToolCall):
+                if isinstance(part, w.ToolCall):
                     places.setdefault(part.id, []).append((position, place))
             for id, found in places.items():
                 waiting[id] = found + waiting.get(id, [])
-        elif isinstance(message, ToolResultMessage) and (queue := waiting.get(message.tool_call_id)):
+        elif isinstance(message, w.ToolResultMessage) and (queue := waiting.get(message.tool_call_id)):
             owner, place = queue.pop(0)
             pairs.setdefault(owner, {})[place] = message
     return pairs
@@ -190,7 +172,7 @@ class _Ids:
         self._strict = model.api == "anthropic-messages"
         self._used: set[str] = set()
 
-    def name(self, id: str, message: AssistantMessage) -> str:
+    def name(self, id: str, message: w.AssistantMessage) -> str:
         own = message.provider == self._model.provider and message.api == self._model.api
         if not own or not 0 < len(id) <= MAX_ID_CHARS or (self._strict and not _is_plain(id)):
             chosen = _short(id)
@@ -224,22 +206,22 @@ def _tool_name(name: str) -> str:
 
 
 def _assistant(
-    message: AssistantMessage, results: dict[int, ToolResultMessage], ids: _Ids, model: Model
-) -> Iterator[Message]:
+    message: w.AssistantMessage, results: dict[int, w.ToolResultMessage], ids: _Ids, model: Model
+) -> Iterator[w.Message]:
     own = (message.provider, message.model, message.api) == (model.provider, model.id, model.api)
     finished = message.stop_reason not in ("error", "aborted")
-    content: list[AssistantContent] = []
-    answers: list[ToolResultMessage] = []
+    content: list[w.AssistantContent] = []
+    answers: list[w.ToolResultMessage] = []
     for place, part in enumerate(message.content):
         match part:
-            case TextContent():
+            case w.TextContent():
                 if part.text.strip():
                     content.append(_text(part, own))
-            case ThinkingContent():
+            case w.ThinkingContent():
                 if own and (finished or part.thinking_signature):
                     content.append(replace(part, thinking=clean(part.thinking)))
-            case ToolCall():
-                call = ToolCall(
+            case w.ToolCall():
+                call = w.ToolCall(
                     ids.name(part.id, message),
                     _tool_name(part.name),
                     cleaned(part.arguments),
@@ -249,7 +231,7 @@ def _assistant(
                 answers.append(_result(results.get(place), call, message, model))
             case _:
                 assert_never(part)
-    if any(not isinstance(part, ThinkingContent) for part in content):
+    if any(not isinstance(part, w.ThinkingContent) for part in content):
         yield message if _same(content, message.content) else replace(message, content=content)
         yield from answers
 
@@ -258,62 +240,62 @@ def _same(parts: Sequence[object], others: Sequence[object]) -> bool:
     return len(parts) == len(others) and all(map(is_, parts, others))
 
 
-def _text(part: TextContent, own: bool) -> TextContent:
+def _text(part: w.TextContent, own: bool) -> w.TextContent:
     text = clean(part.text)
     if text is part.text and (own or part.text_signature is UNSET):
         return part
-    return TextContent(text, part.text_signature if own else UNSET)
+    return w.TextContent(text, part.text_signature if own else UNSET)
 
 
 def _result(
-    result: ToolResultMessage | None, call: ToolCall, message: AssistantMessage, model: Model
-) -> ToolResultMessage:
+    result: w.ToolResultMessage | None, call: w.ToolCall, message: w.AssistantMessage, model: Model
+) -> w.ToolResultMessage:
     if result is None:
-        text = INTERRUPTED if message.stop_reason in ("error", "aborted") else NOT_RUN
-        return ToolResultMessage(call.id, call.name, [TextContent(text)], True, message.timestamp)
-    return ToolResultMessage(
+        text = NOT_RUN if message.stop_reason in ("error", "aborted") else UNRECORDED
+        return w.ToolResultMessage(call.id, call.name, [w.TextContent(text)], True, message.timestamp)
+    return w.ToolResultMessage(
         call.id,
         call.name,
-        list(_parts(result.content, model)) or [TextContent(NO_OUTPUT)],
+        list(_parts(result.content, model)) or [w.TextContent(NO_OUTPUT)],
         result.is_error,
         result.timestamp,
     )
 
 
-def _user(message: UserMessage, model: Model) -> Iterator[UserMessage]:
+def _user(message: w.UserMessage, model: Model) -> Iterator[w.UserMessage]:
     """Yields nothing for an empty message."""
     attachments = [] if isinstance(message.attachments, UnsetType) else message.attachments
     if isinstance(message.content, str) and not attachments:
         if message.content.strip():
             text = clean(message.content)
-            yield message if text is message.content else UserMessage(text, message.timestamp)
+            yield message if text is message.content else w.UserMessage(text, message.timestamp)
         return
-    content = [TextContent(message.content)] if isinstance(message.content, str) else message.content
+    content = [w.TextContent(message.content)] if isinstance(message.content, str) else message.content
     parts = [*_parts(content, model), *_parts([_attached(item) for item in attachments], model)]
     if parts:
-        yield UserMessage(parts, message.timestamp)
+        yield w.UserMessage(parts, message.timestamp)
 
 
-def _attached(attachment: Attachment) -> UserContent:
+def _attached(attachment: w.Attachment) -> w.UserContent:
     if attachment.type == "image":
-        return ImageContent(attachment.content, attachment.mime_type)
+        return w.ImageContent(attachment.content, attachment.mime_type)
     if isinstance(attachment.extracted_text, UnsetType):
-        return TextContent(f"[{attachment.file_name} is attached, but unreadable]")
-    return TextContent(f"[{attachment.file_name}]\n{attachment.extracted_text}")
+        return w.TextContent(f"[{attachment.file_name} is attached, but unreadable]")
+    return w.TextContent(f"[{attachment.file_name}]\n{attachment.extracted_text}")
 
 
-def _parts(content: Sequence[UserContent], model: Model) -> Iterator[UserContent]:
+def _parts(content: Sequence[w.UserContent], model: Model) -> Iterator[w.UserContent]:
     """The sendable parts of a message: no blank text, no image that would be rejected."""
     for part in content:
-        if isinstance(part, ImageContent):
+        if isinstance(part, w.ImageContent):
             problem = _problem(part, model)
-            yield part if problem is None else TextContent(f"[image omitted: {problem}]")
+            yield part if problem is None else w.TextContent(f"[image omitted: {problem}]")
         elif part.text.strip():
             text = clean(part.text)
-            yield part if text is part.text and part.text_signature is UNSET else TextContent(text)
+            yield part if text is part.text and part.text_signature is UNSET else w.TextContent(text)
 
 
-def _problem(image: ImageContent, model: Model) -> str | None:
+def _problem(image: w.ImageContent, model: Model) -> str | None:
     if "image" not in model.input:
         return "this model has no vision"
     if image.mime_type not in images.IMAGE_TYPES:

@@ -45,7 +45,8 @@ def parse_url(url: str) -> Url:
     clean = text.isascii() and text.isprintable() and " " not in text
     named = all(0 < len(label) < 64 for label in host.removesuffix(".").split("."))
     if scheme not in ("http", "https") or not named or not 0 < number < 65_536 or not clean:
-        shown = f"{scheme}://{place}{target}" if user else url  # never a password
+        path = target.partition("?")[0]
+        shown = f"{scheme}://{place}{path}" if user or path != target else url  # never a password or a key
         raise ProviderError(f'Invalid URL "{shown}": use https://host:port/path.')
     return Url(scheme, host, number, target if target.startswith("/") else f"/{target}", credentials)
 
@@ -66,7 +67,7 @@ def split_host(place: str) -> tuple[str, str]:
 
 def is_loopback(url: Url) -> bool:
     """Whether a URL points to this machine, by address or as localhost."""
-    return _exempt(url, LOOPBACK)
+    return _is_exempt(url, LOOPBACK)
 
 
 def proxy_for(url: Url, environ: Mapping[str, str]) -> Url | None:
@@ -76,7 +77,7 @@ def proxy_for(url: Url, environ: Mapping[str, str]) -> Url | None:
         return environ.get(name) or environ.get(name.upper()) or ""
 
     value = variable(f"{url.scheme}_proxy") or variable("all_proxy")
-    if not value or is_loopback(url) or _exempt(url, variable("no_proxy")):
+    if not value or is_loopback(url) or _is_exempt(url, variable("no_proxy")):
         return None
     scheme, mark, _ = value.partition("://")
     if mark and scheme.lower() not in ("http", "https"):
@@ -86,15 +87,15 @@ def proxy_for(url: Url, environ: Mapping[str, str]) -> Url | None:
     return parse_url(value if mark else f"http://{value}")
 
 
-def _exempt(url: Url, entries: str) -> bool:
+def _is_exempt(url: Url, entries: str) -> bool:
     own = _packed(url.host)
     for entry in entries.lower().replace(",", " ").split():
         network, _, bits = entry.partition("/")
         host, port = split_host(network)
         packed = _packed(host)
         if own and packed and len(own) == len(packed):
-            beyond = len(own) * 8 - int(bits) if bits.isdigit() else 0
-            same = int.from_bytes(own) >> max(beyond, 0) == int.from_bytes(packed) >> max(beyond, 0)
+            host_bits = len(own) * 8 - int(bits) if bits.isdigit() else 0
+            same = int.from_bytes(own) >> max(host_bits, 0) == int.from_bytes(packed) >> max(host_bits, 0)
         else:
             suffix = host.removeprefix("*").removeprefix(".")
             same = entry == "*" or (suffix != "" and f".{url.host}".endswith(f".{suffix}"))

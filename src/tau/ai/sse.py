@@ -3,9 +3,10 @@
 import re
 from codecs import BOM_UTF8
 from collections.abc import AsyncIterator, Iterator
-from typing import Protocol, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 from msgspec import DecodeError
+from msgspec.json import Decoder
 
 from tau.ai.transport import Response
 from tau.base.errors import ProviderError
@@ -17,8 +18,10 @@ EXCERPT_CHARS = 120
 # Escapes in a JSON string; the group matches lone surrogates.
 ESCAPES = r"\\u[dD][89abAB]\w\w\\u[dD][c-fC-F]\w\w|(\\u[dD][89a-fA-F]\w\w)|\\."
 
+DOCUMENT = "document"  # the name of an event whose data is the whole body
+_BLANK = b" \t\r\n" + BOM_UTF8
+
 SseEvent: TypeAlias = tuple[str, bytes]  # the event's name, "message" if it has none, and its data
-T_co = TypeVar("T_co", covariant=True)
 T = TypeVar("T")
 
 
@@ -82,13 +85,18 @@ def _parse(block: bytes) -> SseEvent | None:
     return (name or "message", b"\n".join(data)) if data else None
 
 
-class Events:
-    """The events of a response; a plain iterator, which needs no closing."""
+class ResponseEvents:
+    """Iterates over the events of a response; needs no closing.
+
+    An event cut off by the end of the stream is dropped. A body that is JSON or a web page is one event named
+    DOCUMENT, whatever its content type: not every server that is asked for a stream sends one.
+    """
 
     def __init__(self, response: Response) -> None:
         self._chunks = response.chunks()
         self._splitter = Splitter()
         self._ready: Iterator[SseEvent] = iter(())
+        self._at_start = True
 
     def __aiter__(self) -> AsyncIterator[SseEvent]:
         return self
@@ -97,21 +105,22 @@ class Events:
         for event in self._ready:
             return event
         async for chunk in self._chunks:
+            if self._at_start and (start := chunk.lstrip(_BLANK)[:1]):
+                self._at_start = False
+                if start in b"{[<":
+                    return DOCUMENT, await self._document(chunk)
             self._ready = iter(self._splitter.feed(chunk))
             for event in self._ready:
                 return event
         raise StopAsyncIteration
 
-
-def events(response: Response) -> AsyncIterator[SseEvent]:
-    """Iterate over the events of a response. An event cut off by the end of the stream is dropped."""
-    return Events(response)
-
-
-class Decoder(Protocol[T_co]):
-    """What we need of `msgspec.json.Decoder`."""
-
-    def decode(self, buf: bytes | str, /) -> T_co: ...
+    async def _document(self, start: bytes) -> bytes:
+        body = bytearray(start)
+        async for chunk in self._chunks:
+            body += chunk
+            if len(body) > EVENT_BYTES:
+                raise ProviderError(f"The server sent a document of more than {format_bytes(EVENT_BYTES)}.")
+        return bytes(body).lstrip(_BLANK)
 
 
 def decode_event(decoder: Decoder[T], data: bytes) -> T:

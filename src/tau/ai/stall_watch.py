@@ -8,22 +8,23 @@ from tau.base.errors import ProviderError
 
 T = TypeVar("T")
 
-LOOKS = 8  # per shorter limit; a stall is detected at most one check late
+CHECKS = 8  # per shorter limit; a stall is detected at most one check late
 
 
 class StallWatch(Generic[T]):
-    """Forwards deltas. One timer checks periodically whether the same wait is still on; deltas set no timers.
+    """Forwards deltas; raises a retryable `ProviderError` if none comes in `first_s`, later in `idle_s`.
 
-    A stall cancels the waiting task and turns that into a `ProviderError`; outside cancellation is passed on.
-    One task consumes the whole stream.
+    `what` starts the message for the user. The consumer's time between deltas does not count. A timer checks
+    periodically whether the same wait is still on; deltas set no timers. A stall cancels the waiting task and
+    turns that into the error; outside cancellation is passed on. One task consumes the whole stream.
     """
 
     def __init__(self, deltas: AsyncIterator[T], *, first_s: float, idle_s: float, what: str) -> None:
         self._deltas = deltas
         self._first_s, self._idle_s, self._what = first_s, idle_s, what
-        self._look_s = min(first_s, idle_s) / LOOKS
+        self._check_s = min(first_s, idle_s) / CHECKS
         self._turn = 0  # incremented when a wait starts and ends: odd during a wait
-        self._seen_turn = self._quiet_looks = 0
+        self._seen_turn = self._quiet_checks = 0
         self._timer: asyncio.TimerHandle | None = None
         self._task: asyncio.Task[object] | None = None
         self._cancelling = 0
@@ -40,13 +41,13 @@ class StallWatch(Generic[T]):
             delta = await self._deltas.__anext__()
         except BaseException as error:
             self._stop()
-            if self._take_back() and isinstance(error, asyncio.CancelledError):
+            if self._withdraw() and isinstance(error, asyncio.CancelledError):
                 await self.aclose()
-                raise ProviderError(self._complaint(), retryable=True) from None
+                raise ProviderError(self._message(), retryable=True) from None
             self._turn += 1
             raise
         if self._stalled:
-            self._take_back()  # the delta came after all
+            self._withdraw()  # the delta came after all
         self._turn += 1
         return delta
 
@@ -60,7 +61,7 @@ class StallWatch(Generic[T]):
     def _limit_s(self) -> float:
         return self._first_s if self._turn == 1 else self._idle_s
 
-    def _complaint(self) -> str:
+    def _message(self) -> str:
         where = "before" if self._turn == 1 else "in the middle of"
         return f"{self._what} stalled: nothing came for {self._limit_s():g} s {where} its answer."
 
@@ -69,38 +70,30 @@ class StallWatch(Generic[T]):
         assert task is not None
         if task is not self._task:
             self._task, self._cancelling = task, task.cancelling()
-        self._seen_turn, self._quiet_looks = self._turn, 0
-        self._timer = asyncio.get_running_loop().call_later(self._look_s, self._look)
+        self._seen_turn, self._quiet_checks = self._turn, 0
+        self._timer = asyncio.get_running_loop().call_later(self._check_s, self._check)
 
     def _stop(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
 
-    def _look(self) -> None:
+    def _check(self) -> None:
         """Counts checks, not time: a blocked loop or a suspended machine is not the server's fault."""
         self._timer = None
         if self._turn % 2 == 0 or self._task is None:
             return  # the consumer is busy; its next wait restarts the timer
-        self._quiet_looks = self._quiet_looks + 1 if self._turn == self._seen_turn else 0
+        self._quiet_checks = self._quiet_checks + 1 if self._turn == self._seen_turn else 0
         self._seen_turn = self._turn
-        if self._quiet_looks * self._look_s < self._limit_s() * 0.999:
-            self._timer = asyncio.get_running_loop().call_later(self._look_s, self._look)
+        if self._quiet_checks * self._check_s < self._limit_s() * 0.999:
+            self._timer = asyncio.get_running_loop().call_later(self._check_s, self._check)
         elif self._task.cancelling() <= self._cancelling:
             self._stalled = True
             self._task.cancel()
 
-    def _take_back(self) -> bool:
+    def _withdraw(self) -> bool:
         """Withdraw our cancellation. True if there was one and nothing else cancelled the task."""
         if not self._stalled or self._task is None:
             return False
         self._stalled = False
         return self._task.uncancel() <= self._cancelling
-
-
-def watched(deltas: AsyncIterator[T], *, first_s: float, idle_s: float, what: str) -> StallWatch[T]:
-    """Forward the deltas; raise a retryable `ProviderError` if none comes in `first_s`, later in `idle_s`.
-
-    `what` starts the message for the user. The consumer's time between deltas does not count.
-    """
-    return StallWatch(deltas, first_s=first_s, idle_s=idle_s, what=what)

@@ -1,1 +1,1 @@
-"""Knows no agents: files, processes, text, late imports, errors."""
+"""Files, processes, text, late imports, errors; knows nothing about agents."""

@@ -1,16 +1,16 @@
-"""Parses the location of an error from the end of msgspec's message."""
+"""Parses the path at the end of a msgspec error message."""
 
 import re
 from typing import TypeAlias
 
-# A field's name, the index of an element, or None for a key of an object, which msgspec does not name.
+# A field name, an element index, or None for a key of an object, which msgspec does not name.
 Step: TypeAlias = str | int | None
 
 _PLACE = re.compile(r" - at `\$([^`]*)`$")
 _STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+|\.\.\.)\]")
 
 
-def split_place(message: str) -> tuple[str, list[Step]]:
+def split_path(message: str) -> tuple[str, list[Step]]:
     """Split a msgspec message into the text and the path at its end."""
     place = _PLACE.search(message)
     if place is None:
@@ -19,10 +19,8 @@ def split_place(message: str) -> tuple[str, list[Step]]:
     return message[: place.start()], steps
 
 
-def spell(*steps: Step) -> str:
+def format_path(*steps: Step) -> str:
     """Format a path as a suffix: `.name[0]`."""
-    return "".join(f".{step}" if isinstance(step, str) else f"[{_index(step)}]" for step in steps)
-
-
-def _index(step: int | None) -> str:
-    return "..." if step is None else str(step)
+    return "".join(
+        f".{step}" if isinstance(step, str) else f"[{'...' if step is None else step}]" for step in steps
+    )

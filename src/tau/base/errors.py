@@ -2,12 +2,12 @@
 
 TauError                 one sentence for the user; the log file has the trace
 ├── UsageError           wrong use of the command line (exit code 2)
-├── ConfigError          a settings, auth or models file is broken: its path and line
-├── ProviderError        a model's server refused, failed, stalled or cut the connection
-├── ToolError            a tool could not do its work: text for the model
-├── NothingToDo          nothing is wrong: there is nothing for it to do
-├── SessionError         a session cannot be read, written or found (SessionLocked: another tau has it)
-└── ExtensionError       code from outside failed: which one
+├── ConfigError          a settings, auth or models file is invalid: its path and line
+├── ProviderError        a model's server refused, failed, stalled or dropped the connection
+├── ToolError            a tool failed: text for the model
+├── NothingToDo          nothing is wrong, but there is nothing to do
+├── SessionError         a session cannot be read, written or found (SessionLocked: another tau has it open)
+└── ExtensionError       an extension failed: which one
 """
 
 from pathlib import Path
@@ -34,10 +34,12 @@ class ConfigError(TauError):
 class ProviderError(TauError):
     """A request to a model failed.
 
-    `retryable` says whether the same request may succeed later, `retry_after` how many seconds the server
-    asked us to wait, `overflow` that the request was larger than the model's context window. `quota`: what
-    the account may use is used up, so that waiting some minutes would not help. `media`: the server takes
-    everything but an image or a document of the request.
+    `retryable`: the same request may succeed later, after `retry_after` seconds if the server said so.
+    `overflow`: the request exceeds the model's context window. `quota`: the account's quota is used up, so
+    waiting a few minutes does not help. `media`: the server rejected only an image or a document.
+    `answer_limit`: the longest answer, in tokens, that the server would allow for the same prompt. `window`:
+    the tokens that prompt and answer did not fit into together. `bad_call`: the server could not read the
+    model's tool call; a sentence for the model. `blames_network`: a proxy refused it, not the provider.
     """
 
     def __init__(
@@ -50,6 +52,10 @@ class ProviderError(TauError):
         overflow: bool = False,
         quota: bool = False,
         media: bool = False,
+        answer_limit: int | None = None,
+        window: int | None = None,
+        bad_call: str = "",
+        blames_network: bool = False,
     ) -> None:
         super().__init__(message)
         self.status = status
@@ -58,15 +64,19 @@ class ProviderError(TauError):
         self.overflow = overflow
         self.quota = quota
         self.media = media
+        self.answer_limit = answer_limit
+        self.window = window
+        self.bad_call = bad_call
+        self.blames_network = blames_network
 
     @property
     def key_refused(self) -> bool:
-        return self.status in (401, 403)
+        return self.status in (401, 403) and not self.blames_network
 
     @property
     def blames_key(self) -> bool:
-        """Whether another key may serve the same request now."""
-        return self.key_refused or self.quota or self.status == 429
+        """Whether another key may serve the same request now. A request that asks for less needs none."""
+        return self.answer_limit is None and (self.key_refused or self.quota or self.status == 429)
 
 
 class ToolError(TauError):

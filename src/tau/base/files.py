@@ -5,34 +5,46 @@ import os
 import stat
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from tau.base.late import late
+
+file_swap = late("tau.base.file_swap")
+
+Unchanged = Callable[[os.stat_result | None], bool]
+"""Whether a file is still as expected; it gets None if there is no file."""
 _MAX_LINKS = 40
 _LOCK_PAUSE_S = 0.02
 _SYNC_UNSUPPORTED = {errno.EINVAL, errno.ENOTSUP, errno.ENOSYS}
 _CANNOT_REPLACE = {errno.EACCES, errno.EPERM, errno.EROFS, errno.EBUSY, errno.EXDEV}
-_KEPT_ATTRIBUTES = ("user.", "system.posix_acl_access")
+_PRESERVED_ATTRIBUTES = ("user.", "system.posix_acl_access")
 _TEMP_NAMES = 16
+_WRITER_WAIT_S = 0.03
+
+
+class FileChangedError(OSError):
+    """Another program has changed the file, or is about to; nothing was written."""
+
 
 if sys.platform == "win32":
 
     def try_lock(fd: int, *, without_locks: bool = True) -> bool:
-        """Windows has no flock: tau relies on being the only writer."""
+        """Windows has no flock; assume that we are the only writer."""
         return without_locks
 
     def unlock(fd: int) -> None:
-        """Nothing to release."""
+        """Do nothing."""
 
 else:
     import fcntl
 
     def try_lock(fd: int, *, without_locks: bool = True) -> bool:
-        """Take the exclusive lock of an open file without waiting; False if someone else has it.
+        """Take the exclusive lock of an open file without waiting; False if someone else holds it.
 
-        A file system that knows no locks counts as locked: refusing to work there would help nobody. Who must
-        know for sure gives another answer for it.
+        Returns `without_locks` on a file system that has no locks; by default, refusing to work there would
+        help nobody.
         """
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -65,7 +77,7 @@ def mode_of(path: Path) -> int:
 
 
 def modified_ns(path: Path) -> int:
-    """When a file was last written; 0 if it is gone."""
+    """Modification time; 0 if the file is missing."""
     try:
         return path.stat().st_mtime_ns
     except OSError:
@@ -74,9 +86,9 @@ def modified_ns(path: Path) -> int:
 
 def make_private(folder: Path) -> None:
     """Create a private folder and its missing parents."""
-    missing = [place for place in (folder, *folder.parents) if not mode_of(place)]
-    for place in reversed(missing):
-        place.mkdir(mode=0o700, exist_ok=True)
+    missing = [path for path in (folder, *folder.parents) if not mode_of(path)]
+    for path in reversed(missing):
+        path.mkdir(mode=0o700, exist_ok=True)
 
 
 def open_at_once(path: str, flags: int) -> int:
@@ -86,10 +98,10 @@ def open_at_once(path: str, flags: int) -> int:
 
 @contextmanager
 def locked(path: Path, *, timeout_s: float = 10.0) -> Iterator[None]:
-    """Hold the lock that goes with `path`; it excludes other processes and threads, and our own second try.
+    """Hold the lock of `path`. It excludes other processes and threads, and is not reentrant.
 
-    Waits by sleeping, which stops an event loop: hold it for one quick read and write. The lock lives in
-    `<name>.lock`, which stays: deleting it would let two writers hold two different locks.
+    Waiting blocks the event loop, so hold it only for a quick read and write. The lock file `<name>.lock` is
+    never deleted: otherwise two writers could hold two different locks.
     """
     lock = path.with_name(path.name + ".lock")
     fd = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
@@ -112,35 +124,47 @@ def locked(path: Path, *, timeout_s: float = 10.0) -> Iterator[None]:
 
 
 def write_atomic(
-    path: Path, data: bytes, *, mode: int | None = None, executable: bool = False, sync: bool = True
+    path: Path,
+    data: bytes,
+    *,
+    mode: int | None = None,
+    executable: bool = False,
+    sync: bool = True,
+    unchanged: Unchanged | None = None,
+    links: bool = True,
 ) -> None:
-    """Replace the content of `path`; readers find all of the old or all of the new, even after a crash.
+    """Replace the content of `path`: readers see either the old or the new content, even after a crash.
 
-    Follows symbolic links; keeps mode, owner and access lists. `mode` sets the permissions, otherwise a new
-    file takes them from the umask, and `executable` lets everyone who may read it run it. Raises OSError on
-    failure and leaves the old content.
+    Preserves mode, owner and access lists. `mode` sets the permissions; otherwise a new file gets them from
+    the umask, plus execute permission for its readers if `executable`. Follows symbolic links and writes
+    through hard links; without `links`, a symbolic link is an error, and other names of the file keep the old
+    content. Raises OSError on failure and leaves the old content; FileChangedError if the replaced file is
+    not `unchanged`.
     """
     try:
-        target = _follow(path)
+        target = _follow(path) if links else path
         old = _existing(target)
-        if old is not None and old.st_nlink > 1:
+        if old is not None and old.st_nlink > 1 and links:
             # A rename would detach hard links, which would silently keep the old content.
-            _write_in_place(target, data, mode, sync)
+            _write_in_place(target, data, mode, sync, unchanged)
             return
         try:
-            _replace(target, data, old, mode, executable, sync)
+            _replace(target, data, old, mode, executable, sync, unchanged)
         except OSError as error:
-            # A writable file in a read-only folder, or a bind mount, as in containers.
-            if old is None or error.errno not in _CANNOT_REPLACE:
+            # A writable file in a read-only folder, a bind mount, as in containers, or another owner's file.
+            changed = isinstance(error, FileChangedError)
+            if old is None or changed or error.errno not in _CANNOT_REPLACE:
                 raise
-            _write_in_place(target, data, mode, sync)
+            if old.st_nlink > 1 and not links:
+                raise OSError(error.errno, "It has another name, which would change too", str(path)) from None
+            _write_in_place(target, data, mode, sync, unchanged)
     except OSError as error:
         error.filename, error.filename2 = str(path), None
         raise
 
 
 def _follow(path: Path) -> Path:
-    """The target of a chain of symbolic links, which need not exist."""
+    """Resolve a chain of symbolic links; the target need not exist."""
     for _ in range(_MAX_LINKS):
         try:
             link = path.readlink()
@@ -159,6 +183,8 @@ def _existing(target: Path) -> os.stat_result | None:
         return None
     if stat.S_ISDIR(info.st_mode):
         raise IsADirectoryError(errno.EISDIR, "Is a folder, not a file", str(target))
+    if stat.S_ISLNK(info.st_mode):
+        raise OSError(errno.ELOOP, "Is a symbolic link, which was not expected", str(target))
     if not stat.S_ISREG(info.st_mode):
         raise OSError(errno.EINVAL, "Is a device or a pipe, not a regular file", str(target))
     # A rename needs permission for the folder, not the file: a read-only file must not change.
@@ -167,8 +193,41 @@ def _existing(target: Path) -> os.stat_result | None:
     return info
 
 
+def remove(path: Path, *, unchanged: Unchanged | None = None) -> None:
+    """Delete a file. Raises FileChangedError if it is not `unchanged`, and leaves it."""
+    if unchanged is None:
+        path.unlink()
+        return
+    old_fd = _open_to_replace(path)
+    try:
+        leased = _lease(path, old_fd)
+        temp, fd = _temporary(path.parent, 0o600)
+        try:
+            path.rename(temp)
+        except BaseException:
+            _discard(temp, fd)
+            raise
+        finally:
+            os.close(fd)
+        if not _is_intact(temp, old_fd, leased, unchanged):
+            try:
+                file_swap.rename_new(temp, path)
+            except FileExistsError:
+                raise _conflict(temp, path) from None
+            raise _changed(path)
+        _drop(temp)
+    finally:
+        os.close(old_fd)
+
+
 def _replace(
-    target: Path, data: bytes, old: os.stat_result | None, mode: int | None, executable: bool, sync: bool
+    target: Path,
+    data: bytes,
+    old: os.stat_result | None,
+    mode: int | None,
+    executable: bool,
+    sync: bool,
+    unchanged: Unchanged | None,
 ) -> None:
     temp, fd = _temporary(target.parent, 0o666 if old is None and mode is None else 0o600)
     try:
@@ -182,28 +241,114 @@ def _replace(
         write_all(fd, data)
         if sync:
             sync_file(fd)
-        temp.replace(target)
+        if unchanged is None:
+            temp.replace(target)
+        elif old is None:
+            try:
+                file_swap.rename_new(temp, target)
+            except FileExistsError as error:
+                raise FileChangedError(error.errno, "Another program has created it", str(target)) from None
+        else:
+            _swap(temp, fd, target, unchanged)
     except BaseException:
         _discard(temp, fd)
         raise
     finally:
-        os.close(fd)  # and with it the lock, once the file has its final name
+        os.close(fd)  # releases the lock, after the file has its final name
     if sync:
         sync_folder(target.parent)
 
 
-def _temporary(folder: Path, mode: int) -> tuple[Path, int]:
-    """A new file that is ours alone, to be renamed.
+def _swap(temp: Path, fd: int, target: Path, unchanged: Unchanged) -> None:
+    """Replace a file with a temporary one, and take it back if the replaced file is not `unchanged`.
 
-    The names are few and tried in one order. So a file that a killed process left is met by the next write
-    into its folder, which need not be listed for that, and the lock that died with its owner gives it away.
+    Only the file that was really replaced can tell, and only if nobody has it open for writing.
+    """
+    old_fd = _open_to_replace(target)
+    try:
+        leased = _lease(target, old_fd)
+        written = os.fstat(fd)
+        if not unchanged(_stat_or_none(target)):
+            raise _changed(target)
+        if not file_swap.exchange(temp, target):
+            temp.replace(target)
+            return
+        if _is_intact(temp, old_fd, leased, unchanged):
+            _drop(temp)
+            return
+        file_swap.exchange(temp, target)
+        now = temp.lstat()
+        if os.path.samestat(now, written) and now.st_mtime_ns == written.st_mtime_ns:
+            raise _changed(target)
+        raise _conflict(temp, target)  # someone has changed the new file too, in between
+    finally:
+        os.close(old_fd)
+
+
+def _open_to_replace(path: Path) -> int:
+    """Open and lock a file that gets a temporary name, so that no other writer takes it for a leftover."""
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    with suppress(OSError):
+        try_lock(fd)
+    return fd
+
+
+def _drop(temp: Path) -> None:
+    """Remove a replaced file. If that fails, the next write to its folder does it."""
+    with suppress(OSError):
+        temp.unlink()
+
+
+def _changed(target: Path) -> FileChangedError:
+    return FileChangedError(errno.EBUSY, "Another program has changed it", str(target))
+
+
+def _conflict(temp: Path, target: Path) -> OSError:
+    """Keep a version of which there is no other copy, and name it."""
+    kept = target.with_name(f"{target.name[:40]}.tau-backup-{os.urandom(4).hex()}")
+    temp.rename(kept)
+    return OSError(errno.EEXIST, f"Another program keeps changing it; one version is now in {kept}")
+
+
+def _lease(path: Path, fd: int) -> bool:
+    """Keep others from opening a file for writing, if possible. Raises FileChangedError if one has it."""
+    deadline = time.monotonic() + _WRITER_WAIT_S
+    while (lease := file_swap.take_lease(fd)) == "refused":
+        if time.monotonic() > deadline:
+            raise FileChangedError(errno.EBUSY, "Another program has it open for writing", str(path))
+        time.sleep(0.001)
+    return lease == "held"
+
+
+def _is_intact(temp: Path, fd: int, leased: bool, unchanged: Unchanged) -> bool:
+    """Whether the file that got a temporary name is the expected one, and nobody waits to write it."""
+    there = temp.lstat()
+    return (
+        os.path.samestat(there, os.fstat(fd))
+        and unchanged(there)
+        and not (leased and file_swap.is_wanted(fd))
+    )
+
+
+def _stat_or_none(path: Path) -> os.stat_result | None:
+    try:
+        return path.lstat()
+    except FileNotFoundError:
+        return None
+
+
+def _temporary(folder: Path, mode: int) -> tuple[Path, int]:
+    """Create a private file to be renamed.
+
+    The few possible names are tried in a fixed order. So the next write to a folder finds a file left by a
+    killed process without listing the folder: nobody holds its lock.
     """
     names = iter([folder / f".tau-{number}.tmp" for number in range(_TEMP_NAMES)])
     for temp in names:
         fd = _create_locked(temp, mode)
         if fd is not None:
             for other in names:  # left by killed concurrent writers
-                if not _take_away(other):
+                if not _remove_stale(other):
                     break
             return temp, fd
     temp = folder / f".tau-{os.urandom(4).hex()}.tmp"
@@ -211,11 +356,11 @@ def _temporary(folder: Path, mode: int) -> tuple[Path, int]:
 
 
 def _create_locked(temp: Path, mode: int) -> int | None:
-    """The new file, open and locked; None if another writer uses that name."""
+    """Create the file and lock it; None if another writer uses that name."""
     try:
         fd = _create(temp, mode)
     except FileExistsError:
-        if not _take_away(temp):
+        if not _remove_stale(temp):
             return None
         try:
             fd = _create(temp, mode)
@@ -233,8 +378,8 @@ def _create_locked(temp: Path, mode: int) -> int | None:
     return None
 
 
-def _take_away(temp: Path) -> bool:
-    """Remove a temporary file of a dead writer. False if there is none, or its writer may be alive."""
+def _remove_stale(temp: Path) -> bool:
+    """Remove the temporary file of a dead writer. False if there is none, or its writer may be alive."""
     try:
         fd = os.open(temp, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
@@ -249,7 +394,7 @@ def _take_away(temp: Path) -> bool:
 
 
 def _discard(temp: Path, fd: int) -> bool:
-    """Remove a temporary file, unless its name belongs to another one by now. The lock is ours."""
+    """Remove a temporary file that we have locked, unless its name now belongs to another file."""
     with suppress(OSError):
         if os.path.samestat(os.fstat(fd), temp.lstat()):
             temp.unlink()
@@ -262,24 +407,19 @@ def _create(path: Path, mode: int) -> int:
 
 
 def _keep_identity(fd: int, target: Path, old: os.stat_result, mode: int | None) -> None:
-    """Copy owner, permissions and access list of the old file to the new one, as far as allowed."""
+    """Copy owner, permissions and access list of the old file. Raises PermissionError for the owner."""
     wanted = stat.S_IMODE(old.st_mode) if mode is None else mode
     new = os.fstat(fd)
     if (new.st_uid, new.st_gid) != (old.st_uid, old.st_gid):
         try:
             os.fchown(fd, old.st_uid, old.st_gid)
-        except OSError:
-            wanted &= ~stat.S_ISUID
-            try:
-                os.fchown(fd, -1, old.st_gid)
-            except OSError:
-                # Another group must not inherit the old group's rights.
-                wanted = (wanted & 0o707) | ((wanted & 0o007) << 3)
+        except OSError as error:
+            raise PermissionError(errno.EPERM, "The owner cannot be kept", str(target)) from error
     _set_mode(fd, wanted)
     if sys.platform == "linux":
         with suppress(OSError):
             for name in os.listxattr(target):
-                if name.startswith(_KEPT_ATTRIBUTES) and (mode is None or name.startswith("user.")):
+                if name.startswith(_PRESERVED_ATTRIBUTES) and (mode is None or name.startswith("user.")):
                     os.setxattr(fd, name, os.getxattr(target, name))
 
 
@@ -289,12 +429,21 @@ def _set_mode(fd: int, mode: int) -> None:
             os.fchmod(fd, mode)
 
 
-def _write_in_place(target: Path, data: bytes, mode: int | None, sync: bool) -> None:
-    """Overwrite a file that cannot be replaced, with a backup of its old content."""
-    old = target.read_bytes()
-    fd = os.open(target, os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+def _write_in_place(
+    target: Path, data: bytes, mode: int | None, sync: bool, unchanged: Unchanged | None
+) -> None:
+    """Overwrite a file that cannot be replaced; a backup protects its old content."""
+    if unchanged is not None:
+        _refuse_open_writers(target)
+    fd = os.open(target, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
     try:
+        old = _read_all(fd)
         backup = _back_up(target, old)
+        if unchanged is not None:
+            _keep_others_out(fd)
+            if not unchanged(_stat_or_none(target)):
+                backup.unlink()
+                raise _changed(target)
         try:
             _overwrite(fd, data, sync)
             if mode is not None:
@@ -316,8 +465,29 @@ def _write_in_place(target: Path, data: bytes, mode: int | None, sync: bool) -> 
         os.close(fd)
 
 
+def _refuse_open_writers(target: Path) -> None:
+    """Raise FileChangedError if another program has the file open for writing."""
+    fd = os.open(target, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    try:
+        _lease(target, fd)
+    finally:
+        os.close(fd)
+
+
+def _keep_others_out(fd: int) -> None:
+    """Make others who open the file wait until `fd` is closed; impossible while one of them reads it."""
+    deadline = time.monotonic() + _WRITER_WAIT_S
+    while file_swap.take_lease(fd, alone=True) == "refused" and time.monotonic() < deadline:
+        time.sleep(0.001)
+
+
+def _read_all(fd: int) -> bytes:
+    with open(fd, "rb", buffering=0, closefd=False) as file:
+        return file.readall()
+
+
 def _back_up(target: Path, old: bytes) -> Path:
-    """A synced copy next to the file, or in the temporary folder if that is not allowed."""
+    """Write a synced copy next to the file, or to the temporary folder if that is not allowed."""
     name = f"{target.name[:40]}.tau-backup-{os.urandom(4).hex()}"
     backup = target.parent / name
     try:
@@ -354,6 +524,32 @@ def temporary_folder(environ: Mapping[str, str] = os.environ) -> Path:
     return Path(environ.get("TMPDIR") or "/tmp")
 
 
+def is_private(folder: Path) -> bool:
+    """Whether only this user and root can change what is in a folder."""
+    try:
+        found = folder.stat()
+    except OSError:
+        return False
+    return found.st_uid == os.geteuid() and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+
+
+def anonymous_file(data: bytes) -> int:
+    """Create an anonymous file with this content: unlike a pipe, it never blocks."""
+    if hasattr(os, "memfd_create"):
+        fd = os.memfd_create("tau")
+    else:
+        path = temporary_folder() / f"tau-{os.urandom(8).hex()}"
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        path.unlink()
+    try:
+        write_all(fd, data)
+        os.lseek(fd, 0, os.SEEK_SET)
+    except BaseException:
+        os.close(fd)
+        raise
+    return fd
+
+
 def write_all(fd: int, data: bytes) -> None:
     """Write every byte, however many calls it takes."""
     view = memoryview(data)
@@ -371,7 +567,7 @@ def sync_file(fd: int) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Make a rename durable. A failure is not the write's: readers already see the new content."""
+    """Make a rename durable. Failures are ignored: readers already see the new content."""
     with suppress(OSError):
         fd = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
         try:

@@ -1,4 +1,4 @@
-"""What the first bytes of a PNG, JPEG, GIF or WEBP file say about it, without decoding anything."""
+"""Reads type and size from the header of a PNG, JPEG, GIF or WEBP file, without decoding it."""
 
 import struct
 
@@ -8,7 +8,7 @@ HEADER_BYTES = 256 * 1024
 
 
 class ImageInfo(Struct, frozen=True, kw_only=True):
-    """A side of 0 pixels, or None, is what the header does not tell, or tells too late."""
+    """What the header says; 0 or None is unknown or too far into the file."""
 
     mime_type: str
     width: int = 0
@@ -19,7 +19,7 @@ class ImageInfo(Struct, frozen=True, kw_only=True):
 
 
 def image_type(data: bytes) -> str | None:
-    """The MIME type of an image, told by its first bytes and not by its name; None if it is no image."""
+    """Detect the MIME type of an image by its first bytes; None if it is not one."""
     if data.startswith(b"\x89PNG\r\n\x1a\n"):
         return "image/png"
     if data.startswith(b"\xff\xd8\xff"):
@@ -30,14 +30,14 @@ def image_type(data: bytes) -> str | None:
 
 
 def read_header(data: bytes) -> ImageInfo | None:
-    """What the bytes say about the image that they are, None if they are none."""
+    """Parse the header; None if the data is not an image."""
     kind = image_type(data)
     if kind is None:
         return None
     readers = {"image/png": _png, "image/jpeg": _jpeg, "image/gif": _gif, "image/webp": _webp}
     try:
         return readers[kind](data[:HEADER_BYTES])
-    except (struct.error, IndexError):  # cut off: at least its kind is known
+    except (struct.error, IndexError):  # truncated: only its type is known
         return ImageInfo(mime_type=kind)
 
 
@@ -66,7 +66,7 @@ def _png(head: bytes) -> ImageInfo:
 def _jpeg(head: bytes) -> ImageInfo:
     position = 2
     while position < len(head):
-        if head[position] != 0xFF:  # a few writers leave bytes between segments
+        if head[position] != 0xFF:  # some encoders leave bytes between segments
             position = head.find(b"\xff", position)
             if position < 0:
                 break
@@ -91,9 +91,9 @@ def _jpeg(head: bytes) -> ImageInfo:
 def _gif(head: bytes) -> ImageInfo:
     width, height, flags = struct.unpack_from("<HHB", head, 6)
     position = 13 + (3 << ((flags & 7) + 1) if flags & 0x80 else 0)
-    alpha = animated = False
-    pictures = 0
-    while position + 1 < len(head) and pictures < 2:
+    alpha = False
+    frames = 0
+    while position + 1 < len(head) and frames < 2:
         kind = head[position]
         if kind == 0x21:
             alpha = alpha or (
@@ -101,24 +101,16 @@ def _gif(head: bytes) -> ImageInfo:
             )
             position = _after_blocks(head, position + 2)
         elif kind == 0x2C:
-            pictures += 1
+            frames += 1
             local = head[position + 9] if position + 9 < len(head) else 0
             position = _after_blocks(head, position + 11 + (3 << ((local & 7) + 1) if local & 0x80 else 0))
         else:
             break
-    animated = pictures > 1
-    return ImageInfo(
-        mime_type="image/gif",
-        width=width,
-        height=height,
-        channels=4 if alpha else 3,
-        alpha=alpha,
-        animated=animated,
-    )
+    return _color_image("image/gif", width, height, alpha, frames > 1)
 
 
 def _after_blocks(head: bytes, position: int) -> int:
-    """Past a chain of blocks, each with its length before it and an empty one at the end."""
+    """Skip a chain of length-prefixed blocks, which ends with an empty one."""
     while position < len(head) and head[position]:
         position += head[position] + 1
     return position + 1
@@ -141,8 +133,12 @@ def _webp(head: bytes) -> ImageInfo:
         width, height = (side & 0x3FFF for side in struct.unpack_from("<HH", head, 26))
     else:
         return ImageInfo(mime_type="image/webp")
+    return _color_image("image/webp", width, height, alpha, animated)
+
+
+def _color_image(mime_type: str, width: int, height: int, alpha: bool, animated: bool) -> ImageInfo:
     return ImageInfo(
-        mime_type="image/webp",
+        mime_type=mime_type,
         width=width,
         height=height,
         channels=4 if alpha else 3,

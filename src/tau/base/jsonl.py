@@ -1,4 +1,4 @@
-"""Append-only files of JSON lines that survive crashes, full disks and other people's editors."""
+"""Append-only files of JSON lines that survive crashes, full disks and manual edits."""
 
 import errno
 import os
@@ -26,10 +26,10 @@ _any_json = Decoder(Raw)  # checks the syntax without building anything: about 2
 
 
 class JsonLines(Struct, frozen=True):
-    """The records of a file, and what is wrong with it: nothing of that is ever deleted by reading.
+    """The records of a file, and its damage; reading never deletes anything.
 
-    `damaged` holds the numbers (from 1) of lines from which something was left out because it is no JSON
-    object; `torn` the bytes of a last line that was never finished.
+    `damaged` has the 1-based numbers of lines where something other than a JSON object was skipped, `torn`
+    the bytes of an unfinished last line.
     """
 
     lines: list[bytes]
@@ -38,7 +38,7 @@ class JsonLines(Struct, frozen=True):
 
 
 def read_jsonl(path: Path) -> JsonLines:
-    """All complete records as raw bytes. Only a newline byte ends a line; empty lines do not count."""
+    """Read all complete records as raw bytes. Only a newline byte ends a line; empty lines are skipped."""
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         scan = Scan(fd, _any_json)
@@ -49,11 +49,11 @@ def read_jsonl(path: Path) -> JsonLines:
 
 
 class Scan(Generic[T]):
-    """One pass over the records of an open file, in blocks: each one decoded, with its place and its size.
+    """One pass over the records of an open file: yields each decoded record with its offset and size.
 
-    What is wrong with the file is known when the pass has ended: `damaged` and `torn` as in `JsonLines`, and
-    `strange`, how many records are JSON objects but not what the decoder makes. Without `texts`, bytes that
-    are no UTF-8 are not looked for in what the decoder skips, which saves a quarter of the time.
+    After the pass, `damaged` and `torn` are as in `JsonLines`, and `strange` counts JSON objects that the
+    decoder rejected. Without `texts`, what the decoder skips is not checked for valid UTF-8, which saves a
+    quarter of the time.
     """
 
     def __init__(self, fd: int, decoder: Decoder[T], *, texts: bool = True) -> None:
@@ -69,12 +69,12 @@ class Scan(Generic[T]):
         return chain.from_iterable(starmap(self._records, self._blocks()))
 
     def _blocks(self) -> Iterator[tuple[int, bytes, int]]:
-        """The file in pieces, and how much of each is lines; the last one may lack its newline."""
+        """Yield blocks of the file, and how much of each is whole lines; the last may lack its newline."""
         start, size = 0, _SCAN_BYTES
         while data := os.pread(self._fd, size, start):
             if cut := data.rfind(b"\n") + 1:
                 yield start, data, cut
-                start += cut  # what is behind it is read again: less work than putting it together
+                start += cut  # the rest is read again: cheaper than joining it
                 size = _SCAN_BYTES
             elif len(data) < size:
                 yield start, data, len(data)
@@ -83,7 +83,7 @@ class Scan(Generic[T]):
                 size *= 2
 
     def _records(self, start: int, data: bytes, cut: int) -> Iterator[tuple[T, int, int]]:
-        """All records of a piece at once, unless there is anything but one object on each line."""
+        """Decode a whole block at once if every line is one object, else line by line."""
         block = memoryview(data)[:cut]
         try:
             if self._texts and not data.isascii():
@@ -91,7 +91,7 @@ class Scan(Generic[T]):
             values = self._decoder.decode_lines(block)
         except (ValueError, RecursionError):
             return self._one_by_one(start, data[:cut])
-        # Two objects on one line, or one on two lines, are taken by the decoder, not by us.
+        # The decoder accepts two objects on one line and one on two lines; we do not.
         starts, sizes = _object_lines(start, data, cut)
         if len(starts) != len(values) or not starts:
             return self._one_by_one(start, data[:cut])
@@ -127,9 +127,9 @@ class Scan(Generic[T]):
 
 
 def repair(path: Path) -> bytes:
-    """Make the file end with a complete line, and return the bytes that were moved to `<name>.torn` for it.
+    """Make the file end with a complete line; returns the bytes that were moved to `<name>.torn`.
 
-    Does nothing while another process has the file locked: its last line is then being written, not torn.
+    Does nothing while another process has the file locked: its last line may be in the middle of a write.
     """
     try:
         fd = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC)
@@ -143,44 +143,44 @@ def repair(path: Path) -> bytes:
 
 
 class JsonlFile:
-    """One file open for appending, made with its folder at the first use.
+    """A file open for appending; it and its folder are created on first use.
 
-    `append` returns when the lines are in the file; when it raises, none of them is. `generation` counts how
-    often it went on in another file, because the one that it had was deleted or replaced.
+    `append` returns when the lines are in the file; if it raises, none of them is. `generation` counts how
+    often we switched to another file because ours was deleted or replaced.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.torn = b""  # what the last repair moved aside
+        self.torn = b""  # what the last repair moved to `<name>.torn`
         self.generation = 0
         self._fd = -1
         self._locked = False
-        self._whole = False  # the file is known to end with a newline
+        self._ends_line = False  # the file is known to end with a newline
 
     def lock(self) -> bool:
-        """Become the only writer until `close`; False if there is another one. Creates the file."""
+        """Become the only writer until `close`; False if there is another. Creates the file."""
         self._open()
         self._locked = self._locked or try_lock(self._fd)
         if self._locked:
-            self._make_whole()
+            self._end_line()
         return self._locked
 
     def fileno(self) -> int:
-        """The open file; -1 if there is none."""
+        """Return the open descriptor; -1 if there is none."""
         return self._fd
 
     def append(self, *lines: bytes, sync: bool = True) -> int:
-        """Add lines, given without their newline, in one write; where they begin in the file.
+        """Append lines (without newlines) in one write; returns their offset in the file.
 
-        With `sync` they are on the disk then.
+        With `sync`, they are on disk when it returns.
         """
         if any(b"\n" in line for line in lines):
-            raise ValueError("A line of a JSONL file cannot contain a newline")
+            raise ValueError("A JSONL record cannot contain a newline")
         if not lines:
             return 0
         data = memoryview(b"\n".join((*lines, b"")))
         self._open()
-        self._make_whole()
+        self._end_line()
         start = os.fstat(self._fd).st_size
         done = 0
         try:
@@ -191,7 +191,7 @@ class JsonlFile:
                 if start == 0:
                     sync_folder(self.path.parent)
         except BaseException as failure:
-            self._take_back(start, done)
+            self._undo_append(start, done)
             if isinstance(failure, OSError):
                 failure.filename = str(self.path)
             raise
@@ -201,7 +201,7 @@ class JsonlFile:
     def close(self) -> None:
         """Release the file and its lock; a later `append` reopens it."""
         fd, self._fd = self._fd, -1
-        self._locked = self._whole = False
+        self._locked = self._ends_line = False
         if fd >= 0:
             unlock(fd)
             os.close(fd)
@@ -219,26 +219,28 @@ class JsonlFile:
             self._follow_replacement()
 
     def _follow_replacement(self) -> None:
-        """The file was deleted or replaced under us: go on in the one that has its name now.
+        """Switch to the file that now has our path, because ours was deleted or replaced.
 
-        If there is none, the content we still hold comes back: a log without its beginning is of no use.
+        If there is none, restore our content: a log without its beginning is useless.
         """
         fd = _open_for_append(self.path)
         try:
             if os.fstat(fd).st_size == 0:
                 _copy(self._fd, fd)
             if self._locked and not try_lock(fd):
-                raise BlockingIOError(errno.EWOULDBLOCK, "Another process writes this file", str(self.path))
+                raise BlockingIOError(
+                    errno.EWOULDBLOCK, "Another process is writing this file", str(self.path)
+                )
         except BaseException:
             os.close(fd)
             raise
         os.close(self._fd)
         self._fd = fd
-        self._whole = False
+        self._ends_line = False
         self.generation += 1
 
-    def _make_whole(self) -> None:
-        if self._whole:
+    def _end_line(self) -> None:
+        if self._ends_line:
             return
         if self._locked:
             self.torn = _repair(self._fd, self.path)
@@ -247,18 +249,18 @@ class JsonlFile:
                 self.torn = _repair(self._fd, self.path)
             finally:
                 unlock(self._fd)
-        self._whole = True
+        self._ends_line = True
 
-    def _take_back(self, start: int, done: int) -> None:
+    def _undo_append(self, start: int, done: int) -> None:
         """Remove a partial record, unless another writer appended after it."""
-        self._whole = False  # if this fails too, the next append tries again
+        self._ends_line = False  # if this fails too, the next append tries again
         with suppress(OSError):
             if done and os.fstat(self._fd).st_size == start + done:
                 os.ftruncate(self._fd, start)
 
 
 def _object_lines(start: int, data: bytes, cut: int) -> tuple[list[int], list[int]]:
-    """Where the lines begin and how long they are; nothing if one of them does not begin an object."""
+    """Return the offsets and lengths of the lines; empty if any does not begin with an object."""
     starts: list[int] = []
     sizes: list[int] = []
     begin, find = 0, data.find
@@ -272,7 +274,7 @@ def _object_lines(start: int, data: bytes, cut: int) -> tuple[list[int], list[in
 
 
 def _record_in(line: bytes, *, texts: bool = True) -> tuple[bytes, bytes]:
-    """Return the JSON object in a line and the rest: zeros left by a crash, or what is not an object."""
+    """Return the JSON object in a line, and the rest: zeros left by a crash, or invalid text."""
     record = line.strip(_PADDING)
     if record.startswith(b"{"):
         try:
@@ -304,7 +306,7 @@ def _repair(fd: int, path: Path) -> bytes:
         write_all(fd, b"\n")
     else:
         if tail.strip(_PADDING):
-            _set_aside(path.with_name(path.name + ".torn"), tail.strip(b"\0"))
+            _save_torn(path.with_name(path.name + ".torn"), tail.strip(b"\0"))
         os.ftruncate(fd, size - len(tail))
         if record:
             write_all(fd, record + b"\n")
@@ -318,14 +320,14 @@ def _after_last_newline(fd: int, size: int) -> bytes:
     while position:
         position -= (step := min(_BLOCK_BYTES, position))
         block = os.pread(fd, step, position)
-        found = block.rfind(b"\n")
-        blocks.append(block[found + 1 :])
-        if found >= 0:
+        newline = block.rfind(b"\n")
+        blocks.append(block[newline + 1 :])
+        if newline >= 0:
             break
     return b"".join(reversed(blocks))
 
 
-def _set_aside(path: Path, torn: bytes) -> None:
+def _save_torn(path: Path, torn: bytes) -> None:
     fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         write_all(fd, torn + b"\n")

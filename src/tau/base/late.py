@@ -1,4 +1,4 @@
-"""Late imports, the one way: `pdf = late("tau.coding.readers.pdf")` at module top, loaded at first use.
+"""Late imports: `pdf = late("tau.coding.readers.documents.pdf")` at module top, loaded on first use.
 
 The entry point uses this too, so it imports nothing itself, not even `typing`.
 """

@@ -1,6 +1,6 @@
-"""The log file: details of errors beyond the one line on the screen.
+"""The log file: details of errors beyond the one line on screen.
 
-Nothing here raises or prints. Callers never pass keys or the text of a conversation.
+Nothing here raises or prints. Secrets are masked.
 """
 
 import os
@@ -10,7 +10,10 @@ from pathlib import Path
 
 from tau.base.clock import iso, now_ms
 from tau.base.files import make_private
+from tau.base.late import late
 from tau.base.sizes import KIB, MIB
+
+secrets = late("tau.base.secrets")
 
 MAX_BYTES = 2 * MIB
 MAX_RECORD_BYTES = 64 * KIB
@@ -50,7 +53,7 @@ def _record(level: str, message: str, exc: BaseException | None) -> bytes:
     text = f"{iso(now_ms())} {os.getpid()} {level} {message}"
     if exc is not None:
         text = f"{text}\n{''.join(traceback.format_exception(exc))}"
-    lines = text.rstrip().translate(_VISIBLE).split("\n")
+    lines = secrets.mask(text).rstrip().translate(_VISIBLE).split("\n")
     data = "\n    ".join(lines).encode("utf-8", "backslashreplace") + b"\n"
     return data if len(data) <= MAX_RECORD_BYTES else data[: MAX_RECORD_BYTES - len(_CUT)] + _CUT
 

@@ -1,6 +1,6 @@
-"""Ends running commands when tau dies unexpectedly, as after kill -9, so no orphan keeps running.
+"""Ends running commands when tau dies unexpectedly, as after kill -9, so that no orphan keeps running.
 
-A small shell waits at a pipe whose other end only we hold. The kernel closes it with us, however we end.
+A small shell reads from a pipe whose other end only we hold. The kernel closes it however we die.
 """
 
 import os
@@ -9,11 +9,11 @@ import subprocess
 from contextlib import suppress
 from pathlib import Path
 
-# It reads which process groups start (+) and end (-), and ends the remaining ones the way `kill` does.
-# A command is announced by a variable of its environment before it starts, when its number is not known yet:
-# on Linux its processes are found by that, also those that left the group. A folder is removed at the end.
-# The loop is a grandchild: nobody has to wait for it, and a Ctrl+C at the terminal does not reach it. Work in
-# the background has no standard input, hence number 3.
+# It reads which process groups start (+) and end (-), and finally ends the remaining ones as `kill` does.
+# A command is announced by a variable of its environment before it starts, when its pid is not known yet; on
+# Linux this finds its processes, even those that left the group. Folders are removed last. The loop is a
+# grandchild: nobody has to wait for it, and Ctrl+C at the terminal does not reach it. Background jobs have no
+# standard input, hence descriptor 3.
 SCRIPT = """
 cd /
 exec 3<&0
@@ -51,13 +51,13 @@ end() {
 
 
 class OrphanGuard:
-    """One shell for all commands of a runner; it ends with this object."""
+    """One shell for all commands of a runner; it exits with this object."""
 
     def __init__(self) -> None:
         reading, self._pipe = os.pipe()
         os.set_blocking(self._pipe, False)
         try:
-            with suppress(OSError):  # cannot start a shell: the command matters more
+            with suppress(OSError):  # without a guard, the command still runs
                 subprocess.run(
                     ["/bin/sh", "-c", SCRIPT],
                     stdin=reading,
@@ -71,25 +71,25 @@ class OrphanGuard:
 
     def announce(self, name: str, value: str) -> None:
         """End processes with this environment variable if we die before `forget`."""
-        self._tell(f"+ {name}={value}\n")
+        self._send(f"+ {name}={value}\n")
 
     def watch(self, group: int) -> None:
-        """The same for a process group."""
-        self._tell(f"+ group{group}\n")
+        """Do the same for a process group."""
+        self._send(f"+ group{group}\n")
 
     def forget(self, name: str, value: str, group: int | None = None) -> None:
-        self._tell(f"- {name}={value}\n" + (f"- group{group}\n" if group is not None else ""))
+        self._send(f"- {name}={value}\n" + (f"- group{group}\n" if group is not None else ""))
 
-    def keep_tidy(self, folder: Path) -> None:
-        """Remove this folder if we are gone before `tidied`."""
+    def add_folder(self, folder: Path) -> None:
+        """Remove this folder if we die before `forget_folder`."""
         if _is_plain(folder):
-            self._tell(f"+ {folder}\n")
+            self._send(f"+ {folder}\n")
 
-    def tidied(self, folder: Path) -> None:
+    def forget_folder(self, folder: Path) -> None:
         if _is_plain(folder):
-            self._tell(f"- {folder}\n")
+            self._send(f"- {folder}\n")
 
-    def _tell(self, line: str) -> None:
+    def _send(self, line: str) -> None:
         with suppress(OSError):
             os.write(self._pipe, line.encode())
 
@@ -98,5 +98,5 @@ class OrphanGuard:
 
 
 def _is_plain(folder: Path) -> bool:
-    """Whether a shell that splits a list at blanks reads this name as one word."""
+    """Whether the shell reads this name as one word, without quotes."""
     return re.fullmatch(r"/[\w./+-]+", str(folder), re.ASCII) is not None

@@ -3,12 +3,14 @@
 import asyncio
 import errno
 import os
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from typing import Self
 
 from tau.base.sizes import KIB, MIB
 
 CHUNK_BYTES = 64 * KIB
-QUIET_S = 0.05  # after the writer's end, output is over when the pipe is silent for this long,
+QUIET_S = 0.05  # after the writer's exit, output is complete when the pipe is silent for this long,
 DRAIN_S = 0.5  # or after this time at the latest,
 DRAIN_BYTES = MIB  # or after this much, which is more than a pipe can hold
 SINK_PAUSE_S = 0.05
@@ -18,8 +20,8 @@ MAX_SINKS = 64
 class Pipe:
     """The reading end of a pipe or terminal, for one reader at a time.
 
-    Call `ending` when the main process has exited. A background child that keeps the pipe open does not block
-    us then: its output is read for a moment longer.
+    Call `drain` when the main process has exited. Then a background child that keeps the pipe open does not
+    block us: its output is read for a moment longer.
     """
 
     def __init__(self, fd: int) -> None:
@@ -27,11 +29,11 @@ class Pipe:
         self._fd = fd
         self._loop = asyncio.get_running_loop()
         self._ended = False
-        self._at_end = False  # no writer has it open
+        self._at_end = False  # no writer has the pipe open
         self._busy = False
         self._drain_until: float | None = None
         self._drained_bytes = 0
-        self._news: asyncio.Future[bool] | None = None
+        self._readable: asyncio.Future[bool] | None = None
 
     async def read(self) -> bytes:
         """Read the next piece, empty at the end. Never reads ahead: a slow reader slows the writer."""
@@ -42,7 +44,7 @@ class Pipe:
                 chunk = os.read(self._fd, CHUNK_BYTES)
             except BlockingIOError:
                 self._busy = False
-                self._ended = not await self._more_to_come()
+                self._ended = not await self._has_more()
                 continue
             except OSError as error:
                 if error.errno != errno.EIO:  # a terminal that its last program has left
@@ -57,70 +59,81 @@ class Pipe:
                 return chunk
         return b""
 
-    def ending(self) -> None:
-        """What is in the pipe is still read, and what comes within a moment."""
+    def drain(self) -> None:
+        """Stop soon: read what is in the pipe and what arrives within a moment."""
         if self._drain_until is None:
             self._drain_until = self._loop.time() + DRAIN_S
-            self._tell(False)
+            self._wake(False)
 
     def release(self) -> int:
-        """Hand over the descriptor if someone may still write; else close it and return -1."""
+        """Return the descriptor if someone may still write; else close it and return -1."""
         fd, self._fd = self._fd, -1
         self._ended = True
-        self._tell(False)
+        self._wake(False)
         if fd >= 0 and self._at_end:
             os.close(fd)
             fd = -1
         return fd
 
-    def close(self) -> None:
-        if (fd := self.release()) >= 0:
-            os.close(fd)
-
-    async def _more_to_come(self) -> bool:
-        """Wait until the pipe has something; False if the writer has ended and nothing came."""
+    async def _has_more(self) -> bool:
+        """Wait until the pipe is readable; False if the writer has exited and nothing more arrived."""
         if self._drain_until is None:
-            await self._next_news(None)
+            await self._wait_readable(None)
             return not self._ended
         seconds = min(QUIET_S, self._drain_until - self._loop.time())
-        return seconds > 0 and await self._next_news(seconds)
+        return seconds > 0 and await self._wait_readable(seconds)
 
-    async def _next_news(self, seconds: float | None) -> bool:
-        """Wait for output (True), the writer's end or the end of `seconds` (False)."""
-        if self._news is not None:
-            raise RuntimeError("The output of a process has one reader at a time")
-        self._news = self._loop.create_future()
+    async def _wait_readable(self, seconds: float | None) -> bool:
+        """Wait for output (True), or for the writer's exit or the timeout (False)."""
+        if self._readable is not None:
+            raise RuntimeError("Only one reader at a time can read the output of a process")
+        self._readable = self._loop.create_future()
         fd = self._fd
-        self._loop.add_reader(fd, self._tell, True)
-        timer = None if seconds is None else self._loop.call_later(seconds, self._tell, False)
+        self._loop.add_reader(fd, self._wake, True)
+        timer = None if seconds is None else self._loop.call_later(seconds, self._wake, False)
         try:
-            return await self._news
+            return await self._readable
         finally:
-            self._news = None
+            self._readable = None
             if self._fd == fd:
                 self._loop.remove_reader(fd)
             if timer is not None:
                 timer.cancel()
 
-    def _tell(self, readable: bool) -> None:
-        if self._news is not None and not self._news.done():
+    def _wake(self, readable: bool) -> None:
+        if self._readable is not None and not self._readable.done():
             if self._fd < 0:
                 readable = False
-            self._news.set_result(readable)
+            self._readable.set_result(readable)
+
+
+class OutputChunks:
+    """The output of a process, as an iterator that needs no closing."""
+
+    def __init__(self, read: Callable[[], Awaitable[bytes]]) -> None:
+        self._read = read
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> bytes:
+        if chunk := await self._read():
+            return chunk
+        raise StopAsyncIteration
 
 
 class Sinks:
-    """Takes what background processes write after their command was answered, slowly, and throws it away.
+    """Slowly reads and discards what background processes write after their command has finished.
 
-    Thus a server that logs to its standard output is not ended by its first line, and one that writes without
-    a pause is slowed down rather than given our processor.
+    So a server that logs to standard output does not die of SIGPIPE, and one that never pauses is slowed down
+    instead of using our CPU.
     """
 
     def __init__(self) -> None:
         self._open: dict[int, asyncio.TimerHandle | None] = {}
 
     def adopt(self, fd: int) -> None:
-        """Read on from a pipe that is not blocking; the oldest is closed when there are too many."""
+        """Drain a non-blocking pipe; the oldest one is closed if there are too many."""
         if len(self._open) >= MAX_SINKS:
             self._drop(next(iter(self._open)))
         self._watch(fd)
@@ -131,9 +144,9 @@ class Sinks:
 
     def _watch(self, fd: int) -> None:
         self._open[fd] = None
-        asyncio.get_running_loop().add_reader(fd, self._take, fd)
+        asyncio.get_running_loop().add_reader(fd, self._drain, fd)
 
-    def _take(self, fd: int) -> None:
+    def _drain(self, fd: int) -> None:
         try:
             more = bool(os.read(fd, CHUNK_BYTES))
         except BlockingIOError:

@@ -1,8 +1,8 @@
-"""One running child on this machine: its output, its exit, the end of its process group.
+"""A running child process: its output, its exit, the end of its process group.
 
-We wait for the exit and not for the end of the pipe, which a background child may hold open for ever. The
-exited child stays a zombie until we are done with its process group: as long as its number is taken, our
-signals cannot reach a stranger that was given the same number.
+We wait for the exit and not for the end of the pipe, which a background child may hold open forever. The
+exited child stays a zombie until we are done with its process group: as long as its pid is taken, our
+signals cannot reach an unrelated process with the same pid.
 """
 
 import asyncio
@@ -16,42 +16,51 @@ from contextlib import contextmanager, suppress
 
 from msgspec import Struct
 
-from tau.base import log, marked_processes
-from tau.base.files import temporary_folder, write_all
+from tau.base import log, process_tree
+from tau.base.files import anonymous_file
 from tau.base.orphan_guard import OrphanGuard
-from tau.base.pipe import Pipe
-from tau.base.process_tree import end_all
-from tau.base.run import ABORT_GRACE_S, RUN_ID, Command, Exit, Limits, ProcessTree, Pty, Stdin
+from tau.base.pipe import OutputChunks, Pipe
+from tau.base.run import (
+    ABORT_GRACE_S,
+    RUN_ID,
+    Child,
+    ChildFiles,
+    Command,
+    Exit,
+    Limits,
+    ProcessTree,
+    Pty,
+    Sandbox,
+    Stdin,
+)
 from tau.base.tasks import shielded
 
-POLL_S = 0.005
-STUCK_S = 2.0
-INTERRUPTS = (signal.SIGINT, signal.SIGQUIT)  # what a shell makes background programs ignore
+INTERRUPTS = (signal.SIGINT, signal.SIGQUIT)  # shells make background programs ignore these
 END_OF_INPUT = b"\x04"  # Ctrl+D
-# A session leader without a terminal gets the first one that it opens.
+# A session leader without a terminal gets the first one it opens.
 ENTER_TERMINAL = ("/bin/sh", "-c", 'exec "$@" 0<>"$0" 1>&0 2>&0')
 
 
 class ChildPipes(Struct, frozen=True, kw_only=True):
-    """Both sides of what joins us and a child. Ours are -1 where there is nothing to write into."""
+    """Descriptors between us and a child. `writing` is -1 if we cannot write."""
 
     reading: int
     writing: int = -1
     stdin: int
     stdout: int
-    argv: tuple[str, ...] = ()  # prefix of the command
 
-    def close_theirs(self) -> None:
-        for fd in {self.stdin, self.stdout} - {subprocess.DEVNULL}:
+    def close_child_side(self) -> None:
+        for fd in {self.stdin, self.stdout} - {-1}:
             os.close(fd)
 
-    def close_ours(self) -> None:
+    def close_our_side(self) -> None:
         for fd in {self.reading, self.writing} - {-1}:
             os.close(fd)
 
 
-def launch(
+async def launch(
     command: Command,
+    sandbox: Sandbox,
     limits: Limits,
     guard: OrphanGuard,
     *,
@@ -60,39 +69,47 @@ def launch(
     terminal: Pty | None = None,
     family: ProcessTree | None = None,
 ) -> "LocalProcess":
-    """Start a child in its own session; call it from the event loop that will manage it."""
+    """Start a child in its own session; call this in the event loop that will manage it."""
     run_id = command.env.get(RUN_ID, "")
-    ends = _pipes(stdin) if terminal is None else _terminal(terminal)
+    pipes = _pipes(stdin) if terminal is None else _terminal(terminal, *await sandbox.open_terminal())
+    files = ChildFiles(stdin=pipes.stdin, stdout=pipes.stdout, fds=fds, is_terminal=terminal is not None)
     guard.announce(RUN_ID, run_id)
     try:
-        with _default_interrupts():
-            child = subprocess.Popen(
-                [*ends.argv, *command.argv],
-                cwd=command.cwd,
-                env=command.env,
-                stdin=ends.stdin,
-                stdout=ends.stdout,
-                stderr=ends.stdout,
-                close_fds=True,
-                pass_fds=fds,
-                start_new_session=True,
-            )
+        child = await sandbox.spawn(command, files)
     except BaseException:
         guard.forget(RUN_ID, run_id)
-        ends.close_ours()
+        pipes.close_our_side()
         raise
     finally:
-        ends.close_theirs()
+        pipes.close_child_side()
     guard.watch(child.pid)
-    return LocalProcess(child, ends, limits, guard, run_id, family)
+    return LocalProcess(child, pipes, limits, guard, run_id, family)
+
+
+def spawn(command: Command, files: ChildFiles) -> "LocalChild":
+    """Make a child of ours."""
+    enter = (*ENTER_TERMINAL, os.ttyname(files.stdin)) if files.is_terminal else ()
+    with _default_interrupts():
+        child = subprocess.Popen(
+            [*enter, *command.argv],
+            cwd=command.cwd,
+            env=command.env,
+            stdin=files.stdin if files.stdin >= 0 else subprocess.DEVNULL,
+            stdout=files.stdout,
+            stderr=files.stdout,
+            close_fds=True,
+            pass_fds=files.fds,
+            start_new_session=True,
+        )
+    return LocalChild(child)
 
 
 @contextmanager
 def _default_interrupts() -> Iterator[None]:
-    """Start a child that can be interrupted, even if we ignore interrupts as a background program does.
+    """Let the child start with default interrupt handling, even if we ignore interrupts.
 
-    Children inherit what we ignore but not what we handle, so a handler that does nothing is enough. Python
-    sets handlers in the main thread only; a child started from another thread inherits what is there.
+    Children inherit ignored signals but not handlers, so an empty handler is enough. Python can set handlers
+    only in the main thread; a child started from another thread inherits our settings.
     """
     ignored = [number for number in INTERRUPTS if signal.getsignal(number) is signal.SIG_IGN]
     if threading.current_thread() is not threading.main_thread():
@@ -108,57 +125,74 @@ def _default_interrupts() -> Iterator[None]:
 
 def _pipes(stdin: Stdin) -> ChildPipes:
     reading, stdout = os.pipe()
-    writing, given = -1, subprocess.DEVNULL
+    writing, child_stdin = -1, -1
     try:
         if stdin == "open":
-            given, writing = os.pipe()
+            child_stdin, writing = os.pipe()
             os.set_blocking(writing, False)
         elif stdin is not None:
-            given = _file_with(stdin)
+            child_stdin = anonymous_file(stdin)
     except BaseException:
         os.close(reading)
         os.close(stdout)
         raise
-    return ChildPipes(reading=reading, writing=writing, stdin=given, stdout=stdout)
+    return ChildPipes(reading=reading, writing=writing, stdin=child_stdin, stdout=stdout)
 
 
-def _terminal(wanted: Pty) -> ChildPipes:
-    ours, theirs = os.openpty()
+def _terminal(pty: Pty, ours: int, theirs: int) -> ChildPipes:
     try:
         os.set_blocking(ours, False)
-        termios.tcsetwinsize(theirs, (wanted.rows, wanted.columns))
+        termios.tcsetwinsize(theirs, (pty.rows, pty.columns))
         modes = termios.tcgetattr(theirs)
-        if not wanted.echo:
+        if not pty.echo:
             modes[3] &= ~termios.ECHO
         termios.tcsetattr(theirs, termios.TCSANOW, modes)
-        return ChildPipes(
-            reading=ours,
-            writing=ours,
-            stdin=theirs,
-            stdout=theirs,
-            argv=(*ENTER_TERMINAL, os.ttyname(theirs)),
-        )
+        return ChildPipes(reading=ours, writing=ours, stdin=theirs, stdout=theirs)
     except BaseException:
         os.close(ours)
         os.close(theirs)
         raise
 
 
-def _file_with(data: bytes) -> int:
-    """An anonymous file to read from: unlike a pipe, it takes any amount at once and never blocks."""
-    if hasattr(os, "memfd_create"):
-        fd = os.memfd_create("tau-stdin")
-    else:
-        path = temporary_folder() / f"tau-stdin-{os.urandom(8).hex()}"
-        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        path.unlink()
-    try:
-        write_all(fd, data)
-        os.lseek(fd, 0, os.SEEK_SET)
-    except BaseException:
-        os.close(fd)
-        raise
-    return fd
+class LocalChild:
+    """Implements `tau.base.run.Child` for an ordinary child."""
+
+    def __init__(self, child: subprocess.Popen[bytes]) -> None:
+        self._child = child
+        self._loop = asyncio.get_running_loop()
+        self._exit_fd = -1
+
+    @property
+    def pid(self) -> int:
+        return self._child.pid
+
+    def watch(self, exited: Callable[[int], None]) -> None:
+        """Use a process descriptor, or a thread where there are none."""
+
+        def wait_in_thread() -> None:
+            status = _exit_status(self._child)
+            with suppress(RuntimeError):  # the loop may be closed by now
+                self._loop.call_soon_threadsafe(exited, status)
+
+        def on_exit() -> None:
+            self.stop_watching()
+            exited(_exit_status(self._child))
+
+        try:
+            self._exit_fd = os.pidfd_open(self.pid)
+        except (AttributeError, OSError):
+            threading.Thread(target=wait_in_thread, name=f"tau-wait-{self.pid}", daemon=True).start()
+        else:
+            self._loop.add_reader(self._exit_fd, on_exit)
+
+    def stop_watching(self) -> None:
+        if self._exit_fd >= 0:
+            self._loop.remove_reader(self._exit_fd)
+            os.close(self._exit_fd)
+            self._exit_fd = -1
+
+    def reap(self) -> None:
+        self._child.wait()
 
 
 class LocalProcess:
@@ -166,8 +200,8 @@ class LocalProcess:
 
     def __init__(
         self,
-        child: subprocess.Popen[bytes],
-        ends: ChildPipes,
+        child: Child,
+        pipes: ChildPipes,
         limits: Limits,
         guard: OrphanGuard,
         run_id: str,
@@ -177,18 +211,18 @@ class LocalProcess:
         self._guard = guard
         self._run_id = run_id
         self._family = family
-        self._pipe = Pipe(ends.reading)
-        self._input = Input(ends.writing, is_terminal=ends.writing == ends.reading)
+        self._pipe = Pipe(pipes.reading)
+        self._input = Input(pipes.writing, is_terminal=pipes.writing == pipes.reading)
         self._limits = limits
         self._loop = asyncio.get_running_loop()
         self._gone = asyncio.Event()
         self._calls: list[Callable[[Exit], None]] = []
-        self._status = 0  # as in Popen.returncode: minus the signal if one ended it
+        self._status = 0  # as in Popen.returncode: the negative signal number if a signal ended it
         self._timed_out = False
         self._kill_at: float | None = None
         self._group_ended = False
         self._timers: list[asyncio.TimerHandle] = []
-        self._exit_fd = self._watch()
+        child.watch(self._on_exit)
         if limits.timeout is not None:
             self._timers.append(self._loop.call_later(limits.timeout, self._expire))
 
@@ -196,11 +230,11 @@ class LocalProcess:
     def pid(self) -> int:
         return self._child.pid
 
-    def output(self) -> "ProcessOutput":
-        return ProcessOutput(self)
+    def output(self) -> OutputChunks:
+        return OutputChunks(self.read)
 
     async def read(self) -> bytes:
-        """The next piece of output, empty at the end."""
+        """Return the next chunk of output, empty at the end."""
         chunk = await self._pipe.read()
         if not chunk:
             await self._gone.wait()
@@ -227,8 +261,10 @@ class LocalProcess:
         """Send TERM to the group, and KILL after the grace period; returns when the process is gone."""
         if self._group_ended:
             return
-        if since is not None and marked_processes.can_be_found():
-            await end_all(lambda: self._younger(since), self._limits.grace if grace is None else grace)
+        if since is not None and process_tree.can_find_marked():
+            await process_tree.end_all(
+                lambda: self._started_since(since), self._limits.grace if grace is None else grace
+            )
         else:
             await self._kill_group(grace)
         if not self._gone.is_set():
@@ -248,50 +284,31 @@ class LocalProcess:
 
     async def _kill_group(self, grace: float | None) -> None:
         deadline = self._terminate(grace)
-        marked_processes.send(marked_processes.marked(RUN_ID, self._run_id), signal.SIGTERM)
+        process_tree.send_signal(process_tree.find_marked(RUN_ID, self._run_id), signal.SIGTERM)
         with suppress(TimeoutError):  # then the timer has sent KILL
             async with asyncio.timeout_at(deadline):
                 await self._gone.wait()
-                self._child.wait()
-                pause = POLL_S
-                while marked_processes.group_has_processes(self.pid, signal_group=self._signal):
+                self._child.reap()
+                pause = process_tree.POLL_S
+                while process_tree.group_has_processes(self.pid, signal_group=self._signal):
                     await asyncio.sleep(pause)
-                    pause = min(2 * pause, 20 * POLL_S)
+                    pause = min(2 * pause, 20 * process_tree.POLL_S)
                 self._group_ended = True
         with suppress(TimeoutError):
-            async with asyncio.timeout(STUCK_S):
+            async with asyncio.timeout(process_tree.STUCK_S):
                 await self._gone.wait()
         self._group_ended = True
-        await end_all(lambda: marked_processes.marked(RUN_ID, self._run_id), 0)
+        await process_tree.end_all(lambda: process_tree.find_marked(RUN_ID, self._run_id), 0)
 
-    def _younger(self, since: float) -> list[int]:
-        """The process itself while it lives, and those that it started later than `since`."""
-        found = marked_processes.marked(RUN_ID, self._run_id, since=since)
-        return found if self._gone.is_set() or self.pid in found else [self.pid, *found]
+    def _started_since(self, since: float) -> list[int]:
+        """Return the process itself while it lives, and those it started after `since`."""
+        pids = process_tree.find_marked(RUN_ID, self._run_id, since=since)
+        return pids if self._gone.is_set() or self.pid in pids else [self.pid, *pids]
 
-    def _watch(self) -> int:
-        """Have `_on_exit` called, by a process descriptor where there is one, else (-1) by a thread."""
-        try:
-            fd = os.pidfd_open(self.pid)
-        except (AttributeError, OSError):
-            threading.Thread(target=self._watch_in_thread, name=f"tau-wait-{self.pid}", daemon=True).start()
-            return -1
-        self._loop.add_reader(fd, self._on_exit)
-        return fd
-
-    def _watch_in_thread(self) -> None:
-        _exit_status(self._child)
-        with suppress(RuntimeError):  # the loop may be closed by now
-            self._loop.call_soon_threadsafe(self._on_exit)
-
-    def _on_exit(self) -> None:
-        if self._exit_fd >= 0:
-            self._loop.remove_reader(self._exit_fd)
-            os.close(self._exit_fd)
-            self._exit_fd = -1
-        self._status = _exit_status(self._child)
+    def _on_exit(self, status: int) -> None:
+        self._status = status
         self._gone.set()
-        self._pipe.ending()
+        self._pipe.drain()
         for call in self._calls:
             call(_exit(self._status, timed_out=self._timed_out))
 
@@ -301,7 +318,7 @@ class LocalProcess:
             self._terminate()
 
     def _terminate(self, grace: float | None = None) -> float:
-        """Ask the group to end, once; returns the time at which it is made to."""
+        """Send TERM to the group, once; returns when KILL follows."""
         kill_at = self._loop.time() + (self._limits.grace if grace is None else grace)
         if self._kill_at is None:
             self._signal(signal.SIGTERM)
@@ -325,13 +342,10 @@ class LocalProcess:
         for timer in self._timers:
             timer.cancel()
         if self._gone.is_set():
-            self._child.wait()
+            self._child.reap()
         self._group_ended = True
         self._guard.forget(RUN_ID, self._run_id, self.pid)
-        if self._exit_fd >= 0:
-            self._loop.remove_reader(self._exit_fd)
-            os.close(self._exit_fd)
-            self._exit_fd = -1
+        self._child.stop_watching()
         self._input.close()
         pipe = self._pipe.release()
         if pipe < 0:
@@ -343,7 +357,7 @@ class LocalProcess:
 
 
 class Input:
-    """What a child reads, as we write it; at a terminal the descriptor is that of the output."""
+    """The stdin of a child; at a terminal its descriptor is also the output."""
 
     def __init__(self, fd: int, *, is_terminal: bool) -> None:
         self._fd = fd
@@ -351,7 +365,7 @@ class Input:
 
     async def write(self, data: bytes) -> None:
         if self._fd < 0:
-            raise BrokenPipeError("This process has nothing to read from")
+            raise BrokenPipeError("This process has no open stdin")
         loop = asyncio.get_running_loop()
         rest = memoryview(data)
         while rest:
@@ -381,29 +395,13 @@ async def _until_writable(loop: asyncio.AbstractEventLoop, fd: int) -> None:
         loop.remove_writer(fd)
 
 
-class ProcessOutput:
-    """The output of one process, as an iterator that needs no closing."""
-
-    def __init__(self, source: LocalProcess) -> None:
-        self._source = source
-
-    def __aiter__(self) -> "ProcessOutput":
-        return self
-
-    async def __anext__(self) -> bytes:
-        chunk = await self._source.read()
-        if not chunk:
-            raise StopAsyncIteration
-        return chunk
-
-
 def _exit(status: int, *, timed_out: bool) -> Exit:
     code, number = (status, None) if status >= 0 else (None, -status)
     return Exit(code=code, signal=number, timed_out=timed_out)
 
 
 def _exit_status(child: subprocess.Popen[bytes]) -> int:
-    """Wait for the exit and learn its status, without taking the zombie away where the system allows that."""
+    """Wait for the exit and return its status, leaving the zombie where the system allows it."""
     if hasattr(os, "waitid"):
         with suppress(ChildProcessError):
             info = os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)

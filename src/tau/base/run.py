@@ -1,32 +1,36 @@
 """Starts all child processes of tau: own session and process group, ordered output, no orphans.
 
-`Runner` is the port, `LocalRunner` the implementation, `Sandbox` what a stricter one wraps around a command.
+`Runner` is the port, `LocalRunner` the implementation. `Sandbox` is where children are made: beside us
+(`OUTSIDE`), or in a sandbox, whose first process makes them.
 """
 
 import errno
 import os
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Container, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Literal, Protocol, TypeAlias
 
 from msgspec import Struct
 
+from tau.base import secrets
 from tau.base.late import late
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tau.base.orphan_guard import OrphanGuard
 
-families = late("tau.base.process_tree")
+base_files = late("tau.base.files")
+process_trees = late("tau.base.process_tree")
 guards = late("tau.base.orphan_guard")
 process = late("tau.base.process")
+programs = late("tau.base.programs")
 
-ABORT_GRACE_S = 0.08  # after the user stopped a command and waits
-RUN_ID = "TAU_RUN"  # the variable by which the processes of one command know each other
-FAMILY_ID = "TAU_FAMILY"  # the same for all commands of one family
+ABORT_GRACE_S = 0.08  # after an abort, when the user is waiting
+RUN_ID = "TAU_RUN"  # environment variable that marks the processes of one command
+FAMILY_ID = "TAU_FAMILY"  # the same for all processes of one tree
 
-# Environment for commands without a user: no pager, prompts or colors.
+# Environment for commands without a user: no pager, no prompts, no colors.
 QUIET: Mapping[str, str] = MappingProxyType(
     {
         "PAGER": "cat",
@@ -40,10 +44,12 @@ QUIET: Mapping[str, str] = MappingProxyType(
         "NO_COLOR": "1",
     }
 )
-# A program that was given a terminal may use it.
+# For programs attached to a terminal.
 IN_TERMINAL: Mapping[str, str] = MappingProxyType({**QUIET, "TERM": "xterm-256color"})
 
-Stdin: TypeAlias = bytes | Literal["open"] | None  # what a child reads; "open": `Process.write` says it
+Stdin: TypeAlias = (
+    bytes | Literal["open"] | None
+)  # what a child reads; "open": what is passed to `Process.write`
 
 
 class Limits(Struct, frozen=True, kw_only=True):
@@ -62,7 +68,7 @@ class Exit(Struct, frozen=True, kw_only=True):
 
 
 class Pty(Struct, frozen=True, kw_only=True):
-    """A pty for the child; `echo` shows what is typed into it."""
+    """A pty for the child; with `echo`, it shows typed text."""
 
     columns: int = 80
     rows: int = 24
@@ -75,8 +81,53 @@ class Command(Struct, frozen=True, kw_only=True):
     env: Mapping[str, str]
 
 
+class ChildFiles(Struct, frozen=True, kw_only=True):
+    """Descriptors that a child gets: `stdin` is -1 for none, stderr is stdout, `fds` keep their numbers."""
+
+    stdin: int
+    stdout: int
+    fds: Sequence[int] = ()
+    is_terminal: bool = False  # make stdin the child's controlling terminal
+
+
+class Child(Protocol):
+    """A child that was just made, and leads its own session. Its pid stays taken until `reap`."""
+
+    @property
+    def pid(self) -> int: ...
+    def watch(self, exited: Callable[[int], None]) -> None:
+        """Call `exited` once, with its exit code or the negative number of the signal that ended it."""
+        ...
+
+    def stop_watching(self) -> None: ...
+    def reap(self) -> None:
+        """Free the pid, once it has exited."""
+        ...
+
+
 class Sandbox(Protocol):
-    def wrap(self, command: Command) -> Command: ...
+    """Where children run. Nothing is started before it is needed."""
+
+    @property
+    def contained(self) -> bool:
+        """Whether commands started now are contained by a sandbox that was shown to work."""
+        ...
+
+    def temporary_folder(self) -> Path:
+        """Where children and we can both have temporary files, under the same path."""
+        ...
+
+    async def prepare(self) -> bool:
+        """Start it, if that makes sense, and return `contained`."""
+        ...
+
+    async def open_terminal(self) -> tuple[int, int]:
+        """Open a pty; returns our side and the child's."""
+        ...
+
+    async def spawn(self, command: Command, files: ChildFiles) -> Child:
+        """Raises OSError naming the program or folder that cannot be used, ToolError if it may not run."""
+        ...
 
 
 class Process(Protocol):
@@ -86,57 +137,55 @@ class Process(Protocol):
     def pid(self) -> int: ...
 
     def output(self) -> AsyncIterator[bytes]:
-        """Output (stdout and stderr, as they were written) until the exit, then what is still in the pipe.
+        """Yield stdout and stderr, interleaved as written, until the exit, then what is left in the pipe.
 
-        A background child that keeps the pipe open does not hold this: it ends shortly after the process.
+        Ends shortly after the process, even if a background child keeps the pipe open.
         """
         ...
 
     async def write(self, data: bytes) -> None:
-        """Give the process something to read, if it was started with an open stdin or a terminal.
+        """Write to stdin, if the process was started with an open stdin or a terminal.
 
-        Raises BrokenPipeError when it reads no more.
+        Raises BrokenPipeError if it no longer reads.
         """
         ...
 
     async def end_input(self) -> None:
-        """There is no more to read; at a terminal that is said once, as by Ctrl+D."""
+        """Close stdin; at a terminal, send one Ctrl+D."""
         ...
 
     async def wait(self) -> Exit: ...
     async def kill(self, *, since: float | None = None, grace: float | None = None) -> None:
-        """TERM to the group, KILL after the grace period; returns when the process is gone.
+        """Send TERM to the group, KILL after the grace period; returns when the process is gone.
 
-        With `since` (of `time.monotonic`) older processes of the group live on, where they can be told apart.
+        With `since` (a `time.monotonic` value), processes started earlier survive, where that is known.
         """
         ...
 
-    def when_gone(self, call: Callable[[Exit], None]) -> None:
-        """Call `call` when the process has exited."""
-        ...
+    def when_gone(self, call: Callable[[Exit], None]) -> None: ...
 
     async def __aenter__(self) -> "Process": ...
     async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None: ...
 
 
 class ProcessTree(Protocol):
-    """Processes that end together, those in the background included, at the latest when tau is gone."""
+    """Processes that end together, including those in the background, at the latest when tau exits."""
 
     @property
     def env(self) -> Mapping[str, str]:
-        """The variable that makes a process a member."""
+        """The environment variable that makes a process a member."""
         ...
 
     def adopt(self, pipe: int) -> None: ...
     async def end(self) -> None:
-        """TERM to every member, KILL after a second; returns when none is left."""
+        """Send TERM to every member, KILL after a second; returns when none is left."""
         ...
 
 
 class Runner(Protocol):
     @property
     def shell(self) -> str:
-        """The program that runs shell text."""
+        """The program that runs shell commands."""
         ...
 
     async def start(
@@ -152,41 +201,77 @@ class Runner(Protocol):
         terminal: Pty | None = None,
         family: ProcessTree | None = None,
     ) -> Process:
-        """Start an argument list, or shell text.
+        """Start a program (argument list) or a shell command (text).
 
-        `env` is added to our own environment. stdin is closed unless given. The child gets `fds` under the
-        same numbers; they stay ours to close. With `terminal` it reads from and writes to one, and what is
-        not known to a pipe (`stdin`) does not apply.
+        `env` extends our own environment without its secrets. `sandbox` replaces the runner's own: tau's
+        programs run `OUTSIDE` it, what a model wrote runs inside. stdin is closed unless given. The child
+        inherits `fds` under the same numbers; the caller closes them. With `terminal`, the child is attached
+        to a pty and `stdin` is ignored.
         """
         ...
 
-    def family(self) -> ProcessTree: ...
-    def keep_tidy(self, folder: Path) -> None:
-        """Have a temporary folder removed if we are gone without doing it ourselves, until `tidied`."""
+    @property
+    def contained(self) -> bool:
+        """Whether commands started now are contained by a sandbox that was shown to work."""
         ...
 
-    def tidied(self, folder: Path) -> None: ...
+    async def prepare(self) -> bool:
+        """Start the sandbox, if there is one, and return `contained`."""
+        ...
+
+    def temporary_folder(self) -> Path:
+        """Where we and the commands can both have temporary files, under the same path."""
+        ...
+
+    def family(self) -> ProcessTree: ...
+    def remove_at_exit(self, folder: Path) -> None:
+        """Have a temporary folder removed if we die before `forget_folder`."""
+        ...
+
+    def forget_folder(self, folder: Path) -> None: ...
 
 
 class NoSandbox:
-    """Runs a command as it is."""
+    """Makes ordinary children."""
 
-    def wrap(self, command: Command) -> Command:
-        return command
+    @property
+    def contained(self) -> bool:
+        return False
+
+    def temporary_folder(self) -> Path:
+        return base_files.temporary_folder()
+
+    async def prepare(self) -> bool:
+        return False
+
+    async def open_terminal(self) -> tuple[int, int]:
+        return os.openpty()
+
+    async def spawn(self, command: Command, files: ChildFiles) -> Child:
+        return process.spawn(command, files)
+
+
+OUTSIDE = NoSandbox()  # for tau's programs, which run nothing that a model or a repository wrote
 
 
 class LocalRunner:
-    """Runs on this machine. Shell text goes to `shell -c`: the user's bash or zsh, else bash, else sh."""
+    """Runs on this machine. Shell commands use `shell -c`: bash, else the user's zsh, else sh.
 
-    def __init__(self, *, shell: str | None = None, sandbox: Sandbox | None = None) -> None:
+    Variables that hold secrets are not inherited, except those named in `pass_env`.
+    """
+
+    def __init__(
+        self, *, shell: str | None = None, sandbox: Sandbox | None = None, pass_env: Sequence[str] = ()
+    ) -> None:
         self._shell = shell
-        self._sandbox = sandbox or NoSandbox()
+        self._sandbox = sandbox or OUTSIDE
+        self._pass_env = frozenset(pass_env)
         self._guard: OrphanGuard | None = None
 
     @property
     def shell(self) -> str:
         if self._shell is None:
-            self._shell = _find_shell()
+            self._shell = find_shell()
         return self._shell
 
     async def start(
@@ -202,54 +287,81 @@ class LocalRunner:
         terminal: Pty | None = None,
         family: ProcessTree | None = None,
     ) -> Process:
-        """Raises OSError, with the name of what is missing, if the program or `cwd` cannot be used.
+        """Raises OSError naming the program or `cwd` that cannot be used.
 
-        Every child sees TAU=1, and in TAU_RUN an id by which those that left our process group can be found;
-        callers that need the id before the start set it in `env`.
+        Every child sees TAU=1, and in TAU_RUN an id that identifies it even outside our group; callers
+        that need the id before the start set it in `env`.
         """
         argv = [self.shell, "-c", command] if isinstance(command, str) else list(command)
         if not argv:
             raise ValueError("No command to run")
         marks = {"TAU": "1", RUN_ID: os.urandom(8).hex(), **(family.env if family else {})}
-        everything = {**os.environ, **marks, **(env or {})}
-        wrapped = (sandbox or self._sandbox).wrap(Command(argv=argv, cwd=cwd, env=everything))
+        full_env = {**inherited(os.environ, self._pass_env), **marks, **(env or {})}
+        if sandbox is OUTSIDE and "PATH" not in (env or {}):
+            full_env["PATH"] = programs.safe_path()
+        full = Command(argv=argv, cwd=cwd, env=full_env)
         try:
-            started = process.launch(
-                wrapped,
+            return await process.launch(
+                full,
+                sandbox or self._sandbox,
                 limits or Limits(),
-                self._guarded(),
+                self._orphan_guard(),
                 stdin=stdin,
                 fds=fds,
                 terminal=terminal,
                 family=family,
             )
         except PermissionError as error:
-            if _is_missing(program := wrapped.argv[0], wrapped.env, error):
+            if _is_missing(program := argv[0], full_env, error):
                 raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), program) from None
             raise
-        return started
+
+    @property
+    def contained(self) -> bool:
+        return self._sandbox.contained
+
+    async def prepare(self) -> bool:
+        return await self._sandbox.prepare()
+
+    def temporary_folder(self) -> Path:
+        return self._sandbox.temporary_folder()
 
     def family(self) -> ProcessTree:
-        return families.LocalProcessTree(self._guarded())
+        return process_trees.LocalProcessTree(self._orphan_guard())
 
-    def keep_tidy(self, folder: Path) -> None:
-        self._guarded().keep_tidy(folder)
+    def remove_at_exit(self, folder: Path) -> None:
+        self._orphan_guard().add_folder(folder)
 
-    def tidied(self, folder: Path) -> None:
-        self._guarded().tidied(folder)
+    def forget_folder(self, folder: Path) -> None:
+        self._orphan_guard().forget_folder(folder)
 
     def close(self) -> None:
-        """Let go of the guard over our commands; those that still run keep it until they end."""
+        """Drop the orphan guard; running commands keep it until they end."""
         self._guard = None
 
-    def _guarded(self) -> "OrphanGuard":
+    def _orphan_guard(self) -> "OrphanGuard":
         if self._guard is None:
             self._guard = guards.OrphanGuard()
         return self._guard
 
 
+def inherited(environ: Mapping[str, str], allowed: Container[str] = ()) -> dict[str, str]:
+    """The environment that children get: without keys and passwords, except the allowed ones."""
+    return {
+        name: value
+        for name, value in environ.items()
+        if name in allowed or not (secrets.is_secret_variable(name, value) or secrets.knows(value))
+    }
+
+
+def secret_environ(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """The variables that children do not inherit, for a program of the user's own that needs them."""
+    kept = inherited(environ)
+    return {name: value for name, value in environ.items() if name not in kept}
+
+
 class CapturedOutput(Struct, frozen=True, kw_only=True):
-    """The output of a finished process; `dropped_bytes` more came after it and were not kept."""
+    """The output of a finished process, without `dropped_bytes` at its end."""
 
     output: bytes
     exit: Exit
@@ -257,7 +369,7 @@ class CapturedOutput(Struct, frozen=True, kw_only=True):
 
 
 async def capture(running: Process, *, max_bytes: int = 1024 * 1024) -> CapturedOutput:
-    """Read a process to its end, for commands whose output is small."""
+    """Read all output of a process, up to `max_bytes`, and wait for its exit."""
     kept = bytearray()
     dropped = 0
     async for chunk in running.output():
@@ -268,17 +380,18 @@ async def capture(running: Process, *, max_bytes: int = 1024 * 1024) -> Captured
 
 
 def _is_missing(program: str, env: Mapping[str, str], error: PermissionError) -> bool:
-    """Whether a program is missing; an inaccessible folder in PATH makes it look like a permission error."""
+    """Whether the program is missing; an inaccessible folder in PATH makes that a permission error."""
     if error.filename != program or "/" in program:
         return False
     return not any(os.access(f"{folder}/{program}", os.F_OK) for folder in os.get_exec_path(env))
 
 
-def _find_shell() -> str:
-    users = os.environ.get("SHELL", "")
-    if users.rpartition("/")[2] in ("bash", "zsh") and os.access(users, os.X_OK):
-        return users
-    for folder in os.get_exec_path():
-        if os.access(bash := f"{folder}/bash", os.X_OK):
-            return bash
-    return "/bin/sh"
+def find_shell() -> str:
+    """Find bash, which models expect; without it, the user's zsh, which has much of its syntax, or sh."""
+    login_shell = os.environ.get("SHELL", "")
+    name = login_shell.rpartition("/")[2] if os.access(login_shell, os.X_OK) else ""
+    if name == "bash":
+        return login_shell
+    if bash := programs.find_program("bash"):
+        return bash
+    return login_shell if name == "zsh" else "/bin/sh"

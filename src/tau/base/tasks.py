@@ -1,4 +1,4 @@
-"""Creates asyncio tasks; with `agent/abort.py` the only place that does, so each task has an owner."""
+"""Creates asyncio tasks. Only this module and `agent/abort.py` do, so that each task has an owner."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -13,9 +13,9 @@ def spawn(group: asyncio.TaskGroup, work: Coroutine[Any, Any, T], name: str | No
 
 
 async def shielded(work: Coroutine[Any, Any, T]) -> T:
-    """Finish clean-up work even if we are cancelled meanwhile; the cancellation is raised afterwards.
+    """Finish cleanup even if we are cancelled meanwhile; the cancellation is raised afterwards.
 
-    The work must limit its own time: nothing can interrupt it.
+    The work must limit its own duration: nothing can interrupt it.
     """
     task = asyncio.get_running_loop().create_task(work)
     cancelled: asyncio.CancelledError | None = None

@@ -1,14 +1,18 @@
-"""Bytes to text and back without changing one of them, and text that is safe to show on a terminal."""
+"""Decodes text so that it can be encoded back unchanged, and makes text safe to show on a terminal."""
 
 import codecs
 import re
 
 from msgspec import Struct
 
+from tau.base.late import late
 from tau.base.sizes import KIB
 
+hidden_text = late("tau.base.hidden_text")
+
 _BINARY_PROBE_BYTES = 8 * KIB
-# UTF-32 first: its little-endian mark begins with that of UTF-16.
+_HALF_CHARACTER = re.compile("[\ud800-\udc7f\udd00-\udfff]")
+# UTF-32 first: its little-endian mark begins with the mark of UTF-16.
 _MARKS = (
     (codecs.BOM_UTF32_LE, "utf-32-le"),
     (codecs.BOM_UTF32_BE, "utf-32-be"),
@@ -19,15 +23,19 @@ _MARKS = (
 
 
 class DecodedText(Struct, frozen=True, kw_only=True):
-    """Text and what it takes to write it back as it was. `text` has its own line ends, no byte-order mark."""
+    """Text with its encoding. `text` has its original line ends and no byte-order mark.
+
+    If `escaped`, bytes that are not UTF-8 are lone surrogates in it.
+    """
 
     text: str
     encoding: str = "utf-8"
     bom: bytes = b""
+    escaped: bool = False
 
 
 class NotText(UnicodeDecodeError):
-    """The bytes are in no encoding that can be written back unchanged."""
+    """The bytes have no encoding that can be written back unchanged."""
 
     def __str__(self) -> str:
         data: bytes = self.object
@@ -37,7 +45,7 @@ class NotText(UnicodeDecodeError):
 
 
 def decode(data: bytes) -> DecodedText:
-    """UTF-8, or UTF-8, UTF-16, UTF-32 with a byte-order mark; raises NotText for anything else."""
+    """Decode UTF-8, or UTF-8, UTF-16 or UTF-32 with a byte-order mark; raises NotText for anything else."""
     bom, encoding = _mark(data)
     try:
         text = data[len(bom) :].decode(encoding)
@@ -47,19 +55,37 @@ def decode(data: bytes) -> DecodedText:
     return DecodedText(text=text, encoding=encoding, bom=bom)
 
 
+def decode_escaped(data: bytes) -> DecodedText:
+    """Decode what is mostly UTF-8 or ASCII, and keep other bytes as lone surrogates; raises NotText."""
+    bom, encoding = _mark(data)
+    if encoding != "utf-8":
+        return decode(data)
+    return DecodedText(text=data[len(bom) :].decode(errors="surrogateescape"), bom=bom, escaped=True)
+
+
 def encode(text: str, like: DecodedText) -> bytes:
-    """The bytes of `text` in the encoding, and with the byte-order mark, of what was decoded."""
-    return like.bom + text.encode(like.encoding)
+    """Encode `text` with the encoding and byte-order mark of a decoded text."""
+    return like.bom + text.encode(like.encoding, "surrogateescape" if like.escaped else "strict")
+
+
+def show_escaped(text: str) -> str:
+    """Show bytes that could not be decoded as the replacement character."""
+    return text if text.isascii() else re.sub("[\udc80-\udcff]", "\ufffd", text)
+
+
+def has_half_character(text: str) -> bool:
+    """Whether it has a lone surrogate that is no byte of a file name; JSON allows it, nothing can take it."""
+    return _HALF_CHARACTER.search(text) is not None
 
 
 def is_binary(data: bytes) -> bool:
-    """A zero byte near the start, unless a byte-order mark says that zeros are part of the text."""
+    """Whether there is a NUL byte near the start, unless a byte-order mark says that NULs are text."""
     return b"\0" in data[:_BINARY_PROBE_BYTES] and _mark(data)[1] == "utf-8"
 
 
 def _mark(data: bytes) -> tuple[bytes, str]:
     for bom, encoding in _MARKS:
-        # UTF-16 whose first character is U+0000 looks like UTF-32, but for its length or its content.
+        # UTF-16 text that begins with U+0000 looks like UTF-32, except for its length or content.
         if data.startswith(bom) and (encoding != "utf-32-le" or _is_utf32(data)):
             return bom, encoding
     return b"", "utf-8"
@@ -73,26 +99,82 @@ def _is_utf32(data: bytes) -> bool:
     return True
 
 
-# Compiled when the first unclean text comes: most runs never need it. It begins with one set of characters,
-# which lets the search skip what is clean. A string (OSC, DCS, APC, PM, SOS) ends at any control character:
-# an unfinished one costs linear time, and its text stays visible.
+# Compiled on first use: most runs never need it. It begins with one set of characters, so the search skips
+# clean text quickly. A string (OSC, DCS, APC, PM, SOS) ends at any control character: an unfinished one takes
+# linear time, and its text stays visible.
 _UNSAFE = (
-    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]"  # controls, and what turns text around
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f]"
     r"(?:(?:(?<=\x1b)[P\]X^_]|(?<=[\x90\x98\x9d-\x9f]))[^\x00-\x1f\x7f-\x9f]*(?:\x07|\x1b\\|\x9c)"
     r"|(?:(?<=\x1b)\[|(?<=\x9b))[0-?]*[ -/]*[@-~]"  # CSI
-    r"|(?<=\x1b)[ -/]*[0-~])?"  # the short ones
+    r"|(?<=\x1b)[ -/]*[0-~])?"  # two-character sequences
 )
 
 
 def plain(text: str) -> str:
-    """Strip terminal control sequences from untrusted text; newlines and tabs stay."""
+    """Strip terminal control sequences from untrusted text and reveal what hides in it.
+
+    Newlines and tabs stay.
+    """
+    return reveal_invisible(strip_controls(text))
+
+
+def strip_controls(text: str) -> str:
+    """Strip terminal control sequences; newlines and tabs stay."""
     if text.replace("\n", "").replace("\t", "").isprintable():
         return text
     return re.sub("[\ud800-\udfff]", "\ufffd", re.sub(_UNSAFE, "", text))
 
 
+def strip_input(text: str) -> str:
+    """Strip what a user cannot mean to type: control sequences, and characters that reverse text."""
+    text = strip_controls(text)
+    return text if text.isascii() else re.sub("[\u202a-\u202e\u2066-\u2069]", "", text)
+
+
+def reveal(text: str) -> str:
+    """Write control, bidirectional, tag and zero-width characters as `<U+202E>`.
+
+    For text a person decides on. Newlines, tabs and the joiners of emoji and scripts that need them stay.
+    """
+    if text.isascii() and text.replace("\n", "").replace("\t", "").isprintable():
+        return text
+    return hidden_text.reveal_hidden(text, controls=True)
+
+
+def reveal_invisible(text: str) -> str:
+    """Do the same except for control characters, for text that a model or a person reads."""
+    return text if text.isascii() else hidden_text.reveal_hidden(text, controls=False)
+
+
+def reveal_path(path: str) -> str:
+    """Do the same and also show letters that imitate ASCII: `p<U+0430>ypal`."""
+    if path.isascii() and path.isprintable():
+        return path
+    path = reveal(path).replace("\n", "<U+000A>").replace("\t", "<U+0009>")
+    return hidden_text.reveal_lookalikes(path)
+
+
+# In UTF-8: DEL and C1 controls, soft hyphens, line separators, and what hides or reverses text.
+_UNSAFE_JSON = (
+    rb"\x7f|\xc2[\x80-\x9f\xad]|\xd8\x9c|\xe2\x80[\x8b-\x8f\xa8-\xae]|\xe2\x81[\xa0-\xaf]|\xef\xbb\xbf"
+    rb"|\xf3\xa0[\x80-\x87][\x80-\xbf]"
+)
+
+
+def escape_json(data: bytes) -> bytes:
+    """Escape characters in JSON that would control a terminal or hide in it; the meaning stays."""
+    if data.isascii() and b"\x7f" not in data:
+        return data
+    return re.sub(_UNSAFE_JSON, lambda match: _json_escape(match[0].decode()), data)
+
+
+def _json_escape(character: str) -> bytes:
+    units = character.encode("utf-16-be")
+    return b"".join(b"\\u%04x" % int.from_bytes(units[at : at + 2]) for at in range(0, len(units), 2))
+
+
 def clean_line(text: str) -> str:
-    """The same as one line: each run of white space becomes a space."""
+    """Strip control sequences and join the text into one line: each run of white space becomes a space."""
     return " ".join(plain(text).split())
 
 

@@ -45,5 +45,5 @@ async def in_thread(work: Callable[[StopSignal], T]) -> T:
     except asyncio.CancelledError:
         stop.set()
         await asyncio.wait([future])
-        future.exception()  # looked at, so that nobody complains that it was not
+        future.exception()  # retrieve it, so that asyncio does not log it as unhandled
         raise

@@ -1,3 +1,3 @@
-"""The version of tau, where everyone may see it."""
+"""The version of tau."""
 
 VERSION = "0.1.0"

@@ -17,15 +17,6 @@ from tau.config.setting_values import find_setting, reset_setting, set_setting
 from tau.config.settings import setting_values, settings_by_key, settings_schema
 from tau.modes.output_stream import tell
 
-USAGE = """\
-usage: tau config list [--json]           list settings, their values and origins
-       tau config get KEY [--json]        print one value
-       tau config set KEY VALUE [--json]  set one value in your settings file
-       tau config reset KEY [--json]      remove one value from your settings file
-       tau config path [--json]           print the path of your settings file
-       tau config schema                  print a JSON schema for editors
-"""
-
 
 def run(argv: Sequence[str]) -> int:
     """Run `tau config`. Raises UsageError and ConfigError."""
@@ -35,10 +26,7 @@ def run(argv: Sequence[str]) -> int:
 
 
 def _run(argv: Sequence[str]) -> None:
-    words, as_json, wants_help = _split(argv)
-    if wants_help:
-        sys.stdout.write(USAGE)
-        return
+    words, as_json = _split(argv)
     action, arguments = (words[0], words[1:]) if words else ("list", [])
     if action not in ACTIONS:
         raise UsageError(f'Unknown action "{action}"; use one of {", ".join(ACTIONS)}.')
@@ -48,7 +36,7 @@ def _run(argv: Sequence[str]) -> None:
     do(user_paths(os.environ), arguments, as_json)
 
 
-def _split(argv: Sequence[str]) -> tuple[list[str], bool, bool]:
+def _split(argv: Sequence[str]) -> tuple[list[str], bool]:
     """Split words and options. The word after `set KEY` is a value, even if it starts with a dash."""
     words: list[str] = []
     options: set[str] = set()
@@ -60,13 +48,13 @@ def _split(argv: Sequence[str]) -> tuple[list[str], bool, bool]:
             break
         is_value = len(words) == 2 and words[0] == "set" and word != "--json"
         if word.startswith("-") and not is_value:
-            options.add("--help" if word == "-h" else word)
+            options.add(word)
         else:
             words.append(word)
-    unknown = options - {"--json", "--help"}
+    unknown = options - {"--json"}
     if unknown:
         raise UsageError(f'Unknown option "{min(unknown)}"; use --json or --help.')
-    return words, "--json" in options, "--help" in options
+    return words, "--json" in options
 
 
 def _list(paths: Paths, _: list[str], as_json: bool) -> None:
@@ -181,8 +169,8 @@ def _row(key: str, value: Any, loaded: LoadedSettings) -> dict[str, Any]:
 
 
 def _show(value: Any) -> str:
-    """Format text bare, None as a dash, everything else as JSON."""
-    if isinstance(value, str):
+    """Format text bare, None as a dash, everything else, and the empty text, as JSON."""
+    if isinstance(value, str) and value:
         return value
     return "-" if value is None else json.encode(value).decode()
 

@@ -5,17 +5,16 @@ from collections.abc import Sequence
 
 from tau.base.errors import UsageError
 from tau.base.late import late
+from tau.cli.usage import usage_line
 
 playing = late("tau.modes.interactive.demo.play")
 signalling = late("tau.cli.signals")
-
-USAGE = "Usage: tau demo [--fast]; --fast skips the pauses."
 
 
 def run(words: Sequence[str]) -> int:
     """Run the demo and return the exit code. Raises UsageError."""
     if any(word != "--fast" for word in words):
-        raise UsageError(USAGE)
+        raise UsageError(usage_line("demo"))
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError("The demo needs a terminal.")
     return playing.play(signalling.Signals, fast="--fast" in words)

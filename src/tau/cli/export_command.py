@@ -8,18 +8,15 @@ from msgspec import Struct
 
 from tau.base.errors import TauError, UsageError
 from tau.base.files import typed_path
-from tau.coding.export.files import FORMATS, MASKED, ExportFormat, exported, format_of, write_export
-from tau.coding.export.secrets import Masker, known_secrets, masked_text
+from tau.base.secrets import SecretMask, masked_text
+from tau.cli.usage import usage_line
+from tau.coding.export.files import FORMATS, ExportFormat, exported, format_of, write_export
 from tau.coding.session.storage.log import SessionLog
+from tau.config.known_secrets import make_mask
 from tau.config.paths import user_paths
 from tau.modes.output_stream import OutputStream, tell
 from tau.sdk import session_store
 
-USAGE = (
-    "Usage: tau export [ID|PATH] FILE.html, FILE.md or FILE.json, or tau export --html, --markdown, "
-    "--json or --pi [ID|PATH] [FILE]. Exports the latest session in this folder by default, to standard "
-    "output without a file or with -. --mask and --no-mask control secret masking; --force overwrites."
-)
 STDOUT = "-"
 
 
@@ -33,39 +30,35 @@ class _ExportArgs(Struct, frozen=True):
 
 def run(words: Sequence[str]) -> int:
     """Raises UsageError and SessionError."""
-    wanted = _parse(words)
+    args = _parse(words)
     store = session_store(os.environ)
-    path = store.recent_path() if wanted.session is None else store.find_path(wanted.session)
+    path = store.recent_path() if args.session is None else store.find_path(args.session)
     log = store.open(path, read_only=True)
-    masker = Masker(_known_secrets()) if wanted.mask else None
+    masker = make_mask(os.environ, user_paths(os.environ), tell) if args.mask else None
     try:
-        _export(log, wanted, masker)
+        _export(log, args, masker)
     finally:
         log.close()
     for warning in log.warnings:
         tell(warning)
-    if wanted.file is not None:
-        tell(f"Exported the session to {wanted.file}. {masked_text(masker)}")
+    if args.file is not None:
+        tell(f"Exported the session to {args.file}. {masked_text(masker)}")
     elif masker is not None:
         tell(masked_text(masker))
     return 0
 
 
-def _known_secrets() -> list[str]:
-    return known_secrets(os.environ, user_paths(os.environ).auth, tell)
-
-
-def _export(log: SessionLog, wanted: _ExportArgs, masker: Masker | None) -> None:
-    pieces = exported(log, wanted.format, masker)
-    if wanted.file is None:
+def _export(log: SessionLog, args: _ExportArgs, masker: SecretMask | None) -> None:
+    pieces = exported(log, args.format, masker)
+    if args.file is None:
         out = OutputStream()
         for piece in pieces:
             out.write(piece)
         return
     try:
-        write_export(wanted.file, pieces, force=wanted.force)
+        write_export(args.file, pieces, force=args.force)
     except OSError as error:
-        raise TauError(f"{wanted.file} cannot be written: {error.strerror or error}.") from error
+        raise TauError(f"{args.file} cannot be written: {error.strerror or error}.") from error
 
 
 def _parse(words: Sequence[str]) -> _ExportArgs:
@@ -76,18 +69,17 @@ def _parse(words: Sequence[str]) -> _ExportArgs:
             options.add(word)
         else:
             places.append(word)
-    known = {f"--{name}" for name in FORMATS} | {"--mask", "--no-mask", "--force"}
+    known = {f"--{name}" for name in FORMATS} | {"--raw", "--force"}
     if options - known:
-        raise UsageError(f'Unknown option "{min(options - known)}". {USAGE}')
+        raise UsageError(f'Unknown option "{min(options - known)}". {usage_line("export")}')
     formats = [name for name in FORMATS if f"--{name}" in options]
-    if len(formats) > 1 or len(places) > 2 or {"--mask", "--no-mask"} <= options:
-        raise UsageError(USAGE)
+    if len(formats) > 1 or len(places) > 2:
+        raise UsageError(usage_line("export"))
     session, file = _split_places(places)
     format = formats[0] if formats else None if file is None else format_of(file)
     if format is None:
-        raise UsageError(USAGE)
-    mask = "--no-mask" not in options and (format in MASKED or "--mask" in options)
-    return _ExportArgs(session, file, format, mask, "--force" in options)
+        raise UsageError(usage_line("export"))
+    return _ExportArgs(session, file, format, "--raw" not in options, "--force" in options)
 
 
 def _split_places(places: Sequence[str]) -> tuple[str | None, Path | None]:

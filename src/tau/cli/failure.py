@@ -1,11 +1,13 @@
 """Reports fatal errors: one line on stderr, the details in the log file."""
 
+import os
 import sys
 from pathlib import Path
 
 from tau.base import log
 from tau.base.errors import ConfigError, TauError
 from tau.base.text import sentence
+from tau.config.known_secrets import mask_known_secrets
 from tau.config.paths import user_paths
 from tau.modes.exit_status import FAILED, INTERRUPTED, NOBODY_READS, code_of
 from tau.modes.output_stream import silence, tell
@@ -34,6 +36,8 @@ def report_failure(error: BaseException) -> int:
 
 def _log_folder() -> Path | None:
     try:
-        return user_paths().logs
+        paths = user_paths()
+        mask_known_secrets(os.environ, paths)
+        return paths.logs
     except ConfigError:  # the user has no home folder
         return None

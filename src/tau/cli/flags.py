@@ -8,11 +8,14 @@ VALUE = "value"  # --model PATTERN; the last one wins
 OPTIONAL = "optional"  # --list-models [QUERY]
 LIST = "list"  # --config FILE, repeatable
 
+# What shells offer for a value. They know files and folders; the rest `tau completions values` lists.
 FILE, FOLDER = "file", "folder"
+SETTINGS, TOOLS, MODELS, PROVIDERS = "settings", "tools", "models", "providers"
+HOSTS, SESSIONS = "hosts", "sessions"
 
 
 class Flag:
-    """One flag. `completes` says what shells offer for its value: files, folders or nothing."""
+    """One flag. `completes` says what shells offer for its value; `TOOLS` are a list with commas."""
 
     __slots__ = ("choices", "completes", "group", "help", "kind", "metavar", "name", "short")
 
@@ -46,13 +49,28 @@ class Flag:
 
 
 class Subcommand:
-    __slots__ = ("choices", "help", "name", "usage")
+    """`values` is what shells offer after each of the `choices`, `completes` what they offer without any."""
 
-    def __init__(self, name: str, usage: str, help: str, *, choices: tuple[str, ...] = ()) -> None:
+    __slots__ = ("choices", "completes", "help", "name", "options", "usage", "values")
+
+    def __init__(
+        self,
+        name: str,
+        usage: str,
+        help: str,
+        *,
+        choices: tuple[str, ...] = (),
+        values: dict[str, str] | None = None,
+        options: tuple[str, ...] = (),
+        completes: str = "",
+    ) -> None:
         self.name = name
         self.usage = usage
         self.help = help
         self.choices = choices
+        self.values = values or {}
+        self.options = (*options, "--help")
+        self.completes = completes
 
 
 OUTPUT, SESSION, MODEL, PROMPT, SAFETY, OTHER = (
@@ -76,7 +94,7 @@ FLAGS = (
     ),
     Flag(
         "json",
-        "like --mode json, and read JSON lines (message, interrupt) from stdin",
+        "like --mode json, and read JSON lines (message, interrupt, permissions) from stdin",
         group=OUTPUT,
     ),
     Flag("plain", "line-by-line conversation, no colors", group=OUTPUT),
@@ -89,7 +107,7 @@ FLAGS = (
         kind=OPTIONAL,
         short="r",
         metavar="ID|PATH",
-        completes=FILE,
+        completes=SESSIONS,
     ),
     Flag(
         "fork",
@@ -97,7 +115,7 @@ FLAGS = (
         group=SESSION,
         kind=VALUE,
         metavar="ID|PATH",
-        completes=FILE,
+        completes=SESSIONS,
     ),
     Flag(
         "session-dir",
@@ -108,13 +126,21 @@ FLAGS = (
         completes=FOLDER,
     ),
     Flag("no-session", "do not save this session", group=SESSION),
-    Flag("provider", "use only models of this provider", group=MODEL, kind=VALUE, metavar="NAME"),
+    Flag(
+        "provider",
+        "use only models of this provider",
+        group=MODEL,
+        kind=VALUE,
+        metavar="NAME",
+        completes=PROVIDERS,
+    ),
     Flag(
         "model",
         "model id, provider/id or part of its name; :LEVEL sets thinking",
         group=MODEL,
         kind=VALUE,
         metavar="PATTERN[:LEVEL]",
+        completes=MODELS,
     ),
     Flag(
         "thinking",
@@ -133,10 +159,11 @@ FLAGS = (
     Flag("base-url", "send requests to this server", group=MODEL, kind=VALUE, metavar="URL"),
     Flag(
         "list-models",
-        "list known or matching models",
+        "list known or matching models; with --json, as JSON",
         group=MODEL,
         kind=OPTIONAL,
         metavar="QUERY",
+        completes=MODELS,
     ),
     Flag(
         "system-prompt",
@@ -154,14 +181,21 @@ FLAGS = (
         metavar="TEXT|FILE",
         completes=FILE,
     ),
-    Flag("tools", "allow only these tools, such as read,edit", group=PROMPT, kind=VALUE, metavar="NAMES"),
+    Flag(
+        "tools",
+        "allow only these tools, such as read,edit",
+        group=PROMPT,
+        kind=VALUE,
+        metavar="NAMES",
+        completes=TOOLS,
+    ),
     Flag("no-tools", "allow no tools", group=PROMPT),
     Flag(
         "approval-mode",
-        "ask before every change, only outside the workspace, or never",
+        "ask before every change, allow the workspace, only read, or never ask",
         group=SAFETY,
         kind=VALUE,
-        choices=("ask", "workspace", "yolo"),
+        choices=("ask", "workspace", "plan", "yolo"),
     ),
     Flag("yolo", "same as --approval-mode yolo", group=SAFETY),
     Flag(
@@ -181,51 +215,110 @@ FLAGS = (
         metavar="DIR",
         completes=FOLDER,
     ),
+    Flag("trust", "let this repository's extensions, hooks and servers run, this time only", group=SAFETY),
     Flag("allow-home", "allow working in the home folder", group=SAFETY),
     Flag("version", "print the version and exit", group=OTHER, short="v"),
     Flag("help", "print this help and exit", group=OTHER, short="h"),
 )
 
-SUBCOMMANDS = (
+_COMMANDS = (
     Subcommand(
         "config",
         "config list|get|set|reset|path|schema",
         "show and change settings",
         choices=("list", "get", "set", "reset", "path", "schema"),
+        values={"get": SETTINGS, "set": SETTINGS, "reset": SETTINGS},
+        options=("--json",),
     ),
-    Subcommand("read", "read PATH[:LINES]", "show what the read tool gives the model"),
-    Subcommand("grep", "grep PATTERN [PATH ...]", "show what the search tool gives the model"),
+    Subcommand("read", "read PATH[:LINES]", "show what the read tool gives the model", completes=FILE),
+    Subcommand(
+        "grep", "grep PATTERN [PATH ...]", "show what the search tool gives the model", completes=FILE
+    ),
     Subcommand("edit", "edit < PATCH", "apply an edit in the model's format"),
     Subcommand(
         "sessions",
         "sessions [search|show|...]",
         "search, show, rename and delete sessions",
         choices=("list", "search", "show", "rename", "delete", "restore", "reindex", "export"),
+        values={"show": SESSIONS, "rename": SESSIONS, "delete": SESSIONS, "export": SESSIONS},
+        options=("--all", "--here", "--limit", "--json"),
     ),
-    Subcommand("undo", "undo [TURNS] [PATH ...]", "undo the agent's file changes"),
+    Subcommand(
+        "undo",
+        "undo [TURNS] [PATH ...]",
+        "undo the agent's file changes",
+        options=("--list", "--dry-run", "--redo", "--force", "--session"),
+        completes=FILE,
+    ),
     Subcommand(
         "export",
         "export [ID|PATH] FILE",
         "export a session as HTML, Markdown or JSON; --pi prints pi's format",
+        options=("--html", "--markdown", "--json", "--pi", "--raw", "--force"),
+        completes=SESSIONS,
     ),
     Subcommand(
         "stats",
         "stats [--days N] [--html FILE]",
         "show cost and tokens by day, model and folder",
+        options=("--days", "--all", "--json", "--html", "--force"),
+        completes=FILE,
     ),
     Subcommand(
         "ssh",
         "ssh list|add|remove|test",
         "manage the hosts the agent may use",
         choices=("list", "add", "remove", "test"),
+        values={"remove": HOSTS, "test": HOSTS},
+        options=(
+            *("--user", "--port", "--key", "--desc", "--compat", "--no-compat"),
+            *("--scope", "--json"),
+        ),
     ),
-    Subcommand("shell", "shell [-C FOLDER] [-t MS]", "try the shell the agent uses"),
-    Subcommand("demo", "demo [--fast]", "watch a scripted model fix a bug in one minute"),
+    Subcommand(
+        "trust",
+        "trust [list|add|remove|show]",
+        "decide what repositories may run",
+        choices=("list", "add", "remove", "show"),
+        options=("--json",),
+    ),
+    Subcommand(
+        "shell",
+        "shell [-C FOLDER] [-t MS]",
+        "try the shell the agent uses",
+        options=("-C", "-t", "--no-snapshot"),
+        completes=FOLDER,
+    ),
+    Subcommand(
+        "sandbox",
+        "sandbox run|explain|probe",
+        "run a command as the agent does, or show what contains it",
+        choices=("run", "explain", "probe"),
+        options=("--json",),
+    ),
+    Subcommand(
+        "doctor",
+        "doctor [--json] [--redact]",
+        "check this installation, or mask secrets in stored sessions",
+        options=("--json", "--redact", "--dry-run"),
+    ),
+    Subcommand(
+        "demo", "demo [--fast]", "watch a scripted model fix a bug in one minute", options=("--fast",)
+    ),
     Subcommand(
         "completions",
         "completions bash|zsh|fish",
         "print a shell completion script",
         choices=("bash", "zsh", "fish"),
+    ),
+)
+SUBCOMMANDS = (
+    *_COMMANDS,
+    Subcommand(
+        "help",
+        "help [COMMAND]",
+        "print the help of tau or of a command",
+        choices=tuple(command.name for command in _COMMANDS),
     ),
 )
 

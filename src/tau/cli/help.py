@@ -16,8 +16,8 @@ the answer and exits. Several messages are sent in turn. @FILE adds a text file 
 read to the end and precedes the message. Put `--` before a message that starts with a dash.
 
 API keys, safest first: `auth.json` in ~/.tau/agent, a variable such as ANTHROPIC_API_KEY, --api-key.
-Exit codes: 0 success, 1 failure, 2 usage error, 75 temporary failure, 129 hangup, 130 interrupted,
-141 output pipe closed, 143 terminated.
+Exit codes: 0 success, 1 failure, 2 usage error, 3 background jobs stopped, 75 temporary failure, 129 hangup,
+130 interrupted, 141 output pipe closed, 143 terminated.
 TAU_HOME replaces ~/.tau/agent, TAU_TIMING=1 reports startup time, TAU_DEBUG=1 logs tracebacks.
 """
 

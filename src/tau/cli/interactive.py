@@ -18,17 +18,18 @@ from tau.modes.interactive.early_screen import open_front
 if TYPE_CHECKING:
     from tau.coding.session.session import Session
     from tau.modes.interactive.app import Opening
+    from tau.modes.interactive.current_session import SessionSwitch
     from tau.modes.interactive.early_screen import EarlyScreen
-    from tau.modes.interactive.session_switch import SessionSwitch
     from tau.modes.interactive.ui_controller import ScreenUi
 
 apps = late("tau.modes.interactive.app")
 asyncio = late("asyncio")
 launching = late("tau.cli.launch")
-prompts_of = late("tau.cli.prompts")
+prompts_of = late("tau.cli.initial_prompt")
 sdk = late("tau.sdk")
 signalling = late("tau.cli.signals")
 structs = late("msgspec.structs")
+trust_question = late("tau.modes.trust_question")
 
 # Imported one by one: importing all at once would delay keys.
 NEEDED = (
@@ -43,9 +44,7 @@ NEEDED = (
 )
 
 STDOUT = 1
-HOME_REMARK = (
-    "This is your home folder, which tau does not search; start it in your project folder, or use --cwd DIR."
-)
+HOME_REMARK = "This is your home folder, not a project; start tau in your project folder, or use --cwd DIR."
 
 
 def run(parsed: ParsedArgs) -> int:
@@ -68,7 +67,7 @@ def run(parsed: ParsedArgs) -> int:
         return asyncio.run(main())
     finally:
         front.close()
-        _print_exit_message(front.farewell)
+        _print_exit_message(front.exit_message)
         timing.report()
 
 
@@ -102,8 +101,11 @@ async def _run(
 def _opening(parsed: ParsedArgs, cwd: Path) -> "Opening":
     """How the app opens sessions: the first by the flags, later ones by the user's choice."""
 
+    key_owner = ""
+
     @asynccontextmanager
     async def opening(change: "SessionSwitch", ui: "ScreenUi") -> AsyncIterator["Session"]:
+        nonlocal key_owner
         options = launching.session_options(parsed, cwd, ui=ui, dialogs=ui)
         if change.kind != "first":
             options = structs.replace(
@@ -112,11 +114,16 @@ def _opening(parsed: ParsedArgs, cwd: Path) -> "Opening":
                 resume=change.session if change.kind == "resume" else None,
                 fork=change.session if change.kind == "fork" else None,
             )
-        if change.model:
-            options = structs.replace(options, provider=None, model=change.model)
-            if change.kind == "resume":  # keep the thinking level
-                options = structs.replace(options, thinking=None)
+        if change.carried is not None:
+            options = launching.continue_with(options, change.carried, key_owner)
+        elif change.model:
+            options = structs.replace(options, provider=None, model=change.model, base_url=None)
+        if change.kind == "resume" and change.carried is not None:  # keep the thinking level
+            options = structs.replace(options, thinking=None)
+        if not options.trust:
+            await trust_question.ask_trust(ui, cwd, user_paths())
         async with sdk.create_session(options) as session:
+            key_owner = key_owner or session.model.provider
             yield session
 
     return opening

@@ -10,25 +10,26 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from tau.agent.events import AgentEvent, MessageStart, MessageUpdate
-from tau.ai.model import thinking_level
+from tau.ai.model import Model, thinking_level
 from tau.ai.wire import AssistantMessage
 from tau.base.errors import TauError, UsageError
 from tau.base.files import typed_path
 from tau.base.late import late
 from tau.cli import timing
+from tau.cli.initial_prompt import build_prompts
 from tau.cli.parse import ParsedArgs
-from tau.cli.prompts import build_prompts
 from tau.cli.signals import Signals
 from tau.cli.stdin import STDIN, read_piped_text
 from tau.cli.working_folder import config_files, flag_settings, is_home, resolve_working_folder
 from tau.coding.session.session import Session
+from tau.config.paths import user_paths
 from tau.modes.output_stream import OutputStream, tell
-from tau.modes.prompt import UserPrompt
+from tau.modes.user_prompt import UserPrompt
 from tau.sdk import SessionOptions, create_session
 
 if TYPE_CHECKING:
     from tau.agent.ui import Ui
-    from tau.cli.mode_selection import Mode
+    from tau.cli.parse import Mode
     from tau.coding.ports import CodingDialogs
 
 console = late("tau.modes.console")
@@ -36,11 +37,12 @@ json_mode = late("tau.modes.json")
 line_input = late("tau.modes.line_input")
 models_table = late("tau.cli.models_table")
 print_mode = late("tau.modes.print")
+trust_question = late("tau.modes.trust_question")
 
 NO_PROMPT = 'No prompt: use tau -p "your question", pipe one in, or start tau in a terminal.'
 HOME_REMARK = (
-    "This is your home folder, which tau does not search; "
-    "set your project folder with --cwd DIR (--allow-home hides this line)."
+    "This is your home folder, not a project; "
+    "choose a project folder with --cwd DIR (--allow-home hides this line)."
 )
 
 
@@ -103,33 +105,41 @@ async def _run(parsed: ParsedArgs, mode: "Mode", signals: Signals) -> int:
 
 
 async def _run_console(parsed: ParsedArgs, cwd: Path, signals: Signals) -> int:
-    talk = console.Console(line_input.LineReader(STDIN), OutputStream())
+    repl = console.Console(line_input.LineReader(STDIN), OutputStream())
     prompts = build_prompts(parsed.words, "")
     if is_home(cwd) and not parsed.has("allow-home"):
-        cwd = await _offer_folder(talk.ui, cwd)
-    wanted = session_options(parsed, cwd, ui=talk.ui)
+        cwd = await _offer_folder(repl.ui, cwd)
+    first = options = session_options(parsed, cwd, ui=repl.ui)
+    if not options.trust and repl.has_user:
+        await trust_question.ask_trust(repl.ui, cwd, user_paths())
+    key_owner = ""
     while True:
-        async with create_session(wanted) as session:
+        async with create_session(options) as session:
+            key_owner = key_owner or session.model.provider
             _time_first_answer(session)
             check_images(session, prompts)
-            signals.stop, signals.interrupt = talk.stop, talk.interrupt
-            code = await talk.run(session, prompts)
-        if talk.handed_over is None:
+            signals.stop, signals.interrupt = repl.stop, repl.interrupt
+            code = await repl.run(session, prompts)
+        if repl.handed_over is None:
             return code
-        prompts = [UserPrompt(talk.handed_over)]
-        wanted = replace(wanted, resume=None, fork=None, continue_recent=False)
+        prompts = [UserPrompt(repl.handed_over)]
+        fresh = replace(first, resume=None, fork=None, continue_recent=False)
+        options = continue_with(fresh, session.model, key_owner)
 
 
 async def _offer_folder(ui: "Ui", home: Path) -> Path:
-    """Whoever starts in the home folder probably meant another one."""
-    question = "This is your home folder, which tau does not search. Folder to work in"
+    """Ask for a folder: someone who starts in the home folder probably meant another one."""
+    question = "This is your home folder, not a project. Folder to work in"
     answer = await ui.input(question, "empty: stay here")
     return resolve_working_folder(answer) if answer else home
 
 
 async def _list_models(parsed: ParsedArgs, cwd: Path) -> int:
     query = parsed.value("list-models") or ""
-    table = await models_table.models_table(query, parsed.value("provider"), cwd, config_files(parsed))
+    as_json = parsed.has("json") or parsed.value("mode") == "json"
+    table = await models_table.models_table(
+        query, parsed.value("provider"), cwd, config_files(parsed), as_json=as_json
+    )
     if not table:
         raise TauError(f'No model matches "{query}"; list all with tau --list-models.')
     OutputStream().text(table)
@@ -146,7 +156,6 @@ def check_images(session: Session, prompts: Sequence[UserPrompt]) -> None:
 def session_options(
     parsed: ParsedArgs, cwd: Path, ui: "Ui | None" = None, dialogs: "CodingDialogs | None" = None
 ) -> SessionOptions:
-    """The session options from the flags."""
     folder = parsed.value("session-dir")
     return SessionOptions(
         cwd=cwd,
@@ -165,9 +174,24 @@ def session_options(
         session_dir=typed_path(folder).absolute() if folder else None,
         config_files=config_files(parsed),
         add_dirs=tuple(resolve_working_folder(name) for name in parsed.all("add-dir")),
+        trust=parsed.has("trust"),
         settings=flag_settings(parsed),
         ui=ui,
         dialogs=dialogs,
+    )
+
+
+def continue_with(options: SessionOptions, model: Model, key_owner: str) -> SessionOptions:
+    """Options for a session that continues another one with its model, whatever the flags name.
+
+    A key given as a flag goes to `key_owner` only: the provider of the first session.
+    """
+    return replace(
+        options,
+        provider=model.provider,
+        model=model.id,
+        base_url=model.base_url if model.custom_address else None,
+        api_key=options.api_key if model.provider == key_owner else None,
     )
 
 

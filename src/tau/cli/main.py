@@ -11,18 +11,18 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Protocol
 
-    from tau.cli.mode_selection import Mode
-    from tau.cli.parse import ParsedArgs
+    from tau.cli.parse import Mode, ParsedArgs
 
     class Subcommand(Protocol):
         def run(self, words: list[str], /) -> int: ...
 
 
 completion_scripts = late("tau.cli.completions")
+completion_values = late("tau.cli.completion_values")
 config_command = late("tau.cli.config_command")
 demo_command = late("tau.cli.demo_command")
+doctor_command = late("tau.cli.doctor_command")
 export_command = late("tau.cli.export_command")
-mode_selection = late("tau.cli.mode_selection")
 failure = late("tau.cli.failure")
 help_page = late("tau.cli.help")
 interactive = late("tau.cli.interactive")
@@ -30,12 +30,15 @@ launching = late("tau.cli.launch")
 output_stream = late("tau.modes.output_stream")
 parsing = late("tau.cli.parse")
 sessions_command = late("tau.cli.sessions_command")
+sandbox_command = late("tau.cli.sandbox_command")
 shell_command = late("tau.cli.shell_command")
 ssh_command = late("tau.cli.ssh_command")
 stats_command = late("tau.cli.stats_command")
+trust_command = late("tau.cli.trust_command")
 undo_command = late("tau.cli.undo_command")
 timing = late("tau.cli.timing")
 tool_commands = late("tau.cli.tool_commands")
+usage = late("tau.cli.usage")
 
 
 # Heavy modules in the order they are needed: TAU_TIMING reports the cost of each.
@@ -73,7 +76,7 @@ def run(argv: list[str]) -> int:
     if parsed.has("version"):
         return write_stdout(f"tau {VERSION}\n")
     is_interactive = os.isatty(0) and os.isatty(1)
-    mode = mode_selection.choose_mode(
+    mode = parsing.choose_mode(
         parsed, is_interactive=is_interactive, dumb=os.environ.get("TERM", "dumb") in ("dumb", "")
     )
     if parsed.value("resume") == "" and (mode != "interactive" or parsed.words):
@@ -107,22 +110,40 @@ def run_mode(parsed: "ParsedArgs", mode: "Mode") -> int:
 
 
 def run_subcommand(name: str, words: list[str]) -> int:
+    options = words[: words.index("--")] if "--" in words else words
+    if "--help" in options or "-h" in options:
+        return write_stdout(usage.PAGES[name])
+    if name == "help":
+        return print_help(words)
     if name == "completions":
         return print_completions(words)
     commands: dict[str, Subcommand] = {
         "config": config_command,
         "demo": demo_command,
+        "doctor": doctor_command,
         "export": export_command,
+        "sandbox": sandbox_command,
         "sessions": sessions_command,
         "shell": shell_command,
         "ssh": ssh_command,
         "stats": stats_command,
+        "trust": trust_command,
         "undo": undo_command,
     }
     return commands[name].run(words) if name in commands else tool_commands.run(name, words)
 
 
+def print_help(words: list[str]) -> int:
+    if not words:
+        return write_stdout(help_page.help_text())
+    if words[0] not in usage.PAGES:
+        return report_problem(f'There is no command "{words[0]}"; there are {", ".join(usage.PAGES)}.')
+    return write_stdout(usage.PAGES[words[0]])
+
+
 def print_completions(words: list[str]) -> int:
+    if words[:1] == ["values"]:
+        return completion_values.run(words[1:])
     shells = completion_scripts.SHELLS
     if len(words) != 1 or words[0] not in shells:
         return report_problem(f"Name the shell: tau completions {'|'.join(shells)}.")

@@ -2,6 +2,9 @@
 
 import os
 from pathlib import Path
+from typing import Any
+
+from msgspec import json
 
 from tau.ai.catalog import Catalog, find_models, load_catalog, models_in_order
 from tau.ai.http import HttpTransport
@@ -18,8 +21,22 @@ HEADS = ("provider", "model", "name", "context", "output", "thinks", "images", "
 RIGHT = {"context", "output", "$ in", "$ out"}
 
 
-async def models_table(query: str, provider: str | None, cwd: Path, config_files: tuple[Path, ...]) -> str:
+async def models_table(
+    query: str, provider: str | None, cwd: Path, config_files: tuple[Path, ...], *, as_json: bool = False
+) -> str:
     """Format the table, or nothing if no model matches. Prices are per million tokens."""
+    found = await _listed_models(query, provider, cwd, config_files)
+    if not found:
+        return ""
+    if as_json:
+        return json.format(json.encode([_json_row(*one) for one in found]), indent=2).decode() + "\n"
+    return _aligned([HEADS, *(_row(*one) for one in found)])
+
+
+async def _listed_models(
+    query: str, provider: str | None, cwd: Path, config_files: tuple[Path, ...]
+) -> list[tuple[Model, str]]:
+    """Models, and whether each has a key."""
     paths = user_paths()
     settings = load_settings(paths, cwd, files=config_files).settings
     models_file = load_models_file(paths.models)
@@ -36,8 +53,8 @@ async def models_table(query: str, provider: str | None, cwd: Path, config_files
             continue
         row = everything.providers.get(model.provider)
         free = model.provider in served or (row is not None and row.local)
-        rows.append(_row(model, "not needed" if free else "yes" if keys.available(model.provider) else "no"))
-    return _aligned([HEADS, *rows]) if rows else ""
+        rows.append((model, "not needed" if free else "yes" if keys.available(model.provider) else "no"))
+    return rows
 
 
 async def _local_models() -> list[Model]:
@@ -62,6 +79,20 @@ def _row(model: Model, key: str) -> tuple[str, ...]:
         "-" if free else f"{model.cost.output:g}",
         key,
     )
+
+
+def _json_row(model: Model, key: str) -> dict[str, Any]:
+    return {
+        "provider": model.provider,
+        "id": model.id,
+        "name": model.name,
+        "contextWindow": model.context_window,
+        "maxTokens": model.max_tokens,
+        "reasoning": model.reasoning,
+        "input": model.input,
+        "cost": model.cost,
+        "key": key,
+    }
 
 
 def _tokens(count: int) -> str:

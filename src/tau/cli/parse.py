@@ -1,6 +1,12 @@
-"""Parses the command line with the table in `flags.py`; a problem is returned as one sentence."""
+"""Parses the command line with the table in `flags.py`, and selects the mode."""
 
 from tau.cli.flags import CONFLICTS, FLAGS, LIST, OPTIONAL, SUBCOMMANDS, SWITCH, Flag
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Literal
+
+    Mode = Literal["print", "json", "json-lines", "console", "interactive"]
 
 
 class ParsedArgs:
@@ -27,7 +33,7 @@ class ParsedArgs:
 
 
 def parse(argv: list[str]) -> ParsedArgs:
-    """A subcommand must be the first word: `tau -p config` is a prompt."""
+    """A subcommand must be the first word. A problem is for the user to read."""
     parsed = ParsedArgs()
     if argv and any(argv[0] == command.name for command in SUBCOMMANDS):
         parsed.subcommand = argv[0]
@@ -44,9 +50,37 @@ def parse(argv: list[str]) -> ParsedArgs:
         elif word.startswith("-") and word != "-":
             parsed.problem = _shorts(word, rest, parsed)
         else:
+            if not parsed.words:
+                parsed.problem = _command_typo(word)
             parsed.words.append(word)
     parsed.problem = parsed.problem or _conflict(parsed)
     return parsed
+
+
+def _command_typo(word: str) -> str:
+    """Why the first word is rather a command than a message, which would cost money."""
+    guess = _nearest(word, [command.name for command in SUBCOMMANDS]) if word.isalpha() else ""
+    if not guess:
+        return ""
+    advice = f"to send it as a message, put -- before it: tau -- {word}."
+    if word == guess:
+        return f'"{word}" is a command: put it before all flags; {advice}'
+    return f'Unknown command "{word}". Did you mean tau {guess}? If not, {advice}'
+
+
+def choose_mode(parsed: ParsedArgs, *, is_interactive: bool, dumb: bool = False) -> "Mode":
+    """`is_interactive`: stdin and stdout are a terminal; `dumb`: it cannot move its cursor."""
+    if parsed.has("json"):
+        return "json-lines"
+    if parsed.value("mode") == "json":
+        return "json"
+    if parsed.has("print") or parsed.has("mode"):
+        return "print"
+    if parsed.has("plain"):
+        return "console"
+    if not is_interactive:
+        return "print"
+    return "console" if dumb else "interactive"
 
 
 def _long(word: str, rest: list[str], parsed: ParsedArgs) -> str:
@@ -54,7 +88,9 @@ def _long(word: str, rest: list[str], parsed: ParsedArgs) -> str:
     for flag in FLAGS:
         if flag.name == name:
             return _take(flag, f"--{name}", value if equals else None, rest, parsed)
-    guess = _nearest(name)
+    names = [flag.name for flag in FLAGS]
+    starts = [known for known in names if len(name) > 2 and known.startswith(name)]
+    guess = _nearest(name, names) or (starts[0] if starts else "")
     hint = f"Did you mean --{guess}?" if guess else "See tau --help."
     return f'Unknown flag "--{name}". {hint}'
 
@@ -81,8 +117,10 @@ def _take(flag: Flag, written: str, value: str | None, rest: list[str], parsed: 
     if flag.kind == SWITCH:
         if value is not None:
             return f"{written} takes no value."
-    elif value is None and rest and (flag.kind != OPTIONAL or not rest[-1].startswith("-")):
+    elif value is None and rest and not _is_flag(rest[-1]):
         value = rest.pop()
+    elif value is None and rest and flag.kind != OPTIONAL:
+        return f'{written} needs a value, not "{rest[-1]}"; write {written}={rest[-1]} if you mean it.'
     if value is None and flag.kind not in (SWITCH, OPTIONAL):
         return f"{written} needs a value: {written} {flag.metavar}."
     if flag.choices and value not in flag.choices:
@@ -107,15 +145,15 @@ def _conflict(parsed: ParsedArgs) -> str:
     return ""
 
 
-def _nearest(name: str) -> str:
-    """The closest flag, if at most a third of its letters differ."""
-    best = min(
-        (flag.name for flag in FLAGS), key=lambda known: (_distance(name, known), abs(len(known) - len(name)))
-    )
-    if _distance(name, best) <= max(1, len(name) // 3):
-        return best
-    starts = [flag.name for flag in FLAGS if len(name) > 2 and flag.name.startswith(name)]
-    return starts[0] if starts else ""
+def _is_flag(word: str) -> bool:
+    """`-` is stdin, and `- be brief` is text."""
+    return word.startswith("-") and len(word) > 1 and not any(letter.isspace() for letter in word)
+
+
+def _nearest(name: str, names: list[str]) -> str:
+    """The closest name, if at most a third of its letters differ."""
+    best = min(names, key=lambda known: (_distance(name, known), abs(len(known) - len(name))))
+    return best if _distance(name, best) <= max(1, len(name) // 3) else ""
 
 
 def _distance(one: str, other: str) -> int:

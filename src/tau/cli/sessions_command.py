@@ -16,36 +16,22 @@ from tau.coding.session import entries as s
 from tau.coding.session.snippets import one_line
 from tau.coding.session.storage import trash as trashes
 from tau.coding.session.storage.line_storage import SessionLocked
-from tau.coding.session.storage.session_store import SessionStore
 from tau.coding.session.titles import NAME_CHARS
 from tau.coding.session_index import index as indexes
 from tau.coding.session_index import search as searching
 from tau.coding.session_index.file_scan import read_session
 from tau.coding.session_index.labels import sessions_in, title_of
-from tau.config.layers import load_settings
 from tau.config.paths import current_folder, user_paths
 from tau.modes.output_stream import OutputStream, tell
+from tau.sdk.storage import session_store
 
 conversation = late("tau.cli.sessions_show")
 export_command = late("tau.cli.export_command")
 table = late("tau.cli.sessions_table")
 
-USAGE = """\
-usage: tau sessions [--all] [--limit N] [--json]        list sessions in this folder, or in all
-       tau sessions search WORD ... [--here] [--limit N] [--json]
-                                                        find sessions that contain all words
-       tau sessions show ID                             print a conversation as text
-       tau sessions rename ID NAME                      rename a session
-       tau sessions delete ID ...                       move sessions to the trash for 30 days
-       tau sessions restore [ID]                        restore from the trash, or list it
-       tau sessions export ID [FILE]                    same as tau export ID [FILE]
-       tau sessions reindex                             rebuild the session index
-
-An ID prefix is enough. Words match by prefix; "two words" in quotes match as a phrase.
-"""
 LIMIT = 20
 MANY_FILES = 1_000  # to read, before we print a notice
-_SWITCHES = {"--all", "--json", "--here", "--help"}
+_SWITCHES = {"--all", "--json", "--here"}
 
 
 class _SessionsArgs(Struct, frozen=True):
@@ -69,27 +55,24 @@ class _SessionAccess:
     def __init__(self) -> None:
         self.paths = user_paths(os.environ)
         self.here = current_folder()
-        folder = load_settings(self.paths, self.here).settings.session_dir
-        root = typed_path(folder) if folder else self.paths.sessions
-        self.flat = folder is not None
-        self.store = SessionStore(root, self.here, flat=self.flat, blobs=self.paths.blobs)
-        self.index = indexes.SessionIndex(self.paths.index, root, flat=self.flat)
-        self.index.on_progress = self._tell_progress
+        self.store = session_store(os.environ, self.here)
+        self.index = indexes.SessionIndex(self.paths.index, self.store.root, flat=self.store.flat)
+        self.index.on_progress = self._report_progress
         self.trash = trashes.Trash(self.paths.trash)
-        self._told = False
+        self._reported = False
 
     def in_current_folder(self, rows: list[indexes.SessionRow]) -> list[indexes.SessionRow]:
         """Rows of the current folder; a custom session folder has no others."""
-        return rows if self.flat else sessions_in(rows, str(self.here))
+        return rows if self.store.flat else sessions_in(rows, str(self.here))
 
     def close(self) -> None:
         self.index.close()
         for remark in self.index.remarks:
             tell(remark)
 
-    def _tell_progress(self, done: int, total: int) -> None:
-        if not self._told and total >= MANY_FILES and done < total:
-            self._told = True
+    def _report_progress(self, done: int, total: int) -> None:
+        if not self._reported and total >= MANY_FILES and done < total:
+            self._reported = True
             tell(f"Reading {total} new or changed session files.")
 
 
@@ -98,9 +81,6 @@ def run(words: Sequence[str]) -> int:
     if words and words[0] == "export":  # has its own options
         return _export(list(words[1:]))
     call = _parse(words)
-    if "--help" in call.switches:
-        OutputStream().text(USAGE)
-        return 0
     action = call.words[0] if call.words else "list"
     if action not in _ACTIONS:
         raise UsageError(f'Unknown action "{action}"; use one of {", ".join(ACTIONS)}.')
@@ -108,9 +88,17 @@ def run(words: Sequence[str]) -> int:
     count = max(0, len(call.words) - 1)
     if count not in allowed:
         raise UsageError(f"Usage: tau sessions {form}.")
-    with closing(_SessionAccess()) as place:
-        do(place, call, OutputStream())
+    with closing(_SessionAccess()) as access:
+        do(access, call, OutputStream())
     return 0
+
+
+def titles_here() -> list[tuple[str, str]]:
+    """The ids of this folder's sessions, as short as `tau sessions` shows them, with their titles."""
+    with closing(_SessionAccess()) as access:
+        rows = access.in_current_folder(access.index.sessions(access.store.folder))
+        ids = table.short_ids([row.id for row in rows])
+        return [(ids[row.id], title_of(row.summary)) for row in rows]
 
 
 def _parse(words: Sequence[str]) -> _SessionsArgs:
@@ -125,8 +113,8 @@ def _parse(words: Sequence[str]) -> _SessionsArgs:
             if not value.isdecimal() or not int(value):
                 raise UsageError(f'--limit takes a number from 1, not "{value}".')
             limit = int(value)
-        elif word in ("-h", *_SWITCHES):
-            switches.add("--help" if word == "-h" else word)
+        elif word in _SWITCHES:
+            switches.add(word)
         elif word.startswith("-") and len(word) > 1:
             raise UsageError(
                 f'Unknown option "{word}"; use --all, --here, --json, --limit or --help. '
@@ -137,48 +125,48 @@ def _parse(words: Sequence[str]) -> _SessionsArgs:
     return _SessionsArgs(plain, switches, limit)
 
 
-def _list(place: _SessionAccess, call: _SessionsArgs, out: OutputStream) -> None:
+def _list(access: _SessionAccess, call: _SessionsArgs, out: OutputStream) -> None:
     everywhere = "--all" in call.switches
-    rows = place.index.sessions(None if everywhere else place.store.folder)
+    rows = access.index.sessions(None if everywhere else access.store.folder)
     if not everywhere:
-        rows = place.in_current_folder(rows)
+        rows = access.in_current_folder(rows)
     shown = rows[: call.most]
     if call.as_json:
         _write_json(out, [table.session_to_json(row) for row in shown])
     elif not rows:
-        where = "yet" if everywhere else f"in {place.here} yet; --all shows other folders"
+        where = "yet" if everywhere else f"in {access.here} yet; --all shows other folders"
         out.text(f"No sessions {where}.\n")
     else:
         ids = table.short_ids([row.id for row in rows])
         out.text(table.format_sessions(shown, ids, len(rows), by_folder=everywhere))
 
 
-def _search(place: _SessionAccess, call: _SessionsArgs, out: OutputStream) -> None:
-    folder = place.store.folder if "--here" in call.switches else None
-    found = searching.search(place.index, call.words[1:], folder=folder, limit=call.most)
+def _search(access: _SessionAccess, call: _SessionsArgs, out: OutputStream) -> None:
+    folder = access.store.folder if "--here" in call.switches else None
+    found = searching.search(access.index, call.words[1:], folder=folder, limit=call.most)
     if call.as_json:
         _write_json(out, [table.hit_to_json(hit) for hit in found.hits])
     elif not found.hits:
         words = " ".join(call.words[1:])
         out.text(f'No session contains all of "{clean_line(words)}".\n')
     else:
-        ids = table.short_ids([row.id for row in place.index.sessions()])
+        ids = table.short_ids([row.id for row in access.index.sessions()])
         out.text(table.format_hits(found, ids))
 
 
-def _show(place: _SessionAccess, call: _SessionsArgs, out: OutputStream) -> None:
-    log = place.store.open(place.store.find_path(call.words[1]), read_only=True)
+def _show(access: _SessionAccess, call: _SessionsArgs, out: OutputStream) -> None:
+    log = access.store.open(access.store.find_path(call.words[1]), read_only=True)
     with closing(log):
         conversation.show(log, out)
     for warning in log.warnings:
         tell(warning)
 
 
-def _rename(place: _SessionAccess, call: _SessionsArgs, out: OutputStream) -> None:
+def _rename(access: _SessionAccess, call: _SessionsArgs, out: OutputStream) -> None:
     name = one_line(" ".join(call.words[2:]), NAME_CHARS)
-    path = place.store.find_path(call.words[1])
+    path = access.store.find_path(call.words[1])
     try:
-        log = place.store.open(path)
+        log = access.store.open(path)
     except SessionLocked:
         raise SessionLocked(f"{path} is open in another tau; rename it there, or close it first.") from None
     with closing(log):
@@ -189,20 +177,20 @@ def _rename(place: _SessionAccess, call: _SessionsArgs, out: OutputStream) -> No
     out.text(f'Renamed the session to "{name}".\n' if name else "Removed the session's name.\n")
 
 
-def _delete(place: _SessionAccess, call: _SessionsArgs, out: OutputStream) -> None:
-    paths = [place.store.find_path(wanted) for wanted in call.words[1:]]
+def _delete(access: _SessionAccess, call: _SessionsArgs, out: OutputStream) -> None:
+    paths = [access.store.find_path(wanted) for wanted in call.words[1:]]
     for path in dict.fromkeys(paths):
         found = read_session(os.fsencode(path))
         title = "" if found is None else title_of(found.summary)
-        trashed = place.trash.put(path, title)
+        trashed = access.trash.put(path, title)
         out.text(
             f'Moved "{clean_line(title)}" to the trash. Restore it with tau sessions restore {trashed.id} '
             f"within {trashes.KEPT_DAYS} days.\n"
         )
 
 
-def _restore(place: _SessionAccess, call: _SessionsArgs, out: OutputStream) -> None:
-    content = place.trash.content()
+def _restore(access: _SessionAccess, call: _SessionsArgs, out: OutputStream) -> None:
+    content = access.trash.content()
     if len(call.words) == 1:
         if call.as_json:
             _write_json(out, content)
@@ -218,7 +206,7 @@ def _restore(place: _SessionAccess, call: _SessionsArgs, out: OutputStream) -> N
         raise UsageError(
             f'{len(found)} sessions in the trash start with "{wanted}": {ids}. Use a longer prefix.'
         )
-    path = place.trash.restore(found[0])  # deleted twice: the later one
+    path = access.trash.restore(found[0])  # deleted twice: the later one
     out.text(f"Restored {clean_line(str(path))}\n")
 
 
@@ -228,8 +216,8 @@ def _export(words: list[str]) -> int:
     return export_command.run(words)
 
 
-def _reindex(place: _SessionAccess, call: _SessionsArgs, out: OutputStream) -> None:
-    count = place.index.rebuild()
+def _reindex(access: _SessionAccess, call: _SessionsArgs, out: OutputStream) -> None:
+    count = access.index.rebuild()
     out.text(f"Rebuilt the index from {count} session {'file' if count == 1 else 'files'}.\n")
 
 

@@ -5,20 +5,7 @@ import sys
 import time
 from collections.abc import Iterator
 
-from tau.ai.wire import (
-    AppMessage,
-    AssistantMessage,
-    BashExecutionMessage,
-    BranchSummaryMessage,
-    CompactionSummaryMessage,
-    CustomMessage,
-    PythonExecutionMessage,
-    TextContent,
-    ToolCall,
-    ToolResultMessage,
-    UserMessage,
-    text_of,
-)
+from tau.ai import wire as w
 from tau.base.clock import from_iso
 from tau.base.text import clean_line, plain
 from tau.coding.session import entries as s
@@ -102,31 +89,31 @@ def _blocks(log: SessionLog) -> Iterator[str]:
 _SHOWN = frozenset({"message", "compaction", "branch_summary", "custom_message"})
 
 
-def _message(message: AppMessage) -> str:
+def _message(message: w.AppMessage) -> str:
     match message:
-        case UserMessage():
+        case w.UserMessage():
             return f"You ({_time(message.timestamp)}):\n{message_text(message.content)}"
-        case AssistantMessage():
+        case w.AssistantMessage():
             return _answer(message)
-        case ToolResultMessage():
+        case w.ToolResultMessage():
             state = "failed" if message.is_error else "ok"
-            return f"  {message.tool_name} {state}{_first_line(text_of(message.content))}"
-        case BashExecutionMessage():
+            return f"  {message.tool_name} {state}{_first_line(w.text_of(message.content))}"
+        case w.BashExecutionMessage():
             return f"You ran: {message.command}\n{message.output}"
-        case PythonExecutionMessage():
+        case w.PythonExecutionMessage():
             return f"You ran Python:\n{message.code}\n{message.output}"
-        case CustomMessage():
+        case w.CustomMessage():
             return f"[{message.custom_type}]\n{message_text(message.content)}" if message.display else ""
-        case BranchSummaryMessage() | CompactionSummaryMessage():
+        case w.BranchSummaryMessage() | w.CompactionSummaryMessage():
             return f"[Summary:]\n{message.summary}"
 
 
-def _answer(message: AssistantMessage) -> str:
+def _answer(message: w.AssistantMessage) -> str:
     parts = []
     for part in message.content:
-        if isinstance(part, TextContent) and part.text.strip():
+        if isinstance(part, w.TextContent) and part.text.strip():
             parts.append(part.text.strip("\n"))
-        elif isinstance(part, ToolCall):
+        elif isinstance(part, w.ToolCall):
             parts.append(f"  {call_line(part)}")
     if message.stop_reason in ("error", "aborted"):
         why = message.error_message or message.stop_reason

@@ -40,8 +40,8 @@ def format_hits(found: SessionHits, ids: dict[str, str]) -> str:
     lines = _format_rows([hit.session for hit in found.hits], ids)
     parts = []
     for hit, line in zip(found.hits, lines, strict=True):
-        said = "" if hit.role == "name" else f"\n{_wrap(speaker(hit.role) + clean_line(hit.snippet))}"
-        parts.append(f"{line}\n    {_folder_end(hit.session.summary.cwd, indent=4)}{said}")
+        snippet = "" if hit.role == "name" else f"\n{_wrap(speaker(hit.role) + clean_line(hit.snippet))}"
+        parts.append(f"{line}\n    {_folder_end(hit.session.summary.cwd, indent=4)}{snippet}")
     left = found.total - len(found.hits)
     more = f"\n\n{left} more; --limit {found.total} shows all." if left > 0 else ""
     return "\n\n".join(parts) + f"{more}\n"

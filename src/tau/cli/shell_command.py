@@ -15,12 +15,12 @@ from tau.base.files import typed_path
 from tau.base.run import Limits, LocalRunner
 from tau.cli.signals import Signals
 from tau.cli.stdin import STDIN
+from tau.cli.usage import usage_line
 from tau.config.layers import load_settings
 from tau.config.paths import current_folder, user_paths
 from tau.modes.line_input import InputInterrupted, LineReader
 from tau.modes.output_stream import OutputStream, tell
 
-USAGE = "Usage: tau shell [-C FOLDER] [-t MILLISECONDS] [--no-snapshot]; each line is a command."
 MAX_MS = 3_600_000
 
 
@@ -51,19 +51,20 @@ def parse(words: Sequence[str]) -> _ShellArgs:
                 raise UsageError(f"-t takes milliseconds, from 1 to {MAX_MS:,}.")
             timeout_ms = int(number)
         else:
-            raise UsageError(USAGE)
+            raise UsageError(usage_line("shell"))
     return _ShellArgs(cwd, timeout_ms, snapshot)
 
 
-async def _run(wish: _ShellArgs) -> int:
+async def _run(args: _ShellArgs) -> int:
     paths = user_paths(os.environ)
-    runner = LocalRunner(shell=load_settings(paths, wish.cwd).settings.shell_path)
+    settings = load_settings(paths, args.cwd).settings
+    runner = LocalRunner(shell=settings.shell_path, pass_env=settings.tools.pass_env)
     lines, out, code = LineReader(STDIN), OutputStream(), 0
-    cache = paths.cache / "shell" if wish.snapshot else None
+    cache = paths.cache / "shell" if args.snapshot else None
     if lines.is_terminal:
         tell("Each line runs in the agent's shell; Ctrl+C stops a command, Ctrl+D exits.")
     with Signals() as signals:
-        async with ShellSession(runner, cwd=wish.cwd, cache=cache) as shell:
+        async with ShellSession(runner, cwd=args.cwd, cache=cache) as shell:
             while not out.gone:
                 signals.interrupt = lines.interrupt
                 if lines.is_terminal:
@@ -76,17 +77,17 @@ async def _run(wish: _ShellArgs) -> int:
                 if line is None:
                     break
                 if line.strip():
-                    code = await _run_line(line, shell, wish, out, signals)
+                    code = await _run_line(line, shell, args, out, signals)
     runner.close()
     return code
 
 
 async def _run_line(
-    line: str, shell: ShellSession, wish: _ShellArgs, out: OutputStream, signals: Signals
+    line: str, shell: ShellSession, args: _ShellArgs, out: OutputStream, signals: Signals
 ) -> int:
     """Run one line and stream its output."""
     try:
-        running = await shell.start(line, limits=Limits(timeout=wish.timeout_ms / 1000))
+        running = await shell.start(line, limits=Limits(timeout=args.timeout_ms / 1000))
     except OSError as error:
         tell(f"The command cannot run: {error.strerror or error}.")
         return 127
@@ -103,5 +104,5 @@ async def _run_line(
     for note in running.notes():
         tell(note)
     if ended.timed_out:
-        tell(f"Stopped after {wish.timeout_ms:,} ms.")
+        tell(f"Stopped after {args.timeout_ms:,} ms.")
     return 1 if ended.code is None else ended.code

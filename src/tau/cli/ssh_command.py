@@ -26,19 +26,8 @@ asyncio = late("asyncio")
 connecting = late("tau.backends.ssh.connections")
 infos = late("tau.backends.ssh.info")
 
-USAGE = """\
-usage: tau ssh list [--json]             list the hosts available in this folder
-       tau ssh add NAME [USER@]HOST      add a host to your hosts file
-           --user NAME  --port NUMBER    login name and port; default: your ssh_config
-           --key PATH                    use only this private key
-           --desc TEXT                   description for the model
-           --compat  --no-compat         use bash or sh on Windows, or do not
-           --scope user|project          file to write: yours or this project's
-       tau ssh remove NAME [--scope ...] remove a host
-       tau ssh test NAME [--json]        connect and show the kind of machine
-"""
 VALUES = ("--host", "--user", "--port", "--key", "--desc", "--scope")
-SWITCHES = ("--compat", "--no-compat", "--json", "--help")
+SWITCHES = ("--compat", "--no-compat", "--json")
 SCOPES: tuple[HostScope, ...] = ("user", "project")
 
 
@@ -56,9 +45,6 @@ class _SshArgs(Struct, frozen=True):
 def run(words: Sequence[str]) -> int:
     """Run `tau ssh`. Raises UsageError, ConfigError; ToolError if the connection fails."""
     given, options = _split(words)
-    if "--help" in options:
-        OutputStream().text(USAGE)
-        return 0
     action, arguments = (given[0], given[1:]) if given else ("list", [])
     if action not in ACTIONS:
         raise UsageError(f'Unknown action "{action}"; use one of {", ".join(ACTIONS)}.')
@@ -80,7 +66,7 @@ def _split(words: Sequence[str]) -> tuple[list[str], dict[str, str]]:
         if not word.startswith("-"):
             given.append(word)
             continue
-        name, sign, value = ("--help" if word == "-h" else word).partition("=")
+        name, sign, value = word.partition("=")
         if name in SWITCHES and not sign:
             options[name] = ""
         elif name not in VALUES:
@@ -92,10 +78,10 @@ def _split(words: Sequence[str]) -> tuple[list[str], dict[str, str]]:
     return given, options
 
 
-def _list(paths: Paths, wish: _SshArgs) -> int:
+def _list(paths: Paths, args: _SshArgs) -> int:
     found = _load(paths)
     cache = infos.InfoCache(infos.info_folder(paths))
-    if wish.as_json:
+    if args.as_json:
         _write_json([_row(host, cache.get(host)) for host in found.hosts.values()])
         return 0
     if not found.hosts:
@@ -116,25 +102,25 @@ def _list(paths: Paths, wish: _SshArgs) -> int:
     return 0
 
 
-def _add(paths: Paths, wish: _SshArgs) -> int:
-    name = wish.words[0]
-    target = wish.words[1] if len(wish.words) == 2 else wish.options.get("--host", "")
+def _add(paths: Paths, args: _SshArgs) -> int:
+    name = args.words[0]
+    target = args.words[1] if len(args.words) == 2 else args.options.get("--host", "")
     user, _, address = target.rpartition("@")
-    user = wish.options.get("--user", user)
-    if not address or (len(wish.words) == 2 and "--host" in wish.options):
+    user = args.options.get("--user", user)
+    if not address or (len(args.words) == 2 and "--host" in args.options):
         raise UsageError(f"Usage: tau ssh add{FORMS['add']}.")
-    if "--compat" in wish.options and "--no-compat" in wish.options:
+    if "--compat" in args.options and "--no-compat" in args.options:
         raise UsageError("--compat and --no-compat cannot be used together.")
-    port = wish.options.get("--port")
+    port = args.options.get("--port")
     fields: dict[str, Any] = {
         "host": address,
         "username": user or None,
         "port": int(port) if port and port.isascii() and port.isdigit() else port,
-        "keyPath": wish.options.get("--key"),
-        "description": wish.options.get("--desc"),
-        "compat": "--compat" in wish.options if {"--compat", "--no-compat"} & set(wish.options) else None,
+        "keyPath": args.options.get("--key"),
+        "description": args.options.get("--desc"),
+        "compat": "--compat" in args.options if {"--compat", "--no-compat"} & set(args.options) else None,
     }
-    path = managed_file(_scope(wish) or "user", paths, current_folder())
+    path = managed_file(_scope(args) or "user", paths, current_folder())
     add_host(path, name, {field: value for field, value in fields.items() if value is not None})
     OutputStream().text(f"Added host {name} to {path}.\n")
     host = _load(paths).hosts.get(name)
@@ -143,9 +129,9 @@ def _add(paths: Paths, wish: _SshArgs) -> int:
     return 0
 
 
-def _remove(paths: Paths, wish: _SshArgs) -> int:
-    (name,) = wish.words
-    scope = _scope(wish)
+def _remove(paths: Paths, args: _SshArgs) -> int:
+    (name,) = args.words
+    scope = _scope(args)
     files = [managed_file(one, paths, current_folder()) for one in (SCOPES if scope is None else (scope,))]
     for path in files:
         if remove_host(path, name):
@@ -157,9 +143,9 @@ def _remove(paths: Paths, wish: _SshArgs) -> int:
     raise UsageError(f'No host "{name}" in {" or ".join(map(str, files))}.')
 
 
-def _test(paths: Paths, wish: _SshArgs) -> int:
+def _test(paths: Paths, args: _SshArgs) -> int:
     """Raises ToolError with the message of ssh if the host is unreachable."""
-    (name,) = wish.words
+    (name,) = args.words
     hosts = _load(paths).hosts
     if name not in hosts:
         there = f"use one of {', '.join(hosts)}" if hosts else "none are defined"
@@ -168,7 +154,7 @@ def _test(paths: Paths, wish: _SshArgs) -> int:
     began = time.monotonic()
     info = asyncio.run(_probe(paths, host))
     took_ms = round((time.monotonic() - began) * 1000)
-    if wish.as_json:
+    if args.as_json:
         _write_json({**_row(host, info), "ms": took_ms})
     else:
         OutputStream().text(f"{name} ({host.target}) answers: {info}.\n")
@@ -201,8 +187,8 @@ ACTIONS: dict[str, tuple[_Action, int, Sequence[str]]] = {
 }
 
 
-def _scope(wish: _SshArgs) -> HostScope | None:
-    value = wish.options.get("--scope")
+def _scope(args: _SshArgs) -> HostScope | None:
+    value = args.options.get("--scope")
     if value is not None and value not in SCOPES:
         raise UsageError(f'--scope takes user or project, not "{value}".')
     return next((scope for scope in SCOPES if scope == value), None)

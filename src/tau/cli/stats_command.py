@@ -1,6 +1,5 @@
 """`tau stats`: cost and tokens by day, model and folder, as text, JSON or HTML."""
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,20 +9,16 @@ from tau.base.clock import now_ms
 from tau.base.errors import TauError, UsageError
 from tau.base.files import typed_path
 from tau.base.late import late
+from tau.cli.usage import usage_line
 from tau.coding.cost_report.request_costs import iter_usage
 from tau.coding.cost_report.summary import UsageSummary, as_json, start_of_day, summarize
 from tau.coding.cost_report.table import usage_lines
-from tau.config.layers import load_settings
-from tau.config.paths import current_folder, user_paths
 from tau.modes.output_stream import OutputStream, tell
+from tau.sdk.storage import session_store
 
 chart = late("tau.coding.cost_report.chart")
 export_files = late("tau.coding.export.files")
 
-USAGE = (
-    "Usage: tau stats [--days N|--all] [--json|--html [FILE] [--force]]; the default is the last "
-    "30 days, and --html without a file writes tau-stats.html here."
-)
 DAYS = 30
 MAX_DAYS = 3_660
 PAGE = "tau-stats.html"
@@ -39,28 +34,21 @@ class _StatsArgs(Struct, frozen=True):
 
 def run(words: Sequence[str]) -> int:
     """Raises UsageError and TauError."""
-    wanted = _parse(words)
+    args = _parse(words)
     now = now_ms()
     unreadable: list[Path] = []
-    since = 0 if wanted.days is None else start_of_day(now, wanted.days)
-    summary = summarize(iter_usage(_sessions(), since, unreadable.append), now, wanted.days)
-    if wanted.json:
+    since = 0 if args.days is None else start_of_day(now, args.days)
+    summary = summarize(iter_usage(session_store().root, since, unreadable.append), now, args.days)
+    if args.json:
         OutputStream().write(json.format(json.encode(as_json(summary)), indent=2) + b"\n")
-    elif wanted.page is not None:
-        _write_page(summary, wanted.page, force=wanted.force)
+    elif args.page is not None:
+        _write_page(summary, args.page, force=args.force)
     else:
         OutputStream().text("".join(f"{line}\n" for line in usage_lines(summary)))
     if unreadable:
         more = f" and {len(unreadable) - 1} more" if len(unreadable) > 1 else ""
         tell(f"Skipped unreadable session files: {unreadable[0]}{more}.")
     return 0
-
-
-def _sessions() -> Path:
-    """The session folder."""
-    paths = user_paths(os.environ)
-    folder = load_settings(paths, current_folder()).settings.session_dir
-    return typed_path(folder) if folder else paths.sessions
 
 
 def _write_page(summary: UsageSummary, name: str, *, force: bool) -> None:
@@ -100,9 +88,9 @@ def _parse(words: Sequence[str]) -> _StatsArgs:
             case word if (word == STDOUT or not word.startswith("-")) and page == PAGE:
                 page = word
             case _:
-                raise UsageError(USAGE)
+                raise UsageError(usage_line("stats"))
     if as_text_json and page is not None:
-        raise UsageError(USAGE)
+        raise UsageError(usage_line("stats"))
     return _StatsArgs(days, as_text_json, page, force)
 
 

@@ -10,19 +10,14 @@ from msgspec import DecodeError, json
 from tau.ai.wire import ImageContent
 from tau.base.errors import ToolError, UsageError
 from tau.base.text import plain
+from tau.cli.usage import usage_line
 from tau.modes.output_stream import STDOUT, OutputStream
 from tau.sdk import call_tool
-
-USAGE = {
-    "read": 'Usage: tau read PATH[:LINES]. For a prompt, use tau "read ...".',
-    "grep": 'Usage: tau grep PATTERN [PATH ...]. For a prompt, use tau "grep ...".',
-    "edit": "Usage: tau edit < PATCH. A JSON object is read as the arguments of a call.",
-}
 
 
 def run(name: str, words: list[str]) -> int:
     """Return the exit code: 0, or 1 if the tool failed."""
-    tool, arguments = _call(name, words)
+    tool, arguments = _call(name, words[1:] if words[:1] == ["--"] else words)
     try:
         output = asyncio.run(call_tool(tool, arguments, Path.cwd()))
     except ToolError as error:
@@ -38,14 +33,13 @@ def run(name: str, words: list[str]) -> int:
 
 
 def _call(name: str, words: list[str]) -> tuple[str, dict[str, Any]]:
-    """The tool and its arguments."""
     if name == "read" and len(words) == 1:
         return "read", {"path": words[0]}
     if name == "grep" and words:
         return "search", {"pattern": words[0], "paths": words[1:] or ["."]}
     if name == "edit" and not words and not sys.stdin.isatty():
         return "edit", _edit(sys.stdin.buffer.read())
-    raise UsageError(USAGE[name])
+    raise UsageError(usage_line(name))
 
 
 def _edit(data: bytes) -> dict[str, Any]:

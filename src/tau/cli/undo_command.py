@@ -10,24 +10,23 @@ from msgspec import Struct
 from tau.base.errors import UsageError
 from tau.base.files import modified_ns, typed_path
 from tau.base.run import LocalRunner
-from tau.coding.session.entries import decode_header
+from tau.cli.usage import usage_line
+from tau.coding.session.storage.header import read_header
 from tau.coding.session.storage.session_store import SessionStore
 from tau.coding.undo.command_watch import recover
 from tau.coding.undo.file_history import FOLDER_NAME
-from tau.coding.undo.journal import FILE_NAME
+from tau.coding.undo.journal import FILE_NAME, ChangeIntent, ObservedChange, Record, load
+from tau.coding.undo.plan import unwatched_since, unwatched_text
 from tau.coding.undo.report import plan_lines, result_lines, summary, turn_lines
 from tau.coding.undo.undo import Undo
 from tau.config.paths import current_folder
 from tau.modes.output_stream import OutputStream, tell
 from tau.sdk import session_store
 
-USAGE = "Usage: tau undo [--list] [--dry-run] [--redo] [--force] [--session ID] [TURNS] [PATH ...]."
 SWITCHES = ("list", "dry-run", "redo", "force")
 
 
 class _UndoArgs(Struct, frozen=True, kw_only=True):
-    """The parsed arguments."""
-
     switches: frozenset[str] = frozenset()
     session: str | None = None
     turns: int = 1
@@ -39,9 +38,9 @@ class _UndoArgs(Struct, frozen=True, kw_only=True):
 
 def run(words: Sequence[str]) -> int:
     """Return 0 if everything was undone, 1 if something was skipped. Raises UsageError and SessionError."""
-    wish = parse(words)
+    args = parse(words)
     cwd = current_folder()
-    folder = _history_folder(session_store(os.environ, cwd), wish, cwd)
+    folder = _history_folder(session_store(os.environ, cwd), args, cwd)
     runner = LocalRunner()
     try:
         if not asyncio.run(recover(folder, runner)):
@@ -50,18 +49,18 @@ def run(words: Sequence[str]) -> int:
         runner.close()
     undo = Undo(folder, warn=tell)
     out = OutputStream()
-    if wish.has("list"):
+    if args.has("list"):
         lines = turn_lines(undo.turns(), cwd) or ["No file changes are recorded in this session."]
         out.text("\n".join([*lines, ""]))
         return 0
-    forced = wish.paths if wish.has("force") else ()
-    if wish.has("redo"):
+    forced = args.paths if args.has("force") else ()
+    if args.has("redo"):
         plan = undo.redo_plan(force=forced)
     else:
-        plan = undo.plan(count=wish.turns, paths=wish.paths, force=forced)
-    if wish.has("dry-run"):
+        plan = undo.plan(count=args.turns, paths=args.paths, force=forced)
+    if args.has("dry-run"):
         out.text("\n".join([*plan_lines(plan, cwd), ""]))
-        return 1 if plan.conflicts or plan.unkept else 0
+        return 1 if plan.conflicts or plan.unrestorable else 0
     result = undo.apply(plan)
     out.text("\n".join([*result_lines(result, cwd), summary(plan, result), ""]))
     return 0 if result.clean else 1
@@ -86,11 +85,11 @@ def parse(words: Sequence[str]) -> _UndoArgs:
         elif name == "session":
             session = value or next(rest, None)
             if session is None:
-                raise UsageError(f"--session needs a session id. {USAGE}")
+                raise UsageError(f"--session needs a session id. {usage_line('undo')}")
         elif name in SWITCHES and not value:
             switches.add(name)
         else:
-            raise UsageError(f'Unknown option "{word}". {USAGE}')
+            raise UsageError(f'Unknown option "{word}". {usage_line("undo")}')
     if "force" in switches and not paths:
         raise UsageError("--force needs the names of the changed files to undo anyway.")
     if "redo" in switches and (turns or (paths and "force" not in switches)):
@@ -98,25 +97,36 @@ def parse(words: Sequence[str]) -> _UndoArgs:
     return _UndoArgs(switches=frozenset(switches), session=session, turns=turns or 1, paths=tuple(paths))
 
 
-def _history_folder(store: SessionStore, wish: _UndoArgs, cwd: Path) -> Path:
+def _history_folder(store: SessionStore, args: _UndoArgs, cwd: Path) -> Path:
     """The history of the named session, or of this folder's session with the latest change."""
-    if wish.session is not None:
-        folder = store.find_path(wish.session).with_suffix("") / FOLDER_NAME
+    if args.session is not None:
+        folder = store.find_path(args.session).with_suffix("") / FOLDER_NAME
         if not (folder / FILE_NAME).exists():
-            raise UsageError(f'The agent changed no files in session "{wish.session}".')
+            raise UsageError(f'The agent changed no files in session "{args.session}".')
         return folder
     journals = sorted(store.folder.glob(f"*/{FOLDER_NAME}/{FILE_NAME}"), key=modified_ns, reverse=True)
+    unwatched: dict[str, None] = {}
     for journal in journals:
         folder = journal.parent
-        if _belongs_to(folder.parent.with_name(f"{folder.parent.name}.jsonl"), cwd):
+        session = folder.parent.with_name(f"{folder.parent.name}.jsonl")
+        if not _belongs_to(session, cwd):
+            continue
+        records = load(folder)
+        if _has_changes(records):
+            if unwatched:
+                tell(f"A later session has no recorded changes.{unwatched_text(tuple(unwatched))}")
             return folder
-    raise UsageError(f"Nothing to undo: no session in {cwd} changed a file.")
+        unwatched |= dict.fromkeys(unwatched_since(records, ()))
+    text = unwatched_text(tuple(unwatched))
+    raise UsageError(f"Nothing to undo: no session in {cwd} has recorded changes of files.{text}")
+
+
+def _has_changes(records: Sequence[Record]) -> bool:
+    """A journal may hold only calls and commands that changed nothing."""
+    return any(isinstance(record, ChangeIntent | ObservedChange) for record in records)
 
 
 def _belongs_to(session: Path, cwd: Path) -> bool:
     """Two working folders can share a session folder."""
-    try:
-        with session.open("rb") as file:
-            return decode_header(file.readline()).cwd == str(cwd)
-    except (OSError, ValueError):
-        return False
+    header = read_header(session)
+    return header is not None and header.cwd == str(cwd)

@@ -10,6 +10,7 @@ from tau.agent.ports import Sink
 from tau.base.errors import ToolError
 from tau.base.files import make_private, write_all
 from tau.base.late import late
+from tau.base.secrets import StreamMask
 from tau.base.sizes import MIB
 
 shutil = late("shutil")
@@ -104,13 +105,19 @@ class TemporaryArtifacts(FolderArtifacts):
 
 
 class _FileSink:
+    """Masks secrets in what it stores."""
+
     def __init__(self, id: str, path: Path, file: BinaryIO, owner: FolderArtifacts) -> None:
         self.id = id
+        self._mask = StreamMask()
         self.path: Path | None = path
         self._file = file
         self._owner = owner
 
     def write(self, data: bytes) -> None:
+        self._write(self._mask.feed(data))
+
+    def _write(self, data: bytes) -> None:
         self._owner.take(len(data))
         try:
             write_all(self._file.fileno(), data)
@@ -120,4 +127,9 @@ class _FileSink:
             raise
 
     def close(self) -> None:
-        self._file.close()
+        if self._file.closed:
+            return
+        try:
+            self._write(self._mask.end())
+        finally:
+            self._file.close()

@@ -1,6 +1,7 @@
 """The context of a tool call: the loop's ports plus those of `coding/ports.py`."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from tau.agent.output import ToolOutput
@@ -16,14 +17,41 @@ if TYPE_CHECKING:
 
 
 class ModelRoles:
-    """The current model and models for special roles; an unset role is the current model."""
+    """The current model and models for special roles; an unset role is the current model.
 
-    def __init__(self, default: Model, roles: Mapping[str, Model] | None = None) -> None:
+    `available` are all models that the user has access to.
+    """
+
+    def __init__(
+        self,
+        default: Model,
+        roles: Mapping[str, Model] | None = None,
+        available: Callable[[], Iterable[Model]] = tuple,
+    ) -> None:
         self.default = default
         self._roles = dict(roles or {})
+        self._available = available
 
     def role(self, name: str) -> Model:
         return self._roles.get(name, self.default)
+
+    def names(self, model: Model) -> list[str]:
+        """The roles set to this model."""
+        return [name for name, own in self._roles.items() if own.key == model.key]
+
+    def replace(self, role: str, model: Model) -> bool:
+        """Use another model for a role; False if the role is not set."""
+        if role not in self._roles:
+            return False
+        self._roles[role] = model
+        return True
+
+    def for_images(self) -> Model:
+        wanted = [self._roles[name] for name in ("vision", "default") if name in self._roles]
+        for model in chain(wanted, (self.default,), self._available()):
+            if "image" in model.input:
+                return model
+        return self.role("vision")
 
 
 class CodingWorld(World, frozen=True, kw_only=True):

@@ -8,26 +8,15 @@ from msgspec import Struct
 from tau.ai.images import MAX_IMAGE_BYTES, image_content
 from tau.ai.wire import ImageContent
 from tau.base.errors import ToolError
-from tau.base.image_header import HEADER_BYTES, ImageInfo, read_header
+from tau.base.image_header import ImageInfo, read_header
 from tau.base.late import late
 from tau.base.sizes import KIB, MIB, format_bytes
 
+image_metadata = late("tau.base.image_metadata")
 pillow = late("PIL.Image")
 pillow_ops = late("PIL.ImageOps")
 
 Image: TypeAlias = "pillow.Image"
-
-__all__ = [
-    "HEADER_BYTES",
-    "MAX_INPUT_BYTES",
-    "ImageError",
-    "ImageInfo",
-    "ImageLimits",
-    "LoadedImage",
-    "describe",
-    "load_image",
-    "read_header",
-]
 
 MAX_INPUT_BYTES = 20 * MIB
 # Providers reject anything larger, and once in the history it would break every later request.
@@ -37,6 +26,8 @@ MAX_JPEG_SCANS = 200  # each scan is a pass over the whole image; real files hav
 QUALITIES = (70, 60, 50, 40)
 SCALES = (1.0, 0.75, 0.5, 0.35, 0.25)
 MIN_SIDE = 100
+FORMATS = ("PNG", "JPEG", "GIF", "WEBP")
+BROKEN = "The image cannot be shown: it could not be decoded ({}). Save it again."
 INSTALL = "pip install 'tau-agent[images]'"
 
 
@@ -45,7 +36,7 @@ class ImageError(ToolError):
 
 
 class ImageLimits(Struct, frozen=True, kw_only=True):
-    """Images within these limits are not resized; those below a quarter of the bytes are not even decoded."""
+    """Images within these limits are not resized; below a quarter of the bytes, they are sent as they are."""
 
     max_width: int = 1568
     max_height: int = 1568
@@ -57,7 +48,7 @@ DEFAULT_LIMITS = ImageLimits()
 
 
 class LoadedImage(Struct, frozen=True, kw_only=True):
-    """The image to send. `note` describes it for the model; `problem` says why decoding failed.
+    """The image to send. `note` describes it for the model.
 
     `width` and `height` are 0 if the header lacks them.
     """
@@ -67,7 +58,6 @@ class LoadedImage(Struct, frozen=True, kw_only=True):
     note: str
     width: int
     height: int
-    problem: str = ""
 
     def content(self) -> ImageContent:
         return image_content(self.data, self.mime_type)
@@ -107,48 +97,72 @@ def check_size(size_bytes: int) -> None:
 def load_image(data: bytes, *, auto_resize: bool = True, limits: ImageLimits = DEFAULT_LIMITS) -> LoadedImage:
     """Prepare an image for sending. Raises ImageError. Decoding is slow: call it on a thread."""
     check_size(len(data))
+    data = image_metadata.strip_texts(data)
     info = read_header(data)
     if info is None:
         raise ImageError("Only PNG, JPEG, GIF and WEBP images can be shown (judged by content).")
     fits = 0 < info.width <= limits.max_width and 0 < info.height <= limits.max_height
-    if not auto_resize or (fits and len(data) <= limits.max_bytes // 4):
-        return _as_it_is(data, info)
+    unchanged = not auto_resize or (fits and len(data) <= limits.max_bytes // 4)
+    if unchanged and not _may_be_sent(data, info):
+        return _send_unchanged(data, info)
     _check_cost(data, info)
     try:
-        made = _made_smaller(data, limits)
+        if unchanged:
+            _decode(data)
+            return _send_unchanged(data, info)
+        shown, rotated, frames = _shrink(data, limits)
     except ImportError:
-        hint = f"to resize it: {INSTALL}"
-        return _as_it_is(data, info, hint=hint)
+        _check_end(data, info)
+        return _send_unchanged(data, info, hint=f"to resize it: {INSTALL}")
     except ImageError:
         raise
     except Exception as error:  # decoders raise anything on a broken file
-        return _as_it_is(data, info, problem=f"it could not be decoded ({error})")
-    shown, turned, frames = made
-    if fits and not turned and frames == 1 and len(data) <= min(len(shown.data), limits.max_bytes):
-        return _as_it_is(data, info)
+        reason = "damaged header" if type(error).__name__ == "UnidentifiedImageError" else str(error)
+        raise ImageError(BROKEN.format(reason or type(error).__name__)) from error
+    if fits and not rotated and frames == 1 and len(data) <= min(len(shown.data), limits.max_bytes):
+        return _send_unchanged(data, info)
     return LoadedImage(
         data=shown.data,
         mime_type=shown.mime_type,
-        note=_note(info, len(data), shown, turned, frames),
+        note=_note(info, len(data), shown, rotated, frames),
         width=shown.width,
         height=shown.height,
     )
 
 
-def _as_it_is(data: bytes, info: ImageInfo, *, problem: str = "", hint: str = "") -> LoadedImage:
+def _may_be_sent(data: bytes, info: ImageInfo) -> bool:
+    return len(data) <= MAX_IMAGE_BYTES and max(info.width, info.height) <= MAX_SENT_PIXELS
+
+
+def _send_unchanged(data: bytes, info: ImageInfo, *, hint: str = "") -> LoadedImage:
     """The original, if providers accept it."""
-    too_long = len(data) > MAX_IMAGE_BYTES
-    too_wide = max(info.width, info.height) > MAX_SENT_PIXELS
-    if too_long or too_wide:
+    if not _may_be_sent(data, info):
         most = f"{format_bytes(MAX_IMAGE_BYTES)} and {MAX_SENT_PIXELS} pixels a side"
-        why = f" {problem[0].upper()}{problem[1:]}." if problem else ""
         how = f" {hint[0].upper()}{hint[1:]}." if hint else " Make a smaller copy and show that."
         what = describe(info, len(data))
-        raise ImageError(f"The image ({what}) is too large to send unchanged: at most {most}.{why}{how}")
-    note = f"[{describe(info, len(data))}{f'; {problem}, sent unchanged' if problem else ''}]"
-    return LoadedImage(
-        data=data, mime_type=info.mime_type, note=note, width=info.width, height=info.height, problem=problem
-    )
+        raise ImageError(f"The image ({what}) is too large to send unchanged: at most {most}.{how}")
+    note = f"[{describe(info, len(data))}]"
+    return LoadedImage(data=data, mime_type=info.mime_type, note=note, width=info.width, height=info.height)
+
+
+def _decode(data: bytes) -> None:
+    """Raise if the image is damaged. Servers refuse it, and in the history it would break every request."""
+    with pillow.open(BytesIO(data), formats=FORMATS) as opened:
+        opened.verify()
+    with pillow.open(BytesIO(data), formats=FORMATS) as opened:
+        opened.load()
+
+
+def _check_end(data: bytes, info: ImageInfo) -> None:
+    """Raise ImageError if the image is cut off: all that can be checked without decoding it."""
+    is_cut = {
+        "image/png": b"IEND" not in data[-64 * KIB :],
+        "image/jpeg": b"\xff\xd9" not in data[-64 * KIB :],
+        "image/gif": not data.rstrip(b"\0").endswith(b"\x3b"),
+        "image/webp": len(data) < int.from_bytes(data[4:8], "little") + 8,
+    }[info.mime_type]
+    if is_cut or not info.width or not info.height:
+        raise ImageError(BROKEN.format("it is incomplete"))
 
 
 def _check_cost(data: bytes, info: ImageInfo) -> None:
@@ -164,9 +178,9 @@ def _check_cost(data: bytes, info: ImageInfo) -> None:
         raise ImageError(f"The JPEG image has more than {MAX_JPEG_SCANS} scans; save it again to show it.")
 
 
-def _made_smaller(data: bytes, limits: ImageLimits) -> tuple[_Encoded, bool, int]:
+def _shrink(data: bytes, limits: ImageLimits) -> tuple[_Encoded, bool, int]:
     """The image within the limits, whether it was rotated upright, and its number of frames."""
-    with pillow.open(BytesIO(data), formats=("PNG", "JPEG", "GIF", "WEBP")) as opened:
+    with pillow.open(BytesIO(data), formats=FORMATS) as opened:
         if opened.width * opened.height > MAX_DECODED_PIXELS:
             raise ImageError(f"The image has {opened.width}x{opened.height} pixels, which is too much.")
         frames = getattr(opened, "n_frames", 1)
@@ -174,10 +188,10 @@ def _made_smaller(data: bytes, limits: ImageLimits) -> tuple[_Encoded, bool, int
         opened.draft(None, (side, side))  # a much larger JPEG is decoded at a reduced size
         opened.load()
         upright = pillow_ops.exif_transpose(opened)
-        turned = upright.size != opened.size or opened.getexif().get(0x0112, 1) != 1
+        rotated = upright.size != opened.size or opened.getexif().get(0x0112, 1) != 1
         image = _plain_mode(upright)
     image.info = {}  # drop profiles and comments
-    return _smallest(image, limits), turned, frames
+    return _smallest(image, limits), rotated, frames
 
 
 def _plain_mode(image: Image) -> Image:
@@ -239,16 +253,15 @@ def _encode_as(image: Image, name: str, quality: int) -> tuple[str, bytes] | Non
     return name, file.getvalue()
 
 
-def _note(info: ImageInfo, size_bytes: int, shown: _Encoded, turned: bool, frames: int) -> str:
+def _note(info: ImageInfo, size_bytes: int, shown: _Encoded, rotated: bool, frames: int) -> str:
     parts = [
         f"{describe(info, size_bytes)}; sent as {shown.mime_type}, {shown.width}x{shown.height}, "
         f"{format_bytes(len(shown.data))}"
     ]
-    longest = max(info.width, info.height)
-    factor = longest / max(shown.width, shown.height)
+    factor = max(info.width, info.height) / max(shown.width, shown.height)
     if factor > 1.005:
         parts.append(f"multiply its coordinates by {factor:.2f} to get those of the original")
-    if turned:
+    if rotated:
         parts.append("rotated upright")
     if frames > 1:
         parts.append(f"the first of {frames} frames")

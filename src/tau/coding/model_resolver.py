@@ -3,14 +3,17 @@
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from pathlib import Path
+from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from tau.agent.ui import Ui
 from tau.ai.auth import resolve_headers
-from tau.ai.catalog import Catalog, ModelMatch, find_models, pick_model, split_thinking
+from tau.ai.catalog import Catalog, find_models, pick_model, split_thinking
 from tau.ai.model import DEMO_PROVIDER, Model, ThinkingLevel
 from tau.ai.transport import Transport
+from tau.base import log
 from tau.base.errors import ConfigError, UsageError
 from tau.base.late import late
 from tau.base.run import Runner
@@ -19,12 +22,22 @@ from tau.config.settings import Settings
 
 discovery = late("tau.ai.local.discovery")
 embedded = late("tau.ai.local.embedded")
+local_servers = late("tau.coding.local_servers")
 weights = late("tau.ai.local.weights")
 
+CUSTOM_PROVIDER = "custom"
 BETTER_MODELS = (
     "For a real one, set a key such as ANTHROPIC_API_KEY or OPENAI_API_KEY, "
     "or start a model server on this machine (Ollama, LM Studio, llama.cpp)."
 )
+
+
+class ResumedModel(NamedTuple):
+    """The model of a resumed session; `base_url` if the session names its own address."""
+
+    provider: str
+    id: str
+    base_url: str | None = None
 
 
 class ModelRequest(Struct, frozen=True, kw_only=True):
@@ -34,7 +47,7 @@ class ModelRequest(Struct, frozen=True, kw_only=True):
     model: str | None = None
     base_url: str | None = None
     key: str | None = None
-    resumed: tuple[str, str] | None = None
+    resumed: ResumedModel | None = None
 
 
 class ResolvedModel(Struct, frozen=True, kw_only=True):
@@ -43,172 +56,264 @@ class ResolvedModel(Struct, frozen=True, kw_only=True):
     notices: list[str] = []
 
 
-class ModelResolver:
-    """`keys` receives the key of a server that we start ourselves."""
+class ModelResolver(Struct, frozen=True, kw_only=True):
+    """`keys` receives the key of a server that we start ourselves.
 
-    def __init__(
-        self,
-        *,
-        catalog: Catalog,
-        credentials: KeyCredentials,
-        settings: Settings,
-        http: Transport,
-        run: Runner,
-        environ: Mapping[str, str],
-        keys: dict[str, str],
-        services: AsyncExitStack,
-    ) -> None:
-        self._catalog = catalog
-        self._credentials = credentials
-        self._settings = settings
-        self._http = http
-        self._run = run
-        self._environ = environ
-        self._keys = keys
-        self._services = services
+    `ui` asks about a server that was found on this machine; `servers` is the file with the answers.
+    """
 
-    async def find(self, wish: ModelRequest) -> ResolvedModel:
-        found = await self._find(wish)
-        model = found.model
-        if wish.base_url is not None:
-            model = replace(model, base_url=wish.base_url.rstrip("/"))
+    catalog: Catalog
+    credentials: KeyCredentials
+    settings: Settings
+    http: Transport
+    run: Runner
+    environ: Mapping[str, str]
+    keys: dict[str, str]
+    services: AsyncExitStack
+    servers: Path
+    ui: Ui | None = None
+
+    async def find(self, request: ModelRequest) -> ResolvedModel:
+        resolved = await self._find(request)
+        model = resolved.model
+        if request.base_url is not None:
+            model = replace(
+                model, base_url=request.base_url.rstrip("/"), custom_address=True, unconfirmed=False
+            )
         if model.headers:
-            model = replace(model, headers=await resolve_headers(model.headers, self._environ, self._run))
-        if wish.key is not None:
-            self._keys[model.provider] = wish.key
+            model = replace(model, headers=await resolve_headers(model.headers, self.environ, self.run))
+        if request.key is not None:
+            self.keys[model.provider] = request.key
         self._require_key(model)
-        return replace(found, model=model)
+        notices = resolved.notices
+        if request.resumed is not None and request.resumed.provider != model.provider:
+            before = f"{request.resumed.provider}/{request.resumed.id}"
+            notices = [f"The session used {before} so far and continues with {model.key}.", *notices]
+        return replace(resolved, model=model, notices=notices)
 
-    async def _find(self, wish: ModelRequest) -> ResolvedModel:
-        settings = self._settings
-        if wish.provider == DEMO_PROVIDER or (wish.model or "").startswith(f"{DEMO_PROVIDER}/"):
-            return await self._demo()
-        if wish.model is not None:
-            return await self._asked_for(wish.model, wish)
-        if wish.provider is not None:
-            return await self._of_provider(wish.provider)
-        notices: list[str] = []
-        if wish.resumed is not None:
-            provider, id = wish.resumed
-            model = self._usable(provider, id)
-            if model is not None:
-                return ResolvedModel(model=model)
-            notices.append(f"The session's model {provider}/{id} cannot be used here.")
+    async def _find(self, request: ModelRequest) -> ResolvedModel:
+        if request.provider == DEMO_PROVIDER or (request.model or "").startswith(f"{DEMO_PROVIDER}/"):
+            return await self._start_demo()
+        if request.model is not None:
+            return await self._find_by_name(request.model, request)
+        if request.provider is not None:
+            return await self._find_by_provider(request.provider)
+        if request.resumed is not None:
+            return await self._find_resumed(request.resumed, request)
+        settings = self.settings
         if settings.default_model is not None or settings.default_provider is not None:
-            found = self._configured()
-        elif wish.key is not None:
-            raise UsageError("--api-key needs a provider; name it with --provider or --model.")
+            found: ResolvedModel | None = self._find_configured()
         else:
-            found = await self._whatever_works()
-        return replace(found, notices=[*notices, *found.notices])
+            found = self._find_with_key()
+        if request.base_url is not None:
+            if found is None:
+                raise UsageError("--base-url needs a model; name it with --model.")
+            return _without_provider(found, request.base_url, request.key)
+        if request.key is not None and settings.default_model is None and settings.default_provider is None:
+            raise UsageError("--api-key needs a provider; name it with --provider or --model.")
+        return found or await self._find_local()
 
-    async def _asked_for(self, pattern: str, wish: ModelRequest) -> ResolvedModel:
+    async def _find_resumed(self, resumed: ResumedModel, request: ModelRequest) -> ResolvedModel:
+        """The session's own model, or an error: a conversation never moves to another provider unasked.
+
+        An address in a session file, which may come from someone else, never gets a key of the user's.
+        """
+        provider, id, recorded = resumed
+        if recorded is not None and "[masked" in recorded and request.base_url is None:
+            raise UsageError(
+                "The session's server address has a password, which is not stored: repeat it with --base-url."
+            )
+        if provider == DEMO_PROVIDER:
+            return await self._start_demo()
+        key, row = f"{provider}/{id}", self.catalog.provider(provider)
+        address = request.base_url or recorded
+        if row is None:
+            if address is not None:
+                notices = [] if request.base_url else [f"Using {key} at {address}, as before."]
+                return ResolvedModel(model=_custom_model(id, address), notices=notices)
+            for local in await self._named_models():
+                if (local.model.provider, local.model.id) == (provider, id):
+                    return local
+            raise UsageError(
+                f"The session's model {key} cannot be used: tau knows no provider {provider}. "
+                "Choose another model with --model, or its address with --base-url."
+            )
+        if not (self._has_access(row.id) or request.key is not None):
+            missing = self.credentials.describe_missing_key(row.id)
+            raise ConfigError(
+                f"The session's model {key} cannot be used: choose another with --model. {missing}"
+            )
+        model = pick_model(self.catalog, id, provider).model
+        if request.base_url is not None and request.base_url.rstrip("/") != recorded and not row.local:
+            return _without_provider(ResolvedModel(model=model), request.base_url, request.key)
+        if recorded is None or request.base_url is not None or recorded == model.base_url:
+            return ResolvedModel(model=model)
+        if not row.local:
+            raise UsageError(
+                f"The session used {key} at {recorded}. Add --base-url {recorded} to send it and your key "
+                f"for {row.name} there again, or choose a model with --model."
+            )
+        model = replace(model, base_url=recorded, custom_address=True)
+        return ResolvedModel(model=model, notices=[f"Using {key} at {recorded}, as before."])
+
+    async def _find_by_name(self, pattern: str, request: ModelRequest) -> ResolvedModel:
         """Look in the model table, then on local servers, then on the given server address.
 
         A server given only by address gets the model name unchanged and no provider's key.
         """
-        owner = wish.provider or pattern.partition("/")[0]
-        if wish.base_url is not None and self._catalog.provider(owner) is None:
-            id, thinking = split_thinking(pattern)
-            return ResolvedModel(model=_custom(id, wish.base_url), thinking=thinking)
+        owner = request.provider or pattern.partition("/")[0]
+        id, thinking = split_thinking(pattern)
+        if request.base_url is not None and self.catalog.provider(owner) is None:
+            return ResolvedModel(model=_custom_model(id, request.base_url), thinking=thinking)
         try:
-            preferred = self._credentials.providers_with_keys()
-            return _found(pick_model(self._catalog, pattern, wish.provider, prefer=preferred))
+            return self._pick(pattern, request.provider)
         except UsageError:
-            id, thinking = split_thinking(pattern)
-            for found in await self._on_this_machine():
-                model = found.model
-                if id in (model.id, model.key) or (wish.provider == model.provider and id in model.id):
-                    return replace(found, thinking=thinking)
+            for local in await self._named_models():
+                model = local.model
+                if id in (model.id, model.key) or (request.provider == model.provider and id in model.id):
+                    return replace(local, thinking=thinking)
             raise
 
-    async def _of_provider(self, provider: str) -> ResolvedModel:
-        if self._catalog.provider(provider) is None:
-            for found in await self._on_this_machine():
-                if found.model.provider == provider:
-                    return found
+    async def _find_by_provider(self, provider: str) -> ResolvedModel:
+        if self.catalog.provider(provider) is None:
+            for local in await self._named_models():
+                if local.model.provider == provider:
+                    return local
         return self._default_of(provider)
 
     def _default_of(self, provider: str) -> ResolvedModel:
-        row = self._catalog.provider(provider)
+        row = self.catalog.provider(provider)
         if row is not None and not row.default_model:
             raise UsageError(f"The provider {row.id} has no default model; name one with --model.")
-        return _found(
-            pick_model(self._catalog, row.default_model if row else "", row.id if row else provider)
-        )
+        return self._pick(row.default_model if row else "", row.id if row else provider)
 
-    def _configured(self) -> ResolvedModel:
-        settings = self._settings
+    def _find_configured(self) -> ResolvedModel:
+        settings = self.settings
         if settings.default_model is None:
             assert settings.default_provider is not None
             return self._default_of(settings.default_provider)
-        preferred = self._credentials.providers_with_keys()
-        return _found(
-            pick_model(self._catalog, settings.default_model, settings.default_provider, prefer=preferred)
-        )
+        return self._pick(settings.default_model, settings.default_provider)
 
-    async def _whatever_works(self) -> ResolvedModel:
-        providers = self._credentials.providers_with_keys()
-        for pattern in self._settings.enabled_models:
+    def _find_with_key(self) -> ResolvedModel | None:
+        providers = self.credentials.providers_with_keys()
+        for pattern in self.settings.enabled_models:
             name, thinking = split_thinking(pattern)
-            for model in find_models(self._catalog, name, prefer=providers):
+            for model in find_models(self.catalog, name, prefer=providers):
                 if self._has_access(model.provider):
                     return ResolvedModel(model=model, thinking=thinking)
         for provider in providers:
-            if self._catalog.providers[provider].default_model:
+            if self.catalog.providers[provider].default_model:
                 return self._default_of(provider)
-        local = await self._on_this_machine()
-        if local:
-            notice = f"Using {local[0].model.key}, found on this machine."
-            return replace(local[0], notices=[notice, *local[0].notices])
+        return None
+
+    async def _find_local(self) -> ResolvedModel:
+        """A confirmed server on this machine, else the demo model."""
+        local, strangers = await self._found_model()
+        if local is not None:
+            notice = f"Using {local.model.key}, found on this machine."
+            return replace(local, notices=[notice, *local.notices])
         problem = "The demo model is disabled (local.embedded)."
-        if self._settings.local.embedded:
+        if self.settings.local.embedded:
             try:
                 embedded.check_installed(self._weights())
-                return await self._demo()
+                demo = await self._start_demo()
+                return replace(demo, notices=[*strangers, *demo.notices])
             except ConfigError as missing:
                 problem = str(missing)
-        raise ConfigError(f"{self._credentials.describe_missing_keys()} {problem}")
+        why = " ".join((*strangers, self.credentials.describe_missing_keys(), problem))
+        raise ConfigError(why)
 
-    async def _on_this_machine(self) -> list[ResolvedModel]:
-        """Models of servers running on this machine, each with a note about its server."""
-        if not self._settings.local.discover:
-            return []
-        return [
-            ResolvedModel(model=model, notices=[server.note] if server.note else [])
-            for server in await discovery.discover(self._http, self._environ)
-            for model in server.models
-        ]
+    def _pick(self, pattern: str, provider: str | None) -> ResolvedModel:
+        """Pick a model from the table. Raises UsageError."""
+        match = pick_model(self.catalog, pattern, provider, prefer=self.credentials.providers_with_keys())
+        notice = f"{match.model.key} is not in the model table; its limits are guessed."
+        return ResolvedModel(
+            model=match.model, thinking=match.thinking, notices=[] if match.known else [notice]
+        )
 
-    async def _demo(self) -> ResolvedModel:
-        server = await self._services.enter_async_context(embedded.EmbeddedServer(self._weights(), self._run))
-        self._keys[DEMO_PROVIDER] = server.key
+    async def _found_model(self) -> tuple[ResolvedModel | None, list[str]]:
+        """A model of a server that nobody named, if the user confirms it, and why others are not used."""
+        strangers: list[str] = []
+        for server in await self._servers():
+            if not server.models:
+                continue
+            if await local_servers.ask_to_use(server, self._confirmed, self.ui):
+                return _of_server(server)[0], strangers
+            if local_servers.is_strangers(server):
+                strangers.append(local_servers.describe_stranger(server))
+            elif self.ui is None:
+                strangers.append(
+                    f"{server.name} runs on this machine, but was never confirmed: name it with --provider"
+                    f" {server.provider}, or start tau once in a terminal."
+                )
+        return None, strangers
+
+    async def _named_models(self) -> list[ResolvedModel]:
+        """Models of servers on this machine, for a user who named one; never of another user's server."""
+        found: list[ResolvedModel] = []
+        for server in await self._servers():
+            if local_servers.may_use_named(server) or await local_servers.ask_to_use(
+                server, self._confirmed, self.ui
+            ):
+                found += _of_server(server)
+            else:
+                log.warning(local_servers.describe_stranger(server))
+        return found
+
+    async def _servers(self) -> "list[discovery.DiscoveredServer]":
+        return await discovery.discover(self.http, self.environ) if self.settings.local.discover else []
+
+    @property
+    def _confirmed(self) -> "local_servers.ConfirmedServers":
+        return local_servers.ConfirmedServers(self.servers)
+
+    async def _start_demo(self) -> ResolvedModel:
+        server = await self.services.enter_async_context(embedded.EmbeddedServer(self._weights(), self.run))
+        self.keys[DEMO_PROVIDER] = server.key
         notice = f"Using {server.model.name}: it can chat, but it cannot code. {BETTER_MODELS}"
         return ResolvedModel(model=server.model, thinking="off", notices=[notice])
 
     def _weights(self) -> Path:
-        return weights.weights_path(weights.cache_dir(self._environ))
-
-    def _usable(self, provider: str, id: str) -> Model | None:
-        return pick_model(self._catalog, id, provider).model if self._has_access(provider) else None
+        return weights.weights_path(weights.cache_dir(self.environ))
 
     def _has_access(self, provider: str) -> bool:
         """Whether a known provider is usable: it needs no key, or its key is set."""
-        row = self._catalog.provider(provider)
-        return row is not None and (row.local or self._credentials.available(row.id))
+        row = self.catalog.provider(provider)
+        return row is not None and (row.local or self.credentials.available(row.id))
 
     def _require_key(self, model: Model) -> None:
-        row = self._catalog.provider(model.provider)
+        row = self.catalog.provider(model.provider)
         if row is not None and not self._has_access(row.id):
-            raise ConfigError(self._credentials.describe_missing_key(row.id))
+            raise ConfigError(self.credentials.describe_missing_key(row.id))
 
 
-def _found(choice: ModelMatch) -> ResolvedModel:
-    notices = (
-        [] if choice.known else [f"{choice.model.key} is not in the model table; its limits are guessed."]
+def _without_provider(found: ResolvedModel, address: str, key: str | None) -> ResolvedModel:
+    """The model at an address that no provider was named for: it gets no provider's key or headers."""
+    model = replace(
+        found.model, provider=CUSTOM_PROVIDER, base_url=address.rstrip("/"), headers={}, custom_address=True
     )
-    return ResolvedModel(model=choice.model, thinking=choice.thinking, notices=notices)
+    if key is not None or found.model.provider == CUSTOM_PROVIDER:
+        return replace(found, model=model)
+    notice = (
+        f"No key is sent to {address}: name the provider too, as in --provider {found.model.provider},"
+        " or add --api-key."
+    )
+    return replace(found, model=model, notices=[*found.notices, notice])
 
 
-def _custom(id: str, base_url: str) -> Model:
-    return Model(id=id, name=id, api="openai-completions", provider="custom", base_url=base_url.rstrip("/"))
+def _of_server(server: "discovery.DiscoveredServer") -> list[ResolvedModel]:
+    """The models of a confirmed server, each with a note about it."""
+    notices = [server.note] if server.note else []
+    return [ResolvedModel(model=model, notices=notices) for model in local_servers.confirmed(server.models)]
+
+
+def _custom_model(id: str, base_url: str) -> Model:
+    """A model of a server that is known by its address only."""
+    return Model(
+        id=id,
+        name=id,
+        api="openai-completions",
+        provider=CUSTOM_PROVIDER,
+        base_url=base_url.rstrip("/"),
+        custom_address=True,
+    )

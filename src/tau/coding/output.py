@@ -1,18 +1,25 @@
 """Output limits: which part of a long text the model sees, the notice about it, and where the rest is."""
 
 import asyncio
+import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Literal, Self
 
 from msgspec import UNSET, Struct, UnsetType
+from msgspec.structs import replace
 
+from tau.agent.hooks import Hooks
+from tau.agent.output import ToolOutput
 from tau.agent.ports import Artifacts, Sink
+from tau.ai.wire import TextContent, ToolCall
 from tau.base.sizes import KIB, MIB, format_bytes
-from tau.base.text import plain
+from tau.base.text import plain, reveal_invisible, shortened
 from tau.config.settings import ToolsSettings
 
 ARTIFACT_CAP_BYTES = 64 * MIB
 UPDATE_INTERVAL_S = 0.1
+MAX_NAME_CHARS = 300
+NOTICE_BYTES, NOTICE_LINES = 4 * KIB, 20  # room for a header and notices beside a text at its limits
 OutputKeep = Literal["head", "tail", "ends"]
 
 
@@ -29,15 +36,26 @@ def command_limits(tools: ToolsSettings) -> OutputLimits:
     return OutputLimits(bytes=tools.artifact_spill_threshold * KIB, columns=tools.output_max_columns)
 
 
+def widest_limits(tools: ToolsSettings) -> OutputLimits:
+    """What no tool exceeds, with the user's limits for commands."""
+    usual, commands = OutputLimits(), command_limits(tools)
+    return OutputLimits(bytes=max(usual.bytes, commands.bytes), columns=max(usual.columns, commands.columns))
+
+
 class Truncation(Struct, frozen=True, rename="camel", kw_only=True):
-    """How much of a text is shown. `ranges` are the shown lines, 1-based and inclusive."""
+    """How much of a text is shown. `ranges` are the shown lines, 1-based and inclusive.
+
+    `next_offset` is the first line after them, if the caller can ask for it. `total_lines` of a very large
+    file are not counted.
+    """
 
     kept: OutputKeep
     ranges: list[tuple[int, int]]
-    total_lines: int
+    total_lines: int | UnsetType
     total_bytes: int
     shown_bytes: int
     cut_lines: int = 0  # lines cut to their first `columns` characters
+    next_offset: int | UnsetType = UNSET
     artifact_id: str | UnsetType = UNSET
     artifact_note: str | UnsetType = UNSET  # why the artifact is missing or incomplete
 
@@ -49,11 +67,24 @@ class EntryLimit(Struct, frozen=True, rename="camel"):
     total: int
 
 
+class ReachedLimits(Struct, frozen=True, rename="camel", kw_only=True):
+    result_limit: EntryLimit
+
+
+class OutputSource(Struct, frozen=True):
+    """What the output shows: a file by its absolute path, or the address of a page or internal resource."""
+
+    type: Literal["path", "url", "internal"]
+    value: str
+
+
 class OutputMeta(Struct, frozen=True, rename="camel", kw_only=True):
-    """`details.meta` of every tool that may truncate its output."""
+    """`details.meta` of every tool that may truncate its output. `source_path` is a file written inside."""
 
     truncation: Truncation | UnsetType = UNSET
-    entries: EntryLimit | UnsetType = UNSET
+    limits: ReachedLimits | UnsetType = UNSET
+    source: OutputSource | UnsetType = UNSET
+    source_path: str | UnsetType = UNSET
 
 
 class LimitedText(Struct, frozen=True):
@@ -88,7 +119,7 @@ def truncate(text: str, limits: OutputLimits, keep: OutputKeep = "head") -> Limi
         else:
             head = take(lines, limits, 2)
             tail = take(lines[: len(head.lines) - 1 : -1] if head.lines else lines[::-1], limits, 2)
-    return _joined(head, tail, keep, len(lines), size, text.endswith("\n"))
+    return _join(head, tail, keep, len(lines), size, text.endswith("\n"))
 
 
 def notice(truncation: Truncation | None, *, more: str = "") -> str:
@@ -97,7 +128,7 @@ def notice(truncation: Truncation | None, *, more: str = "") -> str:
         return ""
     parts: list[str] = []
     shown = sum(last - first + 1 for first, last in truncation.ranges)
-    if shown < truncation.total_lines:
+    if truncation.total_lines is not UNSET and shown < truncation.total_lines:
         ranges = " and ".join(_range_text(*lines) for lines in truncation.ranges) or "none"
         parts.append(f"Showing lines {ranges} of {truncation.total_lines}")
     else:
@@ -141,6 +172,8 @@ class OutputSink:
         self.limits = limits or OutputLimits()
         self.total_bytes = 0
         self._newlines = 0
+        self._returns = 0  # carriage returns that are not part of a line end
+        self._ends_in_return = False
         self._ends_open = False  # the last line has no newline yet
         self._head = bytearray()
         self._tail = bytearray()
@@ -168,6 +201,9 @@ class OutputSink:
             return
         self.total_bytes += len(data)
         self._newlines += data.count(b"\n")
+        self._returns += data.count(b"\r") - data.count(b"\r\n")
+        self._returns -= self._ends_in_return and data.startswith(b"\n")
+        self._ends_in_return = data.endswith(b"\r")
         self._ends_open = not data.endswith(b"\n")
         room = self.limits.bytes - len(self._head)
         if self.total_bytes > self.limits.bytes:
@@ -198,7 +234,15 @@ class OutputSink:
         if self._spill is None:
             self._to_artifact(bytes(self._head + self._tail))
         self.close()
-        return LimitedText(shown.text, self._accounted(shown.truncation))
+        return LimitedText(
+            shown.text,
+            replace(
+                shown.truncation,
+                total_bytes=self.total_bytes,
+                artifact_id=UNSET if self._spill is None else self._spill.id,
+                artifact_note=self._spill_note,
+            ),
+        )
 
     def close(self) -> None:
         if self._spill is not None and not self._closed:
@@ -218,25 +262,13 @@ class OutputSink:
             del tail[0]
         else:
             tail = [f"…{line[-self.limits.columns + 1 :]}" for line in tail]
-        return _joined(
+        return _join(
             take(head, self.limits, 2),
             take(tail[::-1], self.limits, 2),
             "ends",
-            self.total_lines,
+            self.total_lines + self._returns,
             self.total_bytes,
             not self._ends_open,
-        )
-
-    def _accounted(self, truncation: Truncation) -> Truncation:
-        return Truncation(
-            kept=truncation.kept,
-            ranges=truncation.ranges,
-            total_lines=self.total_lines,
-            total_bytes=self.total_bytes,
-            shown_bytes=truncation.shown_bytes,
-            cut_lines=truncation.cut_lines,
-            artifact_id=UNSET if self._spill is None else self._spill.id,
-            artifact_note=self._spill_note,
         )
 
     def _to_artifact(self, data: bytes) -> None:
@@ -256,6 +288,45 @@ class OutputSink:
         self._spilled_bytes += min(len(data), room)
         if len(data) > room:
             self._spill_note = f"first {format_bytes(self._artifact_cap)} of the output"
+
+
+class OutputCap(Hooks):
+    """Reveals what hides in a tool's text; cuts text beyond all limits and saves the whole as an artifact.
+
+    The limits are for tools without any; the others say better how to see the rest.
+    """
+
+    def __init__(self, artifacts: Artifacts, limits: OutputLimits) -> None:
+        self._artifacts = artifacts
+        self._limits = limits
+
+    async def after_tool(self, call: ToolCall, output: ToolOutput) -> ToolOutput:
+        output = _revealed(output)
+        text = "\n".join(part.text for part in output.content if isinstance(part, TextContent))
+        if self._fits(text):
+            return output
+        with OutputSink(self._artifacts, call.name, self._limits) as sink:
+            sink.push(text.encode(errors="replace"))
+            shown = sink.finish()
+        capped = TextContent(with_notice(shown.text, notice(shown.truncation)))
+        rest = [part for part in output.content if not isinstance(part, TextContent)]
+        return ToolOutput([capped, *rest], output.details, output.is_error)
+
+    def _fits(self, text: str) -> bool:
+        size = len(text.encode(errors="replace"))
+        lines = text.count("\n") + 1
+        return size <= self._limits.bytes + NOTICE_BYTES and lines <= self._limits.lines + NOTICE_LINES
+
+
+def _revealed(output: ToolOutput) -> ToolOutput:
+    """Show the model characters that are invisible to people: instructions hide in them."""
+    if all(part.text.isascii() for part in output.content if isinstance(part, TextContent)):
+        return output
+    content = [
+        TextContent(reveal_invisible(part.text)) if isinstance(part, TextContent) else part
+        for part in output.content
+    ]
+    return output if content == output.content else ToolOutput(content, output.details, output.is_error)
 
 
 class ProgressUpdates:
@@ -297,11 +368,11 @@ def take(lines: Iterable[str], limits: OutputLimits, share: int = 1) -> _LineSli
         if len(taken) == max_lines:
             break
         fitted = line if len(line) <= limits.columns else f"{line[: limits.columns - 1]}…"
-        size = len(fitted.encode()) + 1
+        size = len(fitted.encode(errors="replace")) + 1
         if size > room:
             if taken:
                 break
-            fitted = fitted.encode()[: max(room - 4, 0)].decode(errors="ignore") + "…"
+            fitted = fitted.encode(errors="replace")[: max(room - 4, 0)].decode(errors="ignore") + "…"
         taken.append(fitted)
         cut += fitted != line
         room -= size
@@ -310,7 +381,7 @@ def take(lines: Iterable[str], limits: OutputLimits, share: int = 1) -> _LineSli
     return _LineSlice(taken, cut)
 
 
-def _joined(
+def _join(
     head: _LineSlice, tail: _LineSlice, keep: OutputKeep, total_lines: int, total_bytes: int, closed: bool
 ) -> LimitedText:
     ends = list(tail.lines[::-1])
@@ -325,7 +396,7 @@ def _joined(
     ranges = [(1, len(head.lines))] if head.lines else []
     if ends:
         ranges.append((first_of_tail, total_lines))
-    size = sum(len(line.encode()) + 1 for line in (*head.lines, *ends))
+    size = sum(len(line.encode(errors="replace")) + 1 for line in (*head.lines, *ends))
     return LimitedText(
         text,
         Truncation(
@@ -339,6 +410,12 @@ def _joined(
     )
 
 
+def list_names(names: Sequence[str], most: int = 5) -> str:
+    """`a, b, c and 4 more`."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(shortened(name, MAX_NAME_CHARS) for name in names[:most]) + more
+
+
 def lines_of(text: str) -> list[str]:
     lines = text.split("\n")
     if not lines[-1]:
@@ -347,11 +424,39 @@ def lines_of(text: str) -> list[str]:
 
 
 def _readable(data: bytes) -> str:
-    """Command output as text: no escape sequences, and only the last state of redrawn lines."""
+    """Command output as text: no escape sequences, and only the last state of a progress bar."""
     text = data.decode("utf-8", "replace").replace("\r\n", "\n")
     if "\r" in text:
-        text = "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n"))
+        text = "\n".join(_without_redraws(line) if "\r" in line else line for line in text.split("\n"))
     return plain(text)
+
+
+# What only progress bars and spinners have, and what changes in them. Compiled on first use.
+_PROGRESS = (
+    r"\d\s*%|\d\s*/\s*\d|\d of \d|[\d-]:[\d-]|\d[\d.]*\s*[kKMGT]?i?B(/s|ps)?\b|[=#.\-\u2500-\u25ff]{3,}"
+    r"|^\s*[|/\\\-\u2800-\u28ff]\s|[|/\\\-\u2800-\u28ff]\s*$"
+)
+_LABEL = r"[^\W\d_]+"
+
+
+def _without_redraws(line: str) -> str:
+    """Show carriage returns as line ends; of a progress bar that they redraw, its last state and a count."""
+    shown: list[str] = []
+    label: str | None = None
+    redraws = 0
+    for state in filter(str.strip, line.split("\r")):  # blanks clear the line
+        text = plain(state)
+        words = re.search(_LABEL, text)
+        name = (words[0] if words else "") if re.search(_PROGRESS, text) else None
+        if name is None or name != label:
+            shown.append("")
+            redraws = 0
+        else:
+            redraws += 1
+        states = "1 earlier state" if redraws == 1 else f"{redraws} earlier states"
+        shown[-1] = state.rstrip() + (f" [… {states}]" if redraws else "")
+        label = name
+    return "\n".join(shown)
 
 
 def _range_text(first: int, last: int) -> str:

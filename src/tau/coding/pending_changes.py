@@ -18,21 +18,24 @@ class PendingChange(Struct, frozen=True, kw_only=True):
 
 
 class PendingChanges:
-    """At most one change is pending: a newer proposal replaces it."""
+    """At most one change is pending: a newer proposal replaces it. Without one, `default` is asked."""
 
     def __init__(self) -> None:
-        self._pending: PendingChange | None = None
+        self._proposed: PendingChange | None = None
+        self.number = 0  # of the newest proposal
+        self.default: Callable[[], PendingChange | None] = lambda: None
 
     @property
     def pending(self) -> PendingChange | None:
-        return self._pending
+        return self._proposed or self.default()
 
     def propose(self, preview: PendingChange) -> PendingChange | None:
         """Make this the pending change; returns the one it replaces."""
-        replaced, self._pending = self._pending, preview
+        self.number += 1
+        replaced, self._proposed = self._proposed, preview
         return replaced
 
     def take(self) -> PendingChange | None:
-        """Remove and return the pending change."""
-        taken, self._pending = self._pending, None
-        return taken
+        """Return the pending change and drop a proposed one."""
+        pending, self._proposed = self.pending, None
+        return pending

@@ -33,7 +33,7 @@ class Checkpoints(Protocol):
 
 if TYPE_CHECKING:
     from tau.backends.shell.terminal import TerminalInput
-    from tau.coding.approval.hook import ApprovalDecision, ApprovalRequest
+    from tau.coding.approval.request import ApprovalDecision, ApprovalRequest
     from tau.coding.conflicts.store import ConflictStore
     from tau.coding.plan.review import Plan, PlanAnswer
     from tau.coding.questions import AskAnswer, AskQuestion
@@ -79,6 +79,10 @@ class UrlScheme(Protocol):
         """Raises ToolError if the target is not writable."""
         ...
 
+    def written_files(self, rest: str) -> tuple[Path, ...]:
+        """The files that a write changes, except the session's own. Raises ToolError."""
+        ...
+
 
 class UrlRouter(Protocol):
     """Each subsystem registers its own scheme."""
@@ -86,6 +90,10 @@ class UrlRouter(Protocol):
     def register(self, scheme: UrlScheme) -> None: ...
     def handles(self, text: str) -> bool:
         """Whether this is an internal URL rather than a path."""
+        ...
+
+    def written_files(self, url: str) -> tuple[Path, ...]:
+        """The files that a write to this URL changes, except the session's own. Raises ToolError."""
         ...
 
     async def resolve(self, url: str, ctx: ToolContext) -> Resource: ...
@@ -102,6 +110,11 @@ class Snapshots(Protocol):
 
     def remember(self, path: Path, stat: Stat) -> None: ...
     def last_seen(self, path: Path) -> Stat | None: ...
+
+    def is_unseen(self, path: Path, text: str) -> bool:
+        """Whether the session knows other texts of this file, perhaps from before a restart, but not this."""
+        ...
+
     def record(self, path: Path, text: str, *, own: bool = False) -> str | None:
         """The tag for a shown text; None if it is too large. `own`: written by us."""
         ...
@@ -111,6 +124,12 @@ class Models(Protocol):
     """Models by role: `smol`, `slow`, `vision`, `plan`; an unset role is the default model."""
 
     def role(self, name: str) -> Model: ...
+    def for_images(self) -> Model:
+        """The first that accepts images: role `vision`, role `default`, the current one, all with access.
+
+        If none does, the model of the role `vision`.
+        """
+        ...
 
 
 class Job(Struct, frozen=True, kw_only=True):
@@ -155,6 +174,10 @@ class Jobs(Protocol):
 
     async def wait(self, ids: Iterable[str], seconds: float) -> bool:
         """True as soon as one of them is not running, False on timeout."""
+        ...
+
+    async def quiet(self, *, running: bool = True) -> None:
+        """Wait until no job is running, unless that does not matter, and all results are delivered."""
         ...
 
     def acknowledge(self, ids: Iterable[str]) -> None:

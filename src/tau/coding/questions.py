@@ -10,22 +10,22 @@ MAX_ANSWER_CHARS = 20_000
 
 
 class AskOption(Struct, frozen=True):
-    label: Annotated[str, Meta(description="The choice, in a few words", min_length=1)]
-    description: Annotated[str, Meta(description="What it means")] = ""
+    label: Annotated[str, Meta(title="The choice, in a few words", min_length=1)]
+    description: Annotated[str, Meta(title="What it means")] = ""
 
 
 class AskQuestion(Struct, frozen=True):
-    id: Annotated[str, Meta(description="A short name for the answer")]
-    question: Annotated[str, Meta(description="The question, a full sentence", min_length=1)]
+    id: Annotated[str, Meta(title="A short name for the answer")]
+    question: Annotated[str, Meta(title="The question, a full sentence", min_length=1)]
     options: Annotated[
         list[AskOption],
         Meta(
-            description="Answers to choose from; the user can always type another",
+            title="Answers to choose from; the user can always type another",
             max_length=MAX_OPTIONS,
         ),
     ] = []
-    multi: Annotated[bool, Meta(description="Allow several options")] = False
-    recommended: Annotated[int | None, Meta(description="Index of the option you recommend, from 0")] = None
+    multi: Annotated[bool, Meta(title="Allow several options")] = False
+    recommended: Annotated[int | None, Meta(title="Index of the option you recommend, from 0")] = None
 
     @property
     def suggested(self) -> int | None:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from tau.backends.kernels.pool import Kernels
 from tau.backends.shell.session import ShellSession
@@ -18,6 +19,7 @@ from tau.config.settings import Settings
 if TYPE_CHECKING:
     from tau.backends.ssh.connections import Connections
     from tau.backends.ssh.hosts import SshHost
+    from tau.coding.sandbox import LateSandbox
 
 ssh_connections = late("tau.backends.ssh.connections")
 ssh_hosts = late("tau.backends.ssh.hosts")
@@ -31,6 +33,7 @@ class SessionResources(Struct, frozen=True, kw_only=True):
     kernels: Kernels | None = None
     hosts: "Mapping[str, SshHost]" = {}
     connections: "Connections | None" = None
+    sandbox: "LateSandbox | None" = None
     warnings: list[str] = []
 
 
@@ -41,33 +44,25 @@ async def open_resources(
     settings: Settings,
     environ: Mapping[str, str],
     services: AsyncExitStack,
+    outside: Runner | None = None,
+    sandbox: "LateSandbox | None" = None,
 ) -> SessionResources:
-    """Open the session's resources. Each is started on first use."""
+    """Open the session's resources. Each is started on first use; connections to hosts run `outside`."""
     shell = ShellSession(runner, cwd=cwd, cache=paths.cache / "shell")
     kernels = Kernels(runner, python=settings.python.interpreter, mode=settings.python.kernel_mode)
     await services.enter_async_context(shell)
     await services.enter_async_context(kernels)
-    folders = (
-        paths.home,
-        *(folder / PROJECT_FOLDER for folder in project_folders(cwd)),
-        *project_folders(cwd),
-    )
+    known = SessionResources(shell=shell, kernels=kernels, sandbox=sandbox)
+    projects = project_folders(cwd)
+    folders = (paths.home, *(folder / PROJECT_FOLDER for folder in projects), *projects)
     if not any(mode_of(folder / name) for folder in folders for name in ("ssh.json", ".ssh.json")):
-        return SessionResources(shell=shell, kernels=kernels)
-    found = ssh_hosts.load_hosts(paths, cwd, environ)
-    if not found.hosts:
-        return SessionResources(shell=shell, kernels=kernels, warnings=found.warnings)
+        return known
+    loaded = ssh_hosts.load_hosts(paths, cwd, environ)
+    if not loaded.hosts:
+        return replace(known, warnings=loaded.warnings)
     mounts = paths.home / "remote" if settings.ssh.mount else None
-    connections = ssh_connections.Connections(runner, cache=ssh_info.info_folder(paths), mounts=mounts)
-    await services.enter_async_context(connections)
-    return SessionResources(
-        shell=shell, kernels=kernels, hosts=found.hosts, connections=connections, warnings=found.warnings
+    connections = ssh_connections.Connections(
+        outside or runner, cache=ssh_info.info_folder(paths), mounts=mounts
     )
-
-
-def _names_hosts(cwd: Path, paths: Paths) -> bool:
-    """Whether any hosts file exists; few users have one."""
-    folders = [paths.home]
-    for folder in project_folders(cwd):
-        folders += [folder, folder / PROJECT_FOLDER]
-    return any(mode_of(folder / name) for folder in folders for name in ("ssh.json", ".ssh.json"))
+    await services.enter_async_context(connections)
+    return replace(known, hosts=loaded.hosts, connections=connections, warnings=loaded.warnings)

@@ -10,9 +10,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from tau.base.errors import ConfigError
-from tau.base.files import mode_of, open_at_once, typed_path
-from tau.base.sizes import KIB, format_bytes
+from tau.base.files import mode_of, typed_path
+from tau.base.sizes import KIB
 from tau.base.text import clean_line, shortened
+from tau.config.json_file import read_limited
 from tau.config.paths import PROJECT_FOLDER, Paths, project_folders
 
 Origin = Literal["user", "project"]
@@ -84,34 +85,33 @@ def find_command_files(
     return list(search.found.values())
 
 
-class _Search:
-    def __init__(self, warn: Warn, known: dict[Path, CommandFile]) -> None:
-        self.found: dict[str, CommandFile] = {}
-        self._warn = warn
-        self._known = known
-        self._count = 0
+class _Search(Struct):
+    warn: Warn
+    known: dict[Path, CommandFile]
+    found: dict[str, CommandFile] = {}
+    _count: int = 0
 
     def scan_folder(self, folder: Path, origin: Origin, root: Path | None) -> None:
         """Skip links that leave `root`, so a repository cannot make us read other files."""
         for kind in ("commands", "prompts"):
-            for path in _markdown_files(folder / kind, self._warn):
+            for path in _markdown_files(folder / kind, self.warn):
                 names = path.relative_to(folder / kind).with_suffix("").parts
                 self._take(path, ":".join(names), origin, root)
-        for path in _skill_files(folder / "skills", self._warn):
+        for path in _skill_files(folder / "skills", self.warn):
             self._take(path, f"{SKILL_PREFIX}{path.parent.name}", origin, root)
 
     def _take(self, path: Path, name: str, origin: Origin, root: Path | None) -> None:
         self._count += 1
         if self._count > MAX_FILES:
             if self._count == MAX_FILES + 1:
-                self._warn(f"There are more than {MAX_FILES} command files; skipped {path} and others.")
+                self.warn(f"There are more than {MAX_FILES} command files; skipped {path} and others.")
             return
         try:
             if root is not None and not path.resolve().is_relative_to(root):
                 raise ConfigError(f"It links to {path.resolve()}, outside the project.", path=path)
             file = self._file(path, name, origin)
         except ConfigError as error:
-            self._warn(f"{error} Skipped.")
+            self.warn(f"{error} Skipped.")
             return
         if file.name not in self.found:
             self.found[file.name] = file
@@ -121,7 +121,7 @@ class _Search:
 
     def _file(self, path: Path, name: str, origin: Origin) -> CommandFile:
         mark = _fingerprint(path)
-        known = self._known.get(path)
+        known = self.known.get(path)
         if known is not None and known.mark == mark and known.origin == origin:
             return replace(known, name=known.name.removeprefix(PROJECT_PREFIX))
         fields, body = parse_command_file(_read(path), path)
@@ -203,18 +203,11 @@ def _entries(folder: Path, warn: Warn) -> list[Path]:
 
 def _read(path: Path) -> str:
     try:
-        with open(path, "rb", opener=open_at_once) as file:
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise ConfigError("Not a regular file.", path=path)
-            data = file.read(MAX_FILE_BYTES + 1)
-    except OSError as error:
-        raise ConfigError(f"The file cannot be read: {error.strerror or error}.", path=path) from error
-    if len(data) > MAX_FILE_BYTES:
-        raise ConfigError(f"The file is larger than {format_bytes(MAX_FILE_BYTES)}.", path=path)
-    try:
-        text = data.decode("utf-8-sig")
+        text = read_limited(path, MAX_FILE_BYTES).decode("utf-8-sig")
+    except FileNotFoundError as error:
+        raise ConfigError(f"The file cannot be read: {error.strerror}.", path=path) from error
     except UnicodeDecodeError:
-        raise ConfigError("The file is not UTF-8 text.", path=path) from None
+        text = "\0"
     if "\0" in text:
         raise ConfigError("The file is not UTF-8 text.", path=path)
     return text

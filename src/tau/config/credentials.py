@@ -4,10 +4,11 @@ import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from tau.ai.auth import KeyRetry, is_variable, resolve_value
 from tau.ai.catalog import Catalog
+from tau.base import secrets
 from tau.base.errors import UsageError
 from tau.base.run import Runner
 from tau.config.auth_file import AuthFile, check_sendable, example_entry
@@ -17,93 +18,82 @@ MARGIN_S = 1.0  # clocks differ
 
 
 class _Block(Struct, frozen=True):
-    """`passing`: the key is rate-limited, not rejected."""
+    """`temporary`: the key is rate-limited, not rejected."""
 
     until: float
-    passing: bool
+    temporary: bool
 
 
-class KeyCredentials:
+class KeyCredentials(Struct):
     """Implements `Credentials` for keys. `flags` and `models` hold one value per provider.
 
     A value is a literal, a variable name or a `!command`; a variable's content is used literally.
     Of several keys in `auth.json`, one is used until it fails, because servers cache prompts by key.
     """
 
-    def __init__(
-        self,
-        catalog: Catalog,
-        auth: AuthFile,
-        run: Runner,
-        environ: Mapping[str, str],
-        *,
-        flags: Mapping[str, str] | None = None,
-        models: Mapping[str, str] | None = None,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._catalog = catalog
-        self._auth = auth
-        self._run = run
-        self._environ = environ
-        self._flags = {} if flags is None else flags
-        self._models = models or {}
-        self._clock = clock
-        self._lock = asyncio.Lock()  # a command runs once, however many requests need its key
-        self._keys: dict[tuple[str, str], str] = {}  # by provider and stored value
-        self._using: dict[str, str] = {}  # the stored value in use, by provider
-        self._blocks: dict[tuple[str, str], _Block] = {}
+    catalog: Catalog
+    auth: AuthFile
+    run: Runner
+    environ: Mapping[str, str]
+    flags: Mapping[str, str] = {}
+    models: Mapping[str, str] = {}
+    clock: Callable[[], float] = time.monotonic
+    _lock: asyncio.Lock = field(default_factory=asyncio.Lock)  # a command runs once for all requests
+    _keys: dict[tuple[str, str], str] = {}  # by provider and stored value
+    _using: dict[str, str] = {}  # the stored value in use, by provider
+    _blocks: dict[tuple[str, str], _Block] = {}
 
     async def get(self, provider: str) -> str | None:
         async with self._lock:
-            return await self._find(provider, self._auth.get_all(provider))
+            return _learned(await self._find(provider, self.auth.get_all(provider)))
 
     async def refresh(self, provider: str, rejected: str) -> str | None:
         """The current key, if it is not the rejected one."""
         async with self._lock:
-            key = await self._find(provider, self._auth.get_all(provider))
+            key = await self._find(provider, self.auth.get_all(provider))
             if key in (None, rejected):
-                stored = await asyncio.to_thread(self._auth.get_all_settled, provider)
+                stored = await asyncio.to_thread(self.auth.get_all_settled, provider)
                 key = await self._find(provider, stored, fresh=True)
-            return key if key != rejected else None
+            return _learned(key) if key != rejected else None
 
     async def rotate(self, provider: str, failed: str, *, refused: bool, wait_s: float | None) -> KeyRetry:
         """Only keys in `auth.json` rotate."""
         async with self._lock:
-            stored = self._auth.get_all(provider)
-            now = self._clock()
+            stored = self.auth.get_all(provider)
+            now = self.clock()
             for value in stored:
                 if self._keys.get((provider, value)) == failed:
                     until = now + (BLOCKED_S if wait_s is None else wait_s) + MARGIN_S
                     self._blocks[provider, value] = _Block(until, not refused)
-            if provider in self._flags or len(stored) < 2:
+            if provider in self.flags or len(stored) < 2:
                 return KeyRetry()
             for value in self._in_order(provider, stored):
                 if self._is_blocked(provider, value):
                     break  # and so are those behind it
                 if (key := await self._stored_key(provider, value)) not in (None, failed):
-                    return KeyRetry(key)
+                    return KeyRetry(_learned(key))
             blocks = [self._blocks.get((provider, value)) for value in stored]
             return KeyRetry(
-                None, min((max(0.0, b.until - now) for b in blocks if b and b.passing), default=None)
+                None, min((max(0.0, b.until - now) for b in blocks if b and b.temporary), default=None)
             )
 
     def available(self, provider: str) -> bool:
         """Whether a key is probably available; runs no command."""
-        values = (self._flags.get(provider), *self._auth.get_all(provider), self._models.get(provider))
+        values = (self.flags.get(provider), *self.auth.get_all(provider), self.models.get(provider))
         if any(value and not self._unset(value) for value in values):
             return True
-        return any(self._environ.get(variable, "").strip() for variable in self._variables(provider))
+        return any(self.environ.get(variable, "").strip() for variable in self._variables(provider))
 
     def providers_with_keys(self) -> list[str]:
         """In catalog order."""
-        return [provider for provider in self._catalog.providers if self.available(provider)]
+        return [provider for provider in self.catalog.providers if self.available(provider)]
 
     def describe_missing_key(self, provider: str) -> str:
         """The message for a missing key: where to put one, and what works without."""
-        row = self._catalog.providers.get(provider)
+        row = self.catalog.providers.get(provider)
         variables = self._variables(provider)
         ways = [f"set {' or '.join(variables)}"] if variables else []
-        ways.append(f"add {example_entry(provider)} to {self._auth.path}")
+        ways.append(f"add {example_entry(provider)} to {self.auth.path}")
         return (
             f"No API key for {row.name if row else provider}: {', or '.join(ways)}."
             f"{self._unset_variables(provider)}"
@@ -113,12 +103,12 @@ class KeyCredentials:
 
     def describe_missing_keys(self) -> str:
         """The same message when no provider is named."""
-        known = [row for row in self._catalog.providers.values() if row.key_variables]
+        known = [row for row in self.catalog.providers.values() if row.key_variables]
         names = [row.key_variables[-1] for row in known[:2]]
-        unset = "".join(map(self._unset_variables, self._catalog.providers))
+        unset = "".join(map(self._unset_variables, self.catalog.providers))
         return (
             f"No API key or model server found: set {', '.join(names)} or another provider's variable,"
-            f" add a key to {self._auth.path} such as {example_entry(known[0].id)}, or start a model"
+            f" add a key to {self.auth.path} such as {example_entry(known[0].id)}, or start a model"
             f" server on this machine (Ollama, LM Studio, llama.cpp, vLLM).{unset}"
         )
 
@@ -127,15 +117,15 @@ class KeyCredentials:
         return "".join(
             f" {place} refers to the variable {value}, which is not set."
             for place, value in (
-                *((str(self._auth.path), stored) for stored in self._auth.get_all(provider)),
-                ("models.json", self._models.get(provider)),
+                *((str(self.auth.path), stored) for stored in self.auth.get_all(provider)),
+                ("models.json", self.models.get(provider)),
             )
             if value and self._unset(value)
         )
 
     async def _find(self, provider: str, stored: Sequence[str], *, fresh: bool = False) -> str | None:
-        if flag := self._flags.get(provider):
-            key = await resolve_value(flag, self._environ, self._run, fresh=fresh)
+        if flag := self.flags.get(provider):
+            key = await resolve_value(flag, self.environ, self.run, fresh=fresh)
             if key is None:
                 raise UsageError(f"--api-key refers to the variable {flag}, which is not set.")
             return check_sendable(key, "--api-key")
@@ -143,37 +133,44 @@ class KeyCredentials:
             if key := await self._stored_key(provider, value, fresh=fresh):
                 return key
         for variable in self._variables(provider):
-            if key := self._environ.get(variable, "").strip():
+            if key := self.environ.get(variable, "").strip():
                 return check_sendable(key, variable)
-        configured = self._models.get(provider)
-        if configured and (key := await resolve_value(configured, self._environ, self._run, fresh=fresh)):
+        configured = self.models.get(provider)
+        if configured and (key := await resolve_value(configured, self.environ, self.run, fresh=fresh)):
             return check_sendable(key, "models.json")
         return None
 
     async def _stored_key(self, provider: str, value: str, *, fresh: bool = False) -> str | None:
-        key = await resolve_value(value, self._environ, self._run, fresh=fresh)
+        key = await resolve_value(value, self.environ, self.run, fresh=fresh)
         if key is None:
             return None
         self._using[provider] = value
-        self._keys[provider, value] = check_sendable(key, str(self._auth.path))
+        self._keys[provider, value] = check_sendable(key, str(self.auth.path))
         return key
 
     def _in_order(self, provider: str, stored: Sequence[str]) -> list[str]:
         """The key in use and those after it, then the blocked ones, soonest free first."""
         using = self._using.get(provider)
         start = stored.index(using) if using in stored else 0
-        turn = [*stored[start:], *stored[:start]]
-        free = [value for value in turn if not self._is_blocked(provider, value)]
-        blocked = [value for value in turn if value not in free]
+        rotated = [*stored[start:], *stored[:start]]
+        free = [value for value in rotated if not self._is_blocked(provider, value)]
+        blocked = [value for value in rotated if value not in free]
         return free + sorted(blocked, key=lambda value: self._blocks[provider, value].until)
 
     def _is_blocked(self, provider: str, value: str) -> bool:
         block = self._blocks.get((provider, value))
-        return block is not None and block.until > self._clock()
+        return block is not None and block.until > self.clock()
 
     def _variables(self, provider: str) -> list[str]:
-        row = self._catalog.providers.get(provider)
+        row = self.catalog.providers.get(provider)
         return row.key_variables if row else []
 
     def _unset(self, value: str) -> bool:
-        return is_variable(value.strip()) and not self._environ.get(value.strip(), "").strip()
+        return is_variable(value.strip()) and not self.environ.get(value.strip(), "").strip()
+
+
+def _learned(key: str | None) -> str | None:
+    """Have a key masked wherever tau writes, whatever its source."""
+    if key is not None:
+        secrets.learn(key)
+    return key

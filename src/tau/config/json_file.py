@@ -41,7 +41,10 @@ class JsonFile(Struct, frozen=True):
 
 def read_json(path: Path) -> JsonFile:
     """Read a JSON object. Raises ConfigError with path and line; a missing or empty file is `{}`."""
-    data = _read(path)
+    try:
+        data = read_limited(path, MAX_BYTES).removeprefix(BOM_UTF8)
+    except FileNotFoundError:
+        data = b""
     if not data.strip():
         return JsonFile(path, b"", {})
     try:
@@ -85,63 +88,64 @@ def find_line(text: str, *keys: str | int) -> int | None:
 
 def _key_offsets(text: str) -> Iterator[tuple[list[str | int], int]]:
     """Yield the path and offset of every key and element of valid JSON text."""
-    way: list[str | int] = []
+    steps: list[str | int] = []
     at_key = False
     for match in re.finditer(_TOKEN, text):
         token = match.group()
         if at_key and token[0] == '"':
-            way[-1] = fast_json.decode(token)
+            steps[-1] = fast_json.decode(token)
             at_key = False
-            yield way, match.start()
+            yield steps, match.start()
             continue
-        if token not in "}],:" and way and isinstance(way[-1], int):
-            yield way, match.start()
+        if token not in "}],:" and steps and isinstance(steps[-1], int):
+            yield steps, match.start()
         match token:
             case "{":
-                way.append("")
+                steps.append("")
                 at_key = True
             case "[":
-                way.append(0)
+                steps.append(0)
             case "}" | "]":
-                way.pop()
+                steps.pop()
                 at_key = False
             case ",":
-                last = way[-1]
+                last = steps[-1]
                 at_key = isinstance(last, str)
                 if isinstance(last, int):
-                    way[-1] = last + 1
+                    steps[-1] = last + 1
             case _:
                 pass
 
 
-def _read(path: Path) -> bytes:
+def read_limited(path: Path, max_bytes: int) -> bytes:
+    """Read a regular file. Raises ConfigError, and FileNotFoundError if it is missing."""
     try:
         with open(path, "rb", opener=open_at_once) as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 raise ConfigError("Not a regular file.", path=path)
-            data = file.read(MAX_BYTES + 1)
+            data = file.read(max_bytes + 1)
     except FileNotFoundError:
-        return b""
+        raise
     except OSError as error:
         raise ConfigError(f"The file cannot be read: {error.strerror or error}.", path=path) from error
-    if len(data) > MAX_BYTES:
-        raise ConfigError(f"The file is larger than {format_bytes(MAX_BYTES)}.", path=path)
-    return data.removeprefix(BOM_UTF8)
+    if len(data) > max_bytes:
+        raise ConfigError(f"The file is larger than {format_bytes(max_bytes)}.", path=path)
+    return data
 
 
 def _explain(path: Path, data: bytes, error: Exception) -> ConfigError:
     """Locate the error in a broken file with the standard parser, which is slower but clearer."""
     try:
         json.loads(data.decode())
-    except UnicodeDecodeError as wrong:
-        line = data.count(b"\n", 0, wrong.start) + 1
+    except UnicodeDecodeError as fault:
+        line = data.count(b"\n", 0, fault.start) + 1
         return ConfigError("The file is not UTF-8 text.", path=path, line=line)
-    except json.JSONDecodeError as wrong:
+    except json.JSONDecodeError as fault:
         rule = "Use plain JSON without comments or trailing commas."
         return ConfigError(
-            f"Invalid JSON: {wrong.msg} at column {wrong.colno}. {rule}",
+            f"Invalid JSON: {fault.msg} at column {fault.colno}. {rule}",
             path=path,
-            line=wrong.lineno,
+            line=fault.lineno,
         )
     except RecursionError:
         return ConfigError("The file is nested too deeply.", path=path)

@@ -9,10 +9,14 @@ from msgspec import Struct, ValidationError, convert
 
 from tau.base.errors import UsageError
 from tau.base.files import mode_of
+from tau.base.late import late
+from tau.config.descriptions import show_value
 from tau.config.json_file import JsonFile, read_json
 from tau.config.paths import Paths, project_dir
 from tau.config.setting_values import suggest_names, value_problem
-from tau.config.settings import Settings, setting_groups, settings_by_key
+from tau.config.settings import Setting, Settings, setting_groups, settings_by_key
+
+scopes = late("tau.config.setting_scopes")
 
 Layer = Literal["default", "user", "project", "file", "flag"]
 
@@ -58,7 +62,7 @@ def load_settings(
     sources: list[tuple[JsonFile, Layer]] = []
     for path, layer in _files(paths, cwd, files):
         source = read_json(path)
-        values, ignored = _accepted_values(source, layer, paths)
+        values, ignored = _accepted_values(source, layer, paths, merged)
         warnings += ignored
         if values:
             sources.append((source, layer))
@@ -87,26 +91,44 @@ def _files(paths: Paths, cwd: Path, files: Sequence[Path]) -> Iterator[tuple[Pat
         yield path, "file"
 
 
-def _accepted_values(source: JsonFile, layer: Layer, paths: Paths) -> tuple[dict[str, Any], list[str]]:
-    """The accepted values of a file under dotted keys, and a warning for everything else."""
+def _accepted_values(
+    source: JsonFile, layer: Layer, paths: Paths, current: Mapping[str, Any]
+) -> tuple[dict[str, Any], list[str]]:
+    """The accepted values of a file under dotted keys, and a warning for everything else.
+
+    `current` are the values of earlier layers.
+    """
     accepted: dict[str, Any] = {}
     ignored: list[str] = []
     known = settings_by_key() if source.content else {}
     for key, value in _flatten(source.content):
         setting = known.get(key)
-        if setting is not None and (layer != "project" or setting.scope != "user"):
+        refusal = _refusal(setting, value, paths, current) if setting and layer == "project" else ""
+        if setting is not None and not refusal:
             accepted[key] = value
             continue
         if key in setting_groups():
             raise source.error(f"{key} is a group and must be an object: {{ ... }}.", key)
         if setting is not None:
-            reason = f"Ignored {key}: only you can set it, in {paths.settings}."
+            reason = f"Ignored {key}: {refusal}"
         elif key == "$schema":
             continue
         else:
             reason = f'Ignored unknown setting "{key}".{suggest_names(key)}'
         ignored.append(str(source.error(reason, key)))
     return accepted, ignored
+
+
+def _refusal(setting: Setting, value: Any, paths: Paths, current: Mapping[str, Any]) -> str:
+    """Why a project cannot set this value; empty if it can."""
+    if setting.scope == "any":
+        return ""
+    if setting.scope == "user":
+        return f"only you can set it, in {paths.settings}."
+    own = current.get(setting.key, setting.default)
+    if scopes.tightens(setting.key, value, own):
+        return ""
+    return f"a project can only make it stricter than your {show_value(own)}."
 
 
 def _flatten(content: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
@@ -121,14 +143,21 @@ def _flatten(content: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str
 
 
 def _merge(merged: dict[str, Any], values: Mapping[str, Any]) -> None:
-    """Merge objects by member; replace everything else."""
+    """Merge objects by member and lists that all layers add to; replace everything else."""
     for key, value in values.items():
         old = merged.get(key)
-        if isinstance(old, dict) and isinstance(value, dict):
+        if isinstance(old, list) and isinstance(value, list) and _is_joined(key):
+            merged[key] = [*old, *(one for one in value if one not in old)]
+        elif isinstance(old, dict) and isinstance(value, dict):
             merged[key] = dict(old)
             _merge(merged[key], value)
         else:
             merged[key] = value
+
+
+def _is_joined(key: str) -> bool:
+    setting = settings_by_key().get(key)
+    return setting is not None and setting.joined
 
 
 def _nest(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -150,7 +179,7 @@ def _raise_for_bad_value(sources: Sequence[tuple[JsonFile, Layer]], flags: Mappi
             raise UsageError(problem)
     for source, layer in reversed(sources):
         for key, value in _flatten(source.content):
-            if key not in known or (layer == "project" and known[key].scope == "user"):
+            if key not in known or (layer == "project" and known[key].scope != "any"):
                 continue
             if problem := value_problem(known[key], value):
                 raise source.error(problem, key)

@@ -1,25 +1,30 @@
 """`models.json`: custom providers and models, and changes to built-in ones."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
+from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from types import UnionType
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
-from msgspec import UNSET, Meta, Struct, UnsetType, convert, to_builtins
-from msgspec.structs import replace
+from msgspec import UNSET, Meta, Struct, UnsetType, ValidationError, convert, json, to_builtins
+from msgspec.structs import fields, replace
 
 from tau.ai.apis import DIALECTS
 from tau.ai.catalog import Catalog, Provider, merge_compat
 from tau.ai.model import Compat, Model, Price
-from tau.config.fields import (
-    FieldPath,
-    check_members,
-    decode_struct,
-    field_types,
-    format_path,
-    unknown_fields,
-)
+from tau.base.errors import ConfigError
+from tau.base.late import late
+from tau.config.descriptions import describe_type, show_value
 from tau.config.json_file import JsonFile, read_json
 
+difflib = late("difflib")
+error_paths = late("tau.base.error_paths")
+
+# Fields whose values are never shown, even in errors.
+SECRET = frozenset({"apiKey", "headers"})
+
+S = TypeVar("S", bound=Struct)
+FieldPath = tuple[str | int, ...]  # keys and indexes of a value in a file
 _Count = Annotated[int, Meta(ge=1)]
 
 
@@ -74,21 +79,21 @@ def load_models_file(path: Path) -> ModelsFile:
     warnings = unknown_fields(source, (), source.content, ("providers", "$schema"))
     providers: dict[str, ProviderEntry] = {}
     for id, plain in listed.items():
-        way: FieldPath = ("providers", id)
+        at: FieldPath = ("providers", id)
         if not id or "/" in id or any(letter.isspace() for letter in id):
-            raise source.error(f'"{id}" is not a valid provider id: ids have no slashes or spaces.', *way)
-        entry = decode_struct(source, way, plain, ProviderEntry)
-        _check(source, way, entry)
-        warnings += unknown_fields(source, way, plain, field_types(ProviderEntry))
+            raise source.error(f'"{id}" is not a valid provider id: ids have no slashes or spaces.', *at)
+        entry = decode_struct(source, at, plain, ProviderEntry)
+        _check(source, at, entry)
+        warnings += unknown_fields(source, at, plain, field_types(ProviderEntry))
         for index, model in enumerate(entry.models):
-            place: FieldPath = (*way, "models", index)
-            _check(source, place, model)
-            warnings += unknown_fields(source, place, plain["models"][index], field_types(ModelEntry))
+            at_model: FieldPath = (*at, "models", index)
+            _check(source, at_model, model)
+            warnings += unknown_fields(source, at_model, plain["models"][index], field_types(ModelEntry))
         for name, change in entry.model_overrides.items():
-            place = (*way, "modelOverrides", name)
-            _check(source, place, change)
+            at_model = (*at, "modelOverrides", name)
+            _check(source, at_model, change)
             warnings += unknown_fields(
-                source, place, plain["modelOverrides"][name], field_types(ModelChanges)
+                source, at_model, plain["modelOverrides"][name], field_types(ModelChanges)
             )
         providers[id] = entry
     return ModelsFile(source, providers, warnings)
@@ -126,8 +131,8 @@ def _new_provider(source: JsonFile, id: str, entry: ProviderEntry) -> Provider:
     apis = [api for api in named if isinstance(api, str)]
     without = [index for index, row in enumerate(entry.models) if not isinstance(row.api, str)]
     if not isinstance(entry.api, str) and (without or not apis):
-        way = ("providers", id, "models", without[0]) if without else ("providers", id)
-        raise source.error(f"The provider {id}, or each of its models, needs an api: {_apis()}.", *way)
+        at = ("providers", id, "models", without[0]) if without else ("providers", id)
+        raise source.error(f"The provider {id}, or each of its models, needs an api: {_apis()}.", *at)
     return Provider(
         id=id,
         name=entry.name or id,
@@ -189,20 +194,106 @@ def _change_model(model: Model, changes: ModelChanges) -> Model:
     )
 
 
-def _check(source: JsonFile, way: FieldPath, entry: ProviderEntry | ModelChanges) -> None:
+def _check(source: JsonFile, at: FieldPath, entry: ProviderEntry | ModelChanges) -> None:
     """Checks beyond the types."""
     if isinstance(entry.api, str) and entry.api not in DIALECTS:
-        message = f'{format_path(*way, "api")} is "{entry.api}", which is unknown; use one of {_apis()}.'
-        raise source.error(message, *way, "api")
+        message = f'{format_path(*at, "api")} is "{entry.api}", which is unknown; use one of {_apis()}.'
+        raise source.error(message, *at, "api")
     if isinstance(entry, ProviderEntry):
         if isinstance(entry.base_url, str) and not entry.base_url.startswith(("http://", "https://")):
             raise source.error(
-                f"{format_path(*way, 'baseUrl')} must start with http:// or https://.", *way, "baseUrl"
+                f"{format_path(*at, 'baseUrl')} must start with http:// or https://.", *at, "baseUrl"
             )
     else:
-        check_members(source, (*way, "cost"), entry.cost, Price)
-    check_members(source, (*way, "compat"), entry.compat, Compat)
+        check_members(source, (*at, "cost"), entry.cost, Price)
+    check_members(source, (*at, "compat"), entry.compat, Compat)
 
 
 def _apis() -> str:
     return ", ".join(DIALECTS)
+
+
+@cache
+def field_types(struct: type[Struct]) -> dict[str, Any]:
+    """A struct's fields as spelled in files, with their annotations."""
+    return {field.encode_name: field.type for field in fields(struct)}
+
+
+def decode_struct(source: JsonFile, at: FieldPath, plain: Any, struct: type[S]) -> S:
+    """Convert plain data at `at` in the file to a struct."""
+    try:
+        return convert(plain, struct)
+    except ValidationError as error:
+        raise _explain(source, at, plain, struct, str(error)) from error
+
+
+def check_members(source: JsonFile, at: FieldPath, members: Mapping[str, Any], struct: type[Struct]) -> None:
+    """Check members that override single fields: each must be a known field with a valid value."""
+    known = field_types(struct)
+    for name, value in members.items():
+        if name not in known:
+            message = f"{format_path(*at, name)} is not a known field; use one of {', '.join(known)}."
+            raise source.error(message, *at, name)
+        try:
+            convert(value, known[name])
+        except ValidationError:
+            raise _type_error(source, (*at, name), value, known[name]) from None
+
+
+def unknown_fields(
+    source: JsonFile, at: FieldPath, members: Mapping[str, Any], known: Collection[str]
+) -> list[str]:
+    """Return a warning for each unknown field."""
+    warnings = []
+    for name in members:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, 1, 0.7)
+            hint = f" Did you mean {near[0]}?" if near else ""
+            warnings.append(
+                str(source.error(f"Ignored unknown field {format_path(*at, name)}.{hint}", *at, name))
+            )
+    return warnings
+
+
+def format_path(*at: str | int) -> str:
+    """Format a field path: `providers.x.models[0]`."""
+    return error_paths.format_path(*at).removeprefix(".")
+
+
+def _type_error(source: JsonFile, at: FieldPath, value: Any, annotation: Any) -> ConfigError:
+    shown = "" if SECRET.intersection(at) else f", not {show_value(value)}"
+    return source.error(f"{format_path(*at)} must be {describe_type(annotation)}{shown}.", *at)
+
+
+def _explain(source: JsonFile, at: FieldPath, plain: Any, annotation: Any, text: str) -> ConfigError:
+    """Reword the decoder's error, whose path to the value omits the keys of objects."""
+    _, steps = error_paths.split_path(text)
+    value = plain
+    for step in steps:
+        annotation = _element_type(annotation, step)
+        known_step = _first_misfit(value, annotation) if step is None else step
+        value = value[known_step]
+        at = (*at, known_step)
+    if text.startswith("Object missing"):
+        missing = next(name for name in field_types(annotation) if f"`{name}`" in text)
+        return source.error(f"{format_path(*at)} needs the field {missing}.", *at)
+    return _type_error(source, at, value, annotation)
+
+
+def _element_type(annotation: Any, step: str | int | None) -> Any:
+    """The annotation of a field, or of a list's or an object's elements."""
+    if get_origin(annotation) in (Union, UnionType):
+        annotation = next(part for part in get_args(annotation) if part is not UnsetType)
+    if isinstance(step, str):
+        return field_types(annotation)[step]
+    return get_args(annotation)[1 if get_origin(annotation) is dict else 0]
+
+
+def _first_misfit(members: Mapping[str, Any], annotation: Any) -> str:
+    """The key of the first invalid member."""
+    for key, value in members.items():
+        try:
+            convert(value, annotation)
+        except ValidationError:
+            return key
+    raise AssertionError(f"every member fits: {json.encode(members)!r}")

@@ -8,31 +8,6 @@ from tau.ai.auth import is_variable
 
 MIN_CHARS, MAX_CHARS = 8, 4_096
 
-# Where to create keys, and their prefix; keys of other providers are not checked.
-KEY_PAGES = {
-    "anthropic": "https://console.anthropic.com/settings/keys",
-    "openai": "https://platform.openai.com/api-keys",
-    "openrouter": "https://openrouter.ai/keys",
-    "deepseek": "https://platform.deepseek.com/api_keys",
-    "groq": "https://console.groq.com/keys",
-    "mistral": "https://console.mistral.ai/api-keys",
-    "xai": "https://console.x.ai",
-    "cerebras": "https://cloud.cerebras.ai",
-    "together": "https://api.together.ai/settings/api-keys",
-    "fireworks": "https://fireworks.ai/account/api-keys",
-    "moonshot": "https://platform.moonshot.ai/console/api-keys",
-    "google": "https://aistudio.google.com/apikey",
-}
-_BEGINNINGS = {
-    "anthropic": "sk-ant-",
-    "openai": "sk-",
-    "openrouter": "sk-or-",
-    "deepseek": "sk-",
-    "groq": "gsk_",
-    "xai": "xai-",
-    "cerebras": "csk-",
-    "google": "AIza",
-}
 _ASSIGNED = r"""(?:export\s+|set\s+)?[A-Za-z_]\w*\s*[=:]\s*(?P<value>\S.*)"""
 
 
@@ -64,9 +39,8 @@ def key_problem(key: str, environ: Mapping[str, str] = os.environ) -> str | None
     return None
 
 
-def key_warning(key: str, provider: str) -> str | None:
+def key_warning(key: str, prefix: str) -> str | None:
     """What looks unusual about a key that may still be valid."""
-    beginning = _BEGINNINGS.get(provider, "")
-    if key.startswith(("!", beginning)) or is_variable(key):
+    if key.startswith(("!", prefix)) or is_variable(key):
         return None
-    return f"Keys of this provider start with {beginning}; this one does not."
+    return f"Keys of this provider start with {prefix}; this one does not."

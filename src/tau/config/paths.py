@@ -4,8 +4,7 @@ import os
 import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-
-from msgspec import Struct
+from typing import Final
 
 from tau.base.errors import ConfigError, UsageError
 from tau.base.files import mode_of, typed_path
@@ -13,62 +12,26 @@ from tau.base.files import mode_of, typed_path
 PROJECT_FOLDER = ".tau"
 
 
-class Paths(Struct, frozen=True):
-    """All user files are under `home`. Folders are created when needed."""
+class Paths:
+    """The user's files and folders, all under `home`. Folders are created when needed."""
 
-    home: Path
-
-    @property
-    def settings(self) -> Path:
-        return self.home / "settings.json"
-
-    @property
-    def auth(self) -> Path:
-        return self.home / "auth.json"
-
-    @property
-    def models(self) -> Path:
-        return self.home / "models.json"
-
-    @property
-    def keybindings(self) -> Path:
-        return self.home / "keybindings.json"
-
-    @property
-    def themes(self) -> Path:
-        return self.home / "themes"
-
-    @property
-    def drafts(self) -> Path:
-        return self.home / "drafts"
-
-    @property
-    def sessions(self) -> Path:
-        return self.home / "sessions"
-
-    @property
-    def blobs(self) -> Path:
-        return self.home / "blobs"
-
-    @property
-    def index(self) -> Path:
-        return self.home / "index.db"
-
-    @property
-    def trash(self) -> Path:
-        return self.home / "trash"
-
-    @property
-    def terminals(self) -> Path:
-        return self.home / "terminals"
-
-    @property
-    def cache(self) -> Path:
-        return self.home / "cache"
-
-    @property
-    def logs(self) -> Path:
-        return self.home / "logs"
+    def __init__(self, home: Path) -> None:
+        self.home: Final = home
+        self.settings: Final = home / "settings.json"
+        self.auth: Final = home / "auth.json"
+        self.models: Final = home / "models.json"
+        self.secrets: Final = home / "secrets.json"
+        self.servers: Final = home / "servers.json"
+        self.keybindings: Final = home / "keybindings.json"
+        self.themes: Final = home / "themes"
+        self.drafts: Final = home / "drafts"
+        self.sessions: Final = home / "sessions"
+        self.blobs: Final = home / "blobs"
+        self.index: Final = home / "index.db"
+        self.trash: Final = home / "trash"
+        self.terminals: Final = home / "terminals"
+        self.cache: Final = home / "cache"
+        self.logs: Final = home / "logs"
 
 
 def user_paths(environ: Mapping[str, str] = os.environ) -> Paths:
@@ -110,11 +73,11 @@ def project_dir(cwd: Path, paths: Paths) -> Path | None:
     """The project's nearest `.tau` folder. The user's `.tau` is never a project's."""
     for folder in project_folders(cwd):
         found = folder / PROJECT_FOLDER
-        if stat.S_ISDIR(mode_of(found)) and not _is_users(found, paths):
+        if stat.S_ISDIR(mode_of(found)) and not _belongs_to_user(found, paths):
             return found
     return None
 
 
-def _is_users(folder: Path, paths: Paths) -> bool:
+def _belongs_to_user(folder: Path, paths: Paths) -> bool:
     own = (paths.home, paths.home.parent, typed_path("~") / PROJECT_FOLDER)
     return any(path.name == folder.name and path.exists() and path.samefile(folder) for path in own)

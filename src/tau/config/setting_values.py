@@ -1,6 +1,5 @@
 """Checks, parses, stores and resets the value of one setting."""
 
-from collections.abc import Iterable
 from typing import Any, get_args, get_origin
 
 from msgspec import DecodeError, Raw, ValidationError, convert, json
@@ -11,32 +10,6 @@ from tau.config.descriptions import show_value
 from tau.config.json_file import change_json
 from tau.config.paths import Paths
 from tau.config.settings import Setting, settings_by_key
-
-GROUP, NAME = "tools", "allow"
-KEY = f"{GROUP}.{NAME}"
-
-
-def add_allow_rules(paths: Paths, patterns: Iterable[str]) -> None:
-    """Add patterns to the stored ones, without duplicates. Raises ConfigError."""
-
-    def change(members: dict[str, Raw]) -> None:
-        try:
-            if KEY in members:
-                members[KEY] = _append_patterns(members[KEY], patterns)
-                return
-            group = json.decode(members[GROUP], type=dict[str, Raw]) if GROUP in members else {}
-            group[NAME] = _append_patterns(group.get(NAME), patterns)
-        except ValidationError:
-            raise ConfigError(f"{KEY} must be a list of strings.", path=paths.settings) from None
-        members[GROUP] = Raw(json.encode(group))
-
-    change_json(paths.settings, change)
-
-
-def _append_patterns(stored: Raw | None, patterns: Iterable[str]) -> Raw:
-    old = [] if stored is None else json.decode(stored, type=list[str])
-    return Raw(json.encode(list(dict.fromkeys((*old, *patterns)))))
-
 
 difflib = late("difflib")
 

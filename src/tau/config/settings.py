@@ -8,6 +8,7 @@ from msgspec.json import schema
 from msgspec.structs import fields
 
 from tau.ai.model import ThinkingLevel
+from tau.base.late import late
 from tau.config.descriptions import describe_type
 from tau.config.interface_settings import (
     DisplaySettings,
@@ -16,14 +17,19 @@ from tau.config.interface_settings import (
     ThemesSettings,
 )
 
-ApprovalMode = Literal["ask", "workspace", "yolo"]
+scopes = late("tau.config.setting_scopes")
+
+ApprovalMode = Literal["ask", "workspace", "plan", "yolo"]
+APPROVAL_MODES: tuple[ApprovalMode, ...] = get_args(ApprovalMode)
 EditMode = Literal["hashline", "replace", "apply_patch", "patch"]
 EDIT_MODES: tuple[EditMode, ...] = get_args(EditMode)
 QueueMode = Literal["one-at-a-time", "all"]
-Scope = Literal["any", "user"]
+Scope = Literal["any", "user", "tighten"]
 
-# Settings that weaken safety or run programs: a project's file cannot set them.
+# A project's file cannot set what weakens safety or runs programs; `setting_scopes` lists the other settings.
 USER = {"scope": "user"}
+# Lists to which every layer adds: a project can tighten what the user set, never replace it.
+JOINED = {"joined": True}
 
 
 class RetrySettings(Struct, frozen=True, rename="camel"):
@@ -43,7 +49,7 @@ class RetrySettings(Struct, frozen=True, rename="camel"):
     model_fallback: Annotated[bool, Meta(description="Switch models when one keeps failing")] = True
     fallback_chains: Annotated[
         dict[str, list[str]],
-        Meta(description="Fallback models, in order, by role or failed model"),
+        Meta(description="Fallback models, in order, by failed model or its role"),
     ] = {}
     fallback_revert_policy: Annotated[
         Literal["cooldown-expiry", "never"],
@@ -111,18 +117,36 @@ class ToolsSettings(Struct, frozen=True, rename="camel"):
     approval_mode: Annotated[
         ApprovalMode,
         Meta(
-            description="ask: ask before writes and commands; workspace: allow commands and writes inside"
-            " the workspace; yolo: allow everything",
-            extra=USER,
+            description="ask: ask before writes, commands and connections; workspace: allow contained"
+            " commands and writes inside the workspace; plan: only read; yolo: ask for nothing",
         ),
     ] = "workspace"
     allow: Annotated[
         list[str],
         Meta(
             description="Allow without asking: patterns such as run: git status *, write: ~/notes/**,"
-            " connect: example.com",
+            " connect: example.com, tool: ssh, read: ~/.netrc",
             extra=USER,
         ),
+    ] = []
+    pass_env: Annotated[
+        list[str],
+        Meta(
+            description="Variables with keys or passwords that commands, kernels and servers inherit:"
+            " names such as NPM_TOKEN",
+            extra=USER,
+        ),
+    ] = []
+    ask: Annotated[
+        list[str],
+        Meta(
+            description="Ask in every mode, even if tools.allow matches; projects can add patterns",
+            extra=JOINED,
+        ),
+    ] = []
+    deny: Annotated[
+        list[str],
+        Meta(description="Refuse in every mode, without asking; projects can add patterns", extra=JOINED),
     ] = []
     artifact_spill_threshold: Annotated[
         int,
@@ -135,6 +159,20 @@ class ToolsSettings(Struct, frozen=True, rename="camel"):
     output_max_columns: Annotated[
         int, Meta(description="Truncate output lines at this column", ge=1, le=1_000_000)
     ] = 768
+
+
+class KeysSettings(Struct, frozen=True, rename="camel"):
+    plain_http_hosts: Annotated[
+        list[str],
+        Meta(description="Hosts that get keys over unencrypted HTTP, as in a home network", extra=USER),
+    ] = []
+
+
+class SecretsSettings(Struct, frozen=True, rename="camel"):
+    obfuscate: Annotated[
+        bool,
+        Meta(description="Send placeholders for secrets to the model; calls get the real values", extra=USER),
+    ] = False
 
 
 class AutoBackgroundSettings(Struct, frozen=True, rename="camel"):
@@ -175,6 +213,48 @@ class AsyncSettings(Struct, frozen=True, rename="camel"):
     poll_wait_duration: Annotated[
         Literal["5s", "10s", "30s", "1m", "5m"], Meta(description="How long the job tool waits for a job")
     ] = "30s"
+    continue_when_done: Annotated[
+        bool, Meta(description="Start a turn when a background job ends while the agent is idle")
+    ] = True
+    exit_wait_seconds: Annotated[
+        int,
+        Meta(description="How long tau -p waits for running jobs before it stops them", ge=0, le=86_400),
+    ] = 60
+
+
+class SandboxSettings(Struct, frozen=True, rename="camel"):
+    mode: Annotated[
+        Literal["auto", "required", "off"],
+        Meta(
+            description="auto: contain commands where that works, and ask where it does not; required: refuse"
+            " commands that cannot be contained; off: never contain",
+            extra=USER,
+        ),
+    ] = "auto"
+    engine: Annotated[
+        Literal["auto", "bubblewrap", "namespaces", "landlock"],
+        Meta(description="What contains commands; auto: the first that works", extra=USER),
+    ] = "auto"
+    network: Annotated[
+        Literal["off", "list", "on"],
+        Meta(
+            description="off: localhost only; list: hosts of sandbox.hosts; on: everything, unfiltered",
+            extra=USER,
+        ),
+    ] = "list"
+    hosts: Annotated[
+        list[str] | None,
+        Meta(description="Hosts that commands can reach; default: package registries", extra=USER),
+    ] = None
+    write: Annotated[list[str], Meta(description="Paths that commands can also write", extra=USER)] = []
+    hide: Annotated[list[str], Meta(description="Paths that commands cannot read either", extra=USER)] = []
+    sockets: Annotated[
+        list[str], Meta(description="Socket files that commands can connect to", extra=USER)
+    ] = []
+    outside: Annotated[
+        list[str],
+        Meta(description="Commands that run outside the sandbox, after approval: docker *", extra=USER),
+    ] = []
 
 
 class EvalSettings(Struct, frozen=True, rename="camel"):
@@ -254,12 +334,9 @@ class EditSettings(Struct, frozen=True, rename="camel"):
         dict[str, EditMode],
         Meta(description="Edit formats by model id pattern, such as gpt-*"),
     ] = {}
-    fuzzy_match: Annotated[bool, Meta(description="In replace mode, accept near matches and report them")] = (
-        True
-    )
-    fuzzy_threshold: Annotated[
-        float, Meta(description="Minimum similarity of a near match, from 0.5 to 1", ge=0.5, le=1)
-    ] = 0.95
+    fuzzy_match: Annotated[
+        bool, Meta(description="In replace mode, forgive white space and look-alike characters")
+    ] = True
     block_auto_generated: Annotated[bool, Meta(description="Refuse to edit generated files")] = True
 
 
@@ -322,8 +399,11 @@ class Settings(Struct, frozen=True, rename="camel", kw_only=True):
     titles: TitlesSettings = TitlesSettings()
     stream: StreamSettings = StreamSettings()
     tools: ToolsSettings = ToolsSettings()
+    keys: KeysSettings = KeysSettings()
+    secrets: SecretsSettings = SecretsSettings()
     bash: BashSettings = BashSettings()
     async_: AsyncSettings = field(name="async", default=AsyncSettings())
+    sandbox: SandboxSettings = SandboxSettings()
     eval: EvalSettings = EvalSettings()
     python: PythonSettings = PythonSettings()
     task: TaskSettings = TaskSettings()
@@ -354,6 +434,7 @@ class Setting(Struct, frozen=True):
     description: str
     scope: Scope
     annotation: Any
+    joined: bool = False  # the values of all layers count
 
 
 @cache
@@ -385,7 +466,6 @@ def setting_values(settings: Settings) -> dict[str, Any]:
 
 
 def settings_schema() -> dict[str, Any]:
-    """JSON schema of a settings file."""
     whole = schema(Settings)
     definitions = whole.pop("$defs")
     top = definitions.pop("Settings")
@@ -401,6 +481,8 @@ def _walk(struct: type[Struct], prefix: str) -> dict[str, Setting]:
             continue
         (meta,) = one.type.__metadata__
         default = one.default_factory() if callable(one.default_factory) else one.default
-        scope: Scope = (meta.extra or {}).get("scope", "any")
-        found[key] = Setting(key, describe_type(one.type), default, meta.description, scope, one.type)
+        extra = meta.extra or {}
+        scope: Scope = extra.get("scope") or scopes.scope_of(key)
+        joined = extra.get("joined", False)
+        found[key] = Setting(key, describe_type(one.type), default, meta.description, scope, one.type, joined)
     return found

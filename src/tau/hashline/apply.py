@@ -8,11 +8,19 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from tau.hashline.errors import ApplyError
-from tau.hashline.hunks import BLOCK_KINDS, BlockResolver, Hunk, LineChange, LineSpan, ResolvedBlock
 from tau.hashline.lines import NumberedLines
 from tau.hashline.mismatch import context_rows
+from tau.hashline.records import (
+    BLOCK_KINDS,
+    BlockResolver,
+    Hunk,
+    LineChange,
+    LineSpan,
+    ResolvedBlock,
+    count_lines,
+)
 
-# Insertions at one place come in this order, whatever the order of their hunks.
+# The order of insertions in one place, regardless of the order of their hunks.
 _RANK_HEAD, _RANK_AFTER, _RANK_BEFORE, _RANK_TAIL = range(4)
 
 
@@ -44,22 +52,22 @@ def resolve(
         changes.append(change)
         if block is not None:
             blocks.append(block)
-    ordered = in_order(changes)
+    ordered = sort_changes(changes)
     if skip_failing:
-        ordered = _apart(ordered)
+        ordered = _drop_overlapping(ordered)
     refuse_overlaps(ordered)
     return ResolvedHunks(tuple(ordered), tuple(blocks))
 
 
-def in_order(changes: Iterable[LineChange]) -> list[LineChange]:
-    """Sort by place; an insertion comes before the replaced lines after it."""
+def sort_changes(changes: Iterable[LineChange]) -> list[LineChange]:
+    """Sort by line; an insertion comes before the replaced lines after it."""
     return sorted(changes, key=lambda change: (change.first, not change.inserts, change.rank))
 
 
 def refuse_overlaps(changes: Sequence[LineChange]) -> None:
-    found = _overlap(changes)
-    if found is not None:
-        change, other, anchor = found
+    overlap = _find_overlap(changes)
+    if overlap is not None:
+        change, other, anchor = overlap
         raise ApplyError(
             f"anchor line {anchor} is already targeted by another hunk on line {other.line}. Write ONE hunk "
             "per range; its body is the final content only, never a before and after.",
@@ -74,7 +82,7 @@ def apply(lines: NumberedLines, changes: Sequence[LineChange]) -> str:
     position = 0
     for change in changes:
         if change.rows and not change.inserts:
-            change = narrow(lines, change)
+            change = trim_change(lines, change)
         start = lines.start(change.first)
         end = start if change.inserts else lines.start(change.last + 1)
         pieces.append(text[position:start])
@@ -90,11 +98,21 @@ def apply(lines: NumberedLines, changes: Sequence[LineChange]) -> str:
             before = next((piece for piece in reversed(pieces) if piece), "")
             pieces.append(_appended(lines, change, before))
     pieces.append(text[position:])
-    return "".join(pieces)
+    result = "".join(pieces)
+    deletes_end = changes and not changes[-1].inserts and changes[-1].last == lines.count
+    if deletes_end and not changes[-1].rows and lines.ends_open:
+        return _without_final_end(result, lines.separator)
+    return result
 
 
-def narrow(lines: NumberedLines, change: LineChange) -> LineChange:
-    """Trim rows at both ends of a change that equal the text."""
+def _without_final_end(text: str, separator: str) -> str:
+    """A text without a final line end stays without one, unless its last line would be lost."""
+    line = text.removesuffix(separator).removesuffix("\r")
+    return text if not line or line.endswith(separator) else line
+
+
+def trim_change(lines: NumberedLines, change: LineChange) -> LineChange:
+    """Remove rows at both ends of a change that equal the text."""
     old, new = lines.rows(change.first, change.last), change.rows
     most = min(len(old), len(new))
     top = 0
@@ -118,10 +136,11 @@ def _resolve(
     for number in (hunk.first, hunk.last):
         if not lines.has(number):
             raise ApplyError(
-                f"Line {number} does not exist in {path} (file has {_counted(lines.count)}).", line=hunk.line
+                f"Line {number} does not exist in {path} (file has {count_lines(lines.count)}).",
+                line=hunk.line,
             )
     if hunk.kind in BLOCK_KINDS:
-        span = _block(hunk, path, lines, resolver)
+        span = _resolve_block(hunk, path, lines, resolver)
         block = ResolvedBlock(hunk.header, span)
         if hunk.kind == "insert after block":
             return LineChange(span.last + 1, span.last, hunk.rows, hunk.line, span.last, _RANK_AFTER), block
@@ -133,16 +152,14 @@ def _resolve(
     return LineChange(hunk.first, hunk.last, hunk.rows, hunk.line), None
 
 
-def _block(hunk: Hunk, path: str, lines: NumberedLines, resolver: BlockResolver | None) -> LineSpan:
+def _resolve_block(hunk: Hunk, path: str, lines: NumberedLines, resolver: BlockResolver | None) -> LineSpan:
     line = hunk.first
     span = None if resolver is None else resolver(path, lines.text, line)
-    # A block that starts elsewhere is another block.
+    # A block that starts on another line is not the requested one.
     if span is not None and span.first == line <= span.last and lines.has(span.last):
         return span
-    instead = {
-        "replace block": f"`replace {line}..M:` with the block's last line as M",
-        "delete block": f"`delete {line}..M` with the block's last line as M",
-    }.get(hunk.kind, "`insert after M:` with the block's last line as M")
+    instead = {"replace block": f"replace {line}..M:", "delete block": f"delete {line}..M"}
+    command = instead.get(hunk.kind, "insert after M:")
     colon = "" if hunk.kind == "delete block" else ":"
     why = (
         "Blocks cannot be found here."
@@ -152,16 +169,12 @@ def _block(hunk: Hunk, path: str, lines: NumberedLines, resolver: BlockResolver 
     shown = "\n".join(context_rows(lines, [line]))
     raise ApplyError(
         f"`{hunk.header}{colon}` could not find a syntactic block beginning on line {line} of {path}. {why} "
-        f"Use {instead} instead.\n\n{shown}",
+        f"Use `{command}` with the block's last line as M instead.\n\n{shown}",
         line=hunk.line,
     )
 
 
-def _counted(count: int) -> str:
-    return "1 line" if count == 1 else f"{count} lines"
-
-
-def _overlap(changes: Sequence[LineChange]) -> tuple[LineChange, LineChange, int] | None:
+def _find_overlap(changes: Sequence[LineChange]) -> tuple[LineChange, LineChange, int] | None:
     """A later hunk, the earlier one it conflicts with, and their common line."""
     ranges = sorted((change for change in changes if not change.inserts), key=lambda change: change.first)
     for one, other in pairwise(ranges):
@@ -173,15 +186,15 @@ def _overlap(changes: Sequence[LineChange]) -> tuple[LineChange, LineChange, int
         if not change.inserts:
             continue
         place = bisect_right(starts, change.first) - 1
-        # Right before or after replaced lines is unambiguous, between them is not.
+        # An insertion right before or after replaced lines is unambiguous, one between them is not.
         if place >= 0 and ranges[place].first < change.first <= ranges[place].last:
             earlier, later = sorted((change, ranges[place]), key=lambda change: change.line)
             return later, earlier, change.anchor
     return None
 
 
-def _apart(changes: Iterable[LineChange]) -> list[LineChange]:
-    """The sorted changes that do not overlap an earlier one."""
+def _drop_overlapping(changes: Iterable[LineChange]) -> list[LineChange]:
+    """Keep the sorted changes that do not overlap an earlier one."""
     result: list[LineChange] = []
     last = 0
     for change in changes:
@@ -196,7 +209,7 @@ def _replacement(lines: NumberedLines, change: LineChange, old: str) -> str:
     rows = change.rows
     last_end = lines.end_of(change.last)
     if not last_end and not rows[-1]:
-        last_end = lines.end_near(change.last)  # a blank last line is there only with a line end
+        last_end = lines.end_near(change.last)  # without a line end, a blank last line does not exist
     crlf = old.count("\r\n") if lines.separator == "\n" else 0
     if crlf == 0 or crlf == old.count("\n"):
         inner = lines.end_near(change.first)
@@ -208,7 +221,7 @@ def _replacement(lines: NumberedLines, change: LineChange, old: str) -> str:
 
 
 def _appended(lines: NumberedLines, change: LineChange, before: str) -> str:
-    """Rows after the last line: a text without a final line end keeps it so."""
+    """Rows after the last line; a text without a final line end stays without one."""
     ending = lines.end_near(change.first - 1)
     opening = ending if before and not before.endswith(lines.separator) else ""
     closing = ending if not lines.ends_open or not change.rows[-1] else ""

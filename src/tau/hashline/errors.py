@@ -1,10 +1,10 @@
-"""Errors of a patch, as one small tree under ToolError.
+"""Errors of a patch, all of them ToolErrors.
 
-HashlineError            base: `line` counts in the patch, None when no single line is to blame
+HashlineError            base: `line` is a line of the patch, None if the error has no single line
 ├── ParseError           the input is not a patch
 ├── ApplyError           a hunk does not fit the text: out of range, overlapping, no such block, no such file
 ├── NoChangeError        every hunk fits, and nothing would change
-├── MismatchError        the file is not the one that the tag identifies, and the edit cannot be carried over
+├── MismatchError        the file is not the one that the tag identifies, and the edit cannot be moved to it
 └── PatchError           several sections failed, each with its own error
 """
 

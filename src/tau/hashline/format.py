@@ -1,4 +1,4 @@
-"""How files are shown so that they can be patched: `¶PATH#TAG` headers and `LINE:TEXT` rows, and back."""
+"""Formats and parses the `¶PATH#TAG` headers and `LINE:TEXT` rows that patches refer to."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -8,7 +8,6 @@ from msgspec import Struct
 FILE_MARK = "¶"
 TAG_MARK = "#"
 ROW_MARK = "+"
-RANGE_MARK = ".."
 BYTE_ORDER_MARK = "\ufeff"
 
 _TAG = re.compile("[0-9A-Fa-f]{4}")
@@ -17,14 +16,16 @@ _NUMBERED = re.compile(r"[ *]?([0-9]{1,9}):")
 
 
 class Header(Struct, frozen=True):
-    """`tag` is None when there is none of four hexadecimal digits."""
+    """`tag` is None unless it has four hexadecimal digits."""
 
     path: str
     tag: str | None
 
 
 def format_header(path: str, tag: str | None) -> str:
-    """The line above a file's rows; without a tag the file is shown but cannot be patched by it."""
+    """The line above a file's rows; without a tag, patches cannot refer to them."""
+    if _NOISE.match(path):
+        path = f"./{path}"  # otherwise its beginning would be taken for noise
     return f"{FILE_MARK}{path}" if tag is None else f"{FILE_MARK}{path}{TAG_MARK}{tag}"
 
 
@@ -33,14 +34,14 @@ def format_row(number: int, text: str, mark: str = "") -> str:
 
 
 def format_rows(first: int, rows: Iterable[str]) -> Iterator[str]:
-    """Rows as `read` shows them, the first being line `first`."""
+    """Rows as `read` shows them, starting with line `first`."""
     return (f"{number}:{row}" for number, row in enumerate(rows, first))
 
 
 def parse_header(line: str) -> Header | None:
-    """A section's header, None if the line is none.
+    """Parse a section's header; None if the line is not one.
 
-    `[PATH#TAG]` is the other spelling, and words of other patch formats around the path are dropped.
+    Accepts `[PATH#TAG]` too, and drops words of other patch formats around the path.
     """
     line = line.rstrip()
     if line.startswith(FILE_MARK):
@@ -54,7 +55,7 @@ def parse_header(line: str) -> Header | None:
 
 
 def parse_listing(line: str) -> Header | None:
-    """The `# PATH#TAG` heading that search results carry."""
+    """Parse the `# PATH#TAG` heading of search results."""
     if not line.startswith("# "):
         return None
     header = _header(line[2:].strip())
@@ -70,27 +71,22 @@ def _header(body: str) -> Header:
 
 
 def strip_numbers(rows: list[str]) -> list[str] | None:
-    """The rows without their `LINE:` prefixes; None unless all have one and the numbers follow each other."""
-    if not rows:
-        return None
+    """Strip the `LINE:` prefixes; None unless all rows have one and the numbers are consecutive."""
     result = []
     expected: int | None = None
     for row in rows:
-        found = _NUMBERED.match(row)
-        if found is None:
+        match = _NUMBERED.match(row)
+        if match is None or (expected is not None and int(match[1]) != expected):
             return None
-        number = int(found[1])
-        if expected is not None and number != expected:
-            return None
-        expected = number + 1
-        result.append(row[found.end() :])
-    return result
+        expected = int(match[1]) + 1
+        result.append(row[match.end() :])
+    return result or None
 
 
 def strip_pasted(text: str) -> tuple[str, bool]:
-    """A file's content without the header and line numbers that came along from a listing, if they did.
+    """Strip a header and line numbers copied from a listing, and return whether there were any.
 
-    Numbers go only when every line has one, each one higher than the last: anything else is content.
+    Numbers are stripped only if every line has one and they are consecutive.
     """
     first, newline, rest = text.partition("\n")
     header = parse_header(first) if first.startswith((FILE_MARK, "[")) else None

@@ -1,4 +1,4 @@
-"""A text as numbered lines that keep their own line ends, found by offset instead of by splitting it all."""
+"""A text as numbered lines that keep their line ends, located by offset instead of splitting the text."""
 
 from bisect import bisect_left
 
@@ -6,7 +6,7 @@ _CHUNK_CHARS = 16 * 1024
 
 
 def separator_of(text: str) -> str:
-    """What ends a line: LF (with or without a CR before it), or CR in a text that has no LF at all."""
+    """The line separator: LF (with or without a CR before it), or CR in a text without any LF."""
     return "\r" if "\n" not in text and "\r" in text else "\n"
 
 
@@ -17,14 +17,14 @@ def split_lines(text: str) -> list[str]:
     if not lines[-1]:
         lines.pop()
     if "\r\n" in text:
-        # Only a CR before an LF belongs to the line's end: one at the very end of the text is content.
+        # Only a CR before an LF is part of the line end; one at the end of the text is content.
         ended = len(lines) if text.endswith("\n") else len(lines) - 1
         lines[:ended] = [line.removesuffix("\r") for line in lines[:ended]]
     return lines
 
 
 class NumberedLines:
-    """Lines are numbered from 1. What was looked up once is cheap to look up again."""
+    """Lines are numbered from 1. Offsets are cached."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -35,8 +35,7 @@ class NumberedLines:
     @property
     def count(self) -> int:
         self._count_to(len(self.text) + 1)
-        text = self.text
-        return self._newlines[-1] + (bool(text) and not text.endswith(self.separator))
+        return self._newlines[-1] + self.ends_open
 
     @property
     def ends_open(self) -> bool:
@@ -55,19 +54,17 @@ class NumberedLines:
     def row(self, number: int) -> str:
         """A line without its end."""
         start = self.start(number)
-        found = self.text.find(self.separator, start)
-        if found < 0:
-            return self.text[start:]
-        return self.text[start:found].removesuffix("\r")
+        end = self.text.find(self.separator, start)
+        return self.text[start:] if end < 0 else self.text[start:end].removesuffix("\r")
 
     def rows(self, first: int, last: int) -> list[str]:
-        """Lines `first` to `last` without their ends, as far as they exist."""
+        """The existing lines from `first` to `last`, without their ends."""
         *ended, rest = self.text[self.start(max(first, 1)) : self.start(last + 1)].split(self.separator)
         rows = [row.removesuffix("\r") for row in ended]
         return [*rows, rest] if rest else rows
 
     def end_of(self, number: int) -> str:
-        """What ends a line: `\\n`, `\\r\\n`, `\\r`, or nothing for an open last line."""
+        """The line end: `\\n`, `\\r\\n`, `\\r`, or nothing for an open last line."""
         if self.is_open(number):
             return ""
         if self.separator == "\r":
@@ -76,20 +73,16 @@ class NumberedLines:
         return "\r\n" if end > 1 and self.text[end - 2] == "\r" else "\n"
 
     def end_near(self, number: int) -> str:
-        """The line end to give to a new line beside line `number`: its own, or that of the line before it."""
-        for candidate in (number, number - 1):
-            if self.has(candidate):
-                end = self.end_of(candidate)
-                if end:
-                    return end
-        return self.separator
+        """The line end for a new line next to line `number`: that of this line, or of the one before it."""
+        candidates = (self.end_of(near) for near in (number, number - 1) if self.has(near))
+        return next(filter(None, candidates), self.separator)
 
     def is_open(self, number: int) -> bool:
         """Whether this is a last line without a line end."""
         return self.ends_open and self.start(number + 1) == len(self.text)
 
     def _start(self, number: int) -> int | None:
-        """None when the text has fewer than `number - 1` line ends."""
+        """None if the text has fewer than `number - 1` line ends."""
         wanted = number - 1
         if wanted <= 0:
             return 0
@@ -100,13 +93,13 @@ class NumberedLines:
         chunk = bisect_left(self._newlines, wanted) - 1
         missing = wanted - self._newlines[chunk]
         offset = chunk * _CHUNK_CHARS
-        # A chunk is split in C up to the line that is wanted; the rest of it stays one piece.
+        # Split the chunk, in C, up to the wanted line; the rest stays in one piece.
         pieces = self.text[offset : offset + _CHUNK_CHARS].split(self.separator, missing)
         return offset + min(len(self.text) - offset, _CHUNK_CHARS) - len(pieces[missing])
 
     def _count_to(self, offset: int) -> None:
         while self._counted < min(offset, len(self.text) + 1):
-            here = self._counted
-            found = self.text.count(self.separator, here, here + _CHUNK_CHARS)
-            self._newlines.append(self._newlines[-1] + found)
-            self._counted = here + _CHUNK_CHARS
+            end = self._counted + _CHUNK_CHARS
+            count = self.text.count(self.separator, self._counted, end)
+            self._newlines.append(self._newlines[-1] + count)
+            self._counted = end

@@ -1,25 +1,25 @@
-"""A whole patch as one unit: every section is checked against its file before anything may be written."""
+"""Prepares a whole patch: every section is checked against its file before anything is written."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
-from tau.hashline.apply import ResolvedHunks, apply, in_order, refuse_overlaps, resolve
+from tau.hashline.apply import ResolvedHunks, apply, refuse_overlaps, resolve, sort_changes
 from tau.hashline.errors import ApplyError, HashlineError, NoChangeError, PatchError
 from tau.hashline.format import format_header
-from tau.hashline.hunks import BlockResolver, Hunk, LineChange, LineSpan, Patch, ResolvedBlock, Section
 from tau.hashline.lines import NumberedLines
-from tau.hashline.mismatch import mismatch
+from tau.hashline.mismatch import MAX_ROWS, mismatch
 from tau.hashline.preview import PatchDiff, preview, unified
+from tau.hashline.records import BlockResolver, Hunk, LineChange, LineShift, Patch, ResolvedBlock, Section
 from tau.hashline.recovery import carry, check_seen, same_lines
 from tau.hashline.snapshots import SnapshotOrigin, SnapshotStore
 
 Reader = Callable[[str], str | None]
-Normalise = Callable[[str], str]
+Normalize = Callable[[str], str]
 
 
 class PreparedFile(Struct, frozen=True):
-    """One file's new text. `path` is as the patch writes it, `key` is what the snapshots know it by."""
+    """One file's new text. `path` is as written in the patch, `key` is its path in the snapshot store."""
 
     key: str
     path: str
@@ -30,19 +30,12 @@ class PreparedFile(Struct, frozen=True):
     warnings: tuple[str, ...] = ()
 
     def preview(self) -> str:
-        """The compact preview that the model gets."""
+        """The compact preview for the model."""
         return preview(NumberedLines(self.old_text), self.changes)
 
     def diff(self, name: str | None = None) -> PatchDiff:
-        """The unified diff that people get."""
+        """The unified diff for people."""
         return unified(NumberedLines(self.old_text), self.changes, name or self.path)
-
-
-class PreparedPatch(Struct, frozen=True):
-    """All files of a patch, none of them written yet, and the warnings of the patch itself."""
-
-    files: tuple[PreparedFile, ...]
-    warnings: tuple[str, ...] = ()
 
 
 def prepare(
@@ -50,8 +43,8 @@ def prepare(
     read: Reader,
     store: SnapshotStore,
     resolver: BlockResolver | None = None,
-    normalize: Normalise = str,
-) -> PreparedPatch:
+    normalize: Normalize = str,
+) -> tuple[PreparedFile, ...]:
     """Return the new text of every file, or raise one error that lists everything wrong with the patch.
 
     `normalize` turns a path as written into a key; `read` returns the text for a key, None for no file.
@@ -65,11 +58,11 @@ def prepare(
             errors.append(error)
     if errors:
         raise errors[0] if len(errors) == 1 else PatchError(errors)
-    return PreparedPatch(tuple(files), patch.warnings)
+    return tuple(files)
 
 
-def by_key(patch: Patch, normalize: Normalise) -> dict[str, list[Section]]:
-    """The sections of each file, however its path is written."""
+def by_key(patch: Patch, normalize: Normalize) -> dict[str, list[Section]]:
+    """Group the sections by file, however its path is written."""
     result: dict[str, list[Section]] = {}
     for section in patch.sections:
         result.setdefault(normalize(section.path), []).append(section)
@@ -77,11 +70,12 @@ def by_key(patch: Patch, normalize: Normalise) -> dict[str, list[Section]]:
 
 
 def record_written(store: SnapshotStore, file: PreparedFile, written: str | None = None) -> str | None:
-    """Remember what was written and give its new tag; `written` is the text if a formatter changed it."""
+    """Record the written text and return its tag; `written` is the text if a formatter changed it."""
     if written is not None and written != file.new_text:
         return store.record(file.key, written, own=True)
     before = store.record(file.key, file.old_text)
-    origin = None if before is None else SnapshotOrigin(before, file.changes)
+    shifts = tuple(LineShift(change.first, change.last, change.growth) for change in file.changes)
+    origin = None if before is None else SnapshotOrigin(before, shifts)
     return store.record(file.key, file.new_text, own=True, origin=origin)
 
 
@@ -108,7 +102,7 @@ def place(
     *,
     skip_failing: bool = False,
 ) -> PlacedHunks:
-    """Apply each section to the text of its tag and carry the changes over to the current text."""
+    """Resolve each section against the text of its tag and move the changes to the current text."""
     by_tag: dict[str, list[Hunk]] = {}
     for section in sections:
         by_tag.setdefault(section.tag, []).extend(section.hunks)
@@ -119,10 +113,10 @@ def place(
     for tag, hunks in by_tag.items():
         resolved, warning = _resolve(key, path, tag, hunks, lines, store, resolver, skip_failing)
         changes += resolved.changes
-        # Line numbers of another version would only confuse.
+        # Line numbers of another version would be misleading.
         blocks += () if warning else resolved.blocks
         warnings += [warning] if warning else []
-    ordered = in_order(changes)
+    ordered = sort_changes(changes)
     refuse_overlaps(ordered)
     return PlacedHunks(tuple(ordered), tuple(blocks), tuple(warnings))
 
@@ -159,12 +153,11 @@ def _resolve(
     resolver: BlockResolver | None,
     skip_failing: bool,
 ) -> tuple[ResolvedHunks, str]:
-    def find_block(_: str, text: str, line: int, /) -> LineSpan | None:
-        return None if resolver is None else resolver(key, text, line)
-
-    blocks = None if resolver is None else find_block
+    blocks = None if resolver is None else lambda _, text, line: resolver(key, text, line)
     snapshot = store.find(key, tag)
     reason = ""
+    if snapshot is None and store.fits(key, tag, lines.text):
+        return resolve(hunks, path, lines, blocks, skip_failing=skip_failing), ""
     if snapshot is not None and snapshot.text is None:
         reason = check_seen(hunks, snapshot, lines)
         if not reason:
@@ -178,7 +171,7 @@ def _resolve(
             return ResolvedHunks(carried.changes), carried.warning
     if skip_failing:
         return ResolvedHunks(()), ""
-    recognized = snapshot is not None or store.was_minted(key, tag)
+    recognized = snapshot is not None or store.was_issued(key, tag)
     if recognized and snapshot is None:
         reason = "What it looked like then is no longer remembered."
     raise mismatch(
@@ -187,11 +180,16 @@ def _resolve(
         current_tag=store.record(key, lines.text),
         recognized=recognized,
         lines=lines,
-        anchors=_anchors(hunks),
+        numbers=_named_lines(hunks),
+        snapshot=snapshot,
         reason=reason,
     )
 
 
-def _anchors(hunks: Iterable[Hunk]) -> list[int]:
-    """The lines that the patch names, head and tail apart."""
-    return sorted({number for hunk in hunks for number in (hunk.first, hunk.last) if number})
+def _named_lines(hunks: Sequence[Hunk]) -> list[int]:
+    """The lines that the hunks name: all of a short range, the ends of a long one."""
+    numbers: set[int] = set()
+    for hunk in hunks:
+        long = hunk.last - hunk.first > MAX_ROWS
+        numbers.update((hunk.first, hunk.last) if long else range(hunk.first, hunk.last + 1))
+    return sorted(numbers - {0})

@@ -1,15 +1,15 @@
-"""A change as it is shown, out of its hunks: a compact preview for the model, a unified diff for people."""
+"""Renders changes: a compact preview for the model, a unified diff for people."""
 
 from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from tau.hashline.apply import narrow
+from tau.hashline.apply import trim_change
 from tau.hashline.format import format_row
-from tau.hashline.hunks import LineChange
 from tau.hashline.lines import NumberedLines
 from tau.hashline.mismatch import GAP, clip
+from tau.hashline.records import LineChange
 
 PREVIEW_CONTEXT = 1
 PREVIEW_ROWS = 80
@@ -21,7 +21,7 @@ OPEN_END = "\\ No newline at end of file"
 
 
 class PatchDiff(Struct, frozen=True):
-    """`first_changed_line` counts in the new text; it is None when nothing changed."""
+    """`first_changed_line` refers to the new text; None if nothing changed."""
 
     text: str
     first_changed_line: int | None
@@ -30,7 +30,7 @@ class PatchDiff(Struct, frozen=True):
 
 
 class _Group(Struct, frozen=True):
-    """Changes that share their context, the lines of context around them, and how far lines moved so far."""
+    """Changes that share context, the lines with that context, and the line shift before them."""
 
     changes: tuple[LineChange, ...]
     first: int
@@ -39,10 +39,10 @@ class _Group(Struct, frozen=True):
 
 
 def preview(lines: NumberedLines, changes: Sequence[LineChange]) -> str:
-    """`-OLD:text` for what went, `+NEW:text` for what came, ` NEW:text` around it; bounded in every way."""
+    """Render removed lines as `-OLD:text`, new ones as `+NEW:text`, context as ` NEW:text`, up to a limit."""
     rows: list[str] = []
     left = PREVIEW_ROWS
-    for group in _groups(lines, _narrowed(lines, changes), PREVIEW_CONTEXT):
+    for group in _groups(lines, _trim_changes(lines, changes), PREVIEW_CONTEXT):
         if rows:
             rows.append(GAP)
         shown = list(_preview_rows(lines, group))
@@ -55,14 +55,14 @@ def preview(lines: NumberedLines, changes: Sequence[LineChange]) -> str:
 
 
 def unified(lines: NumberedLines, changes: Sequence[LineChange], path: str) -> PatchDiff:
-    """The unified diff of the changes, cut when it gets too long."""
-    narrowed = _narrowed(lines, changes)
-    if not narrowed:
+    """The unified diff of the changes, cut if it is too long."""
+    trimmed = _trim_changes(lines, changes)
+    if not trimmed:
         return PatchDiff("", None, 0, 0)
-    first = narrowed[0].first
-    if not narrowed[0].rows and not lines.has(narrowed[0].last + 1):
+    first = trimmed[0].first
+    if not trimmed[0].rows and not lines.has(trimmed[0].last + 1):
         first = max(first - 1, 1)  # the end of the file was deleted
-    shown = _closing(lines, narrowed)
+    shown = _close_last_line(lines, trimmed)
     added = sum(len(change.rows) for change in shown)
     removed = sum(change.last - change.first + 1 for change in shown)
     rows = [f"--- a/{path}", f"+++ b/{path}"]
@@ -75,19 +75,16 @@ def unified(lines: NumberedLines, changes: Sequence[LineChange], path: str) -> P
     return PatchDiff("\n".join(rows) + "\n", first, added, removed)
 
 
-def _narrowed(lines: NumberedLines, changes: Sequence[LineChange]) -> list[LineChange]:
-    """The changes without the rows at their edges that stay what they were."""
-    result = []
-    for change in changes:
-        if not change.inserts and change.rows:
-            change = narrow(lines, change)
-        if change.rows or not change.inserts:
-            result.append(change)
-    return result
+def _trim_changes(lines: NumberedLines, changes: Sequence[LineChange]) -> list[LineChange]:
+    """The changes without unchanged rows at their ends; empty ones are dropped."""
+    trimmed = [
+        trim_change(lines, change) if change.rows and not change.inserts else change for change in changes
+    ]
+    return [change for change in trimmed if change.rows or not change.inserts]
 
 
-def _closing(lines: NumberedLines, changes: Sequence[LineChange]) -> list[LineChange]:
-    """Rows behind a last line without a line end change that line too: it gets one."""
+def _close_last_line(lines: NumberedLines, changes: Sequence[LineChange]) -> list[LineChange]:
+    """Rows after a last line without a line end change that line too: it gets one."""
     result: list[LineChange] = []
     for change in changes:
         previous = result[-1] if result else None
@@ -150,7 +147,7 @@ def _unified_rows(lines: NumberedLines, group: _Group, limit: int) -> list[str]:
         rows += _old_rows(lines, " ", position, change.first - 1)
         rows += _old_rows(lines, "-", change.first, min(change.last, change.first + limit))
         new = [f"+{clip(row, DIFF_ROW_CHARS)}" for row in change.rows[:limit]]
-        # Nothing behind these rows, in a text whose last line had no line end: theirs has none either.
+        # At the end of a text without a final line end, the last row has none either.
         if new and change.rows[-1] and lines.ends_open and not lines.has(change.last + 1):
             new.append(OPEN_END)
         rows += new
@@ -168,5 +165,5 @@ def _old_rows(lines: NumberedLines, mark: str, first: int, last: int) -> list[st
 
 
 def _range(first: int, length: int) -> str:
-    """Counted from 1; an empty range is named by the line before it."""
+    """Format a one-based range; an empty range names the line before it."""
     return f"{first if length else first - 1},{length}"

@@ -1,33 +1,50 @@
-"""Remembers the texts that were shown under each tag, so that a tag is a claim that can be checked."""
+"""Stores the text shown under each tag, so that a tag can be checked against the file.
+
+A tag is four hexadecimal digits that identify a text, ignoring trailing white space in its lines.
+"""
 
 import sys
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from tau.hashline.hunks import LineChange
-from tau.hashline.tags import checksum, tag_from, trimmed
+from tau.hashline.lines import separator_of
+from tau.hashline.records import LineShift
 
 MAX_PATHS = 30
 MAX_VERSIONS = 8
 MAX_BYTES = 32 * 1024 * 1024
-MAX_MINTED = 8192
+MAX_ISSUED = 8192
 
 
 class SnapshotOrigin(Struct, frozen=True):
-    """How a text was made by an edit of this session: from the text of which tag, by which changes."""
+    """The edit of this session that produced a text: the tag it started from, and how it moved lines."""
 
     tag: str
-    changes: tuple[LineChange, ...]
+    shifts: tuple[LineShift, ...]
+
+
+class IssuedTag(Struct, frozen=True):
+    """What identifies a shown text after the text itself is gone.
+
+    `checksum` and `chars` are those of the exact text, `trimmed` is the checksum that tags go by; for single
+    lines, `chars` is negative.
+    """
+
+    path: str
+    tag: str
+    checksum: int
+    chars: int
+    trimmed: int
+    origin: SnapshotOrigin | None = None
 
 
 class Snapshot(Struct, frozen=True):
     """One version of a file as it was shown.
 
-    `text` is None when only some lines were seen; those are in `lines`. `own` says that this session wrote
-    it, `origin` how, if that was an edit.
+    `text` is None if only some lines were shown; those are in `lines`. `own`: this session wrote it.
     """
 
     path: str
@@ -35,15 +52,14 @@ class Snapshot(Struct, frozen=True):
     text: str | None
     lines: Mapping[int, str]
     own: bool
-    origin: SnapshotOrigin | None
     size_bytes: int
 
 
 class SnapshotStore:
-    """Versions by path, least recently used first. A forgotten version counts as never shown.
+    """Versions by path, paths and versions least recently used first.
 
-    Every issued tag is remembered longer than its text, with the text's checksum, so that no tag is ever
-    used for a second text.
+    Every issued tag outlives its text, with the text's checksum: no tag is ever reused for a second text, and
+    an unchanged file can be edited however long ago it was shown.
     """
 
     def __init__(
@@ -54,28 +70,32 @@ class SnapshotStore:
         self._max_bytes = max_bytes
         self._bytes = 0
         self._versions: dict[str, dict[str, Snapshot]] = {}
-        self._minted: dict[tuple[str, str], tuple[int, int]] = {}
+        self._issued: dict[tuple[str, str], IssuedTag] = {}
+        self._new: list[IssuedTag] = []
 
     def record(
         self, path: str, text: str, *, own: bool = False, origin: SnapshotOrigin | None = None
     ) -> str | None:
-        """Remember that `text` was shown and give its tag; None if it is too large to be remembered."""
+        """Store a shown text and return its tag; None if it is too large to store."""
         size = sys.getsizeof(text)
         if size > self._max_bytes:
             return None
-        known = self._known(path, text)
+        known = self.with_text(path, text)
         if known is not None:
-            self._keep(replace(known, own=own or known.own, origin=origin or known.origin))
-            return known.tag
-        tidy = trimmed(text)
-        crc = checksum(tidy)
-        exact = crc if tidy == text else checksum(text)
-        tag = self._mint(path, crc, (exact, len(text)))
-        self._keep(Snapshot(path, tag, text, {}, own or origin is not None, origin, size))
+            self._store(replace(known, own=own or known.own))
+            tag = known.tag
+        else:
+            trimmed = trim_lines(text)
+            crc = checksum(trimmed)
+            exact = crc if trimmed == text else checksum(text)
+            tag = self._issue_tag(path, crc, exact, len(text))
+            self._store(Snapshot(path, tag, text, {}, own or origin is not None, size))
+        if origin is not None and (issued := self._issued.get((path, tag))) is not None:
+            self._issued[path, tag] = replace(issued, origin=origin)
         return tag
 
     def record_sparse(self, path: str, lines: Mapping[int, str]) -> str | None:
-        """Remember single lines that were shown, by number, and return the tag of just these."""
+        """Store single shown lines, by number, and return a tag for just these."""
         seen = dict(sorted(lines.items()))
         size = sum(sys.getsizeof(row) + 64 for row in seen.values())
         if size > self._max_bytes:
@@ -84,39 +104,68 @@ class SnapshotStore:
         crc = checksum(body)
         for version in self._versions.get(path, {}).values():
             if version.text is None and version.lines == seen:
-                self._keep(version)
+                self._store(version)
                 return version.tag
-        # A negative length keeps the sums of sparse and whole versions apart.
-        tag = self._mint(path, crc, (crc, -len(body) - 1))
-        self._keep(Snapshot(path, tag, None, seen, False, None, size))
+        # A negative length keeps the checksums of sparse and whole versions apart.
+        tag = self._issue_tag(path, crc, crc, -len(body) - 1)
+        self._store(Snapshot(path, tag, None, seen, False, size))
         return tag
 
     def find(self, path: str, tag: str) -> Snapshot | None:
-        """What was shown under a tag, if it is still remembered."""
-        found = self._versions.get(path, {}).get(tag)
-        if found is not None:
+        """The version shown under a tag, if it is still stored."""
+        versions = self._versions.get(path, {})
+        snapshot = versions.pop(tag, None)
+        if snapshot is not None:
+            versions[tag] = snapshot
             self._versions[path] = self._versions.pop(path)
-        return found
+        return snapshot
+
+    def fits(self, path: str, tag: str, text: str) -> bool:
+        """Whether this is the text of a tag whose own text is gone, or that another process issued."""
+        issued = self._issued.get((path, tag))
+        crc = checksum(trim_lines(text))
+        return tag_from(crc) == tag if issued is None else issued.chars >= 0 and issued.trimmed == crc
+
+    def is_unseen(self, path: str, text: str) -> bool:
+        """Whether tags were issued for other texts of this path, but none for this one."""
+        known = {(tag.trimmed, tag.chars >= 0) for tag in self._issued.values() if tag.path == path}
+        return any(whole for _, whole in known) and (checksum(trim_lines(text)), True) not in known
+
+    def origin(self, path: str, tag: str) -> SnapshotOrigin | None:
+        """The edit of this session that led to the text of a tag."""
+        issued = self._issued.get((path, tag))
+        return None if issued is None else issued.origin
+
+    def restore(self, issued: Iterable[IssuedTag]) -> None:
+        """Add tags that an earlier process issued."""
+        for one in issued:
+            self._add(one)
+
+    def take_new(self) -> list[IssuedTag]:
+        """The tags issued since the last call."""
+        taken, self._new = self._new, []
+        return taken
 
     def latest(self, path: str) -> Snapshot | None:
-        """The whole text that was recorded last."""
+        """The newest version with its whole text."""
         versions = reversed(self._versions.get(path, {}).values())
         return next((version for version in versions if version.text is not None), None)
 
     def with_text(self, path: str, text: str) -> Snapshot | None:
-        """The version that is this very text."""
-        return self._known(path, text)
+        """The newest version with exactly this text."""
+        versions = reversed(self._versions.get(path, {}).values())
+        return next((version for version in versions if version.text == text), None)
 
     def versions(self, path: str) -> tuple[Snapshot, ...]:
-        """All that is remembered of a path, oldest first."""
+        """All versions of a path, least recently used first."""
         return tuple(self._versions.get(path, {}).values())
 
-    def was_minted(self, path: str, tag: str) -> bool:
-        """Whether a tag was given out for a path, even if its text has been forgotten since."""
-        return (path, tag) in self._minted
+    def was_issued(self, path: str, tag: str) -> bool:
+        """Whether a tag was issued for a path, even if its text has been evicted since."""
+        return (path, tag) in self._issued
 
     def forget(self, path: str) -> None:
-        """Drop all versions of a path, for a file that is gone."""
+        """Drop all versions of a path, for a deleted file."""
         for version in self._versions.pop(path, {}).values():
             self._bytes -= version.size_bytes
 
@@ -126,27 +175,30 @@ class SnapshotStore:
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """The paths that are remembered, the least recently used first."""
+        """The stored paths, least recently used first."""
         return tuple(self._versions)
 
-    def _known(self, path: str, text: str) -> Snapshot | None:
-        versions = reversed(self._versions.get(path, {}).values())
-        return next((version for version in versions if version.text == text), None)
-
-    def _mint(self, path: str, crc: int, sum_of_text: tuple[int, int]) -> str:
+    def _issue_tag(self, path: str, trimmed: int, exact: int, chars: int) -> str:
+        """Return a tag that no other text of this path has or had."""
         taken = self._versions.get(path, {})
         for salt in range(0x10000):
-            tag = tag_from(crc if salt == 0 else zlib.crc32(salt.to_bytes(2, "big"), crc))
-            owner = self._minted.get((path, tag))
-            if tag not in taken and (owner is None or owner == sum_of_text):
+            tag = tag_from(trimmed if salt == 0 else zlib.crc32(salt.to_bytes(2, "big"), trimmed))
+            owner = self._issued.get((path, tag))
+            if tag not in taken and (owner is None or (owner.checksum, owner.chars) == (exact, chars)):
                 break
-        self._minted.pop((path, tag), None)
-        self._minted[path, tag] = sum_of_text
-        if len(self._minted) > MAX_MINTED:
-            del self._minted[next(iter(self._minted))]
+        if owner is None or tag in taken:
+            owner = IssuedTag(path, tag, exact, chars, trimmed)
+            self._new = [*self._new, owner][-MAX_ISSUED:]
+        self._add(owner)
         return tag
 
-    def _keep(self, snapshot: Snapshot) -> None:
+    def _add(self, issued: IssuedTag) -> None:
+        self._issued.pop((issued.path, issued.tag), None)
+        self._issued[issued.path, issued.tag] = issued
+        if len(self._issued) > MAX_ISSUED:
+            del self._issued[next(iter(self._issued))]
+
+    def _store(self, snapshot: Snapshot) -> None:
         versions = self._versions.pop(snapshot.path, {})
         self._versions[snapshot.path] = versions
         before = versions.pop(snapshot.tag, None)
@@ -160,8 +212,46 @@ class SnapshotStore:
             self._drop(next(iter(self._versions)))
 
     def _drop(self, path: str) -> None:
-        """Forget the oldest version of a path. The newest one of all is never reached: alone it fits."""
+        """Drop the oldest version of a path. Never reaches the version just stored, which fits alone."""
         versions = self._versions[path]
         self._bytes -= versions.pop(next(iter(versions))).size_bytes
         if not versions:
             del self._versions[path]
+
+
+def trim_lines(text: str) -> str:
+    """The text without white space before its line ends, which tags ignore."""
+    if separator_of(text) == "\r":
+        return "\r".join([line.rstrip(" \t") for line in text.split("\r")])
+    # Most texts have little or nothing to trim: searching for it is cheaper than splitting all lines.
+    if "\r" in text:
+        text = text.replace("\r\n", "\n")
+        if "\r" in text:
+            return "\n".join([line.rstrip(" \t\r") for line in text.split("\n")])
+    text = _trim_before(text, " \n")
+    if "\t" in text:
+        text = _trim_before(text, "\t\n")
+    return text.rstrip(" \t")
+
+
+def _trim_before(text: str, ending: str) -> str:
+    """Trim the lines that end with this blank or tab."""
+    pieces = []
+    position = 0
+    while (at := text.find(ending, position)) >= 0:
+        pieces.append(text[position:at].rstrip(" \t"))
+        position = at + 1
+    return "".join([*pieces, text[position:]]) if pieces else text
+
+
+def checksum(text: str) -> int:
+    return zlib.crc32(text.encode("utf-8", "surrogatepass"))
+
+
+def tag_from(checksum: int) -> str:
+    return f"{(checksum ^ checksum >> 16) & 0xFFFF:04X}"
+
+
+def tag_of(text: str) -> str:
+    """The tag of a text, unless another text of the same file already has it."""
+    return tag_from(checksum(trim_lines(text)))

@@ -1,18 +1,18 @@
-"""Shows what can already be shown of a patch that is still being written; what does not fit is left out."""
+"""Previews a patch that is still being written, skipping what does not fit."""
 
 from msgspec import Struct
 
 from tau.hashline.errors import HashlineError
-from tau.hashline.hunks import BlockResolver
 from tau.hashline.lines import NumberedLines
 from tau.hashline.parser import parse_unfinished
-from tau.hashline.patch import Normalise, Reader, by_key, place
+from tau.hashline.patch import Normalize, Reader, by_key, place
 from tau.hashline.preview import preview, unified
+from tau.hashline.records import BlockResolver
 from tau.hashline.snapshots import SnapshotStore
 
 
 class StreamedFile(Struct, frozen=True):
-    """The preview of one file so far; it is empty as long as nothing would change."""
+    """The preview of one file so far; empty while nothing would change."""
 
     path: str
     preview: str
@@ -26,7 +26,7 @@ def preview_unfinished(
     read: Reader,
     store: SnapshotStore,
     resolver: BlockResolver | None = None,
-    normalize: Normalise = str,
+    normalize: Normalize = str,
 ) -> tuple[StreamedFile, ...]:
     """Never fails, whatever `text` contains."""
     result = []

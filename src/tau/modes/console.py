@@ -1,20 +1,22 @@
 """A plain line-by-line conversation for dumb terminals, screen readers, logs and pipes."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 
 from tau.agent.events import AgentEvent
+from tau.agent.loop import Outcome
 from tau.base.errors import TauError
 from tau.base.late import late
 from tau.base.tasks import spawn
 from tau.base.version import VERSION
 from tau.coding.session.session import Session
+from tau.modes import job_results
 from tau.modes.console_ui import ConsoleUi
-from tau.modes.exit_status import DONE, INTERRUPTED, NOBODY_READS, code_of, judge
+from tau.modes.exit_status import DONE, INTERRUPTED, NOBODY_READS, ExitStatus, code_of, judge
 from tau.modes.line_input import InputInterrupted, LineReader
 from tau.modes.output_stream import OutputStream
 from tau.modes.plain_transcript import PlainTranscript
-from tau.modes.prompt import UserPrompt
+from tau.modes.user_prompt import UserPrompt
 
 commands = late("tau.modes.console_commands")
 idle_tasks = late("tau.modes.idle_tasks")
@@ -24,6 +26,10 @@ Type a message and press Enter. A backslash at the end of a line continues it; p
 While the agent works, it sees what you type after the current step; Ctrl+C stops it.\
 """
 QUIT = ("/quit", "/exit")
+
+
+class _ResultArrived(Exception):
+    """A background job has ended while a line was awaited."""
 
 
 class Console:
@@ -48,9 +54,15 @@ class Console:
             async with asyncio.TaskGroup() as tasks:
                 for prompt in prompts:
                     self._transcript.line(f"> {prompt.text}")
-                    await self._turn(session, prompt, tasks)
-                while not self._over and (text := await self._message()) is not None:
-                    await self._turn(session, UserPrompt(text), tasks)
+                    await self._run_turn(session, session.prompt(prompt.text, prompt.images), tasks)
+                while not self._is_over:
+                    text = await self._read_message()
+                    if text is None:
+                        break
+                    await self._run_turn(session, self._turn(session, text), tasks)
+                if not self._is_over and not self._lines.is_terminal and session.jobs.list():
+                    self._code = await self._finish_jobs(session, tasks) or self._code
+            self._say_stopped_jobs(session)
         finally:
             stop_listening()
         if self._out.gone:
@@ -72,12 +84,17 @@ class Console:
             self._session.abort()
 
     @property
+    def has_user(self) -> bool:
+        """Whether someone can answer questions, so that they do not use up piped input."""
+        return self._lines.is_terminal
+
+    @property
     def handed_over(self) -> str | None:
         """The first prompt of the next session after a handoff."""
         return None if self._commands is None else self._commands.handed_over
 
     @property
-    def _over(self) -> bool:
+    def _is_over(self) -> bool:
         return self._quitting or self._out.gone or self.handed_over is not None
 
     def _show(self, event: AgentEvent) -> None:
@@ -91,17 +108,40 @@ class Console:
         for notice in session.notices:
             self._transcript.event(notice)
 
-    async def _turn(self, session: Session, prompt: UserPrompt, tasks: asyncio.TaskGroup) -> None:
-        listening = spawn(tasks, self._steer(session)) if self._lines.is_terminal else None
+    def _turn(self, session: Session, text: str) -> Awaitable[Outcome]:
+        return session.prompt(text) if text else session.go_on(results=True)
+
+    async def _finish_jobs(self, session: Session, tasks: asyncio.TaskGroup) -> int:
+        """At the end of piped input: wait for background jobs, up to a limit."""
+
+        async def run(running: Awaitable[Outcome]) -> ExitStatus:
+            await self._run_turn(session, running, tasks)
+            return ExitStatus(self._code)
+
+        verdict = await job_results.finish_jobs(session, run)
+        if verdict.remark:
+            self._transcript.line(verdict.remark)
+        return verdict.code
+
+    def _say_stopped_jobs(self, session: Session) -> None:
+        """They end with the session."""
+        running = [job for job in session.jobs.list() if job.running]
+        if running:
+            self._transcript.line(job_results.stop_jobs(session, running))
+
+    async def _run_turn(
+        self, session: Session, running: Awaitable[Outcome], tasks: asyncio.TaskGroup
+    ) -> None:
+        steering = spawn(tasks, self._steer(session)) if self._lines.is_terminal else None
         try:
-            verdict = judge(await session.prompt(prompt.text, prompt.images))
+            verdict = judge(await running)
             self._code = verdict.code
             remark = "Stopped." if verdict.code == INTERRUPTED else verdict.remark
         except TauError as error:
             self._code, remark = code_of(error), str(error)
         finally:
-            if listening is not None:
-                listening.cancel()
+            if steering is not None:
+                steering.cancel()
         self._transcript.fresh_line()
         if remark:
             self._transcript.line(remark)
@@ -119,8 +159,8 @@ class Console:
                 if line.strip() in QUIT:
                     self._quitting = True
                     session.abort()
-                elif line.startswith("!") and line.strip("! "):
-                    await self._is_command(line.strip())
+                elif line[:1] in ("!", "/") and await self._is_command(line.strip()):
+                    continue
                 elif line.strip():
                     session.steer(line)
             except InputInterrupted:
@@ -128,13 +168,13 @@ class Console:
             except TauError as error:
                 self._transcript.line(str(error))
 
-    async def _message(self) -> str | None:
-        """The next user input; None at the end."""
+    async def _read_message(self) -> str | None:
+        """The next user input; None at the end, empty if a background job has ended instead."""
         parts: list[str] = []
         warned = False
         while True:
             try:
-                line = await self._read("... " if parts else "> ")
+                line = await self._read_line("... " if parts else "> ")
             except InputInterrupted:
                 if warned and not parts:
                     self._transcript.fresh_line()
@@ -144,6 +184,11 @@ class Console:
                 continue
             except TauError as error:
                 self._transcript.line(str(error))
+                continue
+            except _ResultArrived:
+                if not parts:
+                    self._transcript.fresh_line()
+                    return ""
                 continue
             if line is None:
                 self._transcript.fresh_line()
@@ -160,11 +205,11 @@ class Console:
             if self.handed_over is not None:
                 return None
 
-    async def _read(self, sign: str) -> str | None:
+    async def _read_line(self, sign: str) -> str | None:
         """A line, or several pasted ones; echo it if it was not visible while typed."""
         if self._lines.is_terminal:
             self._transcript.stream(sign)
-        line = await self._waited_for()
+        line = await self._next_line()
         if line is None:
             return None
         if not self._lines.is_terminal:
@@ -173,20 +218,30 @@ class Console:
         self._transcript.typed_line()
         return line if line.endswith("\\") else "\n".join([line, *await self._lines.pasted()])
 
-    async def _waited_for(self) -> str | None:
+    async def _next_line(self) -> str | None:
         """The next line; on a terminal, the session may do idle work until it arrives."""
         session = self._session
-        if session is None or not self._lines.is_terminal or not session.compaction.settings.idle_enabled:
+        if session is None or not self._lines.is_terminal:
             return await self._lines.next()
-        async with asyncio.TaskGroup() as tasks:
-            aside = spawn(tasks, idle_tasks.while_idle(session, naming=False))
-            try:
+        if job_results.may_continue(session):
+            raise _ResultArrived
+        stop = job_results.on_result(session, lambda: self._lines.interrupt(_ResultArrived()))
+        try:
+            if not session.compaction.settings.idle_enabled:
                 return await self._lines.next()
-            finally:
-                aside.cancel()
+            async with asyncio.TaskGroup() as tasks:
+                idle_work = spawn(tasks, idle_tasks.while_idle(session, naming=False))
+                try:
+                    return await self._lines.next()
+                finally:
+                    idle_work.cancel()
+        except BaseExceptionGroup as failures:
+            raise failures.exceptions[0] from None
+        finally:
+            stop()
 
     async def _is_command(self, text: str) -> bool:
         assert self._session is not None
         if self._commands is None:
-            self._commands = commands.ConsoleCommands(self._session, self._transcript, HELP)
+            self._commands = commands.ConsoleCommands(self._session, self._transcript, HELP, self.ui)
         return await self._commands.run(text)

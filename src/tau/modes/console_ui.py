@@ -2,18 +2,16 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 from tau.agent.ui import NoticeLevel
 from tau.base.errors import TauError
-from tau.base.text import plain
+from tau.base.text import reveal
 from tau.modes.line_input import InputInterrupted, LineReader
 from tau.modes.plain_transcript import PlainTranscript
 
 YES, NO = ("y", "yes"), ("n", "no")
 END_OF_TEXT = "."
-
-Understand: TypeAlias = Callable[[str], str | None]
 
 
 class ConsoleUi:
@@ -30,12 +28,11 @@ class ConsoleUi:
 
     async def select(self, title: str, options: Sequence[str], *, timeout: float | None = None) -> str | None:
         question = [_indented(title), *(f"  {number}. {text}" for number, text in enumerate(options, 1))]
-        return await self._ask(
-            question, f"1-{len(options)}, empty for none: ", timeout, lambda line: _chosen(line, options)
-        )
+        sign = f"1-{len(options)}, empty for none: "
+        return await self._ask(question, sign, timeout, lambda line: _match_option(line, options))
 
     async def confirm(self, title: str, message: str, *, timeout: float | None = None) -> bool | None:
-        answer = await self._ask([_indented(title), _indented(message)], "y or n: ", timeout, _yes_or_no)
+        answer = await self._ask([_indented(title), _indented(message)], "y or n: ", timeout, _parse_yes)
         return None if answer is None else answer in YES
 
     async def input(self, title: str, placeholder: str = "", *, timeout: float | None = None) -> str | None:
@@ -70,14 +67,14 @@ class ConsoleUi:
         return None
 
     async def _ask(
-        self, question: list[str], sign: str, timeout: float | None, understand: Understand
+        self, question: list[str], sign: str, timeout: float | None, parse: Callable[[str], str | None]
     ) -> str | None:
         async with self._one_at_a_time:
-            self._transcript.line("\n".join(plain(line) for line in question))
+            self._transcript.line("\n".join(map(reveal, question)))
             try:
                 async with asyncio.timeout(timeout):
                     while (line := await self._read(sign)) is not None and line.strip():
-                        answer = understand(line.strip())
+                        answer = parse(line.strip())
                         if answer is not None or not self._lines.is_terminal:
                             return answer
             except TimeoutError:
@@ -104,14 +101,13 @@ def _indented(text: str) -> str:
     return text.replace("\n", "\n    ")
 
 
-def _chosen(line: str, options: Sequence[str]) -> str | None:
-    """The option with this number, or the only one with this prefix."""
+def _match_option(line: str, options: Sequence[str]) -> str | None:
+    """The option with this number, or with this prefix: the only one, or one that the others extend."""
     if line.isascii() and line.isdigit():
         return options[int(line) - 1] if 1 <= int(line) <= len(options) else None
-    exact = [option for option in options if option.lower() == line.lower()]
-    begins = exact or [option for option in options if option.lower().startswith(line.lower())]
-    return begins[0] if len(begins) == 1 else None
+    matches = sorted((option for option in options if option.lower().startswith(line.lower())), key=len)
+    return matches[0] if matches and all(option.startswith(matches[0]) for option in matches) else None
 
 
-def _yes_or_no(line: str) -> str | None:
+def _parse_yes(line: str) -> str | None:
     return line.lower() if line.lower() in (*YES, *NO) else None

@@ -13,19 +13,16 @@ from tau.agent.events import AgentEvent, MessageStart, MessageUpdate
 from tau.ai import stream_events as s
 from tau.ai.assembler import partial_arguments
 from tau.ai.wire import AssistantMessage
+from tau.base import secrets
 from tau.base.late import late
+from tau.base.text import escape_json
 
 json = late("json")
 
 ALWAYS_PARSE_BYTES = 2048
 PARSE_AGAIN_AT_GROWTH = 1.05
+KEY_CHARS = 300  # at the end of a growing text, where a key is looked for
 
-# Legal inside JSON strings, but some readers treat them as line ends.
-_LINE_ENDS = {
-    "\u0085".encode(): b"\\u0085",
-    "\u2028".encode(): b"\\u2028",
-    "\u2029".encode(): b"\\u2029",
-}
 _UPDATE, _EVENT = b'{"type":"message_update","message":', b',"assistantMessageEvent":'
 _HEAD = b'{"role":"assistant","content":['
 _encoder = msgspec.json.Encoder(enc_hook=str)
@@ -38,10 +35,12 @@ def encode(value: Any) -> bytes:
     except UnicodeEncodeError:  # half of a surrogate pair, which UTF-8 cannot encode
         plain = msgspec.to_builtins(value, enc_hook=str, str_keys=True)
         data = json.dumps(plain, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
-    for raw, escaped in _LINE_ENDS.items():
-        if raw in data:
-            data = data.replace(raw, escaped)
-    return data
+    return escape_json(data)
+
+
+def encode_masked(value: Any) -> bytes:
+    """The same with secrets masked: what a program prints ends up in logs."""
+    return escape_json(secrets.mask_line(encode(value)))
 
 
 class EventEncoder:
@@ -56,12 +55,12 @@ class EventEncoder:
             return self._update(event.assistant_message_event)
         if isinstance(event, MessageStart) and isinstance(event.message, AssistantMessage):
             self._partial = _Partial.of(event.message)
-        return encode(event) + b"\n"
+        return encode_masked(event) + b"\n"
 
     def _update(self, event: s.AssistantMessageEvent) -> bytes:
         if isinstance(event, s.StreamDone | s.StreamError):
-            whole = encode(event.message if isinstance(event, s.StreamDone) else event.error)
-            return b"".join((_UPDATE, whole, _EVENT, encode(event), b"}\n"))
+            whole = encode_masked(event.message if isinstance(event, s.StreamDone) else event.error)
+            return b"".join((_UPDATE, whole, _EVENT, encode_masked(event), b"}\n"))
         head = self._partial.take(event)
         whole = self._partial.json()
         return b"".join((_UPDATE, whole, _EVENT, head, b',"partial":', whole, b"}}\n"))
@@ -114,17 +113,16 @@ class _Partial:
             case s.Start():
                 return b'{"type":"start"'
             case s.TextDelta(index, delta) | s.ThinkingDelta(index, delta):
-                escaped = encode(delta)
                 block = self._blocks[index]
                 assert isinstance(block, _Prose)
-                block.text += escaped[1:-1]
+                escaped = block.add(delta)
                 kind = b"text" if isinstance(event, s.TextDelta) else b"thinking"
                 return b'{"type":"%b_delta","contentIndex":%d,"delta":%b' % (kind, index, escaped)
             case s.ToolCallDelta(index, delta):
                 call = self._blocks[index]
                 assert isinstance(call, _Call)
-                call.add(delta)
-                return b'{"type":"toolcall_delta","contentIndex":%d,"delta":%b' % (index, encode(delta))
+                escaped = call.add(delta)
+                return b'{"type":"toolcall_delta","contentIndex":%d,"delta":%b' % (index, escaped)
             case s.TextStart(index):
                 self._blocks[index] = _Prose(b'{"type":"text","text":"')
             case s.ThinkingStart(index):
@@ -135,22 +133,58 @@ class _Partial:
             case s.TextEnd(index) | s.ThinkingEnd(index):
                 block = self._blocks[index]
                 if isinstance(block, _Prose):
+                    block.finish()
                     self._blocks[index] = b"".join(block.parts())
             case s.ToolCallEnd(index, tool_call):
-                self._blocks[index] = encode(tool_call)
+                self._blocks[index] = encode_masked(tool_call)
             case _:
                 assert_never(event)
-        return encode(event)[:-1]
+        return encode_masked(event)[:-1]
+
+
+class _KeyWatch:
+    """Notices a key in a text that arrives in pieces, by looking at its end while a word is long."""
+
+    __slots__ = ("_end",)
+
+    def __init__(self) -> None:
+        self._end = ""
+
+    def sees_key(self, piece: str) -> bool:
+        end = self._end + piece
+        word = max(end.rfind(" "), end.rfind("\n"))
+        self._end = end if len(end) <= KEY_CHARS else end[-KEY_CHARS:]
+        if len(piece) < secrets.MIN_VALUE_CHARS > len(end) - word - 1:
+            return False
+        return secrets.mask(self._end) != self._end
 
 
 class _Prose:
     """A text or thinking block: the JSON before its text, and the text as JSON so far."""
 
-    __slots__ = ("head", "text")
+    __slots__ = ("_pieces", "_watch", "head", "text")
 
     def __init__(self, head: bytes) -> None:
         self.head = head
         self.text = bytearray()
+        self._pieces: list[str] = []
+        self._watch = _KeyWatch()
+
+    def add(self, delta: str) -> bytes:
+        """Returns the JSON of the delta, which is empty if it is part of a key."""
+        self._pieces.append(delta)
+        if self._watch.sees_key(delta):
+            self.finish()
+            return b'""'
+        escaped = encode(delta)
+        self.text += escaped[1:-1]
+        return escaped
+
+    def finish(self) -> None:
+        """Mask the whole text."""
+        text = "".join(self._pieces)
+        if (masked := secrets.mask(text)) is not text:
+            self.text[:] = encode(masked)[1:-1]
 
     def parts(self) -> tuple[bytes | bytearray, ...]:
         return self.head, self.text, b'"}'
@@ -163,7 +197,7 @@ class _Call:
     twentieth.
     """
 
-    __slots__ = ("arguments", "head", "length", "parsed_length", "raw")
+    __slots__ = ("_watch", "arguments", "head", "length", "parsed_length", "raw")
 
     def __init__(self, id: str, name: str) -> None:
         self.head = b'{"type":"toolCall","id":%b,"name":%b,"arguments":' % (encode(id), encode(name))
@@ -171,14 +205,18 @@ class _Call:
         self.raw: list[str] = []
         self.length = 0
         self.parsed_length = 0
+        self._watch = _KeyWatch()
 
-    def add(self, delta: str) -> None:
+    def add(self, delta: str) -> bytes:
+        """Returns the JSON of the delta, which is empty if it is part of a key."""
+        has_key = self._watch.sees_key(delta)
         self.raw.append(delta)
         self.length += len(delta)
         if self.length < ALWAYS_PARSE_BYTES or self.length > self.parsed_length * PARSE_AGAIN_AT_GROWTH:
             self.parsed_length = self.length
             self.raw = ["".join(self.raw)]
-            self.arguments = encode(partial_arguments(self.raw[0]))
+            self.arguments = encode_masked(partial_arguments(self.raw[0]))
+        return b'""' if has_key else encode(delta)
 
     def parts(self) -> tuple[bytes, ...]:
         return self.head, self.arguments, b"}"

@@ -1,6 +1,6 @@
 """One-line descriptions of events that are neither text nor tools."""
 
-from tau.agent.events import CompactionEnd, CompactionStart, Notice, RetryStart
+from tau.agent.events import CompactionEnd, CompactionStart, JobChanged, Notice, RetryStart
 from tau.base.text import sentence
 
 
@@ -12,6 +12,10 @@ def retry_line(event: RetryStart) -> str:
     wait = f"{event.delay_ms / 1000:.1f}".removesuffix(".0")
     again = f"Retrying in {wait} s ({event.attempt} of {event.max_attempts})."
     return f"{sentence(event.error_message)} {again}"
+
+
+def job_line(event: JobChanged) -> str:
+    return f"Background job {event.id} {event.status}: {event.label}"
 
 
 def compaction_line(event: CompactionStart | CompactionEnd) -> str | None:

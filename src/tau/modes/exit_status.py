@@ -8,6 +8,7 @@ from tau.base.errors import ProviderError, TauError, UsageError
 DONE = 0
 FAILED = 1
 WRONG_USE = 2
+JOBS_STOPPED = 3  # the answer is complete, but background jobs were stopped
 TRY_LATER = 75  # EX_TEMPFAIL: the same command may work later
 INTERRUPTED = 130
 NOBODY_READS = 141  # as if SIGPIPE had killed us
@@ -40,5 +41,5 @@ def judge(outcome: Outcome) -> ExitStatus:
         reason = message.error_message
         return ExitStatus(FAILED, reason if reason is not UNSET else "The model gave no response.")
     if message.stop_reason == "length":
-        return ExitStatus(DONE, "The answer was cut off at the model's output limit.")
+        return ExitStatus(DONE, "The answer was cut off at its length limit.")
     return ExitStatus(DONE)

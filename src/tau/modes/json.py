@@ -2,23 +2,25 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from typing import TypeAlias
 
 import msgspec
 from msgspec import Struct
 
-from tau.agent.events import AgentEvent, AgentStart
+from tau.agent.events import AgentEvent, AgentStart, JobChanged
+from tau.agent.loop import Outcome
 from tau.base.errors import TauError
 from tau.base.sizes import KIB
 from tau.base.tasks import spawn
 from tau.coding.session.session import Session
-from tau.modes.event_json import EventEncoder, encode
+from tau.modes import job_results
+from tau.modes.event_json import EventEncoder, encode, encode_masked
 from tau.modes.event_lines import notice_line
 from tau.modes.exit_status import DONE, INTERRUPTED, NOBODY_READS, ExitStatus, code_of, judge
 from tau.modes.line_input import LineReader
 from tau.modes.output_stream import OutputStream, tell
-from tau.modes.prompt import UserPrompt
+from tau.modes.user_prompt import UserPrompt
 
 MAX_WAITING = 1000
 BATCH_BYTES = 256 * KIB
@@ -40,7 +42,11 @@ class InterruptCommand(Struct, frozen=True, tag_field="type", tag="interrupt"):
     pass
 
 
-_Command: TypeAlias = MessageCommand | InterruptCommand
+class PermissionsCommand(Struct, frozen=True, tag_field="type", tag="permissions"):
+    mode: str
+
+
+_Command: TypeAlias = MessageCommand | InterruptCommand | PermissionsCommand
 _decoder = msgspec.json.Decoder(_Command)
 
 
@@ -91,12 +97,14 @@ async def run(session: Session, prompts: Sequence[UserPrompt], out: OutputStream
     code = DONE
     try:
         for prompt in prompts:
-            verdict = await _send(session, prompt, writer)
+            verdict = await _send(session.prompt(prompt.text, prompt.images), writer)
             code = verdict.code
             if verdict.remark and not writer.gone:
                 tell(verdict.remark)
             if code != DONE or writer.gone:
                 break
+        else:
+            code = await _finish_jobs(session, writer)
     finally:
         stop_listening()
         writer.flush()
@@ -143,14 +151,20 @@ class _Conversation:
 
     async def work(self) -> None:
         while not self._writer.gone and not self._lines.closed:
-            if not self._waiting and self._ended:
+            if self._waiting:
+                prompt = self._waiting.popleft()
+                running = self._session.prompt(prompt.text, prompt.images)
+            elif job_results.may_continue(self._session):
+                running = self._session.go_on(results=True)
+            elif self._ended:
+                self.code = await _finish_jobs(self._session, self._writer) or self.code
                 return
-            if not self._waiting:
+            else:
                 self._changed.clear()
                 await self._changed.wait()
                 continue
             self._running = True
-            verdict = await _send(self._session, self._waiting.popleft(), self._writer)
+            verdict = await _send(running, self._writer)
             self._running = False
             self.code = DONE if verdict.code == INTERRUPTED else verdict.code
             self._answer_interrupts()
@@ -168,12 +182,14 @@ class _Conversation:
                 if line.strip():
                     self._take(_decoder.decode(line))
             except (TauError, msgspec.DecodeError) as error:
-                self._writer.line(encode(ErrorLine(_explained(error))) + b"\n")
+                self._writer.line(encode_masked(ErrorLine(_explained(error))) + b"\n")
         self._ended = True
         self._changed.set()
 
     def event(self, event: AgentEvent) -> None:
         self._writer.event(event)
+        if isinstance(event, JobChanged):
+            self._changed.set()
         if self._interrupts and isinstance(event, AgentStart):
             self._session.abort()
 
@@ -187,6 +203,11 @@ class _Conversation:
                 if not self._running and not self._waiting:
                     self._answer_interrupts()
                 self._session.abort()
+            case PermissionsCommand(mode):
+                permissions = self._session.permissions
+                if mode == permissions.mode:
+                    permissions.announce()
+                permissions.set_mode(mode)  # reports the change
 
     def _answer_interrupts(self) -> None:
         for _ in range(self._interrupts):
@@ -199,16 +220,25 @@ def _open(session: Session, out: OutputStream) -> EventWriter:
     for notice in session.notices:
         tell(notice_line(notice))
     writer = EventWriter(session, out)
-    writer.line(encode(session.log.header) + b"\n")
+    writer.line(encode_masked(session.log.header) + b"\n")
     writer.flush()
     return writer
 
 
-async def _send(session: Session, prompt: UserPrompt, writer: EventWriter) -> ExitStatus:
+async def _finish_jobs(session: Session, writer: EventWriter) -> int:
+    if not session.jobs.list():
+        return DONE
+    verdict = await job_results.finish_jobs(session, lambda running: _send(running, writer))
+    if verdict.remark and not writer.gone:
+        tell(verdict.remark)
+    return verdict.code
+
+
+async def _send(running: Awaitable[Outcome], writer: EventWriter) -> ExitStatus:
     try:
-        return judge(await session.prompt(prompt.text, prompt.images))
+        return judge(await running)
     except TauError as error:
-        writer.line(encode(ErrorLine(str(error))) + b"\n")
+        writer.line(encode_masked(ErrorLine(str(error))) + b"\n")
         return ExitStatus(code_of(error), str(error))
 
 
@@ -221,5 +251,5 @@ def _final(writer: EventWriter, code: int) -> int:
 def _explained(error: Exception) -> str:
     if isinstance(error, TauError):
         return str(error)
-    known = '{"type":"message","content":"..."} or {"type":"interrupt"}'
+    known = '{"type":"message","content":"..."}, {"type":"interrupt"} or {"type":"permissions","mode":"..."}'
     return f"Invalid line: {error}. Send {known}."

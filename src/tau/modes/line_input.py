@@ -73,11 +73,11 @@ class LineReader:
             lines.append(line)
         return lines
 
-    def interrupt(self) -> None:
-        """Raise InputInterrupted in the waiter."""
+    def interrupt(self, reason: Exception | None = None) -> None:
+        """Raise InputInterrupted, or another reason, in the waiter."""
         for waiter in reversed(self._waiting):
             if not waiter.done():
-                waiter.set_exception(InputInterrupted())
+                waiter.set_exception(reason or InputInterrupted())
                 return
 
     def close(self) -> None:

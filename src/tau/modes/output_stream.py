@@ -6,6 +6,7 @@ import sys
 from contextlib import suppress
 from typing import TextIO
 
+from tau.base import secrets
 from tau.base.errors import TauError
 from tau.base.text import plain
 
@@ -43,7 +44,7 @@ def tell(message: str) -> None:
     if sys.stderr is None:
         return
     try:
-        sys.stderr.write(f"tau: {plain(message)}\n")
+        sys.stderr.write(f"tau: {plain(secrets.mask(message))}\n")
         sys.stderr.flush()
     except (OSError, ValueError):
         silence(sys.stderr)

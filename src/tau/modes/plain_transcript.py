@@ -8,23 +8,23 @@ from tau.agent.events import (
     AgentEvent,
     CompactionEnd,
     CompactionStart,
+    JobChanged,
     MessageEnd,
     MessageUpdate,
     Notice,
     RetryStart,
     ToolEnd,
-    ToolResult,
     ToolStart,
 )
 from tau.ai.stream_events import TextDelta, ThinkingStart
-from tau.ai.wire import AssistantMessage, text_of
-from tau.base.text import clean_line, plain, shortened
-from tau.modes.event_lines import compaction_line, notice_line, retry_line
+from tau.ai.wire import AssistantMessage
+from tau.base.text import clean_line, plain, reveal, shortened
+from tau.modes.event_lines import compaction_line, job_line, notice_line, retry_line
 from tau.modes.output_stream import OutputStream
 
 SUMMARY_CHARS = 100
-# The most telling arguments, in order; a call without any shows them all.
-TELLING_ARGUMENTS = ("command", "path", "url", "pattern", "query")
+# The arguments that say most about a call, in order; a call without any shows them all.
+MAIN_ARGUMENTS = ("command", "path", "url", "pattern", "query")
 
 
 class PlainTranscript:
@@ -69,13 +69,15 @@ class PlainTranscript:
                 self.fresh_line()
             case ToolStart(id, name, args):
                 self._start_call(id, f"{name}: {summary(args)}")
-            case ToolEnd(id, name, result, is_error):
-                self._end_call(id, name, f"{'failed' if is_error else 'ok'}{_first_line(result)}")
+            case ToolEnd(id, name, is_error=is_error):
+                self._end_call(id, name, f"{'failed' if is_error else 'ok'}{_first_line(event.text)}")
             case RetryStart():
                 self.line(retry_line(event))
             case CompactionStart() | CompactionEnd():
                 if (remark := compaction_line(event)) is not None:
                     self.line(remark)
+            case JobChanged(queued=True):
+                self.line(job_line(event))
             case Notice():
                 self.line(notice_line(event))
 
@@ -95,9 +97,9 @@ class PlainTranscript:
 
 def summary(args: dict[str, Any]) -> str:
     """A call's arguments in a few words."""
-    for name in TELLING_ARGUMENTS:
+    for name in MAIN_ARGUMENTS:
         if isinstance(value := args.get(name), str):
-            return _short(value)
+            return _short(reveal(value))
     return _short(msgspec.json.encode(args, enc_hook=str).decode()) if args else "no arguments"
 
 
@@ -105,8 +107,7 @@ def _short(text: str) -> str:
     return shortened(clean_line(text), SUMMARY_CHARS)
 
 
-def _first_line(result: ToolResult | str) -> str:
-    text = result if isinstance(result, str) else text_of(result.content)
+def _first_line(text: str) -> str:
     lines = [line for line in text.splitlines() if line.strip()]
     if not lines:
         return ""

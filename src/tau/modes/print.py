@@ -1,15 +1,19 @@
 """Print mode: sends the prompts, then writes only the last answer to stdout."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 
 from tau.agent.events import AgentEvent, CompactionEnd, CompactionStart, Notice, RetryStart
 from tau.agent.loop import Outcome
+from tau.base import secrets
+from tau.base.late import late
 from tau.coding.session.session import Session
 from tau.modes.event_lines import compaction_line, notice_line, retry_line
-from tau.modes.exit_status import DONE, INTERRUPTED, judge
+from tau.modes.exit_status import DONE, INTERRUPTED, JOBS_STOPPED, ExitStatus, judge
 from tau.modes.output_stream import OutputStream, tell
-from tau.modes.prompt import UserPrompt
+from tau.modes.user_prompt import UserPrompt
+
+job_results = late("tau.modes.job_results")
 
 STDERR = 2
 
@@ -22,27 +26,39 @@ async def run(session: Session, prompts: Sequence[UserPrompt], out: OutputStream
         tell(f"Using {session.model.key}; choose another with --model, see --list-models.")
     stop_listening = session.subscribe(_tell_event)
     outcome: Outcome | None = None
+
+    async def turn(running: Awaitable[Outcome]) -> ExitStatus:
+        nonlocal outcome
+        outcome = await running
+        verdict = judge(outcome)
+        if verdict.code == INTERRUPTED and session.log.path is not None:
+            tell(f"{verdict.remark} Your progress is saved; resume with tau --continue.")
+        elif verdict.remark:
+            tell(verdict.remark)
+        return verdict
+
     try:
         for prompt in prompts:
-            outcome = await session.prompt(prompt.text, prompt.images)
-            verdict = judge(outcome)
-            if verdict.code == INTERRUPTED and session.log.path is not None:
-                tell(f"{verdict.remark} Your progress is saved; resume with tau --continue.")
-            elif verdict.remark:
-                tell(verdict.remark)
+            verdict = await turn(session.prompt(prompt.text, prompt.images))
             if verdict.code != DONE:
                 return verdict.code
+        verdict = await job_results.finish_jobs(session, turn) if session.jobs.list() else ExitStatus(DONE)
+        if verdict.code in (INTERRUPTED, JOBS_STOPPED):
+            tell(verdict.remark)
+        elif verdict.code != DONE:
+            return verdict.code
     finally:
         stop_listening()
     if outcome is not None and outcome.message is not None:
         _answer(outcome.message.text, out)
-    return DONE
+    return verdict.code
 
 
 def _answer(text: str, out: OutputStream) -> None:
     if not text.strip():
         tell("The model returned an empty response.")
         return
+    text = secrets.mask_keys(text)
     out.text(text if text.endswith("\n") else f"{text}\n")
 
 

@@ -3,7 +3,7 @@
 import asyncio
 import os
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from tau.agent.owner import StreamFunction
 from tau.ai.model import Model
 from tau.ai.wire import AssistantMessage, ToolCall
 from tau.base import log
-from tau.base.errors import TauError, ToolError, UsageError
+from tau.base.errors import TauError, UsageError
 from tau.base.late import late
 from tau.base.run import LocalRunner
 from tau.coding.context import CodingCall, ModelRoles
@@ -24,6 +24,7 @@ from tau.coding.ports import SessionFactory
 from tau.coding.session.session import Session
 from tau.coding.session.storage.log import SessionLog
 from tau.coding.tools.registry import ToolParts, create_tools
+from tau.config.known_secrets import mask_known_secrets
 from tau.config.layers import load_settings
 from tau.config.paths import user_paths
 from tau.sdk.composition import compose
@@ -43,6 +44,7 @@ __all__ = [
     "session_store",
 ]
 
+approval = late("tau.agent.approved_effects")
 faux = late("tau.ai.faux")
 
 
@@ -56,6 +58,7 @@ async def create_session(
         raise UsageError(f'Folder "{options.cwd}" not found.')
     paths = user_paths(environ)
     log.to(paths.logs)
+    mask_known_secrets(environ, paths)
     async with AsyncExitStack() as services:
         session = await compose(options, paths, environ, services)
         services.push_async_callback(session.close)
@@ -100,24 +103,25 @@ async def connect(
     options = options or SessionOptions()
     paths = user_paths(environ)
     log.to(paths.logs)
+    mask_known_secrets(environ, paths)
     async with AsyncExitStack() as services:
         settings = load_settings(
             paths, options.cwd, files=options.config_files, flags=options.settings
         ).settings
-        runner = LocalRunner(shell=settings.shell_path)
+        runner = LocalRunner(shell=settings.shell_path, pass_env=settings.tools.pass_env)
         services.callback(runner.close)
-        nothing = SessionLog.new(None, options.cwd)
-        models = await open_models(options, settings, paths, environ, runner, nothing, services)
-        yield Connection(models.found.model, options.stream or models.client.stream)
+        memory_log = SessionLog.new(None, options.cwd)
+        models = await open_models(options, settings, paths, environ, runner, memory_log, services)
+        yield Connection(models.resolved.model, options.stream or models.client.stream)
 
 
 def session_factory(options: SessionOptions, environ: Mapping[str, str] = os.environ) -> SessionFactory:
     """Create sessions like that of `options`, for work that a session delegates."""
 
-    def make(
+    def create(
         *, cwd: Path, model: str | None, tools: Sequence[str] | None, system_prompt: str | None
     ) -> AbstractAsyncContextManager[Session]:
-        wanted = replace(
+        changed = replace(
             options,
             cwd=cwd,
             model=options.model if model is None else model,
@@ -127,9 +131,9 @@ def session_factory(options: SessionOptions, environ: Mapping[str, str] = os.env
             fork=None,
             continue_recent=False,
         )
-        return create_session(wanted, environ)
+        return create_session(changed, environ)
 
-    return make
+    return create
 
 
 async def call_tool(
@@ -141,20 +145,17 @@ async def call_tool(
     """
     paths = user_paths(environ)
     log.to(paths.logs)
+    mask_known_secrets(environ, paths)
     async with AsyncExitStack() as services:
         settings = with_edit_mode(load_settings(paths, cwd).settings, environ)
-        runner = LocalRunner(shell=settings.shell_path)
+        runner = LocalRunner(shell=settings.shell_path, pass_env=settings.tools.pass_env)
         services.callback(runner.close)
-        tools = create_tools((name, "read"), ToolParts(settings))
-        nothing = SessionLog.new(None, cwd)
-        environment = make_environment(nothing, cwd, runner, ModelRoles(faux.FAUX_MODEL), settings)
+        memory_log = SessionLog.new(None, cwd)
+        environment = make_environment(memory_log, cwd, runner, ModelRoles(faux.FAUX_MODEL), settings)
         await environment.open(services)
-        world = replace(environment.world, checkpoints=None)  # there is no conversation to go back in
+        [tool] = create_tools((name,), ToolParts(settings, urls=environment.world.urls))
+        world = replace(environment.world, checkpoints=None)  # nothing to rewind
         ctx = CodingCall(world, ToolCall("call", name, arguments), lambda partial: None)
-        read, tool = tools[0], tools[-1]
         params, _ = tool.decode(arguments)
-        if name == "edit":  # whoever types an edit has seen the files
-            for path in tool.effects(params, cwd).reads:
-                with suppress(ToolError):
-                    await read.run(read.decode({"path": str(path)})[0], ctx)
-        return await tool.run(params, ctx)
+        effects = tool.effects(params, cwd)
+        return await tool.run(params, ctx.bound(approval.ApprovedEffects(effects)))

@@ -1,44 +1,58 @@
 """Builds a session from files, models, tools and a log."""
 
+import asyncio
+import re
 import stat
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
-from typing import Any
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from tau.agent.events import Notice
 from tau.agent.hooks import HookChain, Hooks
-from tau.agent.owner import Complete, StreamFunction
+from tau.agent.owner import StreamFunction
 from tau.agent.tool import Tool
-from tau.ai.dialect import Request
+from tau.ai.assembler import complete
 from tau.ai.model import Model, ThinkingLevel, thinking_level
-from tau.ai.wire import AssistantMessage
 from tau.base.errors import UsageError
-from tau.base.files import mode_of, temporary_folder, typed_path
+from tau.base.files import is_private, mode_of, temporary_folder, typed_path
 from tau.base.late import late
-from tau.base.run import LocalRunner
+from tau.base.run import LocalRunner, find_shell
 from tau.coding.approval.hook import ApprovalHook
-from tau.coding.approval.policy import Workspace
+from tau.coding.approval.policy import Workspace, judge_connection
+from tau.coding.approval.session_permissions import RuleStore, SessionPermissions
 from tau.coding.edits.modes import with_edit_mode
+from tau.coding.files.source_files import CodeDetector
+from tau.coding.files.workspace_folders import WorkspaceFolders
 from tau.coding.model_resolver import ResolvedModel
-from tau.coding.plan.mode import PlanHook, PlanMode
+from tau.coding.output import OutputCap, widest_limits
 from tau.coding.prompts.system import SystemPrompt
 from tau.coding.resources import open_resources
+from tau.coding.sandbox import LateSandbox, SandboxHook
 from tau.coding.session.session import Session, SessionParts
 from tau.coding.session.stats import record_costs
 from tau.coding.session.storage.log import SessionLog
 from tau.coding.tools.registry import ToolParts, create_tools
-from tau.coding.undo.recorder import Recorder
+from tau.config import trust_locations
 from tau.config.context_files import find_context_files
 from tau.config.layers import load_settings
-from tau.config.paths import Paths
+from tau.config.paths import Paths, project_dir, project_folders
 from tau.config.settings import Settings
-from tau.sdk.environment import make_environment
-from tau.sdk.models import open_models
+from tau.sdk.environment import ToolEnvironment, make_environment
+from tau.sdk.models import SessionModels, open_models
 from tau.sdk.options import SessionOptions
 from tau.sdk.storage import open_log, track_last_session
 
-setting_values = late("tau.config.setting_values")
-completion = late("tau.ai.complete")
+if TYPE_CHECKING:
+    from tau.coding.approval.rules import RuleAction
+
+obfuscation = late("tau.coding.obfuscation")
+rule_settings = late("tau.config.rule_settings")
+secrets = late("tau.base.secrets")
+trust = late("tau.config.trust")
+
+_PATH = re.compile(r"\S*/\S*|\S+\.\w{1,5}")  # one word with a slash or a file suffix
 
 
 async def compose(
@@ -48,74 +62,99 @@ async def compose(
     settings = loaded.settings
     conversation = open_log(options, paths, settings)
     services.callback(conversation.close)
-    runner = LocalRunner(shell=settings.shell_path)
-    services.callback(runner.close)
-    models = await open_models(options, settings, paths, environ, runner, conversation, services)
-    ui, dialogs = options.ui, options.dialogs
+    runner, outside, sandbox = await _open_runners(options, settings, paths, services)
+    models = await open_models(options, settings, paths, environ, outside, conversation, services)
     environment = make_environment(
-        conversation, options.cwd, runner, models.roles, settings, ui=ui, dialogs=dialogs
+        conversation, options.cwd, runner, models.roles, settings, ui=options.ui, dialogs=options.dialogs
     )
     await environment.open(services)
-    events, plan, recorder = environment.events, environment.plan, environment.recorder
-    resources = await open_resources(options.cwd, runner, paths, settings, environ, services)
-    stream = options.stream or models.client.stream
-    complete = _complete(stream)
+    folders = WorkspaceFolders(options.cwd, options.add_dirs)
+    resources = await open_resources(
+        options.cwd, runner, paths, settings, environ, services, outside, sandbox
+    )
+    ask = partial(complete, stream := _stream(options, settings, models))
     parts = ToolParts(
-        with_edit_mode(settings, environ, models.found.model),
-        record_costs(complete, conversation),
+        with_edit_mode(settings, environ, models.resolved.model),
+        record_costs(ask, conversation),
         resources=resources,
         previews=environment.pending_changes,
-        can_ask=ui is not None,
+        can_ask=options.ui is not None,
+        code=_code_detector(options),
+        urls=environment.world.urls,
     )
-    tools = create_tools(options.tools, parts)
-    prompt, problems = _prompt(options, paths, settings)
+    trusted, problems = await _trust(options, paths)
     problems += [*loaded.warnings, *models.warnings, *conversation.warnings, *resources.warnings]
-    hooks = _hooks(options, paths, settings, environ, plan, recorder, problems)
+    permissions = _permissions(options, paths, settings, environment, conversation)
     session = Session(
         SessionParts(
             log=conversation,
-            thinking=_thinking(options, models.found, conversation, settings),
-            system=prompt,
-            tools=_add_custom_tools(tools, options.add_tools),
+            thinking=_thinking_level(options, models.resolved, conversation, settings),
+            system=_system_prompt(options, paths, settings, folders, problems, trusted=trusted),
+            tools=_add_custom_tools(create_tools(options.tools, parts), options.add_tools),
             stream=stream,
             world=environment.world,
-            hooks=hooks,
-            plan=plan,
-            todos=environment.trackers.todos,
-            recorder=recorder,
+            hooks=_hooks(options, paths, settings, environ, environment, folders, sandbox, permissions),
+            plan=environment.plan,
+            permissions=permissions,
+            todos=environment.todos,
+            recorder=environment.recorder,
+            folders=folders,
             queue=environment.queue,
-            events=events,
+            events=environment.events,
             activities=environment.activities,
             resources=resources,
             settings=settings,
-            complete=complete,
+            trusted=trusted,
+            complete=ask,
             resolve_model=models.resolve,
-            notices=_notices(problems, models.found.notices),
+            notices=_notices([*problems, *permissions.problems], models.resolved),
         )
     )
-    plan.changed = lambda on: None if on else session.record_changes()
-    models.client.warn = lambda warning: events.emit(Notice("warning", warning))
+    environment.plan.changed = lambda on: _plan_changed(session, on)
+    models.client.warn = lambda warning: environment.events.emit(Notice("warning", warning))
     session.subscribe(track_last_session(session, paths))
     session.record_changes()
     return session
 
 
-def _notices(warnings: Sequence[str], remarks: Sequence[str]) -> list[Notice]:
-    return [Notice("warning", text) for text in warnings] + [Notice("info", text) for text in remarks]
+def _stream(options: SessionOptions, settings: Settings, models: SessionModels) -> StreamFunction:
+    stream = options.stream or models.client.stream
+    if settings.secrets.obfuscate:
+        stream = obfuscation.obfuscated(stream, secrets.known_secrets())
+    return stream
 
 
-def _complete(stream: StreamFunction) -> Complete:
-    """Complete a side request."""
-
-    def complete(model: Model, request: Request) -> Awaitable[AssistantMessage]:
-        return completion.complete(stream, model, request)
-
-    return complete
+def _notices(problems: Sequence[str], resolved: ResolvedModel) -> list[Notice]:
+    return [
+        *(Notice("warning", text) for text in problems),
+        *(Notice("info", text) for text in resolved.notices),
+    ]
 
 
-def _add_custom_tools(tools: Sequence[Tool[Any]], own: Sequence[Tool[Any]]) -> list[Tool[Any]]:
+async def _open_runners(
+    options: SessionOptions, settings: Settings, paths: Paths, services: AsyncExitStack
+) -> tuple[LocalRunner, LocalRunner, LateSandbox | None]:
+    """The runner for what a model or a repository wrote, the one for tau's own programs, and the sandbox."""
+    shell, pass_env = settings.shell_path, settings.tools.pass_env
+    outside = LocalRunner(shell=shell, pass_env=pass_env)
+    services.callback(outside.close)
+    sandbox = None
+    if settings.sandbox.mode != "off":
+        sandbox = LateSandbox((options.cwd, *options.add_dirs), settings.sandbox, paths, outside, options.ui)
+        await services.enter_async_context(sandbox)
+    runner = LocalRunner(shell=shell, sandbox=sandbox, pass_env=pass_env)
+    services.callback(runner.close)
+    return runner, outside, sandbox
+
+
+def _code_detector(options: SessionOptions) -> CodeDetector | None:
+    """Tools that the user names are offered everywhere."""
+    return CodeDetector((options.cwd, *options.add_dirs)) if options.tools is None else None
+
+
+def _add_custom_tools(tools: Sequence[Tool[Any]], custom: Sequence[Tool[Any]]) -> list[Tool[Any]]:
     """Add custom tools; names must be unique. Raises UsageError."""
-    for tool in own:
+    for tool in custom:
         try:
             _ = tool.spec
         except Exception as error:
@@ -123,45 +162,104 @@ def _add_custom_tools(tools: Sequence[Tool[Any]], own: Sequence[Tool[Any]]) -> l
                 f"The tool {type(tool).__name__} is incomplete; it needs a name, a label, "
                 f"a description and parameters: {error}"
             ) from error
-    names = [tool.name for tool in (*tools, *own)]
-    double = sorted({name for name in names if names.count(name) > 1})
-    if double:
-        raise UsageError(f"Two tools are named {double[0]}; rename yours.")
-    return [*tools, *own]
+    names = [tool.name for tool in (*tools, *custom)]
+    duplicates = sorted({name for name in names if names.count(name) > 1})
+    if duplicates:
+        raise UsageError(f"Two tools are named {duplicates[0]}; rename yours.")
+    return [*tools, *custom]
 
 
-def _thinking(
-    options: SessionOptions, found: ResolvedModel, conversation: SessionLog, settings: Settings
+def _thinking_level(
+    options: SessionOptions, resolved: ResolvedModel, conversation: SessionLog, settings: Settings
 ) -> ThinkingLevel:
     """In order: the flag, the model name's suffix, the session's last level, the setting."""
-    kept = thinking_level(conversation.context().thinking)
-    return options.thinking or found.thinking or kept or settings.default_thinking_level
+    logged = thinking_level(conversation.context().thinking)
+    return options.thinking or resolved.thinking or logged or settings.default_thinking_level
 
 
-def _prompt(
-    options: SessionOptions, paths: Paths, settings: Settings
-) -> tuple[Callable[[Model], str], list[str]]:
-    warnings: list[str] = []
-    wanted = settings.context_files.enabled
-    prompt = SystemPrompt(
+async def _trust(options: SessionOptions, paths: Paths) -> tuple[bool, list[str]]:
+    """Whether what the repository supplies may run, and a notice about what may not."""
+    has_any = trust_locations.has_any(list(project_folders(options.cwd)))
+    if not has_any and (options.trust or not mode_of(paths.home / "trust.json")):
+        return options.trust, []
+    status = await asyncio.to_thread(trust.trust_status, options.cwd, paths)
+    if status.trusted or (options.trust and not status.problems):
+        return True, []
+    is_settled = options.ui is not None and status.refused and not status.problems
+    return False, [] if is_settled else trust.notices(status)
+
+
+def _system_prompt(
+    options: SessionOptions,
+    paths: Paths,
+    settings: Settings,
+    folders: WorkspaceFolders,
+    problems: list[str],
+    *,
+    trusted: bool,
+) -> Callable[[Model], str]:
+    enabled = settings.context_files.enabled
+    return SystemPrompt(
         cwd=options.cwd,
-        add_dirs=options.add_dirs,
-        context_files=find_context_files(options.cwd, paths, warnings.append) if wanted else (),
+        add_dirs=lambda: folders.added,
+        context_files=find_context_files(options.cwd, paths, problems.append) if enabled else (),
+        trusted_folder=None if trusted else paths.home,
         replacement=_read_text_or_file(options.system_prompt),
         addition=_read_text_or_file(options.append_system_prompt),
     )
-    return prompt, warnings
 
 
 def _read_text_or_file(value: str | None) -> str | None:
-    """Return the prompt, reading it if the value is the path of a file."""
+    """Return the prompt, reading it if the value is the path of a file. Raises UsageError."""
     if value is None or "\n" in value or len(value) > 4096:
         return value
     path = typed_path(value)
+    mode = mode_of(path)
+    if not stat.S_ISREG(mode) and (stat.S_ISDIR(mode) or _PATH.fullmatch(value)):
+        problem = "does not exist" if not mode else "is a folder" if stat.S_ISDIR(mode) else "is not a file"
+        raise UsageError(f'The prompt file "{value}" {problem}. If this is the prompt itself, add a space.')
     try:
-        return path.read_text(encoding="utf-8") if stat.S_ISREG(mode_of(path)) else value
+        return path.read_text(encoding="utf-8") if mode else value
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"The prompt file {path} cannot be read: {error}.") from None
+
+
+class _StoredRules(RuleStore):
+    """The rules in the user's settings file."""
+
+    def __init__(self, paths: Paths) -> None:
+        self._paths = paths
+
+    def add(self, action: "RuleAction", patterns: Sequence[str]) -> None:
+        rule_settings.add_rules(self._paths, action, patterns)
+
+    def remove(self, action: "RuleAction", pattern: str) -> bool:
+        return rule_settings.remove_rule(self._paths, action, pattern)
+
+
+def _permissions(
+    options: SessionOptions,
+    paths: Paths,
+    settings: Settings,
+    environment: ToolEnvironment,
+    conversation: SessionLog,
+) -> SessionPermissions:
+    project = project_dir(options.cwd, paths)
+    return SessionPermissions(
+        settings.tools,
+        environment.plan,
+        conversation,
+        environment.events.emit,
+        root=options.cwd if project is None else project.parent,
+        store=_StoredRules(paths),
+        sandbox_off=settings.sandbox.mode == "off",
+    )
+
+
+def _plan_changed(session: Session, on: bool) -> None:
+    if not on:
+        session.record_changes()
+    session.permissions.announce()
 
 
 def _hooks(
@@ -169,22 +267,42 @@ def _hooks(
     paths: Paths,
     settings: Settings,
     environ: Mapping[str, str],
-    plan: PlanMode,
-    recorder: Recorder,
-    problems: list[str],
+    environment: ToolEnvironment,
+    folders: WorkspaceFolders,
+    sandbox: LateSandbox | None,
+    permissions: SessionPermissions,
 ) -> Hooks:
-    """Ask no approval for calls that another hook blocks, and do not record blocked calls.
+    """Ask no approval for calls that another hook blocks, record no blocked calls, cap the output last."""
+    temporary = temporary_folder(environ)
+    # In a temporary folder that is open to all, another user can leave links and watch names.
+    own = (temporary,) if is_private(temporary) else ()
 
-    Errors in the user's allow rules are added to `problems`.
-    """
-    roots = (options.cwd, *options.add_dirs, temporary_folder(environ))
-    workspace = Workspace.of(roots, protected=(paths.home,))
+    def workspace() -> Workspace:
+        return Workspace.of(
+            (*folders.all, *own),
+            protected=(paths.home,),
+            temporary=(temporary,),
+            shell=Path(settings.shell_path or find_shell()).name,
+        )
+
     approval = ApprovalHook(
-        workspace,
-        settings.tools.approval_mode,
-        settings.tools.allow,
-        remember=lambda patterns: setting_values.add_allow_rules(paths, patterns),
+        workspace(),
+        permissions,
         dialogs=options.dialogs,
+        contained=lambda commands: sandbox is not None and sandbox.contains(commands),
     )
-    problems += approval.problems
-    return HookChain((*options.hooks, PlanHook(plan), approval, recorder))
+
+    def use_folders(_: Sequence[Path]) -> None:
+        approval.workspace = workspace()
+        permissions.recheck()
+
+    folders.on_change(use_folders)
+    cap = OutputCap(environment.artifacts, widest_limits(settings.tools))
+    contain: list[Hooks] = []
+    if sandbox is not None:
+        sandbox.warn = lambda text: environment.events.emit(Notice("warning", text))
+        environment.events.watch(sandbox.on_event)
+        sandbox.judge_host = lambda host: judge_connection(permissions.current, host)
+        folders.on_change(sandbox.change_roots)
+        contain.append(SandboxHook(sandbox))
+    return HookChain((*options.hooks, *contain, approval, environment.recorder, cap))

@@ -8,7 +8,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from tau.agent.event_bus import EventBus
-from tau.agent.events import Notice
+from tau.agent.events import AgentEvent, JobChanged, Notice, TurnEnd
 from tau.agent.ports import FileSystem
 from tau.agent.queue import Queue
 from tau.agent.ui import Ui
@@ -23,19 +23,18 @@ from tau.coding.jobs.session_jobs import SessionJobs
 from tau.coding.output import command_limits
 from tau.coding.pending_changes import PendingChanges
 from tau.coding.plan.mode import PlanMode
-from tau.coding.ports import CodingDialogs
+from tau.coding.ports import CodingDialogs, Job
 from tau.coding.session.activities import Activities
+from tau.coding.session.checkpoints import SessionCheckpoints
 from tau.coding.session.storage.log import SessionLog
-from tau.coding.session.todos import Later, call_later
-from tau.coding.session.trackers import SessionTrackers, make_trackers
+from tau.coding.session.todos import Later, TodoRules, Todos, call_later
 from tau.coding.undo.recorder import Recorder
 from tau.config.settings import Settings
 
-artifact_urls = late("tau.coding.internal_urls.artifact")
 store = late("tau.coding.conflicts.store")
-docs_urls = late("tau.coding.internal_urls.docs")
 delivery = late("tau.coding.jobs.delivery")
-local_urls = late("tau.coding.internal_urls.local")
+schemes = late("tau.coding.internal_urls.schemes")
+shown_tags = late("tau.coding.session.shown_tags")
 
 
 class ToolEnvironment(Struct, frozen=True, kw_only=True):
@@ -50,7 +49,8 @@ class ToolEnvironment(Struct, frozen=True, kw_only=True):
     activities: Activities
     pending_changes: PendingChanges
     plan: PlanMode
-    trackers: SessionTrackers
+    todos: Todos
+    checkpoints: SessionCheckpoints
     jobs: SessionJobs
     queue: Queue
     recorder: Recorder
@@ -63,7 +63,7 @@ class ToolEnvironment(Struct, frozen=True, kw_only=True):
 
     def close(self) -> None:
         """Release files and timers; call it after the parts that `open` started have ended."""
-        self.trackers.todos.close()
+        self.todos.close()
         self.recorder.close()
         self.artifacts.close()
 
@@ -89,29 +89,31 @@ def make_environment(
     folder = log.artifacts_folder
     artifacts = TemporaryArtifacts() if folder is None else FolderArtifacts(folder)
     plan = PlanMode(log, artifacts, models, pending_changes, enabled=settings.plan.enabled)
-    trackers = make_trackers(log, queue, settings, events, activities, plan, later=later)
+    checkpoints = SessionCheckpoints(log, queue, events.emit)
+    todos = _todos(log, queue, settings, events, activities, plan, checkpoints, later)
     recorder = Recorder(
         lambda: _history_folder(log, artifacts),
         runner,
         warn=lambda text: events.emit(Notice("warning", text)),
+        saved=folder is not None,
     )
-    events.watch(recorder.saw)
-    jobs = _jobs(queue, settings, artifacts)
+    events.watch(recorder.on_event)
+    jobs = _jobs(queue, settings, artifacts, events)
     conflicts = cache(lambda: store.ConflictStore())
     world = CodingWorld(
         cwd=cwd,
-        fs=recorder.fs(disk or LocalFileSystem()),
+        fs=(fs := recorder.fs(disk or LocalFileSystem())),
         run=runner,
         artifacts=artifacts,
         ui=ui,
         dialogs=dialogs,
-        urls=_urls(artifacts, conflicts),
+        urls=_urls(artifacts, fs, conflicts),
         conflicts=conflicts,
-        snapshots=SeenFiles(),
+        snapshots=_seen_files(log, events),
         models=models,
         jobs=jobs,
-        todos=trackers.todos,
-        checkpoints=trackers.checkpoints,
+        todos=todos,
+        checkpoints=checkpoints,
     )
     return ToolEnvironment(
         world=world,
@@ -120,38 +122,92 @@ def make_environment(
         activities=activities,
         pending_changes=pending_changes,
         plan=plan,
-        trackers=trackers,
+        todos=todos,
+        checkpoints=checkpoints,
         jobs=jobs,
         queue=queue,
         recorder=recorder,
     )
 
 
-def _urls(artifacts: FolderArtifacts, conflicts: "Callable[[], store.ConflictStore]") -> SchemeRouter:
+def _todos(
+    log: SessionLog,
+    queue: Queue,
+    settings: Settings,
+    events: EventBus,
+    activities: Activities,
+    plan: PlanMode,
+    checkpoints: SessionCheckpoints,
+    later: Later,
+) -> Todos:
+    """The todo list; it watches the events, and so do the checkpoints if they are enabled."""
+    reminders, may_rewind = settings.todo.reminders, settings.checkpoint.enabled
+    todos = Todos(
+        log,
+        queue,
+        events.emit,
+        TodoRules(
+            reminders=reminders.enabled,
+            max_reminders=reminders.max,
+            clear_delay_s=settings.tasks.todo_clear_delay,
+        ),
+        running=lambda: activities.running,
+        quiet=lambda: plan.on or (may_rewind and checkpoints.active is not None),
+        later=later,
+    )
+    events.watch(todos.observe)
+    if may_rewind:
+        # After the list, which is recorded before a rewind moves the branch.
+        events.watch(checkpoints.observe)
+    return todos
+
+
+def _seen_files(log: SessionLog, events: EventBus) -> SeenFiles:
+    """What the model has seen; the tags it got are recorded at the end of each turn."""
+    seen_files = SeenFiles(lambda: shown_tags.load(log))
+
+    def observe(event: AgentEvent) -> None:
+        if isinstance(event, TurnEnd) and (tags := seen_files.take_new_tags()):
+            shown_tags.record(log, tags)
+
+    events.watch(observe)
+    return seen_files
+
+
+def _urls(
+    artifacts: FolderArtifacts, fs: FileSystem, conflicts: "Callable[[], store.ConflictStore]"
+) -> SchemeRouter:
+    """Session files are read and written without approval; conflicts are in the user's files."""
     router = SchemeRouter()
-    router.register_late("artifact", lambda: artifact_urls.ArtifactUrls())
+    router.register_late("artifact", lambda: schemes.ArtifactUrls(fs))
     router.register_late("conflict", lambda: store.ConflictUrls(conflicts()))
-    router.register_late("local", lambda: local_urls.LocalUrls(artifacts))
-    router.register_late("tau", lambda: docs_urls.DocsUrls())
+    router.register_late("local", lambda: schemes.LocalUrls(artifacts, fs))
+    router.register_late("tau", lambda: schemes.DocsUrls())
     return router
 
 
-def _jobs(queue: Queue, settings: Settings, artifacts: FolderArtifacts) -> SessionJobs:
-    """Background jobs report their end to the conversation."""
-    return SessionJobs(
+def _jobs(queue: Queue, settings: Settings, artifacts: FolderArtifacts, events: EventBus) -> SessionJobs:
+    """Background jobs report their end to the conversation, and each change as an event."""
+    jobs = SessionJobs(
         lambda job: delivery.put_result(queue, job),
-        retract=lambda id: delivery.take_back_result(queue, id),
+        retract=lambda id: delivery.retract_result(queue, id),
         max_running=settings.async_.max_jobs,
         artifacts=artifacts,
         limits=command_limits(settings.tools),
     )
+    jobs.on_change = lambda job: events.emit(_job_event(job))
+    jobs.on_delivered = lambda job: events.emit(_job_event(job, queued=True))
+    return jobs
+
+
+def _job_event(job: Job, *, queued: bool = False) -> JobChanged:
+    return JobChanged(job.id, job.status, job.label, job.duration_ms, queued)
 
 
 def _history_folder(log: SessionLog, artifacts: FolderArtifacts) -> Path:
     """The folder for files as they were before the agent changed them, next to the session."""
-    kept = log.artifacts_folder
-    if kept is not None:
-        return kept / "history"
+    if log.artifacts_folder is not None:
+        return log.artifacts_folder / "history"
     scratch = artifacts.scratch(make=True)
     assert scratch is not None
     return scratch.with_name("history")

@@ -1,6 +1,6 @@
 """A session's models: the first model, the roles, the connection to their servers."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import AsyncExitStack
 
 from msgspec import Struct
@@ -32,7 +32,7 @@ exchange_log = late("tau.ai.exchange_log")
 class SessionModels(Struct, frozen=True):
     """The first model, the roles, and the connection to their servers."""
 
-    found: ResolvedModel
+    resolved: ResolvedModel
     roles: ModelRoles
     client: Client
     warnings: list[str]
@@ -56,12 +56,17 @@ async def open_models(
     catalog = merge_models(load_catalog(), file)
     auth = AuthFile(paths.auth)
     credentials = KeyCredentials(catalog, auth, runner, environ, flags=keys, models=file.keys)
-    watched = http if options.ui is None else exchange_log.watched(http)  # shown to the user
-    client = Client(watched, credentials, timeouts)
+    recorded = http if options.ui is None else exchange_log.recorded(http)  # for /debug
+    client = Client(recorded, credentials, timeouts)
+    client.may_send_plain = lambda model, host: (
+        host in settings.keys.plain_http_hosts
+        or model.provider in keys  # --api-key
+        or (model.provider in file.keys and not model.custom_address)  # both are in models.json
+    )
     if options.stream is not None:
-        found = ResolvedModel(model=faux.FAUX_MODEL)
-        return SessionModels(found, ModelRoles(found.model), client, file.warnings)
-    finder = ModelResolver(
+        resolved = ResolvedModel(model=faux.FAUX_MODEL)
+        return SessionModels(resolved, ModelRoles(resolved.model), client, file.warnings)
+    resolver = ModelResolver(
         catalog=catalog,
         credentials=credentials,
         settings=settings,
@@ -70,20 +75,27 @@ async def open_models(
         environ=environ,
         keys=keys,
         services=services,
+        servers=paths.servers,
+        ui=options.ui,
     )
-    wish = ModelRequest(
+    request = ModelRequest(
         provider=options.provider,
         model=options.model,
         base_url=options.base_url,
         key=options.api_key,
         resumed=resumed_model(conversation),
     )
-    found = await finder.find(wish)
+    resolved = await resolver.find(request)
     roles, problems = _roles(settings, catalog)
     warnings = [*file.warnings, *auth.warnings, *problems]
     chains = settings.retry.fallback_chains
     resolve = fallback.make_resolver(catalog, credentials, environ, runner) if chains else None
-    return SessionModels(found, ModelRoles(found.model, roles), client, warnings, resolve)
+
+    def available() -> Iterator[Model]:
+        return (model for model in catalog.models if credentials.available(model.provider))
+
+    by_role = ModelRoles(resolved.model, roles, available)
+    return SessionModels(resolved, by_role, client, warnings, resolve)
 
 
 def _roles(settings: Settings, catalog: Catalog) -> tuple[dict[str, Model], list[str]]:

@@ -35,6 +35,7 @@ class SessionOptions(Struct, frozen=True, kw_only=True):
     session_dir: Path | None = None
     config_files: tuple[Path, ...] = ()
     add_dirs: tuple[Path, ...] = ()  # workspace folders besides cwd
+    trust: bool = False  # run what the repository supplies, this time only
     settings: dict[str, Any] = {}  # override all files; dotted keys
     ui: Ui | None = None
     dialogs: CodingDialogs | None = None  # with `ui`, for modes with richer dialogs

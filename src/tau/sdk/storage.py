@@ -28,7 +28,7 @@ def open_log(options: SessionOptions, paths: Paths, settings: Settings) -> Sessi
     if options.resume is not None:
         return _open_or_copy(store, store.find_path(options.resume))
     if options.continue_recent:
-        last = last_session.recall(paths.terminals, last_session.this_terminal(), options.cwd)
+        last = last_session.load(paths.terminals, last_session.terminal_id(), options.cwd)
         return _open_or_copy(store, last or store.recent_path())
     return store.new() if options.save else SessionLog.new(None, options.cwd)
 
@@ -45,16 +45,16 @@ def _open_or_copy(store: SessionStore, path: Path) -> SessionLog:
 
 def track_last_session(session: Session, paths: Paths) -> Callable[[AgentEvent], None]:
     """Record at the first message that this terminal uses this session."""
-    noted = False
+    saved = False
 
-    def saw(event: AgentEvent) -> None:
-        nonlocal noted
-        if noted or not isinstance(event, MessageEnd) or session.log.path is None:
+    def on_event(event: AgentEvent) -> None:
+        nonlocal saved
+        if saved or not isinstance(event, MessageEnd) or session.log.path is None:
             return
-        noted = True
-        last_session.remember(paths.terminals, last_session.this_terminal(), session.log.path, session.cwd)
+        saved = True
+        last_session.save(paths.terminals, last_session.terminal_id(), session.log.path, session.cwd)
 
-    return saw
+    return on_event
 
 
 def session_store(environ: Mapping[str, str] = os.environ, cwd: Path | None = None) -> SessionStore:

@@ -6,6 +6,8 @@ from typing import NamedTuple
 from tau.tui.input.key import InputEvent
 
 CURSOR_MARKER = "\x1b_tau:cursor\x1b\\"
+"""The focused component puts it where the next character would appear; the renderer removes it from every row
+and places the real cursor there. Untrusted text is cleaned, so it cannot contain the marker."""
 
 
 class CommitBoundary(NamedTuple):
@@ -71,7 +73,3 @@ class LiveComponent(Component):
 
     def commit_boundary(self) -> CommitBoundary:
         return CommitBoundary(0)
-
-
-# The focused component puts it where the next character would appear; the renderer removes it from every row
-# and places the real cursor there. Untrusted text is cleaned, so it cannot contain the marker.

@@ -30,7 +30,6 @@ class Rows(Sequence[_Row]):
 
     @property
     def parts(self) -> Sequence[RowPart]:
-        """Its non-empty parts."""
         return self._parts
 
     def same_parts(self, other: "Rows") -> bool:
@@ -71,15 +70,15 @@ class Rows(Sequence[_Row]):
         return f"<{self._length} rows in {len(self._parts)} parts>"
 
     def _between(self, start: int, stop: int) -> list[_Row]:
-        found: list[_Row] = []
+        rows: list[_Row] = []
         if start >= stop:
-            return found
+            return rows
         at = bisect_right(self._starts, start) - 1
         while at < len(self._parts) and self._starts[at] < stop:
             first = self._starts[at]
-            found += self._parts[at][max(start - first, 0) : stop - first]
+            rows += self._parts[at][max(start - first, 0) : stop - first]
             at += 1
-        return found
+        return rows
 
 
 class RowLog:

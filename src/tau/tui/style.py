@@ -16,9 +16,109 @@ The tokens that widgets use; one that a palette lacks is plain text:
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from tau.tui.color import Color, color_code
 from tau.tui.terminal.port import ColorDepth
 from tau.tui.text.sgr import reopen_style
+
+Color = str
+"""`#rrggbb`, an index (0 to 255) of the 256 colors, a name of the 16 (`red`, `brightBlue`), or ""."""
+
+_Rgb = tuple[int, int, int]
+_NAMES = ("black", "red", "green", "yellow", "blue", "magenta", "cyan", "white")
+_NUMBERS = {name: number for number, name in enumerate(_NAMES)} | {
+    f"bright{name.capitalize()}": number + 8 for number, name in enumerate(_NAMES)
+}
+_CUBE = (0, 95, 135, 175, 215, 255)
+_SIXTEEN: tuple[_Rgb, ...] = (
+    (0, 0, 0),
+    (205, 0, 0),
+    (0, 205, 0),
+    (205, 205, 0),
+    (0, 0, 238),
+    (205, 0, 205),
+    (0, 205, 205),
+    (229, 229, 229),
+    (127, 127, 127),
+    (255, 0, 0),
+    (0, 255, 0),
+    (255, 255, 0),
+    (92, 92, 255),
+    (255, 0, 255),
+    (0, 255, 255),
+    (255, 255, 255),
+)
+_GRAYS = (0, 7, 8, 15)
+_DARK = 96
+_BRIGHT = 230
+_LEAST_SATURATION = 0.3
+_HEX_DIGITS = frozenset("0123456789abcdefABCDEF")
+
+
+def color_code(color: Color, kind: int, depth: ColorDepth) -> str:
+    """Return the SGR parameters of a color; `kind` is 38 or 48. Empty for an invalid color."""
+    if not color or depth == "none":
+        return ""
+    rgb = _rgb(color)
+    number = _NUMBERS.get(color, -1)
+    if rgb is None and number < 0:
+        number = int(color) if color.isascii() and color.isdecimal() and len(color) <= 3 else -1
+        if not 0 <= number <= 255:
+            return ""
+    if rgb is not None and depth == "truecolor":
+        return f"{kind};2;{rgb[0]};{rgb[1]};{rgb[2]}"
+    if rgb is not None:
+        number = _nearest_256(rgb) if depth == "256" else _nearest_16(rgb)
+    elif number > 15 and depth == "16":
+        number = _nearest_16(_rgb_of_256(number))
+    if number > 15:
+        return f"{kind};5;{number}"
+    return str(kind - 8 + number if number < 8 else kind + 52 + number - 8)
+
+
+def _rgb(color: Color) -> _Rgb | None:
+    digits = color[1:]
+    if color[:1] != "#" or len(digits) not in (3, 6) or not _HEX_DIGITS.issuperset(digits):
+        return None
+    if len(digits) == 3:
+        digits = "".join(digit * 2 for digit in digits)
+    return int(digits[:2], 16), int(digits[2:4], 16), int(digits[4:], 16)
+
+
+def _distance(one: _Rgb, other: _Rgb) -> int:
+    """Return the perceived distance of two colors: the weight of red and blue depends on redness."""
+    red = (one[0] + other[0]) // 2
+    r, g, b = one[0] - other[0], one[1] - other[1], one[2] - other[2]
+    return (512 + red) * r * r + 1024 * g * g + (767 - red) * b * b
+
+
+def _nearest_256(rgb: _Rgb) -> int:
+    r, g, b = map(_nearest_level, rgb)
+    gray = min(max((sum(rgb) // 3 - 3) // 10, 0), 23)
+    return min((16 + 36 * r + 6 * g + b, 232 + gray), key=lambda number: _distance(rgb, _rgb_of_256(number)))
+
+
+def _nearest_level(value: int) -> int:
+    return min(range(6), key=lambda level: abs(_CUBE[level] - value))
+
+
+def _nearest_16(rgb: _Rgb) -> int:
+    """Match by hue, since palettes vary: by distance alone, pastels would become gray or yellow."""
+    low, high = min(rgb), max(rgb)
+    if high < _DARK or (high - low) < _LEAST_SATURATION * high:
+        return min(_GRAYS, key=lambda number: _distance(rgb, _SIXTEEN[number]))
+    # The six hues are 60 degrees apart, each the sum of the primary colors in its bits.
+    r, g, b = ((value - low) / (high - low) for value in rgb)
+    hue = (r > 0.5) + 2 * (g > 0.5) + 4 * (b > 0.5)
+    return hue + 8 if high >= _BRIGHT else hue
+
+
+def _rgb_of_256(number: int) -> _Rgb:
+    if number < 16:
+        return _SIXTEEN[number]
+    if number >= 232:
+        gray = 8 + 10 * (number - 232)
+        return gray, gray, gray
+    number -= 16
+    return _CUBE[number // 36], _CUBE[number // 6 % 6], _CUBE[number % 6]
 
 
 class StyleSpec(NamedTuple):
@@ -135,12 +235,9 @@ class Theme:
         """Return the style of a token; an unknown token is plain text."""
         style = self._styles.get(token)
         if style is None:
-            style = self._styles[token] = self._compile(token)
+            spec = self._tokens.get(token, StyleSpec())
+            style = self._styles[token] = compile_style(spec, self.depth)
         return style
-
-    def _compile(self, token: str) -> Style:
-        spec = self._tokens.get(token)
-        return Style() if spec is None else compile_style(spec, self.depth)
 
 
 def compile_style(spec: StyleSpec, depth: ColorDepth) -> Style:
@@ -166,91 +263,3 @@ def compile_style(spec: StyleSpec, depth: ColorDepth) -> Style:
     if not opening:
         return Style()
     return Style(f"\x1b[{';'.join(opening)}m", f"\x1b[{';'.join(dict.fromkeys(closing))}m")
-
-
-PLAIN: dict[str, StyleSpec] = {}
-DARK_TOKENS: dict[str, StyleSpec] = {
-    "text": StyleSpec(),
-    "muted": StyleSpec(fg="#9aa3b2"),
-    "dim": StyleSpec(fg="#6c7482"),
-    "accent": StyleSpec(fg="#7fb4ff"),
-    "border": StyleSpec(fg="#4a5263"),
-    "borderActive": StyleSpec(fg="#7fb4ff"),
-    "selected": StyleSpec(fg="#9cc7ff", bold=True),
-    "selectedBackground": StyleSpec(bg="#2b3445"),
-    "heading": StyleSpec(fg="#e6c07b", bold=True),
-    "error": StyleSpec(fg="#f0717a"),
-    "warning": StyleSpec(fg="#e5b567"),
-    "success": StyleSpec(fg="#8fce7f"),
-    "info": StyleSpec(fg="#74c7d4"),
-    "link": StyleSpec(fg="#6fb7e9", underline=True),
-    "code": StyleSpec(fg="#8fd6a8"),
-    "codeBlock": StyleSpec(fg="#d5dae3"),
-    "codeBorder": StyleSpec(fg="#4a5263"),
-    "quote": StyleSpec(fg="#aab2c0", italic=True),
-    "quoteBorder": StyleSpec(fg="#4a5263"),
-    "listMark": StyleSpec(fg="#7fb4ff"),
-    "tableBorder": StyleSpec(fg="#4a5263"),
-    "rule": StyleSpec(fg="#4a5263"),
-    "strong": StyleSpec(bold=True),
-    "emphasis": StyleSpec(italic=True),
-    "strike": StyleSpec(strike=True),
-    "diffAdded": StyleSpec(fg="#8fce7f"),
-    "diffRemoved": StyleSpec(fg="#f0717a"),
-    "diffAddedWord": StyleSpec(fg="#c9f2bd", bg="#1f4a2a", bold=True),
-    "diffRemovedWord": StyleSpec(fg="#ffc9cd", bg="#5a2229", bold=True),
-    "diffContext": StyleSpec(fg="#9aa3b2"),
-    "diffLineNumber": StyleSpec(fg="#6c7482"),
-    "syntaxKeyword": StyleSpec(fg="#c792ea"),
-    "syntaxString": StyleSpec(fg="#98d48f"),
-    "syntaxNumber": StyleSpec(fg="#f0a875"),
-    "syntaxComment": StyleSpec(fg="#7d8694", italic=True),
-    "syntaxName": StyleSpec(fg="#d5dae3"),
-    "syntaxFunction": StyleSpec(fg="#82aaff"),
-    "syntaxType": StyleSpec(fg="#f2cf7f"),
-    "syntaxOperator": StyleSpec(fg="#89ddff"),
-    "syntaxPunctuation": StyleSpec(fg="#aab2c0"),
-    "syntaxConstant": StyleSpec(fg="#f78c8c"),
-    "syntaxDecorator": StyleSpec(fg="#e69ad0"),
-    "placeholder": StyleSpec(fg="#6c7482"),
-    "cursor": StyleSpec(inverse=True),
-    "matched": StyleSpec(fg="#e6c07b", underline=True),
-    "toastInfo": StyleSpec(fg="#74c7d4"),
-    "toastWarning": StyleSpec(fg="#e5b567", bold=True),
-    "toastError": StyleSpec(fg="#f0717a", bold=True),
-    "spinner": StyleSpec(fg="#7fb4ff"),
-}
-_LIGHT_COLORS = {
-    "#9aa3b2": "#5c6470",
-    "#6c7482": "#7c8490",
-    "#7fb4ff": "#1f5fbf",
-    "#4a5263": "#b4bac4",
-    "#9cc7ff": "#174a99",
-    "#2b3445": "#dfe8f6",
-    "#e6c07b": "#8a5a00",
-    "#f0717a": "#b3232f",
-    "#e5b567": "#8f5b00",
-    "#8fce7f": "#2b7a1f",
-    "#74c7d4": "#0f6f80",
-    "#6fb7e9": "#0b63a5",
-    "#8fd6a8": "#17663c",
-    "#d5dae3": "#2a2f38",
-    "#aab2c0": "#525a66",
-    "#c9f2bd": "#0f4a17",
-    "#1f4a2a": "#c8ecc9",
-    "#ffc9cd": "#7a121c",
-    "#5a2229": "#f8d0d3",
-    "#c792ea": "#7a2fb0",
-    "#98d48f": "#2a6e2a",
-    "#f0a875": "#a34a10",
-    "#7d8694": "#6a7280",
-    "#82aaff": "#2450b8",
-    "#f2cf7f": "#7d5600",
-    "#89ddff": "#0d6480",
-    "#f78c8c": "#a82727",
-    "#e69ad0": "#96307a",
-}
-LIGHT_TOKENS: dict[str, StyleSpec] = {
-    token: spec._replace(fg=_LIGHT_COLORS.get(spec.fg, ""), bg=_LIGHT_COLORS.get(spec.bg, ""))
-    for token, spec in DARK_TOKENS.items()
-}

@@ -1,4 +1,4 @@
-"""What cells ask of their host, over the kernel's own channel."""
+"""What cells ask of their host, over the kernel's channel."""
 
 import asyncio
 from pathlib import Path
@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from tau.backends.kernels.cells import KernelError, KernelLanguage, NoHost
-from tau.backends.kernels.host_calls import answer_call
+from tau.backends.kernels.running import answer_call
 from tau.base.errors import ToolError
-from tests.backends.kernels.kernel_world import World, in_world, needs_node, until
+from tests.backends.kernels.kernel_rig import World, in_world, needs_node, until
 
 
 class FakeHost(NoHost):
-    """Answers by rule, and notes what was asked."""
+    """Answers by rule and records the questions."""
 
     def __init__(self, width: int = 2) -> None:
         self.asked: list[Any] = []
@@ -78,7 +78,7 @@ CODES: dict[str, dict[str, str]] = {
 
 
 @pytest.mark.parametrize("language", BOTH)
-def test_tools_and_models_can_be_asked(tmp_path: Path, language: KernelLanguage) -> None:
+def test_cells_can_call_tools_and_models(tmp_path: Path, language: KernelLanguage) -> None:
     host = FakeHost()
     code = CODES[language]
 
@@ -102,7 +102,7 @@ def test_tools_and_models_can_be_asked(tmp_path: Path, language: KernelLanguage)
 
 
 @pytest.mark.parametrize("language", BOTH)
-def test_work_side_by_side_is_bounded_and_keeps_its_order(tmp_path: Path, language: KernelLanguage) -> None:
+def test_parallel_work_is_bounded_and_keeps_its_order(tmp_path: Path, language: KernelLanguage) -> None:
     host = FakeHost(width=2)
     code = CODES[language]
 
@@ -120,8 +120,22 @@ def test_work_side_by_side_is_bounded_and_keeps_its_order(tmp_path: Path, langua
     in_world(tmp_path, work, language, host=host)
 
 
+def test_error_of_an_interrupted_cell_was_shown_in_the_next_one(tmp_path: Path) -> None:
+    host = FakeHost()
+
+    async def work(made: World) -> None:
+        running = asyncio.ensure_future(made.run("tool.hangs(); for (;;) {}"))
+        await until(lambda: bool(host.asked))
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+        assert (await made.run("1 + 1")).text == "2\n"
+
+    in_world(tmp_path, work, "js", host=host)
+
+
 @pytest.mark.parametrize("language", BOTH)
-def test_an_abort_ends_the_call_that_a_cell_waits_for(tmp_path: Path, language: KernelLanguage) -> None:
+def test_abort_ends_the_call_a_cell_waits_for(tmp_path: Path, language: KernelLanguage) -> None:
     host = FakeHost()
 
     async def work(made: World) -> None:
@@ -135,7 +149,7 @@ def test_an_abort_ends_the_call_that_a_cell_waits_for(tmp_path: Path, language: 
     in_world(tmp_path, work, language, host=host)
 
 
-def test_a_call_after_the_end_of_its_cell_is_refused(tmp_path: Path) -> None:
+def test_call_after_the_end_of_its_cell_is_refused(tmp_path: Path) -> None:
     code = """
 import threading, os, time
 said = []
@@ -158,7 +172,7 @@ threading.Thread(target=late).start()
     in_world(tmp_path, work, host=FakeHost())
 
 
-def test_a_cell_may_end_before_the_calls_of_its_threads(tmp_path: Path) -> None:
+def test_cell_may_end_before_the_calls_of_its_threads(tmp_path: Path) -> None:
     host = FakeHost()
     code = """
 import os, threading, time
@@ -182,7 +196,7 @@ while not os.path.exists('asked'): time.sleep(0.005)
     in_world(tmp_path, work, host=host)
 
 
-def test_a_cell_cannot_wait_for_itself(tmp_path: Path) -> None:
+def test_cell_cannot_wait_for_itself(tmp_path: Path) -> None:
     class Nested(FakeHost):
         world: World
 
@@ -202,12 +216,12 @@ def test_a_cell_cannot_wait_for_itself(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("op", "arguments"), [("tool", {}), ("completion", {"prompt": 1}), ("unknown", {}), ("output", {"id": 3})]
 )
-def test_wishes_that_make_no_sense_are_refused(op: str, arguments: dict[str, Any]) -> None:
+def test_invalid_host_calls_are_refused(op: str, arguments: dict[str, Any]) -> None:
     with pytest.raises(ToolError):
         asyncio.run(answer_call(NoHost(), op, arguments))
 
 
-def test_a_pool_that_is_closed_runs_nothing(tmp_path: Path) -> None:
+def test_closed_pool_runs_nothing(tmp_path: Path) -> None:
     kept: list[World] = []
 
     async def main() -> None:

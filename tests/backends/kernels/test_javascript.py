@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 from tau.backends.kernels import cells
-from tests.backends.kernels.kernel_world import World, in_world, needs_node, run_cells
+from tests.backends.kernels.kernel_rig import World, in_world, needs_node, run_cells
 
 pytestmark = needs_node
 
-# code of one cell each, and what the last one gives
+# code of one cell each, and the result of the last one
 LASTING = [
     (["const x = 5; let y = 6", "const x = 7", "x * y"], "42"),
     (["const {a, b: [c], ...rest} = {a: 1, b: [2], d: 3}", "[a, c, rest.d]"], "[ 1, 2, 3 ]"),
@@ -32,7 +32,7 @@ LASTING = [
 
 
 @pytest.mark.parametrize(("codes", "text"), LASTING)
-def test_what_a_cell_declares_lives_on(tmp_path: Path, codes: list[str], text: str) -> None:
+def test_declarations_persist_across_cells(tmp_path: Path, codes: list[str], text: str) -> None:
     *_, last = run_cells(tmp_path, *codes, language="js")
     assert (last.end.status, last.text) == ("ok", f"{text}\n")
 
@@ -65,12 +65,12 @@ def test_what_a_cell_declares_lives_on(tmp_path: Path, codes: list[str], text: s
         ("", ""),
     ],
 )
-def test_the_value_of_the_last_line_is_shown(tmp_path: Path, code: str, text: str) -> None:
+def test_value_of_the_last_line_is_shown(tmp_path: Path, code: str, text: str) -> None:
     (ran,) = run_cells(tmp_path, code, language="js")
     assert (ran.end.status, ran.text) == ("ok", text)
 
 
-def test_modules_are_imported_as_seen_from_the_folder(tmp_path: Path) -> None:
+def test_modules_are_imported_relative_to_the_folder(tmp_path: Path) -> None:
     (tmp_path / "local.mjs").write_text("export const a = 1; export default 7; export { a as 'odd name' }")
     (tmp_path / "common.cjs").write_text("module.exports = { q: 4 }")
     (tmp_path / "data.json").write_text('{"j": 5}')
@@ -90,7 +90,7 @@ def test_modules_are_imported_as_seen_from_the_folder(tmp_path: Path) -> None:
     assert second.text == "[ 7, 'modern', 'modern' ]\n"
 
 
-def test_a_local_module_that_changed_is_loaded_anew(tmp_path: Path) -> None:
+def test_changed_local_module_is_reloaded(tmp_path: Path) -> None:
     for name, text in (("m.mjs", "export const v = 1"), ("c.cjs", "exports.v = 1")):
         (tmp_path / name).write_text(text)
 
@@ -119,7 +119,7 @@ def test_a_local_module_that_changed_is_loaded_anew(tmp_path: Path) -> None:
         ("missing", "    at cell 1:1:1"),
     ],
 )
-def test_a_failure_is_told_without_frames_of_ours(tmp_path: Path, code: str, last: str) -> None:
+def test_error_has_no_internal_frames(tmp_path: Path, code: str, last: str) -> None:
     (ran,) = run_cells(tmp_path, code, language="js")
     assert (ran.end.status, ran.end.exit_code) == ("error", 1)
     assert ran.last.startswith(last) or last in ran.text
@@ -129,20 +129,20 @@ def test_a_failure_is_told_without_frames_of_ours(tmp_path: Path, code: str, las
 @pytest.mark.parametrize(
     ("code", "status", "exit_code"), [("process.exit(3)", "error", 3), ("process.exit()", "ok", 0)]
 )
-def test_leaving_a_cell_early_keeps_the_kernel(
+def test_exiting_a_cell_early_keeps_the_kernel(
     tmp_path: Path, code: str, status: str, exit_code: int
 ) -> None:
     _, ran, after = run_cells(tmp_path, "const x = 1", code, "x", language="js")
     assert (ran.end.status, ran.end.exit_code, after.text) == (status, exit_code, "1\n")
 
 
-def test_what_fails_later_is_told_and_does_not_end_the_kernel(tmp_path: Path) -> None:
+def test_late_failure_is_reported_and_does_not_end_the_kernel(tmp_path: Path) -> None:
     code = "setTimeout(() => { throw new Error('late') }, 1); await new Promise(r => setTimeout(r, 30)); 1"
     ran, after = run_cells(tmp_path, code, "2", language="js")
     assert "Error: late" in ran.text and ran.last == "1" and after.text == "2\n"
 
 
-def test_things_are_shown(tmp_path: Path) -> None:
+def test_display_shows_values(tmp_path: Path) -> None:
     (ran,) = run_cells(
         tmp_path,
         "display({a: [1]}, [2], 'text', 3, new Map([[1, 2]]), {type: 'markdown', text: '# m'},"
@@ -159,13 +159,13 @@ def test_things_are_shown(tmp_path: Path) -> None:
     assert ran.text == "text\n3\nMap(1) { 1 => 2 }\n"
 
 
-def test_a_large_thing_and_much_output_do_not_wait_for_each_other(tmp_path: Path) -> None:
+def test_large_value_and_long_output_do_not_deadlock(tmp_path: Path) -> None:
     code = "display({a: 'y'.repeat(3e6)}); for (let i = 0; i < 200; i++) console.log('x'.repeat(9999)); 'end'"
     (ran,) = run_cells(tmp_path, code, language="js")
     assert len(ran.events) == 1 and len(ran.text) == 200 * 10_000 + 4
 
 
-def test_the_helpers_do_what_they_say(tmp_path: Path) -> None:
+def test_helpers_work(tmp_path: Path) -> None:
     ran = run_cells(
         tmp_path,
         "await write('a/one.txt', 'b\\na\\nb\\n')\nawait append('a/one.txt', 'c\\n')\n"
@@ -191,7 +191,7 @@ def test_the_helpers_do_what_they_say(tmp_path: Path) -> None:
     assert "is a directory" in ran[8].text and "is a URL" in ran[9].text
 
 
-def test_python_and_javascript_are_apart(tmp_path: Path) -> None:
+def test_python_and_javascript_are_isolated(tmp_path: Path) -> None:
     async def work(made: World) -> None:
         await made.run("const x = 1")
         made.language = "python"

@@ -1,4 +1,4 @@
-"""The parts of the kernels that need no process: marks in the output, and which interpreter is taken."""
+"""The parts of the kernels that need no process: output marks, and the choice of interpreter."""
 
 import os
 import sys
@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tau.backends.kernels.cells import KernelError
+from tau.backends.kernels.channel import Marks
 from tau.backends.kernels.interpreters import find_python, node_launch, python_launch
-from tau.backends.kernels.marks import Marks
 
 SECRET = "0123456789abcdef"
 PIECES = st.lists(
@@ -24,11 +24,11 @@ PIECES = st.lists(
 
 
 @given(PIECES, st.integers(1, 40))
-def test_marks_are_found_however_the_output_is_cut(pieces: list[int | bytes], size: int) -> None:
+def test_marks_are_found_in_any_chunking(pieces: list[int | bytes], size: int) -> None:
     def coded(piece: int | bytes) -> bytes:
         return piece if isinstance(piece, bytes) else b"\0%s%08x\0" % (SECRET.encode(), piece)
 
-    # A whole secret in the user's own output would be taken for a mark: only the kernel knows it.
+    # A whole secret in the user's own output would be mistaken for a mark: only the kernel knows it.
     wanted = [piece for piece in pieces if not (isinstance(piece, bytes) and SECRET.encode() in piece)]
     data = b"".join(map(coded, [*wanted, b"end of it, longer than any mark could be"]))
     marks = Marks(SECRET)
@@ -48,7 +48,7 @@ def fake_python(folder: Path) -> str:
     return str(program)
 
 
-def test_the_nearest_environment_of_the_project_is_taken(tmp_path: Path) -> None:
+def test_nearest_environment_of_the_project_is_used(tmp_path: Path) -> None:
     outer = fake_python(tmp_path / "project" / "venv")
     inner = tmp_path / "project" / "part" / "deep"
     inner.mkdir(parents=True)
@@ -61,7 +61,7 @@ def test_the_nearest_environment_of_the_project_is_taken(tmp_path: Path) -> None
     assert find_python(inner, environ=environ) == nearer
 
 
-def test_without_one_the_active_environment_then_the_path_then_our_own_is_taken(tmp_path: Path) -> None:
+def test_fallbacks_are_the_active_environment_then_path_then_our_own(tmp_path: Path) -> None:
     active = fake_python(tmp_path / "active")
     programs = tmp_path / "programs"
     programs.mkdir()
@@ -72,7 +72,7 @@ def test_without_one_the_active_environment_then_the_path_then_our_own_is_taken(
     assert find_python(tmp_path, environ={"PATH": path, "VIRTUAL_ENV": str(tmp_path / "active")}) == active
 
 
-def test_the_interpreter_that_is_set_is_taken_or_missed(tmp_path: Path) -> None:
+def test_configured_interpreter_is_used_or_reported_missing(tmp_path: Path) -> None:
     chosen = fake_python(tmp_path / "chosen")
     fake_python(tmp_path / ".venv")
     assert find_python(tmp_path, "chosen/bin/python", {"PATH": ""}) == chosen
@@ -89,6 +89,14 @@ def test_programs_of_the_environment_come_first(tmp_path: Path) -> None:
     assert launch.env["PATH"] == f"{tmp_path / '.venv' / 'bin'}{os.pathsep}/usr/bin"
 
 
-def test_without_node_a_sentence_says_so(tmp_path: Path) -> None:
+def test_missing_node_is_reported(tmp_path: Path) -> None:
     with pytest.raises(KernelError, match=r"need Node\.js 18 or newer; install it"):
         node_launch(environ={"PATH": str(tmp_path)})
+
+
+def test_variable_overrides_the_configured_interpreter(tmp_path: Path) -> None:
+    chosen = fake_python(tmp_path / "chosen")
+    environ = {"PATH": "", "TAU_PYTHON": chosen}
+    assert find_python(tmp_path, "other/bin/python", environ) == chosen
+    with pytest.raises(KernelError, match='TAU_PYTHON is "nothing", which is not a program'):
+        find_python(tmp_path, chosen, {"PATH": "", "TAU_PYTHON": "nothing"})

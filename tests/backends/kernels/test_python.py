@@ -1,5 +1,6 @@
-"""Python cells in a real kernel: values, output, failures, what they show."""
+"""Python cells in a real kernel: values, output, errors, display."""
 
+import asyncio
 import base64
 import os
 import pwd
@@ -10,14 +11,14 @@ from pathlib import Path
 import pytest
 
 from tau.backends.kernels import cells
-from tests.backends.kernels.kernel_world import World, in_world, run_cells
+from tests.backends.kernels.kernel_rig import World, in_world, run_cells
 
 PNG = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 )
 
 
-def test_variables_and_functions_live_on_between_cells(tmp_path: Path) -> None:
+def test_variables_and_functions_persist_across_cells(tmp_path: Path) -> None:
     *_, last = run_cells(
         tmp_path, "x = 20", "def double(n):\n    return 2 * n", "import math", "double(x) + math.floor(2.5)"
     )
@@ -43,16 +44,16 @@ def test_variables_and_functions_live_on_between_cells(tmp_path: Path) -> None:
         ("print('ünï \\udc80')", "ünï \\udc80\n"),
     ],
 )
-def test_the_value_of_the_last_line_is_shown(tmp_path: Path, code: str, text: str) -> None:
+def test_value_of_the_last_line_is_shown(tmp_path: Path, code: str, text: str) -> None:
     (ran,) = run_cells(tmp_path, code)
     assert (ran.text, ran.end.status) == (text, "ok")
 
 
-def test_the_last_value_has_a_name(tmp_path: Path) -> None:
+def test_last_value_has_a_name(tmp_path: Path) -> None:
     assert run_cells(tmp_path, "6 * 7", "_ + 1")[1].text == "43\n"
 
 
-def test_await_works_at_the_top_and_tasks_go_on_between_cells(tmp_path: Path) -> None:
+def test_top_level_await_works_and_tasks_continue_between_cells(tmp_path: Path) -> None:
     begin = """
 import asyncio
 count = 0
@@ -70,13 +71,73 @@ await asyncio.sleep(0)
     assert last.text == "True\n"
 
 
-def test_asyncio_run_works_in_a_cell_that_does_not_await(tmp_path: Path) -> None:
+def test_create_task_works_in_a_cell_without_await_as_in_jupyter(tmp_path: Path) -> None:
+    begin = "import asyncio\nasync def work():\n    return 3\ntask = asyncio.create_task(work())"
+    first, second, third = run_cells(tmp_path, begin, "asyncio.get_running_loop().is_running()", "await task")
+    assert (first.end.status, first.text) == ("ok", "")
+    assert (second.text, third.text) == ("True\n", "3\n")
+
+
+def test_library_that_needs_a_running_loop_finds_one(tmp_path: Path) -> None:
+    (tmp_path / "needy.py").write_text("import asyncio\nloop = asyncio.get_running_loop()\n")
+    (ran,) = run_cells(tmp_path, "import needy\nneedy.loop.is_running()")
+    assert ran.text == "True\n"
+
+
+@pytest.mark.parametrize(
+    ("code", "text"),
+    [
+        ("x = 1\n!ls -l", "run a command with subprocess.run or the tool bash"),
+        ("files = !ls", "run a command with subprocess.run or the tool bash"),
+        ("%matplotlib inline\nx = 1", "there are no `%` magics"),
+        ("%%time\nx = 1", "there are no `%` magics"),
+    ],
+)
+def test_ipython_syntax_gets_a_hint(tmp_path: Path, code: str, text: str) -> None:
+    ran, after = run_cells(tmp_path, code, "if:")
+    assert ran.end.status == "error" and "SyntaxError" in ran.text and text in ran.text
+    assert "plain Python" not in after.text
+
+
+@pytest.mark.parametrize("import_", ["import os", "import os, asyncio\nawait asyncio.sleep(0)"])
+@pytest.mark.parametrize("rest", ["", "if not pid: raise ValueError('in the fork')", "if not pid: exit(3)"])
+def test_fork_in_a_cell_does_not_answer_for_the_kernel(tmp_path: Path, import_: str, rest: str) -> None:
+    fork = f"{import_}\npid = os.fork()\n{rest}"
+    wait = "code = os.waitpid(pid, 0)[1]\nprint('parent', os.waitstatus_to_exitcode(code))"
+    forked, waited, last = run_cells(tmp_path, fork, wait, "1 + 1")
+    assert (forked.end.status, last.text) == ("ok", "2\n")
+    assert waited.text.splitlines()[-1] == f"parent {3 if 'exit' in rest else 1 if rest else 0}"
+
+
+def test_fork_in_a_background_task_does_not_answer_for_the_kernel(tmp_path: Path) -> None:
+    begin = """
+import asyncio, os
+async def later():
+    global pid
+    await asyncio.sleep(0.01)
+    pid = os.fork()
+    open('forked', 'w').close()
+pid = None
+task = asyncio.create_task(later())
+"""
+
+    async def work(made: World) -> None:
+        await made.run(begin)
+        while not (tmp_path / "forked").exists():  # noqa: ASYNC110 - files do not notify
+            await asyncio.sleep(0.005)
+        waited = await made.run("os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])")
+        assert (waited.text, (await made.run("1 + 1")).text) == ("0\n", "2\n")
+
+    in_world(tmp_path, work)
+
+
+def test_asyncio_run_works_in_a_cell_without_await(tmp_path: Path) -> None:
     code = "import asyncio\nasync def work():\n    await asyncio.sleep(0)\n    return 3\nasyncio.run(work())"
     first, second = run_cells(tmp_path, "import asyncio\nawait asyncio.sleep(0, 2)", code)
     assert (first.text, second.text) == ("2\n", "3\n")
 
 
-def test_output_of_children_and_of_descriptors_comes_in_order(tmp_path: Path) -> None:
+def test_output_of_children_and_descriptors_comes_in_order(tmp_path: Path) -> None:
     code = """
 import os, sys, subprocess
 print('one')
@@ -89,12 +150,12 @@ print('five', end='')
     assert ran.text == "one\ntwo\nthree\nfour\nfive"
 
 
-def test_c_code_that_prints_is_seen(tmp_path: Path) -> None:
+def test_output_of_c_code_is_captured(tmp_path: Path) -> None:
     (ran,) = run_cells(tmp_path, "import ctypes\nctypes.CDLL(None).printf(b'from C\\n');")
     assert ran.text == "from C\n"
 
 
-def test_a_failure_is_told_without_frames_of_ours(tmp_path: Path) -> None:
+def test_error_has_no_internal_frames(tmp_path: Path) -> None:
     _, ran = run_cells(tmp_path, "def half(n):\n    return 1 / n", "half(0)")
     assert ran.end.status == "error" and ran.end.exit_code == 1
     lines = [line for line in ran.text.splitlines() if line.strip("~^ ")]
@@ -108,7 +169,7 @@ def test_a_failure_is_told_without_frames_of_ours(tmp_path: Path) -> None:
     ]
 
 
-def test_of_frames_in_libraries_only_the_last_is_told(tmp_path: Path) -> None:
+def test_only_the_last_library_frame_is_shown(tmp_path: Path) -> None:
     (ran,) = run_cells(tmp_path, "import json\njson.loads('{')")
     assert ran.text.count("  File ") == 2
     assert "raw_decode" in ran.text or "decoder.py" in ran.text
@@ -116,13 +177,13 @@ def test_of_frames_in_libraries_only_the_last_is_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("code", ["1 +", "def f(:\n  pass", "  x = 1", "'unclosed"])
-def test_a_cell_that_is_no_python_says_where(tmp_path: Path, code: str) -> None:
+def test_syntax_error_says_where(tmp_path: Path, code: str) -> None:
     (ran,) = run_cells(tmp_path, code)
     assert ran.end.status == "error"
     assert 'File "<cell 1>", line 1' in ran.text and "Traceback" not in ran.text
 
 
-def test_a_failure_does_not_end_the_kernel(tmp_path: Path) -> None:
+def test_error_does_not_end_the_kernel(tmp_path: Path) -> None:
     *_, last = run_cells(tmp_path, "x = 1", "raise ValueError('no')", "x")
     assert last.text == "1\n"
 
@@ -135,7 +196,7 @@ def test_a_failure_does_not_end_the_kernel(tmp_path: Path) -> None:
         ("exit_text = 'gone'\nraise SystemExit(exit_text)", "error", 1, "gone\n"),
     ],
 )
-def test_leaving_a_cell_early_keeps_the_kernel(
+def test_exiting_a_cell_early_keeps_the_kernel(
     tmp_path: Path, code: str, status: str, exit_code: int, text: str
 ) -> None:
     _, ran, after = run_cells(tmp_path, "x = 1", code, "x")
@@ -146,18 +207,18 @@ def test_leaving_a_cell_early_keeps_the_kernel(
 @pytest.mark.parametrize(
     "code", ["input('name? ')", "import sys; sys.stdin.readline()", "import sys\nfor line in sys.stdin: pass"]
 )
-def test_reading_what_nobody_types_fails(tmp_path: Path, code: str) -> None:
+def test_reading_stdin_fails(tmp_path: Path, code: str) -> None:
     (ran,) = run_cells(tmp_path, code)
     assert ran.end.stdin_wanted and ran.end.exit_code == 1
     assert ran.last == "EOFError: Kernel requested stdin; interactive input is not supported."
 
 
-def test_reading_what_nobody_types_fails_even_if_the_cell_goes_on(tmp_path: Path) -> None:
+def test_reading_stdin_fails_even_if_the_cell_continues(tmp_path: Path) -> None:
     (ran,) = run_cells(tmp_path, "try:\n    input()\nexcept EOFError:\n    print('went on')")
     assert (ran.end.status, ran.end.exit_code, ran.end.stdin_wanted) == ("error", 1, True)
 
 
-def test_things_are_shown_in_their_place_among_the_text(tmp_path: Path) -> None:
+def test_displayed_values_appear_in_order_with_the_text(tmp_path: Path) -> None:
     order: list[str] = []
 
     async def work(made: World) -> None:
@@ -172,7 +233,7 @@ def test_things_are_shown_in_their_place_among_the_text(tmp_path: Path) -> None:
     assert [one for one in order if one] == ["a", "JsonOutput", "b", "MarkdownOutput", "HtmlOutput"]
 
 
-def test_values_are_shown_in_their_richest_form(tmp_path: Path) -> None:
+def test_values_use_their_richest_representation(tmp_path: Path) -> None:
     (tmp_path / "dot.png").write_bytes(PNG)
     forms = """
 class Png:
@@ -255,7 +316,7 @@ def test_figures_are_shown_after_the_cell_and_closed(tmp_path: Path) -> None:
     assert len(named.events) == 1 and backend.text == "'Agg'\n"
 
 
-def test_the_helpers_do_what_they_say(tmp_path: Path) -> None:
+def test_helpers_work(tmp_path: Path) -> None:
     ran = run_cells(
         tmp_path,
         "write('a/one.txt', 'b\\na\\nb\\n'); append('a/one.txt', 'c\\n'); read('a/one.txt')",
@@ -284,21 +345,21 @@ def test_the_helpers_do_what_they_say(tmp_path: Path) -> None:
     assert "is a URL" in ran[9].last
 
 
-def test_sources_are_there_for_inspect(tmp_path: Path) -> None:
+def test_sources_are_available_to_inspect(tmp_path: Path) -> None:
     *_, last = run_cells(
         tmp_path, "1", "def f():\n    return 'the source'", "import inspect\nprint(inspect.getsource(f))"
     )
     assert "return 'the source'" in last.text
 
 
-def test_classes_of_cells_can_be_pickled(tmp_path: Path) -> None:
+def test_classes_defined_in_cells_can_be_pickled(tmp_path: Path) -> None:
     *_, last = run_cells(
         tmp_path, "class A:\n    pass", "import pickle\ntype(pickle.loads(pickle.dumps(A()))) is A"
     )
     assert last.text == "True\n"
 
 
-def test_modules_of_the_project_are_found_and_ours_are_not_in_the_way(tmp_path: Path) -> None:
+def test_project_modules_are_found_and_not_shadowed_by_ours(tmp_path: Path) -> None:
     for name in ("core", "prelude", "loop", "bridge"):
         (tmp_path / f"{name}.py").write_text(f"mine = {name!r}")
     *_, last = run_cells(
@@ -310,7 +371,7 @@ def test_modules_of_the_project_are_found_and_ours_are_not_in_the_way(tmp_path: 
     assert last.text == "('core', 'prelude', 'loop', 'bridge')\n"
 
 
-def test_zero_bytes_and_broken_text_pass_through(tmp_path: Path) -> None:
+def test_zero_bytes_and_invalid_text_pass_through(tmp_path: Path) -> None:
     seen = bytearray()
 
     async def work(made: World) -> None:
@@ -342,7 +403,7 @@ thread.start()
     in_world(tmp_path, work)
 
 
-def test_a_forked_process_does_not_speak_for_the_kernel(tmp_path: Path) -> None:
+def test_forked_process_does_not_speak_for_the_kernel(tmp_path: Path) -> None:
     code = """
 import os
 pid = os.fork()
@@ -390,7 +451,7 @@ def test_older_and_newer_pythons_run_cells_too(tmp_path: Path, python: str) -> N
         assert failed.last == "ZeroDivisionError: division by zero" and "guest" not in failed.text
         shown = await made.run("display({'a': 1}); write('x', tree()); counter('a\\nb')")
         assert cells.JsonOutput({"a": 1}) in shown.events
-        stopped = await made.run("import time\ntime.sleep(60)", timeout_s=0.2)
+        stopped = await made.run("import time\ntime.sleep(600)", timeout_s=0.2)
         assert (stopped.end.status, stopped.end.lost) == ("interrupted", False)
         assert (await made.run("x")).text == "20\n"
 

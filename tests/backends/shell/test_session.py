@@ -1,4 +1,4 @@
-"""A shell that lives on between commands: its state, its answers, its end and what comes after it."""
+"""A persistent shell: its state, its results, its end and what follows."""
 
 import asyncio
 import os
@@ -11,7 +11,7 @@ import pytest
 
 from tau.backends.shell.session import ShellSession
 from tau.base.run import Exit, Limits, LocalRunner
-from tests.backends.shell.runs import BASH, done, ends, in_session, lives, session_in, until
+from tests.backends.shell.shell_rig import BASH, done, ends, in_session, is_alive, session_in, until
 
 SHELLS = [BASH, *([zsh] if (zsh := shutil.which("zsh")) else [])]
 LOST = "The shell ended with this command; the next one has the state from before it."
@@ -30,7 +30,7 @@ def texts(folder: Path, *commands: str, shell: str = BASH) -> list[str]:
     return found
 
 
-def test_folder_variables_functions_and_aliases_live_on(tmp_path: Path, shell: str) -> None:
+def test_folder_variables_functions_and_aliases_persist(tmp_path: Path, shell: str) -> None:
     (tmp_path / "sub").mkdir()
     first = "cd sub; x=1; export Y=2; greet() { echo hello $1; }; alias hi='echo hi'"
     assert texts(tmp_path, first, "pwd; echo $x $Y; greet you; hi there", shell=shell) == [
@@ -39,14 +39,19 @@ def test_folder_variables_functions_and_aliases_live_on(tmp_path: Path, shell: s
     ]
 
 
-def test_arrays_and_options_live_on(tmp_path: Path) -> None:
+def test_half_a_character_matched_any_file_name(tmp_path: Path) -> None:
+    (tmp_path / "ab").touch()
+    assert texts(tmp_path, "echo a\ud800*") == ["a\ufffd*\n"]
+
+
+def test_arrays_and_options_persist(tmp_path: Path) -> None:
     assert texts(tmp_path, "a=(1 2 'x y'); shopt -s nullglob", "echo ${#a[@]} ${a[2]}; echo none-*") == [
         "",
         "3 x y\n\n",
     ]
 
 
-def test_every_exit_code_is_told(tmp_path: Path, shell: str) -> None:
+def test_every_exit_code_is_reported(tmp_path: Path, shell: str) -> None:
     async def body(session: ShellSession) -> list[Exit]:
         commands = ("true", "false", "sh -c 'exit 77'", "sh -c 'kill -TERM $$'", "no-such-command-anywhere")
         return [(await done(session, command)).exit for command in commands]
@@ -57,7 +62,7 @@ def test_every_exit_code_is_told(tmp_path: Path, shell: str) -> None:
 
 
 @pytest.mark.parametrize("command", ["exit 3", "set -e; (exit 3); echo not reached", "exec sh -c 'exit 3'"])
-def test_a_command_that_ends_the_shell_leaves_the_state_from_before_it(
+def test_command_that_exits_the_shell_restores_the_previous_state(
     tmp_path: Path, shell: str, command: str
 ) -> None:
     (tmp_path / "sub").mkdir()
@@ -73,7 +78,7 @@ def test_a_command_that_ends_the_shell_leaves_the_state_from_before_it(
     in_session(tmp_path, body, shell=shell)
 
 
-def test_a_shell_that_kills_itself_is_told_by_its_signal(tmp_path: Path) -> None:
+def test_self_killed_shell_reports_its_signal(tmp_path: Path) -> None:
     async def body(session: ShellSession) -> None:
         ended = await done(session, "echo last; kill -KILL $$")
         assert (ended.text, ended.exit) == ("last\n", Exit(code=None, signal=signal.SIGKILL))
@@ -82,23 +87,23 @@ def test_a_shell_that_kills_itself_is_told_by_its_signal(tmp_path: Path) -> None
     in_session(tmp_path, body)
 
 
-def test_a_shell_that_somebody_ends_between_two_commands_is_replaced(tmp_path: Path) -> None:
+def test_shell_killed_between_commands_is_replaced(tmp_path: Path) -> None:
     async def body(session: ShellSession) -> None:
         for _ in range(3):
             pid = int((await done(session, "x=$((x+1)); echo $$")).text)
             await done(session, "true", beside=True)  # by then the state is saved
             os.kill(pid, signal.SIGKILL)
-            await until(lambda pid=pid: not lives(pid))  # type: ignore[misc]
+            await until(lambda pid=pid: not is_alive(pid))  # type: ignore[misc]
             await asyncio.sleep(0.01)
         assert (await done(session, "echo $x")).text == "3\n"
 
     in_session(tmp_path, body)
 
 
-def test_a_time_limit_ends_the_command_and_keeps_the_state(tmp_path: Path, shell: str) -> None:
+def test_time_limit_ends_the_command_and_keeps_the_state(tmp_path: Path, shell: str) -> None:
     async def body(session: ShellSession) -> None:
         await done(session, "x=kept")
-        late = await done(session, "echo begun; sleep 60; echo next", limits=Limits(timeout=0.3))
+        late = await done(session, "echo begun; sleep 600; echo next", limits=Limits(timeout=0.3))
         assert late.exit.timed_out
         assert (late.text, late.notes) == ("begun\n", [LOST])
         assert (await done(session, "echo $x")).text == "kept\n"
@@ -106,7 +111,7 @@ def test_a_time_limit_ends_the_command_and_keeps_the_state(tmp_path: Path, shell
     in_session(tmp_path, body, shell=shell)
 
 
-def test_a_loop_of_the_shell_itself_can_be_stopped(tmp_path: Path, shell: str) -> None:
+def test_shell_loop_can_be_stopped(tmp_path: Path, shell: str) -> None:
     async def body(session: ShellSession) -> None:
         late = await done(session, "while :; do :; done", limits=Limits(timeout=0.2))
         assert late.exit.timed_out
@@ -129,7 +134,7 @@ def test_variables_of_a_call_end_with_it(tmp_path: Path, shell: str) -> None:
     assert in_session(tmp_path, body, shell=shell) == ["it's $HOME\nGREETING=it's $HOME\n", "--1-\n"]
 
 
-def test_a_folder_is_for_one_call_or_to_stay(tmp_path: Path, shell: str) -> None:
+def test_folder_applies_to_one_call_or_persists(tmp_path: Path, shell: str) -> None:
     there = tmp_path / "it's there"
     there.mkdir()
 
@@ -143,7 +148,7 @@ def test_a_folder_is_for_one_call_or_to_stay(tmp_path: Path, shell: str) -> None
     assert in_session(tmp_path, body, shell=shell) == [str(one) for one in (there, tmp_path, there, there)]
 
 
-def test_a_folder_that_cannot_be_entered_is_the_commands_failure(tmp_path: Path) -> None:
+def test_inaccessible_folder_fails_the_command(tmp_path: Path) -> None:
     async def body(session: ShellSession) -> None:
         failed = await done(session, "echo not here", cwd=tmp_path / "none")
         assert failed.exit.code == 1
@@ -152,11 +157,12 @@ def test_a_folder_that_cannot_be_entered_is_the_commands_failure(tmp_path: Path)
     in_session(tmp_path, body)
 
 
-def test_a_folder_that_is_gone_sends_the_shell_home(tmp_path: Path) -> None:
+def test_shell_returns_to_the_start_when_its_folder_is_gone(tmp_path: Path) -> None:
     (tmp_path / "gone").mkdir()
 
     async def body(session: ShellSession) -> None:
-        await done(session, "x=1; cd gone; rmdir ../gone")
+        await done(session, "x=1; cd gone")
+        (tmp_path / "gone").rmdir()
         back = await done(session, "pwd; echo $x")
         assert back.text == f"{tmp_path}\n1\n"
         assert back.notes == [f"{tmp_path}/gone is gone; the shell is back in {tmp_path}."]
@@ -165,7 +171,27 @@ def test_a_folder_that_is_gone_sends_the_shell_home(tmp_path: Path) -> None:
     in_session(tmp_path, body)
 
 
-def test_without_a_home_folder_nothing_runs(tmp_path: Path) -> None:
+@pytest.mark.parametrize("more", ["", "; unset PWD"])
+def test_command_that_removes_its_own_folder_says_so(tmp_path: Path, shell: str, more: str) -> None:
+    (tmp_path / "gone").mkdir()
+
+    async def body(session: ShellSession) -> None:
+        removing = await done(session, f"x=1; cd gone; rmdir ../gone{more}")
+        assert (removing.exit.code, len(removing.notes)) == (0, 1)
+        assert removing.notes[0].endswith(f" is gone; the next command runs in {tmp_path}.")
+        back = await done(session, "/bin/pwd; echo $x")
+        assert (back.text, back.notes) == (f"{tmp_path}\n1\n", [])
+
+    in_session(tmp_path, body, shell=shell)
+
+
+def test_file_written_to_a_recreated_folder_is_there(tmp_path: Path, shell: str) -> None:
+    (tmp_path / "build").mkdir()
+    texts(tmp_path, "cd build; rm -rf ../build; mkdir ../build", "echo made >file", shell=shell)
+    assert (tmp_path / "build" / "file").read_text() == "made\n"
+
+
+def test_nothing_runs_without_a_start_folder(tmp_path: Path) -> None:
     home = tmp_path / "home"
     home.mkdir()
 
@@ -178,18 +204,18 @@ def test_without_a_home_folder_nothing_runs(tmp_path: Path) -> None:
     in_session(home, body)
 
 
-def test_commands_have_no_input_no_terminal_and_none_of_our_channels(tmp_path: Path, shell: str) -> None:
+def test_commands_have_no_stdin_no_terminal_and_none_of_our_descriptors(tmp_path: Path, shell: str) -> None:
     command = "cat; tty; echo $PAGER $TERM; ls /proc/self/fd | wc -l"
     (found,) = texts(tmp_path, command, shell=shell)
     assert found.split() == ["not", "a", "tty", "cat", "dumb", "4"]
 
 
-def test_lines_are_counted_as_in_a_script(tmp_path: Path) -> None:
+def test_line_numbers_count_like_in_a_script(tmp_path: Path) -> None:
     (found,) = texts(tmp_path, "echo a\n\nno-such-command")
     assert found == f"a\n{BASH}: line 3: no-such-command: command not found\n"
 
 
-def test_text_that_is_no_command_is_an_error_of_its_own(tmp_path: Path, shell: str) -> None:
+def test_syntax_error_fails_the_command_only(tmp_path: Path, shell: str) -> None:
     async def body(session: ShellSession) -> None:
         for broken in ("if", "echo $((", "echo 'open", "}"):
             assert (await done(session, broken)).exit.code not in (0, None)
@@ -198,7 +224,7 @@ def test_text_that_is_no_command_is_an_error_of_its_own(tmp_path: Path, shell: s
     in_session(tmp_path, body, shell=shell)
 
 
-def test_long_commands_and_any_text_arrive_whole(tmp_path: Path, shell: str) -> None:
+def test_long_commands_and_any_text_arrive_intact(tmp_path: Path, shell: str) -> None:
     word = "ä'\"\\$x\t" * 20_000
     (tmp_path / "word").write_text(word)
     command = f"cat >copy <<'END OF IT'\n{word}\nEND OF IT\ncmp copy word; echo done"
@@ -207,7 +233,7 @@ def test_long_commands_and_any_text_arrive_whole(tmp_path: Path, shell: str) -> 
     assert (tmp_path / "copy").read_text() == word + "\n"
 
 
-def test_redirections_for_the_whole_shell_end_with_the_command(tmp_path: Path, shell: str) -> None:
+def test_shell_wide_redirections_end_with_the_command(tmp_path: Path, shell: str) -> None:
     commands = ("exec >out 2>&1; echo into the file", "echo seen", "exec 10>&1 11>&2 2>&-; echo x", "echo y")
     if not shell.endswith("bash"):
         commands = commands[:2]
@@ -216,12 +242,12 @@ def test_redirections_for_the_whole_shell_end_with_the_command(tmp_path: Path, s
     assert (tmp_path / "out").read_text() == "into the file\n"
 
 
-def test_functions_with_the_names_of_builtins_do_not_confuse_us(tmp_path: Path, shell: str) -> None:
+def test_functions_shadowing_builtins_do_no_harm(tmp_path: Path, shell: str) -> None:
     traps = "; ".join(f"{name}() {{ echo trapped; }}" for name in ("cd", "printf", "pwd", "set", "read"))
     assert texts(tmp_path, traps, "echo $PWD", "echo on", shell=shell) == ["", f"{tmp_path}\n", "on\n"]
 
 
-def test_commands_at_the_same_time_run_beside_each_other_and_share_the_state(tmp_path: Path) -> None:
+def test_simultaneous_commands_run_in_parallel_and_share_the_state(tmp_path: Path) -> None:
     async def body(session: ShellSession) -> None:
         await done(session, "x=1; f() { echo f; }")
         wait = "touch {0}; while [ ! -e {1} ]; do sleep 0.01; done; echo {0} $x; f; x={0}"
@@ -233,7 +259,7 @@ def test_commands_at_the_same_time_run_beside_each_other_and_share_the_state(tmp
     in_session(tmp_path, body)
 
 
-def test_a_fresh_shell_knows_nothing_and_tells_nothing(tmp_path: Path, shell: str) -> None:
+def test_fresh_shell_is_isolated(tmp_path: Path, shell: str) -> None:
     async def body(session: ShellSession) -> list[str]:
         await done(session, "x=1")
         fresh = await done(session, "echo -$x-; x=2; exit 4", fresh=True)
@@ -244,11 +270,11 @@ def test_a_fresh_shell_knows_nothing_and_tells_nothing(tmp_path: Path, shell: st
     assert in_session(tmp_path, body, shell=shell) == ["--\n", "-given-\n", "-1-\n"]
 
 
-def test_a_shell_that_cannot_live_on_runs_each_command_afresh(tmp_path: Path) -> None:
+def test_unsupported_shell_runs_each_command_in_a_new_process(tmp_path: Path) -> None:
     assert texts(tmp_path, "x=1; echo one", "echo -$x-", shell="/bin/sh") == ["one\n", "--\n"]
 
 
-def test_a_command_that_is_let_go_keeps_its_shell_and_others_get_another(tmp_path: Path) -> None:
+def test_detached_command_keeps_its_shell_and_others_get_another(tmp_path: Path) -> None:
     async def body(session: ShellSession) -> None:
         await done(session, "x=1")
         running = await session.start("while [ ! -e go ]; do sleep 0.01; done; echo went $x; x=2")
@@ -262,7 +288,7 @@ def test_a_command_that_is_let_go_keeps_its_shell_and_others_get_another(tmp_pat
     in_session(tmp_path, body)
 
 
-def test_background_processes_live_until_the_session_ends_wherever_they_went(tmp_path: Path) -> None:
+def test_background_processes_live_until_the_session_ends(tmp_path: Path) -> None:
     pids = tmp_path / "pids"
     commands = [
         "sleep 999 & echo $! >>pids",
@@ -276,13 +302,13 @@ def test_background_processes_live_until_the_session_ends_wherever_they_went(tmp
         await done(session, "sh -c 'echo $$ >>pids; exec sleep 999' &", fresh=True)
         await until(lambda: pids.exists() and pids.read_text().count("\n") == 4)
         found = [int(pid) for pid in pids.read_text().split()]
-        assert all(lives(pid) for pid in found)
+        assert all(is_alive(pid) for pid in found)
         return found
 
     assert all(ends(pid) for pid in in_session(tmp_path, body))
 
 
-def test_a_process_without_our_marks_outlives_the_session(tmp_path: Path) -> None:
+def test_process_without_our_marks_outlives_the_session(tmp_path: Path) -> None:
     async def body(session: ShellSession) -> int:
         command = (
             "env -u TAU_FAMILY -u TAU_RUN setsid sh -c 'echo $$ >pid; exec sleep 999' & sleep 0.2; cat pid"
@@ -290,12 +316,12 @@ def test_a_process_without_our_marks_outlives_the_session(tmp_path: Path) -> Non
         return int((await done(session, command)).text)
 
     pid = in_session(tmp_path, body)
-    assert lives(pid)
+    assert is_alive(pid)
     os.kill(pid, signal.SIGKILL)
     assert ends(pid)
 
 
-def test_an_abort_ends_what_the_command_started_and_spares_what_was_there_before(tmp_path: Path) -> None:
+def test_abort_kills_only_what_the_command_started(tmp_path: Path) -> None:
     pids = tmp_path / "pids"
 
     async def body(session: ShellSession) -> None:
@@ -313,15 +339,15 @@ def test_an_abort_ends_what_the_command_started_and_spares_what_was_there_before
         with pytest.raises(asyncio.CancelledError):
             await task
         assert all(ends(int(pid)) for pid in pids.read_text().split())
-        assert lives(older) and lives(inside)
+        assert is_alive(older) and is_alive(inside)
 
     in_session(tmp_path, body)
 
 
-def test_where_processes_cannot_be_told_apart_an_abort_ends_all_of_the_shells_group(
+def test_abort_kills_the_whole_group_when_processes_cannot_be_distinguished(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tau.base.marked_processes.can_be_found", lambda: False)
+    monkeypatch.setattr("tau.base.process_tree.can_find_marked", lambda: False)
 
     async def body(session: ShellSession) -> None:
         older = int((await done(session, "x=1; sleep 999 & echo $!")).text)
@@ -333,29 +359,135 @@ def test_where_processes_cannot_be_told_apart_an_abort_ends_all_of_the_shells_gr
     in_session(tmp_path, body)
 
 
-def test_what_is_written_in_the_background_appears_in_no_other_output(tmp_path: Path) -> None:
+def test_background_output_never_appears_in_other_output(tmp_path: Path) -> None:
     async def body(session: ShellSession) -> None:
         command = "(while :; do echo noise; echo x >>beats; sleep 0.01; done) & echo $!"
-        said = (await done(session, command)).text.split()
-        writer = int(next(word for word in said if word.isdecimal()))  # its first noise may come before
+        words = (await done(session, command)).text.split()
+        writer = int(next(word for word in words if word.isdecimal()))  # its first output may come earlier
         beats = tmp_path / "beats"
         for _ in range(3):
             assert (await done(session, "echo clean; sleep 0.02")).text == "clean\n"
         seen = beats.stat().st_size
-        await until(lambda: beats.stat().st_size > seen + 20)  # and it is not ended by writing
-        assert lives(writer)
+        await until(lambda: beats.stat().st_size > seen + 20)  # and writing does not kill it
+        assert is_alive(writer)
 
     in_session(tmp_path, body)
 
 
-def test_a_job_of_an_earlier_command_can_be_waited_for(tmp_path: Path) -> None:
+def test_job_of_an_earlier_command_can_be_waited_for(tmp_path: Path) -> None:
     commands = ("sh -c 'sleep 0.1; exit 5' & pid=$!", "wait $pid; echo $?", "sleep 999 &", "kill %1; echo ok")
     assert texts(tmp_path, *commands)[1::2] == ["5\n", "ok\n"]
 
 
-def test_the_end_of_the_session_lets_the_shell_say_goodbye(tmp_path: Path) -> None:
-    texts(tmp_path, "trap 'echo bye >goodbye' EXIT")
-    assert (tmp_path / "goodbye").read_text() == "bye\n"
+def test_exit_trap_runs_at_the_end_of_its_command_as_with_bash_c(tmp_path: Path, shell: str) -> None:
+    trap = "trap 'echo \"it'\\''s $?\"; rm lock\n echo bye' EXIT; trap 'echo int' INT"
+    first = f"touch lock; {trap}; ls lock; (exit 3)"
+
+    async def body(session: ShellSession) -> None:
+        ended = await done(session, first)
+        assert (ended.text, ended.exit, ended.notes) == ("lock\nit's 3\nbye\n", Exit(code=3), [])
+        assert not (tmp_path / "lock").exists()
+        assert (await done(session, "echo on; trap")).text == "on\n"
+        leaving = await done(session, "trap 'echo left; exit 4' EXIT; x=1")
+        assert (leaving.text, leaving.exit, leaving.notes) == ("left\n", Exit(code=4), [LOST])
+        exits = await done(session, "trap 'echo left' EXIT; exit 5")
+        assert (exits.text, exits.exit) == ("left\n", Exit(code=5))
+
+    in_session(tmp_path, body, shell=shell)
+
+
+def test_background_processes_keep_the_exit_trap_quiet(tmp_path: Path, shell: str) -> None:
+    assert texts(tmp_path, "trap 'echo bye' EXIT; sleep 0.01 & wait", "echo on", shell=shell) == [
+        "bye\n",
+        "on\n",
+    ]
+
+
+@pytest.mark.parametrize("word", ["break", "continue", "break 9", "continue 9"])
+def test_break_outside_a_loop_skips_no_command(tmp_path: Path, word: str) -> None:
+    commands = (f"x=1; {word}; echo important", "echo $x", "for i in 1 2; do break; done; echo $i")
+    first, *rest = texts(tmp_path, *commands)
+    assert first.endswith("important\n") and "only meaningful" in first
+    assert rest == ["1\n", "1\n"]
+
+
+def test_break_outside_a_loop_fails_in_zsh(tmp_path: Path, shell: str) -> None:
+    async def body(session: ShellSession) -> None:
+        for word in ("break", "continue"):
+            broken = await done(session, f"x=1; {word}; false")
+            assert broken.exit.code == 1
+        assert (await done(session, "echo $x")).text == "1\n"
+
+    in_session(tmp_path, body, shell=shell)
+
+
+@pytest.mark.parametrize("how", ["set -n", "set -en", "set -o noexec"])
+def test_command_cut_short_by_set_n_is_not_reported_as_done(tmp_path: Path, shell: str, how: str) -> None:
+    async def body(session: ShellSession) -> None:
+        await done(session, "x=1")
+        skipped = await done(session, f"{how}; echo not run")
+        assert (skipped.text, skipped.exit.code) == ("", 1)
+        assert skipped.notes == ["The shell ran nothing after set -n.", LOST]
+        assert (await done(session, "echo on $x")).text == "on 1\n"
+
+    in_session(tmp_path, body, shell=shell)
+
+
+def test_debug_trap_that_prints_stays_in_its_command(tmp_path: Path, shell: str) -> None:
+    found = texts(tmp_path, "trap 'echo debugging' DEBUG; echo one", "echo two", shell=shell)
+    assert "one\n" in found[0] and "debugging\n" in found[0]
+    assert found[1] == "two\n"
+
+
+def test_functions_named_like_what_runs_commands_skip_nothing(tmp_path: Path, shell: str) -> None:
+    names = (
+        "builtin",
+        "eval",
+        "exec",
+        "trap",
+        "exit",
+        "declare",
+        "typeset",
+        "printf",
+        "read",
+        "export",
+        "command",
+    )
+    define = "; ".join(f"{name}() {{ echo trapped; }}" for name in (*names, "unset", "set", "shopt"))
+
+    async def body(session: ShellSession) -> list[str]:
+        found = [(await done(session, f"x=1; {define}")).text, (await done(session, "echo one $x")).text]
+        found.append((await done(session, "echo two $x $Y", env={"Y": "y"})).text)
+        found.append((await done(session, "echo three $x $Y", env={"Y": "y"}, beside=True)).text)
+        return [*found, (await done(session, "command")).text]
+
+    expected = ["", "one 1\n", "two 1 y\n", "three 1 y\n", "trapped\n"]
+    assert in_session(tmp_path, body, shell=shell) == expected
+
+
+def test_options_stay_as_a_command_left_them(tmp_path: Path) -> None:
+    shown = "shopt -p; set +o"
+    before, *after = texts(
+        tmp_path,
+        shown,
+        shown,
+        "shopt -u expand_aliases; shopt -s inherit_errexit",
+        shown,
+        "set -o posix",
+        "set -o",
+    )
+    assert after[0] == before
+    wanted = before.replace("shopt -s expand_aliases", "shopt -u expand_aliases")
+    assert after[2] == wanted.replace("shopt -u inherit_errexit", "shopt -s inherit_errexit")
+    assert "posix          \ton" in after[4]
+
+
+def test_command_that_closes_all_descriptors_is_answered(tmp_path: Path) -> None:
+    close = 'for ((fd = 3; fd < 256; fd++)); do eval "exec $fd>&-"; done 2>/dev/null'
+    found = texts(
+        tmp_path, f"x=1; {close}; echo closed", "echo on $x", f"exec <&- >&- 2>&-; {close}", "echo on $x"
+    )
+    assert found == ["closed\n", "on 1\n", "", "on 1\n"]
 
 
 def test_nothing_is_started_before_the_first_command(tmp_path: Path) -> None:
@@ -369,13 +501,13 @@ def test_nothing_is_started_before_the_first_command(tmp_path: Path) -> None:
     in_session(tmp_path, body)
 
 
-def test_outside_its_block_a_session_runs_nothing(tmp_path: Path) -> None:
+def test_closed_session_runs_nothing(tmp_path: Path) -> None:
     session = ShellSession(LocalRunner(shell=BASH), cwd=tmp_path)
     with pytest.raises(RuntimeError, match="async with"):
         asyncio.run(session.start("true"))
 
 
-def test_sessions_after_each_other_in_one_object_are_apart(tmp_path: Path) -> None:
+def test_consecutive_sessions_of_one_object_are_isolated(tmp_path: Path) -> None:
     async def main() -> list[str]:
         runner = LocalRunner(shell=BASH)
         session = ShellSession(runner, cwd=tmp_path)
@@ -396,7 +528,7 @@ def leftovers(temporary: Path) -> tuple[int, int, int]:
 
 
 async def steady_leftovers(temporary: Path) -> tuple[int, int, int]:
-    """The same, once nothing is being tidied up any more."""
+    """The same, once cleanup has finished."""
     found = leftovers(temporary)
     while True:
         await asyncio.sleep(0.03)
@@ -440,3 +572,29 @@ def test_many_commands_leave_no_file_task_or_process_behind(tmp_path: Path, coun
     asyncio.run(main())
     with pytest.raises(ChildProcessError):
         os.waitpid(-1, os.WNOHANG)
+
+
+def test_secret_in_the_environment_reaches_no_file_and_no_command_line(tmp_path: Path) -> None:
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+    os.environ |= {"TMPDIR": str(temporary), "SERVICE_KEY": "hush-hush-1"}
+
+    async def body(session: ShellSession) -> None:
+        secret = {"CALL_KEY": "hush-hush-2"}
+        await done(session, "export OWN_KEY=hush-$((1))-hush-3; f() { :; }", env=secret)
+        running = await session.start("echo ready; sleep 999", env=secret, beside=True)
+        async with running.process as process:
+            assert await anext(process.output()) == b"ready\n"
+            for file in temporary.rglob("*"):
+                assert not file.is_file() or "hush" not in file.read_text()
+            lines = [
+                file.read_bytes()
+                for file in Path("/proc").glob("[0-9]*/cmdline")
+                if is_alive(int(file.parent.name))
+            ]
+            assert lines and not any(b"hush" in line for line in lines)
+            await process.kill()
+        found = await done(session, "echo $SERVICE_KEY $OWN_KEY -$CALL_KEY-", beside=True)
+        assert found.text == "hush-1-hush-3 --\n"  # nor is it inherited
+
+    in_session(tmp_path, body)

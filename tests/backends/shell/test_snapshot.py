@@ -1,4 +1,4 @@
-"""The user's rc file: what of it a shell begins with, and that no such file can hold a command."""
+"""The user's rc file: what a shell takes from it, and that it can never block a command."""
 
 import os
 import shutil
@@ -8,7 +8,7 @@ import pytest
 
 from tau.backends.shell import snapshot as snapshots
 from tau.backends.shell.session import ShellSession
-from tests.backends.shell.runs import BASH, Done, done, in_session
+from tests.backends.shell.shell_rig import BASH, Done, done, in_session
 
 RC = """
 case $- in *i*) ;; *) return ;; esac
@@ -25,6 +25,11 @@ PS1='prompt> '
 """
 
 
+@pytest.fixture(autouse=True)
+def login_shell() -> None:
+    os.environ["SHELL"] = BASH
+
+
 def write_rc(text: str, name: str = ".bashrc") -> Path:
     rc = Path(os.environ["HOME"]) / name
     rc.write_text(text)
@@ -32,7 +37,7 @@ def write_rc(text: str, name: str = ".bashrc") -> Path:
 
 
 def runs(folder: Path, *commands: str, shell: str = BASH) -> list[Done]:
-    """Each in a session of its own, as when tau is started again."""
+    """Each in its own session, like after a restart of tau."""
 
     async def body(session: ShellSession, command: str) -> Done:
         return await done(session, command)
@@ -49,7 +54,7 @@ def cache(folder: Path) -> Path:
     return folder / "cache" / "shell"
 
 
-def test_functions_aliases_options_and_places_are_there(tmp_path: Path) -> None:
+def test_functions_aliases_options_and_paths_are_restored(tmp_path: Path) -> None:
     write_rc(RC)
     (found,) = runs(tmp_path, 'greet you; alias ll; echo "$TOOL_HOME"; shopt extglob; echo $PATH')
     lines = found.text.splitlines()
@@ -59,7 +64,7 @@ def test_functions_aliases_options_and_places_are_there(tmp_path: Path) -> None:
     assert not found.notes
 
 
-def test_a_fresh_shell_has_them_too(tmp_path: Path) -> None:
+def test_fresh_shell_has_them_too(tmp_path: Path) -> None:
     write_rc(RC)
 
     async def body(session: ShellSession) -> str:
@@ -68,7 +73,7 @@ def test_a_fresh_shell_has_them_too(tmp_path: Path) -> None:
     assert in_session(tmp_path, body, cache=cache(tmp_path)) == "hello you\ncat\n"
 
 
-def test_what_is_secret_or_for_a_person_is_not_taken(tmp_path: Path) -> None:
+def test_secret_and_interactive_settings_are_not_captured(tmp_path: Path) -> None:
     write_rc(RC)
     (tmp_path / "file").touch()
     (found,) = runs(tmp_path, 'echo "-$MY_SECRET_KEY-$plain-$PS1-$PAGER-"; alias rm; rm file; ls file')
@@ -79,7 +84,7 @@ def test_what_is_secret_or_for_a_person_is_not_taken(tmp_path: Path) -> None:
     assert kept.stat().st_mode & 0o777 == 0o600
 
 
-def test_it_is_made_once_and_again_when_the_file_changes(tmp_path: Path) -> None:
+def test_snapshot_is_made_once_and_again_when_the_file_changes(tmp_path: Path) -> None:
     ran = tmp_path / "ran"
     write_rc(f"echo x >>{ran}; word=1; say() {{ echo first; }}\n")
     assert [each.text for each in runs(tmp_path, "say", "say")] == ["first\n", "first\n"]
@@ -100,7 +105,7 @@ def test_it_is_made_once_and_again_when_the_file_changes(tmp_path: Path) -> None
         ("exec true", "it ended the shell"),
     ],
 )
-def test_a_file_that_fails_or_hangs_is_left_out_and_that_is_said_once(
+def test_failing_or_hanging_file_is_skipped_with_one_note(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, reason: str
 ) -> None:
     monkeypatch.setattr(snapshots, "TIME_LIMIT_S", 0.5)
@@ -112,12 +117,12 @@ def test_a_file_that_fails_or_hangs_is_left_out_and_that_is_said_once(
 
 
 @pytest.mark.parametrize("text", ["read -p 'Name? ' name; say() { echo $name.; }", "if then; say() { :; }"])
-def test_a_file_that_asks_or_is_broken_holds_nothing_up(tmp_path: Path, text: str) -> None:
+def test_interactive_or_broken_file_blocks_nothing(tmp_path: Path, text: str) -> None:
     write_rc(f"{text}\n")
     assert runs(tmp_path, "echo on")[0].text == "on\n"
 
 
-def test_a_cache_that_cannot_be_written_is_said(tmp_path: Path) -> None:
+def test_unwritable_cache_is_reported(tmp_path: Path) -> None:
     rc = write_rc("say() { echo x; }\n")
     (tmp_path / "cache").write_text("a file where a folder should be")
     (found,) = runs(tmp_path, "echo on")
@@ -125,7 +130,7 @@ def test_a_cache_that_cannot_be_written_is_said(tmp_path: Path) -> None:
     assert found.notes[0].startswith(f"{rc} was skipped: {cache(tmp_path)}")
 
 
-def test_without_a_file_or_a_cache_there_is_nothing_to_say(tmp_path: Path) -> None:
+def test_without_a_file_or_a_cache_there_is_no_note(tmp_path: Path) -> None:
     (found,) = runs(tmp_path, "echo on")
     assert (found.text, found.notes) == ("on\n", [])
     write_rc("say() { echo x; }\n")
@@ -136,7 +141,7 @@ def test_without_a_file_or_a_cache_there_is_nothing_to_say(tmp_path: Path) -> No
     assert in_session(tmp_path, body) == 127
 
 
-def test_a_path_that_the_environment_has_today_is_kept(tmp_path: Path) -> None:
+def test_current_environment_wins_over_the_snapshot(tmp_path: Path) -> None:
     write_rc(RC)
     runs(tmp_path, "true")
     os.environ["PATH"] = f"{tmp_path}/venv/bin:{os.environ['PATH']}"
@@ -145,6 +150,19 @@ def test_a_path_that_the_environment_has_today_is_kept(tmp_path: Path) -> None:
     tool, path = found.text.split()
     assert tool == "/today"
     assert path.startswith(f"{os.environ['HOME']}/own/bin:{tmp_path}/venv/bin:")
+
+
+@pytest.mark.skipif(shutil.which("zsh") is None, reason="needs zsh")
+def test_bash_of_a_zsh_user_finds_the_programs_of_zshrc(tmp_path: Path) -> None:
+    os.environ["SHELL"] = shutil.which("zsh") or ""
+    write_rc("path=(~/own/bin $path)\nexport TOOL_HOME=/opt/tool\ngreet() { echo hello $1 }\n", ".zshrc")
+    write_rc("export TOOL_HOME=/opt/other\n")
+    (found,) = runs(tmp_path, "echo $BASH_VERSION $TOOL_HOME; echo $PATH; greet you")
+    shell, path, rest = found.text.splitlines()
+    assert shell.endswith(" /opt/tool") and shell.startswith(("3", "4", "5", "6"))
+    assert path.startswith(f"{os.environ['HOME']}/own/bin:")
+    assert "greet: command not found" in rest
+    assert not found.notes
 
 
 @pytest.mark.skipif(shutil.which("zsh") is None, reason="needs zsh")

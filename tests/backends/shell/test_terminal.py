@@ -1,4 +1,4 @@
-"""Programs in a terminal of their own: size, input from a person or from nobody."""
+"""Programs in their own terminal: size, input from a user or from nobody."""
 
 import asyncio
 import sys
@@ -8,11 +8,11 @@ from pathlib import Path
 from tau.backends.shell.session import ShellSession
 from tau.backends.shell.terminal import TerminalInput, feed
 from tau.base.run import Exit, Limits, Pty
-from tests.backends.shell.runs import Done, in_session
+from tests.backends.shell.shell_rig import Done, in_session
 
 
 class Typist:
-    """Types each line when the program has shown what it waits for."""
+    """Types each line when the program has shown its prompt."""
 
     size = (100, 30)
 
@@ -58,7 +58,7 @@ def run(folder: Path, command: str, person: TerminalInput | None = None, timeout
     return found
 
 
-def test_all_channels_are_one_terminal_of_the_size_that_was_asked_for(tmp_path: Path) -> None:
+def test_all_channels_are_one_terminal_of_the_requested_size(tmp_path: Path) -> None:
     found = run(
         tmp_path, "test -t 0 && test -t 1 && test -t 2 && tty </dev/tty && stty size; echo $TERM; exit 3"
     )
@@ -68,7 +68,7 @@ def test_all_channels_are_one_terminal_of_the_size_that_was_asked_for(tmp_path: 
     assert found.exit == Exit(code=3)
 
 
-def test_without_a_person_every_question_finds_the_end_of_input(tmp_path: Path) -> None:
+def test_without_a_user_every_question_reads_eof(tmp_path: Path) -> None:
     ask = "import getpass\nfor ask in (input, getpass.getpass, input):\n"
     ask += " try: print(repr(ask('? ')))\n except EOFError: print('nobody')\n"
     (tmp_path / "ask.py").write_text(ask)
@@ -78,7 +78,7 @@ def test_without_a_person_every_question_finds_the_end_of_input(tmp_path: Path) 
     assert "^D" not in found.text
 
 
-def test_what_a_person_types_arrives_and_is_echoed(tmp_path: Path) -> None:
+def test_typed_input_arrives_and_is_echoed(tmp_path: Path) -> None:
     async def body(session: ShellSession) -> Done:
         person = Typist((b"Name? ", b"Ada\n"), (b"Colour? ", b"gr\x7f\x7fblue\n"))
         command = "read -p 'Name? ' n; read -p 'Colour? ' c; echo $n likes $c; stty size; cat; echo over"
@@ -90,10 +90,10 @@ def test_what_a_person_types_arrives_and_is_echoed(tmp_path: Path) -> None:
     assert found.text.endswith("over\r\n")
 
 
-def test_a_control_c_that_is_typed_interrupts_the_program(tmp_path: Path) -> None:
+def test_typed_ctrl_c_interrupts_the_program(tmp_path: Path) -> None:
     async def body(session: ShellSession) -> Done:
         return await in_terminal(
-            session, "echo ready; sleep 60; echo not reached", Typist((b"ready", b"\x03"))
+            session, "echo ready; sleep 600; echo not reached", Typist((b"ready", b"\x03"))
         )
 
     found: Done = in_session(tmp_path, body)
@@ -101,7 +101,7 @@ def test_a_control_c_that_is_typed_interrupts_the_program(tmp_path: Path) -> Non
     assert found.exit in (Exit(code=130), Exit(code=None, signal=2))
 
 
-def test_a_program_in_a_terminal_has_the_state_of_the_session_and_a_time_limit(tmp_path: Path) -> None:
+def test_terminal_program_has_the_session_state_and_a_time_limit(tmp_path: Path) -> None:
     async def body(session: ShellSession) -> None:
         running = await session.start("x=1; f() { echo f $x; }")
         async with running.process as process:
@@ -116,6 +116,6 @@ def test_a_program_in_a_terminal_has_the_state_of_the_session_and_a_time_limit(t
     in_session(tmp_path, body)
 
 
-def test_a_background_child_that_keeps_the_terminal_open_does_not_hold_us(tmp_path: Path) -> None:
+def test_background_child_holding_the_terminal_does_not_block(tmp_path: Path) -> None:
     found = run(tmp_path, "setsid sleep 999 & echo left")
     assert (found.text, found.exit) == ("left\r\n", Exit(code=0))

@@ -1,4 +1,4 @@
-"""What commands do to those who run them: floods, forks, noise. Each is answered, and nothing is left."""
+"""Commands that flood, fork and make noise: each returns, and nothing is left."""
 
 import asyncio
 import os
@@ -12,7 +12,8 @@ import pytest
 
 from tau.backends.shell.session import ShellSession
 from tau.base.run import Limits
-from tests.backends.shell.runs import done, ends, in_session, lives, until
+from tests.backends.shell.shell_rig import done, ends, in_session, is_alive, until
+from tests.support.limits import HANG_S
 
 MIB = 1024 * 1024
 UNIT = 1 if sys.platform == "darwin" else 1024
@@ -21,7 +22,7 @@ UNIT = 1 if sys.platform == "darwin" else 1024
 async def flooded(
     session: ShellSession, command: str, limits: Limits | None = None
 ) -> tuple[int, bytes, bool]:
-    """How much came, the last of it, and whether the time was up; nothing of it is kept."""
+    """How much came, its end, and whether the time was up; the rest is discarded."""
     running = await session.start(command, limits=limits or Limits())
     total, last = 0, b""
     async with running.process as process:
@@ -38,7 +39,7 @@ def grown_bytes(body: Callable[[], object]) -> int:
 
 
 @pytest.mark.parametrize("size", [100 * MIB, pytest.param(1024 * MIB, marks=pytest.mark.soak)])
-def test_a_flood_passes_whole_and_leaves_memory_flat(tmp_path: Path, size: int) -> None:
+def test_flood_passes_completely_with_flat_memory(tmp_path: Path, size: int) -> None:
     async def body(session: ShellSession) -> None:
         assert await flooded(session, f"head -c {size} /dev/zero; echo end") == (
             size + 4,
@@ -53,9 +54,7 @@ def test_a_flood_passes_whole_and_leaves_memory_flat(tmp_path: Path, size: int) 
 @pytest.mark.parametrize(
     "seconds", [0.5, pytest.param(60, marks=[pytest.mark.soak, pytest.mark.timeout(120)])]
 )
-def test_endless_output_ends_with_the_time_limit_and_leaves_memory_flat(
-    tmp_path: Path, seconds: float
-) -> None:
+def test_endless_output_ends_with_the_time_limit_with_flat_memory(tmp_path: Path, seconds: float) -> None:
     async def body(session: ShellSession) -> None:
         total, last, timed_out = await flooded(session, "yes", Limits(timeout=seconds))
         assert timed_out and total > MIB and set(last) <= set(b"y\n")
@@ -63,7 +62,7 @@ def test_endless_output_ends_with_the_time_limit_and_leaves_memory_flat(
     assert grown_bytes(lambda: in_session(tmp_path, body)) < 10 * MIB
 
 
-def test_bytes_of_any_kind_come_as_they_are(tmp_path: Path) -> None:
+def test_arbitrary_bytes_pass_unchanged(tmp_path: Path) -> None:
     data = bytes(range(256)) * 4096
     (tmp_path / "data").write_bytes(data)
 
@@ -92,25 +91,23 @@ BACKGROUND = {
 
 
 @pytest.mark.parametrize("command", BACKGROUND.values(), ids=BACKGROUND.keys())
-def test_what_is_left_in_the_background_holds_no_command_and_ends_with_the_session(
-    tmp_path: Path, command: str
-) -> None:
+def test_background_process_blocks_no_command_and_ends_with_the_session(tmp_path: Path, command: str) -> None:
     pids = tmp_path / "pids"
 
     async def body(session: ShellSession) -> int:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(HANG_S):
             assert (await done(session, command)).exit.code == 0
             await until(lambda: pids.exists() and pids.read_text().endswith("\n"))
             assert (await done(session, "echo next")).text == "next\n"
         pid = int(pids.read_text())
-        assert lives(pid)
+        assert is_alive(pid)
         return pid
 
     assert ends(in_session(tmp_path, body))
 
 
 @pytest.mark.parametrize("command", BACKGROUND.values(), ids=BACKGROUND.keys())
-def test_what_a_stopped_command_left_in_the_background_ends_with_it(tmp_path: Path, command: str) -> None:
+def test_background_process_of_a_stopped_command_ends_with_it(tmp_path: Path, command: str) -> None:
     pids = tmp_path / "pids"
 
     async def body(session: ShellSession) -> None:
@@ -124,7 +121,7 @@ def test_what_a_stopped_command_left_in_the_background_ends_with_it(tmp_path: Pa
     in_session(tmp_path, body)
 
 
-# Each process starts two others, down to a depth: 2 ** 7 of them, whatever the limits of the user are.
+# Each process starts two others, down to a depth: 2 ** 7 of them, whatever the user's limits.
 BOMB = """
 cat >bomb.sh <<'END'
 echo $$ >>pids
@@ -138,7 +135,7 @@ sleep 999
 """
 
 
-def test_a_fork_bomb_is_ended_to_its_last_process(tmp_path: Path) -> None:
+def test_fork_bomb_is_killed_completely(tmp_path: Path) -> None:
     pids = tmp_path / "pids"
 
     async def body(session: ShellSession) -> list[int]:
@@ -155,7 +152,7 @@ def test_a_fork_bomb_is_ended_to_its_last_process(tmp_path: Path) -> None:
     assert len(in_session(tmp_path, body)) >= 40
 
 
-def test_a_stopped_process_is_ended_too(tmp_path: Path) -> None:
+def test_suspended_process_is_killed_too(tmp_path: Path) -> None:
     async def body(session: ShellSession) -> None:
         late = await done(session, "sh -c 'kill -STOP $$'; kill -STOP $$", limits=Limits(timeout=0.3))
         assert late.exit.timed_out

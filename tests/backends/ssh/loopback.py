@@ -1,4 +1,4 @@
-"""A real sshd on the loopback interface with keys of its own, and an ssh that knows nothing of the tester."""
+"""A real sshd on loopback with its own keys, and an ssh isolated from the real user."""
 
 import getpass
 import os
@@ -15,10 +15,11 @@ from pathlib import Path
 import pytest
 
 from tau.backends.ssh.hosts import SshHost
+from tests.support.limits import HANG_S
 
 SSHD = shutil.which("sshd") or shutil.which("/usr/sbin/sshd")
 SSH = shutil.which("ssh")
-START_S = 10
+START_S = HANG_S
 SERVER = """\
 Port {port}
 ListenAddress 127.0.0.1
@@ -43,7 +44,7 @@ IdentityAgent none
 
 @dataclass(frozen=True)
 class Server:
-    """`bin` holds an ssh that reads neither files nor agents of the tester; put it first on the PATH."""
+    """`bin` holds an ssh that ignores the real user's files and agents; put it first on the PATH."""
 
     folder: Path
     port: int
@@ -55,7 +56,7 @@ class Server:
 
     @property
     def tmp(self) -> Path:
-        """A short place for sockets that nobody else uses."""
+        """A short private path for sockets."""
         return self.folder / "tmp"
 
     @property
@@ -67,7 +68,7 @@ class Server:
         return SshHost(name=name, **{**usual, **fields})  # type: ignore[arg-type]
 
     def entry(self) -> dict[str, object]:
-        """The same as a file says it."""
+        """The same in the form of a file entry."""
         return {
             "host": "127.0.0.1",
             "username": getpass.getuser(),
@@ -78,7 +79,7 @@ class Server:
 
 @contextmanager
 def running_sshd() -> Iterator[Server]:
-    """Skips where there is no sshd, or none that lets us in."""
+    """Skips if there is no sshd, or none that lets us in."""
     if SSHD is None or SSH is None:
         pytest.skip("sshd or ssh is not installed (Debian: openssh-server, openssh-client)")
     folder = Path(tempfile.mkdtemp(prefix="tau-sshd-", dir="/tmp"))
@@ -113,7 +114,7 @@ def _write_files(folder: Path, port: int) -> None:
     config = folder / "sshd_config"
     config.write_text(SERVER.format(port=port, folder=folder))
     (folder / "ssh_config").write_text(CLIENT.format(folder=folder))
-    # Since OpenSSH 9.8 a client that fails is made to wait; older ones do not know the word.
+    # Since OpenSSH 9.8 a failing client is penalized; older versions do not know the option.
     config.write_text(config.read_text() + "PerSourcePenalties no\n")
     if subprocess.run([str(SSHD), "-t", "-f", str(config)], capture_output=True).returncode:
         config.write_text(SERVER.format(port=port, folder=folder))
@@ -143,8 +144,8 @@ def _wait_until_it_lets_us_in(server: Server) -> None:
         if b"Permission denied" in tried.stderr:
             break
         time.sleep(0.05)
-    said = (server.folder / "sshd.log").read_text(errors="replace").strip().splitlines()[-1:]
-    pytest.skip(f"an sshd of our own does not let us in here: {' '.join(said)}")
+    message = (server.folder / "sshd.log").read_text(errors="replace").strip().splitlines()[-1:]
+    pytest.skip(f"an sshd of our own does not let us in here: {' '.join(message)}")
 
 
 def _free_port() -> int:

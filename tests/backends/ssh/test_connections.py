@@ -1,4 +1,4 @@
-"""Connections to a real sshd: kept, shared, ended; commands that end on the far side too."""
+"""Connections to a real sshd: kept, shared, closed; commands that end on the remote side too."""
 
 import asyncio
 import os
@@ -15,6 +15,7 @@ from tau.backends.ssh.hosts import SshHost
 from tau.base.errors import ToolError
 from tau.base.run import Exit, Limits, LocalRunner
 from tests.backends.ssh.loopback import Server, running_sshd
+from tests.support.limits import HANG_S
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +57,7 @@ async def done(
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(HANG_S):
         while not condition():  # noqa: ASYNC110 - processes and files do not notify
             await asyncio.sleep(0.01)
 
@@ -77,9 +78,7 @@ def sockets(server: Server) -> list[Path]:
     return list(server.tmp.glob("tau-ssh-*/*"))
 
 
-def test_a_command_runs_in_the_users_shell_with_both_channels_in_order(
-    server: Server, tmp_path: Path
-) -> None:
+def test_command_runs_in_the_users_shell_with_both_channels_in_order(server: Server, tmp_path: Path) -> None:
     text = "echo one; echo two >&2; echo three; pwd; printf '%s' \"it's a\\\\b\"; cat; exit 3"
 
     async def main() -> None:
@@ -91,7 +90,7 @@ def test_a_command_runs_in_the_users_shell_with_both_channels_in_order(
     asyncio.run(main())
 
 
-def test_the_host_is_asked_once_and_the_answer_is_kept(server: Server, tmp_path: Path) -> None:
+def test_host_is_probed_once_and_the_answer_cached(server: Server, tmp_path: Path) -> None:
     async def main() -> None:
         async with connected(tmp_path) as connections:
             assert connections.known(server.host()) is None
@@ -103,7 +102,7 @@ def test_the_host_is_asked_once_and_the_answer_is_kept(server: Server, tmp_path:
     asyncio.run(main())
 
 
-def test_commands_share_one_connection_which_ends_with_the_session(server: Server, tmp_path: Path) -> None:
+def test_commands_share_one_connection_that_ends_with_the_session(server: Server, tmp_path: Path) -> None:
     async def main() -> None:
         async with connected(tmp_path) as connections:
             outputs = await asyncio.gather(
@@ -116,7 +115,7 @@ def test_commands_share_one_connection_which_ends_with_the_session(server: Serve
     asyncio.run(main())
 
 
-def test_an_idle_connection_ends_and_the_next_command_makes_another(server: Server, tmp_path: Path) -> None:
+def test_idle_connection_closes_and_the_next_command_reconnects(server: Server, tmp_path: Path) -> None:
     async def main() -> None:
         async with connected(tmp_path, idle_s=0.2) as connections:
             first, _ = await done(connections, server.host(), "sleep 0.4; echo $SSH_CONNECTION")
@@ -127,11 +126,11 @@ def test_an_idle_connection_ends_and_the_next_command_makes_another(server: Serv
     asyncio.run(main())
 
 
-def test_a_connection_that_broke_is_made_again(server: Server, tmp_path: Path) -> None:
+def test_broken_connection_is_reopened(server: Server, tmp_path: Path) -> None:
     async def main() -> None:
         async with connected(tmp_path) as connections:
             login, _ = await done(connections, server.host(), "ps -o ppid= -p $PPID")
-            async with connections.start(server.host(), "echo $$; sleep 60") as running:
+            async with connections.start(server.host(), "echo $$; sleep 600") as running:
                 pid = int(await running.read())
                 os.kill(int(login), signal.SIGKILL)  # the sshd that serves this connection
                 while await running.read():
@@ -145,7 +144,7 @@ def test_a_connection_that_broke_is_made_again(server: Server, tmp_path: Path) -
     asyncio.run(main())
 
 
-def test_leaving_early_ends_the_remote_command_and_its_children(server: Server, tmp_path: Path) -> None:
+def test_leaving_early_kills_the_remote_command_and_its_children(server: Server, tmp_path: Path) -> None:
     file = tmp_path / "pids"
     text = (
         f"sleep 300 & echo $! > {file}; (trap '' TERM; sleep 301 & wait) & echo $! >> {file}; echo up; wait"
@@ -162,7 +161,7 @@ def test_leaving_early_ends_the_remote_command_and_its_children(server: Server, 
     asyncio.run(main())
 
 
-def test_a_time_limit_ends_the_remote_command(server: Server, tmp_path: Path) -> None:
+def test_time_limit_kills_the_remote_command(server: Server, tmp_path: Path) -> None:
     file = tmp_path / "pid"
 
     async def main() -> None:
@@ -181,7 +180,7 @@ def test_a_time_limit_ends_the_remote_command(server: Server, tmp_path: Path) ->
     asyncio.run(main())
 
 
-def test_the_remote_command_ends_when_we_are_gone_without_a_word(server: Server, tmp_path: Path) -> None:
+def test_remote_command_ends_when_we_vanish(server: Server, tmp_path: Path) -> None:
     file = tmp_path / "pid"
 
     async def main() -> None:
@@ -203,9 +202,7 @@ def test_the_remote_command_ends_when_we_are_gone_without_a_word(server: Server,
     asyncio.run(main())
 
 
-def test_what_is_left_in_the_background_does_not_hold_the_call_and_lives_on(
-    server: Server, tmp_path: Path
-) -> None:
+def test_background_process_does_not_block_the_call_and_lives_on(server: Server, tmp_path: Path) -> None:
     async def main() -> None:
         async with connected(tmp_path) as connections:
             output, exited = await done(connections, server.host(), "sleep 300 & echo $!")
@@ -218,7 +215,7 @@ def test_what_is_left_in_the_background_does_not_hold_the_call_and_lives_on(
     asyncio.run(main())
 
 
-def test_a_folder_that_is_not_there_runs_nothing(server: Server, tmp_path: Path) -> None:
+def test_missing_folder_runs_nothing(server: Server, tmp_path: Path) -> None:
     file = tmp_path / "made"
 
     async def main() -> None:
@@ -235,7 +232,7 @@ def test_a_folder_that_is_not_there_runs_nothing(server: Server, tmp_path: Path)
     assert not file.exists()
 
 
-def test_where_a_socket_has_no_room_each_command_connects_by_itself(
+def test_without_room_for_a_socket_each_command_connects_separately(
     server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tau.backends.ssh.connections.MAX_SOCKET_BYTES", 10)
@@ -250,27 +247,27 @@ def test_where_a_socket_has_no_room_each_command_connects_by_itself(
 
 
 @pytest.mark.parametrize(
-    ("fields", "said"),
+    ("fields", "message"),
     [
         ({"port": 1}, "Connection refused"),
         ({"user": "nobody-here"}, "Permission denied"),
         ({"key": Path("/nowhere/key")}, "does not exist"),
     ],
 )
-def test_a_host_that_cannot_be_reached_is_one_clear_sentence(
-    server: Server, tmp_path: Path, fields: dict[str, Any], said: str
+def test_unreachable_host_is_one_clear_sentence(
+    server: Server, tmp_path: Path, fields: dict[str, Any], message: str
 ) -> None:
     async def main() -> None:
         async with connected(tmp_path) as connections:
             with pytest.raises(ToolError) as caught:
                 await done(connections, server.host(**fields), "true")
             text = str(caught.value)
-            assert said in text and "\n" not in text and '"box"' in text
+            assert message in text and "\n" not in text and '"box"' in text
 
     asyncio.run(main())
 
 
-def test_a_host_with_a_changed_key_is_refused(server: Server, tmp_path: Path) -> None:
+def test_host_with_a_changed_key_is_refused(server: Server, tmp_path: Path) -> None:
     known = server.folder / "known_hosts"
     content = known.read_text()
     other = (server.folder / "user_key.pub").read_text().split()
@@ -278,8 +275,11 @@ def test_a_host_with_a_changed_key_is_refused(server: Server, tmp_path: Path) ->
 
     async def main() -> None:
         async with connected(tmp_path) as connections:
-            with pytest.raises(ToolError, match=r"(?i)host key"):
+            with pytest.raises(ToolError, match=r"(?i)host key") as caught:
                 await done(connections, server.host(), "true")
+            text = str(caught.value)
+            assert "@@" not in text and "\n" not in text
+            assert f"{known}:1" in text and "ssh-keygen" in text and "SHA256:" in text
 
     try:
         asyncio.run(main())
@@ -287,7 +287,7 @@ def test_a_host_with_a_changed_key_is_refused(server: Server, tmp_path: Path) ->
         known.write_text(content)
 
 
-def test_without_ssh_that_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_ssh_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
 
     async def main() -> None:

@@ -1,4 +1,4 @@
-"""The forms of a command for each remote shell, and what is made of the answers of a host."""
+"""The form of a command for each remote shell, and parsing the answers of a host."""
 
 import asyncio
 import shutil
@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from tau.backends.ssh.arguments import command_argv, master_argv
-from tau.backends.ssh.command import RemoteCommand
-from tau.backends.ssh.forms import Form, build_form
+from tau.backends.ssh.command import Form, RemoteCommand, build_form
 from tau.backends.ssh.hosts import SshHost
 from tau.backends.ssh.info import ASK_UNIX, ASK_WINDOWS, HostInfo, InfoCache, probe
 from tau.base.errors import ToolError
@@ -27,7 +26,7 @@ def remote(info: HostInfo, command: str, cwd: str | None = None, host: SshHost =
     return form.remote
 
 
-def test_windows_shells_are_given_the_command_as_text() -> None:
+def test_windows_shells_get_the_command_as_text() -> None:
     for info in (CMD, POWERSHELL, UNKNOWN):
         assert remote(info, "dir & ver") == "dir & ver"
     assert remote(CMD, "dir", r"C:\a b") == r'(cd /d "C:\a b" || exit 1) & dir'
@@ -38,19 +37,19 @@ def test_windows_shells_are_given_the_command_as_text() -> None:
 
 
 @pytest.mark.parametrize("cwd", ['a" & del x & "', "%PATH%", "a\nb"])
-def test_a_folder_that_cmd_would_read_as_something_else_is_refused(cwd: str) -> None:
+def test_folder_that_cmd_would_misread_is_refused(cwd: str) -> None:
     with pytest.raises(ToolError, match="use cd in the command"):
         build_form(CMD, HOST, "dir", cwd, "n")
 
 
-def test_bash_on_windows_is_used_unless_the_host_says_no() -> None:
+def test_bash_on_windows_is_used_unless_disabled() -> None:
     form = build_form(WITH_BASH, HOST, "ls", "/c/x", "n")
     assert form.remote == "bash -s" and form.script is not None and not form.holds
     assert b"bash -c 'ls'" in form.script and b"watcher=$!" not in form.script
     assert remote(WITH_BASH, "dir", None, SshHost(name="box", address="h", compat=False)) == "dir"
 
 
-def test_no_option_of_ssh_is_left_to_chance() -> None:
+def test_every_ssh_option_is_explicit() -> None:
     host = SshHost(name="box", address="::1", user="me", port=2222, key=Path("/k/100%"))
     words = command_argv(host, "/s", "ls")
     assert words[-3:] == ["--", "::1", "ls"]
@@ -81,7 +80,7 @@ def test_no_option_of_ssh_is_left_to_chance() -> None:
         (["% Invalid input", "% Invalid input"], ("unknown", "", None)),
     ],
 )
-def test_a_host_is_known_by_its_answers(answers: list[str], expected: tuple[str, str, str | None]) -> None:
+def test_host_is_identified_by_its_answers(answers: list[str], expected: tuple[str, str, str | None]) -> None:
     asked: list[str] = []
 
     async def ask(command: str) -> str:
@@ -94,7 +93,7 @@ def test_a_host_is_known_by_its_answers(answers: list[str], expected: tuple[str,
     assert asked[:2] == [ASK_UNIX, ASK_WINDOWS][: len(asked)]
 
 
-def test_what_is_known_of_a_host_is_kept_until_the_host_is_another_one(tmp_path: Path) -> None:
+def test_host_facts_are_cached_until_the_host_changes(tmp_path: Path) -> None:
     info = HostInfo(target="h", os="linux", shell="bash")
     InfoCache(tmp_path / "cache").put(HOST, info)
     cache = InfoCache(tmp_path / "cache")
@@ -112,7 +111,7 @@ def test_what_is_known_of_a_host_is_kept_until_the_host_is_another_one(tmp_path:
 
 
 def read_local(command: str, form: Form, *, chunks: bool = False) -> tuple[bytes, int | None, bool]:
-    """The output of a local process, taken as if it came from a host."""
+    """The output of a local process, treated as if it came from a host."""
 
     async def main() -> tuple[bytes, int | None, bool]:
         runner = LocalRunner(shell="/bin/sh")
@@ -128,7 +127,7 @@ def read_local(command: str, form: Form, *, chunks: bool = False) -> tuple[bytes
     return asyncio.run(main())
 
 
-def test_the_mark_at_the_end_is_found_in_pieces_and_is_not_shown() -> None:
+def test_end_mark_is_found_in_chunks_and_hidden() -> None:
     form = Form(remote="", mark=b"\x1eabc:")
     pieces = ("one\\036ab", "x\\036ab", "c:", "7\\036")
     slow = "; sleep 0.1; ".join(f"printf '{piece}'" for piece in pieces)
@@ -139,7 +138,7 @@ def test_the_mark_at_the_end_is_found_in_pieces_and_is_not_shown() -> None:
 
 
 @pytest.mark.parametrize("shell", ["sh", "bash", "zsh", "mksh", "busybox sh"])
-def test_the_script_runs_in_every_unix_shell(shell: str) -> None:
+def test_script_runs_in_every_unix_shell(shell: str) -> None:
     if shutil.which(shell.split()[0]) is None:
         pytest.skip(f"{shell} is not installed")
     linux = HostInfo(target="h", os="linux", shell="bash")

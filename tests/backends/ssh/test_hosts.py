@@ -1,4 +1,4 @@
-"""Hosts from files: what is accepted, what is told, and how little a project's file may do."""
+"""Hosts from files: what is accepted, what is reported, and how little a project's file may do."""
 
 import json
 import os
@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tau.backends.ssh.hosts import HostTable, add_host, host_files, load_hosts, managed_file, remove_host
-from tau.backends.ssh.keys import check_key
+from tau.backends.ssh.connections import check_key
+from tau.backends.ssh.hosts import HostTable, _sources, add_host, load_hosts, managed_file, remove_host
 from tau.base.errors import ConfigError, ToolError, UsageError
 from tau.config.paths import user_paths
 
@@ -34,7 +34,7 @@ def load(cwd: Path, *, trusted: bool = False, **environ: str) -> HostTable:
     return load_hosts(user_paths(), cwd, {**os.environ, **environ}, trusted=trusted)
 
 
-def test_a_host_with_all_its_fields_is_read(project: Path) -> None:
+def test_host_with_all_its_fields(project: Path) -> None:
     write(
         users_file(),
         {
@@ -60,11 +60,11 @@ def test_a_host_with_all_its_fields_is_read(project: Path) -> None:
     assert (plain.port, plain.compat, plain.target) == (None, True, "me@box.example")
 
 
-def test_without_files_there_are_no_hosts(project: Path) -> None:
+def test_no_files_no_hosts(project: Path) -> None:
     assert load(project) == HostTable({}, [])
 
 
-def test_hosts_of_all_files_come_together_from_a_folder_inside(project: Path) -> None:
+def test_hosts_of_all_files_are_merged_from_a_subfolder(project: Path) -> None:
     write(project / ".tau" / "ssh.json", {"a": {"host": "a1"}})
     write(users_file(), {"b": {"host": "b1"}})
     write(project / "ssh.json", {"a": {"host": "a2"}, "c": {"host": "c1"}})
@@ -77,13 +77,13 @@ def test_hosts_of_all_files_come_together_from_a_folder_inside(project: Path) ->
         "d": "d1",
     }
     assert {host.name for host in found.hosts.values() if host.own} == {"b"}
-    assert set(host_files(user_paths(), project)) == {
+    assert {source.path for source in _sources(user_paths(), project, False)} == {
         users_file(),
         *(project / name for name in (".tau/ssh.json", "ssh.json", ".ssh.json")),
     }
 
 
-def test_a_project_cannot_take_the_name_of_a_users_host_unless_it_is_trusted(project: Path) -> None:
+def test_project_cannot_shadow_a_user_host_unless_trusted(project: Path) -> None:
     write(project / ".tau" / "ssh.json", {"prod": {"host": "evil.example"}})
     write(users_file(), {"prod": {"host": "good.example"}})
     found = load(project)
@@ -92,7 +92,7 @@ def test_a_project_cannot_take_the_name_of_a_users_host_unless_it_is_trusted(pro
     assert load(project, trusted=True).hosts["prod"].address == "evil.example"
 
 
-def test_nothing_in_a_file_becomes_an_option_of_ssh(project: Path) -> None:
+def test_file_content_never_becomes_an_ssh_option(project: Path) -> None:
     write(
         project / "ssh.json",
         {
@@ -112,7 +112,7 @@ def test_nothing_in_a_file_becomes_an_option_of_ssh(project: Path) -> None:
     assert all(warning.startswith(f"{project}/ssh.json:") for warning in found.warnings)
 
 
-def test_variables_are_replaced_but_a_project_learns_nothing_secret(project: Path) -> None:
+def test_variables_are_expanded_but_a_project_gets_no_secrets(project: Path) -> None:
     entry = {"host": "${PLACE}.example", "username": "$USER"}
     write(users_file(), {"own": entry})
     write(project / "ssh.json", {"theirs": entry, "fine": {"host": "h", "username": "$USER"}})
@@ -126,9 +126,7 @@ def test_variables_are_replaced_but_a_project_learns_nothing_secret(project: Pat
     assert "host uses $NOWHERE_SET, which is not set." in load(project, USER="me").warnings[0]
 
 
-def test_a_key_of_a_project_lies_in_the_project_or_where_ssh_keeps_keys(
-    project: Path, tmp_path: Path
-) -> None:
+def test_project_key_must_be_in_the_project_or_the_ssh_folder(project: Path, tmp_path: Path) -> None:
     (project / "link").symlink_to(tmp_path)
     write(
         project / "ssh.json",
@@ -148,7 +146,7 @@ def test_a_key_of_a_project_lies_in_the_project_or_where_ssh_keeps_keys(
 
 
 @pytest.mark.parametrize(
-    ("entry", "said"),
+    ("entry", "message"),
     [
         (5, "it must be an object"),
         ({}, "host, the name or address of the machine, is missing."),
@@ -160,17 +158,17 @@ def test_a_key_of_a_project_lies_in_the_project_or_where_ssh_keeps_keys(
         ({"host": "h", "key": "a\nb"}, "key has characters"),
     ],
 )
-def test_a_wrong_entry_is_told_with_its_place_and_the_others_stay(
-    project: Path, entry: Any, said: str
+def test_wrong_entry_is_reported_with_its_location_and_the_others_stay(
+    project: Path, entry: Any, message: str
 ) -> None:
     write(users_file(), {"good": {"host": "h"}, "bad": entry})
     found = load(project)
     assert list(found.hosts) == ["good"]
     (warning,) = found.warnings
-    assert warning.startswith(f"{users_file()}:6: ") and said in warning and "\n" not in warning
+    assert warning.startswith(f"{users_file()}:6: ") and message in warning and "\n" not in warning
 
 
-def test_a_broken_file_is_told_and_the_others_count(project: Path) -> None:
+def test_broken_file_is_reported_and_the_others_count(project: Path) -> None:
     (project / "ssh.json").write_text("{")
     (project / ".ssh.json").write_text('{"hosts": [], "zzz": 1}')
     write(users_file(), {"good": {"host": "h"}})
@@ -207,7 +205,7 @@ def test_adding_and_removing_leaves_the_rest_of_a_file_alone(project: Path) -> N
         add_host(path, "x", {"host": "n"})
 
 
-def test_what_could_not_be_read_back_is_not_written(project: Path) -> None:
+def test_unreadable_values_are_not_written(project: Path) -> None:
     for name, fields in (("a b", {"host": "h"}), ("a", {"host": "-x"}), ("a", {"host": "h", "port": 99999})):
         with pytest.raises(UsageError) as caught:
             add_host(users_file(), name, fields)
@@ -215,7 +213,7 @@ def test_what_could_not_be_read_back_is_not_written(project: Path) -> None:
     assert not users_file().exists()
 
 
-def test_a_key_must_be_there_and_closed_to_others(project: Path, tmp_path: Path) -> None:
+def test_key_must_exist_and_be_private(project: Path, tmp_path: Path) -> None:
     key = tmp_path / "key"
     write(users_file(), {"a": {"host": "h", "key": str(key)}})
     host = load(project).hosts["a"]

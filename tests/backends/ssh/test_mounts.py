@@ -1,4 +1,4 @@
-"""The files of a host in a local folder, where sshfs can be used."""
+"""The files of a host in a local folder, if sshfs is available."""
 
 import asyncio
 import os
@@ -26,7 +26,7 @@ def server(sshd: Server, monkeypatch: pytest.MonkeyPatch) -> Server:
 
 
 async def mounted(server: Server, folder: Path, file: Path) -> str | None:
-    """What a file of the host holds, read through the mount; None if there is no mount."""
+    """The content of a host's file, read through the mount; None if there is no mount."""
     runner = LocalRunner()
     try:
         async with Connections(runner, cache=folder / "cache", mounts=folder / "mounts") as connections:
@@ -42,7 +42,7 @@ async def mounted(server: Server, folder: Path, file: Path) -> str | None:
         runner.close()
 
 
-def test_files_can_be_read_while_the_session_lives(server: Server, tmp_path: Path) -> None:
+def test_files_are_readable_while_the_session_lives(server: Server, tmp_path: Path) -> None:
     if shutil.which("sshfs") is None or not os.access("/dev/fuse", os.R_OK | os.W_OK):
         pytest.skip("sshfs is not installed, or this user cannot mount anything")
     file = tmp_path / "there.txt"
@@ -55,14 +55,12 @@ def test_files_can_be_read_while_the_session_lives(server: Server, tmp_path: Pat
     assert file.exists()
 
 
-def test_without_sshfs_commands_run_all_the_same(
-    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("tau.backends.ssh.mounts.shutil.which", lambda name: None)
+def test_commands_run_without_sshfs(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tau.backends.ssh.mounts.find_program", lambda name: None)
     assert asyncio.run(mounted(server, tmp_path, tmp_path)) is None
 
 
-def test_an_sshfs_that_fails_changes_nothing(
+def test_failing_sshfs_changes_nothing(
     server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     broken = tmp_path / "bin" / "sshfs"

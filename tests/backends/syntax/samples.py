@@ -1,10 +1,10 @@
-"""One small program per language: a name, a text, and which lines the block of each line takes."""
+"""One small program per language: a name, a text, and which lines each block spans."""
 
 from msgspec import Struct
 
 
 class Sample(Struct, frozen=True):
-    """`blocks` has the last line of the block that begins on a line, None where there is none."""
+    """`blocks` has the last line of the block starting on a line, or None."""
 
     name: str
     text: str

@@ -1,4 +1,4 @@
-"""The block that begins on a line, in every language; and never a wrong one."""
+"""The block starting on a line, in every language; and never a wrong one."""
 
 import pytest
 from hypothesis import given
@@ -19,32 +19,32 @@ def spans(name: str, text: str) -> dict[int, int | None]:
 
 
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.name)
-def test_a_block_goes_from_its_first_line_to_the_one_that_closes_it(sample: Sample) -> None:
+def test_block_spans_from_its_first_line_to_the_closing_one(sample: Sample) -> None:
     found = spans(sample.name, sample.text)
     assert {line: found[line] for line in sample.blocks} == sample.blocks
 
 
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.name)
-def test_line_ends_do_not_matter(sample: Sample) -> None:
+def test_line_endings_do_not_matter(sample: Sample) -> None:
     expected = spans(sample.name, sample.text)
     assert spans(sample.name, sample.text.replace("\n", "\r\n")) == expected
 
 
-def test_a_file_with_bare_carriage_returns_has_lines_too() -> None:
+def test_file_with_bare_carriage_returns_has_lines_too() -> None:
     assert resolve_block("a.py", "x = 1\rdef f():\r    y\r    z\rw\r", 2) == NodeSpan(2, 4)
 
 
-def test_characters_of_several_bytes_do_not_shift_the_lines() -> None:
+def test_multibyte_characters_do_not_shift_the_lines() -> None:
     text = "é = 'ü𝄞👩‍👩‍👧'\n# ñ\ndef 名(ß):\n\t'…'\n\treturn '𝄞'\n\nä = 1\n"
     assert spans("a.py", text) == {1: 1, 2: 2, 3: 5, 4: 4, 5: 5, 6: None, 7: 7, 8: None, 9: None}
 
 
 @pytest.mark.parametrize("line", [-1, 0, 4, 100])
-def test_a_line_that_is_not_there_has_no_block(line: int) -> None:
+def test_missing_line_has_no_block(line: int) -> None:
     assert resolve_block("a.py", "def f():\n    x\n    y\n", line) is None
 
 
-def test_an_unknown_language_has_no_blocks() -> None:
+def test_unknown_language_has_no_blocks() -> None:
     assert resolve_block("a.txt", "def f():\n    x\n", 1) is None
 
 
@@ -64,33 +64,33 @@ def test_an_unknown_language_has_no_blocks() -> None:
         ("a.html", "<div>\n<p>\n", 1),
     ],
 )
-def test_a_block_with_a_syntax_error_is_refused(name: str, text: str, line: int) -> None:
+def test_block_with_a_syntax_error_is_refused(name: str, text: str, line: int) -> None:
     assert resolve_block(name, text, line) is None
 
 
-def test_an_error_elsewhere_does_not_matter() -> None:
+def test_error_elsewhere_does_not_matter() -> None:
     text = "def f():\n    x\n    y\n\ndef g(:\n    z\n"
     assert resolve_block("a.py", text, 1) == NodeSpan(1, 3)
 
 
-def test_a_block_whose_last_line_goes_on_with_something_else_is_refused() -> None:
+def test_block_whose_last_line_contains_more_code_is_refused() -> None:
     assert resolve_block("a.js", "function a() {\n} function b() {\n}\n", 1) is None
     assert resolve_block("a.js", "foo(\n  () => {\n    x();\n  }, 5)\n", 2) is None
     assert resolve_block("a.py", "x = f([\n    g(\n        1), 2])\n", 2) is None
 
 
-def test_what_only_separates_or_explains_may_follow_a_block() -> None:
+def test_separators_and_comments_may_follow_a_block() -> None:
     assert resolve_block("a.js", "x = {\n  a: {\n    b: 1\n  }, // why\n}\n", 2) == NodeSpan(2, 4)
     assert resolve_block("a.py", "x = [\n    (\n        1,\n    ),  # why\n]\n", 2) == NodeSpan(2, 4)
 
 
-def test_a_word_that_is_only_part_of_a_declaration_is_no_block() -> None:
+def test_part_of_a_declaration_is_not_a_block() -> None:
     assert resolve_block("a.go", "package a\nfunc f(\n\tx int) int {\n\treturn x\n}\n", 3) is None
     assert resolve_block("a.c", "static\nint f(void)\n{\n}\n", 1) == NodeSpan(1, 4)
     assert resolve_block("a.c", "static\nint f(void)\n{\n}\n", 2) is None
 
 
-def test_the_closing_line_is_part_of_a_block_so_that_it_is_not_written_twice() -> None:
+def test_closing_line_is_part_of_a_block() -> None:
     text = "const a = useMemo(\n  () => ({\n    b,\n  }),\n  [b],\n);\nif (a) {\n  b();\n}\n"
     assert resolve_block("a.ts", text, 1) == NodeSpan(1, 6)
     assert resolve_block("a.ts", text, 2) == NodeSpan(2, 4)
@@ -110,12 +110,12 @@ CODE = st.lists(
     st.sampled_from(NAMES),
     st.one_of(st.text(max_size=200), CODE.map(lambda rows: "".join(map("".join, rows)))),
 )
-def test_any_text_as_any_language_has_blocks_that_lie_in_it_and_nest(name: str, text: str) -> None:
+def test_blocks_of_any_text_lie_in_it_and_nest(name: str, text: str) -> None:
     total = text.count("\n" if "\n" in text else "\r") + 1
     found = [span for line in range(total + 2) if (span := resolve_block(name, text, line)) is not None]
     assert all(1 <= span.first <= span.last <= total for span in found)
     open_ends: list[int] = []
-    for span in found:  # in the order of their first lines
+    for span in found:  # ordered by first line
         while open_ends and open_ends[-1] < span.first:
             open_ends.pop()
         assert not open_ends or span.last <= open_ends[-1]
@@ -123,7 +123,7 @@ def test_any_text_as_any_language_has_blocks_that_lie_in_it_and_nest(name: str, 
 
 
 @given(st.sampled_from(SAMPLES), st.data())
-def test_a_sample_with_a_piece_cut_out_never_has_a_block_that_leaves_the_file(
+def test_sample_with_a_piece_cut_out_never_has_a_block_outside_the_file(
     sample: Sample, data: st.DataObject
 ) -> None:
     start = data.draw(st.integers(0, len(sample.text)))

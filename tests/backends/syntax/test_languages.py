@@ -14,17 +14,17 @@ def test_every_known_language_has_a_parser_and_folds() -> None:
     assert all(parse("", language) is not None for language in LANGUAGES)
 
 
-def test_there_is_a_sample_of_every_language() -> None:
+def test_every_language_has_a_sample() -> None:
     assert {detect_language(sample.name, sample.text) for sample in SAMPLES} == set(LANGUAGES)
 
 
-def test_every_kind_that_a_summary_asks_for_is_known_to_the_grammar() -> None:
+def test_every_summary_node_kind_exists_in_the_grammar() -> None:
     for language, folds in FOLDS.items():
         root = parse("x", language)
         assert root is not None
         kinds = (*folds.owners, *folds.bodies, *folds.literals, *folds.nested, *folds.tails, *folds.comments)
         for kind in kinds:
-            root.find(kind=kind)  # raises for a kind that it does not know
+            root.find(kind=kind)  # raises for an unknown kind
 
 
 @pytest.mark.parametrize(
@@ -52,23 +52,23 @@ def test_every_kind_that_a_summary_asks_for_is_known_to_the_grammar() -> None:
         ("a.h", "std::string f();\n", "cpp"),
     ],
 )
-def test_a_name_or_else_the_first_line_tells_the_language(path: str, text: str, language: str | None) -> None:
+def test_language_follows_the_name_or_the_first_line(path: str, text: str, language: str | None) -> None:
     assert detect_language(path, text) == language
 
 
 @pytest.mark.parametrize("language", ["", "nope", "c#", "py\0"])
-def test_an_unknown_language_never_reaches_the_parser(language: str) -> None:
+def test_unknown_language_never_reaches_the_parser(language: str) -> None:
     assert parse("x", language) is None
 
 
-def test_what_cannot_be_parsed_is_none() -> None:
+def test_unparsable_text_is_none() -> None:
     assert parse("a\ud800", "python") is None
     assert parse(" " * (MAX_PARSED_CHARS + 1), "python") is None
 
 
-def test_a_long_text_that_the_parser_would_work_on_for_ages_is_refused() -> None:
+def test_text_that_would_take_too_long_is_refused() -> None:
     assert parse("{([\"a'\n" * 40_000, "lua") is None
 
 
-def test_a_long_program_is_parsed() -> None:
+def test_long_program_is_parsed() -> None:
     assert parse("def f(a):\n    return [a, 'b', {c: 1}]\n\n" * 10_000, "python") is not None

@@ -1,4 +1,4 @@
-"""Structural search and rewriting: holes, layout, bytes outside the matches, patterns that are none."""
+"""Structural search and rewriting: metavariables, layout, bytes outside the matches, invalid patterns."""
 
 import pytest
 from hypothesis import given
@@ -61,20 +61,20 @@ def changed(pat: str, out: str, text: str, language: str = "python") -> str:
         ("solidity", "require($A)", "contract A { function f() public { require(x); } }", ["require(x)"]),
     ],
 )
-def test_a_pattern_finds_code_of_its_shape(
+def test_pattern_finds_code_of_its_shape(
     language: str, pattern: str, text: str, expected: list[str] | None
 ) -> None:
     matches = found(pattern, text, language)
     assert matches == expected if expected is not None else len(matches) == 1
 
 
-def test_a_match_tells_its_place_and_what_the_holes_stand_for() -> None:
+def test_match_has_its_location_and_the_metavariables() -> None:
     (match,) = search("f($A, $$$REST)", "é = '𝄞'\r\ng(f(x.y,\r\n  1, 2))\r\n", "python")
     assert match.variables == {"A": "x.y", "REST": "1, 2"}
     assert (match.first_line, match.last_line, match.start, match.end) == (2, 3, 11, 26)
 
 
-def test_the_same_hole_twice_is_the_same_code_twice() -> None:
+def test_repeated_metavariable_matches_the_same_code() -> None:
     assert found("$A == $A", "a == a\na == b\n", "python") == ["a == a"]
 
 
@@ -106,29 +106,29 @@ def test_matches_are_bounded() -> None:
         ("x", "nope", "no parser for nope"),
     ],
 )
-def test_what_is_no_code_is_refused_with_the_reason(pattern: str, language: str, message: str) -> None:
+def test_non_code_is_refused_with_the_reason(pattern: str, language: str, message: str) -> None:
     with pytest.raises(ToolError, match=message) as error:
         search(pattern, "x = 1\n", language)
     assert "\n" not in str(error.value).replace(pattern.strip(), "")
 
 
-def test_a_rewrite_keeps_everything_else() -> None:
+def test_rewrite_keeps_everything_else() -> None:
     text = "é = foo( 1,\r\n  2 )  # ü\r\n\tfoo(3)\n"
     assert changed("foo($A, $B)", "bar($B, $A)", text) == "é = bar(2, 1)  # ü\r\n\tfoo(3)\n"
 
 
-def test_a_semicolon_that_the_pattern_does_not_have_stays() -> None:
+def test_semicolon_missing_from_the_pattern_is_kept() -> None:
     assert changed("const $X = $Y", "let $X = $Y", "const a = 1;\nconst b = 2\n", "javascript") == (
         "let a = 1;\nlet b = 2\n"
     )
 
 
-def test_an_empty_list_takes_its_comma_along() -> None:
+def test_empty_list_drops_its_comma() -> None:
     assert changed("f($$$A)", "g(x, $$$A)", "f()\nf(1, 2)\n") == "g(x)\ng(x, 1, 2)\n"
     assert changed("f($$$A)", "g($$$A, x)", "f()\nf(1, 2)\n") == "g(x)\ng(1, 2, x)\n"
 
 
-def test_lines_are_indented_as_their_new_place_wants_it() -> None:
+def test_lines_are_reindented_for_their_new_position() -> None:
     text = "class A:\n    def f(x):\n        if x:\n            y()\n\n        z()\n"
     assert changed("def $F($$$A):\n    $$$B", "def $F($$$A):\n    with a:\n        $$$B", text) == (
         "class A:\n    def f(x):\n        with a:\n"
@@ -136,20 +136,20 @@ def test_lines_are_indented_as_their_new_place_wants_it() -> None:
     )
 
 
-def test_new_lines_end_as_the_file_has_them() -> None:
+def test_new_lines_use_the_line_ending_of_the_file() -> None:
     assert changed("f($A)", "g($A,\n  1)", "  f(2)\r\nx\r\n") == "  g(2,\r\n    1)\r\nx\r\n"
 
 
-def test_an_empty_replacement_deletes() -> None:
+def test_empty_replacement_deletes() -> None:
     assert changed("debug($$$A)", "", "debug(1)\nx = 1\n") == "\nx = 1\n"
 
 
-def test_of_matches_inside_one_another_the_outer_one_is_changed() -> None:
+def test_outermost_of_nested_matches_is_changed() -> None:
     result = rewrite([Op("f($A)", "g($A)")], "f(f(1)) + f(2)\n", "python")
     assert (result.text, len(result.changes), result.overlapping) == ("g(f(1)) + g(2)\n", 2, 1)
 
 
-def test_all_patterns_look_at_the_text_as_it_was_and_the_earlier_one_wins() -> None:
+def test_all_patterns_match_the_original_text_and_the_earlier_one_wins() -> None:
     result = rewrite(
         [Op("a($X)", "b($X)"), Op("b($X)", "a($X)"), Op("a(1)", "c()")], "a(1); b(2)\n", "python"
     )
@@ -157,7 +157,7 @@ def test_all_patterns_look_at_the_text_as_it_was_and_the_earlier_one_wins() -> N
     assert [change.op for change in result.changes] == [0, 1]
 
 
-def test_an_unknown_hole_in_the_replacement_is_refused_where_it_could_only_be_a_slip() -> None:
+def test_unknown_metavariable_in_the_replacement_is_refused_if_clearly_a_mistake() -> None:
     with pytest.raises(ToolError, match=r"uses \$AGRS, which `pat` does not have; its holes are: \$ARGS"):
         changed("f($$$ARGS)", "g($AGRS)", "f(1)")
     with pytest.raises(ToolError, match="needs a name"):
@@ -165,7 +165,7 @@ def test_an_unknown_hole_in_the_replacement_is_refused_where_it_could_only_be_a_
     assert changed("echo $A", "echo $HOME $A", "echo 1\n", "bash") == "echo $HOME 1\n"
 
 
-def test_words_are_what_every_match_must_contain() -> None:
+def test_required_words_occur_in_every_match() -> None:
     assert required_words("self.foo_bar($ARGS, $$$MORE) if is_é else 12") == [
         "self",
         "foo_bar",
@@ -179,7 +179,7 @@ def test_words_are_what_every_match_must_contain() -> None:
         st.sampled_from(["f(1)", "f(f(2))", "é", "\r\n", "\n", " ", "x = ", "'𝄞'", "(", ")", "# f(3)", "\t"])
     )
 )
-def test_what_is_not_matched_keeps_every_byte(pieces: list[str]) -> None:
+def test_unmatched_text_keeps_every_byte(pieces: list[str]) -> None:
     text = "".join(pieces)
     result = rewrite([Op("f($A)", "g[$A]")], text, "python")
     rest, at = "", 0
@@ -192,7 +192,7 @@ def test_what_is_not_matched_keeps_every_byte(pieces: list[str]) -> None:
 
 
 @given(st.sampled_from(LANGUAGES), st.text(max_size=60), st.sampled_from(SAMPLES))
-def test_any_pattern_on_any_text_gives_matches_in_it_or_a_reason(
+def test_any_pattern_on_any_text_gives_valid_matches_or_a_reason(
     language: str, pattern: str, sample: Sample
 ) -> None:
     try:
@@ -204,7 +204,7 @@ def test_any_pattern_on_any_text_gives_matches_in_it_or_a_reason(
 
 
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.name)
-def test_a_line_of_code_is_a_pattern_that_finds_itself(sample: Sample) -> None:
+def test_line_of_code_is_a_pattern_that_finds_itself(sample: Sample) -> None:
     language = detect_language(sample.name, sample.text)
     assert language is not None
     at_home = 0

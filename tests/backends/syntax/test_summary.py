@@ -1,4 +1,4 @@
-"""Summaries: declarations stay, bodies go, and the lines that are told are the lines of the file."""
+"""Summaries: declarations stay, bodies go, and line numbers match the file."""
 
 import pytest
 from hypothesis import given
@@ -19,7 +19,7 @@ def shown(name: str, text: str, options: SummaryOptions | None = None) -> str:
 
 
 def check(summary: CodeSummary, text: str) -> None:
-    """The segments tell every line once and in order, and the counts agree with them."""
+    """The segments cover every line once and in order, and the counts agree with them."""
     assert summary.kept[0].first == 1
     assert summary.kept[-1].last == summary.lines_total
     for one, next_one in zip(summary.kept, summary.kept[1:], strict=False):
@@ -82,19 +82,19 @@ def program(name: str, functions: int = 12, lines: int = 12) -> str:
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_bodies_are_left_out_and_their_first_lines_stay(name: str) -> None:
+def test_bodies_are_elided_and_their_first_lines_stay(name: str) -> None:
     text = program(name)
     summary = summarize(name, text, SummaryOptions(unfold_until=0))
     assert summary is not None
     check(summary, text)
     assert len(summary.elided_spans) == 12
-    told = render(summary, text)
-    assert all(FUNCTIONS[name][0].format(n=n) in told for n in range(12))
-    assert "x5" not in told
+    outline = render(summary, text)
+    assert all(FUNCTIONS[name][0].format(n=n) in outline for n in range(12))
+    assert "x5" not in outline
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_line_ends_and_other_alphabets_change_nothing(name: str) -> None:
+def test_line_endings_and_other_alphabets_do_not_matter(name: str) -> None:
     text = program(name)
     plain = summarize(name, text)
     assert plain is not None
@@ -103,7 +103,7 @@ def test_line_ends_and_other_alphabets_change_nothing(name: str) -> None:
         assert summarize(name, text.replace("x5", "é名")) == plain
 
 
-def test_the_whole_of_a_summary() -> None:
+def test_complete_summary() -> None:
     text = (
         '''"""What this is for.
 
@@ -185,12 +185,12 @@ def test_brace_pairs_become_one_row() -> None:
     )
 
 
-def test_an_object_with_functions_is_no_literal_to_leave_out() -> None:
+def test_object_with_functions_is_not_elided() -> None:
     rows = "".join(f"  a{n}: {n},\n" for n in range(20))
     body = "".join(f"    b{n}();\n" for n in range(6))
     both = f"export const o = {{\n{rows}  f() {{\n{body}  }},\n}};\nconst p = {{\n{rows}}};\n"
-    told = shown("a.ts", both, EVERYTHING)
-    assert "a3: 3" in told and "22-29:  f() { .. }," in told and "31-52:const p = { .. };" in told
+    outline = shown("a.ts", both, EVERYTHING)
+    assert "a3: 3" in outline and "22-29:  f() { .. }," in outline and "31-52:const p = { .. };" in outline
 
 
 def test_long_comments_keep_their_first_words_and_their_end() -> None:
@@ -210,7 +210,7 @@ def test_small_bodies_are_shown_while_there_is_room() -> None:
     assert [last - first + 1 for first, last in summary.elided_spans] == [80, 80, 80]
 
 
-def test_unfolding_stops_when_enough_is_shown_and_never_passes_the_ceiling() -> None:
+def test_unfolding_stops_when_enough_is_shown_and_never_exceeds_the_limit() -> None:
     text = "\n".join(f"def f{n}(a):\n" + "    x = a\n" * (5 + n) for n in range(20))
     for until, limit in ((50, 100), (70, 75), (0, 100), (500, 120)):
         summary = summarize("a.py", text, SummaryOptions(unfold_until=until, unfold_limit=limit))
@@ -221,13 +221,13 @@ def test_unfolding_stops_when_enough_is_shown_and_never_passes_the_ceiling() -> 
         assert visible >= min(until, limit - 25, closed)
 
 
-def test_a_file_that_is_all_in_one_function_shows_what_is_in_that() -> None:
+def test_file_with_one_big_function_shows_its_parts() -> None:
     inner = "".join(f"  function f{n}() {{\n" + "    x();\n" * 20 + "  }\n" for n in range(30))
-    told = shown("a.js", f"(function () {{\n{inner}}})();\n")
-    assert told.startswith("1:(function () {\n2-23:  function f0() { .. }\n")
+    outline = shown("a.js", f"(function () {{\n{inner}}})();\n")
+    assert outline.startswith("1:(function () {\n2-23:  function f0() { .. }\n")
 
 
-def test_a_function_without_parts_is_better_read_from_the_start() -> None:
+def test_function_without_parts_has_no_summary() -> None:
     assert summarize("a.js", "(function () {\n" + "  x();\n" * 300 + "})();\n") is None
     assert summarize("a.json", "[\n" + "  {\n    1,\n    2,\n    3,\n    4\n  },\n" * 300 + "0]\n") is None
 
@@ -261,16 +261,16 @@ def test_no_summary(name: str, text: str) -> None:
     assert summarize(name, text) is None
 
 
-def test_prose_is_summarized_when_asked_for() -> None:
+def test_prose_is_summarized_on_request() -> None:
     text = "".join(f"# Part {n}\n\n" + "Some words.\n" * 20 + "\n" for n in range(12))
-    told = shown("a.md", text, SummaryOptions(prose=True, unfold_until=0))
-    assert told.count("# Part") == 12 and "Some words" not in told
+    outline = shown("a.md", text, SummaryOptions(prose=True, unfold_until=0))
+    assert outline.count("# Part") == 12 and "Some words" not in outline
 
 
-def test_a_broken_function_stays_visible_and_the_others_go() -> None:
+def test_broken_function_stays_visible_and_the_others_are_elided() -> None:
     text = program("a.js") + "function broken() {\n  a();\n  b(] @;\n  c();\n  d();\n}\n"
-    told = shown("a.js", text, SummaryOptions(unfold_until=0))
-    assert "b(] @;" in told and "x5(a)" not in told
+    outline = shown("a.js", text, SummaryOptions(unfold_until=0))
+    assert "b(] @;" in outline and "x5(a)" not in outline
 
 
 @given(
@@ -279,9 +279,7 @@ def test_a_broken_function_stays_visible_and_the_others_go() -> None:
     st.integers(0, 4),
     st.integers(0, 30),
 )
-def test_any_text_as_any_language_gives_a_summary_that_adds_up(
-    name: str, text: str, lines: int, until: int
-) -> None:
+def test_any_text_gives_a_consistent_summary(name: str, text: str, lines: int, until: int) -> None:
     options = SummaryOptions(
         min_total_lines=0, min_body_lines=lines, min_comment_lines=lines, unfold_until=until, prose=True
     )

@@ -1,4 +1,4 @@
-"""Which commands, files and hosts a pattern of the user's covers, and above all which it does not."""
+"""What a user's allow pattern covers, and above all what it does not: commands, files, hosts."""
 
 import random
 import shutil
@@ -9,9 +9,12 @@ import pytest
 
 from tau.agent.effects import Effects
 from tau.coding.approval.allow_rules import AllowRules, parse_rule
+from tau.coding.approval.permissions import Permissions
 from tau.coding.approval.policy import Workspace, decide
+from tau.coding.approval.rules import RuleList
 from tau.coding.approval.shell_syntax import simple_commands
 from tau.coding.approval.suggestions import suggest_connection, suggest_run, suggest_write
+from tests.support.limits import HANG_S
 
 LOOKING = (
     *("run: git *", "run: sort *", "run: find *", "run: date *", "run: ls *", "run: echo *", "run: cat *"),
@@ -37,10 +40,9 @@ COVERED = [
     "date +%F",
     "rg -n needle src",
     "git add -u",
-    "python tool.py --verbose",
 ]
 
-# Everything that a shell would make more of, and options that turn a reader into a writer or a runner.
+# Text that a shell would expand or run, and options that turn a reader into a writer or a runner.
 NOT_COVERED = [
     # substitutions and expansions
     "git status $(touch x)",
@@ -180,6 +182,7 @@ NOT_COVERED = [
     "tar --checkpoint-action=exec=sh -cf x y",
     "tar xf y",
     "python -c 'import os'",
+    "python tool.py --verbose",
     "bash -c 'touch x'",
     "bash script.sh",
     "curl -o x https://example.com",
@@ -189,25 +192,20 @@ NOT_COVERED = [
 
 
 @pytest.mark.parametrize("command", COVERED)
-def test_a_pattern_covers_what_it_says(command: str) -> None:
+def test_pattern_covers_matching_subjects(command: str) -> None:
     assert AllowRules.of(LOOKING).command(command, ())
 
 
 @pytest.mark.parametrize("command", NOT_COVERED)
-def test_a_pattern_covers_nothing_that_only_begins_like_it(command: str) -> None:
+def test_pattern_does_not_cover_subjects_that_merely_share_a_prefix(command: str) -> None:
     assert not AllowRules.of(LOOKING).command(command, ())
 
 
 @pytest.mark.parametrize("command", NOT_COVERED)
-def test_what_is_not_covered_is_asked_about(command: str, tmp_path: Path) -> None:
-    decision = decide(
-        Effects(runs=(command,)),
-        "ask",
-        Workspace.of((tmp_path,)),
-        demo=False,
-        allowed=AllowRules.of(LOOKING),
-    )
-    assert decision.verdict == "ask"
+def test_uncovered_subjects_require_approval(command: str, tmp_path: Path) -> None:
+    permissions = Permissions(mode="ask", allow=RuleList.of("allow", LOOKING))
+    effects, workspace = Effects(runs=(command,)), Workspace.of((tmp_path,))
+    assert decide(effects, permissions, workspace, demo=False, contained=False).verdict != "allow"
 
 
 @pytest.mark.parametrize(
@@ -237,13 +235,13 @@ def test_words_are_compared_one_by_one(pattern: str, command: str, covers: bool)
     assert AllowRules.of([pattern]).command(command, ()) is covers
 
 
-def test_commands_together_may_need_patterns_together() -> None:
+def test_every_command_of_a_pipeline_needs_a_pattern() -> None:
     both = AllowRules.of(["run: git status", "run: head *"])
     assert both.command("git status | head -3", ())
     assert not AllowRules.of(["run: git status"]).command("git status | head -3", ())
 
 
-def test_a_change_of_folder_is_fine_inside_the_workspace(tmp_path: Path) -> None:
+def test_cd_is_allowed_inside_the_workspace(tmp_path: Path) -> None:
     inside, outside = tmp_path.resolve() / "work", tmp_path.resolve() / "other"
     inside.mkdir()
     outside.mkdir()
@@ -285,11 +283,18 @@ def test_paths(tmp_path: Path, pattern: str, path: str, covers: bool) -> None:
     assert AllowRules.of([f"write: {base}/{pattern}"]).write(base / path) is covers
 
 
-def test_a_path_may_begin_with_the_home_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_path_may_start_with_the_home_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("HOME", str(tmp_path.resolve()))
     allowed = AllowRules.of(["write: ~/notes/**"])
     assert allowed.write(tmp_path.resolve() / "notes" / "a")
     assert suggest_write(tmp_path.resolve() / "notes" / "a") == ("write: ~/notes/*",)
+
+
+def test_file_in_the_home_folder_is_suggested_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A pattern for ~/notes.txt must not allow ~/.bashrc."""
+    monkeypatch.setenv("HOME", str(tmp_path.resolve()))
+    assert suggest_write(tmp_path.resolve() / "notes.txt") == ("write: ~/notes.txt",)
+    assert suggest_write(tmp_path.resolve() / "a*") == ()
 
 
 @pytest.mark.parametrize(
@@ -314,7 +319,7 @@ def test_hosts(pattern: str, host: str, covers: bool) -> None:
         *("write: notes/**", "write: /a/../b", "run: a\nb", "run: " + "x" * 2_000),
     ],
 )
-def test_a_pattern_that_makes_no_sense_is_told_and_allows_nothing(pattern: str) -> None:
+def test_invalid_pattern_is_reported_and_allows_nothing(pattern: str) -> None:
     allowed = AllowRules.of([pattern])
     assert allowed.rules == ()
     assert len(allowed.problems) == 1
@@ -322,32 +327,32 @@ def test_a_pattern_that_makes_no_sense_is_told_and_allows_nothing(pattern: str) 
         parse_rule(pattern)
 
 
-def test_there_is_an_end_to_the_patterns() -> None:
+def test_number_of_patterns_is_limited() -> None:
     allowed = AllowRules.of([f"run: echo {number}" for number in range(600)])
     assert len(allowed.rules) == 500
     assert len(allowed.problems) == 1
 
 
-def test_git_and_tau_keep_their_own_files_whatever_a_pattern_says(tmp_path: Path) -> None:
+def test_patterns_never_cover_files_of_git_and_tau(tmp_path: Path) -> None:
     base = tmp_path.resolve()
     workspace = Workspace.of((base / "work",), (base / "home",))
-    allowed = AllowRules.of([f"write: {base}/**"])
+    permissions = Permissions(allow=RuleList.of("allow", [f"write: {base}/**"]))
     for path, verdict in (
         ("work/.git/config", "ask"),
         ("home/settings.json", "ask"),
         ("other/a.txt", "allow"),
     ):
         effects = Effects(writes=(base / path,))
-        assert decide(effects, "workspace", workspace, demo=False, allowed=allowed).verdict == verdict
+        assert decide(effects, permissions, workspace, demo=False, contained=False).verdict == verdict
 
 
-def test_patterns_are_no_help_to_the_demo_model_nor_to_code_that_is_no_shell_text(tmp_path: Path) -> None:
+def test_patterns_do_not_apply_to_the_demo_model_or_non_shell_code(tmp_path: Path) -> None:
     workspace = Workspace.of((tmp_path,))
-    allowed = AllowRules.of(["run: git status"])
+    permissions = Permissions(mode="ask", allow=RuleList.of("allow", ["run: git status"]))
     effects = Effects(runs=("git status",))
-    assert decide(effects, "ask", workspace, demo=False, allowed=allowed).verdict == "allow"
-    assert decide(effects, "ask", workspace, demo=True, allowed=allowed).verdict == "ask"
-    assert decide(effects, "ask", workspace, demo=False, allowed=allowed, shell=False).verdict == "ask"
+    for demo, shell, verdict in ((False, True, "allow"), (True, True, "ask"), (False, False, "ask")):
+        found = decide(effects, permissions, workspace, demo=demo, contained=False, shell=shell)
+        assert found.verdict == verdict
 
 
 @pytest.mark.parametrize(
@@ -372,21 +377,21 @@ def test_patterns_are_no_help_to_the_demo_model_nor_to_code_that_is_no_shell_tex
         ("cat > x <<EOF", []),
     ],
 )
-def test_what_is_offered_is_narrow_and_covers_the_command(command: str, patterns: list[str]) -> None:
+def test_suggested_patterns_are_narrow_and_cover_the_command(command: str, patterns: list[str]) -> None:
     suggested = suggest_run(command)
     assert list(suggested) == patterns
     if suggested:
         assert AllowRules.of(suggested).command(command, [Path("/x")])
 
 
-def test_hosts_and_odd_folders_are_offered_as_they_are_or_not_at_all() -> None:
+def test_hosts_and_odd_folders_are_suggested_literally_or_not_at_all() -> None:
     assert suggest_connection("example.com") == ("connect: example.com",)
     assert suggest_connection("*") == ()
     assert suggest_write(Path("/top.txt")) == ()
     assert suggest_write(Path("/a*b/top.txt")) == ()
 
 
-def test_words_are_what_a_shell_would_make_of_them() -> None:
+def test_words_match_shell_word_splitting() -> None:
     assert simple_commands("""git log --grep='it'"'"'s' a\\"b "c \\"d\\" \\x" """) == [
         ("git", "log", "--grep=it's", 'a"b', 'c "d" \\x')
     ]
@@ -403,8 +408,8 @@ PIECES = (
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "dash"])
-def test_a_real_shell_makes_the_same_words_of_it(tmp_path: Path, shell: str) -> None:
-    """Random text: what is taken for simple commands is to a shell a call with these words."""
+def test_real_shell_splits_into_the_same_words(tmp_path: Path, shell: str) -> None:
+    """Random text: whatever parses as simple commands is, to a shell, a call with these words."""
     if shutil.which(shell) is None:
         pytest.skip(f"needs {shell} to compare with")
     chance = random.Random(7)
@@ -419,8 +424,10 @@ def test_a_real_shell_makes_the_same_words_of_it(tmp_path: Path, shell: str) -> 
     keep = "setopt nonomatch; " if shell == "zsh" else ""  # a pattern that no file fits is itself
     script = keep + 'exec 9>&1; prog() { printf "<%s>" "$#" "$@" >&9; }; '
     script += 'for text; do (eval "$text"); printf "\\0"; done'
-    ran = subprocess.run([shell, "-c", script, shell, *wanted], cwd=tmp_path, capture_output=True, timeout=30)
-    told = ran.stdout.decode().split("\0")[:-1]
-    for (text, found), shown in zip(wanted.items(), told, strict=True):
+    ran = subprocess.run(
+        [shell, "-c", script, shell, *wanted], cwd=tmp_path, capture_output=True, timeout=HANG_S
+    )
+    reported = ran.stdout.decode().split("\0")[:-1]
+    for (text, found), shown in zip(wanted.items(), reported, strict=True):
         words = "".join("".join(f"<{word}>" for word in (str(len(one) - 1), *one[1:])) for one in found)
         assert shown == words, text

@@ -10,17 +10,20 @@ from pathlib import Path
 
 import pytest
 
-from tau.coding.approval.shell_syntax import ParsedCommand, SimpleCommand, parse_command, simple_commands
+from tau.coding.approval.shell_syntax import ParsedCommand, ShellCommand, parse_command, simple_commands
 from tau.coding.approval.shell_words import ShellWord
+from tests.support.limits import HANG_S
 
 REPORT = r"""
-exec 9>&1
 command_not_found_handle() {
   local all; printf -v all '%s\1' "$@"; printf '%s\2' "${all//$'\n'/$'\4'}" >&9
   [[ $1 != no* ]]
 }
 PATH=/nowhere
-for text; do ( eval "$text" ) </dev/null >/dev/null 2>&1; printf '\3' >&9; done
+for text; do
+  called=$( ( eval "$text" ) 9>&1 </dev/null >/dev/null 2>&1 )  # ends with the last process that it started
+  printf '%s\3' "$called"
+done
 """
 
 # Each command runs once, and nothing but quotes is removed.
@@ -186,7 +189,7 @@ EXACT = [
 ]
 BUILTINS = {":", "wait", "echo", "export", "[", "f"}
 
-# What bash makes of these depends on more than the text.
+# What bash does with these depends on more than the text.
 EXPANDED = [
     ("p $x", "parameter"),
     ('p "$x"', "parameter"),
@@ -310,7 +313,7 @@ def run_in_bash(texts: list[str], folder: Path) -> list[list[tuple[str, ...]]]:
         cwd=folder,
         env={"LC_ALL": "C.UTF-8", "HOME": "/home/x"},
         capture_output=True,
-        timeout=60,
+        timeout=HANG_S,
     )
     reports = ran.stdout.decode(errors="replace").replace("\4", "\n").split("\3")[:-1]
     return [[tuple(call.split("\1")[:-1]) for call in report.split("\2")[:-1]] for report in reports]
@@ -321,7 +324,7 @@ def commands_of(parsed: ParsedCommand) -> Counter[tuple[str, ...]]:
     return Counter(call for call in calls if call and call[0] not in BUILTINS)
 
 
-def may_run(command: SimpleCommand, call: tuple[str, ...]) -> bool:
+def may_run(command: ShellCommand, call: tuple[str, ...]) -> bool:
     return _may_become(command.words, call)
 
 
@@ -341,7 +344,7 @@ def test_bash_runs_the_same_commands(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("text", "expansion"), EXPANDED)
-def test_what_a_shell_expands_is_marked(tmp_path: Path, text: str, expansion: str) -> None:
+def test_expansions_are_marked(tmp_path: Path, text: str, expansion: str) -> None:
     parsed = parse_command(text)
     assert parsed is not None
     assert expansion in {kind for word in parsed.commands[0].words for kind in word.expansions}
@@ -351,7 +354,7 @@ def test_what_a_shell_expands_is_marked(tmp_path: Path, text: str, expansion: st
 
 
 @pytest.mark.parametrize("text", NOT_UNDERSTOOD, ids=lambda text: ascii(text[:40]))
-def test_what_is_not_understood_is_no_command(text: str) -> None:
+def test_unparsable_text_yields_no_commands(text: str) -> None:
     assert parse_command(text) is None
     assert simple_commands(text) is None
 
@@ -399,7 +402,7 @@ def test_a_redirection_belongs_to_the_command_before_it() -> None:
         ("a $(b)", {"command_substitution"}),
     ],
 )
-def test_what_is_more_than_a_list_is_named(text: str, constructs: set[str]) -> None:
+def test_constructs_beyond_a_list_are_named(text: str, constructs: set[str]) -> None:
     parsed = parse_command(text)
     assert parsed is not None and parsed.constructs == constructs
 
@@ -475,7 +478,7 @@ def make_text(chance: random.Random, depth: int = 0) -> str:
     return "".join(chance.choices(PIECES, k=chance.randint(1, 3 if depth else 7)))
 
 
-def test_bash_runs_nothing_that_was_not_found(tmp_path: Path) -> None:
+def test_bash_runs_only_parsed_commands(tmp_path: Path) -> None:
     """Random text: each call that bash makes is one of the parsed commands."""
     chance = random.Random(11)
     parsed = {text: found for _ in range(2_000) if (found := parse_command(text := make_text(chance)))}

@@ -1,4 +1,4 @@
-"""Merge conflicts: found as Git writes them, numbered, read by side, resolved without collateral."""
+"""Merge conflicts: found as Git writes them, numbered, read by side, resolved without collateral damage."""
 
 import asyncio
 import shutil
@@ -10,8 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tau.base.errors import ToolError
-from tau.coding.conflicts.markers import find_regions, render, resolved, split_lines
-from tau.coding.conflicts.store import ConflictStore, ConflictUrls, Resolutions, resolve, text_at
+from tau.coding.conflicts.store import (
+    ConflictStore,
+    ConflictUrls,
+    Resolutions,
+    find_regions,
+    render,
+    resolve,
+    resolved,
+    split_lines,
+    text_at,
+)
 from tests.coding.context import CallContext
 
 TWO = "a\n<<<<<<< HEAD\nours 1\nours 2\n=======\ntheirs\n>>>>>>> topic\nz\n"
@@ -25,11 +34,11 @@ def write(ctx: CallContext, store: ConflictStore, rest: str, content: str) -> Re
 def recorded(ctx: CallContext, store: ConflictStore, name: str, data: bytes) -> Path:
     path = ctx.cwd / name
     path.write_bytes(data)
-    store.record(path, data.decode())
+    store.record(path, find_regions(data.decode()))
     return path
 
 
-def test_both_sides_and_their_lines_are_found() -> None:
+def test_finds_both_sides_and_their_lines() -> None:
     (region,) = find_regions(TWO)
     assert (region.first, region.last) == (2, 7)
     assert (region.ours.text, region.ours.label, region.ours.first, region.ours.last) == (
@@ -42,7 +51,7 @@ def test_both_sides_and_their_lines_are_found() -> None:
     assert second.base is not None and second.base.text == "b\n" and second.theirs.text == ""
 
 
-def test_windows_line_ends_are_kept_in_the_sides() -> None:
+def test_sides_keep_crlf_line_endings() -> None:
     (region,) = find_regions(TWO.replace("\n", "\r\n"))
     assert region.ours.text == "ours 1\r\nours 2\r\n" and region.ours.label == "HEAD"
 
@@ -61,7 +70,7 @@ def test_windows_line_ends_are_kept_in_the_sides() -> None:
         " <<<<<<< HEAD\nx\n=======\ny\n >>>>>>> z\n",
     ],
 )
-def test_what_is_no_complete_conflict_is_text(text: str) -> None:
+def test_incomplete_conflict_is_plain_text(text: str) -> None:
     assert find_regions(text) == []
 
 
@@ -79,24 +88,26 @@ def test_stray_and_nested_markers() -> None:
 
 def test_conflicts_are_shown_with_numbers_and_lines() -> None:
     store = ConflictStore()
-    text = render("a.py", store.record(Path("/a.py"), TWO))
+    text = render("a.py", store.record(Path("/a.py"), find_regions(TWO)))
     assert text.startswith(
         "a.py: 1 unresolved conflict\n\nconflict://1 lines 2-7\nours (HEAD), lines 3-4:\n3:ours 1\n4:ours 2\n"
         "theirs (topic), line 6:\n6:theirs\n"
     )
-    assert "conflict://2 lines 1-4\nours (HEAD): nothing" in render("b", store.record(Path("/b"), THREE))
+    assert "conflict://2 lines 1-4\nours (HEAD): nothing" in render(
+        "b", store.record(Path("/b"), find_regions(THREE))
+    )
     assert render("c", []) == "[c has no unresolved conflicts]"
 
 
-def test_sides_are_read_by_address(ctx: CallContext) -> None:
+def test_sides_are_readable_by_url(ctx: CallContext) -> None:
     store = ConflictStore()
-    store.record(Path("/b"), THREE)
+    store.record(Path("/b"), find_regions(THREE))
     assert text_at(store, "2/ours") == "o\n" and text_at(store, "2/base") == "b\n"
     assert text_at(store, "2/theirs") == ""
     assert text_at(store, "2") == THREE[THREE.index("<<<<<<< A") :]
     resource = asyncio.run(ConflictUrls(store).resolve("1/theirs", ctx))
     assert resource.data == b"t\n" and resource.immutable
-    for rest, said in (
+    for rest, message in (
         ("1/base", "no base"),
         ("9", r"no conflict 9. Known: 1, 2"),
         ("x", "by its number"),
@@ -104,7 +115,7 @@ def test_sides_are_read_by_address(ctx: CallContext) -> None:
         ("*", "can be written to"),
         ("", "by its number"),
     ):
-        with pytest.raises(ToolError, match=said):
+        with pytest.raises(ToolError, match=message):
             text_at(store, rest)
 
 
@@ -119,7 +130,7 @@ def test_sides_are_read_by_address(ctx: CallContext) -> None:
         ("@both", "a\nours 1\nours 2\ntheirs\nz\n"),
     ],
 )
-def test_a_resolution_takes_the_place_of_the_conflict(ctx: CallContext, content: str, wanted: str) -> None:
+def test_resolution_replaces_the_conflict(ctx: CallContext, content: str, wanted: str) -> None:
     for encode in (lambda text: text, lambda text: text.replace("\n", "\r\n"), lambda text: "\ufeff" + text):
         store = ConflictStore()
         path = recorded(ctx, store, "a", encode(TWO).encode())
@@ -129,7 +140,7 @@ def test_a_resolution_takes_the_place_of_the_conflict(ctx: CallContext, content:
         assert store.ids() == []
 
 
-def test_a_conflict_at_the_end_of_a_file_without_a_last_line_end(ctx: CallContext) -> None:
+def test_conflict_at_end_of_file_without_final_newline(ctx: CallContext) -> None:
     store = ConflictStore()
     path = recorded(ctx, store, "a", TWO.removesuffix("\nz\n").encode())
     write(ctx, store, "1", "new\n")
@@ -150,11 +161,11 @@ def test_other_conflicts_keep_their_numbers_while_lines_move(ctx: CallContext) -
         + THREE[: THREE.index("<<<<<<< A")]
         + "b\n"
     )
-    assert [id for id, _ in store.record(path, path.read_text())] == [4]
-    assert [id for id, _ in store.record(path, "new line\n" + path.read_text() + TWO)] == [4, 6]
+    assert [id for id, _ in store.record(path, find_regions(path.read_text()))] == [4]
+    assert [id for id, _ in store.record(path, find_regions("new line\n" + path.read_text() + TWO))] == [4, 6]
 
 
-def test_a_conflict_that_changed_is_left_alone(ctx: CallContext) -> None:
+def test_changed_conflict_is_left_alone(ctx: CallContext) -> None:
     store = ConflictStore()
     path = recorded(ctx, store, "a", TWO.encode())
     path.write_text("moved down\n" + TWO)
@@ -171,7 +182,7 @@ def test_a_conflict_that_changed_is_left_alone(ctx: CallContext) -> None:
         write(ctx, store, "1", "x")
 
 
-def test_a_conflict_that_only_moved_is_resolved_where_it_is(ctx: CallContext) -> None:
+def test_moved_conflict_is_resolved_at_its_new_position(ctx: CallContext) -> None:
     store = ConflictStore()
     path = recorded(ctx, store, "a", TWO.encode())
     path.write_text("new line above\n" + TWO)
@@ -179,7 +190,7 @@ def test_a_conflict_that_only_moved_is_resolved_where_it_is(ctx: CallContext) ->
     assert path.read_text() == "new line above\na\nours 1\nours 2\nz\n"
 
 
-def test_all_at_once_file_by_file(ctx: CallContext) -> None:
+def test_resolve_all_conflicts_file_by_file(ctx: CallContext) -> None:
     store = ConflictStore()
     good = recorded(ctx, store, "good", (TWO + TWO).encode())
     changed = recorded(ctx, store, "changed", TWO.encode())
@@ -194,7 +205,7 @@ def test_all_at_once_file_by_file(ctx: CallContext) -> None:
         write(ctx, ConflictStore(), "*", "@ours")
 
 
-def test_a_file_is_changed_wholly_or_not_at_all(ctx: CallContext) -> None:
+def test_file_is_changed_completely_or_not_at_all(ctx: CallContext) -> None:
     store = ConflictStore()
     path = recorded(ctx, store, "a", (TWO + THREE).encode())
     before = path.read_bytes()
@@ -203,16 +214,16 @@ def test_a_file_is_changed_wholly_or_not_at_all(ctx: CallContext) -> None:
     assert path.read_bytes() == before
 
 
-def test_writes_that_make_no_sense_are_refused(ctx: CallContext) -> None:
+def test_invalid_writes_are_refused(ctx: CallContext) -> None:
     store = ConflictStore()
     path = recorded(ctx, store, "a", TWO.encode())
-    for rest, content, said in (
+    for rest, content, message in (
         ("1/ours", "x", "can only be read"),
         ("7", "x", "no conflict 7"),
         ("1", "@base", "no base"),
         ("1", TWO, "still has conflict markers"),
     ):
-        with pytest.raises(ToolError, match=said):
+        with pytest.raises(ToolError, match=message):
             write(ctx, store, rest, content)
     path.write_bytes(b"\xff" + TWO.encode())
     with pytest.raises(ToolError, match="cannot be changed safely"):
@@ -221,7 +232,7 @@ def test_writes_that_make_no_sense_are_refused(ctx: CallContext) -> None:
 
 @pytest.mark.skipif(not shutil.which("git"), reason="git is not installed")
 @pytest.mark.parametrize("style", ["merge", "diff3", "zdiff3"])
-def test_conflicts_that_git_itself_makes(ctx: CallContext, style: str) -> None:
+def test_conflicts_made_by_git(ctx: CallContext, style: str) -> None:
     def git(*args: str, check: bool = True) -> None:
         settings = ("-c", "user.name=t", "-c", "user.email=t@t", "-c", f"merge.conflictStyle={style}")
         subprocess.run(["git", *settings, *args], cwd=ctx.cwd, check=check, capture_output=True)
@@ -241,7 +252,7 @@ def test_conflicts_that_git_itself_makes(ctx: CallContext, style: str) -> None:
     assert (region.ours.text, region.theirs.text, region.theirs.label) == ("ours\n", "theirs\n", "topic")
     assert (region.base is None) == (style == "merge")
     store = ConflictStore()
-    store.record(path, path.read_text())
+    store.record(path, find_regions(path.read_text()))
     write(ctx, store, "1", "@both")
     assert path.read_text() == "top\nours\ntheirs\nbottom\n"
 
@@ -252,7 +263,7 @@ LINES = st.sampled_from(
 
 
 @given(st.lists(LINES, max_size=25), st.booleans())
-def test_any_lines_give_regions_that_tile_the_text(lines: list[str], ended: bool) -> None:
+def test_regions_tile_any_text(lines: list[str], ended: bool) -> None:
     text = "\n".join(lines) + ("\n" if ended else "")
     assert "".join(split_lines(text)) == text
     last = 0
@@ -268,15 +279,15 @@ def test_any_lines_give_regions_that_tile_the_text(lines: list[str], ended: bool
         assert after in (f"{above}X{end}{below}" for end in ("", "\n", "\r\n"))
 
 
-def test_the_store_forgets_the_oldest(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_store_forgets_the_oldest(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tau.coding.conflicts.store.MAX_RECORDED", 3)
     store = ConflictStore()
     for number in range(5):
-        store.record(Path(f"/{number}"), TWO)
+        store.record(Path(f"/{number}"), find_regions(TWO))
     assert store.ids() == [3, 4, 5]
 
 
-def test_a_thousand_conflicts_of_one_file_at_once(ctx: CallContext) -> None:
+def test_resolve_a_thousand_conflicts_of_one_file_at_once(ctx: CallContext) -> None:
     store = ConflictStore()
     path = recorded(ctx, store, "a", (TWO * 1000).encode())
     (done,) = write(ctx, store, "*", "@theirs").done

@@ -1,4 +1,4 @@
-"""Usage over time: read from all session files, each request once, whatever was forked or damaged."""
+"""Usage over time: read from all session files, counting each request once despite forks and damage."""
 
 import os
 import re
@@ -25,7 +25,7 @@ DAY = 86_400_000
 
 @pytest.fixture(autouse=True)
 def known_zone() -> Iterator[None]:
-    """A zone whose clocks are changed, so that days of 23 and 25 hours occur."""
+    """A time zone with daylight saving, so that days of 23 and 25 hours occur."""
     os.environ["TZ"] = "Europe/Berlin"
     time.tzset()
     yield
@@ -68,7 +68,7 @@ def test_every_request_of_every_session_is_one_row(tmp_path: Path) -> None:
     two.close()
 
 
-def test_what_a_fork_has_copied_is_not_counted_again(tmp_path: Path) -> None:
+def test_entries_copied_by_a_fork_are_counted_once(tmp_path: Path) -> None:
     log = session(tmp_path, 1, 2)
     first, second = fork(log, tmp_path / "x", Path("/x")), fork(log, tmp_path / "y", Path("/y"))
     for copy, amount in ((first, 4), (second, 8)):
@@ -79,11 +79,11 @@ def test_what_a_fork_has_copied_is_not_counted_again(tmp_path: Path) -> None:
         each.close()
     assert total(tmp_path) == 31
     assert log.path is not None
-    log.path.unlink()  # its entries live on in its forks
+    log.path.unlink()  # its entries also exist in its forks
     assert total(tmp_path) == 31
 
 
-def test_sessions_that_work_for_another_are_counted_where_they_lie(tmp_path: Path) -> None:
+def test_child_sessions_are_counted_in_their_own_folder(tmp_path: Path) -> None:
     log = session(tmp_path, 1)
     assert log.path is not None
     child = SessionLog.new(log.path.with_suffix(""), Path("/a"), parent=log.path)
@@ -99,7 +99,7 @@ def test_sessions_that_work_for_another_are_counted_where_they_lie(tmp_path: Pat
     assert total(tmp_path) == 3
 
 
-def test_damage_and_strangers_cost_only_themselves(tmp_path: Path) -> None:
+def test_damaged_and_foreign_lines_are_skipped_alone(tmp_path: Path) -> None:
     log = session(tmp_path, 1)
     log.close()
     assert log.path is not None
@@ -124,17 +124,17 @@ def test_damage_and_strangers_cost_only_themselves(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-def test_a_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
+def test_unreadable_file_is_reported(tmp_path: Path) -> None:
     log = session(tmp_path, 1)
     log.close()
     assert log.path is not None
     log.path.chmod(0)
-    told: list[Path] = []
-    assert list(iter_usage(tmp_path, unreadable=told.append)) == []
-    assert told == [log.path]
+    reported: list[Path] = []
+    assert list(iter_usage(tmp_path, unreadable=reported.append)) == []
+    assert reported == [log.path]
 
 
-def test_an_entry_without_a_time_gets_that_of_its_file(tmp_path: Path) -> None:
+def test_entry_without_timestamp_uses_the_file_time(tmp_path: Path) -> None:
     log = session(tmp_path)
     log.close()
     assert log.path is not None
@@ -146,7 +146,7 @@ def test_an_entry_without_a_time_gets_that_of_its_file(tmp_path: Path) -> None:
     assert {row.time_ms for row in iter_usage(tmp_path)} == {NOW}
 
 
-def test_old_files_are_not_even_read_when_only_days_are_wanted(tmp_path: Path) -> None:
+def test_old_files_are_not_read_when_the_period_is_limited(tmp_path: Path) -> None:
     log = session(tmp_path, 1)
     log.close()
     assert log.path is not None
@@ -168,15 +168,15 @@ def test_days_models_and_folders_each_add_up_to_the_total() -> None:
     assert month.sessions == 3
 
 
-def test_days_are_those_of_the_local_clock_also_when_it_is_changed() -> None:
-    october = 1_793_000_000_000  # 2026-10-26, the day after an hour was given back
+def test_days_follow_the_local_clock_even_when_it_changes() -> None:
+    october = 1_793_000_000_000  # 2026-10-26, the day after the clock was set back
     days = [day.name for day in summarize([], october, 5).days]
     assert days == ["2026-10-22", "2026-10-23", "2026-10-24", "2026-10-25", "2026-10-26"]
     begin = start_of_day(october, 2)
     assert (local_day(begin), local_day(begin - 1)) == ("2026-10-25", "2026-10-24")
 
 
-def test_the_table_tells_days_models_folders_and_the_sum() -> None:
+def test_table_shows_days_models_folders_and_total() -> None:
     text = "\n".join(
         usage_lines(summarize([row(0, 100), row(1, 300, "n"), row(1, 100, folder="/b\x1b[31m")], NOW, 7))
     )
@@ -189,7 +189,7 @@ def test_the_table_tells_days_models_folders_and_the_sum() -> None:
     assert list(usage_lines(summarize([], NOW, 2))) == ["No usage between 2026-09-20 and 2026-09-21."]
 
 
-def test_json_is_for_programs() -> None:
+def test_json_output() -> None:
     document = msgspec.json.decode(msgspec.json.encode(as_json(summarize([row(0, 100), row(2, 1)], NOW, 7))))
     assert document["total"] == {
         "requests": 2,
@@ -200,7 +200,7 @@ def test_json_is_for_programs() -> None:
     assert [day["day"] for day in document["days"]] == ["2026-09-19", "2026-09-21"]
 
 
-def test_the_page_draws_every_day_and_asks_for_nothing() -> None:
+def test_chart_page_draws_every_day_without_external_requests() -> None:
     rows = [row(day, 10 + day, f"m{day % 8}", folder="/<script>alert(1)</script>") for day in range(20)]
     text = "".join(chart_page(summarize(rows, NOW, 30)))
     assert text.count('<g class="day">') == 60  # money and tokens
@@ -212,13 +212,13 @@ def test_the_page_draws_every_day_and_asks_for_nothing() -> None:
 
 
 @pytest.mark.parametrize("highest", [0, 1e-9, 0.004, 0.5, 1, 7, 99, 100, 12_345, 8.1e11])
-def test_axes_have_a_few_round_numbers(highest: float) -> None:
+def test_axes_have_few_round_numbers(highest: float) -> None:
     ticks = _ticks(highest)
     assert ticks[0] == 0 and ticks[-1] >= highest
     assert 2 <= len(ticks) <= 6
 
 
-def test_more_days_than_can_be_told_apart_are_drawn_in_groups() -> None:
+def test_many_days_are_drawn_in_groups() -> None:
     stacks = [Stack(f"2026-01-{number:03d}", [1.0, 2.0]) for number in range(1_000)]
     groups = _grouped(stacks)
     assert len(groups) <= MAX_BARS

@@ -1,4 +1,4 @@
-"""Splices to try, and a strict `patch` for the diffs that are made of them."""
+"""Splices to try, and a strict `patch` for the diffs made from them."""
 
 from hypothesis import strategies as st
 
@@ -13,7 +13,7 @@ def splices_for(draw: st.DrawFn, length: int) -> list[Splice]:
 
 
 def rebuilt(old: str, diff: str) -> str:
-    """What the rows of a unified diff make of the text, by their own line numbers."""
+    """Apply the rows of a unified diff to the text, by their own line numbers."""
     source = lines_of(old)
     result: list[str] = []
     at = 0

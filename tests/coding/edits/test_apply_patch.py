@@ -1,4 +1,4 @@
-"""The patch envelope: what it can say, what is overlooked, what is refused and with which words."""
+"""The patch envelope: what it supports, what it tolerates, and how it refuses the rest."""
 
 import asyncio
 from pathlib import Path
@@ -44,7 +44,7 @@ def envelope(body: str) -> str:
 
 
 def updated(ctx: CallContext, text: str, hunks: str, *, wrap: bool = True) -> tuple[str, str]:
-    """The file after an update by these hunks, and what is told of it."""
+    """The file after an update with these hunks, and the report."""
     path = ctx.cwd / "a.py"
     path.write_bytes(text.encode())
     body = f"*** Update File: a.py\n{hunks}"
@@ -59,7 +59,7 @@ def refused(ctx: CallContext, text: str, hunks: str) -> str:
     return str(raised.value)
 
 
-def test_all_that_an_envelope_can_say(ctx: CallContext) -> None:
+def test_envelope_supports_every_operation(ctx: CallContext) -> None:
     (ctx.cwd / "up.txt").write_text("one\ntwo\nthree\n")
     (ctx.cwd / "gone.txt").write_text("gone\n")
     (ctx.cwd / "from.txt").write_text("from\n")
@@ -91,25 +91,31 @@ def test_all_that_an_envelope_can_say(ctx: CallContext) -> None:
     assert "--- a/from.txt\n+++ b/to/there.txt\n" in written[3].change.diff
 
 
-def test_several_hunks_without_context_follow_each_other(ctx: CallContext) -> None:
+def test_hunks_without_context_apply_in_sequence(ctx: CallContext) -> None:
     text = "foo\nbar\nbaz\nqux\n"
     assert updated(ctx, text, "@@\n-bar\n+BAR\n@@\n-qux\n+QUX\n")[0] == "foo\nBAR\nbaz\nQUX\n"
     assert updated(ctx, text, " foo\n+more\n bar\n")[0] == "foo\nmore\nbar\nbaz\nqux\n"
 
 
-def test_headers_name_the_scope_one_inside_the_other(ctx: CallContext) -> None:
+def test_nested_headers_name_the_scope(ctx: CallContext) -> None:
     lines = CODE.split("\n")
-    result, told = updated(
+    result, report = updated(
         ctx, CODE, "@@ class Beta:\n@@     def stop(self):\n-        return 1\n+        return 2\n"
     )
     assert result.split("\n")[15] == "        return 2"
     assert result.split("\n")[:15] == lines[:15]
-    assert told == "Edited a.py (+1 -1 lines, first at line 16)."
+    assert report == "Edited a.py (+1 -1 lines, first at line 16)."
     shorter = "@@ class Alpha\n@@ def run\n         prepare()\n+        check()\n"
     assert updated(ctx, CODE, shorter)[0].split("\n")[2:4] == ["        prepare()", "        check()"]
 
 
-def test_an_ambiguous_hunk_is_refused_with_its_number_count_and_lines(ctx: CallContext) -> None:
+def test_header_equal_to_a_line_is_not_taken_for_the_beginning_of_a_longer_one(ctx: CallContext) -> None:
+    text = "def run_all:\n    x\n  def run\n    x\n"
+    result, _ = updated(ctx, text, "@@ def run\n-    x\n+    y\n")
+    assert result == "def run_all:\n    x\n  def run\n    y\n"
+
+
+def test_ambiguous_hunk_is_refused_with_number_count_and_lines(ctx: CallContext) -> None:
     message = refused(ctx, CODE, "@@\n         prepare()\n-        return 1\n+        return 2\n")
     assert "Hunk 1 fits a.py 2 times, at lines 3, 12." in message
     message = refused(ctx, CODE, "@@ class Alpha:\n-        return 1\n+        return 2\n")
@@ -118,7 +124,7 @@ def test_an_ambiguous_hunk_is_refused_with_its_number_count_and_lines(ctx: CallC
     assert "fits a.py 2 times, at lines 7, 16." in message
 
 
-def test_the_order_of_hunks_decides_where_it_leaves_one_way(ctx: CallContext) -> None:
+def test_order_of_hunks_resolves_ambiguity(ctx: CallContext) -> None:
     both = "@@\n prepare()\n-one()\n+1\n"
     text = "prepare()\none()\nprepare()\none()\n"
     assert updated(ctx, text, both + both)[0] == "prepare()\n1\nprepare()\n1\n"
@@ -127,10 +133,10 @@ def test_the_order_of_hunks_decides_where_it_leaves_one_way(ctx: CallContext) ->
     assert "fits a.py 3 times" in refused(ctx, "x\nx\nx\n", "@@\n-x\n+y\n@@\n-x\n+z\n")
 
 
-def test_hunks_out_of_order_are_found_if_each_is_clear(ctx: CallContext) -> None:
-    result, told = updated(ctx, "one\ntwo\nthree\n", "@@\n-three\n+3\n@@\n-one\n+1\n")
+def test_unordered_hunks_apply_if_each_is_unambiguous(ctx: CallContext) -> None:
+    result, report = updated(ctx, "one\ntwo\nthree\n", "@@\n-three\n+3\n@@\n-one\n+1\n")
     assert result == "1\ntwo\n3\n"
-    assert "out of order" in told
+    assert "out of order" in report
 
 
 def test_hunks_may_share_context_but_not_lines_that_change(ctx: CallContext) -> None:
@@ -140,32 +146,32 @@ def test_hunks_may_share_context_but_not_lines_that_change(ctx: CallContext) -> 
     assert "change the same lines" in message
 
 
-def test_lines_that_stay_are_never_rewritten(ctx: CallContext) -> None:
+def test_unchanged_lines_are_never_rewritten(ctx: CallContext) -> None:
     text = "def f():  \n\treturn “one”\u00a0+ x\n\tend\n"
-    result, told = updated(ctx, text, '@@\n def f():\n \treturn "one" + x\n-\tend\n+\tstop\n')
+    result, report = updated(ctx, text, '@@\n def f():\n \treturn "one" + x\n-\tend\n+\tstop\n')
     assert result == "def f():  \n\treturn “one”\u00a0+ x\n\tstop\n"
-    assert "Hunk 1 matched approximately at lines 1-3: look-alike characters" in told
-    result, told = updated(ctx, "def f():  \n    end\n", "@@\n def f():\n-    end\n+    stop\n")
+    assert "Hunk 1 matched approximately at lines 1-3: look-alike characters" in report
+    result, report = updated(ctx, "def f():  \n    end\n", "@@\n def f():\n-    end\n+    stop\n")
     assert result == "def f():  \n    stop\n"
-    assert "trailing whitespace differ" in told
+    assert "trailing whitespace differ" in report
 
 
-def test_end_of_file_picks_the_last_place(ctx: CallContext) -> None:
+def test_end_of_file_marker_picks_the_last_match(ctx: CallContext) -> None:
     text = "x\nmiddle\nx\n"
     assert updated(ctx, text, "@@\n-x\n+y\n*** End of File\n")[0] == "x\nmiddle\ny\n"
     assert updated(ctx, text, "@@\n x\n+y\n*** End of File\n")[0] == "x\nmiddle\nx\ny\n"
-    result, told = updated(ctx, "only\nrest\n", "@@\n-only\n+1\n*** End of File\n")
+    result, report = updated(ctx, "only\nrest\n", "@@\n-only\n+1\n*** End of File\n")
     assert result == "1\nrest\n"
-    assert "is not at the end of the file, despite the patch" in told
+    assert "is not at the end of the file, despite the patch" in report
 
 
-def test_a_hunk_of_new_lines_only_goes_below_its_header_or_to_the_end(ctx: CallContext) -> None:
-    result, told = updated(ctx, "def f():\n    pass\n", "@@ def f():\n+    start()\n")
+def test_insert_only_hunk_goes_below_its_header_or_to_the_end(ctx: CallContext) -> None:
+    result, report = updated(ctx, "def f():\n    pass\n", "@@ def f():\n+    start()\n")
     assert result == "def f():\n    start()\n    pass\n"
-    assert "its lines follow line 1" in told
-    result, told = updated(ctx, "a\nb", "@@\n+c\n")
+    assert "its lines follow line 1" in report
+    result, report = updated(ctx, "a\nb", "@@\n+c\n")
     assert result == "a\nb\nc"
-    assert "added at the end of the file" in told
+    assert "added at the end of the file" in report
     assert updated(ctx, "", "@@\n+c\n")[0] == "c\n"
 
 
@@ -179,7 +185,7 @@ def test_a_hunk_of_new_lines_only_goes_below_its_header_or_to_the_end(ctx: CallC
         ("\ufeffx\none\ntwo\n", "\ufeffx\none\n2\n"),
     ],
 )
-def test_line_ends_and_the_final_newline_stay(ctx: CallContext, text: str, expected: str) -> None:
+def test_line_endings_and_final_newline_are_kept(ctx: CallContext, text: str, expected: str) -> None:
     assert updated(ctx, text, "@@\n one\n-two\n+2\n")[0] == expected
 
 
@@ -198,7 +204,7 @@ def test_line_ends_and_the_final_newline_stay(ctx: CallContext, text: str, expec
     ],
 )
 @pytest.mark.parametrize("marks", ["both", "none", "end"])
-def test_what_models_put_around_a_patch_is_overlooked(ctx: CallContext, wrapped: str, marks: str) -> None:
+def test_text_around_a_patch_is_ignored(ctx: CallContext, wrapped: str, marks: str) -> None:
     (ctx.cwd / "a.py").write_text("one\ntwo\n")
     body = "*** Update File: a.py\n@@\n one\n-two\n+2\n"
     text = {"both": envelope(body), "none": body, "end": body + "*** End Patch\n"}[marks]
@@ -223,11 +229,11 @@ def test_what_models_put_around_a_patch_is_overlooked(ctx: CallContext, wrapped:
         "@@\n one\n-two\n+2\n@@\n three\n",
     ],
 )
-def test_small_slips_are_overlooked(ctx: CallContext, hunks: str) -> None:
+def test_small_mistakes_are_tolerated(ctx: CallContext, hunks: str) -> None:
     assert updated(ctx, "one\ntwo\nthree\n", hunks)[0] == "one\n2\nthree\n"
 
 
-def test_a_patch_that_came_with_carriage_returns_is_the_same_patch(ctx: CallContext) -> None:
+def test_patch_with_carriage_returns_applies(ctx: CallContext) -> None:
     for text, expected in [("one\ntwo\n", "one\n2\n"), ("one\r\ntwo\r\n", "one\r\n2\r\n")]:
         (ctx.cwd / "a.py").write_bytes(text.encode())
         body = envelope("*** Update File: a.py\n@@\n one\n-two\n+2\n*** Add File: new.txt\n+x\n")
@@ -249,7 +255,7 @@ def test_sections_for_one_file_build_on_each_other(ctx: CallContext) -> None:
     assert (written.change.added, written.change.removed) == (3, 2)
 
 
-def test_deleted_and_added_again_is_a_new_content_that_keeps_the_mode(ctx: CallContext) -> None:
+def test_delete_and_add_replaces_the_content_and_keeps_the_mode(ctx: CallContext) -> None:
     path = ctx.cwd / "a.sh"
     path.write_text("old\n")
     path.chmod(0o755)
@@ -285,14 +291,14 @@ def test_deleted_and_added_again_is_a_new_content_that_keeps_the_mode(ctx: CallC
         ),
     ],
 )
-def test_what_cannot_be_understood_is_refused(ctx: CallContext, text: str, message: str) -> None:
+def test_invalid_patch_is_refused(ctx: CallContext, text: str, message: str) -> None:
     (ctx.cwd / "a.py").write_text("one\n")
     with pytest.raises(ToolError, match=message):
         patch(ctx, text)
     assert [(p.name, p.read_text()) for p in ctx.cwd.iterdir()] == [("a.py", "one\n")]
 
 
-def test_a_hunk_that_does_not_fit_says_what_the_file_has(ctx: CallContext) -> None:
+def test_mismatched_hunk_shows_what_the_file_has(ctx: CallContext) -> None:
     text = "def f():\n    first()\n    other()\n    third()\n"
     message = refused(ctx, text, "@@\n-def f():\n@@\n     first()\n     second()\n-    third()\n")
     assert message == (
@@ -304,7 +310,7 @@ def test_a_hunk_that_does_not_fit_says_what_the_file_has(ctx: CallContext) -> No
     assert "It seems to be applied already: its new lines are lines 2-3." in message
 
 
-def test_problems_of_all_files_are_told_at_once(ctx: CallContext) -> None:
+def test_problems_of_all_files_are_reported_together(ctx: CallContext) -> None:
     for name in "abc":
         (ctx.cwd / name).write_text("text\n")
     body = "".join(f"*** Update File: {name}\n@@\n-wrong\n+x\n" for name in "ab")
@@ -313,7 +319,7 @@ def test_problems_of_all_files_are_told_at_once(ctx: CallContext) -> None:
     assert (ctx.cwd / "c").read_text() == "text\n"
 
 
-def test_every_beginning_of_a_patch_leaves_the_files_alone(ctx: CallContext) -> None:
+def test_truncated_patch_leaves_the_files_alone(ctx: CallContext) -> None:
     text = "one\ntwo\nthree\n"
     whole = envelope(
         "*** Update File: a.py\n@@\n one\n-two\n+2\n three\n*** Delete File: b.py\n*** Add File: c.py\n+c\n"
@@ -327,7 +333,7 @@ def test_every_beginning_of_a_patch_leaves_the_files_alone(ctx: CallContext) -> 
         assert not (ctx.cwd / "c.py").exists()
 
 
-def test_many_equal_lines_do_not_take_for_ever(ctx: CallContext) -> None:
+def test_many_equal_lines_stay_fast(ctx: CallContext) -> None:
     text = "same\n" * 50_000
     message = refused(ctx, text, "@@\n" + " same\n" * 20_000 + "-same\n")
     assert "more than 1000 times" in message
@@ -339,10 +345,10 @@ LINES = st.lists(st.sampled_from(["a", "b", "c", "", "  d", "é→"]), min_size=
 
 
 @given(LINES, st.data())
-def test_a_hunk_with_the_whole_file_as_context_gives_the_new_file(
+def test_hunk_with_the_whole_file_as_context_gives_the_new_file(
     lines: list[str], data: st.DataObject
 ) -> None:
-    """Whatever is kept, taken away and added: the result is the new side of the hunk."""
+    """Whatever is kept, removed and added, the result is the new side of the hunk."""
     rows: list[str] = []
     new: list[str] = []
     for line in lines:
@@ -365,10 +371,51 @@ def test_a_hunk_with_the_whole_file_as_context_gives_the_new_file(
 
 
 @given(st.text(alphabet=st.sampled_from("*@-+ \n\rabBegin PatchUpdateFile:End"), max_size=200))
-def test_no_text_makes_the_parser_fail_in_another_way(text: str) -> None:
+def test_parser_raises_only_its_own_error_on_any_text(text: str) -> None:
     for wrap in (text, envelope(text), envelope(f"*** Update File: a\n{text}")):
         try:
             patch_ = apply_patch.parse(wrap, Path("/"))
         except ToolError:
             continue
         assert patch_.paths
+
+
+UPDATE = "*** Update File: a.py\n@@\n one\n-two\n+2\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f" *** Begin Patch\n{UPDATE} *** End Patch\n",
+        "".join(f"    {line}\n" for line in envelope(UPDATE).splitlines()),
+        f"*** Begin Patch\n  *** Add File: b.py\n+x\n  {UPDATE}\t*** End Patch",
+        f"*** Begin Patch\n *** Delete File: old.py\n {UPDATE}*** End Patch",
+    ],
+)
+def test_marker_with_blanks_before_it_was_not_recognized(ctx: CallContext, text: str) -> None:
+    (ctx.cwd / "a.py").write_text("one\ntwo\n")
+    (ctx.cwd / "old.py").write_text("old\n")
+    patch(ctx, text)
+    assert (ctx.cwd / "a.py").read_text() == "one\n2\n"
+    assert (ctx.cwd / "b.py").exists() == ("b.py" in text)
+    assert (ctx.cwd / "old.py").exists() == ("old.py" not in text)
+
+
+def test_kept_line_that_looks_like_a_marker_is_kept(ctx: CallContext) -> None:
+    result, _ = updated(
+        ctx, "*** Delete File: x\ntwo\n*** End Patch\n", "@@\n *** Delete File: x\n-two\n+2\n *** End Patch\n"
+    )
+    assert result == "*** Delete File: x\n2\n*** End Patch\n"
+
+
+def test_carriage_return_that_made_a_hunk_fail_was_invisible(ctx: CallContext) -> None:
+    message = refused(ctx, "one\r\ntwo\r\n", "@@\n one\r\n-other\r\n+x\r\n")
+    assert "Where it quotes `other\\r`, the file has `two\\r` (line 2)" in message
+    assert message.endswith("1:one\\r\n2:two\\r")
+
+
+def test_deleting_the_last_line_added_a_final_newline(ctx: CallContext) -> None:
+    assert updated(ctx, "one\ntwo", "@@\n one\n-two\n")[0] == "one"
+    assert updated(ctx, "one\r\ntwo", "@@\n one\n-two\n")[0] == "one"
+    assert updated(ctx, "one\n\ntwo", "@@\n \n-two\n")[0] == "one\n\n"
+    assert updated(ctx, "one\ntwo\n", "@@\n one\n-two\n")[0] == "one\n"

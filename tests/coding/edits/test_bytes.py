@@ -1,4 +1,4 @@
-"""The promise of every mode: bytes outside the edit stay, in every encoding and with all line ends."""
+"""The promise of every mode: bytes outside the edit stay, in every encoding and with all line endings."""
 
 import asyncio
 import codecs
@@ -61,9 +61,9 @@ def by_diff(ctx: CallContext, lines: list[str], at: int, new: list[str]) -> None
 
 
 def by_number(ctx: CallContext, lines: list[str], at: int, new: list[str]) -> None:
-    """As a model does it: read the file, repeat the header, name the line by its number."""
+    """Like a model: read the file, repeat the header, address the line by number."""
     header, *shown = text_of(call_now(Read(), ctx, path="f")).split("\n")
-    if not header.startswith("¶"):  # what cannot be edited has none: try all the same
+    if not header.startswith("¶"):  # uneditable files have none: try anyway
         header, shown = "¶f#0000", [header, *shown]
     number = next((row.partition(":")[0] for row in shown if row.partition(":")[2] == lines[at]), None)
     if number is None:
@@ -87,7 +87,7 @@ MODES: dict[str, Mode] = {
 
 
 def check(folder: Path, mode: str, encoding: str, ends: str, *, seed: int, ended: bool) -> None:
-    """Replace one line of a random file; all else must be the same bytes, or the whole file must."""
+    """Replace one line of a random file; all other bytes must be unchanged, or the whole file."""
     chance = random.Random(seed)
     mark, codec = ENCODINGS[encoding]
     count = chance.randint(1, 9)
@@ -116,7 +116,7 @@ def check(folder: Path, mode: str, encoding: str, ends: str, *, seed: int, ended
     assert result.startswith(head)
     assert result.endswith(tail)
     middle = result[len(head) : len(result) - len(tail)].decode(codec)
-    if ends == "mixed":  # a new line may end as its upper or as its lower neighbour
+    if ends == "mixed":  # a new line may end like its upper or lower neighbor
         assert middle.replace("\r\n", "\n") == "\n".join(new) + endings[at].replace("\r\n", "\n")
         assert middle.endswith(new[-1] + endings[at])
         return
@@ -128,7 +128,7 @@ def check(folder: Path, mode: str, encoding: str, ends: str, *, seed: int, ended
 @pytest.mark.parametrize("ends", ENDS)
 @pytest.mark.parametrize("encoding", ENCODINGS)
 @pytest.mark.parametrize("mode", MODES)
-def test_bytes_outside_the_edit_stay_or_the_file_does(
+def test_bytes_outside_the_edit_are_kept_or_the_file_is_untouched(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: str, encoding: str, ends: str, ended: bool
 ) -> None:
     monkeypatch.setattr(os, "fsync", lambda fd: None)
@@ -139,7 +139,7 @@ def test_bytes_outside_the_edit_stay_or_the_file_does(
 @pytest.mark.soak
 @pytest.mark.parametrize("encoding", ENCODINGS)
 @pytest.mark.parametrize("mode", MODES)
-def test_bytes_outside_stay_for_many_files(tmp_path: Path, mode: str, encoding: str) -> None:
+def test_bytes_outside_the_edit_are_kept_in_many_files(tmp_path: Path, mode: str, encoding: str) -> None:
     for seed in range(300):
         for ends in ENDS:
             check(tmp_path, mode, encoding, ends, seed=seed, ended=bool(seed % 2))
@@ -149,8 +149,8 @@ TEXTS = st.text(alphabet=st.sampled_from("ab é→😀\t\n\n\r"), max_size=60)
 
 
 @given(TEXTS, TEXTS, st.sampled_from(sorted(LOSSLESS)), st.sampled_from(sorted(MODES)))
-def test_bytes_around_a_line_stay_for_any_text(head: str, tail: str, encoding: str, mode: str) -> None:
-    """Carriage returns stand anywhere; the line that changes is one by the plainest of rules."""
+def test_bytes_around_a_line_are_kept_for_any_text(head: str, tail: str, encoding: str, mode: str) -> None:
+    """Carriage returns occur anywhere; the changed line is delimited by the plainest of rules."""
     mark, codec = ENCODINGS[encoding]
     head = head + "\n" if head else ""
     before, after = mark + head.encode(codec), ("\n" + tail).encode(codec)
@@ -161,17 +161,19 @@ def test_bytes_around_a_line_stay_for_any_text(head: str, tail: str, encoding: s
     assert (folder / "f").read_bytes() == before + "changed".encode(codec) + after
 
 
-def test_a_stray_byte_far_away_is_reason_enough_to_refuse_and_is_named(tmp_path: Path) -> None:
-    data = b"the one line\n" + b"fine\n" * 998 + b"caf\xe9\n"
-    (tmp_path / "f").write_bytes(data)
+@pytest.mark.parametrize("mode", MODES)
+def test_edit_was_refused_because_of_a_distant_byte_that_is_not_utf_8(tmp_path: Path, mode: str) -> None:
+    rest = b"fine\n" * 998 + b"caf\xe9 \xff\n"
+    (tmp_path / "f").write_bytes(b"the one line\n" + rest)
     with call_context(tmp_path) as ctx:
-        for mode in MODES.values():
-            with pytest.raises(ToolError, match=r"byte 0xE9 at offset \d+ \(line 1000\).*iconv"):
-                mode(ctx, ["the one line"], 0, ["new"])
-    assert (tmp_path / "f").read_bytes() == data
+        for added in ("caf\u00e9", "caf\ufffd"):
+            with pytest.raises(ToolError, match=r"it is not UTF-8, so only ASCII text can be added"):
+                MODES[mode](ctx, ["the one line"], 0, [added])
+        MODES[mode](ctx, ["the one line"], 0, ["new"])
+    assert (tmp_path / "f").read_bytes() == b"new\n" + rest
 
 
-def test_a_character_that_the_file_cannot_hold_is_refused(tmp_path: Path) -> None:
+def test_unencodable_character_is_refused(tmp_path: Path) -> None:
     (tmp_path / "f").write_bytes(b"the one line\n")
     with call_context(tmp_path) as ctx:
         for mode in MODES.values():

@@ -1,4 +1,4 @@
-"""Finding and replacing text without touching what stands around it."""
+"""Finding and replacing text without touching its surroundings."""
 
 import re
 
@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tau.coding.edits.exact_match import CharSpan, drop_overlaps, find, line_at, replacements
 from tau.coding.edits.not_found import why_not_found
+from tau.coding.edits.replace import CharSpan, drop_overlaps, find, line_at, replacements
 from tau.coding.edits.splices import spliced
 
 ENDS = st.sampled_from(["\n", "\r\n"])
@@ -18,7 +18,7 @@ def edited(text: str, old: str, new: str) -> str:
     return spliced(text, replacements(text, drop_overlaps(find(text, old)), new))
 
 
-def test_newlines_of_the_search_text_match_those_of_the_file() -> None:
+def test_newlines_in_search_text_match_those_of_the_file() -> None:
     assert find("a\r\nb\r\n", "a\nb") == [CharSpan(0, 4)]
     assert find("a\nb\n", "a\r\nb") == [CharSpan(0, 3)]
     assert find("a\rb\r", "a\nb") == [CharSpan(0, 3)]
@@ -26,7 +26,7 @@ def test_newlines_of_the_search_text_match_those_of_the_file() -> None:
     assert find("a\rb\nc", "a\nb") == []
 
 
-def test_overlapping_places_count_as_several_but_are_replaced_apart() -> None:
+def test_overlapping_matches_are_all_counted_but_replaced_separately() -> None:
     assert len(find("aaa", "aa")) == 2
     assert edited("aaaa", "aa", "b") == "bb"
     assert edited("aaa", "aa", "b") == "ba"
@@ -55,13 +55,15 @@ def test_special_characters_are_plain_text() -> None:
         ("a\rb\r\nc\r\n", "a\rb\nc", "x\ny", "x\r\ny\r\n"),
     ],
 )
-def test_new_lines_end_like_the_lines_around_them(text: str, old: str, new: str, expected: str) -> None:
+def test_new_lines_use_the_line_ending_of_their_neighbors(
+    text: str, old: str, new: str, expected: str
+) -> None:
     assert edited(text, old, new) == expected
 
 
 @given(st.lists(st.tuples(WORDS, ENDS), min_size=1, max_size=12), st.data())
-def test_lines_that_stay_keep_their_own_line_end(lines: list[tuple[str, str]], data: st.DataObject) -> None:
-    """One line of a block is changed; every other byte of the file is what it was."""
+def test_unchanged_lines_keep_their_line_ending(lines: list[tuple[str, str]], data: st.DataObject) -> None:
+    """One line of a block changes; every other byte of the file stays."""
     first = data.draw(st.integers(0, len(lines) - 1))
     last = data.draw(st.integers(first, len(lines) - 1))
     changed = data.draw(st.integers(first, last))
@@ -81,12 +83,12 @@ def test_lines_that_stay_keep_their_own_line_end(lines: list[tuple[str, str]], d
 
 
 @given(st.text(alphabet="ab\n\r", max_size=40), st.text(alphabet="ab\n", min_size=1, max_size=4))
-def test_what_is_found_is_the_search_text(text: str, old: str) -> None:
+def test_every_match_equals_the_search_text(text: str, old: str) -> None:
     for span in find(text, old):
         assert re.sub(r"\r\n|\r(?!\n)", "\n", text[span.start : span.end]) == old
 
 
-def test_lines_are_counted_as_editors_do() -> None:
+def test_lines_are_counted_like_in_editors() -> None:
     assert [line_at("a\nb\nc", position) for position in (0, 1, 2, 4)] == [1, 1, 2, 3]
     assert line_at("a\rb", 2) == 2
     assert line_at("a\rb\nc", 2) == 1
@@ -101,18 +103,26 @@ def test_lines_are_counted_as_editors_do() -> None:
         ),
         ("def f():   ", "Only whitespace differs from lines 1-1"),
         ("1:def f():\n2:    return 1", "omit the `N:`"),
-        ("def g():\n    return 1", "One of its lines is line 2, but those around it differ:"),
-        ("    retrun 1", "The nearest line is:\n2:    return 1"),
+        (
+            "def g():\n    return 1",
+            "Where it quotes `def g():`, the file has `def f():` (line 1). The nearest lines are:\n"
+            "1:def f():\n2:    return 1",
+        ),
+        (
+            "    retrun 1",
+            "Where it quotes `    retrun 1`, the file has `    return 1` (line 2). The nearest lines are:\n"
+            "2:    return 1",
+        ),
         ("something else entirely", "Nothing similar"),
         ("\t\n\t", "only whitespace"),
     ],
 )
-def test_why_a_text_was_not_found(old: str, hint: str) -> None:
+def test_explanation_of_why_a_text_was_not_found(old: str, hint: str) -> None:
     text = "def f():\n    return 1\n\nprint(f())\n"
     assert not find(text, old)
     assert hint in why_not_found(text, old)
 
 
-def test_the_explanation_is_bounded() -> None:
+def test_explanation_is_bounded() -> None:
     text = "\n".join(["    " + "x" * 5_000] * 500)
     assert len(why_not_found(text, "\n".join(["x" * 5_000] * 400))) < 4_000

@@ -1,4 +1,4 @@
-"""What becomes of many patches, whole or broken, as files show it that people can read."""
+"""Golden results of many valid and broken patches."""
 
 import asyncio
 import shutil
@@ -23,7 +23,7 @@ HUNK = "@@ -4,1 +4,1 @@\n-LIMIT = 10\n+LIMIT = 5\n"
 
 
 def outcome(ctx: CallContext, parse: Parse, patch: str, text: str = SHOP, **others: str) -> str:
-    """What is told of a patch, and how the files differ afterwards."""
+    """The report of a patch, and how the files differ afterwards."""
     shutil.rmtree(ctx.cwd)
     before = {
         "shop.py": text,
@@ -38,11 +38,11 @@ def outcome(ctx: CallContext, parse: Parse, patch: str, text: str = SHOP, **othe
     except ToolError as error:
         assert tree(ctx.cwd) == before
         return f"refused: {error}"
-    told = [*parsed.notes, *(summary(one.change) for one in written)]
+    report = [*parsed.notes, *(summary(one.change) for one in written)]
     after = tree(ctx.cwd)
     names = sorted(name for name in before | after if before.get(name) != after.get(name))
     changed = [diff(before.get(name, ""), after.get(name, ""), name).text or f"{name}\n" for name in names]
-    return "\n".join([*told, *changed]).replace("\r", "<CR>")
+    return "\n".join([*report, *changed]).replace("\r", "<CR>")
 
 
 def tree(folder: Path) -> dict[str, str]:
@@ -50,7 +50,7 @@ def tree(folder: Path) -> dict[str, str]:
     return {path.relative_to(folder).as_posix(): path.read_bytes().decode() for path in files}
 
 
-def test_envelopes_for_one_file(ctx: CallContext) -> None:
+def test_single_file_envelopes(ctx: CallContext) -> None:
     def run(hunks: str) -> str:
         return outcome(
             ctx, apply_patch.parse, f"*** Begin Patch\n*** Update File: shop.py\n{hunks}*** End Patch\n"
@@ -62,7 +62,7 @@ def test_envelopes_for_one_file(ctx: CallContext) -> None:
     )
 
 
-def test_envelopes_for_a_file_with_other_line_ends(ctx: CallContext) -> None:
+def test_envelopes_for_a_file_with_other_line_endings(ctx: CallContext) -> None:
     def run(hunks: str) -> str:
         patch = f"*** Begin Patch\n*** Update File: shop.py\n{hunks}*** End Patch\n"
         return outcome(ctx, apply_patch.parse, patch, SHOP.rstrip().replace("\n", "\r\n"))
@@ -90,7 +90,7 @@ def test_whole_patches(ctx: CallContext) -> None:
         check(GOLDEN / f"{name}.txt", listed(outcomes))
 
 
-def test_diffs_of_one_file(ctx: CallContext) -> None:
+def test_single_file_diffs(ctx: CallContext) -> None:
     def run(hunks: str) -> str:
         return outcome(ctx, unified.parse, f"--- a/shop.py\n+++ b/shop.py\n{hunks}")
 
@@ -100,7 +100,7 @@ def test_diffs_of_one_file(ctx: CallContext) -> None:
     )
 
 
-def test_heads_of_diffs(ctx: CallContext) -> None:
+def test_diff_headers(ctx: CallContext) -> None:
     whole = "".join(f"-{line}\n" for line in SHOP.splitlines())
     bodies = {
         "with a hunk": HUNK,
@@ -144,10 +144,10 @@ def test_replacements(ctx: CallContext) -> None:
                 try:
                     found = match(source, Replacement(before, after), "shop.py")
                 except ToolError as error:
-                    told = f"refused: {error}"
+                    report = f"refused: {error}"
                 else:
-                    told = "\n".join([*found.notes, shown(spliced(source, found.splices))])
-                outcomes.append(f"-- {kind} {what}\n{told}")
+                    report = "\n".join([*found.notes, shown(spliced(source, found.splices))])
+                outcomes.append(f"-- {kind} {what}\n{report}")
         return "\n".join(outcomes)
 
     cases = read_cases(CASES / "replacements.txt")

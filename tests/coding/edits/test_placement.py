@@ -1,4 +1,4 @@
-"""Hunks of any shape on files of any shape: a clear refusal, or nothing lost that was not named."""
+"""Hunks of any shape on files of any shape: a clear refusal, or only named lines are lost."""
 
 from collections import Counter
 
@@ -37,12 +37,12 @@ HUNKS = st.lists(
 )
 
 
-def said(line: str) -> str:
+def visible_text(line: str) -> str:
     return line.strip("\r ").replace("“", '"').replace("”", '"')
 
 
 @given(TEXTS, HUNKS)
-def test_no_hunk_takes_away_a_line_that_it_does_not_name(text: str, hunks: list[PatchHunk]) -> None:
+def test_hunks_remove_only_lines_they_name(text: str, hunks: list[PatchHunk]) -> None:
     try:
         found = patched(text, hunks, "f")
     except ToolError as error:
@@ -50,10 +50,10 @@ def test_no_hunk_takes_away_a_line_that_it_does_not_name(text: str, hunks: list[
         return
     new = spliced(text, found.splices)
     faithful = any("\r" in row.text for hunk in hunks for row in hunk.rows)
-    before = Counter(map(said, TextLines(text, faithful=faithful).bodies))
-    after = Counter(map(said, TextLines(new, faithful=faithful).bodies))
-    removed = Counter(said(row.text) for hunk in hunks for row in hunk.rows if row.kind == "-")
-    added = Counter(said(row.text) for hunk in hunks for row in hunk.rows if row.kind == "+")
+    before = Counter(map(visible_text, TextLines(text, faithful=faithful).bodies))
+    after = Counter(map(visible_text, TextLines(new, faithful=faithful).bodies))
+    removed = Counter(visible_text(row.text) for hunk in hunks for row in hunk.rows if row.kind == "-")
+    added = Counter(visible_text(row.text) for hunk in hunks for row in hunk.rows if row.kind == "+")
     if TextLines(text, faithful=faithful).separator == TextLines(new, faithful=faithful).separator:
         assert not before - removed - after
         assert not after - added - before
@@ -64,10 +64,10 @@ PIECES = st.text(alphabet=st.sampled_from("abc (\"'“’ \t\n\n\r–-"), min_si
 
 
 @given(PIECES, st.data(), PIECES)
-def test_a_loose_search_fails_in_one_way_only_and_keeps_the_rest(
+def test_fuzzy_search_raises_only_tool_errors_and_keeps_the_rest(
     text: str, data: st.DataObject, new: str
 ) -> None:
-    """What is searched for is a piece of the text with its quotes, blanks or line ends spelled otherwise."""
+    """The search text is a piece of the text with its quotes, blanks or line endings spelled differently."""
     start = data.draw(st.integers(0, len(text) - 1))
     end = data.draw(st.integers(start + 1, len(text)))
     swap = data.draw(st.sampled_from([("“", '"'), ("\t", " "), ("\r", "\n"), ("\n", " \n"), (" \n", "\n")]))

@@ -1,4 +1,4 @@
-"""Splices: what they do not name stays; two sets in a row are one; their diff is a real one."""
+"""Splices: unnamed text stays; two consecutive sets compose; their diff is a real one."""
 
 from itertools import count, pairwise
 from random import Random
@@ -7,15 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tau.coding.edits.diff import unified
-from tau.coding.edits.splice_diff import diff_of
-from tau.coding.edits.splices import Splice, composed, spliced
+from tau.coding.edits.splices import Splice, composed, diff_of, spliced
 from tests.coding.edits.patching import rebuilt, splices_for
 
 TEXTS = st.text(alphabet="ab\n", max_size=40)
 
 
 @given(TEXTS, st.data())
-def test_two_sets_in_a_row_are_one(text: str, data: st.DataObject) -> None:
+def test_two_consecutive_sets_compose_into_one(text: str, data: st.DataObject) -> None:
     first = data.draw(splices_for(len(text)))
     middle = spliced(text, first)
     second = data.draw(splices_for(len(middle)))
@@ -24,13 +23,13 @@ def test_two_sets_in_a_row_are_one(text: str, data: st.DataObject) -> None:
     assert all(left.end <= right.start for left, right in pairwise(one))
 
 
-def test_what_neither_set_names_is_not_named_by_both() -> None:
+def test_composed_splices_stay_separate() -> None:
     first, second = [Splice(0, 1, "xx")], [Splice(9, 10, "yy")]
     assert composed(first, second, 20) == [Splice(0, 1, "xx"), Splice(8, 9, "yy")]
 
 
 @given(st.lists(st.sampled_from(["a", "b", "", "c c"]), max_size=40), st.booleans(), st.data())
-def test_the_diff_of_splices_turns_the_old_text_into_the_new(
+def test_diff_of_splices_turns_the_old_text_into_the_new(
     lines: list[str], ended: bool, data: st.DataObject
 ) -> None:
     text = "\n".join(lines) + ("\n" if ended and lines else "")
@@ -45,7 +44,7 @@ def test_the_diff_of_splices_turns_the_old_text_into_the_new(
     assert diff.text.count("\n+") - diff.text.count("\n+++") == diff.added
 
 
-def test_the_diff_of_many_splices_is_bounded_and_counts_them_all() -> None:
+def test_diff_of_many_splices_is_bounded_and_counts_all() -> None:
     text = "".join(f"line {number}\n" for number in range(50_000))
     splices = [Splice(at, at + 4, "LINE") for at in range(0, len(text), 1) if text.startswith("line ", at)][
         ::10
@@ -55,7 +54,7 @@ def test_the_diff_of_many_splices_is_bounded_and_counts_them_all() -> None:
     assert diff.text.count("\n") == 2 + 400 + 1
 
 
-def test_what_is_not_shown_of_a_long_diff_is_counted_as_it_is() -> None:
+def test_truncated_diff_still_counts_every_line() -> None:
     text = "".join(f"line {number}\n" for number in range(2_000)) + "end"
     starts = [at for at in range(len(text)) if text.startswith("line ", at)][::10]
     ends = [text.index("\n", at) + 1 for at in starts]
@@ -73,13 +72,13 @@ def counted(text: str, splices: list[Splice]) -> tuple[int, int]:
     return diff.added, diff.removed
 
 
-def test_lines_that_end_as_on_old_macs_are_lines_in_the_diff_too() -> None:
+def test_diff_supports_old_mac_line_endings() -> None:
     assert diff_of("a\rb\rc\r", [Splice(2, 3, "x")], "a/f", "b/f").text == (
         "--- a/f\n+++ b/f\n@@ -1,3 +1,3 @@\n a\n-b\n+x\n c\n"
     )
 
 
-def test_where_no_two_lines_are_the_same_the_diff_is_that_of_the_two_texts() -> None:
+def test_diff_of_splices_equals_text_diff_when_all_lines_differ() -> None:
     chance = Random(5)
     fresh = count()
     for _ in range(500):

@@ -1,4 +1,4 @@
-"""Unified diffs: those of git and diff give what git apply and patch give; those of models are mended."""
+"""Unified diffs: those of git and diff apply as with git and patch; those of models are repaired."""
 
 import asyncio
 import random
@@ -49,7 +49,7 @@ def tree(folder: Path) -> dict[str, bytes]:
 
 
 def random_text(chance: random.Random, lines: int) -> str:
-    """Small vocabulary, all kinds of line ends, lines that look like a diff's own."""
+    """Small vocabulary, all kinds of line endings, lines that look like diff syntax."""
     words = ["a", "b", "", " c", "-- x", "++ y", "@@ -1 +1 @@", "\\ No", "é→", "d\rd", "--- a/x", "+++ b/x"]
     ends = chance.choice([["\n"], ["\n"], ["\r\n"], ["\n", "\r\n"], ["\r"]])
     text = "".join(chance.choice(words) + chance.choice(ends) for _ in range(lines))
@@ -77,7 +77,7 @@ def edited(chance: random.Random, text: str) -> str:
 def lay_out(
     folder: Path, seed: int, count: int, *, plain: bool = False
 ) -> tuple[dict[str, str], dict[str, str]]:
-    """Files before and after: changed, new, gone and moved ones; `plain` ones have no carriage return."""
+    """Files before and after: changed, new, deleted and moved; `plain` ones have no carriage return."""
     chance = random.Random(seed)
     old: dict[str, str] = {}
     new: dict[str, str] = {}
@@ -122,7 +122,7 @@ def replace_tree(folder: Path, old: dict[str, str], new: dict[str, str]) -> None
 def test_a_git_diff_gives_what_git_apply_gives(tmp_path: Path, seed: int, options: list[str]) -> None:
     source, target, checked = tmp_path / "source", tmp_path / "target", tmp_path / "checked"
     source.mkdir()
-    # Without context nothing tells whether a plain newline is meant: new lines then end as their neighbours.
+    # Without context nothing says whether a plain newline is meant: new lines end like their neighbors.
     old, new = lay_out(source, seed, 120, plain="-U0" in options)
     shutil.copytree(source, target)
     shutil.copytree(source, checked)
@@ -168,7 +168,7 @@ LINES = st.lists(st.sampled_from(["a", "b", "c", "", "-- x", "++ y", "d\r"]), ma
 def test_any_diff_applied_to_its_old_side_gives_the_new(
     old: list[str], new: list[str], old_ended: bool, new_ended: bool
 ) -> None:
-    """The diff is made here, in an independent way: one hunk, nothing shared but equal ends."""
+    """The diff is made independently here: one hunk that shares only equal ends."""
     before, after = joined(old, old_ended), joined(new, new_ended)
     if before == after or not before:
         return
@@ -185,7 +185,7 @@ def joined(lines: list[str], ended: bool) -> str:
 
 
 def kept_lines(text: str) -> list[str]:
-    """The rows of a hunk without their first character, the mark of a missing newline included."""
+    """The rows of a hunk without their first character, including the missing-newline marker."""
     lines = text.split("\n")
     if lines[-1]:
         return [*lines[:-1], lines[-1] + "\n\\ No newline at end of file"]
@@ -224,7 +224,7 @@ def updated(ctx: CallContext, text: str, diff: str) -> tuple[str, str]:
         ("@@ line 2 @@", ""),
     ],
 )
-def test_wrong_numbers_and_counts_are_mended_and_told(
+def test_wrong_line_numbers_and_counts_are_corrected_with_a_note(
     ctx: CallContext, header: str, note: str | None
 ) -> None:
     diff = f"--- a/f.txt\n+++ b/f.txt\n{header}\n{HUNK}"
@@ -232,10 +232,10 @@ def test_wrong_numbers_and_counts_are_mended_and_told(
         with pytest.raises(ToolError, match="fewer lines than its header says"):
             updated(ctx, TEXT, diff)
         return
-    result, told = updated(ctx, TEXT, diff)
+    result, report = updated(ctx, TEXT, diff)
     assert result == TEXT.replace("line 5\n", "five\n")
-    assert note in told
-    assert note or told == "Edited f.txt (+1 -1 lines, first at line 5)."
+    assert note in report
+    assert note or report == "Edited f.txt (+1 -1 lines, first at line 5)."
 
 
 def test_an_offset_carries_over_to_the_hunks_that_follow(ctx: CallContext) -> None:
@@ -245,18 +245,18 @@ def test_an_offset_carries_over_to_the_hunks_that_follow(ctx: CallContext) -> No
     with pytest.raises(ToolError, match=r"Hunk 1 fits f\.txt 4 times, at lines 4, 7, 10, 13"):
         updated(ctx, text, diff)
     first = diff.replace("@@ -1,3 +1,3 @@\n same", "@@ -1,4 +1,4 @@\n new\n same")
-    result, told = updated(ctx, text, first.replace("-1,4", "-0,4"))
+    result, report = updated(ctx, text, first.replace("-1,4", "-0,4"))
     assert result.split("\n")[3:12] == ["same", "1", "same", "same", "x", "same", "same", "3", "same"]
-    assert "Hunk 1 was found at line 3" in told
-    assert "Hunk 2 was found" not in told
+    assert "Hunk 1 was found at line 3" in report
+    assert "Hunk 2 was found" not in report
 
 
-def test_a_count_that_is_too_large_is_mended_unless_it_is_in_the_last_hunk(ctx: CallContext) -> None:
+def test_count_that_is_too_large_is_corrected_except_in_the_last_hunk(ctx: CallContext) -> None:
     first = "@@ -1,9 +1,9 @@\n line 1\n-line 2\n+two\n"
     diff = f"--- a/f.txt\n+++ b/f.txt\n{first}@@ -4,3 +4,3 @@\n{HUNK}"
-    result, told = updated(ctx, TEXT, diff)
+    result, report = updated(ctx, TEXT, diff)
     assert result == TEXT.replace("line 2\n", "two\n").replace("line 5\n", "five\n")
-    assert "Hunk 1 has a wrong line count" in told
+    assert "Hunk 1 has a wrong line count" in report
     with pytest.raises(ToolError, match="fewer lines than its header says; the patch may be truncated"):
         updated(ctx, TEXT, f"--- a/f.txt\n+++ b/f.txt\n{first}")
 
@@ -273,7 +273,7 @@ def test_a_count_that_is_too_large_is_mended_unless_it_is_in_the_last_hunk(ctx: 
         "Index: f.txt\n=====\n{}",
     ],
 )
-def test_what_stands_around_a_diff_is_overlooked(ctx: CallContext, wrapped: str) -> None:
+def test_text_around_a_diff_is_ignored(ctx: CallContext, wrapped: str) -> None:
     diff = wrapped.format(f"--- a/f.txt\n+++ b/f.txt\n@@ -4,3 +4,3 @@\n{HUNK}")
     assert updated(ctx, TEXT, diff)[0] == TEXT.replace("line 5\n", "five\n")
 
@@ -289,25 +289,25 @@ def test_what_stands_around_a_diff_is_overlooked(ctx: CallContext, wrapped: str)
         "--- i/f.txt\n+++ w/f.txt\n",
     ],
 )
-def test_names_are_found_with_and_without_sides(ctx: CallContext, names: str) -> None:
+def test_names_work_with_and_without_a_and_b_prefixes(ctx: CallContext, names: str) -> None:
     result, _ = updated(ctx, TEXT, f"{names}@@ -4,3 +4,3 @@\n{HUNK}")
     assert result == TEXT.replace("line 5\n", "five\n")
 
 
-def test_a_folder_that_is_really_called_a_is_found(ctx: CallContext) -> None:
+def test_folder_that_is_really_called_a_is_found(ctx: CallContext) -> None:
     (ctx.cwd / "a").mkdir()
     (ctx.cwd / "a" / "f.txt").write_text("one\n")
     patch(ctx, "--- a/f.txt\n+++ a/f.txt\n@@ -1 +1 @@\n-one\n+two\n")
     assert (ctx.cwd / "a" / "f.txt").read_text() == "two\n"
 
 
-def test_names_in_quotes_are_unescaped(ctx: CallContext) -> None:
+def test_quoted_names_are_unescaped(ctx: CallContext) -> None:
     (ctx.cwd / "é \t.txt").write_text("one\n")
     patch(ctx, '--- "a/\\303\\251 \\t.txt"\n+++ "b/\\303\\251 \\t.txt"\n@@ -1 +1 @@\n-one\n+two\n')
     assert (ctx.cwd / "é \t.txt").read_text() == "two\n"
 
 
-def test_new_gone_moved_and_changed_modes(ctx: CallContext) -> None:
+def test_new_deleted_renamed_and_mode_changed_files(ctx: CallContext) -> None:
     (ctx.cwd / "gone.txt").write_text("one\ntwo")
     (ctx.cwd / "from.sh").write_text("x\n" * 5)
     (ctx.cwd / "from.sh").chmod(0o711)
@@ -327,7 +327,7 @@ def test_new_gone_moved_and_changed_modes(ctx: CallContext) -> None:
     assert [one.change.kind for one in written] == ["create", "create", "delete", "move"]
 
 
-def test_a_mode_that_is_not_changed_is_told(ctx: CallContext) -> None:
+def test_ignored_mode_change_is_reported(ctx: CallContext) -> None:
     (ctx.cwd / "f.txt").write_text("one\n")
     head = "diff --git a/f.txt b/f.txt\nold mode 100644\nnew mode 100755\n"
     [written] = patch(ctx, head + "--- a/f.txt\n+++ b/f.txt\n@@ -1 +1 @@\n-one\n+two\n")
@@ -355,6 +355,7 @@ def test_a_mode_that_is_not_changed_is_told(ctx: CallContext) -> None:
             "has lines without `\\+`",
         ),
         ("--- a/f.txt\n+++ /dev/null\n@@ -1 +0,0 @@\n-one\n", "has 1 lines that the deletion does not list"),
+        ("diff --git a/f.txt b/f.txt\nindex 1..2 100644\n-one\n+two\n", "is outside a hunk"),
         ("diff --git a/f.txt b/f.txt\ndeleted file mode 100644\n", "is not empty, but the patch deletes it"),
         ("diff --git a/n b/n\nnew file mode 100644\n", "is new but has no lines"),
         ("diff --git a/n b/n\nnew file mode 120000\n", "symbolic link or a submodule"),
@@ -366,7 +367,7 @@ def test_a_mode_that_is_not_changed_is_told(ctx: CallContext) -> None:
         ("--- a/f.txt\n+++ b/f.txt\n@@ -1 +1 @@\n-ONE\n+two\n", "Hunk 1 does not fit f.txt"),
     ],
 )
-def test_what_cannot_be_done_is_refused(ctx: CallContext, text: str, message: str) -> None:
+def test_unsupported_diffs_are_refused(ctx: CallContext, text: str, message: str) -> None:
     (ctx.cwd / "f.txt").write_text("one\nlast\n")
     with pytest.raises(ToolError, match=message):
         patch(ctx, text)
@@ -387,23 +388,23 @@ def test_what_cannot_be_done_is_refused(ctx: CallContext, text: str, message: st
         ("one\ntwo", " one\n-two\n\\ No newline at end of file\n+2\n", "one\n2\n"),
     ],
 )
-def test_line_ends_are_those_of_the_file_unless_the_diff_has_them_right(
+def test_line_endings_follow_the_file_unless_the_diff_matches_exactly(
     ctx: CallContext, text: str, diff: str, expected: str
 ) -> None:
     assert updated(ctx, text, f"--- a/f.txt\n+++ b/f.txt\n@@ -1,2 +1,2 @@\n{diff}")[0] == expected
 
 
-def test_a_diff_that_came_with_carriage_returns_is_the_same_diff(ctx: CallContext) -> None:
+def test_diff_with_carriage_returns_applies(ctx: CallContext) -> None:
     diff = f"--- a/f.txt\n+++ b/f.txt\n@@ -4,3 +4,3 @@\n{HUNK}".replace("\n", "\r\n")
     assert updated(ctx, TEXT, diff)[0] == TEXT.replace("line 5\n", "five\n")
 
 
-def test_empty_context_lines_may_have_lost_their_blank(ctx: CallContext) -> None:
+def test_empty_context_lines_may_lack_their_leading_space(ctx: CallContext) -> None:
     result, _ = updated(ctx, "a\n\nb\n\n", "--- a/f.txt\n+++ b/f.txt\n@@ -1,4 +1,4 @@\n a\n\n-b\n+c\n\n")
     assert result == "a\n\nc\n\n"
 
 
-def test_every_beginning_of_a_diff_leaves_the_file_alone_or_gives_the_whole_change(ctx: CallContext) -> None:
+def test_truncated_diff_changes_nothing_or_everything(ctx: CallContext) -> None:
     new = TEXT.replace("line 5\n", "five\n").replace("line 15\n", "fifteen\n")
     second = HUNK.replace("line 4", "line 14").replace("line 5", "line 15").replace("five", "fifteen")
     second = second.replace("line 6", "line 16")
@@ -421,7 +422,7 @@ def test_every_beginning_of_a_diff_leaves_the_file_alone_or_gives_the_whole_chan
 
 
 @given(st.text(alphabet=st.sampled_from('@-+ \n\rab/,0123\\"diff gt'), max_size=200))
-def test_no_text_makes_the_parser_fail_in_another_way(text: str) -> None:
+def test_parser_raises_only_its_own_error_on_any_text(text: str) -> None:
     for wrap in (
         text,
         f"--- a/f\n+++ b/f\n{text}",

@@ -1,4 +1,4 @@
-"""A real browser without a window, driven through a pipe: what a page asks for, says and looks like."""
+"""A real headless browser driven through a pipe: a page's requests, console and looks."""
 
 import base64
 import json
@@ -13,6 +13,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from tests.support.limits import HANG_S
+
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 FLAGS = (
     *(
@@ -26,7 +28,7 @@ FLAGS = (
     *("--disable-background-networking", "--disable-component-update", "--disable-sync", "--mute-audio"),
     *("--disable-dev-shm-usage", "--no-default-browser-check", "--remote-debugging-pipe"),
 )
-ANSWER_S = 30.0
+ANSWER_S = HANG_S
 
 
 def program() -> str | None:
@@ -34,7 +36,7 @@ def program() -> str | None:
 
 
 class Page:
-    """One tab. `requests` are the addresses it asked for, `console` what it wrote or complained of."""
+    """One tab. `requests` are the URLs it requested, `console` its output and errors."""
 
     def __init__(self, read: int, write: int) -> None:
         self._read, self._write = read, write
@@ -60,7 +62,7 @@ class Page:
         return answer["result"].get("value")
 
     def look(self, *, width: int = 1280, height: int = 900, dark: bool = False, script: bool = True) -> None:
-        """How it is looked at: the size of the window, by day or by night, with its script or without."""
+        """Viewing conditions: window size, color scheme, JavaScript on or off."""
         size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}
         self._call("Emulation.setDeviceMetricsOverride", **size)
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
@@ -72,7 +74,7 @@ class Page:
         path.write_bytes(base64.b64decode(data))
 
     def settle(self) -> None:
-        """Take in what the page has said so far."""
+        """Process what the page has reported so far."""
         self.evaluate("new Promise(done => setTimeout(done, 50))")
 
     def _call(self, method: str, **params: Any) -> Any:
@@ -125,14 +127,14 @@ class Page:
 
 @contextmanager
 def browser(folder: Path) -> Iterator[Page]:
-    """A fresh browser that keeps everything in `folder`, and ends with the block."""
+    """A fresh browser that keeps everything in `folder` and ends with the block."""
     found = program()
     assert found is not None
     their_in, our_out = os.pipe()
     our_in, their_out = os.pipe()
 
     def take_places() -> None:
-        """The browser listens on 3 and answers on 4; either may be taken by the other pipe."""
+        """The browser reads from 3 and writes to 4; either may collide with the other pipe."""
         listening, answering = os.dup(their_in), os.dup(their_out)
         high_in, high_out = os.dup2(listening, 90), os.dup2(answering, 91)
         os.dup2(high_in, 3)

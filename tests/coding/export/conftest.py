@@ -1,4 +1,4 @@
-"""One browser for all tests of this folder: starting it is most of what they cost."""
+"""One browser for all tests of this folder, since starting it is most of their cost."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,7 +19,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
 
 @pytest.fixture
 def fresh(page: Page) -> Page:
-    """The browser as a reader finds it, with nothing noted yet."""
+    """A browser with default viewing conditions and nothing recorded yet."""
     page.look()
     page.requests.clear()
     page.console.clear()

@@ -1,4 +1,4 @@
-"""A session that has something of everything: branches, tools, diffs, images, summaries, failures."""
+"""A session with a bit of everything: branches, tools, diffs, images, summaries, failures."""
 
 import base64
 import struct

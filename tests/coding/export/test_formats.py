@@ -1,5 +1,6 @@
-"""Markdown and JSON: everything that was said, in a form that reads back."""
+"""Markdown and JSON exports contain the whole conversation in a readable form."""
 
+import html
 from itertools import pairwise
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from markdown_it import MarkdownIt
 
 from tau.ai.wire import Attachment, TextContent, ThinkingContent, UserMessage
 from tau.base.errors import UsageError
+from tau.coding.approval import decision_log
 from tau.coding.export.files import exported, format_of, write_export
 from tau.coding.export.markdown import fenced
 from tau.coding.session import entries as s
@@ -22,7 +24,7 @@ def markdown_of(log: SessionLog) -> str:
     return b"".join(exported(log, "markdown", None)).decode()
 
 
-def test_markdown_has_all_messages_of_the_active_branch_and_no_other() -> None:
+def test_markdown_has_all_messages_of_the_active_branch_only() -> None:
     text = markdown_of(sample_session(None))
     for words in (
         *(
@@ -40,7 +42,7 @@ def test_markdown_has_all_messages_of_the_active_branch_and_no_other() -> None:
 
 
 @pytest.mark.parametrize("text", ["```", "x ``` y ```` z", "a\n```\nb", "`" * 12, "no ticks"])
-def test_fences_go_round_what_they_hold(text: str) -> None:
+def test_fences_are_longer_than_those_inside(text: str) -> None:
     tokens = MarkdownIt("commonmark").parse(fenced(text, "py"))
     assert [(token.type, token.content) for token in tokens] == [("fence", f"{text}\n")]
 
@@ -48,7 +50,7 @@ def test_fences_go_round_what_they_hold(text: str) -> None:
 @pytest.mark.parametrize(
     "open_end", ["```py\nx = 1", "~~~~\nx", "text <!-- hidden", "a\n  ```\n`````\nb\n```` x"]
 )
-def test_what_a_message_leaves_open_does_not_swallow_the_next(open_end: str) -> None:
+def test_unclosed_markup_does_not_swallow_the_next_message(open_end: str) -> None:
     log = SessionLog.new(None, Path("/"))
     log.append_message(UserMessage(open_end, TIME))
     log.append_message(answer("the answer"))
@@ -57,7 +59,7 @@ def test_what_a_message_leaves_open_does_not_swallow_the_next(open_end: str) -> 
     assert headings[1:] == ["You", "tau"]
 
 
-def test_markdown_has_one_part_for_each_message_whatever_they_say() -> None:
+def test_markdown_has_one_section_per_message_for_any_text() -> None:
     log = SessionLog.new(None, Path("/"))
     for text in NASTY:
         log.append_message(UserMessage(text.encode("utf-8", "replace").decode(), TIME))
@@ -73,7 +75,7 @@ def test_attachments_are_named() -> None:
     assert "Attached: plan.pdf" in b"".join(exported(log, "html", None)).decode()
 
 
-def test_json_has_every_entry_of_every_branch_as_it_is_kept(tmp_path: Path) -> None:
+def test_json_has_every_entry_of_every_branch_unchanged(tmp_path: Path) -> None:
     log = sample_session(tmp_path)
     document = msgspec.json.decode(b"".join(exported(log, "json", None)))
     assert document["header"]["id"] == log.header.id
@@ -82,7 +84,7 @@ def test_json_has_every_entry_of_every_branch_as_it_is_kept(tmp_path: Path) -> N
     log.close()
 
 
-def test_json_has_large_images_in_it_again(tmp_path: Path) -> None:
+def test_json_inlines_large_images(tmp_path: Path) -> None:
     log = SessionLog.new(tmp_path / "s", Path("/"), blobs=tmp_path / "blobs")
     large = picture(700, 700)
     large = msgspec.structs.replace(large, data=large.data * (1 + 300_000 // len(large.data)))
@@ -100,7 +102,7 @@ def test_pi_gets_the_lines_of_the_file(tmp_path: Path) -> None:
     log.close()
 
 
-def test_the_format_is_told_by_the_ending() -> None:
+def test_format_follows_the_extension() -> None:
     names = ("a.html", "a.HTM", "a.md", "a.markdown", "a.json", "a.jsonl", "a", "a.txt")
     assert [format_of(Path(name)) for name in names] == [
         *("html", "html", "markdown", "markdown", "json", None, None, None)
@@ -108,7 +110,7 @@ def test_the_format_is_told_by_the_ending() -> None:
 
 
 @pytest.mark.parametrize("format", ["html", "markdown", "json"])
-def test_only_an_earlier_export_is_written_over(tmp_path: Path, format: str) -> None:
+def test_only_an_earlier_export_is_overwritten(tmp_path: Path, format: str) -> None:
     log = sample_session(None)
     target = tmp_path / "notes.md"
     target.write_text("# My own notes\n")
@@ -122,7 +124,7 @@ def test_only_an_earlier_export_is_written_over(tmp_path: Path, format: str) -> 
     assert sorted(tmp_path.iterdir()) == [target]
 
 
-def test_a_new_export_is_private_and_a_failed_one_leaves_nothing(tmp_path: Path) -> None:
+def test_new_export_is_private_and_a_failed_one_leaves_nothing(tmp_path: Path) -> None:
     def pieces() -> "list[bytes]":
         raise RuntimeError("half way")
 
@@ -133,8 +135,27 @@ def test_a_new_export_is_private_and_a_failed_one_leaves_nothing(tmp_path: Path)
     assert (tmp_path / "a.html").stat().st_mode & 0o777 == 0o600
 
 
-def test_thinking_without_words_is_not_shown() -> None:
+def test_empty_thinking_is_not_shown() -> None:
     log = SessionLog.new(None, Path("/"))
     log.append_message(answer(ThinkingContent("  "), "words"))
     assert "Thinking" not in markdown_of(log)
     assert "Thinking" not in b"".join(exported(log, "html", None)).decode().partition("<main>")[2]
+
+
+def test_decisions_about_calls_are_in_every_format() -> None:
+    log = SessionLog.new(None, Path("/"))
+    log.append_message(UserMessage("push it", TIME))
+    decision = decision_log.DecisionRecord(
+        call_id="1",
+        tool="bash",
+        allowed=False,
+        by="rules",
+        mode="workspace",
+        reason='the rule "run: git push" in tools.deny forbids `x` <b>',
+    )
+    decision_log.record(log, decision)
+    log.append_message(answer("I could not."))
+    line = 'Refused (your rules): the rule "run: git push" in tools.deny forbids `x` <b>'
+    assert line in markdown_of(log)
+    assert line in html.unescape(b"".join(exported(log, "html", None)).decode())
+    assert b'"customType":"permission"' in b"".join(exported(log, "json", None))

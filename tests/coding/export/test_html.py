@@ -1,4 +1,4 @@
-"""The page in a real browser: it asks for nothing, runs nothing but its own script, shows all branches."""
+"""The page in a real browser: it requests nothing, runs only its own script, shows all branches."""
 
 import base64
 import re
@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from tau.ai.wire import ImageContent, TextContent, ThinkingContent, ToolCall, ToolResultMessage, UserMessage
+from tau.base.secrets import SecretMask
 from tau.coding.export.files import exported
 from tau.coding.export.markdown_html import prose
-from tau.coding.export.secrets import Masker
 from tau.coding.export.syntax_colors import LANGUAGES, highlight_code, highlight_diff
 from tau.coding.session import entries as s
 from tau.coding.session.storage.log import SessionLog
@@ -44,12 +44,12 @@ NASTY = (
 )  # fmt: skip
 
 
-def html_of(log: SessionLog, masker: Masker | None = None) -> str:
+def html_of(log: SessionLog, masker: SecretMask | None = None) -> str:
     return b"".join(exported(log, "html", masker)).decode()
 
 
 def nasty_session() -> SessionLog:
-    """Every piece of the corpus in every place that text can get into."""
+    """Every piece of the corpus in every place that text can reach."""
     log = SessionLog.new(None, Path("/tmp/<script>window.pwned=1</script>"), title=NASTY[0])
     for number, text in enumerate(NASTY):
         shown = text.encode("utf-8", "replace").decode()
@@ -91,9 +91,7 @@ def opened(page: Page, folder: Path, text: str) -> Page:
     return page
 
 
-def test_hostile_content_runs_nothing_asks_for_nothing_and_breaks_nothing(
-    fresh: Page, tmp_path: Path
-) -> None:
+def test_hostile_content_runs_nothing_and_loads_nothing(fresh: Page, tmp_path: Path) -> None:
     text = html_of(nasty_session())
     page = opened(fresh, tmp_path, text)
     page.evaluate("document.querySelectorAll('details').forEach(part => part.open = true)")
@@ -155,22 +153,22 @@ def test_hostile_content_runs_nothing_asks_for_nothing_and_breaks_nothing(
     assert not [name for name in attributes if name.startswith("on") or name in ("style", "srcdoc", "action")]
     targets = page.evaluate("[...document.querySelectorAll('a[href]')].map(a => a.getAttribute('href'))")
     assert all(target.startswith(("#", "http://", "https://", "mailto:")) for target in targets)
-    # The page still stands: nothing of the content has closed one of its own elements.
+    # The page is intact: no content has closed one of its elements.
     assert page.evaluate("document.querySelectorAll('body > main').length") == 1
     assert page.evaluate("document.querySelectorAll('main > section article').length") > len(NASTY) * 5
     assert page.evaluate("document.querySelectorAll('body > nav.outline a').length") >= len(NASTY)
 
 
-def test_text_cannot_turn_itself_around_or_hide_control_characters() -> None:
+def test_text_cannot_use_bidi_overrides_or_control_characters() -> None:
     log = SessionLog.new(None, Path("/"))
     log.append_message(UserMessage("open \u202egnp.exe\u202c \x1b[31mnow\x07 \x00", TIME))
     text = html_of(log)
-    assert "open ⟦U+202E⟧gnp.exe⟦U+202C⟧ now" in text
+    assert "open &lt;U+202E&gt;gnp.exe&lt;U+202C&gt; now" in text
     assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", text)
 
 
-def test_a_script_that_got_into_the_page_would_not_run(fresh: Page, tmp_path: Path) -> None:
-    """The page names its script by its hash: even without escaping, another one is refused."""
+def test_injected_script_would_not_run(fresh: Page, tmp_path: Path) -> None:
+    """The page names its script by hash, so even unescaped content cannot run another one."""
     text = html_of(sample_session(None)).replace("</main>", "<script>window.pwned = 1</script></main>")
     page = opened(fresh, tmp_path, text)
     page.settle()
@@ -178,10 +176,10 @@ def test_a_script_that_got_into_the_page_would_not_run(fresh: Page, tmp_path: Pa
     assert any("Content Security Policy" in line for line in page.console)
 
 
-def test_an_ordinary_page_is_silent_and_alone(fresh: Page, tmp_path: Path) -> None:
+def test_ordinary_page_logs_and_requests_nothing(fresh: Page, tmp_path: Path) -> None:
     for dark in (False, True):
         fresh.look(dark=dark)
-        opened(fresh, tmp_path, html_of(sample_session(None), Masker()))
+        opened(fresh, tmp_path, html_of(sample_session(None), SecretMask()))
         fresh.settle()
     assert {url for url in fresh.requests if not url.startswith("data:image/png")} <= {
         (tmp_path / "page.html").as_uri(),
@@ -199,7 +197,7 @@ def luminance(page: Page, query: str, part: str) -> float:
     return 0.2126 * red**2.2 + 0.7152 * green**2.2 + 0.0722 * blue**2.2
 
 
-def test_light_and_dark_follow_the_reader_and_can_be_read(fresh: Page, tmp_path: Path) -> None:
+def test_light_and_dark_follow_the_reader_and_are_legible(fresh: Page, tmp_path: Path) -> None:
     for dark in (False, True):
         fresh.look(dark=dark)
         opened(fresh, tmp_path, html_of(sample_session(None)))
@@ -228,7 +226,7 @@ def shown_words(page: Page) -> str:
     return text
 
 
-def test_the_active_branch_is_shown_first_and_others_by_a_click(fresh: Page, tmp_path: Path) -> None:
+def test_active_branch_is_shown_first_and_others_on_click(fresh: Page, tmp_path: Path) -> None:
     page = opened(fresh, tmp_path, html_of(sample_session(None)))
     assert "Leave the rounding to the till" in shown_words(page)
     assert "bankers' rounding" not in shown_words(page)
@@ -246,7 +244,7 @@ def test_the_active_branch_is_shown_first_and_others_by_a_click(fresh: Page, tmp
     assert "bankers' rounding" not in shown_words(page)
 
 
-def test_without_its_script_the_page_shows_the_active_branch_and_links_reach_others(
+def test_without_javascript_the_active_branch_shows_and_links_reach_others(
     fresh: Page, tmp_path: Path
 ) -> None:
     text = html_of(sample_session(None)).replace(
@@ -277,7 +275,7 @@ def test_calls_thinking_and_summaries_open_and_close(fresh: Page, tmp_path: Path
     assert "1 failed, 40 passed" not in shown_words(page)
 
 
-def test_a_phone_need_not_scroll_sideways(fresh: Page, tmp_path: Path) -> None:
+def test_no_horizontal_scrolling_on_a_phone(fresh: Page, tmp_path: Path) -> None:
     fresh.look(width=390, height=844)
     for text in (html_of(sample_session(None)), html_of(nasty_session())):
         page = opened(fresh, tmp_path, text)
@@ -286,7 +284,7 @@ def test_a_phone_need_not_scroll_sideways(fresh: Page, tmp_path: Path) -> None:
 
 
 class Outline(HTMLParser):
-    """Checks that every element is closed by itself."""
+    """Checks that every element is closed."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -311,11 +309,11 @@ def test_every_element_is_closed(make: Any) -> None:
     assert parser.stack == []
 
 
-def test_an_empty_session_is_a_page_too() -> None:
+def test_empty_session_is_a_valid_page() -> None:
     assert "This session is empty." in html_of(SessionLog.new(None, Path("/")))
 
 
-def test_entries_of_other_programs_are_named_not_lost(tmp_path: Path) -> None:
+def test_foreign_entries_are_named_not_lost(tmp_path: Path) -> None:
     log = sample_session(tmp_path)
     assert log.path is not None
     log.close()
@@ -328,7 +326,7 @@ def test_entries_of_other_programs_are_named_not_lost(tmp_path: Path) -> None:
     again.close()
 
 
-def test_images_of_dangerous_kinds_are_not_shown() -> None:
+def test_dangerous_image_types_are_not_shown() -> None:
     log = SessionLog.new(None, Path("/"))
     svg = base64.b64encode(b"<svg xmlns='http://www.w3.org/2000/svg' onload='x()'/>").decode()
     log.append_message(UserMessage([ImageContent(svg, "image/svg+xml"), picture(4, 4)], TIME))
@@ -337,7 +335,7 @@ def test_images_of_dangerous_kinds_are_not_shown() -> None:
     assert text.count("<img ") == 1
 
 
-def test_notes_that_were_not_meant_for_people_are_left_out() -> None:
+def test_hidden_notes_are_left_out() -> None:
     log = SessionLog.new(None, Path("/"))
     log.append_message(UserMessage("hello", TIME))
     log.append(s.CustomMessageEntry(custom_type="reminder", content="internal words", display=False))
@@ -348,7 +346,7 @@ def test_notes_that_were_not_meant_for_people_are_left_out() -> None:
 
 
 @pytest.mark.parametrize("language", [*LANGUAGES, "", "diff"])
-def test_colours_change_no_letter_of_the_code(language: str) -> None:
+def test_highlighting_does_not_change_the_code(language: str) -> None:
     samples = [
         *NASTY,
         (Path(__file__).read_text()),
@@ -362,13 +360,13 @@ def test_colours_change_no_letter_of_the_code(language: str) -> None:
             assert bare.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&") == text
 
 
-def test_code_has_colours() -> None:
+def test_code_is_highlighted() -> None:
     shown = highlight_code("def f(x):  # why\n    return 'a' + str(1)\n", "python")
     for part in ('<span class="k">def</span>', '<span class="c"># why</span>', '<span class="n">1</span>'):
         assert part in shown
 
 
-def test_markdown_becomes_html_without_markup_of_its_own() -> None:
+def test_markdown_becomes_html_without_raw_markup() -> None:
     shown = prose(
         "# Title\n\n**bold** `code` <b>raw</b>\n\n- [ok](https://x.test/?a=1&b=2)\n- [no](javascript:x)\n"
     )

@@ -1,4 +1,4 @@
-"""Files behind the tools' port."""
+"""The local file system port."""
 
 import asyncio
 import os
@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from tau.agent.approved_effects import ApprovedEffects, BoundFileSystem
 from tau.base.errors import ToolError
 from tau.coding.files.local_fs import LocalFileSystem
 
 fs = LocalFileSystem()
 
 
-def test_write_makes_parents_and_tells_the_new_state(tmp_path: Path) -> None:
+def test_write_makes_parents_and_returns_the_new_state(tmp_path: Path) -> None:
     async def main() -> None:
         path = tmp_path / "a" / "b" / "c.txt"
         written = await fs.write(path, b"text")
@@ -27,7 +28,7 @@ def test_write_makes_parents_and_tells_the_new_state(tmp_path: Path) -> None:
     asyncio.run(main())
 
 
-def test_stat_knows_folders_and_does_not_mind_odd_paths(tmp_path: Path) -> None:
+def test_stat_knows_folders_and_accepts_odd_paths(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     (tmp_path / "dangling").symlink_to("nowhere")
 
@@ -40,7 +41,7 @@ def test_stat_knows_folders_and_does_not_mind_odd_paths(tmp_path: Path) -> None:
     asyncio.run(main())
 
 
-def test_a_file_that_changed_since_is_not_overwritten(tmp_path: Path) -> None:
+def test_file_changed_since_is_not_overwritten(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
 
     async def main() -> None:
@@ -58,7 +59,7 @@ def test_a_file_that_changed_since_is_not_overwritten(tmp_path: Path) -> None:
     asyncio.run(main())
 
 
-def test_a_change_that_keeps_size_and_time_is_noticed_by_the_file_itself(tmp_path: Path) -> None:
+def test_change_that_keeps_size_and_mtime_is_noticed(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
 
     async def main() -> None:
@@ -78,7 +79,7 @@ def test_a_change_that_keeps_size_and_time_is_noticed_by_the_file_itself(tmp_pat
 def test_writing_through_a_link_keeps_the_link(tmp_path: Path) -> None:
     (tmp_path / "real.txt").write_text("old")
     (tmp_path / "link.txt").symlink_to("real.txt")
-    asyncio.run(fs.write(tmp_path / "link.txt", b"new"))
+    asyncio.run(BoundFileSystem(fs, ApprovedEffects()).write(tmp_path / "link.txt", b"new"))
     assert (tmp_path / "link.txt").is_symlink()
     assert (tmp_path / "real.txt").read_text() == "new"
 

@@ -1,4 +1,4 @@
-"""Lists of paths as models send them: joined, quoted, with globs, selectors and addresses."""
+"""Lists of paths as models send them: joined, quoted, with globs, selectors and URLs."""
 
 from pathlib import Path
 
@@ -80,11 +80,11 @@ def test_too_many_entries_are_refused(cwd: Path) -> None:
         ("src//[a]/x", "src/", "[a]/x"),
     ],
 )
-def test_a_glob_is_cut_from_its_base(text: str, base: str, glob: str) -> None:
+def test_glob_is_split_from_its_base(text: str, base: str, glob: str) -> None:
     assert split_glob(text) == (base, glob)
 
 
-def test_selectors_members_addresses_and_odd_names(cwd: Path) -> None:
+def test_selectors_members_urls_and_odd_names(cwd: Path) -> None:
     entry = parse("src/a.py:5-9", cwd, selectors=True)
     assert (entry.base, entry.selector.ranges) == (cwd / "src/a.py", (LineRange(5, 9),))
     entry = parse("a.zip:in/side.py:3-4", cwd, selectors=True)
@@ -98,7 +98,7 @@ def test_selectors_members_addresses_and_odd_names(cwd: Path) -> None:
         parse("tau://*.md", cwd)
 
 
-def test_missing_entries_are_told_apart(cwd: Path) -> None:
+def test_missing_entries_are_separated(cwd: Path) -> None:
     present, missing = partition(entries(["src", "nowhere", "gone/*.py"], cwd))
     assert [entry.text for entry in present] == ["src"]
     assert missing == ["nowhere", "gone/*.py"]
@@ -106,7 +106,7 @@ def test_missing_entries_are_told_apart(cwd: Path) -> None:
         partition(entries(["nowhere", "gone"], cwd))
 
 
-def test_the_scope_is_short(cwd: Path) -> None:
+def test_scope_is_short(cwd: Path) -> None:
     many = [PathTarget(text=f"f{number}", base=cwd) for number in range(8)]
     assert scope_text(many, cwd) == "f0, f1, f2, f3, f4 and 3 more"
     assert scope_text([PathTarget(text=".", base=cwd)], cwd) == str(cwd)

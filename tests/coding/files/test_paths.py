@@ -25,12 +25,12 @@ from tau.coding.files.paths import LineRange, Selector, failure, real, resolve, 
         ("sub/../a.py", "a.py"),
     ],
 )
-def test_text_around_a_path_is_taken_off(tmp_path: Path, text: str, expected: str) -> None:
+def test_text_around_a_path_is_stripped(tmp_path: Path, text: str, expected: str) -> None:
     cwd = tmp_path.resolve()
     assert resolve(text, cwd) == cwd / expected
 
 
-def test_absolute_home_and_file_address(tmp_path: Path) -> None:
+def test_absolute_paths_home_and_file_urls(tmp_path: Path) -> None:
     assert resolve("/etc/hosts", tmp_path) == Path("/etc/hosts")
     assert resolve("~/notes.txt", tmp_path) == Path.home() / "notes.txt"
     assert resolve("~", tmp_path) == Path.home()
@@ -38,7 +38,7 @@ def test_absolute_home_and_file_address(tmp_path: Path) -> None:
     assert resolve("file://localhost/srv/a.txt", tmp_path) == Path("/srv/a.txt")
 
 
-def test_what_exists_as_written_is_taken_as_written(tmp_path: Path) -> None:
+def test_existing_path_is_taken_literally(tmp_path: Path) -> None:
     for name in ("@a.py", " b.py", "'c.py'", "@scope"):
         (tmp_path / name).touch()
     assert resolve("@a.py", tmp_path).name == "@a.py"
@@ -48,12 +48,12 @@ def test_what_exists_as_written_is_taken_as_written(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "  ", "a\0b"])
-def test_a_path_that_can_name_nothing_is_refused(tmp_path: Path, text: str) -> None:
+def test_path_that_cannot_exist_is_refused(tmp_path: Path, text: str) -> None:
     with pytest.raises(ToolError):
         resolve(text, tmp_path)
 
 
-def test_dots_go_to_the_parent_of_where_a_link_leads(tmp_path: Path) -> None:
+def test_dots_resolve_to_the_parent_of_a_links_target(tmp_path: Path) -> None:
     cwd = tmp_path.resolve()
     (cwd / "far" / "away").mkdir(parents=True)
     (cwd / "work").mkdir()
@@ -71,9 +71,7 @@ def test_dots_go_to_the_parent_of_where_a_link_leads(tmp_path: Path) -> None:
         (unicodedata.normalize("NFD", "Renée’s file 5\u202fPM.txt"), "Renée's file 5 PM.txt"),
     ],
 )
-def test_other_spellings_of_a_name_find_the_file_but_never_for_a_new_one(
-    tmp_path: Path, on_disk: str, asked: str
-) -> None:
+def test_other_spellings_match_existing_files_only(tmp_path: Path, on_disk: str, asked: str) -> None:
     (tmp_path / on_disk).touch()
     if (tmp_path / asked).exists():
         pytest.skip(reason="this file system takes the two spellings for one")
@@ -81,7 +79,7 @@ def test_other_spellings_of_a_name_find_the_file_but_never_for_a_new_one(
     assert resolve(asked, tmp_path, existing=False) == tmp_path / asked
 
 
-def test_real_follows_links_also_where_nothing_exists_yet(tmp_path: Path) -> None:
+def test_real_follows_links_even_where_nothing_exists_yet(tmp_path: Path) -> None:
     base = tmp_path.resolve()
     (base / "outside").mkdir()
     (base / "in").mkdir()
@@ -94,7 +92,7 @@ def test_real_follows_links_also_where_nothing_exists_yet(tmp_path: Path) -> Non
     assert real(base / "in" / "plain") == base / "in" / "plain"
 
 
-def test_paths_are_shown_relative_inside_the_working_folder_only() -> None:
+def test_paths_are_relative_inside_the_working_folder_only() -> None:
     assert shown(Path("/w/src/a.py"), Path("/w")) == "src/a.py"
     assert shown(Path("/w"), Path("/w")) == "."
     assert shown(Path("/etc/hosts"), Path("/w")) == "/etc/hosts"
@@ -126,7 +124,7 @@ def test_selectors(text: str, path: str, selector: Selector) -> None:
 
 
 @pytest.mark.parametrize("text", ["a:0", "a:0-5", "a:9-5", "a:5+0"])
-def test_a_selector_that_makes_no_sense_says_so(text: str) -> None:
+def test_invalid_selector_is_reported(text: str) -> None:
     with pytest.raises(ToolError, match=r"selector|Line numbers"):
         split_selector(text)
 
@@ -140,7 +138,7 @@ def test_merged_ranges_cover_exactly_the_lines_asked_for(ranges: list[tuple[int,
     assert covered == sorted(wanted)
 
 
-def test_a_system_error_becomes_a_sentence(tmp_path: Path) -> None:
+def test_os_error_becomes_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(OSError) as caught:
         (tmp_path / "x").read_bytes()
     assert str(failure("read", "x", caught.value)) == "Cannot read x: No such file or directory."

@@ -1,4 +1,4 @@
-"""Internal addresses: who answers, what can be written, and that nothing is outside."""
+"""Internal URLs: who resolves them, what is writable, and that nothing escapes."""
 
 import asyncio
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from tests.coding.context import CallContext, call_context
 
 @pytest.fixture
 def ctx(tmp_path: Path) -> Iterator[CallContext]:
-    """In a session that is kept."""
+    """In a saved session."""
     with call_context(tmp_path, tmp_path / "sessions") as ctx:
         yield ctx
 
@@ -39,14 +39,26 @@ def test_local_files_can_be_written_and_read(ctx: CallContext) -> None:
     assert resource.path == local_folder(ctx) / "notes" / "plan.md"
 
 
-@pytest.mark.parametrize("rest", ["../x", "a/../../x", "..", "a/\0b"])
-def test_nothing_leads_out_of_the_sessions_folder(ctx: CallContext, rest: str) -> None:
+def test_percent_encoded_name_was_taken_literally(ctx: CallContext) -> None:
+    asyncio.run(ctx.urls.write("local://to%20do%2Fpl%C3%A4ne.md", b"x", ctx))
+    assert (local_folder(ctx) / "to do" / "pläne.md").read_bytes() == b"x"
+    assert asyncio.run(ctx.urls.resolve("local://to do/pläne.md", ctx)).data == b"x"
+    asyncio.run(ctx.urls.write("local://100%.md", b"y", ctx))
+    assert (local_folder(ctx) / "100%.md").read_bytes() == b"y"
+    page = asyncio.run(ctx.urls.resolve("tau://tools%2Fread", ctx))
+    assert page.url == "tau://tools/read.md"
+
+
+@pytest.mark.parametrize(
+    "rest", ["../x", "a/../../x", "..", "a/\0b", "%2e%2e/x", "a%2F..%2F..%2Fx", "a/%00b"]
+)
+def test_urls_cannot_escape_the_session_folder(ctx: CallContext, rest: str) -> None:
     for act in (ctx.urls.resolve(f"local://{rest}", ctx), ctx.urls.write(f"local://{rest}", b"", ctx)):
         with pytest.raises(ToolError):
             asyncio.run(act)
 
 
-def test_a_link_out_of_the_sessions_folder_is_not_followed(ctx: CallContext, tmp_path: Path) -> None:
+def test_link_out_of_the_session_folder_is_not_followed(ctx: CallContext, tmp_path: Path) -> None:
     asyncio.run(ctx.urls.write("local://a", b"", ctx))
     (local_folder(ctx) / "out").symlink_to(tmp_path)
 
@@ -54,7 +66,7 @@ def test_a_link_out_of_the_sessions_folder_is_not_followed(ctx: CallContext, tmp
         asyncio.run(ctx.urls.write("local://out/x", b"", ctx))
 
 
-def test_a_missing_local_file_says_what_there_is(ctx: CallContext) -> None:
+def test_missing_local_file_lists_what_exists(ctx: CallContext) -> None:
     with pytest.raises(ToolError, match="Nothing has been written"):
         asyncio.run(ctx.urls.resolve("local://plan.md", ctx))
     asyncio.run(ctx.urls.write("local://other.md", b"x", ctx))
@@ -62,7 +74,7 @@ def test_a_missing_local_file_says_what_there_is(ctx: CallContext) -> None:
         asyncio.run(ctx.urls.resolve("local://plan.md", ctx))
 
 
-def test_a_session_that_is_not_kept_has_local_files_too(tmp_path: Path) -> None:
+def test_unsaved_session_has_local_files_too(tmp_path: Path) -> None:
     with call_context(tmp_path) as ctx:
         with pytest.raises(ToolError, match="nothing has been written"):
             asyncio.run(ctx.urls.resolve("local://a", ctx))
@@ -71,7 +83,7 @@ def test_a_session_that_is_not_kept_has_local_files_too(tmp_path: Path) -> None:
     assert written.path is not None and not written.path.exists()
 
 
-def test_the_documentation_can_be_listed_and_read(ctx: CallContext) -> None:
+def test_documentation_can_be_listed_and_read(ctx: CallContext) -> None:
     listing = asyncio.run(ctx.urls.resolve("tau://", ctx)).data.decode()
     assert "tau://usage.md\n" in listing
 
@@ -83,6 +95,6 @@ def test_the_documentation_can_be_listed_and_read(ctx: CallContext) -> None:
 
 
 @pytest.mark.parametrize("url", ["artifact://0", "tau://usage.md"])
-def test_what_is_only_to_be_read_cannot_be_written(ctx: CallContext, url: str) -> None:
+def test_read_only_urls_cannot_be_written(ctx: CallContext, url: str) -> None:
     with pytest.raises(ToolError, match="not written"):
         asyncio.run(ctx.urls.write(url, b"x", ctx))

@@ -1,4 +1,4 @@
-"""What ended jobs have to say is delivered: once, later where it fails, and not where it has been shown."""
+"""Results of finished jobs are delivered once, later if delivery fails, and not if already shown."""
 
 import asyncio
 
@@ -15,25 +15,25 @@ from tau.coding.ports import Job
 from tests.coding.background import Clock, Desk, run, saying, settle, waiting
 
 
-def test_an_ended_job_is_delivered_once() -> None:
+def test_finished_job_is_delivered_once() -> None:
     async def main() -> None:
         desk = Desk()
-        told: list[str] = []
+        reported: list[str] = []
         changes: list[str] = []
         async with SessionJobs(desk.deliver) as jobs:
-            jobs.on_delivered = lambda job: told.append(job.id)
+            jobs.on_delivered = lambda job: reported.append(job.id)
             jobs.on_change = lambda job: changes.append(job.status)
             id = jobs.start("bash", "work", saying("done"))
             await jobs.quiet()
             with jobs.watching([id]):
                 pass
             await jobs.quiet()
-        assert (desk.ids, told, changes) == ([id], [id], ["running", "completed"])
+        assert (desk.ids, reported, changes) == ([id], [id], ["running", "completed"])
 
     run(main)
 
 
-def test_a_listener_that_fails_disturbs_nothing() -> None:
+def test_failing_listener_does_no_harm() -> None:
     async def main() -> None:
         def broken(job: Job) -> None:
             raise ValueError
@@ -48,7 +48,7 @@ def test_a_listener_that_fails_disturbs_nothing() -> None:
     run(main)
 
 
-def test_a_hundred_jobs_that_end_at_the_same_moment_are_delivered_a_hundred_times() -> None:
+def test_a_hundred_jobs_ending_together_are_delivered_a_hundred_times() -> None:
     async def main() -> None:
         desk = Desk()
         moment = asyncio.Event()
@@ -81,7 +81,7 @@ def test_a_hundred_deliveries_that_fail_at_first_arrive_once_each() -> None:
     run(main)
 
 
-def test_a_delivery_that_fails_is_tried_again_after_longer_and_longer_waits() -> None:
+def test_failed_delivery_is_retried_with_growing_waits() -> None:
     async def main() -> None:
         desk = Desk()
         desk.failures = 12
@@ -98,11 +98,11 @@ def test_a_delivery_that_fails_is_tried_again_after_longer_and_longer_waits() ->
 
 
 @pytest.mark.parametrize("failures", [1, 9, 10, 100_000])
-def test_the_wait_is_bounded(failures: int) -> None:
+def test_backoff_is_bounded(failures: int) -> None:
     assert 500 <= backoff_ms(failures) < LONGEST_WAIT_MS + JITTER_MS
 
 
-def test_a_result_is_delivered_even_if_the_job_is_forgotten_meanwhile() -> None:
+def test_result_is_delivered_even_if_the_job_is_forgotten() -> None:
     async def main() -> None:
         desk = Desk()
         desk.failures = 20
@@ -116,7 +116,7 @@ def test_a_result_is_delivered_even_if_the_job_is_forgotten_meanwhile() -> None:
     run(main)
 
 
-def test_what_is_acknowledged_leaves_the_deliveries() -> None:
+def test_acknowledged_results_leave_the_deliveries() -> None:
     async def main() -> None:
         desk = Desk()
         desk.failures = 1000
@@ -131,7 +131,7 @@ def test_what_is_acknowledged_leaves_the_deliveries() -> None:
     run(main)
 
 
-def test_results_that_wait_for_too_long_stop_new_jobs() -> None:
+def test_results_undelivered_for_too_long_block_new_jobs() -> None:
     async def main() -> None:
         desk = Desk()
         desk.failures = 10_000
@@ -147,7 +147,7 @@ def test_results_that_wait_for_too_long_stop_new_jobs() -> None:
     run(main)
 
 
-def test_what_ended_just_before_the_session_is_delivered() -> None:
+def test_job_ending_just_before_the_session_is_delivered() -> None:
     async def main() -> None:
         desk = Desk()
         async with SessionJobs(desk.deliver) as jobs:
@@ -159,7 +159,7 @@ def test_what_ended_just_before_the_session_is_delivered() -> None:
     run(main)
 
 
-def test_a_delivery_under_way_is_waited_for_at_the_end() -> None:
+def test_closing_waits_for_a_delivery_in_progress() -> None:
     async def main() -> None:
         desk = Desk()
         desk.slow = asyncio.Event()
@@ -172,7 +172,7 @@ def test_a_delivery_under_way_is_waited_for_at_the_end() -> None:
     run(main)
 
 
-def test_a_delivery_that_hangs_does_not_hold_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hanging_delivery_does_not_block_closing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tau.coding.jobs.delivery.LAST_TRY_S", 0.01)
 
     async def main() -> None:
@@ -188,7 +188,7 @@ def test_a_delivery_that_hangs_does_not_hold_the_end(monkeypatch: pytest.MonkeyP
     run(main)
 
 
-def test_a_watched_job_is_not_delivered_while_it_is_watched() -> None:
+def test_watched_job_is_not_delivered_while_watched() -> None:
     async def main() -> None:
         desk = Desk()
         async with SessionJobs(desk.deliver) as jobs:
@@ -204,7 +204,7 @@ def test_a_watched_job_is_not_delivered_while_it_is_watched() -> None:
     run(main)
 
 
-def test_acknowledging_a_running_job_means_nothing() -> None:
+def test_acknowledging_a_running_job_has_no_effect() -> None:
     async def main() -> None:
         desk = Desk()
         async with SessionJobs(desk.deliver) as jobs:
@@ -217,7 +217,7 @@ def test_acknowledging_a_running_job_means_nothing() -> None:
 
 
 @pytest.mark.parametrize("fails", [False, True])
-def test_what_is_acknowledged_while_its_delivery_is_under_way_is_told_once(fails: bool) -> None:
+def test_result_acknowledged_during_delivery_is_reported_once(fails: bool) -> None:
     async def main() -> None:
         desk = Desk()
         desk.slow = asyncio.Event()
@@ -234,7 +234,7 @@ def test_what_is_acknowledged_while_its_delivery_is_under_way_is_told_once(fails
     run(main)
 
 
-def test_a_full_queue_takes_the_result_later() -> None:
+def test_full_queue_takes_the_result_later() -> None:
     async def main() -> None:
         queue = Queue()
         for number in range(MAX_WAITING):

@@ -1,4 +1,4 @@
-"""Polls, stopped polls, failing and slow deliveries in any order: each result is told exactly once."""
+"""Polls, stopped polls, failing and slow deliveries in any order: each result is reported exactly once."""
 
 import asyncio
 import random
@@ -18,9 +18,9 @@ STEPS = (
 
 
 class Play:
-    """Three jobs, calls that watch them, and a desk that may refuse a result or take its time.
+    """Three jobs, calls that watch them, and a desk that may refuse a result or be slow.
 
-    A poll shows what has ended and acknowledges it; one that is stopped shows nothing.
+    A poll shows and acknowledges what has ended; a stopped one shows nothing.
     """
 
     def __init__(self, jobs: SessionJobs, desk: Desk, retry: asyncio.Event) -> None:
@@ -90,7 +90,7 @@ class Play:
 
 
 async def play(seed: int) -> None:
-    """Play steps of a few kinds at random. With all kinds in each play, one would hide what another does."""
+    """Play random steps of a few kinds. With all kinds in each play, one would mask another."""
     dice = random.Random(seed)
     kinds = ["end", "tick", *dice.sample(STEPS, dice.randint(2, 5))]
     desk = Desk()
@@ -109,8 +109,8 @@ async def play(seed: int) -> None:
         for id in scene.ids:
             job = jobs.get(id)
             assert job is not None and not job.running
-            told = desk.ids.count(id) + (id in scene.shown)
-            assert told == 1 or (job.status == "cancelled" and id not in desk.ids), f"seed {seed}"
+            reported = desk.ids.count(id) + (id in scene.shown)
+            assert reported == 1 or (job.status == "cancelled" and id not in desk.ids), f"seed {seed}"
 
 
 async def play_all(seeds: range) -> None:
@@ -118,10 +118,10 @@ async def play_all(seeds: range) -> None:
         await play(seed)
 
 
-def test_every_result_is_told_exactly_once_whatever_happens_when() -> None:
+def test_every_result_is_reported_exactly_once_in_any_order() -> None:
     run(lambda: play_all(range(1_000)))
 
 
 @pytest.mark.soak
-def test_every_result_is_told_exactly_once_in_very_many_plays() -> None:
+def test_every_result_is_reported_exactly_once_in_very_many_runs() -> None:
     run(lambda: play_all(range(1_000, 20_000)))

@@ -1,4 +1,4 @@
-"""What is told about a job, in words and as a message."""
+"""The texts and messages about a job."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ import pytest
 
 from tau.agent.queue import Queue
 from tau.ai.wire import CustomMessage, UserMessage
-from tau.coding.jobs.delivery import delivery_text, duration_text, put_result, take_back_result
+from tau.coding.jobs.delivery import delivery_text, duration_text, put_result, retract_result
 from tau.coding.ports import Job
 
 
@@ -26,7 +26,7 @@ def job(**fields: Any) -> Job:
         ({"result_text": " \n"}, "[Background job bash-1 completed after 1.2 s: make]\n[No output]"),
     ],
 )
-def test_the_delivery_says_what_ended_and_how(fields: dict[str, Any], words: str) -> None:
+def test_delivery_says_what_ended_and_how(fields: dict[str, Any], words: str) -> None:
     assert delivery_text(job(**fields)) == words
 
 
@@ -34,16 +34,16 @@ def test_the_delivery_says_what_ended_and_how(fields: dict[str, Any], words: str
     ("ms", "words"),
     [(40, "0.0 s"), (9_900, "9.9 s"), (9_990, "10 s"), (119_000, "119 s"), (300_000, "5 min"), (9e6, "2 h")],
 )
-def test_durations_are_told_in_words(ms: int, words: str) -> None:
+def test_durations_are_spelled_out(ms: int, words: str) -> None:
     assert duration_text(int(ms)) == words
 
 
-def test_a_result_waits_in_the_queue_as_an_aside_and_can_be_taken_back() -> None:
+def test_result_is_queued_as_an_aside_and_can_be_withdrawn() -> None:
     queue = Queue()
     queue.aside(UserMessage("something else", 1))
     put_result(queue, job(result_text="built"))
     put_result(queue, job(id="bash-2", result_text="tested"))
-    take_back_result(queue, "bash-1")
+    retract_result(queue, "bash-1")
     _, left = queue.waiting()
     assert left.kind == "aside" and isinstance(left.message, CustomMessage)
     assert left.message.custom_type == "job" and left.text.endswith("tested")

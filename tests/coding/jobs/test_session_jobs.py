@@ -1,4 +1,4 @@
-"""Background jobs: begun, ended, cancelled, kept within limits, and forgotten."""
+"""Background jobs: started, finished, cancelled, limited and forgotten."""
 
 import asyncio
 from pathlib import Path
@@ -15,7 +15,7 @@ from tau.coding.ports import Job, JobReport
 from tests.coding.background import Clock, Desk, endless, failing, run, saying, settle, waiting
 
 
-def test_a_job_has_a_readable_id_and_keeps_its_result() -> None:
+def test_job_has_a_readable_id_and_keeps_its_result() -> None:
     async def main() -> None:
         clock = Clock()
         async with SessionJobs(clock=clock) as jobs:
@@ -43,7 +43,7 @@ def test_a_job_has_a_readable_id_and_keeps_its_result() -> None:
     ("error", "text"),
     [(ToolError("The port is taken."), "The port is taken."), (KeyError("x"), "KeyError: 'x'.")],
 )
-def test_a_job_that_raises_has_failed(error: Exception, text: str) -> None:
+def test_job_that_raises_has_failed(error: Exception, text: str) -> None:
     async def main() -> None:
         desk = Desk()
         async with SessionJobs(desk.deliver) as jobs:
@@ -58,7 +58,7 @@ def test_a_job_that_raises_has_failed(error: Exception, text: str) -> None:
     run(main)
 
 
-def test_a_job_whose_work_was_cancelled_from_inside_has_failed_and_says_so() -> None:
+def test_job_cancelled_from_inside_has_failed_and_says_so() -> None:
     async def main() -> None:
         desk = Desk()
         async with SessionJobs(desk.deliver) as jobs:
@@ -71,7 +71,7 @@ def test_a_job_whose_work_was_cancelled_from_inside_has_failed_and_says_so() -> 
     run(main)
 
 
-def test_progress_is_the_end_of_what_was_reported_last() -> None:
+def test_progress_is_the_tail_of_the_latest_report() -> None:
     async def main() -> None:
         async def work(report: JobReport) -> str:
             report("first")
@@ -89,7 +89,7 @@ def test_progress_is_the_end_of_what_was_reported_last() -> None:
     run(main)
 
 
-def test_cancelling_takes_effect_at_once_and_keeps_what_comes_later() -> None:
+def test_cancelling_takes_effect_at_once_and_keeps_late_output() -> None:
     async def main() -> None:
         async def stubborn(report: JobReport) -> str:
             try:
@@ -110,12 +110,12 @@ def test_cancelling_takes_effect_at_once_and_keeps_what_comes_later() -> None:
             job = jobs.get(id)
             assert job is not None and (job.status, job.result_text) == ("cancelled", "what there was")
             assert jobs.cancel("bash-9") == "not_found"
-        assert desk.ids == []  # who cancelled it knows
+        assert desk.ids == []  # the one who cancelled it knows
 
     run(main)
 
 
-def test_a_job_can_be_cancelled_before_its_first_step() -> None:
+def test_job_can_be_cancelled_before_its_first_step() -> None:
     async def main() -> None:
         async with SessionJobs() as jobs:
             id = jobs.start("bash", "work", failing(AssertionError("it ran")))
@@ -127,7 +127,7 @@ def test_a_job_can_be_cancelled_before_its_first_step() -> None:
     run(main)
 
 
-def test_a_job_is_forgotten_five_minutes_after_its_end() -> None:
+def test_job_is_forgotten_five_minutes_after_it_ends() -> None:
     async def main() -> None:
         clock = Clock()
         moment = asyncio.Event()
@@ -145,7 +145,7 @@ def test_a_job_is_forgotten_five_minutes_after_its_end() -> None:
     run(main)
 
 
-def test_of_very_many_ended_jobs_the_latest_are_kept() -> None:
+def test_only_the_latest_finished_jobs_are_kept() -> None:
     async def main() -> None:
         clock = Clock()
         async with SessionJobs(clock=clock) as jobs:
@@ -160,7 +160,7 @@ def test_of_very_many_ended_jobs_the_latest_are_kept() -> None:
 
 
 @pytest.mark.parametrize(("wanted", "cap"), [(2, 2), (0, 1), (1000, 100)])
-def test_there_is_a_cap_on_running_jobs(wanted: int, cap: int) -> None:
+def test_running_jobs_are_capped(wanted: int, cap: int) -> None:
     async def main() -> None:
         async with SessionJobs(max_running=wanted) as jobs:
             ids = [jobs.start("bash", "work", endless) for _ in range(cap)]
@@ -172,7 +172,7 @@ def test_there_is_a_cap_on_running_jobs(wanted: int, cap: int) -> None:
     run(main)
 
 
-def test_cancelled_work_that_does_not_end_counts_too() -> None:
+def test_cancelled_work_that_does_not_end_counts_toward_the_cap() -> None:
     async def main() -> None:
         release = asyncio.Event()
 
@@ -209,7 +209,7 @@ def test_jobs_need_an_open_session() -> None:
     run(main)
 
 
-def test_closing_cancels_what_runs_and_waits_for_it() -> None:
+def test_closing_cancels_running_jobs_and_waits_for_them() -> None:
     async def main() -> None:
         cleaned: list[str] = []
         desk = Desk()
@@ -233,7 +233,7 @@ def test_closing_cancels_what_runs_and_waits_for_it() -> None:
     run(main)
 
 
-def test_closing_holds_even_if_the_block_raises_or_is_cancelled() -> None:
+def test_jobs_are_closed_even_if_the_block_raises_or_is_cancelled() -> None:
     async def main() -> None:
         async def block(error: BaseException | None) -> None:
             async with SessionJobs() as jobs:
@@ -255,7 +255,7 @@ def test_closing_holds_even_if_the_block_raises_or_is_cancelled() -> None:
     run(main)
 
 
-def test_waiting_ends_with_the_first_job_that_ends() -> None:
+def test_wait_ends_with_the_first_finished_job() -> None:
     async def main() -> None:
         moment = asyncio.Event()
         async with SessionJobs() as jobs:
@@ -270,7 +270,7 @@ def test_waiting_ends_with_the_first_job_that_ends() -> None:
     run(main)
 
 
-def test_a_long_result_is_cut_and_all_of_it_is_in_an_artifact(tmp_path: Path) -> None:
+def test_long_result_is_cut_and_saved_as_an_artifact(tmp_path: Path) -> None:
     text = "".join(f"line {number}\n" for number in range(20_000))
 
     async def main() -> None:
@@ -284,15 +284,15 @@ def test_a_long_result_is_cut_and_all_of_it_is_in_an_artifact(tmp_path: Path) ->
         assert len(job.result_text) < 56 * KIB
         assert job.result_text.startswith("line 0\n") and "line 19999\n[Showing lines" in job.result_text
         assert artifacts.open("0").read_text() == text
-        (told,) = desk.jobs
-        assert len(told.result_text or "") < 17 * KIB
+        (reported,) = desk.jobs
+        assert len(reported.result_text or "") < 17 * KIB
         assert artifacts.open("1").read_text() == job.result_text
         artifacts.close()
 
     run(main)
 
 
-def test_a_result_that_a_tool_has_cut_to_the_limits_is_not_cut_again() -> None:
+def test_result_already_cut_by_a_tool_is_not_cut_again() -> None:
     limits = OutputLimits(lines=10, bytes=100)
     text = (
         "0123456789" * 10 + "\n[Showing lines 1-5 and 90-95 of 95; full output: artifact://3]\n[Exit code 1]"
@@ -308,7 +308,7 @@ def test_a_result_that_a_tool_has_cut_to_the_limits_is_not_cut_again() -> None:
     run(main)
 
 
-def test_a_result_is_kept_where_no_artifact_can_be_made() -> None:
+def test_result_is_kept_when_no_artifact_can_be_made() -> None:
     class Broken:
         def create(self, tool: str) -> Any:
             raise ValueError("broken")

@@ -1,4 +1,4 @@
-"""Plan mode: what the model may do, where the plan is, and how the user lets it go to work."""
+"""Plan mode: what the model may do, where the plan is, and how the user approves it."""
 
 import asyncio
 from collections.abc import Sequence
@@ -12,6 +12,7 @@ from tau.agent.effects import Effects
 from tau.agent.ui import Ui
 from tau.ai.faux import FAUX_MODEL, FauxStep, Say, Use
 from tau.base.errors import TauError, ToolError
+from tau.coding.model_resolver import ResumedModel
 from tau.coding.plan.mode import MAX_PLAN_BYTES, PlanMode, resumed_model
 from tau.coding.plan.review import (
     APPROVE,
@@ -26,7 +27,7 @@ from tau.coding.plan.review import (
 from tau.coding.session.entries import ModeChange
 from tau.coding.session.storage.log import SessionLog
 from tests.coding.context import FakeDialogs, FakeUi
-from tests.coding.wired import Wired
+from tests.coding.session_rig import SessionRig
 
 PLAN = "# Mend the leak\n\n1. Close the file in `a.py`.\n"
 WRITE = Use("write", path="local://plan.md", content=PLAN)
@@ -44,13 +45,13 @@ class Person(FakeUi):
         return self.words.pop(0)
 
 
-def planning(script: Any, folder: Path, ui: Ui | None = None, **options: Any) -> Wired:
-    work = Wired(script, folder, ui=ui, **options)
+def planning(script: Any, folder: Path, ui: Ui | None = None, **options: Any) -> SessionRig:
+    work = SessionRig(script, folder, ui=ui, **options)
     work.plan.enter()
     return work
 
 
-def test_a_plan_is_written_approved_and_carried_out(tmp_path: Path) -> None:
+def test_plan_is_written_approved_and_carried_out(tmp_path: Path) -> None:
     person = Person([APPROVE])
     do = Use("write", path="done.txt", content="done")
     work = planning([[WRITE], [SUBMIT], [do], [Say("Done.")]], tmp_path, person)
@@ -61,7 +62,7 @@ def test_a_plan_is_written_approved_and_carried_out(tmp_path: Path) -> None:
     assert "The user approved the plan; it is saved at local://mend-the-leak.md." in work.results[1]
 
 
-def test_while_it_plans_the_model_is_offered_what_looks_and_told_what_to_do(tmp_path: Path) -> None:
+def test_plan_mode_offers_read_only_tools_and_instructs_the_model(tmp_path: Path) -> None:
     work = planning([[WRITE], [SUBMIT], [Say("Done.")]], tmp_path, Person([APPROVE]))
     work.go()
     before, _, after = work.faux.requests
@@ -71,14 +72,14 @@ def test_while_it_plans_the_model_is_offered_what_looks_and_told_what_to_do(tmp_
     assert after.system == "You work." and {tool.name for tool in after.tools} >= {"bash", "echo"}
 
 
-def test_the_model_of_the_role_plan_makes_the_plan(tmp_path: Path) -> None:
+def test_model_with_the_plan_role_makes_the_plan(tmp_path: Path) -> None:
     planner = replace(FAUX_MODEL, id="planner")
     work = planning([[WRITE], [SUBMIT], [Say("ok")]], tmp_path, Person([APPROVE]), plan_model=planner)
     work.go()
     assert [model.id for model in work.asked] == ["planner", "planner", "faux"]
 
 
-def test_nothing_but_the_plan_can_be_written(tmp_path: Path) -> None:
+def test_only_the_plan_can_be_written(tmp_path: Path) -> None:
     calls = [
         Use("write", path="a.txt", content="x"),
         Use("write", path="local://other.md", content="x"),
@@ -91,7 +92,7 @@ def test_nothing_but_the_plan_can_be_written(tmp_path: Path) -> None:
     assert work.results[1] == work.results[0] and 'no tool named "bash"' in work.results[2]
 
 
-def test_a_plan_that_is_sent_back_is_changed_and_handed_in_again(tmp_path: Path) -> None:
+def test_rejected_plan_is_revised_and_submitted_again(tmp_path: Path) -> None:
     person = Person([REJECT, APPROVE], ["  Tests first. "])
     work = planning([[WRITE], [SUBMIT], [WRITE], [SUBMIT], [Say("ok")]], tmp_path, person)
     work.go()
@@ -102,7 +103,7 @@ def test_a_plan_that_is_sent_back_is_changed_and_handed_in_again(tmp_path: Path)
 @pytest.mark.parametrize(
     ("answers", "words"), [([KEEP], []), ([None], []), ([REJECT], [None]), ([REJECT], [" "])]
 )
-def test_who_does_not_decide_keeps_planning(
+def test_undecided_user_keeps_planning(
     tmp_path: Path, answers: list[str | None], words: list[str | None]
 ) -> None:
     work = planning([[WRITE], [SUBMIT], [Say("ok")]], tmp_path, Person(answers, words))
@@ -110,13 +111,13 @@ def test_who_does_not_decide_keeps_planning(
     assert work.plan.on and work.results[1].startswith("The user wants to keep planning.")
 
 
-def test_where_nobody_can_be_asked_the_plan_is_the_answer(tmp_path: Path) -> None:
+def test_without_a_ui_the_plan_is_the_answer(tmp_path: Path) -> None:
     work = planning([[WRITE], [SUBMIT], [Say("The plan: ...")]], tmp_path)
     work.go()
     assert work.plan.on and work.results[1].startswith("This mode cannot ask.")
 
 
-def test_a_face_that_can_show_more_shows_the_whole_plan(tmp_path: Path) -> None:
+def test_rich_ui_shows_the_whole_plan(tmp_path: Path) -> None:
     class Screen(FakeDialogs):
         async def review_plan(self, plan: Plan) -> PlanAnswer:
             return PlanAnswer("approve" if "a.py" in plan.text else "keep")
@@ -126,13 +127,13 @@ def test_a_face_that_can_show_more_shows_the_whole_plan(tmp_path: Path) -> None:
     assert not work.plan.on
 
 
-def test_without_a_plan_there_is_nothing_to_hand_in(tmp_path: Path) -> None:
+def test_cannot_submit_without_a_plan(tmp_path: Path) -> None:
     work = planning([[SUBMIT], [Say("ok")]], tmp_path, Person([]))
     work.go()
     assert work.results == ["There is no plan yet; write it to local://plan.md first."]
 
 
-def test_a_plan_is_bounded(tmp_path: Path) -> None:
+def test_plan_size_is_bounded(tmp_path: Path) -> None:
     work = planning([[Say("ok")]], tmp_path)
     folder = work.artifacts.scratch(make=True)
     assert folder is not None
@@ -143,14 +144,14 @@ def test_a_plan_is_bounded(tmp_path: Path) -> None:
     work.artifacts.close()
 
 
-def test_a_discarded_plan_can_be_handed_in_later(tmp_path: Path) -> None:
+def test_discarded_plan_can_be_submitted_later(tmp_path: Path) -> None:
     discard = Use("resolve", action="discard", reason="not yet")
     work = planning([[WRITE], [discard], [SUBMIT], [Say("ok")]], tmp_path, Person([APPROVE]))
     work.go()
     assert work.results[1] == "Discarded: the plan. Nothing was changed." and not work.plan.on
 
 
-def test_each_approved_plan_keeps_a_name_of_its_own(tmp_path: Path) -> None:
+def test_each_approved_plan_keeps_its_own_name(tmp_path: Path) -> None:
     script: list[list[FauxStep]] = [[WRITE], [SUBMIT], [Say("ok")]]
     work = planning(script, tmp_path, Person([APPROVE, APPROVE]))
 
@@ -170,7 +171,7 @@ def test_each_approved_plan_keeps_a_name_of_its_own(tmp_path: Path) -> None:
         work.artifacts.close()
 
 
-def test_the_user_reviews_the_plan_when_they_like(tmp_path: Path) -> None:
+def test_user_can_review_the_plan_at_any_time(tmp_path: Path) -> None:
     work = planning([[WRITE], [Say("ok")]], tmp_path)
 
     async def main() -> None:
@@ -188,8 +189,8 @@ def test_the_user_reviews_the_plan_when_they_like(tmp_path: Path) -> None:
         work.artifacts.close()
 
 
-def test_the_mode_follows_the_branch(tmp_path: Path) -> None:
-    work = Wired([[Say("one")], [Say("two")]], tmp_path)
+def test_plan_mode_follows_the_branch(tmp_path: Path) -> None:
+    work = SessionRig([[Say("one")], [Say("two")]], tmp_path)
     work.go()
     before = work.log.leaf
     assert work.plan.toggle()
@@ -201,41 +202,41 @@ def test_the_mode_follows_the_branch(tmp_path: Path) -> None:
     assert work.plan.toggle() is False
 
 
-def test_the_mode_is_kept_in_the_log(tmp_path: Path) -> None:
+def test_plan_mode_is_saved_in_the_log(tmp_path: Path) -> None:
     log = SessionLog.new(tmp_path, tmp_path)
     planning([[Say("ok")]], tmp_path, log=log).go()
     log.close()
     assert log.path is not None
-    again = Wired([[Say("ok")]], tmp_path, log=SessionLog.open(log.path))
+    again = SessionRig([[Say("ok")]], tmp_path, log=SessionLog.open(log.path))
     assert again.plan.toggle() is False
     kinds = [(e.mode, e.data) for _, e in again.log.entries() if isinstance(e, ModeChange)]
     assert kinds == [("plan", {"planFile": "local://plan.md", "model": "faux/faux"}), ("none", {})]
     again.log.close()
 
 
-def test_a_resumed_session_goes_on_with_the_model_that_the_user_chose(tmp_path: Path) -> None:
+def test_resumed_session_uses_the_model_the_user_chose(tmp_path: Path) -> None:
     planner = replace(FAUX_MODEL, id="planner")
     work = planning([[Say("ok")]], tmp_path, plan_model=planner)
     work.go()
     assert work.log.context().model == ("faux", "planner")
-    assert resumed_model(work.log) == ("faux", "faux")
+    assert resumed_model(work.log) == ResumedModel("faux", "faux")
     work.plan.leave()
-    assert resumed_model(work.log) == ("faux", "planner")  # the session writes the model down when it leaves
+    assert resumed_model(work.log) == ResumedModel("faux", "planner")  # recorded by the session
 
 
-def test_entering_twice_changes_nothing_and_leaving_is_told(tmp_path: Path) -> None:
-    work = Wired([[Say("ok")]], tmp_path)
-    told: list[bool] = []
-    work.plan.changed = told.append
+def test_entering_twice_changes_nothing_and_leaving_is_reported(tmp_path: Path) -> None:
+    work = SessionRig([[Say("ok")]], tmp_path)
+    reported: list[bool] = []
+    work.plan.changed = reported.append
     work.plan.enter()
     work.plan.enter()
     work.plan.leave()
     work.plan.leave()
-    assert told == [True, False]
+    assert reported == [True, False]
 
 
 def test_plan_mode_can_be_switched_off(tmp_path: Path) -> None:
-    work = Wired([[Say("ok")]], tmp_path)
+    work = SessionRig([[Say("ok")]], tmp_path)
     plan = PlanMode(work.log, work.artifacts, work.models, enabled=False)
     with pytest.raises(TauError, match=r"plan\.enabled"):
         plan.enter()
@@ -257,10 +258,10 @@ def test_plan_mode_can_be_switched_off(tmp_path: Path) -> None:
         ("mcp__anything", {}, Effects(), False),
     ],
 )
-def test_what_may_run_while_a_plan_is_made(
+def test_tools_allowed_while_planning(
     tool: str, arguments: dict[str, Any], effects: Effects, allowed: bool
 ) -> None:
-    sentence = refusal(tool, arguments, effects, "local://plan.md")
+    sentence = refusal(tool, arguments, effects)
     assert (sentence is None) is allowed
     assert sentence is None or sentence.endswith(".")
 
@@ -276,6 +277,6 @@ def test_what_may_run_while_a_plan_is_made(
         ("# Größe ändern", "Größe ändern", "größe-ändern"),
     ],
 )
-def test_a_plan_is_called_by_its_heading(text: str, title: str, stem: str) -> None:
+def test_plan_is_named_after_its_heading(text: str, title: str, stem: str) -> None:
     assert title_of(text) == title
     assert file_stem(title) == stem

@@ -1,4 +1,4 @@
-"""Places in a command file are filled by what was typed, once, and nothing else changes."""
+"""Placeholders in a command file are filled from the arguments, once, and nothing else changes."""
 
 from pathlib import Path
 
@@ -43,7 +43,7 @@ WORDS = st.lists(
         ("$@", "$ARGUMENTS ${@:1}", "$ARGUMENTS ${@:1}"),
     ],
 )
-def test_places_are_filled(template: str, typed: str, expanded: str | None) -> None:
+def test_placeholders_are_filled(template: str, typed: str, expanded: str | None) -> None:
     if expanded is None:
         expanded = template.removesuffix("$1") + "a"
     assert expand(template, typed) == expanded
@@ -66,12 +66,12 @@ def test_places_are_filled(template: str, typed: str, expanded: str | None) -> N
         ("end\\", ["end\\"]),
     ],
 )
-def test_arguments_are_split_as_people_type_them(typed: str, words: list[str]) -> None:
+def test_arguments_are_split_with_forgiving_quoting(typed: str, words: list[str]) -> None:
     assert split_arguments(typed) == words
 
 
 @given(PLAIN)
-def test_a_text_without_places_stays_as_it_is(template: str) -> None:
+def test_text_without_placeholders_is_unchanged(template: str) -> None:
     assert expand(template, "") == template
 
 
@@ -81,7 +81,7 @@ def test_expansion_never_fails(template: str, typed: str) -> None:
 
 
 @given(WORDS)
-def test_plain_words_come_back_as_they_were_typed(words: list[str]) -> None:
+def test_plain_words_survive_splitting(words: list[str]) -> None:
     assert split_arguments(" ".join(words)) == words
     assert expand("$@", " ".join(words)) == " ".join(words)
     for number, word in enumerate(words[:9], start=1):
@@ -89,14 +89,14 @@ def test_plain_words_come_back_as_they_were_typed(words: list[str]) -> None:
 
 
 @given(WORDS, st.integers(0, 15), st.integers(0, 15))
-def test_a_slice_is_a_part_of_the_arguments(words: list[str], first: int, count: int) -> None:
+def test_slice_selects_part_of_the_arguments(words: list[str], first: int, count: int) -> None:
     begin = max(first - 1, 0)
     assert expand(f"${{@:{first}:{count}}}", " ".join(words)) == " ".join(words[begin : begin + count])
     assert expand(f"${{@:{first}}}", " ".join(words)) == " ".join(words[begin:])
 
 
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"])), max_size=6))
-def test_quoting_brings_any_argument_through(arguments: list[str]) -> None:
+def test_quoted_argument_round_trips(arguments: list[str]) -> None:
     quoted = []
     for text in arguments:
         escaped = text.replace("\\", "\\\\").replace('"', '\\"')
@@ -104,7 +104,7 @@ def test_quoting_brings_any_argument_through(arguments: list[str]) -> None:
     assert split_arguments(" ".join(quoted)) == arguments
 
 
-def test_a_skill_is_sent_with_its_folder_and_the_wish() -> None:
+def test_skill_is_sent_with_its_folder_and_the_request() -> None:
     prompt = skill_prompt("pdf", Path("/skills/pdf"), "Read forms.md first.\n", " fill in a.pdf ")
     assert '<skill name="pdf">\nRead forms.md first.\n</skill>' in prompt
     assert "Its files are in /skills/pdf;" in prompt

@@ -1,4 +1,4 @@
-"""The system prompt: what is in it, how large it is, and that it stays the same."""
+"""The system prompt: its content, its size, and that it stays the same."""
 
 from pathlib import Path
 
@@ -8,15 +8,15 @@ from msgspec.structs import replace
 
 from tau.ai.faux import FAUX_MODEL
 from tau.coding.prompts.system import SystemPrompt, fill
-from tau.coding.session.request_setup import tools_for
+from tau.coding.session.runner import tools_for
 from tau.coding.tools.registry import create_tools
 from tau.config.context_files import ContextFile
 
 DEMO = replace(FAUX_MODEL, demo=True)
 
 
-def test_the_first_request_is_small() -> None:
-    """At most 1,500 tokens, counted as bytes / 4, with the four tools that every coding agent has."""
+def test_first_request_is_small() -> None:
+    """At most 1,500 tokens, counted as bytes / 4, with the four basic tools."""
     prompt = SystemPrompt(cwd=Path("/home/somebody/projects/example"))(FAUX_MODEL)
     basic = create_tools(("read", "bash", "edit", "write"))
     specs = msgspec.json.encode([tool.spec for tool in basic])
@@ -24,7 +24,7 @@ def test_the_first_request_is_small() -> None:
     assert len(prompt.encode()) + len(specs) <= 6000
 
 
-def test_the_demo_model_gets_a_tiny_one() -> None:
+def test_demo_model_gets_a_tiny_prompt() -> None:
     prompt = SystemPrompt(cwd=Path("/home/somebody/projects/example"))(DEMO)
     tools = tools_for(DEMO, create_tools())
     specs = msgspec.json.encode([tool.spec.brief() for tool in tools])
@@ -33,7 +33,7 @@ def test_the_demo_model_gets_a_tiny_one() -> None:
     assert len(prompt.encode()) + len(specs) <= 1000
 
 
-def test_instructions_of_the_project_are_in_it_word_for_word() -> None:
+def test_project_instructions_are_included_verbatim() -> None:
     files = [
         ContextFile(Path("/a/AGENTS.md"), "Use tabs.\n"),
         ContextFile(Path("/a/b/AGENTS.md"), "No: {{x}}"),
@@ -46,7 +46,7 @@ def test_instructions_of_the_project_are_in_it_word_for_word() -> None:
     assert prompt.rstrip().splitlines()[-2] == "Working directory: /a/b"
 
 
-def test_the_user_may_replace_it_and_add_to_it() -> None:
+def test_user_may_replace_it_and_add_to_it() -> None:
     files = [ContextFile(Path("/a/AGENTS.md"), "Use tabs.")]
 
     prompt = SystemPrompt(cwd=Path("/a"), context_files=files, replacement="Be a cat.", addition="Purr.")(
@@ -62,7 +62,7 @@ def test_it_stays_the_same_for_the_whole_session() -> None:
     assert prompt(FAUX_MODEL) == prompt(FAUX_MODEL)
 
 
-def test_a_place_without_a_value_is_a_mistake() -> None:
+def test_placeholder_without_a_value_is_an_error() -> None:
     assert fill("a {{x}} b", x="{{y}}", z="unused") == "a {{y}} b"
     with pytest.raises(ValueError, match="'x'"):
         fill("a {{x}} b")

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tau.coding.files.paths import split_selector
+from tau.coding.output import OutputLimits
 from tau.coding.readers import directory
 from tau.coding.readers.directory import DirectoryTree, age, directory_tree
 from tests.coding.context import call_context
@@ -24,15 +26,23 @@ def date(path: Path, age_s: int) -> None:
     os.utime(path, (NOW - age_s, NOW - age_s))
 
 
-def grown(path: Path, max_lines: int = 3000, first_entry: int = 1) -> DirectoryTree:
-    """As the tool `read` gets it in a session."""
+def grown(
+    path: Path, max_lines: int = 3000, max_bytes: int = 50 * 1024, selector: str = ":1-"
+) -> DirectoryTree:
+    """As the `read` tool gets it in a session."""
     with call_context(path) as ctx:
         return asyncio.run(
-            directory_tree(path, ctx.fs, max_lines=max_lines, first_entry=first_entry, now_ns=NOW * 10**9)
+            directory_tree(
+                path,
+                ctx.fs,
+                split_selector(f"x{selector}")[1],
+                limits=OutputLimits(lines=max_lines, bytes=max_bytes),
+                now_ns=NOW * 10**9,
+            )
         )
 
 
-def test_the_newest_come_first_with_sizes_and_ages(tmp_path: Path) -> None:
+def test_newest_first_with_sizes_and_ages(tmp_path: Path) -> None:
     put(tmp_path / "old.txt", 40 * DAY, b"x" * 2048)
     put(tmp_path / "src/main.py", 7200, b"12345")
     put(tmp_path / "src/deep/hidden.py", 5)
@@ -52,13 +62,13 @@ def test_the_newest_come_first_with_sizes_and_ages(tmp_path: Path) -> None:
     assert grown(tmp_path) == DirectoryTree(text=wanted, lines=6, entries=4)
 
 
-def test_an_empty_folder_and_one_that_is_none(tmp_path: Path) -> None:
+def test_empty_and_missing_folder(tmp_path: Path) -> None:
     assert grown(tmp_path).text == "(empty directory)"
     with pytest.raises(OSError, match="No such file"):
         grown(tmp_path / "none")
 
 
-def test_folders_inside_show_twelve_the_folder_itself_all(tmp_path: Path) -> None:
+def test_subfolders_show_twelve_entries_and_the_folder_itself_all(tmp_path: Path) -> None:
     for number in range(30):
         put(tmp_path / f"top{number:02}", 100 + number)
         put(tmp_path / f"sub/in{number:02}", 100 + number)
@@ -81,8 +91,30 @@ def test_long_folders_are_cut_and_can_be_continued(tmp_path: Path) -> None:
         put(tmp_path / f"f{number:02}", number)
     first = grown(tmp_path, max_lines=20)
     assert first.text.splitlines()[-1] == "[Showing 20 of 50 entries; continue with :21-]"
-    rest = grown(tmp_path, first_entry=21)
+    rest = grown(tmp_path, selector=":21-")
     assert rest.text.splitlines()[0].startswith("- f20") and "[Showing 30 of 50 entries]" in rest.text
+
+
+def test_selector_3_to_5_showed_entry_3_to_the_end(tmp_path: Path) -> None:
+    for number in range(9):
+        put(tmp_path / f"f{number}", number)
+    rows = grown(tmp_path, selector=":3-5").text.splitlines()
+    assert [row[:4] for row in rows[:3]] == ["- f2", "- f3", "- f4"]
+    assert rows[3:] == ["[Showing 3 of 9 entries; continue with :6-]"]
+    rows = grown(tmp_path, selector=":1-2,8-9").text.splitlines()
+    assert [row[:4] for row in rows[:4]] == ["- f0", "- f1", "- f7", "- f8"]
+    assert grown(tmp_path, selector=":10-").text == "[Showing 0 of 9 entries]"
+
+
+def test_folder_whose_names_exceed_the_byte_limit_is_continued_at_the_right_entry(tmp_path: Path) -> None:
+    for number in range(50):
+        put(tmp_path / f"f{number:02}{'x' * 90}", number)
+    first = grown(tmp_path, max_bytes=2_000)
+    shown = first.text.splitlines()
+    assert len(first.text.encode()) < 2_100
+    assert shown[-1] == f"[Showing {len(shown) - 1} of 50 entries; continue with :{len(shown)}-]"
+    rest = grown(tmp_path, selector=f":{len(shown)}-")
+    assert rest.text.startswith(f"- f{len(shown) - 1:02}")
 
 
 def test_links_are_shown_and_not_followed(tmp_path: Path) -> None:
@@ -97,7 +129,7 @@ def test_links_are_shown_and_not_followed(tmp_path: Path) -> None:
     assert len(text.splitlines()) == 5
 
 
-def test_a_folder_that_cannot_be_read_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unreadable_folder_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "secret").mkdir()
     put(tmp_path / "x", 1)
     scandir = os.scandir
@@ -107,25 +139,25 @@ def test_a_folder_that_cannot_be_read_is_told(tmp_path: Path, monkeypatch: pytes
             raise PermissionError(13, "Permission denied", str(path))
         return scandir(path)
 
-    monkeypatch.setattr(os, "scandir", refuse)  # the tests may run as root, who is never refused
+    monkeypatch.setattr(os, "scandir", refuse)  # tests may run as root, who is never refused
     assert "- secret/ (just now) [cannot be read: Permission denied]" in grown(tmp_path).text
 
 
-def test_odd_names_stay_in_their_row(tmp_path: Path) -> None:
+def test_odd_names_stay_on_one_row(tmp_path: Path) -> None:
     put(tmp_path / "new\nline\x1b[31m", 1)
     put(Path(os.fsdecode(os.fsencode(tmp_path) + b"/bad\xff")), 1)
     rows = grown(tmp_path).text.splitlines()
     assert sorted(rows) == ["- bad\ufffd (0 bytes, just now)", "- new line (0 bytes, just now)"]
 
 
-def test_what_others_manage_is_not_opened(tmp_path: Path) -> None:
+def test_managed_folders_are_not_expanded(tmp_path: Path) -> None:
     put(tmp_path / "node_modules/dep/x.js", 1)
     date(tmp_path / "node_modules", 60)
     assert grown(tmp_path).text == "- node_modules/ (1m ago)"
     assert "dep/" in grown(tmp_path / "node_modules").text
 
 
-def test_a_folder_with_too_many_entries_is_not_read_to_its_end(
+def test_folder_with_too_many_entries_is_not_read_completely(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for number in range(25):
@@ -153,5 +185,5 @@ def test_a_hundred_thousand_entries(tmp_path: Path) -> None:
         (60 * DAY, "2mo ago"), (729 * DAY, "24mo ago"), (731 * DAY, "2y ago"),
     ],
 )  # fmt: skip
-def test_ages_in_the_unit_that_fits(seconds: int, wanted: str) -> None:
+def test_ages_use_a_fitting_unit(seconds: int, wanted: str) -> None:
     assert age((NOW - seconds) * 10**9, NOW * 10**9) == wanted

@@ -1,4 +1,4 @@
-"""Parts of files that are too large to be read whole."""
+"""Parts of files that are too large to be read completely."""
 
 import asyncio
 from pathlib import Path
@@ -37,7 +37,7 @@ def rows(page: TextPage) -> list[str]:
     chunk=st.integers(1, 64),
     ended=st.booleans(),
 )
-def test_the_lines_are_those_of_the_file_however_it_is_cut_into_chunks(
+def test_lines_do_not_depend_on_chunking(
     tmp_path: Path, lines: list[str], first: int, count: int, chunk: int, ended: bool
 ) -> None:
     path = tmp_path / "x"
@@ -59,7 +59,7 @@ def test_the_lines_are_those_of_the_file_however_it_is_cut_into_chunks(
     assert page.ranges == [(begin, end)]
 
 
-def test_it_reads_no_further_than_it_must(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reads_no_further_than_needed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "x"
     path.write_bytes(b"line\n" * 1_000_000)
     read: list[int] = []
@@ -75,7 +75,7 @@ def test_it_reads_no_further_than_it_must(tmp_path: Path, monkeypatch: pytest.Mo
     assert page.text.endswith("too large for edits by line; continue with x:41-]")
 
 
-def test_a_line_without_end_is_cut(tmp_path: Path) -> None:
+def test_endless_line_is_cut(tmp_path: Path) -> None:
     path = tmp_path / "x"
     path.write_bytes(b"a" * 3_000_000 + b"\nnext\n")
     page = part(path)
@@ -91,9 +91,7 @@ def test_several_ranges_and_raw(tmp_path: Path) -> None:
     assert rows(part(path, ":raw:10-10"))[0] == "line 9"
 
 
-def test_a_large_file_is_read_in_parts_through_the_tool(
-    ctx: CallContext, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_large_file_is_read_in_parts_by_the_tool(ctx: CallContext, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(large_file, "LARGE_BYTES", 100)
     (ctx.cwd / "big.log").write_text("".join(f"line {number}\n" for number in range(1, 101)))
     text = text_of(call_now(Read(), ctx, path="big.log:50-51"))

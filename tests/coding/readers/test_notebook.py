@@ -1,4 +1,4 @@
-"""Notebooks: an editable text and back, with every byte that was not edited in its place."""
+"""Notebooks as editable text and back, preserving every unedited byte."""
 
 import json
 from typing import Any
@@ -53,7 +53,7 @@ def cells_of(data: bytes) -> list[dict[str, Any]]:
     return found
 
 
-def test_cells_stand_after_their_markers() -> None:
+def test_cells_follow_their_markers() -> None:
     assert to_text(PLAIN) == TEXT
 
 
@@ -69,13 +69,13 @@ def test_cells_stand_after_their_markers() -> None:
         {"sort_keys": True, "indent": 2},
     ],
 )
-def test_an_unedited_notebook_keeps_every_byte(layout: dict[str, Any]) -> None:
+def test_unedited_notebook_keeps_every_byte(layout: dict[str, Any]) -> None:
     for data in (written(CELLS, **layout), written([], **layout)):
         for form in (data, data.replace(b"\n", b"\r\n"), b"\xef\xbb\xbf" + data, data.rstrip()):
             assert from_text(to_text(form), form) == form
 
 
-def test_an_edit_changes_the_lines_of_that_source_only() -> None:
+def test_edit_changes_only_the_lines_of_its_source() -> None:
     after = from_text(TEXT.replace("print(x)", "print(x + 1)\ny = 'é'"), PLAIN)
     gone = [line for line in PLAIN.splitlines() if line not in after.splitlines()]
     new = [line for line in after.splitlines() if line not in PLAIN.splitlines()]
@@ -85,14 +85,14 @@ def test_an_edit_changes_the_lines_of_that_source_only() -> None:
 
 
 @pytest.mark.parametrize("layout", [{"indent": 4}, {"indent": "\t"}, {"ensure_ascii": True}, {"indent": 1}])
-def test_an_edited_cell_is_laid_out_as_its_file_is(layout: dict[str, Any]) -> None:
+def test_edited_cell_keeps_the_layout_of_its_file(layout: dict[str, Any]) -> None:
     wanted = [*CELLS]
     wanted[2] = cell("code", "z = 'ß'\n1", id="c2")
     text = TEXT.replace("cell:2\n\n", "cell:2\nz = 'ß'\n1\n")
     assert from_text(text, written(CELLS, **layout)) == written(wanted, **layout)
 
 
-def test_a_source_that_was_one_text_stays_one() -> None:
+def test_single_string_source_stays_a_string() -> None:
     old = [{"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": 1, "source": "a\nb"}]
     after = from_text("# %% [code] cell:0\na\nc\n", written(old, minor=4))
     assert after == written([{**old[0], "source": "a\nc"}], minor=4)
@@ -113,7 +113,7 @@ def test_cells_are_removed_moved_and_added() -> None:
     assert from_text(text, PLAIN) == moved
 
 
-def test_a_number_used_twice_makes_a_copy_without_outputs() -> None:
+def test_duplicate_number_makes_a_copy_without_outputs() -> None:
     text = "# %% [code] cell:1\nx = 1\nprint(x)\n# %% [code] cell:1\nx = 2\n"
     first, second = cells_of(from_text(text, PLAIN))
     assert first == CELLS[1]
@@ -125,7 +125,7 @@ def test_old_formats_get_no_ids() -> None:
     assert "id" not in cells_of(from_text("# %% [code]\nb\n", data))[0]
 
 
-def test_a_cell_can_change_its_type() -> None:
+def test_cell_can_change_its_type() -> None:
     after = cells_of(from_text(TEXT.replace("[code] cell:1", "[markdown] cell:1"), PLAIN))
     assert after[1] == {"cell_type": "markdown", "id": "c1", "metadata": {}, "source": CELLS[1]["source"]}
     after = cells_of(from_text(TEXT.replace("[markdown] cell:0", "[code] cell:0"), PLAIN))
@@ -134,7 +134,7 @@ def test_a_cell_can_change_its_type() -> None:
         from_text(TEXT.replace("[code] cell:1", "[sql] cell:1"), PLAIN)
 
 
-def test_all_cells_can_go_and_a_notebook_can_begin_from_nothing() -> None:
+def test_all_cells_can_be_removed_and_a_notebook_created_from_nothing() -> None:
     assert from_text("", PLAIN) == written([])
     made = new_notebook("# %% [markdown]\n# Hi\n# %% [code]\n1 + 1\n")
     assert [cell["source"] for cell in cells_of(made)] == [["# Hi"], ["1 + 1"]]
@@ -142,7 +142,7 @@ def test_all_cells_can_go_and_a_notebook_can_begin_from_nothing() -> None:
     assert is_cell_text("\n# %% [code]\nx") and not is_cell_text('{"cells": []}')
 
 
-def test_a_source_that_looks_like_a_marker_is_kept_apart() -> None:
+def test_source_that_looks_like_a_marker_is_escaped() -> None:
     tricky = "a\n# %% [code] cell:0\n\\# %% [code] cell:1\n# %%\n# %% [x]"
     data = written([cell("code", tricky, id="a"), cell("code", "b", id="b")])
     assert len(parse_cells(to_text(data))) == 2
@@ -150,7 +150,7 @@ def test_a_source_that_looks_like_a_marker_is_kept_apart() -> None:
     assert parse_cells(to_text(data))[0].source == tricky
 
 
-def test_blank_lines_between_a_marker_and_the_next_are_an_empty_cell() -> None:
+def test_blank_lines_between_markers_are_an_empty_cell() -> None:
     assert [each.source for each in parse_cells("# %% [code]\n# %% [code]\n\n# %% [code]")] == ["", "", ""]
     with pytest.raises(ToolError, match="begins with a cell"):
         parse_cells("x = 1\n# %% [code]\n")
@@ -159,7 +159,7 @@ def test_blank_lines_between_a_marker_and_the_next_are_an_empty_cell() -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "said"),
+    ("data", "message"),
     [
         (b"", "Not a notebook"),
         (b"[]", "Not a notebook"),
@@ -182,12 +182,12 @@ def test_blank_lines_between_a_marker_and_the_next_are_an_empty_cell() -> None:
         (b'{"cells": [{"cell_type": "code", "source": "\\ud800"}]}', "half a character"),
     ],
 )
-def test_what_is_no_notebook_is_told(data: bytes, said: str) -> None:
-    with pytest.raises(ToolError, match=said):
+def test_invalid_notebook_is_reported(data: bytes, message: str) -> None:
+    with pytest.raises(ToolError, match=message):
         to_text(data)
 
 
-def test_a_cell_without_a_source_can_be_shown_but_not_filled() -> None:
+def test_cell_without_a_source_is_shown_but_cannot_be_filled() -> None:
     data = b'{"cells": [{"cell_type": "code"}], "nbformat": 4, "nbformat_minor": 4}'
     assert to_text(data) == "# %% [code] cell:0\n\n"
     assert from_text(to_text(data), data) == data
@@ -206,7 +206,7 @@ SOURCES = st.lists(st.sampled_from(PIECES), max_size=8).map("".join) | st.text(
     st.sampled_from([None, 1, 2, "\t"]),
     st.booleans(),
 )
-def test_any_notebook_survives_the_round_trip(
+def test_any_notebook_round_trips(
     cells: list[tuple[str, str]], indent: int | str | None, ascii_only: bool
 ) -> None:
     made = [cell(kind, source, id=f"id{number}") for number, (kind, source) in enumerate(cells)]
@@ -215,7 +215,7 @@ def test_any_notebook_survives_the_round_trip(
 
 
 @given(st.lists(SOURCES, min_size=1, max_size=4), st.data())
-def test_an_edit_of_one_cell_reaches_that_cell_only(sources: list[str], data: st.DataObject) -> None:
+def test_editing_one_cell_changes_only_that_cell(sources: list[str], data: st.DataObject) -> None:
     made = [cell("code", source, id=f"id{number}") for number, source in enumerate(sources)]
     which = data.draw(st.integers(0, len(sources) - 1))
     changed = [*made]

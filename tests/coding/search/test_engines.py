@@ -1,4 +1,4 @@
-"""Ripgrep and its stand-in give the same answers."""
+"""Ripgrep and its Python fallback give the same results."""
 
 import asyncio
 import os
@@ -14,7 +14,7 @@ from tau.base.run import LocalRunner
 from tau.coding.search import engine, rg
 from tau.coding.search.query import Query, SearchRequest, SearchScope
 from tau.coding.search.regex_repair import across_line_ends, is_multiline, lenient
-from tests.coding.search.worlds import asked_python, asked_rg, make, needs_rg
+from tests.coding.search.search_trees import asked_python, asked_rg, make, needs_rg
 
 atoms = st.sampled_from(
     ["a", "b", "B", "é", " ", "_", ".", r"\d", r"\w", r"\s", r"\b", "^", "$", "[ab]", "[^a]", r"\W", "1", "x"]
@@ -36,7 +36,7 @@ def repeated(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
 
 
 patterns = st.recursive(atoms, repeated, max_leaves=5)
-# Across lines ripgrep goes on behind a match as if a line began there: anchors are not compared.
+# Across lines ripgrep continues after a match as if a line began there: anchors are not compared.
 anchors = ("^", "$", r"\b", r"\W")
 parts = st.recursive(atoms.filter(lambda atom: atom not in anchors), repeated, max_leaves=4)
 
@@ -91,7 +91,8 @@ def test_both_engines_agree_on_odd_files(tmp_path: Path) -> None:
         request = SearchRequest(query=Query(pattern=pattern), scope=SearchScope(roots=(str(tmp_path),)))
         assert asked_python(request) == asked_rg(request)
     found = {os.path.relpath(path, tmp_path) for path in asked_rg(request)}
-    assert not found & {"binary.dat", "large.txt", "ignored.txt", "link", "empty"}
+    assert not found & {"binary.dat", "ignored.txt", "link", "empty"}
+    assert "large.txt" in found
     for scope in (
         SearchScope(roots=(str(tmp_path),), gitignore=False),
         SearchScope(roots=(str(tmp_path),), names=("*.txt", "no_?nd")),
@@ -111,7 +112,7 @@ def either(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
     return str(request.param)
 
 
-def test_files_and_lines_are_found_through_a_process(either: str, tmp_path: Path) -> None:
+def test_files_and_lines_are_found_by_a_process(either: str, tmp_path: Path) -> None:
     odd = os.fsdecode(b"b\xffd\nname")
     make(tmp_path, {"a": "x\nneedle\nneedle needle\nneedle\n", odd: "needle\n", "c": "nothing\n"})
     paths = {name: str(tmp_path / name) for name in ("a", odd, "c")}
@@ -132,7 +133,7 @@ def test_files_and_lines_are_found_through_a_process(either: str, tmp_path: Path
 
 
 @pytest.mark.parametrize(("pattern", "words"), [("[a", "unclosed character class"), ("(?=a)", "look-around")])
-def test_a_wrong_pattern_is_told_in_words(either: str, tmp_path: Path, pattern: str, words: str) -> None:
+def test_invalid_pattern_gets_a_readable_error(either: str, tmp_path: Path, pattern: str, words: str) -> None:
     async def main() -> None:
         query = Query(pattern=pattern)
         with pytest.raises(ToolError, match=f"Invalid regex: .*{words}"):
@@ -144,7 +145,7 @@ def test_a_wrong_pattern_is_told_in_words(either: str, tmp_path: Path, pattern: 
     asyncio.run(main())
 
 
-def test_what_only_ripgrep_can_do_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ripgrep_only_features_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rg, "locate", lambda: None)
     query = Query(pattern=r"\p{Greek}")
     with pytest.raises(ToolError, match="needs ripgrep"):
@@ -153,7 +154,7 @@ def test_what_only_ripgrep_can_do_is_told(tmp_path: Path, monkeypatch: pytest.Mo
         )
 
 
-def test_a_pattern_that_never_ends_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_catastrophic_pattern_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rg, "locate", lambda: None)
     make(tmp_path, {"a": "needle\n", "z": "a" * 40 + "b\n"})
 
@@ -175,7 +176,7 @@ def fake_rg(folder: Path, script: str) -> str:
     return str(path)
 
 
-def test_an_answer_without_end_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_endless_output_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     endless = "import sys\nwhile True: sys.stdout.write('/some/name\\0' * 1000)"
     program = fake_rg(tmp_path, endless)
     monkeypatch.setattr(rg, "locate", lambda: program)
@@ -189,7 +190,7 @@ def test_an_answer_without_end_is_stopped(tmp_path: Path, monkeypatch: pytest.Mo
     asyncio.run(main())
 
 
-def test_what_could_not_be_read_is_noted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unreadable_files_are_noted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     program = fake_rg(tmp_path, "import sys\nsys.stdout.write('/a\\0')\nsys.exit(2)")
     monkeypatch.setattr(rg, "locate", lambda: program)
     query = Query(pattern="a")
@@ -200,7 +201,7 @@ def test_what_could_not_be_read_is_noted(tmp_path: Path, monkeypatch: pytest.Mon
 def test_cancelling_ends_ripgrep_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     mark = tmp_path / "pid"
     program = fake_rg(
-        tmp_path, f"import os, time\nopen({str(mark)!r}, 'w').write(str(os.getpid()))\ntime.sleep(60)"
+        tmp_path, f"import os, time\nopen({str(mark)!r}, 'w').write(str(os.getpid()))\ntime.sleep(600)"
     )
     monkeypatch.setattr(rg, "locate", lambda: program)
 
@@ -219,7 +220,7 @@ def test_cancelling_ends_ripgrep_at_once(tmp_path: Path, monkeypatch: pytest.Mon
         os.kill(int(mark.read_text()), 0)
 
 
-def test_ripgrep_is_taken_from_the_path_or_from_beside_the_interpreter(
+def test_ripgrep_is_found_on_path_or_beside_the_interpreter(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program = fake_rg(tmp_path, "")
@@ -233,7 +234,7 @@ def test_ripgrep_is_taken_from_the_path_or_from_beside_the_interpreter(
     assert rg.locate() is None
 
 
-def test_a_ripgrep_that_went_away_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_vanished_ripgrep_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "gone"
     folder.mkdir()
     fake_rg(folder, "")

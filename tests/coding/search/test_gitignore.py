@@ -1,4 +1,4 @@
-"""Which files ignore rules leave out: our walk against ripgrep's, and the rules one by one."""
+"""Which files ignore rules exclude: our walk against ripgrep's, and the rules one by one."""
 
 import asyncio
 import os
@@ -10,10 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tau.coding.search import rg
-from tau.coding.search.gitignore import IgnoreRules
 from tau.coding.search.query import SearchScope
-from tau.coding.search.walk import tree, walk
-from tests.coding.search.worlds import make, needs_rg
+from tau.coding.search.walk import IgnoreRules, tree, walk
+from tests.coding.search.search_trees import make, needs_rg
 
 NAMES = [
     "a",
@@ -104,7 +103,7 @@ def test_the_walk_finds_what_ripgrep_finds(
     for repository in repositories:
         make(root, {f"{repository}/info/exclude": exclude, f"{repository}/HEAD": ""})
     assert ours(root) == theirs(root)
-    # The rules of the folders above hold too.
+    # The rules of parent folders apply too.
     assert ours(root / "sub") == theirs(root / "sub")
 
 
@@ -120,26 +119,26 @@ def test_hidden_files_can_be_left_out(tmp_path: Path) -> None:
     assert ours(tmp_path, hidden=False) == {"d"}
 
 
-def test_rules_above_hold_when_the_root_is_reached_by_a_link(tmp_path: Path) -> None:
+def test_parent_rules_apply_when_the_root_is_reached_through_a_link(tmp_path: Path) -> None:
     make(tmp_path, {"project/.gitignore": "/sub/out\n*.o", "project/sub/out": "", "project/sub/a.o": ""})
     make(tmp_path, {"project/sub/kept": ""})
     (tmp_path / "link").symlink_to("project/sub")
     assert ours(tmp_path / "link") == {"kept"}
 
 
-def test_a_worktree_takes_the_excludes_of_its_repository(tmp_path: Path) -> None:
+def test_worktree_uses_the_excludes_of_its_repository(tmp_path: Path) -> None:
     make(tmp_path, {"main/.git/info/exclude": "secret", "main/.git/worktrees/w/commondir": "../.."})
     make(tmp_path, {"w/.git": f"gitdir: {tmp_path}/main/.git/worktrees/w\n", "w/secret": "", "w/a": ""})
     assert ours(tmp_path / "w") == {"a"}
 
 
-def test_a_loop_of_links_ends(tmp_path: Path) -> None:
+def test_link_loop_terminates(tmp_path: Path) -> None:
     make(tmp_path, {"a/b": ""})
     (tmp_path / "a" / "up").symlink_to("..")
     assert ours(tmp_path) == {"a/b"}
 
 
-def test_a_folder_that_cannot_be_read_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unreadable_folder_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     make(tmp_path, {"a/b": "", "c": ""})
     scan = os.scandir
 
@@ -155,13 +154,13 @@ def test_a_folder_that_cannot_be_read_is_told(tmp_path: Path, monkeypatch: pytes
     ]
 
 
-def test_a_large_folder_comes_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_folder_comes_in_chunks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     make(tmp_path, {f"{number}": "" for number in range(10)})
     monkeypatch.setattr("tau.coding.search.walk.PIECE_ENTRIES", 4)
     assert [len(piece.entries) for piece in tree(str(tmp_path))] == [4, 4, 2]
 
 
-def test_the_last_line_that_matches_decides() -> None:
+def test_last_matching_rule_decides() -> None:
     rules = IgnoreRules(["*.o", "!keep.o", "build/", r"\#x"], 0)
     assert rules.verdict("a.o", "a.o", False) is True
     assert rules.verdict("keep.o", "keep.o", False) is False

@@ -1,15 +1,15 @@
-"""Patterns as models write them: what is mended, what is left alone."""
+"""Patterns as models write them: what is repaired and what is left alone."""
 
 import re
 
 import pytest
 
-from tau.coding.search.regex_dialect import NeedsRipgrep, to_python
+from tau.coding.search.fallback_search import NeedsRipgrep, to_python
 from tau.coding.search.regex_repair import across_line_ends, is_multiline, lenient
 
 
 @pytest.mark.parametrize(
-    ("pattern", "mended"),
+    ("pattern", "repaired"),
     [
         ("interface{}", r"interface\{\}"),
         ("${platform}", r"\$\{platform\}"),
@@ -29,9 +29,9 @@ from tau.coding.search.regex_repair import across_line_ends, is_multiline, lenie
         ("x{ y: (z }", r"x\{ y: \(z \}"),
     ],
 )
-def test_braces_and_parentheses_that_can_only_be_text_are(pattern: str, mended: str) -> None:
-    assert lenient(pattern) == mended
-    assert lenient(mended) == mended
+def test_unambiguous_literal_braces_and_parentheses_are_escaped(pattern: str, repaired: str) -> None:
+    assert lenient(pattern) == repaired
+    assert lenient(repaired) == repaired
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def test_only_a_line_break_makes_a_pattern_multiline(pattern: str, multiline: bo
     assert is_multiline(pattern) is multiline
 
 
-def test_line_breaks_match_those_of_windows_too() -> None:
+def test_line_breaks_match_crlf_too() -> None:
     pattern = across_line_ends("a\\nb\nc[\\n]")
     assert re.fullmatch(pattern, "a\r\nb\nc\n")
 
@@ -59,19 +59,19 @@ def test_line_breaks_match_those_of_windows_too() -> None:
         ("$", ""),
     ],
 )
-def test_what_both_engines_can_say_is_translated(pattern: str, text: str) -> None:
+def test_common_syntax_is_translated(pattern: str, text: str) -> None:
     assert re.search(to_python(pattern), text)
 
 
 @pytest.mark.parametrize(
     "pattern", [r"\p{Greek}", "[a&&b]", "[[a]b]", "a++", "x(?i)y", r"\b{start}a", "[[:^alpha:]]", "a{2}{3}"]
 )
-def test_what_python_cannot_say_needs_ripgrep(pattern: str) -> None:
+def test_syntax_python_lacks_needs_ripgrep(pattern: str) -> None:
     with pytest.raises(NeedsRipgrep):
         to_python(pattern)
 
 
 @pytest.mark.parametrize("pattern", ["(?=a)", "(?<=a)b", r"(a)\1", r"\y", "[a", "(?P=x)", "(?>a)", r"[\b]"])
-def test_what_is_wrong_in_ripgrep_is_wrong_here(pattern: str) -> None:
+def test_invalid_in_ripgrep_is_invalid_here(pattern: str) -> None:
     with pytest.raises(re.error):
         re.compile(to_python(pattern))

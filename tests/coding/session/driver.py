@@ -1,7 +1,7 @@
-"""The runner and its recovery over the scripted model, with a fake compaction."""
+"""The runner and its recovery with the scripted model and a fake compaction."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +19,12 @@ from tau.base.run import LocalRunner
 from tau.coding.context import ModelRoles
 from tau.coding.session.fallback import Fallbacks
 from tau.coding.session.recovery import CompactContext, RoomReason, RunRecovery
-from tau.coding.session.request_setup import RequestSetup
-from tau.coding.session.runner import AgentRunner
+from tau.coding.session.runner import AgentRunner, RequestSetup
 from tau.coding.session.storage.log import SessionLog
 from tau.config.settings import RetrySettings, Settings
 from tau.sdk.environment import make_environment
-from tests.agent.world import Echo, names
+from tests.agent.agent_rig import Echo, names
+from tests.support.limits import HANG_S
 
 QUICK = RetrySettings(max_retries=2, base_delay_ms=1)
 PICTURE = ImageContent("iVBORw0KGgo=", "image/png")
@@ -41,7 +41,7 @@ def other_model(name: str) -> Model:
 class Driver:
     """`asked` lists the reasons of compactions; `room` answers them in turn, its last item repeatedly.
 
-    `compact` replaces that fake.
+    `compact` replaces the fake.
     """
 
     def __init__(
@@ -54,10 +54,11 @@ class Driver:
         find: Callable[[str], Model | None] = other_model,
         room: Sequence[bool] | None = None,
         compact: CompactContext | None = None,
+        roles: Mapping[str, Model] | None = None,
     ) -> None:
         self.faux = Faux(script)
         self.log = log or SessionLog.new(None, Path("/"))
-        self.models = ModelRoles(model)
+        self.models = ModelRoles(model, roles)
         self.events: list[AgentEvent] = []
         self.asked: list[RoomReason] = []
         self._room = list(room or ())
@@ -70,6 +71,7 @@ class Driver:
         settings = Settings(retry=retry)
         environment = make_environment(self.log, Path("/"), LocalRunner(), self.models, settings)
         self.bus = environment.events
+        self.plan = environment.plan
         setup = RequestSetup(
             log=self.log,
             models=self.models,
@@ -86,11 +88,13 @@ class Driver:
             use_model=setup.switch_model,
             emit=self.bus.emit,
             resolve=resolve,
+            roles=self.models.names,
         )
         self.recovery = RunRecovery(
             log=self.log,
             settings=retry,
             model=setup.model,
+            limits=setup.limits,
             emit=self.bus.emit,
             compact=compact,
             fallbacks=self.fallbacks if retry.fallback_chains else None,
@@ -99,27 +103,27 @@ class Driver:
             log=self.log,
             queue=environment.queue,
             hooks=Hooks(),
-            setup=setup,
+            next_request=setup,
             recovery=self.recovery,
             stream=self.faux.stream,
             world=environment.world,
-            emit=self.bus.emit,
+            events=self.bus,
         )
         self.bus.subscribe(self.events.append)
 
     @property
-    def told(self) -> list[str]:
+    def notices(self) -> list[str]:
         return [event.message for event in self.events if isinstance(event, Notice)]
 
     def heard(self, word: str) -> list[str]:
-        """The names of the events that have this word in them."""
+        """The names of the events that contain this word."""
         return [name for name in names(self.events) if word in name]
 
     async def prompt(self, text: str = "go", *images: ImageContent, abort: Abort | None = None) -> Outcome:
         content: Any = [TextContent(text), *images] if images else text
         return await self.runner.run_prompt(UserMessage(content, 1), abort or Abort())
 
-    async def _make_room(self, abort: Abort, *, reason: RoomReason) -> bool:
+    async def _make_room(self, abort: Abort, reason: RoomReason) -> bool:
         if reason == "threshold":
             return False
         self.asked.append(reason)
@@ -131,6 +135,6 @@ def go(driver: Driver, text: str = "go", *images: ImageContent) -> Outcome:
 
 
 async def in_time(work: Coroutine[Any, Any, Outcome]) -> Outcome:
-    """So that a test that would hang fails."""
-    async with asyncio.timeout(20):
+    """Fails a test that would hang."""
+    async with asyncio.timeout(HANG_S):
         return await work

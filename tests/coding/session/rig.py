@@ -1,4 +1,4 @@
-"""Sessions over the scripted model, with real files and real tools."""
+"""Sessions with the scripted model, real files and real tools."""
 
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager

@@ -1,4 +1,4 @@
-"""What a session is doing: which of it a key stops, and that all of it ends with the session."""
+"""What a session is doing, which of it a key stops, and that all of it ends with the session."""
 
 import asyncio
 from contextlib import suppress
@@ -10,7 +10,7 @@ from tau.base.errors import TauError
 from tau.coding.session.activities import Activities
 
 
-def test_the_innermost_one_is_stopped() -> None:
+def test_abort_stops_the_innermost_activity() -> None:
     async def main() -> None:
         activities = Activities()
         with activities.begin(run=True) as run, activities.begin() as beside:
@@ -25,7 +25,7 @@ def test_the_innermost_one_is_stopped() -> None:
     asyncio.run(main())
 
 
-def test_there_is_one_run_of_the_agent_at_a_time() -> None:
+def test_only_one_agent_run_at_a_time() -> None:
     async def main() -> None:
         activities = Activities()
         with activities.begin(run=True):
@@ -36,7 +36,7 @@ def test_there_is_one_run_of_the_agent_at_a_time() -> None:
     asyncio.run(main())
 
 
-def test_no_key_means_what_nobody_sees() -> None:
+def test_abort_does_not_stop_quiet_activities() -> None:
     async def main() -> None:
         activities = Activities()
         with activities.quietly() as quiet:
@@ -48,10 +48,10 @@ def test_no_key_means_what_nobody_sees() -> None:
     asyncio.run(main())
 
 
-def test_all_of_it_ends_with_the_session() -> None:
+def test_closing_the_session_stops_everything() -> None:
     async def work(activities: Activities, done: list[str]) -> None:
         with activities.quietly() as quiet, suppress(Aborted):
-            await quiet.sleep(60)
+            await quiet.sleep(600)
         done.append("quiet")
 
     async def main() -> None:

@@ -1,4 +1,4 @@
-"""Checkpoints of a session: what a rewind takes out of the conversation, and what it leaves."""
+"""Checkpoints: what a rewind removes from the conversation and what it leaves."""
 
 from pathlib import Path
 
@@ -13,20 +13,20 @@ from tau.base.errors import SessionError
 from tau.coding.session.checkpoints import MAX_WARNINGS, NOTHING_YET, WARNING
 from tau.coding.session.entries import BranchSummaryEntry
 from tau.coding.session.storage.log import SessionLog
-from tests.coding.wired import Wired
+from tests.coding.session_rig import SessionRig
 
 MARK = Use("checkpoint", goal="find the leak")
 LOOK = Use("echo", text="a very long log")
 BACK = Use("rewind", report="It leaks in a.py:3.")
 
 
-def summary(work: Wired) -> str:
+def summary(work: SessionRig) -> str:
     [found] = [m.summary for m in work.log.messages() if isinstance(m, BranchSummaryMessage)]
     return found
 
 
-def test_a_rewind_leaves_the_report_in_place_of_the_investigation(tmp_path: Path) -> None:
-    work = Wired([[MARK], [LOOK], [LOOK], [BACK], [Say("Mended.")]], tmp_path)
+def test_rewind_replaces_the_investigation_with_the_report(tmp_path: Path) -> None:
+    work = SessionRig([[MARK], [LOOK], [LOOK], [BACK], [Say("Mended.")]], tmp_path)
     outcome = work.go("mend it")
     assert outcome.message is not None and outcome.message.text == "Mended."
     kinds = [type(message) for message in work.log.messages()]
@@ -37,8 +37,8 @@ def test_a_rewind_leaves_the_report_in_place_of_the_investigation(tmp_path: Path
     assert work.checkpoints.active is None
 
 
-def test_what_was_left_stays_in_the_tree(tmp_path: Path) -> None:
-    work = Wired([[MARK], [LOOK], [BACK], [Say("ok")]], tmp_path)
+def test_investigation_stays_in_the_tree(tmp_path: Path) -> None:
+    work = SessionRig([[MARK], [LOOK], [BACK], [Say("ok")]], tmp_path)
     work.go()
     [entry] = [e for _, e in work.log.entries() if isinstance(e, BranchSummaryEntry)]
     left = [node.id for node in work.log.branch(entry.from_id)]
@@ -46,34 +46,34 @@ def test_what_was_left_stays_in_the_tree(tmp_path: Path) -> None:
     assert entry.details["kind"] == "rewind" and entry.details["goal"] == "find the leak"
 
 
-def test_the_rewind_waits_for_the_other_calls_of_its_answer(tmp_path: Path) -> None:
-    work = Wired([[LOOK, MARK, LOOK], [LOOK, BACK, LOOK], [Say("ok")]], tmp_path)
+def test_rewind_waits_for_the_other_calls_of_its_answer(tmp_path: Path) -> None:
+    work = SessionRig([[LOOK, MARK, LOOK], [LOOK, BACK, LOOK], [Say("ok")]], tmp_path)
     work.go()
-    # All results of the answer that made the checkpoint stay, and none of the one that went back.
+    # All results of the answer that made the checkpoint stay, and none of the one that rewound.
     assert len(work.results) == 3
     requests = work.faux.requests
     assert [type(m) for m in requests[-1].messages].count(ToolResultMessage) == 3
 
 
-def test_the_files_that_were_touched_are_remembered(tmp_path: Path) -> None:
+def test_touched_files_are_remembered(tmp_path: Path) -> None:
     write = Use("write", path="b.txt", content="x")
-    work = Wired([[MARK], [write], [BACK], [Say("ok")]], tmp_path)
+    work = SessionRig([[MARK], [write], [BACK], [Say("ok")]], tmp_path)
     work.go()
     [entry] = [e for _, e in work.log.entries() if isinstance(e, BranchSummaryEntry)]
     assert [Path(path).name for path in entry.details["modifiedFiles"]] == ["b.txt"]
     assert (tmp_path / "b.txt").read_text() == "x"
 
 
-def test_what_the_user_said_meanwhile_is_not_forgotten(tmp_path: Path) -> None:
-    work = Wired([], tmp_path)
+def test_user_messages_during_the_investigation_are_kept(tmp_path: Path) -> None:
+    work = SessionRig([], tmp_path)
     steer = Act(lambda: work.queue.steer(UserMessage("mind the tests\ntoo", 5)))
     work.follow([[MARK], [steer, LOOK], [BACK], [Say("ok")]])
     work.go()
     assert summary(work).endswith("Meanwhile the user said:\n\n> mind the tests\n> too")
 
 
-def test_a_message_right_behind_the_checkpoint_stays_itself(tmp_path: Path) -> None:
-    work = Wired([], tmp_path)
+def test_message_right_after_the_checkpoint_is_kept_unchanged(tmp_path: Path) -> None:
+    work = SessionRig([], tmp_path)
     work.follow([[MARK, LOOK], [BACK], [Say("ok")]])
 
     def steer(event: AgentEvent) -> None:
@@ -82,8 +82,8 @@ def test_a_message_right_behind_the_checkpoint_stays_itself(tmp_path: Path) -> N
 
     work.subscribe(steer)
     work.go()
-    said = [m.content for m in work.log.messages() if isinstance(m, UserMessage)]
-    assert said == ["go", "look at b.py"] and "Meanwhile" not in summary(work)
+    texts = [m.content for m in work.log.messages() if isinstance(m, UserMessage)]
+    assert texts == ["go", "look at b.py"] and "Meanwhile" not in summary(work)
 
 
 def _ends(event: object, tool: str) -> bool:
@@ -94,14 +94,14 @@ def _ends(event: object, tool: str) -> bool:
     )
 
 
-def test_a_rewind_in_the_answer_of_its_checkpoint_has_nothing_to_go_back_from(tmp_path: Path) -> None:
-    work = Wired([[MARK, BACK], [LOOK], [BACK], [Say("ok")]], tmp_path)
+def test_rewind_in_the_same_answer_as_its_checkpoint_is_refused(tmp_path: Path) -> None:
+    work = SessionRig([[MARK, BACK], [LOOK], [BACK], [Say("ok")]], tmp_path)
     work.go()
     assert NOTHING_YET in work.results and "It leaks" in summary(work)
 
 
-def test_there_is_no_second_checkpoint_until_the_first_is_closed(tmp_path: Path) -> None:
-    work = Wired([[MARK], [MARK], [BACK], [MARK], [LOOK], [BACK], [Say("ok")]], tmp_path)
+def test_no_second_checkpoint_until_the_first_is_closed(tmp_path: Path) -> None:
+    work = SessionRig([[MARK], [MARK], [BACK], [MARK], [LOOK], [BACK], [Say("ok")]], tmp_path)
     work.go()
     assert work.checkpoints.active is None
     summaries = [m for m in work.log.messages() if isinstance(m, BranchSummaryMessage)]
@@ -109,30 +109,30 @@ def test_there_is_no_second_checkpoint_until_the_first_is_closed(tmp_path: Path)
     assert any("already active" in text for text in work.sent(2))
 
 
-def test_a_model_that_stops_with_a_checkpoint_open_is_warned(tmp_path: Path) -> None:
-    work = Wired([[MARK], [Say("Here is what I found.")], [BACK], [Say("ok")]], tmp_path)
+def test_model_that_stops_with_an_open_checkpoint_is_warned(tmp_path: Path) -> None:
+    work = SessionRig([[MARK], [Say("Here is what I found.")], [BACK], [Say("ok")]], tmp_path)
     outcome = work.go()
     assert outcome.message is not None and outcome.message.text == "ok"
     assert work.sent(2)[-1] == WARNING and work.checkpoints.active is None
 
 
-def test_the_warnings_end_and_the_user_is_told(tmp_path: Path) -> None:
-    work = Wired([[MARK], [Say("No.")]], tmp_path)
+def test_warnings_are_limited_and_then_the_user_is_notified(tmp_path: Path) -> None:
+    work = SessionRig([[MARK], [Say("No.")]], tmp_path)
     work.go()
     warnings = [m for m in work.log.messages() if isinstance(m, CustomMessage)]
     assert len(warnings) == MAX_WARNINGS
-    told = [event.message for event in work.events if isinstance(event, Notice)]
-    assert told == ["The model stopped without a rewind; its checkpoint stays active."]
+    notices = [event.message for event in work.events if isinstance(event, Notice)]
+    assert notices == ["The model stopped without a rewind; its checkpoint stays active."]
     assert work.checkpoints.active is not None and not work.queue.waiting()
 
 
-def test_a_resumed_session_knows_its_checkpoint(tmp_path: Path) -> None:
+def test_resumed_session_knows_its_checkpoint(tmp_path: Path) -> None:
     log = SessionLog.new(tmp_path, tmp_path)
-    work = Wired([[MARK], [LOOK], [Say("No.")]], tmp_path, log=log)
+    work = SessionRig([[MARK], [LOOK], [Say("No.")]], tmp_path, log=log)
     work.go()
     log.close()
     assert log.path is not None
-    again = Wired([[BACK], [Say("ok")]], tmp_path, log=SessionLog.open(log.path))
+    again = SessionRig([[BACK], [Say("ok")]], tmp_path, log=SessionLog.open(log.path))
     active = again.checkpoints.active
     assert active is not None and active.goal == "find the leak"
     again.go("go on")
@@ -140,8 +140,8 @@ def test_a_resumed_session_knows_its_checkpoint(tmp_path: Path) -> None:
     again.log.close()
 
 
-def test_a_rewind_that_a_crash_cut_short_is_done_when_the_work_goes_on(tmp_path: Path) -> None:
-    work = Wired([[MARK], [LOOK], [BACK], [Say("ok")]], tmp_path)
+def test_rewind_interrupted_by_a_crash_completes_on_resume(tmp_path: Path) -> None:
+    work = SessionRig([[MARK], [LOOK], [BACK], [Say("ok")]], tmp_path)
     work.go()
     [entry] = [e for _, e in work.log.entries() if isinstance(e, BranchSummaryEntry)]
     log = SessionLog.new(None, tmp_path)  # as it was just before the move
@@ -149,13 +149,13 @@ def test_a_rewind_that_a_crash_cut_short_is_done_when_the_work_goes_on(tmp_path:
         kept = work.log.decode(node)
         assert kept is not None
         log.append(kept)
-    again = Wired([[Say("ok")]], tmp_path, log=log)
+    again = SessionRig([[Say("ok")]], tmp_path, log=log)
     again.go("go on")
     assert "It leaks" in again.sent()[-2] and again.sent()[-1] == "go on"
 
 
-def test_who_goes_back_into_the_investigation_is_left_there(tmp_path: Path) -> None:
-    work = Wired([[MARK], [LOOK], [BACK], [Say("ok")]], tmp_path)
+def test_user_can_move_back_into_the_investigation(tmp_path: Path) -> None:
+    work = SessionRig([[MARK], [LOOK], [BACK], [Say("ok")]], tmp_path)
     work.go()
     [entry] = [e for _, e in work.log.entries() if isinstance(e, BranchSummaryEntry)]
     work.log.move(entry.from_id)
@@ -165,8 +165,8 @@ def test_who_goes_back_into_the_investigation_is_left_there(tmp_path: Path) -> N
     assert work.checkpoints.active is None
 
 
-def test_another_branch_has_no_checkpoint(tmp_path: Path) -> None:
-    work = Wired([[Say("hi")], [MARK], [LOOK], [Say("No.")]], tmp_path)
+def test_other_branch_has_no_checkpoint(tmp_path: Path) -> None:
+    work = SessionRig([[Say("hi")], [MARK], [LOOK], [Say("No.")]], tmp_path)
     work.go("one")
     fork = work.log.leaf
     work.go("two")
@@ -175,17 +175,17 @@ def test_another_branch_has_no_checkpoint(tmp_path: Path) -> None:
     assert work.checkpoints.active is None
 
 
-def test_todos_go_back_with_the_conversation(tmp_path: Path) -> None:
+def test_todos_rewind_with_the_conversation(tmp_path: Path) -> None:
     todo = Use("todo", ops=[{"op": "init", "list": [{"phase": "p", "items": ["look"]}]}])
-    work = Wired([[MARK], [todo], [todo, BACK], [Say("ok")]], tmp_path)
+    work = SessionRig([[MARK], [todo], [todo, BACK], [Say("ok")]], tmp_path)
     work.go()
     assert work.todos.phases == ()
 
 
-def test_a_full_disk_leaves_the_conversation_where_it_is(
+def test_full_disk_leaves_the_conversation_where_it_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    work = Wired([[MARK], [LOOK], [BACK], [Say("ok")]], tmp_path)
+    work = SessionRig([[MARK], [LOOK], [BACK], [Say("ok")]], tmp_path)
     append = work.log.append
 
     def fails(entry: object) -> str:
@@ -197,27 +197,27 @@ def test_a_full_disk_leaves_the_conversation_where_it_is(
     work.go()
     assert [type(m) for m in work.log.messages()][-1] is AssistantMessage
     assert any("a very long log" in text for text in work.sent())
-    told = [event.message for event in work.events if isinstance(event, Notice)]
-    assert told == ["The rewind failed; the conversation is unchanged. The disk is full."]
+    notices = [event.message for event in work.events if isinstance(event, Notice)]
+    assert notices == ["The rewind failed; the conversation is unchanged. The disk is full."]
 
 
-def test_an_abort_after_the_rewind_still_goes_back(tmp_path: Path) -> None:
-    work = Wired([[MARK], [LOOK], [BACK], [Say("never")]], tmp_path)
+def test_abort_after_the_rewind_still_rewinds(tmp_path: Path) -> None:
+    work = SessionRig([[MARK], [LOOK], [BACK], [Say("never")]], tmp_path)
     work.subscribe(lambda event: work.abort() if _ends(event, "rewind") else None)
     assert work.go().aborted
     assert "It leaks" in summary(work)
 
 
-def test_faces_are_told_of_the_report(tmp_path: Path) -> None:
-    work = Wired([[MARK], [LOOK], [BACK], [Say("ok")]], tmp_path)
+def test_ui_receives_the_report(tmp_path: Path) -> None:
+    work = SessionRig([[MARK], [LOOK], [BACK], [Say("ok")]], tmp_path)
     work.go()
-    told = [e.message for e in work.events if isinstance(e, MessageEnd)]
-    [report] = [message for message in told if isinstance(message, BranchSummaryMessage)]
+    notices = [e.message for e in work.events if isinstance(e, MessageEnd)]
+    [report] = [message for message in notices if isinstance(message, BranchSummaryMessage)]
     assert "It leaks in a.py:3." in report.summary
 
 
-def test_both_dialects_can_send_what_is_left(tmp_path: Path) -> None:
-    work = Wired([[LOOK, MARK, LOOK], [LOOK], [BACK, LOOK], [Say("ok")]], tmp_path)
+def test_both_dialects_can_send_the_rewound_context(tmp_path: Path) -> None:
+    work = SessionRig([[LOOK, MARK, LOOK], [LOOK], [BACK, LOOK], [Say("ok")]], tmp_path)
     work.go()
     request = work.faux.requests[-1]
     messages = anthropic_body.build_body(work.models.default, request)["messages"]

@@ -1,4 +1,4 @@
-"""Sessions of pi and omp: they load, mean the same here, can be continued, and pi reads the result."""
+"""Sessions of pi and omp load, mean the same here, can be continued, and pi reads the result."""
 
 import base64
 import hashlib
@@ -64,7 +64,7 @@ def read_with_pi(path: Path) -> dict[str, Any]:
 
 
 def as_ours(messages: list[dict[str, Any]]) -> list[AppMessage]:
-    """What pi would send, without the fields that we do not keep."""
+    """What pi would send, without the fields we do not keep."""
     return msgspec.convert(messages, list[AppMessage])
 
 
@@ -72,14 +72,14 @@ def answer(text: str) -> AssistantMessage:
     return AssistantMessage([TextContent(text)], "faux", "faux", "faux", Usage(), "stop", 2)
 
 
-def test_a_session_of_pi_means_the_same_here_at_every_entry(tmp_path: Path) -> None:
-    said = json.loads((FILES / "pi.context.json").read_text())
+def test_pi_session_has_the_same_context_at_every_entry(tmp_path: Path) -> None:
+    expected = json.loads((FILES / "pi.context.json").read_text())
     log = SessionLog.open(copied("pi.jsonl", tmp_path))
     assert log.warnings == []
-    assert log.leaf == said["leaf"]
-    assert log.name == said["name"]
-    assert {node.id for node in log.nodes()} == set(said["contexts"])
-    for id, wanted in said["contexts"].items():
+    assert log.leaf == expected["leaf"]
+    assert log.name == expected["name"]
+    assert {node.id for node in log.nodes()} == set(expected["contexts"])
+    for id, wanted in expected["contexts"].items():
         log.move(id)
         context = log.context()
         assert context.messages == as_ours(wanted["messages"]), id
@@ -89,13 +89,13 @@ def test_a_session_of_pi_means_the_same_here_at_every_entry(tmp_path: Path) -> N
     log.close()
 
 
-def test_every_entry_of_pi_is_known_here(tmp_path: Path) -> None:
+def test_every_pi_entry_is_known(tmp_path: Path) -> None:
     log = SessionLog.open(copied("pi.jsonl", tmp_path))
     assert [node.type for node, entry in log.entries() if entry is None] == []
     log.close()
 
 
-def test_a_session_of_pi_goes_on_and_keeps_its_lines(tmp_path: Path) -> None:
+def test_pi_session_can_be_continued_and_keeps_its_lines(tmp_path: Path) -> None:
     path = copied("pi.jsonl", tmp_path)
     before = path.read_bytes()
     log = SessionLog.open(path)
@@ -107,7 +107,7 @@ def test_a_session_of_pi_goes_on_and_keeps_its_lines(tmp_path: Path) -> None:
 
 
 def grown(log: SessionLog) -> None:
-    """One of everything that we write."""
+    """One of everything we write."""
     log.append(ModelChange(provider="anthropic", model_id="claude-opus-4-5"))
     log.append(ThinkingLevelChange(thinking_level="low"))
     first = log.append_message(
@@ -153,7 +153,7 @@ def same_for_pi(log: SessionLog, path: Path) -> None:
 
 
 @needs_pi
-def test_pi_reads_its_own_session_that_we_have_continued(tmp_path: Path) -> None:
+def test_pi_reads_its_session_after_tau_continued_it(tmp_path: Path) -> None:
     path = copied("pi.jsonl", tmp_path)
     log = SessionLog.open(path)
     grown(log)
@@ -162,7 +162,7 @@ def test_pi_reads_its_own_session_that_we_have_continued(tmp_path: Path) -> None
 
 
 @needs_pi
-def test_pi_reads_a_session_that_we_have_begun(tmp_path: Path) -> None:
+def test_pi_reads_a_session_started_by_tau(tmp_path: Path) -> None:
     log = SessionLog.new(tmp_path, Path("/home/me/project"))
     grown(log)
     log.close()
@@ -171,10 +171,10 @@ def test_pi_reads_a_session_that_we_have_begun(tmp_path: Path) -> None:
 
 
 @needs_pi
-def test_the_fixture_is_what_pi_says_today(tmp_path: Path) -> None:
+def test_fixture_matches_current_pi(tmp_path: Path) -> None:
     path = copied("pi.jsonl", tmp_path)
-    said = json.loads((FILES / "pi.context.json").read_text())
-    assert read_with_pi(path)["context"] == said["contexts"][said["leaf"]]
+    expected = json.loads((FILES / "pi.context.json").read_text())
+    assert read_with_pi(path)["context"] == expected["contexts"][expected["leaf"]]
 
 
 def omp_file(folder: Path, content: bytes) -> Path:
@@ -184,7 +184,7 @@ def omp_file(folder: Path, content: bytes) -> Path:
     return path
 
 
-def test_a_session_of_omp_loads_with_what_we_know_of_it(tmp_path: Path) -> None:
+def test_omp_session_loads_with_all_known_entries(tmp_path: Path) -> None:
     picture = b"\x89PNG picture"
     store = Path.home() / ".omp/agent/blobs"
     store.mkdir(parents=True)
@@ -207,7 +207,7 @@ def test_a_session_of_omp_loads_with_what_we_know_of_it(tmp_path: Path) -> None:
     )
 
 
-def test_what_is_unknown_in_a_session_of_omp_stays_in_the_file_and_in_its_fork(tmp_path: Path) -> None:
+def test_unknown_omp_entries_survive_in_the_file_and_its_fork(tmp_path: Path) -> None:
     path = omp_file(tmp_path, b"gone")
     before = path.read_bytes()
     log = SessionLog.open(path)
@@ -222,7 +222,7 @@ def test_what_is_unknown_in_a_session_of_omp_stays_in_the_file_and_in_its_fork(t
     assert copy.messages() == log.messages()
 
 
-def test_exported_for_pi_models_of_omp_are_named_as_pi_names_them(tmp_path: Path) -> None:
+def test_pi_export_renames_omp_models(tmp_path: Path) -> None:
     log = SessionLog.open(omp_file(tmp_path, b"gone"))
     lines = [json.loads(line) for line in pi_lines(log)]
     log.close()
@@ -241,7 +241,7 @@ def with_large_image(folder: Path) -> tuple[SessionLog, str]:
     return log, data
 
 
-def test_exported_for_pi_a_large_image_is_in_its_line_again(tmp_path: Path) -> None:
+def test_pi_export_inlines_large_images(tmp_path: Path) -> None:
     log, data = with_large_image(tmp_path)
     lines = list(pi_lines(log))
     log.close()
@@ -256,7 +256,7 @@ def test_exported_for_pi_a_large_image_is_in_its_line_again(tmp_path: Path) -> N
 
 
 @needs_pi
-def test_pi_reads_what_was_exported_for_it(tmp_path: Path) -> None:
+def test_pi_reads_its_export(tmp_path: Path) -> None:
     log, _ = with_large_image(tmp_path)
     exported = tmp_path / "exported.jsonl"
     exported.write_bytes(b"".join(line + b"\n" for line in pi_lines(log)))

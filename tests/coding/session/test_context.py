@@ -1,4 +1,4 @@
-"""The context that grows with each entry is the one that a fresh reader of the file would build."""
+"""The incrementally updated context equals one built from the file."""
 
 import random
 from pathlib import Path
@@ -43,23 +43,23 @@ def entry_of(chance: random.Random, ids: list[str]) -> s.KnownEntry:
     return edit if chance.random() < 0.4 else chance.choice(kinds)
 
 
-def anew(log: SessionLog) -> Context:
+def read_again(log: SessionLog) -> Context:
     return build_context(log.branch(), log.decode)
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_after_each_entry_it_is_what_the_file_says(seed: int, tmp_path: Path) -> None:
+def test_incremental_context_equals_a_fresh_read(seed: int, tmp_path: Path) -> None:
     chance = random.Random(seed)
     log = SessionLog.new(tmp_path / "s", tmp_path)
     ids = [log.append_message(UserMessage("begin", 1))]
     for _ in range(40):
         log.context()
         ids.append(log.append(entry_of(chance, ids)))
-        assert log.context() == anew(log)
+        assert log.context() == read_again(log)
     log.close()
 
 
-def test_an_edit_gives_another_list_and_leaves_the_other_messages_alone(tmp_path: Path) -> None:
+def test_edit_gives_a_new_list_and_leaves_the_other_messages_alone(tmp_path: Path) -> None:
     log = SessionLog.new(tmp_path / "s", tmp_path)
     first, second = (log.append_message(UserMessage(text, 1)) for text in ("one", "two"))
     before = log.context()

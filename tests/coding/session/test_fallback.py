@@ -1,4 +1,4 @@
-"""Other models stand in for one that cannot be used."""
+"""Fallback models replace one that cannot be used."""
 
 import asyncio
 from pathlib import Path
@@ -58,7 +58,7 @@ def used(driver: Driver) -> list[str]:
     return [message.model for message in driver.log.messages() if isinstance(message, AssistantMessage)]
 
 
-def test_when_patience_ends_the_next_model_of_the_chain_goes_on() -> None:
+def test_exhausted_retries_switch_to_the_next_model_of_the_chain() -> None:
     driver = Driver([[Fail(busy())], [Fail(busy())], [Say("Here.")]], retry=impatient())
     outcome = go(driver)
     assert outcome.error is None
@@ -76,14 +76,14 @@ def test_when_patience_ends_the_next_model_of_the_chain_goes_on() -> None:
         "to": "other/a",
         "role": "default",
     }
-    assert driver.told == ["busy, come back. Switching to other/a."]
+    assert driver.notices == ["busy, come back. Switching to other/a."]
     assert driver.log.context().model == ("other", "a")
 
 
 @pytest.mark.parametrize(
     "error", [busy(retry_after=3600), busy(quota=True), ProviderError("pay", quota=True)]
 )
-def test_a_long_wait_and_a_used_up_quota_go_to_the_chain_at_once(error: ProviderError) -> None:
+def test_long_wait_or_exhausted_quota_switches_at_once(error: ProviderError) -> None:
     driver = Driver([[Fail(error)], [Say("Here.")]], retry=impatient())
     assert go(driver).error is None
     assert used(driver) == ["faux", "a"]
@@ -91,20 +91,20 @@ def test_a_long_wait_and_a_used_up_quota_go_to_the_chain_at_once(error: Provider
 
 
 @pytest.mark.parametrize("error", [ProviderError("bad key", status=401), ProviderError("no", status=404)])
-def test_a_fatal_failure_is_not_hidden_by_another_model(error: ProviderError) -> None:
+def test_fatal_failure_is_not_hidden_by_a_fallback(error: ProviderError) -> None:
     driver = Driver([[Fail(error)]], retry=impatient())
     assert go(driver).error is error
     assert used(driver) == ["faux"]
 
 
-def test_the_chain_is_followed_to_its_end_and_then_the_failure_stands() -> None:
+def test_failure_is_reported_after_the_whole_chain() -> None:
     driver = Driver([[Fail(busy())]], retry=impatient(max_retries=0))
     outcome = go(driver)
     assert str(outcome.error) == "busy, come back"
     assert used(driver) == ["faux", "a", "b"]
 
 
-def test_models_that_cannot_be_used_are_passed_over() -> None:
+def test_unusable_models_are_skipped() -> None:
     def resolve(pattern: str) -> Model | None:
         if pattern == "gone":
             raise UsageError("No model matches.")
@@ -129,7 +129,7 @@ def test_models_that_cannot_be_used_are_passed_over() -> None:
         ({"smol": ["s"], "default": ["d"]}, "d", "default"),
     ],
 )
-def test_a_chain_belongs_to_a_model_a_pattern_or_a_role(
+def test_chain_belongs_to_a_model_a_pattern_or_a_role(
     chains: dict[str, list[str]], chosen: str, role: str
 ) -> None:
     driver = Driver([[Fail(busy())], [Say("Here.")]], retry=impatient(max_retries=0, fallback_chains=chains))
@@ -142,17 +142,17 @@ def test_a_chain_belongs_to_a_model_a_pattern_or_a_role(
 @pytest.mark.parametrize(
     "fields", [{"enabled": False}, {"model_fallback": False}, {"fallback_chains": {"smol": ["s"]}}]
 )
-def test_without_a_chain_the_failure_stands(fields: dict[str, Any]) -> None:
+def test_without_a_chain_the_failure_is_final(fields: dict[str, Any]) -> None:
     driver = Driver([[Fail(busy())]], retry=impatient(max_retries=0, **fields))
     assert go(driver).error is not None
     assert used(driver) == ["faux"]
 
 
-def test_the_first_model_comes_back_once_it_has_rested() -> None:
+def test_first_model_returns_after_its_cooldown() -> None:
     script: list[list[FauxStep]] = [[Fail(busy(retry_after=3600))], [Say("1")], [Say("2")], [Say("3")]]
     driver = Driver(script, retry=impatient())
     clock = [1_000_000]
-    driver.fallbacks._clock_ms = lambda: clock[0]
+    driver.fallbacks.clock_ms = lambda: clock[0]
     go(driver)
     clock[0] += 3_599_000
     go(driver)
@@ -160,31 +160,31 @@ def test_the_first_model_comes_back_once_it_has_rested() -> None:
     clock[0] += 1_000
     go(driver)
     assert used(driver)[-1] == "faux"
-    assert driver.told[-1] == "Back to faux/faux."
+    assert driver.notices[-1] == "Back to faux/faux."
     assert driver.log.context().model == ("faux", "faux")
 
 
-def test_a_model_that_names_no_wait_rests_for_five_minutes() -> None:
+def test_default_cooldown_is_five_minutes() -> None:
     driver = Driver([[Fail(busy())], [Say("1")], [Say("2")]], retry=impatient(max_retries=0))
     clock = [1_000_000]
-    driver.fallbacks._clock_ms = lambda: clock[0]
+    driver.fallbacks.clock_ms = lambda: clock[0]
     for wait_ms, model in ((0, "a"), (299_999, "a"), (1, "faux")):
         clock[0] += wait_ms
         go(driver)
         assert used(driver)[-1] == model
 
 
-def test_with_the_policy_never_the_other_model_stays() -> None:
+def test_revert_policy_never_keeps_the_fallback() -> None:
     driver = Driver(
         [[Fail(busy())], [Say("1")]], retry=impatient(max_retries=0, fallback_revert_policy="never")
     )
     go(driver)
-    driver.fallbacks._clock_ms = lambda: 10**15
+    driver.fallbacks.clock_ms = lambda: 10**15
     go(driver)
     assert used(driver)[-1] == "a"
 
 
-def test_a_resumed_session_finds_its_way_back(tmp_path: Path) -> None:
+def test_resumed_session_reverts_to_its_model(tmp_path: Path) -> None:
     log = SessionLog.new(tmp_path, tmp_path)
     driver = Driver([[Fail(busy(retry_after=3600))], [Say("1")]], retry=impatient(), log=log)
     go(driver)
@@ -204,26 +204,26 @@ def test_a_resumed_session_finds_its_way_back(tmp_path: Path) -> None:
             find=resolve,
         )
         if late:
-            again.fallbacks._clock_ms = lambda: 10**15
+            again.fallbacks.clock_ms = lambda: 10**15
         go(again)
         assert used(again)[-1] == model
         again.log.close()
 
 
-def test_a_users_own_choice_of_a_model_ends_it() -> None:
+def test_choosing_a_model_ends_the_fallback() -> None:
     for same in (True, False):
         driver = Driver([[Fail(busy())], [Say("1")], [Say("2")]], retry=impatient(max_retries=0))
         go(driver)
         driver.models.default = other_model("a" if same else "mine")
         if same:
-            driver.recovery.user_chose_model()
-        driver.fallbacks._clock_ms = lambda: 10**15
+            driver.recovery.on_model_chosen()
+        driver.fallbacks.clock_ms = lambda: 10**15
         go(driver)
         assert used(driver)[-1] == ("a" if same else "mine")
-        assert not any("Back" in told for told in driver.told)
+        assert not any("Back" in notice for notice in driver.notices)
 
 
-def test_the_other_model_gets_a_history_that_it_can_take() -> None:
+def test_fallback_model_gets_a_compatible_history() -> None:
     script: list[list[FauxStep]] = [
         [Think("Hm", "signed"), Use("echo", id="toolu_1", text="x")],
         [Fail(busy())],
@@ -240,13 +240,13 @@ def test_the_other_model_gets_a_history_that_it_can_take() -> None:
     ]
 
 
-def test_a_model_is_tried_once_even_if_its_rest_is_short() -> None:
+def test_model_is_tried_once_even_if_its_cooldown_is_short() -> None:
     driver = Driver([[Fail(busy(retry_after=0))]], retry=impatient(max_retries=0))
     assert go(driver).error is not None
     assert used(driver) == ["faux", "a", "b"]
 
 
-def test_an_abort_reaches_the_search_for_another_model() -> None:
+def test_abort_stops_the_search_for_a_fallback() -> None:
     async def main() -> None:
         driver = Driver([[Fail(busy())]], retry=impatient(max_retries=0))
         abort = Abort()
@@ -256,9 +256,37 @@ def test_an_abort_reaches_the_search_for_another_model() -> None:
             await asyncio.Event().wait()
             return None
 
-        driver.fallbacks._resolve = never
+        driver.fallbacks.resolve = never
         outcome = await in_time(driver.prompt(abort=abort))
         assert outcome.aborted
         assert used(driver) == ["faux"]
 
     asyncio.run(main())
+
+
+def test_chain_named_after_a_role_replaces_the_model_of_that_role() -> None:
+    planner = other_model("planner")
+    chains = {"plan": ["b"], "default": ["a"]}
+    driver = Driver(
+        [[Fail(busy())], [Say("Here.")], [Say("Back.")]],
+        retry=impatient(max_retries=0, fallback_chains=chains),
+        roles={"plan": planner, "smol": other_model("small")},
+    )
+    driver.plan.enter()
+    assert go(driver).error is None
+    assert used(driver) == ["planner", "b"]
+    [applied] = [event for event in driver.events if isinstance(event, FallbackApplied)]
+    assert (applied.role, applied.from_) == ("plan", planner.key)
+    driver.plan.leave()
+    assert go(driver).error is None
+    assert used(driver) == ["planner", "b", "faux"]
+
+
+def test_chain_of_a_role_with_another_model_does_not_apply() -> None:
+    driver = Driver(
+        [[Fail(busy())], [Say("Here.")]],
+        retry=impatient(max_retries=0, fallback_chains={"plan": ["b"], "default": ["a"]}),
+        roles={"plan": other_model("planner")},
+    )
+    assert go(driver).error is None
+    assert used(driver) == ["faux", "a"]

@@ -1,4 +1,4 @@
-"""What waits in the queue outlives the program: on disk after each change, back exactly once."""
+"""The queue survives the program: on disk after each change, restored exactly once."""
 
 import errno
 import json
@@ -17,14 +17,14 @@ from tau.coding.session.storage.log import SessionLog
 IMAGE = UserMessage([TextContent("see"), ImageContent("aGk=", "image/png")], 5)
 
 
-class Life:
-    """One life of a session: its log, its queue, and what was told."""
+class SessionLife:
+    """One process lifetime of a session: its log, its queue, and the events it reported."""
 
     def __init__(self, log: SessionLog, mode: Any = "one-at-a-time") -> None:
         self.log = log
         self.queue = Queue(mode, mode)
-        self.told: list[AgentEvent] = []
-        self.notices = persist_queue(self.queue, log, self.told.append)
+        self.emitted: list[AgentEvent] = []
+        self.notices = persist_queue(self.queue, log, self.emitted.append)
 
     @property
     def file(self) -> Path:
@@ -39,23 +39,23 @@ class Life:
         self.log.append_message(message)
         self.queue.settle(message)
 
-    def again(self) -> "Life":
-        """The program ended, in whatever way, and the session is opened again."""
+    def again(self) -> "SessionLife":
+        """The program ended, in whatever way, and the session is reopened."""
         self.log.close()
         assert self.log.path is not None
-        return Life(SessionLog.open(self.log.path))
+        return SessionLife(SessionLog.open(self.log.path))
 
 
 @pytest.fixture
 def life(tmp_path: Path) -> Any:
     log = SessionLog.new(tmp_path, tmp_path)
     log.append_message(UserMessage("go", 1))
-    made = Life(log)
+    made = SessionLife(log)
     yield made
     made.log.close()
 
 
-def test_what_waits_is_back_when_the_session_is_opened_again(life: Life) -> None:
+def test_queued_messages_return_when_the_session_is_reopened(life: SessionLife) -> None:
     life.queue.steer(UserMessage("steer", 2))
     life.queue.follow_up(IMAGE)
     life.queue.aside(CustomMessage("job", "done", True, 7, {"id": 3}))
@@ -72,15 +72,15 @@ def test_what_waits_is_back_when_the_session_is_opened_again(life: Life) -> None
     again.log.close()
 
 
-def test_who_saw_what_came_back_is_told_when_it_is_taken_away(life: Life) -> None:
+def test_clearing_restored_messages_is_reported(life: SessionLife) -> None:
     life.queue.steer(UserMessage("steer", 2))
     again = life.again()
     again.queue.clear()
-    assert again.told == [QueueChanged([], [])]
+    assert again.emitted == [QueueChanged([], [])]
     again.log.close()
 
 
-def test_the_file_is_gone_when_nothing_waits(life: Life) -> None:
+def test_file_is_deleted_when_the_queue_is_empty(life: SessionLife) -> None:
     life.queue.steer(UserMessage("one", 2))
     life.queue.steer(UserMessage("two", 3))
     assert life.file.exists()
@@ -97,18 +97,18 @@ def test_the_file_is_gone_when_nothing_waits(life: Life) -> None:
     again.log.close()
 
 
-def test_other_artifacts_stay(life: Life) -> None:
+def test_other_artifacts_are_kept(life: SessionLife) -> None:
     life.queue.steer(UserMessage("one", 2))
     (life.file.parent / "0.bash.log").write_text("x")
     life.queue.take_back()
     assert [path.name for path in life.file.parent.iterdir()] == ["0.bash.log"]
 
 
-def test_a_message_that_was_recorded_just_before_the_crash_is_not_queued_again(life: Life) -> None:
+def test_message_recorded_just_before_the_crash_is_not_queued_again(life: SessionLife) -> None:
     for _ in range(3):
         life.queue.steer(UserMessage("the same words", 2))
     [taken] = life.queue.take_steering()
-    life.log.append_message(taken)  # and here the program dies
+    life.log.append_message(taken)  # the program dies here
 
     again = life.again()
 
@@ -119,7 +119,7 @@ def test_a_message_that_was_recorded_just_before_the_crash_is_not_queued_again(l
     third.log.close()
 
 
-def test_a_message_that_was_taken_and_not_recorded_is_queued_again(life: Life) -> None:
+def test_message_taken_but_not_recorded_is_queued_again(life: SessionLife) -> None:
     life.queue.follow_up(UserMessage("one", 2))
     life.queue.take_follow_ups()
     again = life.again()
@@ -127,7 +127,7 @@ def test_a_message_that_was_taken_and_not_recorded_is_queued_again(life: Life) -
     again.log.close()
 
 
-def test_new_messages_come_behind_those_of_an_earlier_life(life: Life) -> None:
+def test_new_messages_come_after_restored_ones(life: SessionLife) -> None:
     future = 2**53
     life.queue.steer(UserMessage("old", future))
     again = life.again()
@@ -138,18 +138,18 @@ def test_new_messages_come_behind_those_of_an_earlier_life(life: Life) -> None:
     again.log.close()
 
 
-def test_faces_are_told_what_waits(life: Life) -> None:
+def test_queue_changes_are_reported(life: SessionLife) -> None:
     life.queue.steer(UserMessage("s", 2))
     life.queue.follow_up(UserMessage("f", 3))
     life.queue.aside(UserMessage("a", 4))
     [taken] = life.queue.take_steering()
     life.record(taken)
-    assert life.told == [QueueChanged(["s"], []), QueueChanged(["s"], ["f"]), QueueChanged([], ["f"])]
+    assert life.emitted == [QueueChanged(["s"], []), QueueChanged(["s"], ["f"]), QueueChanged([], ["f"])]
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EIO])
-def test_a_disk_that_cannot_be_written_is_told_once_and_the_message_stays(
-    life: Life, number: int, monkeypatch: pytest.MonkeyPatch
+def test_unwritable_disk_is_reported_once_and_the_message_stays(
+    life: SessionLife, number: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(*_: Any, **__: Any) -> None:
         raise OSError(number, "cannot")
@@ -158,7 +158,7 @@ def test_a_disk_that_cannot_be_written_is_told_once_and_the_message_stays(
         patch.setattr(queue_file, "write_atomic", broken)
         life.queue.steer(UserMessage("one", 2))
         life.queue.steer(UserMessage("two", 3))
-    warnings = [event for event in life.told if isinstance(event, Notice)]
+    warnings = [event for event in life.emitted if isinstance(event, Notice)]
     assert len(warnings) == 1 and warnings[0].level == "warning"
     assert "cannot. Queued messages would be lost" in warnings[0].message
     assert len(life.queue) == 2
@@ -169,7 +169,7 @@ def test_a_disk_that_cannot_be_written_is_told_once_and_the_message_stays(
     again.log.close()
 
 
-def test_a_file_that_cannot_be_read_is_set_aside_and_told(life: Life) -> None:
+def test_unreadable_file_is_set_aside_and_reported(life: SessionLife) -> None:
     life.queue.steer(UserMessage("one", 2))
     life.file.write_bytes(b'{"waiting":[{"kind":"steering","message":{"role":"ghost"}}]}')
     again = life.again()
@@ -181,7 +181,7 @@ def test_a_file_that_cannot_be_read_is_set_aside_and_told(life: Life) -> None:
     again.log.close()
 
 
-def test_half_a_surrogate_pair_waits_too(life: Life) -> None:
+def test_lone_surrogate_survives_the_queue(life: SessionLife) -> None:
     life.queue.steer(UserMessage("a\ud83db", 2))
     [taken] = life.queue.take_steering()
     life.log.append_message(taken)
@@ -190,17 +190,17 @@ def test_half_a_surrogate_pair_waits_too(life: Life) -> None:
     again.log.close()
 
 
-def test_a_session_in_memory_keeps_nothing_on_disk(tmp_path: Path) -> None:
-    life = Life(SessionLog.new(None, tmp_path))
+def test_in_memory_session_keeps_nothing_on_disk(tmp_path: Path) -> None:
+    life = SessionLife(SessionLog.new(None, tmp_path))
     life.queue.steer(UserMessage("one", 2))
-    assert life.told == [QueueChanged(["one"], [])]
+    assert life.emitted == [QueueChanged(["one"], [])]
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_second_window_leaves_the_first_ones_messages_alone(life: Life) -> None:
+def test_second_window_leaves_the_messages_of_the_first_alone(life: SessionLife) -> None:
     life.queue.steer(UserMessage("one", 2))
     assert life.log.path is not None
-    other = Life(SessionLog.open(life.log.path, read_only=True))
+    other = SessionLife(SessionLog.open(life.log.path, read_only=True))
     assert other.waiting == []
     other.queue.steer(UserMessage("two", 3))
     other.queue.clear()

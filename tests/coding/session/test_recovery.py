@@ -1,4 +1,4 @@
-"""What becomes of a run that failed."""
+"""Recovery from a failed run."""
 
 import asyncio
 
@@ -22,7 +22,7 @@ def text_of(message: AssistantMessage | None) -> str:
     return message.text
 
 
-def test_a_fatal_failure_ends_at_once_with_the_servers_sentence() -> None:
+def test_fatal_failure_ends_at_once_with_the_servers_message() -> None:
     for error in (ProviderError("no such model", status=404), ProviderError("bad key", status=401)):
         driver = Driver([[Fail(error)], [Say("never")]], room=[True])
         outcome = go(driver)
@@ -32,7 +32,7 @@ def test_a_fatal_failure_ends_at_once_with_the_servers_sentence() -> None:
         assert driver.asked == []
 
 
-def test_a_passing_failure_is_tried_again_and_told_with_its_wait() -> None:
+def test_transient_failure_is_retried_and_the_wait_reported() -> None:
     driver = Driver([[Fail(busy())], [Fail(busy(retry_after=0.003))], [Say("Well.")]])
     outcome = go(driver)
     assert (outcome.error, text_of(outcome.message)) == (None, "Well.")
@@ -44,7 +44,7 @@ def test_a_passing_failure_is_tried_again_and_told_with_its_wait() -> None:
     assert len([m for m in outcome.messages if isinstance(m, AssistantMessage)]) == 3
 
 
-def test_success_is_told_with_the_first_answer_and_not_at_the_end_of_a_long_run() -> None:
+def test_success_is_reported_with_the_first_answer_not_at_the_end_of_a_long_run() -> None:
     script: list[list[FauxStep]] = [[Fail(busy())], [Use("echo", text="x")], [Say("Done.")]]
     driver = Driver(script)
     go(driver)
@@ -54,7 +54,7 @@ def test_success_is_told_with_the_first_answer_and_not_at_the_end_of_a_long_run(
     assert (end.success, end.attempt) == (True, 1)
 
 
-def test_patience_is_renewed_by_every_answer() -> None:
+def test_every_answer_resets_the_retry_count() -> None:
     script: list[list[FauxStep]] = []
     for number in range(4):
         script += [[Fail(busy())], [Fail(busy())], [Use("echo", text=str(number))]]
@@ -63,7 +63,7 @@ def test_patience_is_renewed_by_every_answer() -> None:
     assert [e.success for e in driver.events if isinstance(e, RetryEnd)] == [True] * 4
 
 
-def test_patience_ends_with_the_failure() -> None:
+def test_exhausted_retries_report_the_failure() -> None:
     driver = Driver([[Fail(busy())]])
     outcome = go(driver)
     assert isinstance(outcome.error, ProviderError) and outcome.error.retryable
@@ -72,20 +72,28 @@ def test_patience_ends_with_the_failure() -> None:
     assert (end.success, end.attempt, end.final_error) == (False, 2, "busy, come back")
 
 
-def test_a_wait_that_is_longer_than_allowed_is_named() -> None:
+def test_final_refusal_after_a_retry_is_reported_as_its_end() -> None:
+    driver = Driver([[Fail(busy())], [Fail(ProviderError("This is too long.", overflow=True))]])
+    assert go(driver).error is not None
+    [end] = [event for event in driver.events if isinstance(event, RetryEnd)]
+    assert (end.success, end.attempt) == (False, 1)
+    assert str(end.final_error).startswith("This is too long.")
+
+
+def test_wait_longer_than_allowed_is_reported() -> None:
     driver = Driver([[Fail(busy(retry_after=7200))]])
     assert go(driver).error is not None
     assert len(driver.faux.requests) == 1
-    assert driver.told == ["The server asks for a delay of 2 h; retry.maxDelayMs allows 5 min."]
+    assert driver.notices == ["The server asks for a delay of 2 h; retry.maxDelayMs allows 5 min."]
 
 
-def test_a_used_up_quota_is_not_waited_for() -> None:
+def test_exhausted_quota_is_not_waited_for() -> None:
     driver = Driver([[Fail(busy(quota=True, status=429))]])
     assert go(driver).error is not None
     assert (len(driver.faux.requests), driver.heard("retry")) == (1, [])
 
 
-def test_a_wait_can_be_ended_without_an_abort() -> None:
+def test_wait_can_be_ended_without_an_abort() -> None:
     driver = Driver([[Fail(busy())]], retry=SLOW)
 
     def stop(event: AgentEvent) -> None:
@@ -102,13 +110,13 @@ def test_a_wait_can_be_ended_without_an_abort() -> None:
     assert not driver.recovery.cancel_wait()
 
 
-def test_a_wait_can_be_ended_the_moment_it_is_told() -> None:
+def test_wait_can_be_ended_the_moment_it_is_reported() -> None:
     driver = Driver([[Fail(busy())]], retry=SLOW)
     driver.bus.subscribe(lambda event: isinstance(event, RetryStart) and driver.recovery.cancel_wait())  # type: ignore[arg-type]
     assert not go(driver).aborted
 
 
-def test_an_abort_ends_a_wait() -> None:
+def test_abort_ends_a_wait() -> None:
     driver = Driver([[Fail(busy())]], retry=SLOW)
     abort = Abort()
 
@@ -122,7 +130,7 @@ def test_an_abort_ends_a_wait() -> None:
     assert driver.heard("retry") == ["auto_retry_start", "auto_retry_end"]
 
 
-def test_what_is_too_large_is_compacted_and_sent_again_without_a_retry() -> None:
+def test_overflow_is_compacted_and_resent_without_a_retry() -> None:
     driver = Driver([[Fail(TOO_LONG)], [Say("Fits.")]], room=[True])
     outcome = go(driver)
     assert (outcome.error, text_of(outcome.message)) == (None, "Fits.")
@@ -130,7 +138,7 @@ def test_what_is_too_large_is_compacted_and_sent_again_without_a_retry() -> None
     assert driver.heard("retry") == []
 
 
-def test_four_compactions_that_do_not_help_are_enough() -> None:
+def test_gives_up_after_four_useless_compactions() -> None:
     driver = Driver([[Fail(TOO_LONG)]], room=[True])
     outcome = go(driver)
     assert driver.asked == ["overflow"] * 4
@@ -143,7 +151,7 @@ def test_four_compactions_that_do_not_help_are_enough() -> None:
     )
 
 
-def test_an_answer_in_between_allows_compactions_again() -> None:
+def test_answer_in_between_allows_compactions_again() -> None:
     script: list[list[FauxStep]] = []
     for number in range(4):
         script += [[Fail(TOO_LONG)], [Use("echo", text=str(number))]]
@@ -153,7 +161,7 @@ def test_an_answer_in_between_allows_compactions_again() -> None:
 
 
 @pytest.mark.parametrize("room", (None, [False]))
-def test_without_room_the_overflow_is_the_end(room: list[bool] | None) -> None:
+def test_overflow_without_room_ends_the_run(room: list[bool] | None) -> None:
     driver = Driver([[Fail(TOO_LONG)]], room=room)
     outcome = go(driver)
     assert str(outcome.error).startswith("prompt is too long")
@@ -161,15 +169,15 @@ def test_without_room_the_overflow_is_the_end(room: list[bool] | None) -> None:
     assert len(driver.faux.requests) == 1
 
 
-def test_a_compaction_that_fails_or_is_aborted_does_not_raise() -> None:
-    async def fail(abort: Abort, *, reason: RoomReason) -> bool:
+def test_failed_or_aborted_compaction_does_not_raise() -> None:
+    async def fail(abort: Abort, reason: RoomReason) -> bool:
         raise TauError("The summary failed.")
 
     driver = Driver([[Fail(TOO_LONG)]], compact=fail)
     assert go(driver).error is not None
-    assert "The conversation could not be compacted: The summary failed." in driver.told
+    assert "The conversation could not be compacted: The summary failed." in driver.notices
 
-    async def stop(wanted: Abort, *, reason: RoomReason) -> bool:
+    async def stop(wanted: Abort, reason: RoomReason) -> bool:
         if reason == "overflow":
             wanted.abort()
             raise Aborted
@@ -179,10 +187,10 @@ def test_a_compaction_that_fails_or_is_aborted_does_not_raise() -> None:
     assert go(driver).aborted
 
 
-def test_room_is_asked_for_before_every_request() -> None:
+def test_room_is_requested_before_every_request() -> None:
     asked: list[RoomReason] = []
 
-    async def note(abort: Abort, *, reason: RoomReason) -> bool:
+    async def note(abort: Abort, reason: RoomReason) -> bool:
         asked.append(reason)
         raise Aborted
 
@@ -191,7 +199,7 @@ def test_room_is_asked_for_before_every_request() -> None:
     assert asked == ["threshold", "threshold"]
 
 
-def test_an_answer_that_found_the_window_full_is_asked_for_again_with_room() -> None:
+def test_answer_cut_off_by_a_full_window_is_requested_again() -> None:
     cut: list[FauxStep] = [Think("Hm"), Count(input=199_000, output=900), Stop("length")]
     driver = Driver([cut, [Say("Now.")]], room=[True])
     outcome = go(driver)
@@ -211,13 +219,13 @@ def test_an_answer_that_found_the_window_full_is_asked_for_again_with_room() -> 
     ],
     ids=("words", "output limit", "unknown"),
 )
-def test_other_answers_that_were_cut_off_stand_as_they_are(cut: list[FauxStep]) -> None:
+def test_other_truncated_answers_are_kept(cut: list[FauxStep]) -> None:
     driver = Driver([cut], room=[True])
     outcome = go(driver)
     assert (outcome.error, driver.asked, len(driver.faux.requests)) == (None, [], 1)
 
 
-def test_an_empty_answer_is_asked_for_again() -> None:
+def test_empty_answer_is_requested_again() -> None:
     driver = Driver([[], [Say(" \n")], [Say("Yes.")]], retry=RetrySettings(base_delay_ms=1))
     outcome = go(driver)
     assert text_of(outcome.message) == "Yes."
@@ -225,7 +233,7 @@ def test_an_empty_answer_is_asked_for_again() -> None:
     assert driver.faux.requests[2].messages == driver.faux.requests[0].messages
 
 
-def test_nothing_but_empty_answers_is_a_failure_that_may_pass() -> None:
+def test_repeated_empty_answers_are_a_transient_failure() -> None:
     driver = Driver([[]], retry=RetrySettings(base_delay_ms=1))
     error = go(driver).error
     assert isinstance(error, ProviderError) and error.retryable
@@ -233,20 +241,20 @@ def test_nothing_but_empty_answers_is_a_failure_that_may_pass() -> None:
     assert len(driver.faux.requests) == 4
 
 
-def test_a_model_that_has_worked_may_have_nothing_to_add() -> None:
+def test_empty_answer_after_tool_calls_is_accepted() -> None:
     driver = Driver([[Use("echo", text="x")], []], retry=RetrySettings(base_delay_ms=1))
     outcome = go(driver)
     assert outcome.error is None
     assert len(driver.faux.requests) == 5
 
 
-def test_without_retries_an_empty_answer_stands() -> None:
+def test_without_retries_an_empty_answer_is_kept() -> None:
     driver = Driver([[]], retry=RetrySettings(enabled=False))
     assert go(driver).error is None
     assert len(driver.faux.requests) == 1
 
 
-def test_thoughts_alone_are_an_answer() -> None:
+def test_thinking_alone_is_an_answer() -> None:
     driver = Driver([[Think("Hm")]])
     assert go(driver).error is None
     assert len(driver.faux.requests) == 1

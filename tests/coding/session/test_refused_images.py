@@ -5,7 +5,7 @@ from pathlib import Path
 from tau.ai.faux import FAUX_MODEL, Fail, FauxStep, Say
 from tau.ai.wire import AssistantMessage, ImageContent, TextContent, ToolResultMessage, Usage, UserMessage
 from tau.base.errors import ProviderError
-from tau.coding.session.refused_images import quarantine
+from tau.coding.session.refused_images import remove_refused_images
 from tau.coding.session.storage.log import SessionLog
 from tests.coding.session.driver import PICTURE, Driver, go
 
@@ -21,7 +21,7 @@ def said_by(model: str = "faux") -> AssistantMessage:
     return AssistantMessage([TextContent("I see.")], "faux", "faux", model, Usage(), "stop", 2)
 
 
-def test_the_request_goes_again_without_the_picture_and_so_does_the_next_turn(tmp_path: Path) -> None:
+def test_request_is_resent_without_the_picture_in_this_and_the_next_turn(tmp_path: Path) -> None:
     log = SessionLog.new(tmp_path, tmp_path)
     driver = Driver([[Fail(REFUSED)], [Say("Without it, then.")]], log=log)
     outcome = go(driver, "What is it?", PICTURE)
@@ -33,7 +33,7 @@ def test_the_request_goes_again_without_the_picture_and_so_does_the_next_turn(tm
         "acme answered 400: Could not process image.]"
     )
     assert second.messages[0].content == [TextContent("What is it?"), TextContent(note)]
-    assert driver.told == [
+    assert driver.notices == [
         "An image was left out, though it stays in the session: acme answered 400: Could not process image."
     ]
     go(driver, "And now?")
@@ -47,7 +47,7 @@ def test_the_request_goes_again_without_the_picture_and_so_does_the_next_turn(tm
     resumed.log.close()
 
 
-def test_pictures_that_the_model_has_answered_to_stay() -> None:
+def test_already_answered_pictures_are_kept() -> None:
     script: list[list[FauxStep]] = [[Say("A dot.")], [Fail(REFUSED)], [Say("Only the first.")]]
     driver = Driver(script)
     go(driver, "one", PICTURE)
@@ -56,7 +56,7 @@ def test_pictures_that_the_model_has_answered_to_stay() -> None:
     assert pictures(driver.faux.requests[-1].messages) == 1
 
 
-def test_if_that_does_not_help_all_of_them_go() -> None:
+def test_all_pictures_are_removed_if_that_does_not_help() -> None:
     script: list[list[FauxStep]] = [[Say("A dot.")], [Fail(REFUSED)], [Fail(REFUSED)], [Say("None.")]]
     driver = Driver(script)
     go(driver, "one", PICTURE)
@@ -64,24 +64,24 @@ def test_if_that_does_not_help_all_of_them_go() -> None:
     assert pictures(driver.faux.requests[-1].messages) == 0
 
 
-def test_without_pictures_the_refusal_is_the_end() -> None:
+def test_refusal_without_pictures_ends_the_run() -> None:
     driver = Driver([[Fail(REFUSED)]])
     assert go(driver).error is REFUSED
     assert len(driver.faux.requests) == 1
 
 
-def test_a_server_that_goes_on_refusing_ends_the_run() -> None:
+def test_repeated_refusals_end_the_run() -> None:
     driver = Driver([[Fail(REFUSED)]])
     outcome = go(driver, "one", PICTURE)
     assert outcome.error is REFUSED
     assert len(driver.faux.requests) == 2
 
 
-def test_a_picture_in_a_tools_result_is_taken_out_and_its_words_stay() -> None:
+def test_picture_is_removed_from_a_tool_result_and_its_text_kept() -> None:
     log = SessionLog.new(None, Path("/"))
     log.append_message(UserMessage("look", 1))
     log.append_message(ToolResultMessage("c", "read", [TextContent("a.png"), PICTURE, OTHER], False, 3))
-    notice = quarantine(log, FAUX_MODEL, REFUSED)
+    notice = remove_refused_images(log, FAUX_MODEL, REFUSED)
     assert notice is not None and notice.message.startswith("2 images were left out, though they stay")
     [_, result] = log.messages()
     assert isinstance(result, ToolResultMessage)
@@ -89,17 +89,17 @@ def test_a_picture_in_a_tools_result_is_taken_out_and_its_words_stay() -> None:
     assert pictures(result) == 0 and "image/gif" in str(result.content[2])
 
 
-def test_what_another_model_has_accepted_is_suspected_all_the_same() -> None:
+def test_pictures_accepted_by_another_model_are_still_removed() -> None:
     log = SessionLog.new(None, Path("/"))
     log.append_message(UserMessage([PICTURE], 1))
     log.append_message(said_by("another"))
     log.append_message(UserMessage("go on", 3))
-    assert quarantine(log, FAUX_MODEL, REFUSED) is not None
+    assert remove_refused_images(log, FAUX_MODEL, REFUSED) is not None
     assert pictures(log.messages()) == 0
 
 
-def test_a_long_reason_is_cut_for_the_model() -> None:
+def test_long_reason_is_cut_for_the_model() -> None:
     log = SessionLog.new(None, Path("/"))
     log.append_message(UserMessage([PICTURE], 1))
-    quarantine(log, FAUX_MODEL, ProviderError("x" * 5000, media=True))
+    remove_refused_images(log, FAUX_MODEL, ProviderError("x" * 5000, media=True))
     assert len(str(log.messages())) < 1000

@@ -1,4 +1,4 @@
-"""Waits between tries: how long, and when there is none."""
+"""Waits between attempts: how long, and when there is none."""
 
 import pytest
 
@@ -14,17 +14,17 @@ def busy(retry_after: float | None = None) -> ProviderError:
 
 
 @pytest.mark.parametrize(("attempt", "longest"), [(1, 500), (2, 1000), (4, 4000), (5, 8000), (10, 8000)])
-def test_each_wait_is_twice_the_one_before_with_some_jitter_up_to_a_limit(attempt: int, longest: int) -> None:
+def test_each_wait_doubles_with_jitter_up_to_a_limit(attempt: int, longest: int) -> None:
     waits = [retry_delay_ms(RETRY, attempt, busy()) for _ in range(200)]
     assert all(wait is not None and longest * 0.75 - 1 <= wait <= longest for wait in waits)
     assert len(set(waits)) > 5
 
 
-def test_a_large_number_of_tries_does_not_make_a_large_number() -> None:
+def test_many_attempts_do_not_overflow() -> None:
     assert backoff_ms(RetrySettings(max_retries=100), 100) <= LONGEST_BACKOFF_MS
 
 
-def test_what_the_server_asks_for_counts_and_after_a_failure_the_longer_of_both() -> None:
+def test_server_delay_is_used_and_later_the_longer_of_both() -> None:
     assert retry_delay_ms(RETRY, 1, busy(0.02)) == 20
     assert retry_delay_ms(RETRY, 1, busy(20)) == 20_000
     assert retry_delay_ms(RETRY, 3, busy(20)) == 20_000
@@ -34,7 +34,7 @@ def test_what_the_server_asks_for_counts_and_after_a_failure_the_longer_of_both(
     assert at_once is not None and at_once >= 374
 
 
-def test_a_wait_that_is_too_long_is_not_waited_for() -> None:
+def test_excessive_wait_is_refused() -> None:
     assert retry_delay_ms(RETRY, 1, busy(300)) == 300_000
     assert retry_delay_ms(RETRY, 1, busy(300.1)) is None
     assert exceeds_max_delay(RETRY, busy(301)) and not exceeds_max_delay(RETRY, busy())
@@ -48,11 +48,11 @@ def test_a_wait_that_is_too_long_is_not_waited_for() -> None:
         ProviderError("used up for today", retryable=True, quota=True),
     ],
 )
-def test_what_does_not_pass_by_waiting_is_not_waited_for(error: ProviderError) -> None:
+def test_permanent_failure_is_not_retried(error: ProviderError) -> None:
     assert retry_delay_ms(RETRY, 1, error) is None
 
 
-def test_patience_can_be_set() -> None:
+def test_retries_are_configurable() -> None:
     assert retry_delay_ms(RetrySettings(enabled=False), 1, busy()) is None
     assert retry_delay_ms(RetrySettings(max_retries=0), 1, busy()) is None
     assert retry_delay_ms(RetrySettings(max_retries=1), 2, busy()) is None

@@ -1,4 +1,4 @@
-"""What is queued while a run is about to end."""
+"""Messages queued while a run is about to end."""
 
 import asyncio
 from pathlib import Path
@@ -8,7 +8,7 @@ from tau.ai.wire import UserMessage
 from tau.sdk import SessionOptions, create_session
 
 
-def test_what_is_queued_while_changes_are_noted_is_worked_on(tmp_path: Path) -> None:
+def test_message_queued_while_changes_are_recorded_is_processed(tmp_path: Path) -> None:
     faux = Faux([[Say("One.")], [Say("Two.")], [Say("Three.")]])
 
     async def main() -> None:
@@ -31,13 +31,13 @@ def test_what_is_queued_while_changes_are_noted_is_worked_on(tmp_path: Path) -> 
             outcome = running.result()
             assert outcome.message is not None and outcome.message.text == "Three."
             assert not session.busy and not session.queue.waiting()
-            said = [one.content for one in outcome.messages if isinstance(one, UserMessage)]
-            assert said == ["first", "second", "third"]
+            texts = [one.content for one in outcome.messages if isinstance(one, UserMessage)]
+            assert texts == ["first", "second", "third"]
 
     asyncio.run(main())
 
 
-def test_what_is_queued_behind_a_run_that_is_stopped_waits(tmp_path: Path) -> None:
+def test_message_queued_after_a_stopped_run_waits(tmp_path: Path) -> None:
     faux = Faux([[Say("One.")], [Say("Two.")]])
 
     async def main() -> None:

@@ -1,8 +1,7 @@
-"""A whole session over the scripted model: real tools, real files, a real log."""
+"""A whole session with the scripted model: real tools, real files, a real log."""
 
 import asyncio
 import json
-import os
 from pathlib import Path
 
 import pytest
@@ -13,10 +12,11 @@ from tau.ai.faux import Act, Fail, Faux, Say, Use, Wait
 from tau.ai.wire import AssistantMessage, TextContent, ToolResultMessage, UserMessage
 from tau.base.errors import ProviderError, TauError, UsageError
 from tau.coding.session.storage.log import SessionLog
-from tau.hashline import tag_of
+from tau.hashline.snapshots import tag_of
 from tau.sdk import SessionOptions, session_factory
-from tests.agent.world import names, until
+from tests.agent.agent_rig import names, until
 from tests.coding.session.rig import scripted
+from tests.e2e.program import is_alive
 
 BUSY = ProviderError("busy, come back", status=529, retryable=True)
 
@@ -26,7 +26,7 @@ def texts(message: object) -> str:
     return "".join(part.text for part in message.content if isinstance(part, TextContent))
 
 
-def test_a_model_reads_edits_and_runs_in_the_folder(tmp_path: Path) -> None:
+def test_model_reads_edits_and_runs_in_the_folder(tmp_path: Path) -> None:
     text = "one\ntwo\n"
     (tmp_path / "a.txt").write_text(text)
     script = [
@@ -51,7 +51,7 @@ def test_a_model_reads_edits_and_runs_in_the_folder(tmp_path: Path) -> None:
     asyncio.run(main())
 
 
-def test_a_session_goes_on_where_it_stopped(tmp_path: Path) -> None:
+def test_session_resumes_where_it_stopped(tmp_path: Path) -> None:
     async def main() -> None:
         opening, _ = scripted([[Say("First.")]], tmp_path)
         async with opening as session:
@@ -81,7 +81,7 @@ def test_without_saving_there_is_no_file(tmp_path: Path) -> None:
     asyncio.run(main())
 
 
-def test_there_may_be_nothing_to_continue(tmp_path: Path) -> None:
+def test_nothing_to_continue(tmp_path: Path) -> None:
     async def main() -> None:
         for how in ({"continue_recent": True}, {"resume": "abc"}, {"resume": "./no.jsonl"}):
             opening, _ = scripted([[Say("x")]], tmp_path, **how)
@@ -92,7 +92,7 @@ def test_there_may_be_nothing_to_continue(tmp_path: Path) -> None:
     asyncio.run(main())
 
 
-def test_a_passing_failure_is_tried_again(tmp_path: Path) -> None:
+def test_transient_failure_is_retried(tmp_path: Path) -> None:
     async def main() -> None:
         opening, faux = scripted([[Say("We"), Fail(BUSY)], [Fail(BUSY)], [Say("Well.")]], tmp_path)
         events: list[AgentEvent] = []
@@ -120,7 +120,7 @@ def test_a_passing_failure_is_tried_again(tmp_path: Path) -> None:
         (ProviderError("come back tomorrow", status=429, retryable=True, retry_after=86_400), 1),
     ],
 )
-def test_patience_ends(tmp_path: Path, error: ProviderError, requests: int) -> None:
+def test_retries_are_limited(tmp_path: Path, error: ProviderError, requests: int) -> None:
     async def main() -> None:
         opening, faux = scripted([[Fail(error)]], tmp_path)
         async with opening as session:
@@ -132,7 +132,7 @@ def test_patience_ends(tmp_path: Path, error: ProviderError, requests: int) -> N
     asyncio.run(main())
 
 
-def test_a_wait_for_a_retry_can_be_stopped(tmp_path: Path) -> None:
+def test_retry_wait_can_be_stopped(tmp_path: Path) -> None:
     async def main() -> None:
         slow = {"retry.baseDelayMs": 60_000}
         opening, _ = scripted([[Fail(BUSY)]], tmp_path, settings=slow)
@@ -149,7 +149,7 @@ def test_a_wait_for_a_retry_can_be_stopped(tmp_path: Path) -> None:
     asyncio.run(main())
 
 
-def test_an_aborted_answer_is_kept_and_the_next_prompt_works(tmp_path: Path) -> None:
+def test_aborted_answer_is_kept_and_the_next_prompt_works(tmp_path: Path) -> None:
     async def main() -> None:
         opening, faux = scripted([[Say("Half"), Act(lambda: session.abort()), Wait()], [Say("ok")]], tmp_path)
         async with opening as session:
@@ -167,7 +167,7 @@ def test_an_aborted_answer_is_kept_and_the_next_prompt_works(tmp_path: Path) -> 
     asyncio.run(main())
 
 
-def test_a_command_is_gone_when_it_is_aborted(tmp_path: Path) -> None:
+def test_aborted_command_is_killed(tmp_path: Path) -> None:
     async def main() -> None:
         script = [[Use("bash", command="echo $$ > pid; sleep 1000")], [Say("x")]]
         opening, _ = scripted(script, tmp_path)
@@ -179,13 +179,12 @@ def test_a_command_is_gone_when_it_is_aborted(tmp_path: Path) -> None:
                         session.abort()
                     await asyncio.sleep(0.01)
             assert running.result().aborted
-            with pytest.raises(ProcessLookupError):
-                os.kill(int((tmp_path / "pid").read_text()), 0)
+            assert not is_alive(int((tmp_path / "pid").read_text()))
 
     asyncio.run(main())
 
 
-def test_a_busy_session_takes_no_second_prompt(tmp_path: Path) -> None:
+def test_busy_session_refuses_a_second_prompt(tmp_path: Path) -> None:
     async def main() -> None:
         opening, _ = scripted([[Wait(0.05), Say("x")]], tmp_path)
         async with opening as session, asyncio.TaskGroup() as group:
@@ -198,7 +197,7 @@ def test_a_busy_session_takes_no_second_prompt(tmp_path: Path) -> None:
     asyncio.run(main())
 
 
-def test_a_failing_listener_does_not_fail_the_run(tmp_path: Path) -> None:
+def test_failing_listener_does_not_fail_the_run(tmp_path: Path) -> None:
     async def main() -> None:
         opening, _ = scripted([[Say("x")]], tmp_path)
         async with opening as session:
@@ -208,7 +207,7 @@ def test_a_failing_listener_does_not_fail_the_run(tmp_path: Path) -> None:
     asyncio.run(main())
 
 
-def test_a_write_outside_the_workspace_is_refused_where_nobody_can_be_asked(
+def test_write_outside_the_workspace_is_refused_without_a_ui(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = tmp_path / "project"
@@ -227,7 +226,7 @@ def test_a_write_outside_the_workspace_is_refused_where_nobody_can_be_asked(
     asyncio.run(main())
 
 
-def test_hooks_of_the_caller_see_the_prompt_and_may_refuse_a_call(tmp_path: Path) -> None:
+def test_caller_hooks_see_the_prompt_and_may_refuse_a_call(tmp_path: Path) -> None:
     class Strict(Hooks):
         async def input(self, message: UserMessage) -> UserMessage | None:
             return UserMessage(f"{message.content}!", message.timestamp)
@@ -250,9 +249,7 @@ def test_hooks_of_the_caller_see_the_prompt_and_may_refuse_a_call(tmp_path: Path
     asyncio.run(main())
 
 
-def test_a_folder_that_was_added_belongs_to_the_workspace(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_added_folder_belongs_to_the_workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder, other = tmp_path / "project", tmp_path / "other"
     folder.mkdir()
     other.mkdir()
@@ -269,14 +266,14 @@ def test_a_folder_that_was_added_belongs_to_the_workspace(
     asyncio.run(main())
 
 
-def test_a_model_can_ask_another_one_about_a_picture(tmp_path: Path) -> None:
+def test_model_can_ask_another_model_about_a_picture(tmp_path: Path) -> None:
     (tmp_path / "dot.gif").write_bytes(
         b"GIF89a\x01\x00\x01\x00\x80\x00\x00\xff\xff\xff\x00\x00\x00!\xf9\x04\x01\x00\x00\x00\x00,"
         b"\x00\x00\x00\x00\x01\x00\x01\x00\x00\x02\x02D\x01\x00;"
     )
     script = [
         [Use("inspect_image", path="dot.gif", question="What is it?")],
-        [Say("A white dot.")],  # the answer of the model that looks
+        [Say("A white dot.")],  # the answer of the vision model
         [Say("It is a dot.")],
     ]
 
@@ -292,7 +289,7 @@ def test_a_model_can_ask_another_one_about_a_picture(tmp_path: Path) -> None:
     asyncio.run(main())
 
 
-def test_a_session_makes_others_like_itself(tmp_path: Path) -> None:
+def test_session_factory_creates_child_sessions(tmp_path: Path) -> None:
     async def main() -> None:
         faux = Faux([[Say("Yes.")]])
         options = SessionOptions(cwd=tmp_path, stream=faux.stream, save=False)
@@ -332,7 +329,7 @@ def test_closing_a_session_stops_its_run_and_records_it(tmp_path: Path) -> None:
         ({"edit.mode": "replace"}, "patch", {"input"}),
     ],
 )
-def test_the_language_of_edits_is_set_for_all_for_a_model_or_for_a_run(
+def test_edit_mode_is_set_globally_per_model_or_per_run(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     settings: dict[str, object],
@@ -351,7 +348,7 @@ def test_the_language_of_edits_is_set_for_all_for_a_model_or_for_a_run(
     asyncio.run(main())
 
 
-def test_an_unknown_language_of_edits_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unknown_edit_mode_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TAU_EDIT_MODE", "telepathy")
 
     async def main() -> None:
@@ -374,7 +371,7 @@ def test_a_closed_session_says_so(tmp_path: Path) -> None:
     asyncio.run(main())
 
 
-def test_a_hook_that_fails_on_a_message_keeps_it_back(tmp_path: Path) -> None:
+def test_failing_input_hook_blocks_the_message(tmp_path: Path) -> None:
     class Broken(Hooks):
         async def input(self, message: UserMessage) -> UserMessage | None:
             raise ZeroDivisionError
@@ -390,7 +387,7 @@ def test_a_hook_that_fails_on_a_message_keeps_it_back(tmp_path: Path) -> None:
     asyncio.run(main())
 
 
-def test_a_session_stops_what_runs_and_takes_a_new_prompt(tmp_path: Path) -> None:
+def test_session_stops_running_work_and_takes_a_new_prompt(tmp_path: Path) -> None:
     async def main() -> None:
         opening, faux = scripted([[Say("Half"), Wait()], [Say("Now.")]], tmp_path)
         async with opening as session, asyncio.TaskGroup() as group:
@@ -400,17 +397,17 @@ def test_a_session_stops_what_runs_and_takes_a_new_prompt(tmp_path: Path) -> Non
             outcome = await session.abort_and_prompt("rather this")
             assert (await first).aborted
             assert outcome.message is not None and outcome.message.text == "Now."
-            said = [m.content for m in faux.requests[-1].messages if isinstance(m, UserMessage)]
-            assert said == ["go", "rather this", "and then"]
+            sent_texts = [m.content for m in faux.requests[-1].messages if isinstance(m, UserMessage)]
+            assert sent_texts == ["go", "rather this", "and then"]
 
     asyncio.run(main())
 
 
-def test_a_prompt_can_be_read_as_events(tmp_path: Path) -> None:
+def test_prompt_can_be_consumed_as_events(tmp_path: Path) -> None:
     async def main() -> None:
         opening, _ = scripted([[Say("hi")]], tmp_path)
         async with opening as session:
-            told = [event.__struct_config__.tag async for event in session.stream("go")]
-            assert (told[0], told[-1]) == ("agent_start", "agent_end")
+            reported = [event.__struct_config__.tag async for event in session.stream("go")]
+            assert (reported[0], reported[-1]) == ("agent_start", "agent_end")
 
     asyncio.run(main())

@@ -1,4 +1,4 @@
-"""What a session has used is the sum over its whole tree: every branch, every failure, every summary."""
+"""A session's usage is the sum over its whole tree: every branch, every failure, every summary."""
 
 import asyncio
 from pathlib import Path
@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tau.ai.apis.openai_completions import _tokens
-from tau.ai.cost import PER_TOKENS, priced
+from tau.ai.assembler import PER_TOKENS, compute_usage
 from tau.ai.dialect import Request, Tokens
 from tau.ai.faux import FAUX_MODEL, Say, Use
 from tau.ai.model import Model, Price
@@ -48,7 +48,7 @@ def answer(number: int, *, model: str = "m", stop: Any = "stop", calls: int = 0)
 
 
 def tree() -> SessionLog:
-    """Two branches, with everything on them that is paid for."""
+    """Two branches with everything billable on them."""
     log = SessionLog.new(None, Path("/"))
     log.append(s.ModelChange(provider="p", model_id="m"))
     first = log.append_message(UserMessage("one", 1))
@@ -65,7 +65,7 @@ def tree() -> SessionLog:
     return log
 
 
-def test_the_figure_shown_is_the_sum_over_the_tree() -> None:
+def test_displayed_total_is_the_sum_over_the_tree() -> None:
     stats = UsageStats(tree())
     assert stats.usage == Usage(127, 1_270, 12_700, 127_000, stats.usage.cost)
     assert stats.usage.cost.total == 127
@@ -73,7 +73,7 @@ def test_the_figure_shown_is_the_sum_over_the_tree() -> None:
     assert stats.summary().tokens.total == 127 * 1_111
 
 
-def test_turns_and_models_each_add_up_to_the_whole() -> None:
+def test_turns_and_models_each_add_up_to_the_total() -> None:
     stats = UsageStats(tree())
     assert [(turn.requests, turn.usage.input) for turn in stats.turns] == [
         (5, 1 + 2 + 4 + 32 + 64),
@@ -81,7 +81,7 @@ def test_turns_and_models_each_add_up_to_the_whole() -> None:
     ]
     assert sum(turn.usage.input for turn in stats.turns) == stats.usage.input
     found = {part.model: (part.requests, part.usage.input) for part in stats.models}
-    # A compaction was written by the model that its branch was using, not by the last one of the file.
+    # A compaction was written by the model of its branch, not by the last one in the file.
     assert found == {"m": (4, 1 + 2 + 32 + 64), "other": (2, 8 + 16), "small": (1, 4)}
     assert [part.model for part in stats.models] == ["m", "other", "small"]
 
@@ -101,7 +101,7 @@ def test_messages_of_all_branches_are_counted() -> None:
     assert "sessionFile" not in summary  # kept in memory only
 
 
-def test_what_comes_later_is_counted_once_when_asked_again() -> None:
+def test_later_entries_are_counted_once() -> None:
     log = tree()
     stats = UsageStats(log)
     before = stats.usage
@@ -111,7 +111,7 @@ def test_what_comes_later_is_counted_once_when_asked_again() -> None:
     assert stats.usage == UsageStats(log).usage
 
 
-def test_sessions_that_work_for_this_one_are_part_of_the_sum() -> None:
+def test_child_sessions_are_part_of_the_sum() -> None:
     stats = UsageStats(
         tree(), lambda: [ModelUsage("p", "m", 3, usage(1_000)), ModelUsage("p", "sub", 1, usage(2_000))]
     )
@@ -121,7 +121,7 @@ def test_sessions_that_work_for_this_one_are_part_of_the_sum() -> None:
     assert sum(turn.usage.input for turn in stats.turns) == 127
 
 
-def test_a_fork_shows_what_its_tree_holds(tmp_path: Path) -> None:
+def test_fork_shows_the_usage_of_its_tree(tmp_path: Path) -> None:
     log = SessionLog.new(tmp_path, Path("/"))
     log.append_message(UserMessage("one", 1))
     log.append_message(answer(1))
@@ -131,7 +131,7 @@ def test_a_fork_shows_what_its_tree_holds(tmp_path: Path) -> None:
     log.close()
 
 
-def test_lines_that_cannot_be_read_are_not_counted_and_stop_nothing(tmp_path: Path) -> None:
+def test_unreadable_lines_are_skipped(tmp_path: Path) -> None:
     log = SessionLog.new(tmp_path, Path("/"))
     log.append_message(UserMessage("one", 1))
     log.append_message(answer(1))
@@ -181,32 +181,30 @@ def test_any_tree_adds_up(steps: list[tuple[int, int, Usage]]) -> None:
 def test_a_cache_hit_is_never_priced_as_input(
     input: int, output: int, read: int, write: int, i: float, o: float, r: float, w: float
 ) -> None:
-    used = priced(Tokens(input, output, read, write), Price(i, o, r, w))
+    used = compute_usage(Tokens(input, output, read, write), Price(i, o, r, w))
     assert used.cost.input == pytest.approx(input * i / PER_TOKENS)
     assert used.cost.cache_read == pytest.approx(read * r / PER_TOKENS)
-    without = priced(Tokens(input, output, 0, write), Price(i, o, r, w))
+    without = compute_usage(Tokens(input, output, 0, write), Price(i, o, r, w))
     assert used.cost.total - without.cost.total == pytest.approx(read * r / PER_TOKENS, abs=1e-6)
 
 
 @given(COUNTS, st.integers(0, 10**9), st.floats(0.1, 100))
-def test_servers_that_count_cache_hits_as_input_are_not_believed(
-    prompt: int, cached: int, price: float
-) -> None:
-    """They report all that was sent, and how much of it came from the cache."""
+def test_cache_hits_reported_as_input_are_subtracted(prompt: int, cached: int, price: float) -> None:
+    """They report everything sent, and how much of it came from the cache."""
     cached = min(cached, prompt)
     tokens = _tokens({"prompt_tokens": prompt, "prompt_tokens_details": {"cached_tokens": cached}})
-    used = priced(tokens, Price(price, 0, 0, 0))
+    used = compute_usage(tokens, Price(price, 0, 0, 0))
     assert used.input + used.cache_read == prompt
     assert used.cost.total == pytest.approx((prompt - cached) * price / PER_TOKENS)
 
 
-def test_the_share_of_cache_hits_is_of_all_that_was_sent() -> None:
+def test_cache_share_is_of_everything_sent() -> None:
     assert cache_hit_rate(Usage()) == 0
     assert cache_hit_rate(Usage(input=100, output=999, cache_read=800, cache_write=100)) == 0.8
     assert counts(Usage(1, 2, 3, 4)).total == 10
 
 
-def test_a_real_session_with_a_tool_call_shows_what_its_answers_cost(tmp_path: Path) -> None:
+def test_real_session_with_a_tool_call_shows_its_cost(tmp_path: Path) -> None:
     async def main() -> None:
         make, _ = scripted([[Use("bash", command="true")], [Say("done")]], tmp_path)
         async with make as session:
@@ -226,7 +224,7 @@ def test_a_real_session_with_a_tool_call_shows_what_its_answers_cost(tmp_path: P
     asyncio.run(main())
 
 
-def test_what_a_tool_asks_on_the_side_is_counted(tmp_path: Path) -> None:
+def test_side_requests_of_tools_are_counted(tmp_path: Path) -> None:
     log = SessionLog.new(None, tmp_path)
 
     async def complete(model: Model, request: Request) -> AssistantMessage:

@@ -1,4 +1,4 @@
-"""What a session is called: typed names, titles made by a small model, and what happens when it fails."""
+"""Session names: typed ones, titles from a small model, and the fallback."""
 
 import asyncio
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tau.agent.abort import Abort
-from tau.ai.complete import complete
+from tau.ai.assembler import complete
 from tau.ai.dialect import Request
 from tau.ai.faux import FAUX_MODEL, Act, Count, Fail, Faux, FauxStep, Say, Wait
 from tau.ai.model import Model
@@ -20,6 +20,7 @@ from tau.base.text import clean_line
 from tau.coding.session import entries as s
 from tau.coding.session.storage.log import SessionLog
 from tau.coding.session.titles import (
+    MAX_LINE_CHARS,
     READ_CHARS,
     TITLE_CHARS,
     UNTITLED,
@@ -29,6 +30,7 @@ from tau.coding.session.titles import (
     first_words,
     make_title,
 )
+from tests.support.limits import HANG_S
 
 
 def asking(script: Sequence[Sequence[FauxStep]]) -> tuple[Complete, Faux]:
@@ -50,7 +52,7 @@ def names_of(script: Sequence[Sequence[FauxStep]], *messages: str) -> tuple[Sess
 
 def suggest(names: SessionTitle, abort: Abort | None = None) -> str | None:
     async def main() -> str | None:
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(HANG_S):
             return await names.suggest(abort or Abort())
 
     return asyncio.run(main())
@@ -79,7 +81,7 @@ def kinds(log: SessionLog) -> list[str]:
         ("Rename __init__ and *args of Foo", "Rename __init__ and *args of Foo"),
     ],
 )
-def test_a_title_is_freed_of_decoration(answer: str, title: str) -> None:
+def test_title_is_stripped_of_decoration(answer: str, title: str) -> None:
     assert clean_title(answer) == title
 
 
@@ -92,7 +94,7 @@ def test_a_title_is_freed_of_decoration(answer: str, title: str) -> None:
         "explain how that can be repaired in three steps",
     ],
 )
-def test_an_answer_that_is_no_title_is_not_taken(answer: str) -> None:
+def test_unsuitable_answer_is_rejected(answer: str) -> None:
     assert clean_title(answer) is None
 
 
@@ -102,18 +104,25 @@ def test_every_title_is_one_short_line(text: str) -> None:
         assert title is None or (0 < len(title) <= TITLE_CHARS and title == clean_line(title))
 
 
-def test_long_titles_end_between_words() -> None:
+def test_long_titles_end_at_a_word_boundary() -> None:
     title = clean_title("Repair the parser of dates and times in the module for calendars and diaries")
     assert title == "Repair the parser of dates and times in the module for…"
     assert first_words("x" * 500) == "x" * (TITLE_CHARS - 1) + "…"
 
 
-def test_the_first_words_of_the_message_stand_in() -> None:
+def test_line_of_an_answer_may_be_as_long_as_the_limit() -> None:
+    longest = "word " * (MAX_LINE_CHARS // 5 - 1) + "words"
+    assert len(longest) == MAX_LINE_CHARS
+    assert clean_title(longest) is not None
+    assert clean_title(f"{longest}x") is None
+
+
+def test_first_words_of_the_message_are_the_fallback() -> None:
     assert first_words("\n\n# Please repair it\nAnd more.") == "Please repair it"
     assert first_words(" \n---\n") == UNTITLED
 
 
-def test_a_title_comes_from_the_beginning_of_the_message_and_a_short_request() -> None:
+def test_title_request_is_short_and_uses_the_start_of_the_message() -> None:
     ask, faux = asking([[Say("Repair dates"), Count(input=90, output=4)]])
     title, usage = asyncio.run(make_title(ask, FAUX_MODEL, "Repair the dates. " + "x" * 100_000))
     assert title == "Repair dates" and (usage.input, usage.output) == (90, 4)
@@ -124,20 +133,20 @@ def test_a_title_comes_from_the_beginning_of_the_message_and_a_short_request() -
 
 
 @pytest.mark.parametrize("script", [[[Fail(ProviderError("Down."))]], [[Say("")]], [[Say("Sorry, no.")]]])
-def test_a_model_that_fails_or_talks_gives_way_to_the_message(script: list[list[FauxStep]]) -> None:
+def test_failed_or_chatty_answer_falls_back_to_the_message(script: list[list[FauxStep]]) -> None:
     ask, _ = asking(script)
     title, _ = asyncio.run(make_title(ask, FAUX_MODEL, "Repair the dates"))
     assert title == "Repair the dates"
 
 
-def test_an_answer_that_says_error_gives_way_to_the_message() -> None:
+def test_answer_with_stop_reason_error_falls_back_to_the_message() -> None:
     async def fail(model: Model, request: Request) -> AssistantMessage:
         return AssistantMessage([], "faux", "faux", "faux", Usage(), "error", 0, "It broke.")
 
     assert asyncio.run(make_title(fail, FAUX_MODEL, "Repair the dates"))[0] == "Repair the dates"
 
 
-def test_a_suggestion_names_the_session_and_its_cost_is_noted() -> None:
+def test_suggestion_names_the_session_and_its_cost_is_recorded() -> None:
     names, log, _ = names_of([[Say("Repair dates"), Count(input=90, output=4)]], "Repair the dates")
     assert suggest(names) == "Repair dates" == names.name == log.name
     assert kinds(log) == ["message", "session_info", "usage"]
@@ -146,7 +155,7 @@ def test_a_suggestion_names_the_session_and_its_cost_is_noted() -> None:
     assert (usage.kind, usage.provider, usage.model, usage.usage.input) == ("title", "faux", "faux", 90)
 
 
-def test_a_session_is_named_once() -> None:
+def test_session_is_named_once() -> None:
     names, log, faux = names_of([[Say("Repair dates")]], "Repair the dates")
     suggest(names)
     assert suggest(names) is None and len(faux.requests) == 1
@@ -154,20 +163,20 @@ def test_a_session_is_named_once() -> None:
     assert suggest(other) is None and log.name == "Repair dates"
 
 
-def test_a_session_without_words_is_not_named() -> None:
+def test_empty_session_is_not_named() -> None:
     names, log, faux = names_of([[Say("Title")]])
     assert suggest(names) is None and faux.requests == []
     log.append_message(UserMessage("Repair it", 0))
     assert suggest(names) == "Title"
 
 
-def test_a_typed_name_is_never_overwritten() -> None:
+def test_user_chosen_name_is_never_overwritten() -> None:
     names, log, faux = names_of([[Say("Title")]], "Repair it")
     assert names.rename("  My\n name ") == "My name" == log.name
     assert suggest(names) is None and faux.requests == [] and log.name == "My name"
 
 
-def test_a_name_that_is_typed_while_the_model_thinks_stays() -> None:
+def test_name_typed_while_the_model_thinks_is_kept() -> None:
     ask, _ = asking([[Act(lambda: names.rename("Mine")), Say("Title"), Count(output=4)]])
     log = SessionLog.new(None, Path("/project"))
     log.append_message(UserMessage("Repair it", 0))
@@ -176,21 +185,21 @@ def test_a_name_that_is_typed_while_the_model_thinks_stays() -> None:
     assert kinds(log) == ["message", "session_info", "usage"]
 
 
-def test_a_name_that_was_taken_away_is_not_replaced() -> None:
+def test_removed_name_is_not_replaced() -> None:
     names, log, faux = names_of([[Say("Title")]], "Repair it")
     names.rename("Mine")
     assert names.rename("  ") is None and names.name is None
     assert suggest(names) is None and faux.requests == [] and log.name is None
 
 
-def test_the_same_name_is_not_written_twice() -> None:
+def test_same_name_is_not_written_twice() -> None:
     names, log, _ = names_of([[Say("Title")]], "Repair it")
     names.rename("Mine")
     names.rename(" Mine ")
     assert kinds(log) == ["message", "session_info"]
 
 
-def test_a_name_survives_in_the_file(tmp_path: Path) -> None:
+def test_name_is_saved_in_the_file(tmp_path: Path) -> None:
     log = SessionLog.new(tmp_path, Path("/project"))
     log.append_message(UserMessage("Repair it", 0))
     suggest(SessionTitle(log, asking([[Say("Title")]])[0], lambda: FAUX_MODEL))
@@ -200,14 +209,14 @@ def test_a_name_survives_in_the_file(tmp_path: Path) -> None:
     again.close()
 
 
-def test_an_abort_ends_the_request_and_leaves_nothing_behind() -> None:
+def test_abort_ends_the_request_and_leaves_nothing_behind() -> None:
     abort = Abort()
     names, log, faux = names_of([[Act(abort.abort), Wait()], [Say("Title")]], "Repair it")
     assert suggest(names, abort) is None and kinds(log) == ["message"]
     assert suggest(names) == "Title" and len(faux.requests) == 2
 
 
-def test_a_cancellation_from_outside_is_passed_on() -> None:
+def test_outside_cancellation_propagates() -> None:
     names, log, _ = names_of([[Wait()]], "Repair it")
 
     async def main() -> None:
@@ -237,7 +246,7 @@ def test_errors_are_logged_and_not_raised(tmp_path: Path, monkeypatch: pytest.Mo
     assert "A slip." in text and "The disk is full." in text
 
 
-def test_a_message_of_pictures_only_gives_a_name_too() -> None:
+def test_message_of_pictures_only_gives_a_name() -> None:
     log = SessionLog.new(None, Path("/project"))
     log.append_message(UserMessage([ImageContent("aGk=", "image/png")], 0))
     names = SessionTitle(log, asking([[Fail(ProviderError("Down."))]])[0], lambda: FAUX_MODEL)

@@ -1,4 +1,4 @@
-"""The todo list of a session: kept in the log, on its branch, cleared, and brought to mind."""
+"""The todo list of a session: saved in the log per branch, cleared, and reminded of."""
 
 import asyncio
 from pathlib import Path
@@ -14,7 +14,7 @@ from tau.coding.session.entries import CompactionEntry, CustomEntry
 from tau.coding.session.storage.log import SessionLog
 from tau.coding.session.todos import TodoAutoClear, TodoReminder, TodoRules
 from tau.coding.todo.list import MAX_TASKS, TodoItem, TodoOp, TodoPhase, tasks_of
-from tests.coding.wired import Wired
+from tests.coding.session_rig import SessionRig
 
 INIT = Use("todo", ops=[{"op": "init", "list": [{"phase": "Work", "items": ["a", "b"]}]}])
 DONE_A = Use("todo", ops=[{"op": "done", "task": "a"}])
@@ -22,16 +22,16 @@ DONE = Use("todo", ops=[{"op": "done"}])
 SILENT = TodoRules(reminders=False)
 
 
-def states(work: Wired) -> dict[str, str]:
+def states(work: SessionRig) -> dict[str, str]:
     return {task.content: task.status for _, task in tasks_of(work.todos.phases)}
 
 
-def reminders(work: Wired) -> list[TodoReminder]:
+def reminders(work: SessionRig) -> list[TodoReminder]:
     events: list[Any] = list(work.events)
     return [event for event in events if isinstance(event, TodoReminder)]
 
 
-def hidden(work: Wired, kind: str) -> list[str]:
+def hidden(work: SessionRig, kind: str) -> list[str]:
     return [
         str(message.content)
         for message in work.log.messages()
@@ -39,22 +39,22 @@ def hidden(work: Wired, kind: str) -> list[str]:
     ]
 
 
-def test_the_list_outlives_the_process_without_what_is_closed(tmp_path: Path) -> None:
-    work = Wired(
+def test_list_is_restored_without_closed_tasks(tmp_path: Path) -> None:
+    work = SessionRig(
         [[INIT], [DONE_A], [Say("ok")]], tmp_path, log=SessionLog.new(tmp_path, tmp_path), rules=SILENT
     )
     work.go()
     assert states(work) == {"a": "completed", "b": "in_progress"} and work.todos.storage == "session"
     work.log.close()
     assert work.log.path is not None
-    again = Wired([[Say("ok")]], tmp_path, log=SessionLog.open(work.log.path))
+    again = SessionRig([[Say("ok")]], tmp_path, log=SessionLog.open(work.log.path))
     assert states(again) == {"b": "in_progress"}
     assert [task.status for _, task in tasks_of(again.todos.recorded)] == ["completed", "in_progress"]
     again.log.close()
 
 
-def test_the_list_follows_the_branch(tmp_path: Path) -> None:
-    work = Wired([[INIT], [Say("ok")], [DONE_A], [Say("ok")]], tmp_path, rules=SILENT)
+def test_list_follows_the_branch(tmp_path: Path) -> None:
+    work = SessionRig([[INIT], [Say("ok")], [DONE_A], [Say("ok")]], tmp_path, rules=SILENT)
     work.go("one")
     fork = work.log.leaf
     work.go("two")
@@ -67,44 +67,44 @@ def test_the_list_follows_the_branch(tmp_path: Path) -> None:
     assert states(work) == {"b": "in_progress"}
 
 
-def test_a_compaction_does_not_lose_the_list(tmp_path: Path) -> None:
-    work = Wired([[INIT], [Say("ok")]], tmp_path, rules=SILENT)
+def test_list_survives_compaction(tmp_path: Path) -> None:
+    work = SessionRig([[INIT], [Say("ok")]], tmp_path, rules=SILENT)
     work.go()
     assert work.log.leaf is not None
     work.log.append(CompactionEntry(summary="short", first_kept_entry_id=work.log.leaf))
-    again = Wired([[Say("ok")]], tmp_path, log=work.log)
+    again = SessionRig([[Say("ok")]], tmp_path, log=work.log)
     assert states(again) == {"a": "in_progress", "b": "pending"}
 
 
-def test_a_call_inside_another_call_is_kept_too(tmp_path: Path) -> None:
-    work = Wired([[INIT], [Use("indirect", text="a")], [Say("ok")]], tmp_path, rules=SILENT)
+def test_nested_call_is_saved_too(tmp_path: Path) -> None:
+    work = SessionRig([[INIT], [Use("indirect", text="a")], [Say("ok")]], tmp_path, rules=SILENT)
     work.go()
-    again = Wired([[Say("ok")]], tmp_path, log=work.log)
+    again = SessionRig([[Say("ok")]], tmp_path, log=work.log)
     assert states(work) == {"a": "completed", "b": "in_progress"} and states(again) == {"b": "in_progress"}
 
 
-def test_what_others_keep_in_the_log_is_not_taken_for_the_list(tmp_path: Path) -> None:
-    work = Wired([[INIT], [Say("ok")]], tmp_path, rules=SILENT)
+def test_foreign_log_entries_are_not_mistaken_for_the_list(tmp_path: Path) -> None:
+    work = SessionRig([[INIT], [Say("ok")]], tmp_path, rules=SILENT)
     work.go()
     work.log.append(CustomEntry(custom_type="other", data={"phases": []}))
     work.log.append(CustomEntry(custom_type="user_todo_edit", data={"phases": "damaged"}))
     assert states(work) == {"a": "in_progress", "b": "pending"}
 
 
-def test_a_model_that_stops_early_is_reminded_so_many_times(tmp_path: Path) -> None:
-    work = Wired([[INIT], [Say("Enough.")]], tmp_path, rules=TodoRules(max_reminders=2))
+def test_model_that_stops_early_is_reminded_a_limited_number_of_times(tmp_path: Path) -> None:
+    work = SessionRig([[INIT], [Say("Enough.")]], tmp_path, rules=TodoRules(max_reminders=2))
     work.go()
-    told = reminders(work)
-    assert [(event.attempt, event.max_attempts) for event in told] == [(1, 2), (2, 2)]
-    assert [task.content for task in told[0].todos] == ["a", "b"]
+    reported = reminders(work)
+    assert [(event.attempt, event.max_attempts) for event in reported] == [(1, 2), (2, 2)]
+    assert [task.content for task in reported[0].todos] == ["a", "b"]
     assert len(work.faux.requests) == 4 and len(hidden(work, "todo-reminder")) == 2
     assert "- a\n- b" in work.sent()[-1] and "reminder 2 of 2" in work.sent()[-1]
     work.go("again")
-    assert len(reminders(work)) == 4  # a new message of the user, a new patience
+    assert len(reminders(work)) == 4  # a new user message resets the reminders
 
 
-def test_a_model_that_goes_on_when_reminded_ends_its_work(tmp_path: Path) -> None:
-    work = Wired([[INIT], [Say("Enough.")], [DONE], [Say("All done.")]], tmp_path)
+def test_model_that_continues_after_a_reminder_can_finish(tmp_path: Path) -> None:
+    work = SessionRig([[INIT], [Say("Enough.")], [DONE], [Say("All done.")]], tmp_path)
     outcome = work.go()
     assert outcome.message is not None and outcome.message.text == "All done."
     assert len(reminders(work)) == 1
@@ -121,36 +121,40 @@ def test_a_model_that_goes_on_when_reminded_ends_its_work(tmp_path: Path) -> Non
     ],
     ids=["switched off", "none allowed", "asks the user", "cut off", "failed"],
 )
-def test_who_has_a_reason_to_stop_is_left_alone(tmp_path: Path, last: Any, rules: TodoRules) -> None:
-    work = Wired([[INIT], last], tmp_path, rules=rules)
+def test_no_reminder_when_there_is_a_reason_to_stop(tmp_path: Path, last: Any, rules: TodoRules) -> None:
+    work = SessionRig([[INIT], last], tmp_path, rules=rules)
     work.go()
     assert not reminders(work) and len(work.faux.requests) == 2
 
 
-def test_a_message_of_the_user_comes_before_a_reminder(tmp_path: Path) -> None:
-    work = Wired([], tmp_path)
+def test_user_message_comes_before_a_reminder(tmp_path: Path) -> None:
+    work = SessionRig([], tmp_path)
     follow = Act(lambda: work.queue.follow_up(UserMessage("and this", 5)))
     work.follow([[INIT], [Say("Enough."), follow], [DONE], [Say("ok")]])
     work.go()
     assert not reminders(work) and "and this" in work.sent(2)
 
 
-def test_in_plan_mode_nobody_is_reminded(tmp_path: Path) -> None:
-    work = Wired([[INIT], [Say("Enough.")]], tmp_path)
+def test_no_reminder_in_plan_mode(tmp_path: Path) -> None:
+    work = SessionRig([[INIT], [Say("Enough.")]], tmp_path)
     work.plan.enter()
     work.go()
     assert not reminders(work)
 
 
-def test_a_failed_call_is_brought_to_mind_in_the_next_turn(tmp_path: Path) -> None:
-    work = Wired([[INIT], [Use("todo", ops=[{"op": "done", "task": "z"}])], [DONE], [Say("ok")]], tmp_path)
+def test_failed_call_is_mentioned_in_the_next_turn(tmp_path: Path) -> None:
+    work = SessionRig(
+        [[INIT], [Use("todo", ops=[{"op": "done", "task": "z"}])], [DONE], [Say("ok")]], tmp_path
+    )
     work.go()
     assert len(hidden(work, "todo-error-reminder")) == 1
     assert work.sent(2)[-1].startswith("The last todo call reported an error")
 
 
 def test_closed_tasks_leave_the_list_after_a_while(tmp_path: Path) -> None:
-    work = Wired([[INIT], [DONE_A], [Say("ok")]], tmp_path, rules=TodoRules(reminders=False, clear_delay_s=7))
+    work = SessionRig(
+        [[INIT], [DONE_A], [Say("ok")]], tmp_path, rules=TodoRules(reminders=False, clear_delay_s=7)
+    )
     work.go()
     assert [seconds for seconds, _ in work.timers.waiting] == [7]
     work.timers.ring()
@@ -160,37 +164,37 @@ def test_closed_tasks_leave_the_list_after_a_while(tmp_path: Path) -> None:
     assert not work.timers.waiting
 
 
-def test_a_task_that_is_opened_again_stays(tmp_path: Path) -> None:
+def test_reopened_task_stays(tmp_path: Path) -> None:
     reopen = Use("todo", ops=[{"op": "start", "task": "a"}])
-    work = Wired([[INIT], [DONE_A], [reopen], [Say("ok")]], tmp_path, rules=SILENT)
+    work = SessionRig([[INIT], [DONE_A], [reopen], [Say("ok")]], tmp_path, rules=SILENT)
     work.go()
     assert not work.timers.waiting and states(work) == {"a": "in_progress", "b": "pending"}
 
 
 def test_a_negative_delay_clears_nothing(tmp_path: Path) -> None:
-    work = Wired([[INIT], [DONE], [Say("ok")]], tmp_path, rules=TodoRules(clear_delay_s=-1))
+    work = SessionRig([[INIT], [DONE], [Say("ok")]], tmp_path, rules=TodoRules(clear_delay_s=-1))
     work.go()
     assert not work.timers.waiting and states(work) == {"a": "completed", "b": "completed"}
 
 
-def test_no_delay_clears_at_once_with_the_real_clock(tmp_path: Path) -> None:
+def test_zero_delay_clears_at_once_with_the_real_clock(tmp_path: Path) -> None:
     def later(seconds: float, action: Any) -> Any:
         return asyncio.get_running_loop().call_later(seconds, action)
 
-    work = Wired([[INIT], [DONE], [Say("ok")]], tmp_path, rules=TodoRules(clear_delay_s=0), later=later)
+    work = SessionRig([[INIT], [DONE], [Say("ok")]], tmp_path, rules=TodoRules(clear_delay_s=0), later=later)
     work.go()
     assert states(work) == {}
 
 
-def test_closing_stops_the_clock(tmp_path: Path) -> None:
-    work = Wired([[INIT], [DONE_A], [Say("ok")]], tmp_path, rules=SILENT)
+def test_closing_stops_the_timer(tmp_path: Path) -> None:
+    work = SessionRig([[INIT], [DONE_A], [Say("ok")]], tmp_path, rules=SILENT)
     work.go()
     work.todos.close()
     assert not work.timers.waiting
 
 
-def test_an_edit_of_the_user_is_kept_and_told_to_the_model(tmp_path: Path) -> None:
-    work = Wired([[INIT], [Say("ok")]], tmp_path, log=SessionLog.new(tmp_path, tmp_path), rules=SILENT)
+def test_user_edit_is_saved_and_sent_to_the_model(tmp_path: Path) -> None:
+    work = SessionRig([[INIT], [Say("ok")]], tmp_path, log=SessionLog.new(tmp_path, tmp_path), rules=SILENT)
     work.go()
     work.todos.edit((TodoPhase("Mine", (TodoItem("c"), TodoItem("d", "abandoned"))),))
     assert states(work) == {"c": "in_progress", "d": "abandoned"}
@@ -199,7 +203,7 @@ def test_an_edit_of_the_user_is_kept_and_told_to_the_model(tmp_path: Path) -> No
     ]
     work.log.close()
     assert work.log.path is not None
-    again = Wired([[Say("ok")]], tmp_path, log=SessionLog.open(work.log.path))
+    again = SessionRig([[Say("ok")]], tmp_path, log=SessionLog.open(work.log.path))
     assert states(again) == {"c": "in_progress"}
     assert again.todos.change([TodoOp(op="done", task="c"), TodoOp(op="done", task="z")]) == [
         'There is no task "z".'
@@ -208,8 +212,16 @@ def test_an_edit_of_the_user_is_kept_and_told_to_the_model(tmp_path: Path) -> No
     again.log.close()
 
 
-def test_an_edit_during_a_run_waits_for_its_turn(tmp_path: Path) -> None:
-    work = Wired([], tmp_path, rules=SILENT)
+def test_change_without_effect_is_not_recorded(tmp_path: Path) -> None:
+    work = SessionRig([[INIT], [Say("ok")]], tmp_path, rules=SILENT)
+    work.go()
+    before = len(list(work.log.entries()))
+    assert work.todos.change([TodoOp(op="done", task="z")]) == ['There is no task "z".']
+    assert len(list(work.log.entries())) == before and hidden(work, "todo-edit") == []
+
+
+def test_edit_during_a_run_waits_for_its_turn(tmp_path: Path) -> None:
+    work = SessionRig([], tmp_path, rules=SILENT)
     edit = Act(lambda: work.todos.edit((TodoPhase("Mine", (TodoItem("c"),)),)))
     work.follow([[edit, Use("echo", text="x")], [Say("ok")]])
     work.go()
@@ -217,15 +229,15 @@ def test_an_edit_during_a_run_waits_for_its_turn(tmp_path: Path) -> None:
     assert states(work) == {"c": "in_progress"}
 
 
-def test_an_edit_that_is_too_large_is_refused(tmp_path: Path) -> None:
-    work = Wired([[Say("ok")]], tmp_path)
+def test_oversized_edit_is_refused(tmp_path: Path) -> None:
+    work = SessionRig([[Say("ok")]], tmp_path)
     with pytest.raises(TauError, match=f"more than {MAX_TASKS} tasks"):
         work.todos.edit((TodoPhase("p", tuple(TodoItem(str(n)) for n in range(MAX_TASKS + 1))),))
     assert states(work) == {}
 
 
-def test_a_reminder_that_came_too_late_is_taken_back(tmp_path: Path) -> None:
-    work = Wired([[INIT], [Say("Enough.")]], tmp_path)
+def test_late_reminder_is_withdrawn(tmp_path: Path) -> None:
+    work = SessionRig([[INIT], [Say("Enough.")]], tmp_path)
 
     def stop(event: AgentEvent) -> None:
         if isinstance(event, TurnEnd) and not event.tool_results:

@@ -1,4 +1,4 @@
-"""Walking a session's tree: where a selection leads, labels, and summaries of what is left behind."""
+"""Navigating a session's tree: where a selection leads, labels, and summaries of abandoned branches."""
 
 import asyncio
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tau.agent.abort import Abort
 from tau.agent.hooks import Hooks
-from tau.ai.complete import complete
+from tau.ai.assembler import complete
 from tau.ai.dialect import Request
 from tau.ai.faux import FAUX_MODEL, Act, Count, Fail, Faux, FauxStep, Say, Wait
 from tau.ai.model import Model
@@ -31,6 +31,7 @@ from tau.base.errors import ProviderError, SessionError
 from tau.coding.session import entries as s
 from tau.coding.session.storage.log import SessionLog
 from tau.coding.session.tree_navigation import BranchPoint, Move, TreeNavigator
+from tests.support.limits import HANG_S
 
 
 def tree_of(
@@ -61,7 +62,7 @@ def answer(log: SessionLog, text: str, *calls: ToolCall) -> str:
 
 def goto(tree: TreeNavigator, target: str, **options: Any) -> Move:
     async def main() -> Move:
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(HANG_S):
             return await tree.goto(target, **options)
 
     return asyncio.run(main())
@@ -81,7 +82,7 @@ def record(faux: Faux) -> str:
     return message.content
 
 
-def test_a_message_of_the_user_goes_to_the_editor_and_the_leaf_before_it() -> None:
+def test_selecting_a_user_message_edits_it_and_moves_the_leaf_before_it() -> None:
     log = memory_log()
     user(log, "First")
     before = answer(log, "One")
@@ -94,7 +95,7 @@ def test_a_message_of_the_user_goes_to_the_editor_and_the_leaf_before_it() -> No
     assert not (move.cancelled or move.aborted or move.already_there)
 
 
-def test_the_first_message_leads_back_to_the_beginning() -> None:
+def test_selecting_the_first_message_moves_to_the_root() -> None:
     log = memory_log()
     first = user(log, "First")
     answer(log, "One")
@@ -106,7 +107,7 @@ def test_the_first_message_leads_back_to_the_beginning() -> None:
     assert [m.content for m in log.messages() if isinstance(m, UserMessage)] == ["Other"]
 
 
-def test_a_custom_message_is_edited_like_one_of_the_user() -> None:
+def test_custom_message_is_edited_like_a_user_message() -> None:
     log = memory_log()
     before = user(log, "First")
     target = log.append(
@@ -118,7 +119,7 @@ def test_a_custom_message_is_edited_like_one_of_the_user() -> None:
     assert (move.leaf, move.editor_text) == (before, "Note\nit")
 
 
-def test_the_images_of_a_message_come_back_with_its_text() -> None:
+def test_images_of_a_message_return_with_its_text() -> None:
     log = memory_log()
     picture = ImageContent("aGk=", "image/png")
     target = log.append_message(UserMessage([TextContent("See"), picture], 0))
@@ -128,7 +129,7 @@ def test_the_images_of_a_message_come_back_with_its_text() -> None:
     assert (move.editor_text, move.images) == ("See", [picture])
 
 
-def test_anything_else_becomes_the_leaf_itself() -> None:
+def test_any_other_entry_becomes_the_leaf() -> None:
     log = memory_log()
     user(log, "First")
     targets = [
@@ -147,7 +148,7 @@ def test_anything_else_becomes_the_leaf_itself() -> None:
         assert (move.leaf, log.leaf, move.editor_text) == (target, target, None)
 
 
-def test_the_current_leaf_is_no_move_even_if_it_is_the_users_message() -> None:
+def test_selecting_the_current_leaf_moves_nothing_even_if_it_is_a_user_message() -> None:
     log = memory_log()
     last = user(log, "First")
     tree, faux, moves = tree_of(log)
@@ -156,7 +157,7 @@ def test_the_current_leaf_is_no_move_even_if_it_is_the_users_message() -> None:
     assert log.leaf == last and moves == [] and faux.requests == []
 
 
-def test_labels_and_names_behind_the_leaf_do_not_make_it_another_place() -> None:
+def test_labels_and_names_after_the_leaf_do_not_count_as_a_move() -> None:
     log = memory_log()
     user(log, "First")
     last = answer(log, "One")
@@ -169,7 +170,7 @@ def test_labels_and_names_behind_the_leaf_do_not_make_it_another_place() -> None
     assert not goto(tree, last).already_there and log.leaf == last
 
 
-def test_an_entry_that_does_not_exist_is_refused() -> None:
+def test_missing_entry_is_refused() -> None:
     log = memory_log()
     user(log, "First")
     tree, _, _ = tree_of(log)
@@ -188,7 +189,7 @@ class Refusing(Hooks):
         return False
 
 
-def test_a_hook_can_keep_the_session_where_it_is() -> None:
+def test_hook_can_block_the_move() -> None:
     log = memory_log()
     first = user(log, "First")
     last = answer(log, "One")
@@ -199,7 +200,7 @@ def test_a_hook_can_keep_the_session_where_it_is() -> None:
     assert log.leaf == last and hooks.asked == [first] and moves == [] and faux.requests == []
 
 
-def test_a_summary_of_what_is_left_stands_at_the_new_place_and_is_told_to_the_model(tmp_path: Path) -> None:
+def test_summary_of_the_abandoned_branch_is_added_and_sent_to_the_model(tmp_path: Path) -> None:
     log = SessionLog.new(tmp_path, Path("/project"))
     user(log, "Start")
     fork = answer(log, "Plan")
@@ -224,7 +225,7 @@ def test_a_summary_of_what_is_left_stands_at_the_new_place_and_is_told_to_the_mo
     again.close()
 
 
-def test_going_from_one_branch_to_another_summarises_from_the_common_ancestor_on() -> None:
+def test_switching_branches_summarizes_from_the_common_ancestor() -> None:
     log = memory_log()
     user(log, "Start")
     fork = answer(log, "Plan")
@@ -240,7 +241,7 @@ def test_going_from_one_branch_to_another_summarises_from_the_common_ancestor_on
     assert "Try B" in record(faux) and "Try A" not in record(faux)
 
 
-def test_a_message_to_be_edited_is_not_part_of_the_summary() -> None:
+def test_message_to_be_edited_is_not_part_of_the_summary() -> None:
     log = memory_log()
     target = user(log, "Editable")
     answer(log, "Answered")
@@ -251,7 +252,7 @@ def test_a_message_to_be_edited_is_not_part_of_the_summary() -> None:
     assert "Answered" in record(faux) and "Editable" not in record(faux)
 
 
-def test_nothing_is_summarised_where_nothing_is_left_behind() -> None:
+def test_nothing_is_summarized_when_nothing_is_left_behind() -> None:
     log = memory_log()
     first = user(log, "Start")
     answered = answer(log, "Plan")
@@ -269,7 +270,7 @@ def test_nothing_is_summarised_where_nothing_is_left_behind() -> None:
     assert faux.requests == []
 
 
-def test_what_no_model_may_see_is_not_summarised_either() -> None:
+def test_content_hidden_from_the_model_is_not_summarized() -> None:
     log = memory_log()
     first = user(log, "Start")
     answer(log, "Plan")
@@ -284,7 +285,7 @@ def test_what_no_model_may_see_is_not_summarised_either() -> None:
     assert "Fine" in record(faux) and "poisoned" not in record(faux) and "secret" not in record(faux)
 
 
-def test_a_compaction_on_the_branch_speaks_for_what_it_summarised() -> None:
+def test_compaction_on_the_branch_replaces_the_messages_it_summarized() -> None:
     log = memory_log()
     first = user(log, "Start")
     answer(log, "long forgotten")
@@ -300,7 +301,7 @@ def test_a_compaction_on_the_branch_speaks_for_what_it_summarised() -> None:
     assert summary_at(log, move.summary_id).details == files
 
 
-def test_an_abort_while_it_summarises_moves_nothing() -> None:
+def test_abort_while_summarizing_moves_nothing() -> None:
     log = memory_log()
     first = user(log, "Start")
     last = answer(log, "Plan")
@@ -312,18 +313,18 @@ def test_an_abort_while_it_summarises_moves_nothing() -> None:
     assert log.leaf == last and len(list(log.nodes())) == count and moves == []
 
 
-def test_an_abort_at_the_last_moment_moves_nothing_either() -> None:
+def test_abort_at_the_last_moment_moves_nothing() -> None:
     log = memory_log()
     first = user(log, "Start")
     last = answer(log, "Plan")
     abort = Abort()
     tree, _, _ = tree_of(log, [[Say("## Done\nIt."), Act(abort.abort)]])
     assert goto(tree, first, summarize=True, abort=abort).aborted
-    assert goto(tree, first, abort=abort).aborted  # and one that came before
+    assert goto(tree, first, abort=abort).aborted  # and one from earlier
     assert log.leaf == last
 
 
-def test_a_model_that_fails_moves_nothing_and_says_why() -> None:
+def test_failed_model_moves_nothing_and_says_why() -> None:
     log = memory_log()
     first = user(log, "Start")
     last = answer(log, "Plan")
@@ -335,7 +336,7 @@ def test_a_model_that_fails_moves_nothing_and_says_why() -> None:
     assert log.leaf == last
 
 
-def test_a_summary_that_cannot_be_written_leaves_the_session_where_it_was(
+def test_summary_that_cannot_be_written_moves_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     log = memory_log()
@@ -352,7 +353,7 @@ def test_a_summary_that_cannot_be_written_leaves_the_session_where_it_was(
     assert log.leaf == last and moves == []
 
 
-def test_a_conversation_that_went_on_meanwhile_is_not_torn_away() -> None:
+def test_conversation_continued_meanwhile_is_not_moved() -> None:
     log = memory_log()
     first = user(log, "Start")
     answer(log, "Plan")
@@ -362,7 +363,7 @@ def test_a_conversation_that_went_on_meanwhile_is_not_torn_away() -> None:
     assert isinstance(message := log.messages()[-1], UserMessage) and message.content == "Quick"
 
 
-def test_a_title_that_arrives_meanwhile_does_not_hinder_the_move() -> None:
+def test_title_arriving_meanwhile_does_not_block_the_move() -> None:
     log = memory_log()
     first = user(log, "Start")
     answer(log, "Plan")
@@ -371,7 +372,7 @@ def test_a_title_that_arrives_meanwhile_does_not_hinder_the_move() -> None:
     assert log.leaf == move.summary_id is not None
 
 
-def test_looking_around_writes_nothing_and_the_next_message_keeps_the_place(tmp_path: Path) -> None:
+def test_moving_writes_nothing_until_the_next_message(tmp_path: Path) -> None:
     log = SessionLog.new(tmp_path, Path("/project"))
     user(log, "Start")
     fork = answer(log, "Plan")
@@ -392,7 +393,7 @@ def test_looking_around_writes_nothing_and_the_next_message_keeps_the_place(tmp_
     log.close()
 
 
-def test_labels_are_set_changed_and_taken_away() -> None:
+def test_labels_are_set_changed_and_removed() -> None:
     log = memory_log()
     target = user(log, "Start")
     tree, _, _ = tree_of(log)
@@ -406,7 +407,7 @@ def test_labels_are_set_changed_and_taken_away() -> None:
     assert tree.label(target, "") is None and log.leaf == leaf
 
 
-def test_branches_can_begin_at_every_message_of_the_user_on_any_branch() -> None:
+def test_branches_can_start_at_every_user_message_on_any_branch() -> None:
     log = memory_log()
     first = user(log, "Start\nhere")
     fork = answer(log, "Plan")
@@ -432,7 +433,7 @@ KINDS = ("user", "answer", "custom_message", "custom", "model", "label", "info")
 
 @st.composite
 def walks(draw: st.DrawFn) -> tuple[SessionLog, str]:
-    """A session that grew by appending and moving about, and an entry to go to."""
+    """A session grown by appending and moving, and an entry to go to."""
     log = memory_log()
     ids: list[str] = []
     for number in range(draw(st.integers(1, 20))):

@@ -1,4 +1,4 @@
-"""The session as a tree of rows: order, filters, search, lines."""
+"""The session as a tree of rows: order, filters, search, connecting lines."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -123,12 +123,12 @@ def test_only_branches_are_indented_and_the_active_one_is_marked() -> None:
     ]
 
 
-def test_children_stand_in_the_order_of_their_times_not_of_the_file() -> None:
+def test_siblings_are_sorted_by_time_not_by_file_order() -> None:
     log = Lines([line("root", None), line("late", "root", at=9), line("early", "root", at=5)], "late")
     assert ids(SessionTree(log).rows()) == ["root", "early", "late"]
 
 
-def test_several_roots_are_drawn_as_branches_of_a_root_that_is_not_shown() -> None:
+def test_several_roots_are_drawn_as_branches_of_a_hidden_root() -> None:
     log = Lines(
         [line("a", None), line("b", "a"), line("orphan", "gone", at=1), line("c", "orphan", at=2)], "c"
     )
@@ -140,7 +140,7 @@ def test_several_roots_are_drawn_as_branches_of_a_root_that_is_not_shown() -> No
     ]
 
 
-def test_parents_in_a_circle_or_later_in_the_file_become_roots() -> None:
+def test_cyclic_or_forward_parents_become_roots() -> None:
     log = Lines([line("a", "b"), line("b", "a"), line("self", "self"), line("c", "b")], "c")
     rows = SessionTree(log).rows("all")
     assert sorted(ids(rows)) == ["a", "b", "c", "self"]
@@ -148,12 +148,12 @@ def test_parents_in_a_circle_or_later_in_the_file_become_roots() -> None:
     assert [row.id for row in rows if row.active] == ["a", "b", "c"]
 
 
-def test_an_empty_session_has_no_rows() -> None:
+def test_empty_session_has_no_rows() -> None:
     assert SessionTree(memory_log()).rows("all") == []
     assert current_row([]) == -1
 
 
-def test_the_filters_show_what_they_are_named_for() -> None:
+def test_filters_show_what_they_are_named_for() -> None:
     log = memory_log()
     log.append(s.ModelChange(provider="p", model_id="m"))
     asked = user(log, "Look")
@@ -188,7 +188,7 @@ def test_the_filters_show_what_they_are_named_for() -> None:
         ([], "stop", True),
     ],
 )
-def test_answers_that_only_call_tools_are_hidden_unless_they_failed(
+def test_tool_only_answers_are_hidden_unless_they_failed(
     content: list[AssistantContent], stop: StopReason, shown: bool
 ) -> None:
     log = memory_log()
@@ -201,7 +201,7 @@ def test_answers_that_only_call_tools_are_hidden_unless_they_failed(
     assert called in ids(tree.rows("all"))
 
 
-def test_an_answer_that_only_calls_tools_is_shown_while_it_is_the_leaf() -> None:
+def test_tool_only_answer_is_shown_while_it_is_the_leaf() -> None:
     log = memory_log()
     user(log, "Look")
     called = answer(log, bash("ls"), stop="toolUse")
@@ -211,7 +211,7 @@ def test_an_answer_that_only_calls_tools_is_shown_while_it_is_the_leaf() -> None
     assert called not in ids(tree.rows())
 
 
-def test_a_label_makes_even_a_hidden_answer_a_landmark() -> None:
+def test_labeled_entry_is_shown_even_if_otherwise_hidden() -> None:
     log = memory_log()
     called = answer(log, bash("ls"), stop="toolUse")
     log.append(s.LabelEntry(target_id=called, label="pivot"))
@@ -219,7 +219,7 @@ def test_a_label_makes_even_a_hidden_answer_a_landmark() -> None:
     assert texts(log, "labeled-only") == ["[bash: ls]"]
 
 
-def test_the_latest_label_counts_and_an_empty_one_takes_it_away() -> None:
+def test_latest_label_wins_and_an_empty_one_removes_it() -> None:
     log = memory_log()
     first, second = user(log, "a"), user(log, "b")
     for target, label in ((first, "one"), (second, "x"), (first, " two\n "), (second, ""), ("gone", "lost")):
@@ -250,7 +250,7 @@ def test_the_latest_label_counts_and_an_empty_one_takes_it_away() -> None:
         ("make", ["make test"]),
     ],
 )
-def test_search_finds_all_words_in_labels_roles_texts_and_commands(query: str, found: list[str]) -> None:
+def test_search_matches_all_words_in_labels_roles_texts_and_commands(query: str, found: list[str]) -> None:
     log = memory_log()
     first = user(log, "Fix the Parser")
     log.append(s.BranchSummaryEntry(from_id="root", summary="tried regular\nexpressions"))
@@ -263,7 +263,7 @@ def test_search_finds_all_words_in_labels_roles_texts_and_commands(query: str, f
     assert texts(log, "default", query) == found
 
 
-def test_search_looks_among_bookkeeping_too_when_all_is_shown() -> None:
+def test_search_includes_bookkeeping_when_everything_is_shown() -> None:
     log = memory_log()
     log.append(s.ModelChange(provider="acme", model_id="large"))
     user(log, "Hi")
@@ -271,7 +271,7 @@ def test_search_looks_among_bookkeeping_too_when_all_is_shown() -> None:
     assert texts(log, "default", "model acme") == []
 
 
-def test_what_is_between_found_rows_is_left_out_and_the_lines_close_up() -> None:
+def test_rows_between_matches_are_left_out_and_the_lines_close_up() -> None:
     log = memory_log()
     root = user(log, "x root")
     fork = answer(log, TextContent("fork"))
@@ -286,15 +286,15 @@ def test_what_is_between_found_rows_is_left_out_and_the_lines_close_up() -> None
     assert rows[current_row(rows)].id == root
 
 
-def test_a_row_is_short_one_line_and_harmless() -> None:
+def test_row_is_short_single_line_and_free_of_escapes() -> None:
     log = memory_log()
     user(log, "\n\n  " + " " * 1000 + "\x1b[31mred\x1b[0m\talert\u202e " + "long " * 1000)
     (row,) = SessionTree(log).rows()
-    assert row.text.startswith("red alert long long")
+    assert row.text.startswith("red alert<U+202E> long long")
     assert len(row.text) <= SHOWN_CHARS and row.text.endswith("…") and row.text.isprintable()
 
 
-def test_entries_that_are_not_known_are_shown_by_their_kind() -> None:
+def test_unknown_entries_are_shown_by_type() -> None:
     strange = {"type": "from_the_future", "id": "x", "parentId": "a", "timestamp": iso(1)}
     role = {"type": "message", "id": "y", "parentId": "x", "timestamp": iso(2), "message": {"role": "odd"}}
     log = Lines([line("a", None), strange, role, line("b", "y", at=3)], "b")
@@ -303,7 +303,7 @@ def test_entries_that_are_not_known_are_shown_by_their_kind() -> None:
     ]
 
 
-def test_images_errors_and_thoughts_are_told_where_there_are_no_words() -> None:
+def test_preview_falls_back_to_image_error_or_thinking() -> None:
     log = memory_log()
     log.append_message(UserMessage([ImageContent("aGk=", "image/png")], 0))
     answer(log, stop="error", error="The server is down.")
@@ -314,7 +314,7 @@ def test_images_errors_and_thoughts_are_told_where_there_are_no_words() -> None:
     assert [row.failed for row in rows] == [False, True, True, False]
 
 
-def test_calls_are_shown_by_what_says_most_about_them() -> None:
+def test_calls_are_shown_by_their_most_telling_argument() -> None:
     log = memory_log()
     calls = [
         *(bash("ls -l\npwd", "1"), ToolCall("2", "read", {"limit": 3, "path": "a.py"})),
@@ -329,7 +329,7 @@ def test_calls_are_shown_by_what_says_most_about_them() -> None:
     ]
 
 
-def test_every_kind_of_entry_has_words_of_its_own() -> None:
+def test_every_kind_of_entry_has_a_label() -> None:
     samples: dict[type, dict[str, Any]] = {
         s.MessageEntry: {"message": UserMessage("text", 0)},
         s.UsageEntry: {"kind": "title", "provider": "p", "model": "m", "usage": Usage()},
@@ -352,7 +352,7 @@ def test_every_kind_of_entry_has_words_of_its_own() -> None:
         assert snippet(kind(**samples[kind]), {}).text, kind
 
 
-def test_what_is_appended_is_read_once_and_joins_the_tree() -> None:
+def test_appended_entries_are_read_once_and_join_the_tree() -> None:
     log = Lines([line("a", None), line("b", "a")], "b")
     tree = SessionTree(log)
     for filter in TREE_FILTERS:
@@ -366,7 +366,7 @@ def test_what_is_appended_is_read_once_and_joins_the_tree() -> None:
     assert [row.id for row in tree.rows() if row.active] == ["a", "b"]
 
 
-def test_a_log_that_was_written_anew_is_read_anew() -> None:
+def test_rewritten_log_is_read_again() -> None:
     log = Lines([line("a", None), line("b", "a")], "b")
     tree = SessionTree(log)
     tree.rows()
@@ -376,7 +376,7 @@ def test_a_log_that_was_written_anew_is_read_anew() -> None:
 
 
 @pytest.mark.parametrize("count", [3_000, pytest.param(100_000, marks=pytest.mark.soak)])
-def test_a_long_conversation_is_walked_without_recursion_and_read_once(count: int) -> None:
+def test_long_conversation_is_walked_without_recursion_and_read_once(count: int) -> None:
     log = Lines([line(str(n), str(n - 1) if n else None, at=n) for n in range(count)], str(count - 1))
     tree = SessionTree(log)
     rows = tree.rows()
@@ -387,7 +387,7 @@ def test_a_long_conversation_is_walked_without_recursion_and_read_once(count: in
     assert log.read == count
 
 
-def test_deep_branches_show_the_nearest_levels_only() -> None:
+def test_deep_branches_show_only_the_nearest_levels() -> None:
     entries = [line("0", None)]
     for n in range(1, 2_000):
         entries += [line(f"{n}", f"{n - 1}", at=2 * n + 1), line(f"side{n}", f"{n - 1}", at=2 * n)]
@@ -401,7 +401,7 @@ KINDS = ("user", "call", "said", "result", "label", "custom", "model_change", "u
 
 @st.composite
 def forests(draw: st.DrawFn) -> Lines:
-    """Any entries with any parents: none, missing, their own, later ones, circles."""
+    """Any entries with any parents: none, missing, themselves, later ones, cycles."""
     count = draw(st.integers(1, 30))
     names = [str(n) for n in range(count)]
     entries = []
@@ -444,7 +444,7 @@ def _entry(id: str, parent: str | None, kind: str, at: int, target: str) -> dict
 @given(
     forests(), st.sampled_from(TREE_FILTERS), st.sampled_from(["", "text", "TEXT 1", "run", "mark", "user"])
 )
-def test_any_forest_is_shown_whole_and_every_filter_keeps_its_order(
+def test_any_forest_is_shown_completely_and_every_filter_keeps_its_order(
     log: Lines, filter: TreeFilter, query: str
 ) -> None:
     tree = SessionTree(log)
@@ -474,13 +474,13 @@ def test_lines_lead_from_every_row_to_its_siblings(log: Lines, filter: TreeFilte
         assert row.depth == above + (not alone)
         assert len(drawings[place]) == 3 * row.depth
         assert row.head == (rows[row.parent].head if alone and row.parent >= 0 else place)
-        for column, letter in enumerate(drawings[place]):  # a line goes on until it ends at a corner
+        for column, letter in enumerate(drawings[place]):  # a line continues until it ends at a corner
             if letter in "│├":
                 assert drawings[place + 1][column] in "│├└"
 
 
 @given(forests())
-def test_the_active_branch_ends_at_the_leaf(log: Lines) -> None:
+def test_active_branch_ends_at_the_leaf(log: Lines) -> None:
     rows = SessionTree(log).rows("all")
     place = current_row(rows)
     assert [row.id for row in rows if row.leaf] == ([log.leaf] if log.leaf in ids(rows) else [])

@@ -1,4 +1,4 @@
-"""The user's own shell lines: what is run, recorded, told and shown."""
+"""User shell commands: what is run, recorded, reported and shown."""
 
 import asyncio
 import os
@@ -24,25 +24,25 @@ from tau.coding.session.storage.log import SessionLog
 from tau.coding.session.user_shell import UserShell
 from tau.config.settings import Settings
 from tau.sdk.environment import make_environment
-from tests.agent.world import until
+from tests.agent.agent_rig import until
 
 
 class Desk:
-    """A shell over real processes and a real log."""
+    """A shell with real processes and a real log."""
 
     def __init__(self, folder: Path, hooks: Hooks | None = None) -> None:
         self.log = SessionLog.new(folder / "sessions", folder)
         self.runner = LocalRunner()
         self.environment = make_environment(self.log, folder, self.runner, ModelRoles(FAUX_MODEL), Settings())
         self.queue = self.environment.queue
-        self.told: list[AgentEvent] = []
+        self.emitted: list[AgentEvent] = []
         self.busy = False
         self.shell = UserShell(
             world=self.environment.world,
             log=self.log,
             queue=self.queue,
             hooks=hooks or Hooks(),
-            emit=self.told.append,
+            emit=self.emitted.append,
             busy=lambda: self.busy,
             limits=OutputLimits(bytes=2000, lines=100),
         )
@@ -60,7 +60,7 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
     made.runner.close()
 
 
-def test_a_line_is_run_recorded_and_told(desk: Desk) -> None:
+def test_command_is_run_recorded_and_reported(desk: Desk) -> None:
     message = desk.run("echo out; echo err >&2; exit 3")
 
     assert (message.command, message.output, message.exit_code) == (
@@ -68,19 +68,19 @@ def test_a_line_is_run_recorded_and_told(desk: Desk) -> None:
     )
     assert not message.cancelled and not message.truncated and message.full_output_path is UNSET
     assert desk.log.messages() == [message]
-    assert desk.told == [BashEnd(message)]
+    assert desk.emitted == [BashEnd(message)]
     [sent] = normalize_history(desk.log.messages(), FAUX_MODEL)
     assert isinstance(sent, UserMessage) and "out\nerr" in sent.content and "Exit code 3" in sent.content
 
 
-def test_an_excluded_line_is_kept_but_never_sent(desk: Desk) -> None:
+def test_excluded_command_is_recorded_but_never_sent(desk: Desk) -> None:
     message = desk.run("echo secret", exclude=True)
     assert message.exclude_from_context is True
     assert desk.log.messages() == [message]
     assert normalize_history(desk.log.messages(), FAUX_MODEL) == []
 
 
-def test_long_output_is_cut_and_kept_whole_in_a_file(desk: Desk) -> None:
+def test_long_output_is_cut_and_saved_completely(desk: Desk) -> None:
     message = desk.run("seq 1000")
     assert message.truncated
     assert message.output.startswith("1\n2\n") and message.output.endswith("\n1000\n")
@@ -89,13 +89,13 @@ def test_long_output_is_cut_and_kept_whole_in_a_file(desk: Desk) -> None:
     assert Path(message.full_output_path).read_text().split() == [str(number) for number in range(1, 1001)]
 
 
-def test_output_is_shown_as_it_comes_and_whole_letters_only(desk: Desk, tmp_path: Path) -> None:
+def test_output_streams_in_whole_characters(desk: Desk, tmp_path: Path) -> None:
     seen: list[str] = []
 
     def show(text: str) -> None:
         seen.append(text)
         (tmp_path / "seen").touch()
-        raise ZeroDivisionError  # a face that fails is its own problem
+        raise ZeroDivisionError  # a UI that fails is its own problem
 
     message = desk.run(
         r"printf 'a\303'; while ! test -e seen; do sleep 0.01; done; printf '\244b'", show=show
@@ -104,7 +104,7 @@ def test_output_is_shown_as_it_comes_and_whole_letters_only(desk: Desk, tmp_path
     assert message.output == "aäb"
 
 
-def test_a_line_can_be_stopped_and_what_it_said_is_kept(desk: Desk, tmp_path: Path) -> None:
+def test_stopped_command_keeps_its_output(desk: Desk, tmp_path: Path) -> None:
     async def main() -> BashExecutionMessage:
         abort = Abort()
         async with asyncio.TaskGroup() as group:
@@ -123,7 +123,7 @@ def test_a_line_can_be_stopped_and_what_it_said_is_kept(desk: Desk, tmp_path: Pa
         os.kill(int((tmp_path / "pid").read_text()), 0)
 
 
-def test_a_line_that_is_cancelled_from_outside_is_recorded_too(desk: Desk) -> None:
+def test_cancelled_command_is_recorded_too(desk: Desk) -> None:
     async def main() -> None:
         begun: list[str] = []
         task = asyncio.ensure_future(desk.shell.run("echo x; sleep 1000", abort=Abort(), show=begun.append))
@@ -137,19 +137,19 @@ def test_a_line_that_is_cancelled_from_outside_is_recorded_too(desk: Desk) -> No
     assert isinstance(message, BashExecutionMessage) and message.cancelled
 
 
-def test_a_line_that_a_signal_ended_has_no_exit_code(desk: Desk) -> None:
+def test_command_killed_by_a_signal_has_no_exit_code(desk: Desk) -> None:
     message = desk.run("kill -9 $$")
     assert message.exit_code is None and not message.cancelled
 
 
-@pytest.mark.parametrize(("command", "said"), [("  ", "no command"), ("a\0b", "NUL")])
-def test_what_cannot_be_run_is_told_and_not_recorded(desk: Desk, command: str, said: str) -> None:
-    with pytest.raises(TauError, match=said):
+@pytest.mark.parametrize(("command", "expected"), [("  ", "no command"), ("a\0b", "NUL")])
+def test_unrunnable_command_is_reported_and_not_recorded(desk: Desk, command: str, expected: str) -> None:
+    with pytest.raises(TauError, match=expected):
         desk.run(command)
-    assert desk.log.messages() == [] and desk.told == []
+    assert desk.log.messages() == [] and desk.emitted == []
 
 
-def test_a_folder_that_is_gone_is_told(desk: Desk, tmp_path: Path) -> None:
+def test_missing_folder_is_reported(desk: Desk, tmp_path: Path) -> None:
     gone = tmp_path / "gone"
     gone.mkdir()
     other = Desk(gone)
@@ -159,7 +159,7 @@ def test_a_folder_that_is_gone_is_told(desk: Desk, tmp_path: Path) -> None:
     other.runner.close()
 
 
-def test_hooks_may_change_or_refuse_a_line(tmp_path: Path) -> None:
+def test_hooks_may_change_or_refuse_a_command(tmp_path: Path) -> None:
     class Careful(Hooks):
         async def user_bash(self, command: str) -> str | None:
             return None if "rm" in command else f"{command} there"
@@ -174,10 +174,10 @@ def test_hooks_may_change_or_refuse_a_line(tmp_path: Path) -> None:
     desk.runner.close()
 
 
-def test_a_line_that_ends_during_a_run_waits_for_the_turns_end(desk: Desk) -> None:
+def test_command_ending_during_a_run_waits_for_the_end_of_the_turn(desk: Desk) -> None:
     desk.busy = True
     first = desk.run("echo one")
-    assert desk.told == [BashEnd(first)]
+    assert desk.emitted == [BashEnd(first)]
     assert desk.log.messages() == []
     assert [(item.kind, item.text) for item in desk.queue.waiting()] == [("held", "echo one")]
 
@@ -188,7 +188,7 @@ def test_a_line_that_ends_during_a_run_waits_for_the_turns_end(desk: Desk) -> No
     assert desk.queue.waiting() == []
 
 
-def test_a_full_queue_holds_no_line_back(desk: Desk) -> None:
+def test_full_queue_does_not_hold_back_a_command(desk: Desk) -> None:
     desk.busy = True
     for _ in range(MAX_WAITING):
         desk.queue.steer(UserMessage("x", 1))

@@ -1,10 +1,10 @@
-"""Session files for tests: made line by line, as other programs and crashes leave them too."""
+"""Session files for tests: built line by line, also as other programs and crashes leave them."""
 
 import json
 from pathlib import Path
 from typing import Any
 
-from tau.coding.session.storage.ids import file_name, folder_name, new_session_id
+from tau.coding.session.storage.log import file_name, folder_name, new_session_id
 
 TIME = "2026-01-31T12:00:00.000Z"
 

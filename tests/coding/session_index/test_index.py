@@ -1,4 +1,4 @@
-"""The index of sessions: what it knows of a file, and that it goes with the files."""
+"""The session index: what it knows of a file, and that it follows the files."""
 
 import os
 import sqlite3
@@ -47,7 +47,7 @@ def only(known: SessionIndex) -> SessionRow:
     return row
 
 
-def test_a_session_is_listed_with_what_it_is_about(known: SessionIndex, root: Path) -> None:
+def test_session_is_listed_with_its_summary(known: SessionIndex, root: Path) -> None:
     path = write(
         root,
         entry("1", "model_change", provider="fake", modelId="large"),
@@ -73,7 +73,7 @@ def test_a_session_is_listed_with_what_it_is_about(known: SessionIndex, root: Pa
     assert (summary.created_ms, summary.problem, summary.damaged) == (1_769_860_800_000, "", 0)
 
 
-def test_the_newest_comes_first_and_folders_can_be_asked_for(known: SessionIndex, root: Path) -> None:
+def test_newest_first_with_an_optional_folder_filter(known: SessionIndex, root: Path) -> None:
     old, new, other = write(root), write(root), write(root, cwd="/other")
     for number, path in enumerate((old, other, new)):
         os.utime(path, (1_000 + number, 1_000 + number))
@@ -82,7 +82,7 @@ def test_the_newest_comes_first_and_folders_can_be_asked_for(known: SessionIndex
     assert [row.path for row in known.sessions(limit=1)] == [new]
 
 
-def test_what_is_appended_is_read_alone(
+def test_only_appended_lines_are_read(
     known: SessionIndex, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = write(root, user("1", "one"), answer("2", "first"))
@@ -103,7 +103,7 @@ def test_what_is_appended_is_read_alone(
     assert search(known, ["taken"]).total == 0
 
 
-def test_a_change_before_the_end_is_seen_even_if_the_file_has_grown(known: SessionIndex, root: Path) -> None:
+def test_change_before_the_end_is_noticed_even_if_the_file_has_grown(known: SessionIndex, root: Path) -> None:
     path = write(root, user("1", "old words"), user("2", "stays"))
     only(known)
     data = path.read_bytes().replace(b"old words", b"new words") + user("3", "more")
@@ -113,7 +113,7 @@ def test_a_change_before_the_end_is_seen_even_if_the_file_has_grown(known: Sessi
     assert search(known, ["old"]).total == 0 and search(known, ["new", "more"]).total == 1
 
 
-def test_a_change_that_keeps_size_and_time_is_seen(known: SessionIndex, root: Path) -> None:
+def test_change_that_keeps_size_and_mtime_is_noticed(known: SessionIndex, root: Path) -> None:
     path = write(root, user("1", "aaaa"))
     times = path.stat()
     only(known)
@@ -123,7 +123,7 @@ def test_a_change_that_keeps_size_and_time_is_seen(known: SessionIndex, root: Pa
     assert only(known).summary.first_prompt == "bbbb"
 
 
-def test_deleted_renamed_and_moved_files_are_followed(known: SessionIndex, root: Path) -> None:
+def test_deleted_renamed_and_moved_files_are_tracked(known: SessionIndex, root: Path) -> None:
     one, two = write(root, user("1", "first")), write(root, user("1", "second"))
     assert len(known.sessions()) == 2
     one.unlink()
@@ -141,8 +141,8 @@ def test_deleted_renamed_and_moved_files_are_followed(known: SessionIndex, root:
     [
         (b"", "It is empty.", ""),
         (b"no json at all", file_scan.NO_HEADER, ""),
-        (user("1", "said"), file_scan.NO_HEADER, "said"),
-        (header()[:20] + b"\n" + user("1", "said"), file_scan.NO_HEADER, "said"),
+        (user("1", "said"), "", "said"),
+        (header()[:20] + b"\n" + user("1", "said"), "", "said"),
         (
             line({"type": "session", "version": 9, "id": "x", "timestamp": "", "cwd": "/"}),
             file_scan.NEWER,
@@ -153,7 +153,7 @@ def test_deleted_renamed_and_moved_files_are_followed(known: SessionIndex, root:
     ],
     ids=["empty", "text", "no-header", "torn-header", "newer", "zeros", "deep"],
 )
-def test_damaged_files_are_listed_as_far_as_they_can_be_read(
+def test_damaged_files_are_listed_as_far_as_readable(
     known: SessionIndex, root: Path, content: bytes, problem: str, prompt: str
 ) -> None:
     path = write(root)
@@ -162,31 +162,35 @@ def test_damaged_files_are_listed_as_far_as_they_can_be_read(
     assert (summary.problem, summary.first_prompt) == (problem, prompt)
 
 
-def test_damaged_lines_are_counted_and_left_out(known: SessionIndex, root: Path) -> None:
+def test_damaged_lines_are_counted_and_skipped(known: SessionIndex, root: Path) -> None:
     write(root, user("1", "one"), b"{broken\n", b"\xff\xfe\n", answer("2", "two"), b'{"type":"mess')
     summary = only(known).summary
     assert (summary.messages, summary.damaged, summary.problem) == (2, 3, "")
 
 
-def test_made_up_figures_are_no_figures(known: SessionIndex, root: Path) -> None:
+def test_implausible_numbers_are_ignored(known: SessionIndex, root: Path) -> None:
     huge = {**usage(), "input": 10**30}
     write(root, entry("1", "usage", kind="x", provider="p", model="m", usage=huge))
     assert only(known).summary.input_tokens == 0
 
 
-def test_old_versions_are_read_as_they_will_be_when_opened(known: SessionIndex, root: Path) -> None:
+def test_old_versions_are_read_as_if_migrated(known: SessionIndex, root: Path) -> None:
     path = write(root)
     first = {"type": "session", "id": "x", "timestamp": "2026-01-31T12:00:00.000Z", "cwd": "/home/me/x"}
-    said = {"type": "message", "timestamp": "", "message": {"role": "user", "content": "old", "timestamp": 1}}
-    path.write_bytes(line(first) + line(said) + line(said))
+    message = {
+        "type": "message",
+        "timestamp": "",
+        "message": {"role": "user", "content": "old", "timestamp": 1},
+    }
+    path.write_bytes(line(first) + line(message) + line(message))
     assert only(known).summary.messages == 2
     with path.open("ab") as file:
-        file.write(line(said))
+        file.write(line(message))
     summary = only(known).summary
     assert (summary.messages, summary.first_prompt, summary.problem) == (3, "old", "")
 
 
-def test_what_is_no_file_is_no_session(known: SessionIndex, root: Path) -> None:
+def test_only_regular_files_are_sessions(known: SessionIndex, root: Path) -> None:
     path = write(root)
     (path.parent / "folder.jsonl").mkdir()
     os.mkfifo(path.parent / "pipe.jsonl")
@@ -196,14 +200,14 @@ def test_what_is_no_file_is_no_session(known: SessionIndex, root: Path) -> None:
     assert [row.path for row in known.sessions()] == [path]
 
 
-def test_a_name_that_is_no_text_is_listed(known: SessionIndex, root: Path) -> None:
+def test_undecodable_name_is_listed(known: SessionIndex, root: Path) -> None:
     path = write(root, user("1", "hi"))
     strange = path.rename(path.with_name(os.fsdecode(b"a\xff_b\xfe.jsonl")))
     row = only(known)
     assert row.path == strange and row.id.isprintable()
 
 
-def test_a_file_that_may_not_be_read_is_listed(known: SessionIndex, root: Path) -> None:
+def test_unreadable_file_is_listed(known: SessionIndex, root: Path) -> None:
     if os.getuid() == 0:
         pytest.skip("root may read everything")
     path = write(root)
@@ -213,7 +217,7 @@ def test_a_file_that_may_not_be_read_is_listed(known: SessionIndex, root: Path) 
     assert only(known).summary.problem == ""
 
 
-def test_sessions_that_lie_in_one_folder_are_told_from_those_of_folders(tmp_path: Path, root: Path) -> None:
+def test_flat_and_nested_sessions_are_kept_apart(tmp_path: Path, root: Path) -> None:
     below, direct = write(root), write(root, flat=True)
     path = tmp_path / "index.db"
     with SessionIndex(path, root) as nested, SessionIndex(path, root, flat=True) as flat:
@@ -222,7 +226,7 @@ def test_sessions_that_lie_in_one_folder_are_told_from_those_of_folders(tmp_path
             assert [row.path for row in flat.sessions()] == [direct]
 
 
-def test_a_root_that_is_gone_is_forgotten(tmp_path: Path) -> None:
+def test_deleted_root_is_forgotten(tmp_path: Path) -> None:
     gone, stays = tmp_path / "gone", tmp_path / "stays"
     one, two = write(gone, user("1", "gone")), write(stays)
     path = tmp_path / "index.db"
@@ -235,7 +239,7 @@ def test_a_root_that_is_gone_is_forgotten(tmp_path: Path) -> None:
     two.unlink()
     with SessionIndex(path, stays) as known:
         assert known.sessions() == []
-        counts = known.ask(
+        counts = known.query(
             lambda db: [
                 db.execute(f"SELECT count(*) FROM {t}").fetchone()[0]
                 for t in ("sessions", "folders", "texts")
@@ -244,7 +248,7 @@ def test_a_root_that_is_gone_is_forgotten(tmp_path: Path) -> None:
     assert counts == [0, 0, 0]
 
 
-def test_the_database_is_private(known: SessionIndex, root: Path, tmp_path: Path) -> None:
+def test_database_is_private(known: SessionIndex, root: Path, tmp_path: Path) -> None:
     write(root)
     known.sessions()
     folder = tmp_path / "home"
@@ -274,7 +278,7 @@ def damage_of(name: str, path: Path) -> None:
 @pytest.mark.parametrize(
     "name", ["no database", "another version", "a table is gone", "pages overwritten", "truncated"]
 )
-def test_an_index_that_cannot_be_used_is_made_anew_and_that_is_told(tmp_path: Path, name: str) -> None:
+def test_unusable_index_is_rebuilt_with_a_remark(tmp_path: Path, name: str) -> None:
     root, path = tmp_path / "sessions", tmp_path / "index.db"
     for number in range(40):
         write(root, *(user(str(i), f"words {number} {i} " * 20) for i in range(20)))
@@ -292,7 +296,7 @@ def test_an_index_that_cannot_be_used_is_made_anew_and_that_is_told(tmp_path: Pa
         assert known.sessions() == before and not known.remarks
 
 
-def test_where_no_database_can_be_kept_all_is_read(tmp_path: Path) -> None:
+def test_without_a_database_all_files_are_read(tmp_path: Path) -> None:
     root = tmp_path / "sessions"
     write(root, user("1", "needle"))
     (tmp_path / "index.db").mkdir()
@@ -304,9 +308,7 @@ def test_where_no_database_can_be_kept_all_is_read(tmp_path: Path) -> None:
     assert len(known.remarks) == 1 and "read instead" in known.remarks[0]
 
 
-def test_a_writer_that_does_not_end_is_not_waited_for_forever(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_stuck_writer_is_not_waited_for_forever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         index, "open_database", lambda path, schema: database.open_database(path, schema, busy_s=0.05)
     )
@@ -349,9 +351,7 @@ def test_several_processes_at_once(tmp_path: Path, root: Path) -> None:
         assert not known.remarks
 
 
-def test_without_fts5_words_are_found_too(
-    tmp_path: Path, root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_search_works_without_fts5(tmp_path: Path, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "index.db"
     write(root, user("1", "Needle in 100% hay_stack"))
     with SessionIndex(path, root) as known:
@@ -364,32 +364,32 @@ def test_without_fts5_words_are_found_too(
             write(root, user("1", "a second needle"))
             assert search(known, ["needle"]).total == 2
             assert not known.fts
-    with SessionIndex(path, root) as known:  # what was written meanwhile is in the full-text index
+    with SessionIndex(path, root) as known:  # later writes are in the full-text index
         assert search(known, ["needle"]).total == 2
         assert known.fts
 
 
-def test_an_index_can_be_made_anew(known: SessionIndex, root: Path) -> None:
+def test_index_can_be_rebuilt(known: SessionIndex, root: Path) -> None:
     write(root, user("1", "needle"))
     assert known.sessions()
-    known.ask(lambda db: db.execute("UPDATE sessions SET summary = ?", (tables._encode(SessionSummary()),)))
+    known.query(lambda db: db.execute("UPDATE sessions SET summary = ?", (tables._encode(SessionSummary()),)))
     assert only(known).summary.first_prompt == ""
     assert known.rebuild() == 1
     assert only(known).summary.first_prompt == "needle"
     assert search(known, ["needle"]).total == 1
 
 
-def test_progress_is_told(known: SessionIndex, root: Path) -> None:
-    told: list[tuple[int, int]] = []
-    known.on_progress = lambda done, total: told.append((done, total))
+def test_progress_is_reported(known: SessionIndex, root: Path) -> None:
+    reported: list[tuple[int, int]] = []
+    known.on_progress = lambda done, total: reported.append((done, total))
     for _ in range(3):
         write(root)
     known.sessions()
     known.sessions()
-    assert told[0] == (3, 3)
+    assert reported[0] == (3, 3)
 
 
-def test_files_that_have_not_changed_are_not_opened(
+def test_unchanged_files_are_not_opened(
     known: SessionIndex, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read: list[bytes] = []
@@ -400,7 +400,7 @@ def test_files_that_have_not_changed_are_not_opened(
     path = write(root)
     known.sessions()
     known.sessions()
-    assert len(read) == 2  # a moment ago is too short a time to trust
+    assert len(read) == 2  # too recent a time to be trusted
     monkeypatch.setattr(index, "COARSE_NS", -(10**18))
     known.sessions()
     known.sessions()

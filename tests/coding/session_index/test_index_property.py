@@ -1,4 +1,4 @@
-"""Whatever happens to the files, the index says what reading all of them anew would say."""
+"""Whatever happens to the files, the index matches a fresh scan."""
 
 import os
 import random
@@ -25,7 +25,7 @@ WORDS = ("parser", "naïve", "日本語", "lock", "\0", "a" * 5_000, '"', "\u202
 
 
 class World:
-    """Some session files, and everything that people and programs do to such files."""
+    """Some session files, and everything people and programs do to such files."""
 
     def __init__(self, root: Path, chance: random.Random) -> None:
         self.root = root
@@ -105,7 +105,7 @@ class World:
         os.truncate(path, self.chance.randrange(path.stat().st_size + 1))
 
     def flip(self) -> None:
-        """One byte in place: the size stays, and the time of change is restored."""
+        """One byte in place: the size stays, and the mtime is restored."""
         path = self.any()
         info = path.stat()
         if info.st_size:
@@ -115,7 +115,7 @@ class World:
             os.utime(path, ns=(info.st_atime_ns, info.st_mtime_ns))
 
     def insert(self) -> None:
-        """In place, in the middle: the file grows, and its end is as before."""
+        """In place, in the middle: the file grows and its end is unchanged."""
         path = self.any()
         lines = path.read_bytes().splitlines(keepends=True)
         lines.insert(self.chance.randrange(len(lines) + 1), self.line())
@@ -123,7 +123,7 @@ class World:
             file.write(b"".join(lines))
 
     def replace(self) -> None:
-        """As editors do: a new file under the old name."""
+        """Like editors: a new file under the old name."""
         path = self.any()
         new = path.with_suffix(".tmp")
         lines = path.read_bytes().splitlines(keepends=True)
@@ -132,7 +132,7 @@ class World:
         new.replace(path)
 
     def rewrite(self) -> None:
-        """The same inode with another content, and more appended."""
+        """The same inode with other content, and more appended."""
         path = self.any()
         data = path.read_bytes().replace(b"parser", b"lexers") + self.lines()
         with path.open("r+b") as file:
@@ -155,7 +155,7 @@ class World:
 
 
 def everything(index: SessionIndex) -> dict[Path, tuple[SessionRow, list[tuple[str, str]]]]:
-    """All rows with all texts, as far as they do not depend on when something was indexed."""
+    """All rows with all texts, except for what depends on the time of indexing."""
     rows = index.sessions()
 
     def texts(db: sqlite3.Connection) -> dict[bytes, list[tuple[str, str]]]:
@@ -165,11 +165,11 @@ def everything(index: SessionIndex) -> dict[Path, tuple[SessionRow, list[tuple[s
             JOIN texts ON texts.no >> 20 = sessions.no ORDER BY texts.no"""
         for file, role, text in db.execute(sql):
             found.setdefault(file if isinstance(file, bytes) else file.encode(), []).append((role, text))
-        if index.fts:  # raises if it is not what the texts say
+        if index.fts:  # raises if it does not match the texts
             db.execute("INSERT INTO texts_fts(texts_fts, rank) VALUES ('integrity-check', 1)")
         return found
 
-    said = index.ask(texts)
+    said = index.query(texts)
     return {row.path: (row, said.get(row.file, [])) for row in rows}
 
 
@@ -206,7 +206,7 @@ def live(tmp_path: Path, seed: int, steps: int) -> None:
                 assert set(found) == set(world.files())
                 assert all(agrees_with_the_session_itself(row) for row, _ in found.values())
             if world.chance.random() < 0.1:
-                kept.close()  # opened again with the next question
+                kept.close()  # reopened with the next query
         assert not kept.remarks
     finally:
         kept.close()
@@ -215,12 +215,12 @@ def live(tmp_path: Path, seed: int, steps: int) -> None:
 
 @given(st.integers(0, 2**32))
 @hypothesis_settings(max_examples=EXAMPLES)
-def test_the_index_says_what_a_fresh_scan_says(tmp_path_factory: pytest.TempPathFactory, seed: int) -> None:
+def test_index_equals_a_fresh_scan(tmp_path_factory: pytest.TempPathFactory, seed: int) -> None:
     live(tmp_path_factory.mktemp("live"), seed, STEPS)
 
 
 @pytest.mark.soak
 @pytest.mark.timeout(600)
-def test_the_index_says_what_a_fresh_scan_says_for_long(tmp_path: Path) -> None:
+def test_index_equals_a_fresh_scan_in_long_runs(tmp_path: Path) -> None:
     for seed in range(500):
         live(tmp_path, seed, 3 * STEPS)

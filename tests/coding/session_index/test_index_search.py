@@ -1,4 +1,4 @@
-"""Finding sessions by what was said in them."""
+"""Finding sessions by their messages."""
 
 import os
 from collections.abc import Iterator
@@ -73,7 +73,7 @@ def test_all_words_must_occur_somewhere_in_the_session(known: SessionIndex, root
         ("a*b", "a*"),
     ],
 )
-def test_what_is_typed_is_found(known: SessionIndex, root: Path, text: str, word: str) -> None:
+def test_search_matches(known: SessionIndex, root: Path, text: str, word: str) -> None:
     write(root, user("1", text))
     assert search(known, [word]).total == 1
 
@@ -81,12 +81,12 @@ def test_what_is_typed_is_found(known: SessionIndex, root: Path, text: str, word
 @pytest.mark.parametrize(
     ("text", "word"), [("use C here", "c++"), ("condition race", "race condition"), ("contest", "test")]
 )
-def test_what_is_something_else_is_not_found(known: SessionIndex, root: Path, text: str, word: str) -> None:
+def test_search_non_matches(known: SessionIndex, root: Path, text: str, word: str) -> None:
     write(root, user("1", text))
     assert search(known, [word]).total == 0
 
 
-def test_the_newest_come_first_and_the_rest_is_counted(known: SessionIndex, root: Path) -> None:
+def test_newest_first_and_the_rest_is_counted(known: SessionIndex, root: Path) -> None:
     paths = [write(root, user("1", "word"), cwd=f"/w{number}") for number in range(5)]
     for number, path in enumerate(paths):
         os.utime(path, (1_000 + number, 1_000 + number))
@@ -96,13 +96,13 @@ def test_the_newest_come_first_and_the_rest_is_counted(known: SessionIndex, root
     assert search(known, ["word"], folder=paths[0].parent).total == 1
 
 
-def test_the_text_with_most_of_the_words_is_shown(known: SessionIndex, root: Path) -> None:
+def test_text_matching_most_words_is_shown(known: SessionIndex, root: Path) -> None:
     write(root, user("1", "alpha"), answer("2", "alpha and beta"), user("3", "beta"))
     (hit,) = search(known, ["alpha", "beta"]).hits
     assert (hit.role, hit.snippet) == ("assistant", "alpha and beta")
 
 
-def test_a_snippet_is_cut_between_words_around_what_was_found() -> None:
+def test_snippet_is_cut_at_words_around_the_match() -> None:
     text = f"{'before ' * 100}the NÉEDLE lies {'after ' * 100}"
     part = snippet(text, ["needle"])
     assert "the NÉEDLE lies" in part and len(part) <= SNIPPET_CHARS + 2
@@ -111,7 +111,7 @@ def test_a_snippet_is_cut_between_words_around_what_was_found() -> None:
     assert len(snippet("x" * 1000, ["y"])) <= SNIPPET_CHARS + 1
 
 
-def test_the_old_name_is_no_longer_found(known: SessionIndex, root: Path) -> None:
+def test_old_name_no_longer_matches(known: SessionIndex, root: Path) -> None:
     path = write(root, user("1", "hi"), named("2", "Oldname"))
     assert found(known, "oldname") == ["Oldname"]
     with path.open("ab") as file:

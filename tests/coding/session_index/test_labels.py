@@ -1,4 +1,4 @@
-"""What lists say about a session, and a look into one."""
+"""Labels of a session in lists, and its preview."""
 
 import os
 from pathlib import Path
@@ -8,12 +8,12 @@ from msgspec.structs import replace
 
 from tau.coding.session_index.index import SessionIndex
 from tau.coding.session_index.labels import age_text, folder_text, sessions_in, speaker, title_of
-from tau.coding.session_index.preview import SessionPreview, preview
 from tau.coding.session_index.records import SessionSummary
+from tau.coding.session_index.search import SessionPreview, preview_session
 from tests.coding.session_index.session_files import answer, user, write
 
 
-def test_a_title_is_the_name_or_the_first_words_or_what_is_wrong() -> None:
+def test_title_is_the_name_the_first_words_or_the_problem() -> None:
     assert title_of(SessionSummary(first_prompt="Fix it\nnow")) == "Fix it"
     assert title_of(SessionSummary(name="Parser\x1b[31m", named=True, first_prompt="Fix it")) == "Parser"
     assert title_of(SessionSummary(problem="no header")) == "(no header)"
@@ -21,7 +21,7 @@ def test_a_title_is_the_name_or_the_first_words_or_what_is_wrong() -> None:
     assert title_of(SessionSummary()) == "Untitled session"
 
 
-def test_a_folder_is_written_as_people_write_it() -> None:
+def test_folder_is_abbreviated_with_a_tilde() -> None:
     assert folder_text("/home/me/x", "/home/me") == "~/x"
     assert folder_text("/home/me", "/home/me") == "~"
     assert folder_text("/home/meadow", "/home/me") == "/home/meadow"
@@ -46,18 +46,18 @@ def test_ages_are_short(seconds: int, text: str) -> None:
     assert age_text(10**15, 0) == "now"
 
 
-def test_who_said_it_stands_before_it() -> None:
+def test_speaker_prefix() -> None:
     assert [speaker(role) for role in ("user", "assistant", "name")] == ["You: ", "Answer: ", ""]
 
 
-def test_a_look_into_a_session_has_its_first_prompts_and_its_last_answer(tmp_path: Path) -> None:
-    said = [user(f"u{number}", f"Question {number}") for number in range(5)]
-    path = write(tmp_path / "s", *said, answer("a1", "First."), answer("a2", "Last."), flat=True)
+def test_preview_has_the_first_prompts_and_the_last_answer(tmp_path: Path) -> None:
+    texts = [user(f"u{number}", f"Question {number}") for number in range(5)]
+    path = write(tmp_path / "s", *texts, answer("a1", "First."), answer("a2", "Last."), flat=True)
     with SessionIndex(tmp_path / "index.db", tmp_path / "s", flat=True) as index:
         [row] = index.sessions()
-        looked = preview(index, os.fsencode(path))
+        looked = preview_session(index, os.fsencode(path))
         assert looked == SessionPreview(["Question 0", "Question 1", "Question 2"], 2, "Last.")
-        assert preview(index, b"/no/such.jsonl") == SessionPreview((), 0, "")
+        assert preview_session(index, b"/no/such.jsonl") == SessionPreview((), 0, "")
         elsewhere = replace(row, summary=replace(row.summary, cwd="/elsewhere"))
         nowhere = replace(row, summary=replace(row.summary, cwd=""))
         assert sessions_in([elsewhere, nowhere], "/elsewhere") == [elsewhere, nowhere]

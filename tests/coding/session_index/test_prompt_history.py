@@ -1,4 +1,4 @@
-"""Prompts to recall: kept, found, bounded, and never in the way."""
+"""Prompts to recall: stored, found, bounded, and never in the way."""
 
 import os
 import sqlite3
@@ -23,7 +23,7 @@ def texts(found: list[prompt_history.PastPrompt]) -> list[str]:
     return [one.text for one in found]
 
 
-def test_the_newest_come_first_of_all_folders_or_of_one(path: Path) -> None:
+def test_newest_first_from_all_folders_or_one(path: Path) -> None:
     history = PromptHistory(path)
     for text, cwd in (("one", "/a"), ("two", "/b"), ("three", "/a")):
         history.add(text, Path(cwd))
@@ -37,7 +37,7 @@ def test_the_newest_come_first_of_all_folders_or_of_one(path: Path) -> None:
     again.close()
 
 
-def test_the_same_prompt_is_recalled_once(path: Path) -> None:
+def test_repeated_prompt_is_recalled_once(path: Path) -> None:
     history = PromptHistory(path)
     for text in ("again", "again", " again\n", "other", "again"):
         history.add(text, "/a")
@@ -48,7 +48,7 @@ def test_the_same_prompt_is_recalled_once(path: Path) -> None:
     history.close()
 
 
-def test_search_takes_all_words(path: Path) -> None:
+def test_search_requires_all_words(path: Path) -> None:
     history = PromptHistory(path)
     for text in ("Fix the naïve parser", "fix parse_arguments", "100% sure", "日本語のテスト"):
         history.add(text, "/a")
@@ -62,7 +62,7 @@ def test_search_takes_all_words(path: Path) -> None:
     history.close()
 
 
-def test_what_is_empty_or_too_long_is_not_kept(path: Path) -> None:
+def test_empty_or_oversized_prompt_is_not_stored(path: Path) -> None:
     history = PromptHistory(path)
     for text in ("", "  \n", "x" * (prompt_history.MAX_PROMPT_BYTES + 1), "half \ud800 \0 pair"):
         history.add(text, "/a\udcff")
@@ -71,7 +71,7 @@ def test_what_is_empty_or_too_long_is_not_kept(path: Path) -> None:
     history.close()
 
 
-def test_the_oldest_go_when_there_are_too_many(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_oldest_are_dropped_when_there_are_too_many(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(prompt_history, "MAX_PROMPTS", 50)
     history = PromptHistory(path)
     for number in range(200):
@@ -81,7 +81,7 @@ def test_the_oldest_go_when_there_are_too_many(path: Path, monkeypatch: pytest.M
     history.close()
 
 
-def test_only_the_user_can_read_it(path: Path) -> None:
+def test_database_is_private(path: Path) -> None:
     history = PromptHistory(path)
     history.add("secret", "/a")
     assert {stat.S_IMODE(one.stat().st_mode) for one in path.parent.iterdir()} == {0o600}
@@ -89,7 +89,7 @@ def test_only_the_user_can_read_it(path: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", ["no database", "pages"])
-def test_a_damaged_database_is_kept_aside_and_a_new_one_begun(path: Path, damage: str) -> None:
+def test_damaged_database_is_set_aside_and_replaced(path: Path, damage: str) -> None:
     history = PromptHistory(path)
     for number in range(300):
         history.add(f"old {number} {'x' * 100}", "/a")
@@ -106,7 +106,7 @@ def test_a_damaged_database_is_kept_aside_and_a_new_one_begun(path: Path, damage
     history.close()
 
 
-def test_another_version_is_kept_aside(path: Path) -> None:
+def test_database_of_another_version_is_set_aside(path: Path) -> None:
     path.parent.mkdir()
     with sqlite3.connect(path) as db:
         db.execute("CREATE TABLE prompts(x)")
@@ -119,7 +119,7 @@ def test_another_version_is_kept_aside(path: Path) -> None:
     history.close()
 
 
-def test_what_goes_wrong_is_logged_and_raises_nothing(tmp_path: Path) -> None:
+def test_errors_are_logged_and_not_raised(tmp_path: Path) -> None:
     log.to(tmp_path / "logs")
     try:
         (tmp_path / "history.db").mkdir()
@@ -133,7 +133,7 @@ def test_what_goes_wrong_is_logged_and_raises_nothing(tmp_path: Path) -> None:
     assert (tmp_path / "logs" / "tau.log").read_text().count("cannot be used") == 1
 
 
-def test_without_fts5_prompts_are_found_too(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_search_works_without_fts5(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(prompt_history, "has_fts5", lambda db: False)
     history = PromptHistory(path)
     history.add("Fix the parser", "/a")

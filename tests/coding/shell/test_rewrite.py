@@ -1,4 +1,4 @@
-"""Reading shell text: what is understood is exact, what is not is left alone."""
+"""Parsing shell text: what is understood is exact, the rest is left alone."""
 
 import subprocess
 
@@ -30,7 +30,7 @@ TOOLS = ("read", "search", "find", "edit", "write")
         ("cd a &&\n  make", CdPrefix("a", "make")),
     ],
 )
-def test_a_leading_change_of_folder_is_found(command: str, folded: CdPrefix) -> None:
+def test_leading_cd_is_found(command: str, folded: CdPrefix) -> None:
     assert fold_cd(command) == folded
 
 
@@ -49,7 +49,7 @@ def test_a_leading_change_of_folder_is_found(command: str, folded: CdPrefix) -> 
         *("cd a && server &", "cd a && x & y", "echo cd a && b", "(cd a && b)", "cd {a,b} && c"),
     ],
 )
-def test_a_change_of_folder_that_is_more_than_that_is_left(command: str) -> None:
+def test_other_uses_of_cd_are_left_alone(command: str) -> None:
     assert fold_cd(command) is None
 
 
@@ -69,19 +69,19 @@ def test_a_change_of_folder_that_is_more_than_that_is_left(command: str) -> None
         ("a | b 2>&1 | tail -3", TrimmedCommand("a | b", "tail", 3, "tail -3")),
     ],
 )
-def test_a_limit_at_the_end_is_found(command: str, limited: TrimmedCommand) -> None:
+def test_trailing_limit_is_found(command: str, limited: TrimmedCommand) -> None:
     assert without_limit(command, 3000) == limited
 
 
 @pytest.mark.parametrize(
     "command",
     [
-        # Errors would not have gone through it.
+        # Errors would not have passed through it.
         *("make | tail -20", "yes | head", "make > log 2>&1 | tail -5", "make 2>log | tail -5"),
         # It bounds what may be endless, or is quick because of it.
         *("yes 2>&1 | head -5", "find / 2>&1 | head", "npm run dev 2>&1 | head -9", "make watch 2>&1 | head"),
         *("pytest --looponfail 2>&1 | head", "pytest 2>&1 | grep x 2>&1 | head"),
-        # It is about a part of the command only.
+        # It applies to a part of the command only.
         *(
             "a; b 2>&1 | tail -5",
             "a && b 2>&1 | tail -5",
@@ -98,7 +98,7 @@ def test_a_limit_at_the_end_is_found(command: str, limited: TrimmedCommand) -> N
             "tail -5 x",
         ),
         *("a 2>&1 | tail -n 5 file", "a 2>&1 | tail -n 0", "a 2>&1 | tail -n 9999", "a 2>&1 | tail -5 | wc"),
-        # Nobody knows without running it, or it changes the shell.
+        # Unknown without running it, or it changes the shell.
         *(
             "a $(b) 2>&1 | tail",
             'a "`b`" 2>&1 | tail',
@@ -115,7 +115,7 @@ def test_a_limit_at_the_end_is_found(command: str, limited: TrimmedCommand) -> N
         *("", "|", "2>&1 | tail", "| tail -5", "a # b 2>&1 | tail"),
     ],
 )
-def test_a_limit_that_is_needed_or_not_understood_is_left(command: str) -> None:
+def test_limit_that_is_needed_or_unclear_is_left_alone(command: str) -> None:
     assert without_limit(command, 3000) is None
 
 
@@ -134,7 +134,7 @@ def test_a_limit_that_is_needed_or_not_understood_is_left(command: str) -> None:
         ("cat <<'END' > f\nx; y | z\nEND", "write"),
     ],
 )
-def test_what_a_tool_does_better_is_refused_if_the_tool_is_there(command: str, tool: str) -> None:
+def test_command_with_a_better_tool_is_refused_if_the_tool_exists(command: str, tool: str) -> None:
     refused = better_tool(command, TOOLS)
     assert refused is not None and refused.startswith(f"Use the tool {tool} instead")
     assert better_tool(command, [name for name in TOOLS if name != tool]) is None
@@ -148,11 +148,11 @@ def test_what_a_tool_does_better_is_refused_if_the_tool_is_there(command: str, t
         *("echo hi", "echo hi >> f", "echo x > /dev/null", "echo hi >&2", "git grep x", "catalog x", "make"),
     ],
 )
-def test_what_no_tool_does_is_not_refused(command: str) -> None:
+def test_command_without_a_better_tool_is_not_refused(command: str) -> None:
     assert better_tool(command, TOOLS) is None
 
 
-def test_addresses_of_ours_are_found_and_others_are_not() -> None:
+def test_only_internal_urls_are_found() -> None:
     text = 'cp artifact://3 "local://a b.md" x; curl https://a/b; psql postgres://h/d; echo my-artifact://4, tau://x.'
     assert [match[0] for match in internal_urls(text)] == ["artifact://3", "local://a", "tau://x"]
 
@@ -160,7 +160,7 @@ def test_addresses_of_ours_are_found_and_others_are_not() -> None:
 @pytest.mark.parametrize("around", ["{}", "'{}'", '"{}"', "a'b'{}", '"x y"{}', "\\'{}", "'a'\"'{}'\""])
 @settings(max_examples=15)
 @given(name=st.text(st.characters(codec="utf-8", exclude_characters="\0\n"), min_size=1, max_size=12))
-def test_a_path_is_one_word_wherever_it_is_put(around: str, name: str) -> None:
+def test_inserted_path_is_one_word_in_any_quoting(around: str, name: str) -> None:
     before, after = around.split("{}")
     command = f"printf %s {before}artifact://1{after}"
     index = command.index("artifact://1")

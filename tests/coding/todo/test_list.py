@@ -1,4 +1,4 @@
-"""The operations on a todo list, and what holds after any of them."""
+"""The operations on a todo list and its invariants."""
 
 from typing import Any
 
@@ -41,32 +41,32 @@ def states(phases: Phases) -> dict[str, str]:
     return {task.content: task.status for _, task in tasks_of(phases)}
 
 
-def test_a_new_list_replaces_the_old_one_and_its_first_task_is_in_progress() -> None:
+def test_new_list_replaces_the_old_one_and_starts_its_first_task() -> None:
     phases, errors = done(INIT, phases=(TodoPhase("Old", (TodoItem("x"),)),))
     assert not errors
     assert [phase.name for phase in phases] == ["Build", "Ship"]
     assert states(phases) == {"a": "in_progress", "b": "pending", "c": "pending"}
 
 
-def test_the_next_task_is_in_progress_when_one_is_done() -> None:
+def test_next_task_starts_when_one_is_done() -> None:
     phases, _ = done(INIT, {"op": "done", "task": "a"})
     assert states(phases) == {"a": "completed", "b": "in_progress", "c": "pending"}
 
 
-def test_starting_a_task_puts_the_other_one_back() -> None:
+def test_starting_a_task_returns_the_other_to_pending() -> None:
     phases, _ = done(INIT, {"op": "start", "task": "c"})
     assert states(phases) == {"a": "pending", "b": "pending", "c": "in_progress"}
 
 
 @pytest.mark.parametrize("status", ["completed", "abandoned"])
-def test_what_is_closed_can_be_started_again(status: Any) -> None:
+def test_closed_task_can_be_started_again(status: Any) -> None:
     before = (TodoPhase("p", (TodoItem("a", status), TodoItem("b", "in_progress"))),)
     phases, errors = done({"op": "start", "task": "a"}, phases=before)
     assert not errors and states(phases) == {"a": "in_progress", "b": "pending"}
 
 
 @pytest.mark.parametrize(("op", "status"), [("done", "completed"), ("drop", "abandoned")])
-def test_a_phase_or_everything_can_be_closed_at_once(op: str, status: str) -> None:
+def test_phase_or_everything_can_be_closed_at_once(op: str, status: str) -> None:
     phases, _ = done(INIT, {"op": op, "phase": "Build"})
     assert states(phases) == {"a": status, "b": status, "c": "in_progress"}
     phases, _ = done(INIT, {"op": op})
@@ -87,20 +87,20 @@ def test_a_second_removal_is_an_error() -> None:
     assert errors == ['There is no task "b".']
 
 
-def test_tasks_are_added_to_a_phase_which_is_made_if_need_be() -> None:
+def test_tasks_are_added_to_a_phase_that_is_created_if_needed() -> None:
     phases, errors = done(INIT, {"op": "append", "phase": "Later", "items": ["d", "e"]})
     assert not errors and phases[-1] == TodoPhase("Later", (TodoItem("d"), TodoItem("e")))
     phases, _ = done({"op": "append", "phase": "Ship", "items": ["f"]}, phases=phases)
     assert [task.content for task in phases[1].tasks] == ["c", "f"]
 
 
-def test_a_task_that_is_there_already_is_not_added_twice_but_the_others_are() -> None:
+def test_duplicate_task_is_skipped_and_the_others_are_added() -> None:
     phases, errors = done(INIT, {"op": "append", "phase": "Ship", "items": ["a", "d"]})
     assert errors == ['Task "a" already exists.']
     assert list(states(phases)) == ["a", "b", "c", "d"]
 
 
-def test_notes_pile_up_without_the_space_at_their_end() -> None:
+def test_notes_accumulate_without_trailing_whitespace() -> None:
     note = {"op": "note", "task": "a", "text": "look here \n\n"}
     phases, _ = done(INIT, note, note)
     assert phases[0].tasks[0].notes == ("look here", "look here")
@@ -124,19 +124,19 @@ def test_notes_pile_up_without_the_space_at_their_end() -> None:
         ({"op": "note", "task": "a", "text": " \n"}, "`note` needs `text`."),
     ],
 )
-def test_a_bad_operation_is_told_and_the_others_are_done(op: dict[str, Any], error: str) -> None:
+def test_bad_operation_is_reported_and_the_others_are_applied(op: dict[str, Any], error: str) -> None:
     phases, errors = done(INIT, op, {"op": "done", "task": "a"})
     assert errors == [error]
     assert states(phases) == {"a": "completed", "b": "in_progress", "c": "pending"}
 
 
-def test_an_empty_list_says_how_to_begin() -> None:
+def test_empty_list_says_how_to_begin() -> None:
     assert done({"op": "start", "task": "a"})[1] == [
         'There is no task "a". The list is empty; start with `init`.'
     ]
 
 
-def test_names_are_compared_without_the_space_around_them() -> None:
+def test_names_are_compared_without_surrounding_whitespace() -> None:
     phases, errors = done(
         {"op": "init", "list": [{"phase": " P ", "items": [" write\nit "]}]},
         {"op": "done", "task": "write it"},
@@ -145,7 +145,7 @@ def test_names_are_compared_without_the_space_around_them() -> None:
     assert not errors and states(phases) == {"write it": "completed", "b": "in_progress"}
 
 
-def test_a_list_is_bounded_and_says_so() -> None:
+def test_list_size_is_limited_and_reported() -> None:
     many = [{"phase": "p", "items": [f"task {n}" for n in range(MAX_TASKS + 1)]}]
     phases, errors = done({"op": "init", "list": many})
     assert not phases and errors == [f"The list would have more than {MAX_TASKS} tasks."]
@@ -153,19 +153,19 @@ def test_a_list_is_bounded_and_says_so() -> None:
     assert errors == [f"The list would be longer than {MAX_TEXT_CHARS:,} characters; write less."]
 
 
-def test_a_list_that_is_too_large_already_can_be_made_smaller() -> None:
+def test_oversized_list_can_be_reduced() -> None:
     large = (TodoPhase("p", tuple(TodoItem(f"task {n}") for n in range(MAX_TASKS + 5))),)
     phases, errors = done({"op": "rm", "task": "task 3"}, {"op": "done", "task": "task 4"}, phases=large)
     assert not errors and len(states(phases)) == MAX_TASKS + 4
 
 
-def test_what_was_completed_is_told_once() -> None:
+def test_completed_task_is_reported_once() -> None:
     before, _ = done(INIT, {"op": "done", "task": "a"})
     after, _ = done({"op": "done", "phase": "Build"}, {"op": "drop", "task": "c"}, phases=before)
     assert completed_between(before, after) == [CompletedTask("Build", "b")]
 
 
-def test_what_is_closed_can_be_taken_out() -> None:
+def test_closed_tasks_can_be_removed() -> None:
     phases, _ = done(INIT, {"op": "done", "task": "a"}, {"op": "drop", "task": "c"})
     assert [(p.name, [t.content for t in p.tasks]) for p in without_closed(phases)] == [("Build", ["b"])]
     assert list(states(without_closed(phases, ("c",)))) == ["a", "b"]
@@ -186,7 +186,7 @@ OPS = st.builds(
 
 
 @given(st.lists(st.lists(OPS, min_size=1, max_size=5), max_size=5))
-def test_one_task_is_in_progress_as_long_as_any_is_open(batches: list[list[TodoOp]]) -> None:
+def test_one_task_is_in_progress_while_any_is_open(batches: list[list[TodoOp]]) -> None:
     phases: Phases = ()
     for batch in batches:
         phases, errors = apply_ops(phases, batch)

@@ -1,4 +1,4 @@
-"""A todo list as a page of Markdown, and back."""
+"""A todo list as a Markdown page and back."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -39,12 +39,12 @@ PAGE = """\
 """
 
 
-def test_a_list_is_a_page_that_people_can_edit() -> None:
+def test_list_is_editable_markdown() -> None:
     assert to_markdown(LIST) == PAGE
     assert from_markdown(PAGE).phases == LIST and not from_markdown(PAGE).errors
 
 
-def test_a_page_of_somebody_elses_hand_is_understood() -> None:
+def test_handwritten_markdown_is_understood() -> None:
     text = "* [ ] first\r\n\r\n## More ##\n1. [X] second\n2. third\n+ [>] fourth\n- [~] fifth\n- [] sixth\n"
     parsed = from_markdown(text)
     assert not parsed.errors
@@ -69,7 +69,7 @@ def test_one_task_is_in_progress_whatever_the_page_says() -> None:
     assert from_markdown("- [x] a\n- [ ] b\n").phases[0].tasks[1].status == "in_progress"
 
 
-def test_lines_that_mean_nothing_are_named() -> None:
+def test_meaningless_lines_are_named() -> None:
     parsed = from_markdown("> lost\nwords\n# \n- [?] what\n- [ ] \n- [ ] a\n")
     assert parsed.errors == [
         "Line 1 is a note that belongs to no task.",
@@ -81,7 +81,7 @@ def test_lines_that_mean_nothing_are_named() -> None:
     assert [task.content for phase in parsed.phases for task in phase.tasks] == ["a"]
 
 
-def test_an_empty_page_is_an_empty_list() -> None:
+def test_empty_page_is_an_empty_list() -> None:
     assert from_markdown("").phases == () and to_markdown(()) == ""
 
 
@@ -99,13 +99,13 @@ PHASES = st.lists(st.builds(TodoPhase, NAMES, st.lists(TASKS, max_size=4).map(tu
 
 
 @given(PHASES)
-def test_every_list_survives_the_way_there_and_back(phases: Phases) -> None:
+def test_every_list_round_trips(phases: Phases) -> None:
     parsed = from_markdown(to_markdown(phases))
     assert not parsed.errors
     assert parsed.phases == normalized(phases)
 
 
 @given(st.text(CHARACTERS, max_size=200))
-def test_any_text_at_all_is_read(text: str) -> None:
+def test_any_text_parses(text: str) -> None:
     phases = from_markdown(text).phases
     assert from_markdown(to_markdown(phases)).phases == phases

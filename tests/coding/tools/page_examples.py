@@ -1,18 +1,18 @@
-"""The worked examples of a page, read from its Markdown and run as they stand.
+"""The worked examples of a page, parsed from its Markdown and run verbatim.
 
-A heading begins an example. A line that says what the block below it is makes a step of it:
+A heading starts an example. A line that labels the block below it makes a step of it:
 
     Given `PATH`:               a file with this content; `sql` makes a database of it, `base64` any bytes
-    Given the model's answer:   what a model says that a tool asks
+    Given the model's answer:   the answer of a model that a tool asks
     Call:                       arguments for the tool of the page, as JSON
     Call `TOOL`:                the same for another tool
     Call in the mode `MODE`:    the same with `edit.mode` set
-    Run:                        a command, as a person types it
-    Result:                     all that the call or the command before gives
-    Error:                      the same where it fails
+    Run:                        a command, as a user types it
+    Result:                     the whole output of the preceding call or command
+    Error:                      the same if it fails
     Now `PATH`:                 the whole content of a file
 
-Every block of a page is such a step: nothing is shown that was not run.
+Every block of a page must be such a step, so that nothing is shown that was not run.
 """
 
 import binascii
@@ -39,6 +39,7 @@ from tau.coding.context import ModelRoles
 from tau.coding.tools.registry import TOOLS, ToolParts
 from tau.config.settings import EditSettings, Settings
 from tests.coding.context import CallContext, call_in_conversation, text_of
+from tests.support.limits import HANG_S
 
 LEADS = {
     "given": r"Given `(?P<path>[^`]+)`:",
@@ -54,7 +55,7 @@ SEEING = Model(id="model", name="Model", api="x", provider="example", base_url="
 
 
 class BadPage(Exception):
-    """A page has a block that is no step, or a step in the wrong place."""
+    """A page has a block that is not a step, or a step in the wrong place."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ class Example:
 
 
 def examples_of(page: Path) -> list[Example]:
-    """The examples of a page in their order. Raises BadPage."""
+    """The examples of a page in order. Raises BadPage."""
     found: list[Example] = []
     lead = ""
     lines = iter(page.read_text(encoding="utf-8").splitlines())
@@ -108,7 +109,7 @@ def _step(page: str, lead: str, language: str, text: str) -> Step:
 
 
 def _check(example: Example) -> None:
-    """Whatever is done is followed by what comes of it, and the other way round."""
+    """Every action is followed by its outcome, and the other way round."""
     kinds = [step.kind for step in example.steps]
     for kind, following in itertools.pairwise(["", *kinds, ""]):
         if (kind in ("call", "run")) != (following in ("result", "error")):
@@ -118,7 +119,7 @@ def _check(example: Example) -> None:
 
 
 class Stage:
-    """Where one example runs: a folder, the tools of one session, and what the last step gave."""
+    """Where one example runs: a folder, the tools of one session, and the output of the last step."""
 
     def __init__(self, ctx: CallContext) -> None:
         self.ctx = ctx
@@ -146,7 +147,7 @@ class Stage:
                     assert self.outcome == (step.kind, step.text.removesuffix("\n"))
 
     def _give(self, step: Step) -> None:
-        """A file that is old already, each a little newer than the one given before; so is its folder."""
+        """Write an old file, a little newer than the one before; so is its folder."""
         path = self.ctx.cwd / str(step.words["path"])
         path.parent.mkdir(parents=True, exist_ok=True)
         if step.language == "sql":
@@ -173,7 +174,7 @@ class Stage:
 
     def _tool(self, name: str, mode: Any) -> Tool[Any]:
         settings = Settings(edit=EditSettings(mode=mode))
-        parts = self._parts.setdefault(mode, ToolParts(settings, self._complete))
+        parts = self._parts.setdefault(mode, ToolParts(settings, self._complete, urls=self.ctx.urls))
         if (name, mode) not in self._tools:
             self._tools[name, mode] = TOOLS[name].make(parts)
         return self._tools[name, mode]
@@ -191,6 +192,6 @@ class Stage:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            timeout=30,
+            timeout=HANG_S,
         )
         return "error" if ran.returncode else "result", ran.stdout.removesuffix("\n")

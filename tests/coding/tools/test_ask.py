@@ -1,4 +1,4 @@
-"""Questions to the user, where a face shows them together, one by one, or not at all."""
+"""Questions to the user, in a UI that shows them together, one by one, or not at all."""
 
 import asyncio
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ NAME = {"id": "name", "question": "What is it called?"}
 
 
 class Person(FakeUi):
-    """Also types, from another list."""
+    """Also types, from a second list."""
 
     def __init__(self, answers: Sequence[str | None], typed: Sequence[str | None] = ()) -> None:
         super().__init__(answers)
@@ -56,12 +56,12 @@ class Screen(FakeUi, FakeDialogs):
         return self.result
 
 
-def test_without_anybody_the_model_is_told_to_decide(ctx: CallContext) -> None:
+def test_without_a_ui_the_tool_refuses(ctx: CallContext) -> None:
     with pytest.raises(ToolError, match="This mode cannot ask"):
         call_now(Ask(), ctx, questions=[DATABASE])
 
 
-def test_a_choice_comes_back_with_its_label(ctx: CallContext) -> None:
+def test_choice_returns_its_label(ctx: CallContext) -> None:
     ctx.ui = ui = Person(["SQLite (recommended): one file"])
     output = call_now(Ask(), ctx, questions=[DATABASE])
     assert text_of(output) == "The user chose SQLite."
@@ -70,43 +70,43 @@ def test_a_choice_comes_back_with_its_label(ctx: CallContext) -> None:
     assert output.details.answers[0].selected == ["SQLite"]
 
 
-def test_something_else_is_typed(ctx: CallContext) -> None:
+def test_other_answer_is_typed(ctx: CallContext) -> None:
     ctx.ui = Person([OTHER], [" DuckDB "])
     assert text_of(call_now(Ask(), ctx, questions=[DATABASE])) == "The user wrote: DuckDB"
 
 
-def test_a_question_without_options_is_a_line_to_fill_in(ctx: CallContext) -> None:
+def test_question_without_options_is_a_text_field(ctx: CallContext) -> None:
     ctx.ui = Person([], ["Shop"])
     assert text_of(call_now(Ask(), ctx, questions=[NAME])) == "The user wrote: Shop"
 
 
 @pytest.mark.parametrize(
-    ("answers", "typed", "told"),
+    ("answers", "typed", "expected"),
     [
         (["api", "docs", DONE], [], "The user chose api, docs."),
         (["api", "web", "docs"], [], "The user chose api, web, docs."),
         (["web", OTHER], ["and the tests"], "The user chose web, and wrote: and the tests"),
     ],
 )
-def test_several_may_be_chosen(ctx: CallContext, answers: list[Any], typed: list[Any], told: str) -> None:
+def test_multiple_choice(ctx: CallContext, answers: list[Any], typed: list[Any], expected: str) -> None:
     ctx.ui = Person(answers, typed)
-    assert text_of(call_now(Ask(), ctx, questions=[PARTS])) == told
+    assert text_of(call_now(Ask(), ctx, questions=[PARTS])) == expected
 
 
-def test_several_questions_come_back_under_their_names(ctx: CallContext) -> None:
+def test_several_answers_are_returned_under_their_names(ctx: CallContext) -> None:
     ctx.ui = Person(["PostgreSQL"], ["Shop"])
     text = text_of(call_now(Ask(), ctx, questions=[DATABASE, NAME]))
     assert text == "db: the user chose PostgreSQL.\nname: the user wrote: Shop"
 
 
-def test_who_turns_away_is_not_asked_again(ctx: CallContext) -> None:
+def test_dismissed_question_ends_the_call(ctx: CallContext) -> None:
     ctx.ui = Person([None])
     with pytest.raises(ToolError, match="closed the question without an answer"):
         call_now(Ask(), ctx, questions=[DATABASE, NAME])
 
 
 @pytest.mark.parametrize(
-    ("question", "told"),
+    ("question", "expected"),
     [
         (DATABASE, "The user did not answer within 0.05 s, so the default applies: SQLite."),
         (
@@ -119,30 +119,30 @@ def test_who_turns_away_is_not_asked_again(ctx: CallContext) -> None:
         ),
     ],
 )
-def test_when_the_time_is_up_the_recommended_option_is_taken_and_told(
-    ctx: CallContext, question: dict[str, Any], told: str
+def test_recommended_option_is_used_on_timeout_and_reported(
+    ctx: CallContext, question: dict[str, Any], expected: str
 ) -> None:
     ctx.ui = ui = Person([None])
     ui.is_there = False
     output = call_now(Ask(0.05), ctx, questions=[question])
-    assert text_of(output) == told
+    assert text_of(output) == expected
     assert isinstance(output.details, AskDetails) and output.details.answers[0].timed_out
 
 
-def test_without_options_nothing_can_be_taken(ctx: CallContext) -> None:
+def test_timeout_without_options_lets_the_model_decide(ctx: CallContext) -> None:
     ctx.ui = ui = Person([], [None])
     ui.is_there = False
     text = text_of(call_now(Ask(0.05), ctx, questions=[NAME]))
     assert text == "The user did not answer within 0.05 s, so decide yourself."
 
 
-def test_who_turns_away_before_the_time_is_up_has_answered(ctx: CallContext) -> None:
+def test_dismissal_before_the_timeout_counts(ctx: CallContext) -> None:
     ctx.ui = Person([None])
     with pytest.raises(ToolError, match="closed the question"):
         call_now(Ask(30), ctx, questions=[DATABASE])
 
 
-def test_a_face_that_can_is_given_all_of_it(ctx: CallContext) -> None:
+def test_rich_ui_receives_all_questions(ctx: CallContext) -> None:
     question = AskQuestion(id="db", question="Which database?")
     ctx.ui = ctx.dialogs = ui = Screen([answer_of(question, ["SQLite"]), fallback(question)])
     call_now(Ask(7), ctx, questions=[DATABASE, PARTS])
@@ -153,7 +153,7 @@ def test_a_face_that_can_is_given_all_of_it(ctx: CallContext) -> None:
     assert ui.asked == []
 
 
-def test_texts_are_understood_as_options_and_as_questions() -> None:
+def test_plain_strings_are_accepted_as_questions_and_options() -> None:
     params, ignored = Ask().decode({"questions": ["Ready?", {"question": "Sure?", "options": ["a", "b"]}]})
     assert [question.id for question in params.questions] == ["q1", "q2"]
     assert [option.label for option in params.questions[1].options] == ["a", "b"]
@@ -163,11 +163,11 @@ def test_texts_are_understood_as_options_and_as_questions() -> None:
 @pytest.mark.parametrize(
     "questions", [[], [{"id": "a"}], "none", [{"id": "a", "question": "?", "options": ["x"] * 31}], [[]]]
 )
-def test_what_makes_no_sense_is_told_to_the_model(questions: object) -> None:
+def test_invalid_questions_are_refused(questions: object) -> None:
     with pytest.raises(ToolError):
         Ask().decode({"questions": questions})
 
 
-def test_an_answer_has_an_end() -> None:
+def test_answer_length_is_limited() -> None:
     answer = answer_of(AskQuestion(id="a", question="?"), [], "x" * 100_000)
     assert isinstance(answer.text, str) and len(answer.text) == 20_000

@@ -1,4 +1,4 @@
-"""ast_edit and resolve: a preview that writes nothing, then all of it or a clear word why not."""
+"""ast_edit and resolve: a preview that writes nothing, then all of it or a clear reason why not."""
 
 import asyncio
 from pathlib import Path
@@ -22,7 +22,7 @@ from tests.coding.context import CallContext, call_context, call_now, text_of
 
 
 class Pair:
-    """The two tools over one place for previews."""
+    """The two tools sharing one store of pending changes."""
 
     def __init__(self, ctx: CallContext) -> None:
         self.ctx = ctx
@@ -48,7 +48,16 @@ def pair(ctx: CallContext) -> Pair:
     return Pair(ctx)
 
 
-def test_a_preview_shows_the_change_and_writes_nothing(pair: Pair) -> None:
+def test_large_source_file_held_the_event_loop(pair: Pair) -> None:
+    """A fixture of all tests measures how long; it does not judge the first call, which imports modules."""
+    source = "class C:\n    def m(self):\n        return 1\n\n"
+    pair.write({"small.py": source, "large.py": source * 9_000})
+    pair.edit(("return $A", "return -$A"), paths="small.py")
+    output = pair.edit(("return $A", "return -$A"), paths="large.py")
+    assert output.details.replacements == 9_000
+
+
+def test_preview_shows_the_change_and_writes_nothing(pair: Pair) -> None:
     pair.write({"a.py": "x = 1\nfoo(x, 2)\ny = 3\n", "b.py": "bar()\n"})
     output = pair.edit(("foo($A, $B)", "bar($B, $A)"))
     assert text_of(output) == (
@@ -71,7 +80,7 @@ def test_apply_writes_all_files_and_keeps_every_other_byte(pair: Pair) -> None:
     assert (pair.read("b.py"), pair.read("c.js")) == ("bar(2)", "bar(3);\n")
 
 
-def test_discard_changes_nothing_and_forgets_it(pair: Pair) -> None:
+def test_discard_changes_nothing_and_drops_the_preview(pair: Pair) -> None:
     pair.write({"a.py": "foo(1)\n"})
     pair.edit(("foo($A)", "bar($A)"))
     output = pair.resolve("discard", reason="wrong place")
@@ -82,7 +91,7 @@ def test_discard_changes_nothing_and_forgets_it(pair: Pair) -> None:
         pair.resolve()
 
 
-def test_a_preview_is_applied_once(pair: Pair) -> None:
+def test_preview_is_applied_once(pair: Pair) -> None:
     pair.write({"a.py": "foo(1)\n"})
     pair.edit(("foo($A)", "foo($A, 1)"))
     pair.resolve()
@@ -91,7 +100,7 @@ def test_a_preview_is_applied_once(pair: Pair) -> None:
     assert pair.read("a.py") == "foo(1, 1)\n"
 
 
-def test_a_newer_preview_takes_the_place_of_the_one_before(pair: Pair) -> None:
+def test_newer_preview_replaces_the_previous_one(pair: Pair) -> None:
     pair.write({"a.py": "foo(1)\n"})
     pair.edit(("foo($A)", "bar($A)"))
     output = pair.edit(("foo($A)", "baz($A)"))
@@ -100,7 +109,7 @@ def test_a_newer_preview_takes_the_place_of_the_one_before(pair: Pair) -> None:
     assert pair.read("a.py") == "baz(1)\n"
 
 
-def test_a_file_that_was_changed_meanwhile_is_refused_and_the_others_are_written(pair: Pair) -> None:
+def test_file_changed_meanwhile_is_refused_and_the_others_are_written(pair: Pair) -> None:
     pair.write({"a.py": "foo(1)\n", "b.py": "foo(2)\n", "c.py": "foo(3)\n"})
     pair.edit(("foo($A)", "bar($A)"))
     pair.write({"a.py": "foo(1)  # mine\n"})
@@ -115,7 +124,7 @@ def test_a_file_that_was_changed_meanwhile_is_refused_and_the_others_are_written
     assert not (pair.ctx.cwd / "c.py").exists()
 
 
-def test_if_every_file_was_changed_meanwhile_it_is_an_error(pair: Pair) -> None:
+def test_error_if_every_file_was_changed_meanwhile(pair: Pair) -> None:
     pair.write({"a.py": "foo(1)\n"})
     pair.edit(("foo($A)", "bar($A)"))
     pair.write({"a.py": "foo(1)  # mine\n"})
@@ -124,7 +133,7 @@ def test_if_every_file_was_changed_meanwhile_it_is_an_error(pair: Pair) -> None:
 
 
 class FailingFileSystem(LocalFileSystem):
-    """Fails to write one file, with whatever it is told to raise."""
+    """Fails to write one file with the given exception."""
 
     def __init__(self, name: str, error: BaseException) -> None:
         self.name = name
@@ -136,7 +145,7 @@ class FailingFileSystem(LocalFileSystem):
         return await super().write(path, data, expect=expect)
 
 
-def test_a_write_that_fails_undoes_those_before_it(pair: Pair) -> None:
+def test_failed_write_rolls_back_earlier_ones(pair: Pair) -> None:
     pair.write({"a.py": "foo(1)\n", "b.py": "foo(2)\n", "c.py": "foo(3)\n"})
     pair.ctx.use_disk(FailingFileSystem("c.py", OSError(28, "No space left on device")))
     pair.edit(("foo($A)", "bar($A)"))
@@ -147,7 +156,7 @@ def test_a_write_that_fails_undoes_those_before_it(pair: Pair) -> None:
     assert [pair.read(name) for name in ("a.py", "b.py", "c.py")] == ["foo(1)\n", "foo(2)\n", "foo(3)\n"]
 
 
-def test_an_interrupted_write_undoes_those_before_it(pair: Pair) -> None:
+def test_interrupted_write_rolls_back_earlier_ones(pair: Pair) -> None:
     pair.write({"a.py": "foo(1)\n", "b.py": "foo(2)\n"})
     pair.ctx.use_disk(FailingFileSystem("b.py", asyncio.CancelledError()))
     pair.edit(("foo($A)", "bar($A)"))
@@ -156,7 +165,7 @@ def test_an_interrupted_write_undoes_those_before_it(pair: Pair) -> None:
     assert [pair.read(name) for name in ("a.py", "b.py")] == ["foo(1)\n", "foo(2)\n"]
 
 
-def test_a_file_that_was_written_counts_as_seen(pair: Pair) -> None:
+def test_written_file_counts_as_seen(pair: Pair) -> None:
     pair.write({"a.py": "foo(1)\n"})
     pair.edit(("foo($A)", "bar($A)"))
     pair.resolve()
@@ -164,7 +173,7 @@ def test_a_file_that_was_written_counts_as_seen(pair: Pair) -> None:
     assert pair.ctx.snapshots.last_seen(path) == asyncio.run(pair.ctx.fs.stat(path))
 
 
-def test_nothing_found_leaves_an_earlier_preview_alone(pair: Pair) -> None:
+def test_no_match_leaves_an_earlier_preview_alone(pair: Pair) -> None:
     pair.write({"a.py": "foo(1)\n"})
     pair.edit(("foo($A)", "bar($A)"))
     output = pair.edit(("nothing($A)", "x"))
@@ -173,20 +182,20 @@ def test_nothing_found_leaves_an_earlier_preview_alone(pair: Pair) -> None:
     assert pair.read("a.py") == "bar(1)\n"
 
 
-def test_a_change_that_breaks_the_code_is_told(pair: Pair) -> None:
+def test_change_that_breaks_the_code_is_reported(pair: Pair) -> None:
     pair.write({"a.py": "foo(1)\n", "b.py": "(\nfoo(2)\n"})
     output = pair.edit(("foo($A)", "bar($A"))
     assert "[After this, a.py would have a syntax error; check it]" in text_of(output)
     assert [file.broken for file in output.details.files] == [True, False]
 
 
-def test_matches_inside_others_are_told(pair: Pair) -> None:
+def test_nested_matches_are_reported(pair: Pair) -> None:
     pair.write({"a.py": "foo(foo(1))\n"})
     output = pair.edit(("foo($A)", "bar($A)"))
     assert "[1 nested matches are unchanged; run it again for them]" in text_of(output)
 
 
-def test_far_apart_changes_are_far_apart_in_the_diff(pair: Pair) -> None:
+def test_distant_changes_are_separate_hunks(pair: Pair) -> None:
     lines = ["x = 1"] * 5000
     lines[10] = lines[12] = "foo(1)"
     lines[4000] = "if x: foo(2)"
@@ -196,20 +205,20 @@ def test_far_apart_changes_are_far_apart_in_the_diff(pair: Pair) -> None:
     assert "+if x: bar(2,\n+  3)\n" in diff
 
 
-def test_the_last_line_may_lack_its_newline(pair: Pair) -> None:
+def test_last_line_may_lack_its_newline(pair: Pair) -> None:
     pair.write({"a.py": "x\nfoo(1)"})
     diff = pair.edit(("foo($A)", "bar($A)")).details.files[0].diff
     assert diff.endswith("-foo(1)\n\\ No newline at end of file\n+bar(1)\n\\ No newline at end of file\n")
 
 
-def test_a_long_preview_is_cut_and_says_so(pair: Pair) -> None:
+def test_long_preview_is_truncated_with_a_note(pair: Pair) -> None:
     pair.write({f"f{n:03}.py": f"foo({'1' * 400})\n" for n in range(80)})
     output = pair.edit(("foo($A)", "bar($A)"))
     assert len(text_of(output)) < 60_000 and "resolve applies all of it" in text_of(output)
     assert text_of(pair.resolve()) == "Applied 80 replacements in 80 files."
 
 
-def test_wrong_calls_are_explained(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_invalid_calls_are_explained(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
     pair.write({"a.py": "foo(1)\nbar(2)\n", "b.py": "foo(1)\n"})
     wrong = [
         ([("foo(", "x")], "not valid python"),
@@ -228,20 +237,22 @@ def test_wrong_calls_are_explained(pair: Pair, monkeypatch: pytest.MonkeyPatch) 
         pair.edit(("foo($A)", "x"))
 
 
-def test_the_preview_reads_and_only_its_application_writes(pair: Pair) -> None:
+def test_preview_only_reads_and_apply_writes(pair: Pair) -> None:
     pair.write({"a.py": "foo(1)\n"})
     params = AstEditParams([Rewrite("foo($A)", "x")], "a.py")
     path = pair.ctx.cwd / "a.py"
     assert AstEdit(pair.previews).effects(params, pair.ctx.cwd) == Effects(reads=(path,))
     resolve = Resolve(pair.previews)
-    assert AstEdit.exclusive and resolve.exclusive  # they share what waits
+    assert AstEdit.exclusive and resolve.exclusive  # they share the pending change
     assert resolve.effects(ResolveParams("apply"), pair.ctx.cwd) == Effects()
     pair.edit(("foo($A)", "bar($A)"))
-    assert resolve.effects(ResolveParams("apply"), pair.ctx.cwd) == Effects(writes=(path,))
+    preview = ("preview", "structural edit, 1 replacement in 1 file (number 1)")
+    wanted = Effects(writes=(path,), details=(preview,))
+    assert resolve.effects(ResolveParams("apply"), pair.ctx.cwd) == wanted
     assert resolve.effects(ResolveParams("discard"), pair.ctx.cwd) == Effects()
 
 
-def test_any_tool_can_wait_for_an_answer() -> None:
+def test_any_tool_can_propose_a_pending_change() -> None:
     async def apply(ctx: Any) -> ToolOutput:
         return ToolOutput.text("done")
 
@@ -276,7 +287,7 @@ def test_bytes_outside_the_matches_are_the_same_on_disk(
     assert after.replace(b"FOO[", b"foo(").replace(b"]", b")") == data
 
 
-def test_generated_files_are_left_out_and_told(pair: Pair) -> None:
+def test_generated_files_are_skipped_with_a_note(pair: Pair) -> None:
     pair.write({"a.py": "foo(1)\n", "b.py": "# @generated\nfoo(2)\n"})
     [_, tool, *_] = create_tools(["ast_grep", "ast_edit", "resolve"])
 

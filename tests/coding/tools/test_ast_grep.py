@@ -37,25 +37,35 @@ def test_matches_are_grouped_by_file_with_their_lines(ctx: CallContext) -> None:
     assert (output.details.match_count, output.details.file_count, output.details.files_searched) == (3, 2, 2)
 
 
-def test_a_single_file_gives_its_rows_alone(ctx: CallContext) -> None:
+def test_single_file_gives_only_its_rows(ctx: CallContext) -> None:
     write(ctx, {"a.py": "é = '𝄞'\r\nfoo(é)\r\n"})
     assert text_of(ast_grep(ctx, "foo($A)", "a.py")) == "*2|foo(é)"
 
 
-def test_rows_carry_the_tag_that_edit_takes(ctx: CallContext) -> None:
+def test_rows_carry_the_tag_for_edit(ctx: CallContext) -> None:
     write(ctx, {"a.py": "x = 1\nfoo(x)\n"})
     header, row = text_of(call_now(AstGrep(), ctx, pat="foo($A)", paths="a.py")).split("\n")
     assert header == f"¶a.py#{ctx.snapshots.record(ctx.cwd / 'a.py', 'x = 1' + chr(10) + 'foo(x)' + chr(10))}"
     assert row == "*2:foo(x)"
 
 
-def test_of_a_long_match_only_the_beginning_is_shown(ctx: CallContext) -> None:
+def test_only_the_start_of_a_long_match_is_shown(ctx: CallContext) -> None:
     write(ctx, {"a.py": "def f():\n" + "    x\n" * 50})
     text = text_of(ast_grep(ctx, "def $F(): $$$B", "a.py"))
     assert text.startswith("*1|def f():\n 2|    x\n") and text.count("\n") == 7
 
 
-def test_nothing_found_is_said_and_wrong_paths_are_told(ctx: CallContext) -> None:
+def test_large_source_file_held_the_event_loop(ctx: CallContext) -> None:
+    """A fixture of all tests measures how long; it does not judge the first call, which imports modules."""
+    source = "class C:\n    def m(self):\n        return 1\n\n"
+    write(ctx, {"small.py": source, "large.py": source * 12_000})
+    ast_grep(ctx, "def $F($$$A): $$$B", "small.py")
+    output = ast_grep(ctx, "def $F($$$A): $$$B", "large.py")
+    assert output.details.match_count == 200
+    assert text_of(output).endswith("[Only the first 200 matches of large.py]")
+
+
+def test_no_match_and_missing_paths_are_reported(ctx: CallContext) -> None:
     write(ctx, {"a.py": "x = 1\n"})
     assert text_of(ast_grep(ctx, "foo($A)")) == "No matches found"
     output = ast_grep(ctx, "foo($A)", ["a.py", "nope.py"])
@@ -89,19 +99,19 @@ def test_many_matches_of_one_file_are_capped(ctx: CallContext) -> None:
     assert ast_grep(ctx, "foo($A)", "a.py").details.match_count == 200
 
 
-def test_a_pattern_that_is_no_code_is_an_error(ctx: CallContext) -> None:
+def test_invalid_pattern_is_an_error(ctx: CallContext) -> None:
     write(ctx, {"a.py": "x = 1\n"})
     for pattern, message in (("foo(", "not valid python"), (" ", "is empty"), ("$A", "matches everything")):
         with pytest.raises(ToolError, match=message):
             ast_grep(ctx, pattern)
 
 
-def test_a_pattern_for_one_language_is_no_error_because_of_the_others(ctx: CallContext) -> None:
+def test_pattern_may_be_valid_in_one_language_only(ctx: CallContext) -> None:
     write(ctx, {"a.py": "def foo(): pass\n", "b.js": "function foo() { x() }\n", "c.css": "foo {}\n"})
     assert ast_grep(ctx, "function foo() { $$$B }").details.files == ["b.js"]
 
 
-def test_a_file_that_cannot_be_parsed_is_told_when_it_was_named(ctx: CallContext) -> None:
+def test_unparsable_named_file_is_reported(ctx: CallContext) -> None:
     write(ctx, {"a.txt": "foo(1)\n", "b.py": "foo('\0')\n", "ok.py": "foo(1)\n"})
     (ctx.cwd / "c.py").write_bytes(b"foo('\xff')\n")
     os.mkfifo(ctx.cwd / "d.py")
@@ -119,28 +129,34 @@ def test_a_file_that_cannot_be_parsed_is_told_when_it_was_named(ctx: CallContext
     assert ast_grep(ctx, "foo($A)").details.files == ["ok.py"]
 
 
-def test_a_file_reached_by_two_ways_is_looked_at_once(ctx: CallContext) -> None:
+def test_file_reached_two_ways_is_searched_once(ctx: CallContext) -> None:
     write(ctx, {"a.py": "foo(1)\n"})
     (ctx.cwd / "link.py").symlink_to("a.py")
     assert ast_grep(ctx, "foo($A)", ["a.py", "link.py", "."]).details.match_count == 1
 
 
-def test_the_number_of_files_is_bounded(ctx: CallContext, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_number_of_files_is_limited(ctx: CallContext, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(source_files, "MAX_FILES", 3)
     write(ctx, {f"f{n}.py": "foo(1)\n" for n in range(6)})
     output = ast_grep(ctx, "foo($A)")
     assert output.details.file_count == 3 and "files were searched; narrow `paths`" in text_of(output)
 
 
-def test_when_time_is_up_what_was_found_is_told(ctx: CallContext, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_partial_result_is_returned_on_timeout(ctx: CallContext, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(source_files, "SECONDS", -1.0)
     write(ctx, {f"f{n}.py": "foo(1)\n" for n in range(6)})
     output = ast_grep(ctx, "foo($A)")
     assert output.details.timed_out is True and output.details.file_count == 1
 
 
-def test_addresses_are_refused_and_effects_are_reads(ctx: CallContext) -> None:
+def test_urls_are_refused_and_effects_are_reads(ctx: CallContext) -> None:
     with pytest.raises(ToolError, match="is not a file; name files"):
         ast_grep(ctx, "foo($A)", "artifact://1")
     effects = AstGrep().effects(AstGrepParams("foo($A)", ["a.py", "src/*.py"]), Path("/w"))
     assert effects == Effects(reads=(Path("/w/a.py"), Path("/w/src")))
+
+
+def test_match_behind_column_512_was_not_shown(ctx: CallContext) -> None:
+    (ctx.cwd / "a.py").write_text(f"x = '{'x' * 900}'; needle(1); y = '{'y' * 900}'\n")
+    text = text_of(call_now(AstGrep(), ctx, pat="needle($A)", paths="a.py"))
+    assert "needle(1)" in text and len(text) < 700

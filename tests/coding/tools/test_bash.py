@@ -13,7 +13,9 @@ import pytest
 
 from tau.agent.effects import Effects
 from tau.agent.output import ToolOutput
+from tau.backends.shell.session import ShellSession
 from tau.base.errors import ToolError
+from tau.base.run import LocalRunner
 from tau.coding.resources import open_resources
 from tau.coding.tools.bash import Bash, BashParams
 from tau.config.paths import user_paths
@@ -25,7 +27,7 @@ ENDED = "[The shell ended with this command; the next one has the state from bef
 
 @asynccontextmanager
 async def session_bash(ctx: CallContext, settings: Settings | None = None) -> AsyncIterator[Bash]:
-    """The tool over the shell that a session opens."""
+    """The tool with the shell that a session opens."""
     settings = settings or Settings()
     async with AsyncExitStack() as services:
         paths = user_paths(os.environ)
@@ -46,7 +48,7 @@ async def until(condition: Callable[[], bool]) -> None:
         await asyncio.sleep(0.01)
 
 
-def test_output_and_errors_come_in_order(ctx: CallContext) -> None:
+def test_stdout_and_stderr_are_interleaved_in_order(ctx: CallContext) -> None:
     output = bash(ctx, "echo one; echo two >&2; echo three")
     assert text_of(output) == "one\ntwo\nthree\n"
     assert not output.is_error
@@ -56,7 +58,7 @@ def test_output_and_errors_come_in_order(ctx: CallContext) -> None:
     assert details.duration_ms >= 0
 
 
-def test_silence_is_told(ctx: CallContext) -> None:
+def test_empty_output_is_reported(ctx: CallContext) -> None:
     assert text_of(bash(ctx, "true")) == "[No output]"
 
 
@@ -71,7 +73,7 @@ def test_silence_is_told(ctx: CallContext) -> None:
         ("exit 200", "[Exit code 200]", 200, None),
     ],
 )
-def test_how_a_command_failed_is_told_apart(
+def test_exit_codes_and_signals_are_distinguished(
     ctx: CallContext, command: str, text: str, code: int | None, signal: str | None
 ) -> None:
     output = bash(ctx, command)
@@ -82,16 +84,16 @@ def test_how_a_command_failed_is_told_apart(
     assert not output.details.timed_out
 
 
-def test_a_time_limit_stops_the_command_and_keeps_its_output(ctx: CallContext) -> None:
-    output = bash(ctx, "echo begun; sleep 60", timeout=1)
+def test_time_limit_stops_the_command_and_keeps_its_output(ctx: CallContext) -> None:
+    output = bash(ctx, "echo begun; sleep 600", timeout=1)
     assert text_of(output) == f"begun\n{ENDED}\n[Stopped: exceeded its time limit of 1 s]"
     assert output.is_error and output.details.timed_out
 
 
-def test_the_default_time_limit_is_a_setting_and_the_prompt_knows_it(ctx: CallContext) -> None:
+def test_default_time_limit_is_a_setting_shown_in_the_prompt(ctx: CallContext) -> None:
     settings = Settings(bash=BashSettings(timeout_seconds=1))
     assert "Time limit 1 s" in Bash(settings).description
-    assert "time limit of 1 s" in text_of(bash(ctx, "sleep 60", settings))
+    assert "time limit of 1 s" in text_of(bash(ctx, "sleep 600", settings))
 
 
 def test_the_working_directory_can_be_chosen(ctx: CallContext) -> None:
@@ -101,24 +103,27 @@ def test_the_working_directory_can_be_chosen(ctx: CallContext) -> None:
         bash(ctx, "pwd", cwd="nowhere")
 
 
-def test_nothing_pages_prompts_or_colours(ctx: CallContext) -> None:
+def test_no_pagers_prompts_or_colors(ctx: CallContext) -> None:
     output = text_of(bash(ctx, 'echo "$PAGER $GIT_PAGER $GIT_TERMINAL_PROMPT $TERM $NO_COLOR"; cat; tty'))
     assert output.startswith("cat cat 0 dumb 1\nnot a tty\n")
 
 
-@pytest.mark.parametrize(("command", "message"), [("", "empty"), ("  \n", "empty"), ("a\0b", "NUL")])
-def test_what_no_shell_can_run_is_refused(ctx: CallContext, command: str, message: str) -> None:
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [("", "empty"), ("  \n", "empty"), ("a\0b", "NUL"), ("rm a\ud800*", "lone surrogate")],
+)
+def test_unrunnable_command_is_refused(ctx: CallContext, command: str, message: str) -> None:
     with pytest.raises(ToolError, match=message):
         bash(ctx, command)
 
 
-def test_a_folder_that_vanished_gives_a_sentence(ctx: CallContext) -> None:
+def test_vanished_folder_gives_a_clear_error(ctx: CallContext) -> None:
     ctx.cwd.rmdir()
     with pytest.raises(ToolError, match="Cannot run the command in"):
         bash(ctx, "pwd")
 
 
-def test_long_output_shows_both_ends_and_is_kept_whole(ctx: CallContext) -> None:
+def test_long_output_shows_both_ends_and_is_saved_completely(ctx: CallContext) -> None:
     output = bash(ctx, "seq 1 20000")
     text = text_of(output)
     assert text.startswith("1\n2\n3\n")
@@ -129,7 +134,7 @@ def test_long_output_shows_both_ends_and_is_kept_whole(ctx: CallContext) -> None
     assert (truncation.kept, truncation.total_lines, truncation.artifact_id) == ("ends", 20000, "0")
 
 
-def test_the_exit_code_stands_last_also_after_long_output(ctx: CallContext) -> None:
+def test_exit_code_comes_last_even_after_long_output(ctx: CallContext) -> None:
     assert text_of(bash(ctx, "seq 1 20000; (exit 4)")).endswith("artifact://0]\n[Exit code 4]")
 
 
@@ -144,7 +149,7 @@ def test_twenty_megabytes_stay_out_of_memory(ctx: CallContext) -> None:
     assert ctx.artifacts.open("0").stat().st_size == 20_000_000
 
 
-def test_progress_shows_the_newest_output_and_not_too_often(ctx: CallContext) -> None:
+def test_progress_shows_the_newest_output_and_is_throttled(ctx: CallContext) -> None:
     output = bash(ctx, "seq 1 2500; for i in $(seq 2501 2560); do echo $i; sleep 0.01; done")
     assert not output.is_error
     assert 1 <= len(ctx.updates) <= output.details.duration_ms / 100 + 1
@@ -156,10 +161,10 @@ def test_progress_shows_the_newest_output_and_not_too_often(ctx: CallContext) ->
         assert update.details.exit_code is None
 
 
-def test_one_line_before_a_long_silence_is_shown(ctx: CallContext) -> None:
+def test_single_line_before_a_long_silence_is_shown(ctx: CallContext) -> None:
     async def main() -> None:
         async with session_bash(ctx) as tool:
-            running = asyncio.ensure_future(call(tool, ctx, command="echo waiting; sleep 60"))
+            running = asyncio.ensure_future(call(tool, ctx, command="echo waiting; sleep 600"))
             await until(lambda: bool(ctx.updates))
             running.cancel()
             await asyncio.gather(running, return_exceptions=True)
@@ -168,16 +173,16 @@ def test_one_line_before_a_long_silence_is_shown(ctx: CallContext) -> None:
     assert text_of(ctx.updates[0]) == "waiting\n"
 
 
-def test_a_quick_command_makes_no_updates(ctx: CallContext) -> None:
+def test_quick_command_makes_no_updates(ctx: CallContext) -> None:
     bash(ctx, "echo hi")
     assert ctx.updates == []
 
 
-def test_abort_ends_the_whole_process_group_and_shows_what_came(ctx: CallContext) -> None:
+def test_abort_kills_the_process_group_and_shows_the_output_so_far(ctx: CallContext) -> None:
     pids = ctx.cwd / "pids"
 
     async def main() -> None:
-        command = f"echo here; sleep 61 & echo $! >{pids}; echo $$ >>{pids}; wait"
+        command = f"echo here; sleep 600 & echo $! >{pids}; echo $$ >>{pids}; wait"
         async with session_bash(ctx) as tool:
             running = asyncio.ensure_future(call(tool, ctx, command=command))
             await until(lambda: pids.exists() and pids.read_text().count("\n") == 2)
@@ -192,7 +197,7 @@ def test_abort_ends_the_whole_process_group_and_shows_what_came(ctx: CallContext
 
 
 def alive(pid: int) -> bool:
-    """Whether a process runs; one that merely waits to be collected by init does not."""
+    """Whether a process runs; a zombie waiting for init does not count."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -201,8 +206,8 @@ def alive(pid: int) -> bool:
     return not status.exists() or status.read_text().rpartition(")")[2].split()[0] != "Z"
 
 
-def test_a_background_child_does_not_hold_the_call(ctx: CallContext) -> None:
-    output = bash(ctx, "sleep 30 & echo $!")
+def test_background_child_does_not_block_the_call(ctx: CallContext) -> None:
+    output = bash(ctx, "sleep 600 & echo $!")
     pid = int(text_of(output))
     try:
         assert not output.is_error
@@ -211,7 +216,7 @@ def test_a_background_child_does_not_hold_the_call(ctx: CallContext) -> None:
 
 
 def test_parallel_commands_run_side_by_side(ctx: CallContext) -> None:
-    """Each waits for the other's file: one after the other they would never end."""
+    """Each waits for the other's file: run in sequence they would never end."""
 
     async def main() -> list[ToolOutput]:
         wait = "touch {0}; while [ ! -e {1} ]; do sleep 0.01; done; echo {0}"
@@ -222,5 +227,18 @@ def test_parallel_commands_run_side_by_side(ctx: CallContext) -> None:
     assert [text_of(output) for output in asyncio.run(main())] == ["a\n", "b\n"]
 
 
-def test_the_effects_are_the_command(ctx: CallContext) -> None:
+def test_effects_are_the_command(ctx: CallContext) -> None:
     assert Bash().effects(BashParams("make"), ctx.cwd) == Effects(runs=("make",))
+
+
+@pytest.mark.parametrize(
+    ("program", "text"), [("/bin/zsh", "It is zsh, not bash."), ("/bin/sh", "It is sh, not bash.")]
+)
+def test_model_learns_that_its_shell_is_not_bash(tmp_path: Path, program: str, text: str) -> None:
+    assert text in Bash(Settings(shell_path=program)).description
+    session = ShellSession(LocalRunner(shell=program), cwd=tmp_path)
+    assert text in Bash(shell=session).description
+
+
+def test_description_does_not_name_bash_where_it_is_bash(tmp_path: Path) -> None:
+    assert "not bash" not in Bash(Settings(shell_path="/bin/bash")).description

@@ -1,4 +1,4 @@
-"""bash over the shell of a session: state, folders, jobs, terminals, and what is made of a command before."""
+"""bash with a session shell: state, folders, jobs, terminals, and rewritten commands."""
 
 import asyncio
 import resource
@@ -17,14 +17,15 @@ from tau.coding.jobs.session_jobs import SessionJobs
 from tau.coding.output import ARTIFACT_CAP_BYTES, OutputSink
 from tau.coding.tools.bash import Bash, BashParams
 from tau.config.settings import AutoBackgroundSettings, BashSettings, Settings
-from tests.backends.shell.runs import lives, until
+from tests.backends.shell.shell_rig import is_alive, until
 from tests.coding.context import CallContext, FakeDialogs, call, text_of
+from tests.support.limits import HANG_S
 
 Body = Callable[["Stage"], Awaitable[Any]]
 
 
 class Stage:
-    """A tool over a real shell session, with real jobs."""
+    """A tool with a real shell session and real jobs."""
 
     def __init__(self, ctx: CallContext, tool: Bash, jobs: SessionJobs) -> None:
         self.ctx = ctx
@@ -32,7 +33,7 @@ class Stage:
         self.jobs = jobs
 
     async def call(self, command: str, **more: Any) -> ToolOutput:
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(HANG_S):
             return await call(self.tool, self.ctx, command=command, **more)
 
     async def text(self, command: str, **more: Any) -> str:
@@ -43,7 +44,7 @@ class Stage:
 
 
 def on_stage(ctx: CallContext, body: Body, tools: Sequence[str] = (), **bash: Any) -> Any:
-    """`bash` are settings of that section."""
+    """`bash` holds settings of that section."""
 
     async def main() -> Any:
         runner = LocalRunner(shell="/bin/bash")
@@ -57,7 +58,7 @@ def on_stage(ctx: CallContext, body: Body, tools: Sequence[str] = (), **bash: An
     return asyncio.run(main())
 
 
-def test_state_stays_for_later_calls_and_the_prompt_says_so(ctx: CallContext) -> None:
+def test_state_persists_across_calls_and_the_prompt_says_so(ctx: CallContext) -> None:
     (ctx.cwd / "sub").mkdir()
 
     async def body(stage: Stage) -> None:
@@ -70,7 +71,7 @@ def test_state_stays_for_later_calls_and_the_prompt_says_so(ctx: CallContext) ->
     on_stage(ctx, body)
 
 
-def test_a_call_may_have_a_folder_and_variables_of_its_own(ctx: CallContext) -> None:
+def test_call_may_have_its_own_folder_and_variables(ctx: CallContext) -> None:
     (ctx.cwd / "sub").mkdir()
 
     async def body(stage: Stage) -> None:
@@ -87,16 +88,20 @@ def test_a_call_may_have_a_folder_and_variables_of_its_own(ctx: CallContext) -> 
     on_stage(ctx, body)
 
 
-def test_a_leading_change_of_folder_becomes_the_folder_and_stays(ctx: CallContext) -> None:
+def test_leading_cd_changes_the_folder_persistently(ctx: CallContext) -> None:
     (ctx.cwd / "a" / "b").mkdir(parents=True)
 
     async def body(stage: Stage) -> None:
-        assert stage.effects("cd a && ls; pwd") == Effects(runs=(f"cd {ctx.cwd}/a && ls; pwd",))
+        assert stage.effects("cd a && ls; pwd") == Effects(
+            runs=(f"cd {ctx.cwd}/a && ls; pwd",), run_cwd=ctx.cwd / "a"
+        )
         output = await stage.call("cd a && pwd")
         assert (output.details.command, output.details.cwd) == ("pwd", f"{ctx.cwd}/a")
         assert await stage.text("cd b && pwd") == f"{ctx.cwd}/a/b\n"
         assert await stage.text("pwd") == f"{ctx.cwd}/a/b\n"
-        assert stage.effects("make") == Effects(runs=(f"cd {ctx.cwd}/a/b && make",))
+        assert stage.effects("make") == Effects(
+            runs=(f"cd {ctx.cwd}/a/b && make",), run_cwd=ctx.cwd / "a" / "b"
+        )
         assert await stage.text("cd b && pwd", cwd="a") == f"{ctx.cwd}/a/b\n"
         missing = await stage.call("cd none && pwd")
         assert "none: No such file or directory" in text_of(missing) and missing.is_error
@@ -104,7 +109,7 @@ def test_a_leading_change_of_folder_becomes_the_folder_and_stays(ctx: CallContex
     on_stage(ctx, body)
 
 
-def test_a_fresh_shell_is_apart(ctx: CallContext) -> None:
+def test_fresh_shell_is_isolated(ctx: CallContext) -> None:
     async def body(stage: Stage) -> list[str]:
         await stage.call("x=1")
         return [await stage.text("echo -$x-; x=2", fresh=True), await stage.text("echo -$x-")]
@@ -112,19 +117,19 @@ def test_a_fresh_shell_is_apart(ctx: CallContext) -> None:
     assert on_stage(ctx, body) == ["--\n", "-1-\n"]
 
 
-def test_the_end_of_the_shell_is_told_before_the_exit_code(ctx: CallContext) -> None:
+def test_end_of_the_shell_is_reported_before_the_exit_code(ctx: CallContext) -> None:
     async def body(stage: Stage) -> None:
         output = await stage.call("echo out; exit 3")
         note = "[The shell ended with this command; the next one has the state from before it]"
         assert text_of(output) == f"out\n{note}\n[Exit code 3]"
         assert output.details.notes == [note[1:-1] + "."]
-        late = await stage.text("echo begun; sleep 60", timeout=1)
+        late = await stage.text("echo begun; sleep 600", timeout=1)
         assert late == f"begun\n{note}\n[Stopped: exceeded its time limit of 1 s]"
 
     on_stage(ctx, body)
 
 
-def test_a_limit_at_the_end_is_done_by_us_so_that_nothing_is_lost(ctx: CallContext) -> None:
+def test_trailing_tail_is_applied_by_tau_and_the_full_output_saved(ctx: CallContext) -> None:
     async def body(stage: Stage) -> None:
         output = await stage.call("sh -c 'seq 1 100; exit 5' 2>&1 | tail -n 3")
         assert text_of(output) == (
@@ -138,7 +143,7 @@ def test_a_limit_at_the_end_is_done_by_us_so_that_nothing_is_lost(ctx: CallConte
     on_stage(ctx, body)
 
 
-def test_a_limit_on_output_that_is_cut_anyway_shows_the_lines_that_were_asked_for(ctx: CallContext) -> None:
+def test_stripped_limit_on_long_output_shows_the_requested_lines(ctx: CallContext) -> None:
     (ctx.cwd / "pytest").write_text("#!/bin/sh\nseq 1 50000\n")
     (ctx.cwd / "pytest").chmod(0o755)
 
@@ -153,7 +158,7 @@ def test_a_limit_on_output_that_is_cut_anyway_shows_the_lines_that_were_asked_fo
     on_stage(ctx, body)
 
 
-def test_a_limit_that_is_not_reached_changes_nothing_and_can_be_left_to_the_shell(ctx: CallContext) -> None:
+def test_unreached_limit_changes_nothing_and_stripping_is_optional(ctx: CallContext) -> None:
     async def body(stage: Stage) -> ToolOutput:
         return await stage.call("seq 1 5 2>&1 | tail -n 9")
 
@@ -164,14 +169,14 @@ def test_a_limit_that_is_not_reached_changes_nothing_and_can_be_left_to_the_shel
     assert kept.details.command == "seq 1 5 2>&1 | tail -n 9"
 
 
-def test_an_endless_command_is_still_bounded_by_head(ctx: CallContext) -> None:
+def test_endless_command_is_still_bounded_by_head(ctx: CallContext) -> None:
     async def body(stage: Stage) -> str:
         return await stage.text("yes 2>&1 | head -n 2")
 
     assert on_stage(ctx, body) == "y\ny\n"
 
 
-def test_commands_that_a_tool_does_better_are_refused_where_that_is_wanted(ctx: CallContext) -> None:
+def test_interceptor_refuses_commands_with_a_better_tool(ctx: CallContext) -> None:
     async def body(stage: Stage) -> None:
         with pytest.raises(ToolError, match="Use the tool read"):
             await stage.call("cat x")
@@ -180,7 +185,7 @@ def test_commands_that_a_tool_does_better_are_refused_where_that_is_wanted(ctx: 
     on_stage(ctx, body, interceptor=True, tools=("read", "bash"))
 
 
-def test_addresses_become_files(ctx: CallContext) -> None:
+def test_internal_urls_become_files(ctx: CallContext) -> None:
     async def body(stage: Stage) -> None:
         await stage.call("seq 1 20000")
         assert await stage.text("wc -l < artifact://0") == "20000\n"
@@ -195,7 +200,7 @@ def test_addresses_become_files(ctx: CallContext) -> None:
     on_stage(ctx, body)
 
 
-def test_a_command_in_the_background_is_a_job_and_leaves_the_shell_free(ctx: CallContext) -> None:
+def test_background_command_is_a_job_and_leaves_the_shell_free(ctx: CallContext) -> None:
     async def body(stage: Stage) -> None:
         await stage.call("x=1")
         command = "while [ ! -e go ]; do sleep 0.01; done; echo went $x; x=2"
@@ -212,7 +217,7 @@ def test_a_command_in_the_background_is_a_job_and_leaves_the_shell_free(ctx: Cal
     on_stage(ctx, body)
 
 
-def test_a_job_that_fails_says_how_and_one_that_is_cancelled_ends_its_processes(ctx: CallContext) -> None:
+def test_failed_job_says_how_and_a_cancelled_one_kills_its_processes(ctx: CallContext) -> None:
     async def body(stage: Stage) -> None:
         failed = (await stage.call("echo no; exit 4", **{"async": True})).details.job_id
         await stage.jobs.wait([failed], 20)
@@ -223,12 +228,12 @@ def test_a_job_that_fails_says_how_and_one_that_is_cancelled_ends_its_processes(
         pid = ctx.cwd / "pid"
         await until(lambda: pid.exists() and pid.read_text().endswith("\n"))
         stage.jobs.cancel(running)
-        await until(lambda: not lives(int(pid.read_text())))
+        await until(lambda: not is_alive(int(pid.read_text())))
 
     on_stage(ctx, body)
 
 
-def test_a_slow_command_goes_on_in_the_background_where_that_is_wanted(ctx: CallContext) -> None:
+def test_slow_command_moves_to_the_background_when_enabled(ctx: CallContext) -> None:
     async def body(stage: Stage) -> None:
         await stage.call("x=1")
         assert await stage.text("echo quick") == "quick\n"
@@ -246,7 +251,7 @@ def test_a_slow_command_goes_on_in_the_background_where_that_is_wanted(ctx: Call
     on_stage(ctx, body, auto_background=AutoBackgroundSettings(enabled=True, threshold_ms=300))
 
 
-def test_where_no_job_can_be_started_a_slow_command_is_waited_for(ctx: CallContext) -> None:
+def test_slow_command_is_awaited_when_no_job_can_start(ctx: CallContext) -> None:
     async def body(stage: Stage) -> None:
         def full(*_: Any) -> str:
             raise ToolError("100 background jobs are running already.")
@@ -257,7 +262,7 @@ def test_where_no_job_can_be_started_a_slow_command_is_waited_for(ctx: CallConte
     on_stage(ctx, body, auto_background=AutoBackgroundSettings(enabled=True, threshold_ms=50))
 
 
-def test_a_terminal_without_a_person_gives_what_a_program_shows(ctx: CallContext) -> None:
+def test_pty_without_a_ui_returns_the_output(ctx: CallContext) -> None:
     async def body(stage: Stage) -> None:
         command = "test -t 1 && printf '\\033[31mred\\033[0m\\n'; stty size; read answer; echo end"
         assert await stage.text(command, pty=True) == "red\n40 120\nend\n"
@@ -270,7 +275,7 @@ def test_a_terminal_without_a_person_gives_what_a_program_shows(ctx: CallContext
 
 
 class Face:
-    """The screen part of a face, lent to a program; a person types when asked."""
+    """The screen part of a UI, lent to a program; it types when prompted."""
 
     size = (60, 20)
 
@@ -293,7 +298,7 @@ class Screen(FakeDialogs):
         self.terminal = self.face = Face()
 
 
-def test_a_person_at_a_face_can_answer_a_program(ctx: CallContext) -> None:
+def test_user_can_answer_a_program_in_the_terminal(ctx: CallContext) -> None:
     async def body(stage: Stage) -> None:
         screen = Screen()
         ctx.dialogs = screen
@@ -305,7 +310,7 @@ def test_a_person_at_a_face_can_answer_a_program(ctx: CallContext) -> None:
     on_stage(ctx, body)
 
 
-def test_an_abort_is_passed_on_with_what_came_and_the_shell_works_on(ctx: CallContext) -> None:
+def test_abort_keeps_the_output_and_the_shell_survives(ctx: CallContext) -> None:
     async def body(stage: Stage) -> None:
         await stage.call("x=1")
         task = asyncio.ensure_future(stage.call("echo here; touch ready; sleep 999; touch never"))
@@ -320,7 +325,7 @@ def test_an_abort_is_passed_on_with_what_came_and_the_shell_works_on(ctx: CallCo
     on_stage(ctx, body)
 
 
-def test_characters_that_come_in_halves_are_whole_in_the_end(ctx: CallContext) -> None:
+def test_characters_split_across_chunks_are_joined(ctx: CallContext) -> None:
     halves = "for b in 'h\\303' '\\244lf \\360\\237' '\\230\\200\\n'; do printf \"$b\"; sleep 0.15; done"
 
     async def body(stage: Stage) -> str:
@@ -340,7 +345,7 @@ def flood(ctx: CallContext, size: int) -> ToolOutput:
     return output
 
 
-def test_what_is_kept_of_a_flood_has_a_cap_and_both_ends_are_shown(
+def test_saved_output_is_capped_and_both_ends_are_shown(
     ctx: CallContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cap = 1024 * 1024
@@ -350,7 +355,7 @@ def test_what_is_kept_of_a_flood_has_a_cap_and_both_ends_are_shown(
 
 
 @pytest.mark.soak
-def test_a_gigabyte_leaves_no_more_than_the_cap_on_disk_and_memory_flat(ctx: CallContext) -> None:
+def test_gigabyte_of_output_respects_the_disk_cap_with_flat_memory(ctx: CallContext) -> None:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     output = flood(ctx, 1_000_000_000)
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 10 * 1024
@@ -359,7 +364,7 @@ def test_a_gigabyte_leaves_no_more_than_the_cap_on_disk_and_memory_flat(ctx: Cal
 
 
 @pytest.mark.parametrize("wanted", [0, -5, 99_999])
-def test_time_limits_are_kept_in_bounds(ctx: CallContext, wanted: int) -> None:
+def test_time_limits_are_clamped(ctx: CallContext, wanted: int) -> None:
     async def body(stage: Stage) -> str:
         return await stage.text("echo in time", timeout=wanted)
 

@@ -14,7 +14,7 @@ EXAMPLES = [example for page in PAGES for example in examples_of(page)]
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=str)
-def test_the_example_runs_as_the_page_shows_it(example: Example, ctx: CallContext) -> None:
+def test_example_runs_as_documented(example: Example, ctx: CallContext) -> None:
     Stage(ctx).play(example)
 
 
@@ -29,7 +29,7 @@ def page_with(folder: Path, text: str) -> Path:
     return path
 
 
-def test_an_example_that_is_not_true_fails(ctx: CallContext, tmp_path: Path) -> None:
+def test_wrong_example_fails(ctx: CallContext, tmp_path: Path) -> None:
     text = '# A\n\nGiven `a.txt`:\n\n```text\none\n```\n\nCall:\n\n```json\n{"path": "a.txt:raw"}\n```\n\n'
     (right,) = examples_of(page_with(tmp_path, f"{text}Result:\n\n```text\none\n```\n"))
     (wrong,) = examples_of(page_with(tmp_path, f"{text}Result:\n\n```text\ntwo\n```\n"))
@@ -51,6 +51,6 @@ def test_an_example_that_is_not_true_fails(ctx: CallContext, tmp_path: Path) -> 
     ],
     ids=["a block of another kind", "no result", "no call", "nothing done"],
 )
-def test_a_block_that_would_not_be_run_is_refused(tmp_path: Path, text: str) -> None:
+def test_block_that_would_not_run_is_refused(tmp_path: Path, text: str) -> None:
     with pytest.raises(BadPage):
         examples_of(page_with(tmp_path, text))

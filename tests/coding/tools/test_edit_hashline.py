@@ -1,4 +1,4 @@
-"""edit in the mode hashline: from what read shows to what stands in the files."""
+"""edit in hashline mode: from the output of read to the content of the files."""
 
 import asyncio
 import json
@@ -8,8 +8,10 @@ import pytest
 
 from tau.agent.effects import Effects
 from tau.base.errors import ToolError
+from tau.coding.tools.edit import Edit
 from tau.coding.tools.edit_hashline import HashlineEdit, HashlineParams
 from tau.coding.tools.read import Read
+from tau.coding.tools.write import Write
 from tests.coding.context import CallContext, call, call_context, call_now, text_of
 
 
@@ -17,7 +19,7 @@ def header(ctx: CallContext, name: str) -> str:
     return text_of(call_now(Read(), ctx, path=name)).split("\n")[0]
 
 
-def test_lines_are_named_by_number_and_the_answer_has_a_new_tag(ctx: CallContext) -> None:
+def test_lines_are_addressed_by_number_and_the_answer_has_a_new_tag(ctx: CallContext) -> None:
     path = ctx.cwd / "a.txt"
     path.write_text("one\ntwo\nthree\n")
 
@@ -29,7 +31,7 @@ def test_lines_are_named_by_number_and_the_answer_has_a_new_tag(ctx: CallContext
     assert HashlineEdit().effects(HashlineParams(first), ctx.cwd) == Effects()
 
 
-def test_the_effects_name_the_files(ctx: CallContext) -> None:
+def test_effects_name_the_files(ctx: CallContext) -> None:
     params = HashlineParams("¶a.txt#0A3B\ndelete 1\n¶b.txt#0A3B\ndelete 1\n")
     paths = (ctx.cwd / "a.txt", ctx.cwd / "b.txt")
     assert HashlineEdit().effects(params, ctx.cwd) == Effects(reads=paths, writes=paths)
@@ -49,7 +51,7 @@ def test_several_files_change_together_or_not_at_all(ctx: CallContext) -> None:
     assert len(output.details.per_file_results) == 2
 
 
-def test_somebody_elses_change_is_kept_and_told(ctx: CallContext) -> None:
+def test_concurrent_change_is_kept_and_reported(ctx: CallContext) -> None:
     path = ctx.cwd / "a.txt"
     path.write_text("".join(f"line {number}\n" for number in range(1, 21)))
     head = header(ctx, "a.txt")
@@ -61,7 +63,7 @@ def test_somebody_elses_change_is_kept_and_told(ctx: CallContext) -> None:
     assert "Warnings:" in output
 
 
-def test_a_place_that_has_changed_is_refused_with_what_stands_there(ctx: CallContext) -> None:
+def test_stale_location_is_refused_with_its_current_content(ctx: CallContext) -> None:
     path = ctx.cwd / "a.txt"
     path.write_text("one\ntwo\nthree\n")
     head = header(ctx, "a.txt")
@@ -72,7 +74,7 @@ def test_a_place_that_has_changed_is_refused_with_what_stands_there(ctx: CallCon
     assert path.read_text() == "one\nSOMETHING ELSE\nthree\n"
 
 
-def test_a_whole_function_can_be_named_by_its_first_line(ctx: CallContext) -> None:
+def test_function_can_be_addressed_by_its_first_line(ctx: CallContext) -> None:
     path = ctx.cwd / "a.py"
     path.write_text("def f():\n    a = 1\n    return a\n\n\nx = f()\n")
 
@@ -86,7 +88,7 @@ def test_a_whole_function_can_be_named_by_its_first_line(ctx: CallContext) -> No
     assert "1-3" in output
 
 
-def test_a_cell_of_a_notebook_is_edited_as_text(ctx: CallContext) -> None:
+def test_notebook_cell_is_edited_as_text(ctx: CallContext) -> None:
     cells = [
         {
             "cell_type": "code",
@@ -112,7 +114,7 @@ def test_a_cell_of_a_notebook_is_edited_as_text(ctx: CallContext) -> None:
     assert changed["cells"][1] == cells[1]
 
 
-def test_edits_at_the_same_moment_land_or_one_is_told(tmp_path: Path) -> None:
+def test_simultaneous_edits_succeed_or_one_reports_a_conflict(tmp_path: Path) -> None:
     async def race(ctx: CallContext) -> list[object]:
         tag = (await call(Read(), ctx, path="a.txt")).content[0].text.split("\n")[0]  # type: ignore[union-attr]
         tool = HashlineEdit()
@@ -128,3 +130,85 @@ def test_edits_at_the_same_moment_land_or_one_is_told(tmp_path: Path) -> None:
         for place, word, outcome in ((1, "first", outcomes[0]), (8, "second", outcomes[1])):
             assert lines[place] == word or isinstance(outcome, ToolError)
         assert any(not isinstance(outcome, Exception) for outcome in outcomes)
+
+
+def test_untouched_file_was_refused_as_changed_after_thirty_other_files_were_shown(ctx: CallContext) -> None:
+    path = ctx.cwd / "a.txt"
+    path.write_text("one\ntwo\n")
+    head = header(ctx, "a.txt")
+    for number in range(40):
+        (ctx.cwd / f"{number}.txt").write_text(f"{number}\n")
+        header(ctx, f"{number}.txt")
+
+    call_now(HashlineEdit(), ctx, input=f"{head}\nreplace 2..2:\n+TWO\n")
+
+    assert path.read_text() == "one\nTWO\n"
+
+
+@pytest.mark.parametrize("count", [9, 40, 200])
+def test_ninth_edit_under_the_tag_of_one_read_was_refused(ctx: CallContext, count: int) -> None:
+    path = ctx.cwd / "a.txt"
+    path.write_text("".join(f"{number}\n" for number in range(1, count + 1)))
+    head = header(ctx, "a.txt")
+
+    for number in range(1, count + 1):
+        call_now(HashlineEdit(), ctx, input=f"{head}\nreplace {number}..{number}:\n+new\n+{number}\n")
+
+    assert path.read_text() == "".join(f"new\n{number}\n" for number in range(1, count + 1))
+
+
+def test_some_of_forty_parallel_edits_under_one_tag_were_refused(ctx: CallContext) -> None:
+    path = ctx.cwd / "a.txt"
+    path.write_text("same\n" * 40)
+    head = header(ctx, "a.txt")
+
+    async def main() -> None:
+        await asyncio.gather(
+            *(
+                call(HashlineEdit(), ctx, input=f"{head}\nreplace {number}..{number}:\n+{number}\n")
+                for number in range(1, 41)
+            )
+        )
+
+    asyncio.run(main())
+    assert path.read_text() == "".join(f"{number}\n" for number in range(1, 41))
+
+
+@pytest.mark.parametrize("name", ["¶odd.txt", " blank.txt", "Update File: a.txt", "**b.txt"])
+def test_file_whose_name_begins_like_a_header_could_not_be_edited(ctx: CallContext, name: str) -> None:
+    path = ctx.cwd / name
+    path.write_text("one\ntwo\n")
+    (ctx.cwd / "a.txt").write_text("one\ntwo\n")
+
+    call_now(HashlineEdit(), ctx, input=f"{header(ctx, name)}\ndelete 1\n")
+
+    assert path.read_text() == "two\n"
+    assert (ctx.cwd / "a.txt").read_text() == "one\ntwo\n"
+
+
+def test_file_that_is_not_utf_8_had_no_tag(ctx: CallContext) -> None:
+    path = ctx.cwd / "a.txt"
+    path.write_bytes(b"one\ncaf\xe9\nthree\n")
+    output = call_now(HashlineEdit(), ctx, input=f"{header(ctx, 'a.txt')}\nreplace 3..3:\n+THREE\n")
+    assert path.read_bytes() == b"one\ncaf\xe9\nTHREE\n"
+    assert "2:caf\ufffd" in text_of(output) and "caf\ufffd" in output.details.diff
+
+
+@pytest.mark.parametrize("name", ["local://plan.md", "local://plans/to%20do.md"])
+def test_tag_that_read_shows_for_a_note_was_refused(ctx: CallContext, name: str) -> None:
+    call_now(Write(), ctx, path=name, content="one\ntwo\n")
+    tag = header(ctx, name)
+    patch = f"{tag}\nreplace 2..2:\n+2\n"
+    assert HashlineEdit().effects(HashlineParams(patch), ctx.cwd) == Effects()
+
+    output = call_now(HashlineEdit(), ctx, input=patch)
+
+    assert text_of(output).startswith(f"¶{name}#") and str(ctx.cwd) not in text_of(output)
+    assert "1:one\n2:2" in text_of(call_now(Read(), ctx, path=name))
+    call_now(Edit(), ctx, path=name, old_text="one", new_text="1")
+    assert "1:1\n2:2" in text_of(call_now(Read(), ctx, path=name))
+
+
+def test_documentation_cannot_be_edited(ctx: CallContext) -> None:
+    with pytest.raises(ToolError, match="tau://tools/read can be read, not edited"):
+        call_now(HashlineEdit(), ctx, input="¶tau://tools/read#0000\nreplace 1..1:\n+x\n")

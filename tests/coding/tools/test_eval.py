@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from tau.agent.effects import Effects
 from tau.agent.output import ToolOutput
 from tau.ai.dialect import Request
 from tau.ai.model import Model
@@ -41,7 +40,7 @@ def run(ctx: CallContext, *cells: dict[str, Any], tool: Eval | None = None) -> T
     return call_now(tool or Eval(settings=OWN), ctx, cells=list(cells))
 
 
-def test_one_cell_gives_its_output(ctx: CallContext) -> None:
+def test_one_cell_returns_its_output(ctx: CallContext) -> None:
     output = run(ctx, py("print('a')\n1 + 1"))
     assert text_of(output) == "a\n2\n" and not output.is_error
     details = output.details
@@ -56,18 +55,18 @@ def test_one_cell_gives_its_output(ctx: CallContext) -> None:
     assert cell.duration_ms >= 0
 
 
-def test_silence_is_told(ctx: CallContext) -> None:
+def test_empty_output_is_reported(ctx: CallContext) -> None:
     assert text_of(run(ctx, py("x = 1"))) == "(no output)"
 
 
 @needs_node
-def test_several_cells_are_told_apart(ctx: CallContext) -> None:
+def test_output_of_several_cells_is_labeled(ctx: CallContext) -> None:
     output = run(ctx, py("x = 1", title="set"), js("[1, 2].length"), py("x + 1"))
     assert text_of(output) == "[1/3] set\n(no output)\n\n[2/3]\n2\n\n[3/3]\n2\n"
     assert output.details.languages == ["python", "js"]
 
 
-def test_the_first_failure_ends_the_call_and_is_named(ctx: CallContext) -> None:
+def test_first_failure_ends_the_call_and_is_named(ctx: CallContext) -> None:
     output = run(ctx, py("x = 1"), py("x / 0", title="share"), py("print('never')"))
     lines = text_of(output).splitlines()
     assert lines[-2] == "ZeroDivisionError: division by zero"
@@ -77,26 +76,33 @@ def test_the_first_failure_ends_the_call_and_is_named(ctx: CallContext) -> None:
     assert [cell.exit_code for cell in output.details.cells] == [0, 1, None]
 
 
-def test_a_time_limit_is_told_and_the_output_kept(ctx: CallContext) -> None:
-    output = run(ctx, py("print('begun')\nimport time\ntime.sleep(60)", timeout=1))
+def test_half_a_character_in_a_cell_was_an_exception_group(ctx: CallContext) -> None:
+    with pytest.raises(ToolError, match="lone surrogate"):
+        run(ctx, py("x = 1"), py("print('\ud800')"))
+    with pytest.raises(ToolError, match=r"^Cell 2 has a lone surrogate at offset 7\.$"):
+        run(ctx, py("x = 1"), py("print('\udc80')"))
+
+
+def test_time_limit_is_reported_and_the_output_kept(ctx: CallContext) -> None:
+    output = run(ctx, py("print('begun')\nimport time\ntime.sleep(600)", timeout=1))
     assert text_of(output) == "begun\n[The cell was stopped: exceeded its time limit of 1 s]\n"
     assert output.is_error and output.details.cells[0].exit_code == 130
 
 
-def test_a_kernel_that_ends_is_told(ctx: CallContext) -> None:
+def test_kernel_exit_is_reported(ctx: CallContext) -> None:
     output = run(ctx, py("import os; os._exit(3)"))
     expected = "[The cell ended its kernel: it exited with code 3; all variables are lost]\n"
     assert text_of(output) == expected and output.is_error
 
 
-def test_stdin_is_refused_even_if_the_code_does_not_mind(ctx: CallContext) -> None:
+def test_stdin_is_refused_even_if_the_code_handles_it(ctx: CallContext) -> None:
     output = run(ctx, py("try:\n    input()\nexcept EOFError: pass"))
     refusal = "Kernel requested stdin; interactive input is not supported."
     assert text_of(output).splitlines()[0] == refusal and output.is_error
     assert text_of(run(ctx, py("input()"))).count(refusal) == 1
 
 
-def test_variables_last_as_long_as_the_kernels(ctx: CallContext) -> None:
+def test_variables_live_as_long_as_the_kernels(ctx: CallContext) -> None:
     async def main() -> None:
         async with Kernels(ctx.run, python=sys.executable) as kernels:
             tool = Eval(kernels, settings=OWN)
@@ -137,7 +143,7 @@ def images(output: ToolOutput) -> list[ImageContent]:
     return [part for part in output.content if isinstance(part, ImageContent)]
 
 
-def test_images_are_sent_and_large_ones_made_smaller(ctx: CallContext) -> None:
+def test_images_are_sent_and_large_ones_scaled_down(ctx: CallContext) -> None:
     output = run(ctx, py(f"{PNG}display(png(2), png(3000));"))
     assert text_of(output) == "(displayed 2 images; no text output)"
     small, large = images(output)
@@ -145,7 +151,7 @@ def test_images_are_sent_and_large_ones_made_smaller(ctx: CallContext) -> None:
     assert len(base64.b64decode(large.data)) < 30_000
 
 
-def test_images_that_cannot_be_sent_are_told(ctx: CallContext) -> None:
+def test_unsendable_images_are_reported(ctx: CallContext) -> None:
     output = run(ctx, py("display({'type': 'image', 'data': b'no image'})"))
     assert text_of(output).startswith("[Image not sent: Only PNG") and not images(output)
     blocked = Eval(settings=replace(OWN, images=ImagesSettings(block_images=True)))
@@ -155,7 +161,7 @@ def test_images_that_cannot_be_sent_are_told(ctx: CallContext) -> None:
     assert len(images(many)) == 20 and "Only the first 20 images" in text_of(many)
 
 
-def test_long_output_is_cut_and_kept_as_an_artifact(ctx: CallContext) -> None:
+def test_long_output_is_cut_and_saved_as_an_artifact(ctx: CallContext) -> None:
     tool = Eval(settings=replace(OWN, tools=ToolsSettings(artifact_spill_threshold=2)))
     output = run(ctx, py("for i in range(5000): print('line', i)"), tool=tool)
     text = text_of(output)
@@ -183,9 +189,9 @@ def test_progress_is_shown(ctx: CallContext) -> None:
     assert ctx.updates[-1].details.cells[0].status == "complete"
 
 
-def test_an_abort_stops_the_cell_and_the_last_update_tells_it(ctx: CallContext) -> None:
+def test_abort_stops_the_cell_and_the_last_update_says_so(ctx: CallContext) -> None:
     async def main() -> None:
-        code = "open('begun', 'w').close()\nimport time\ntime.sleep(60)"
+        code = "open('begun', 'w').close()\nimport time\ntime.sleep(600)"
         running = asyncio.ensure_future(call(Eval(settings=OWN), ctx, cells=[py(code), py("2")]))
         while not (ctx.cwd / "begun").exists():  # noqa: ASYNC110 - a file says it
             await asyncio.sleep(0.01)
@@ -199,9 +205,7 @@ def test_an_abort_stops_the_cell_and_the_last_update_tells_it(ctx: CallContext) 
     assert last.details.is_error and [cell.status for cell in last.details.cells] == ["error", "pending"]
 
 
-def test_a_language_that_is_switched_off_or_missing_is_refused(
-    ctx: CallContext, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_disabled_or_missing_language_is_refused(ctx: CallContext, monkeypatch: pytest.MonkeyPatch) -> None:
     off = Eval(settings=Settings(eval=EvalSettings(py=False, js=False)))
     for cell, setting in ((py("1"), "eval.py"), (js("1"), "eval.js")):
         with pytest.raises(ToolError, match=f"{setting} is false"):
@@ -213,18 +217,18 @@ def test_a_language_that_is_switched_off_or_missing_is_refused(
     assert "py: the project" in Eval(settings=OWN).description and "{{" not in Eval(settings=OWN).description
 
 
-def test_a_kernel_that_cannot_start_is_a_failed_cell(ctx: CallContext) -> None:
+def test_kernel_that_cannot_start_is_a_failed_cell(ctx: CallContext) -> None:
     output = run(
         ctx, py("1"), tool=Eval(settings=Settings(python=PythonSettings(interpreter="no-such-python")))
     )
     assert 'python.interpreter is "no-such-python"' in text_of(output) and output.is_error
 
 
-def test_a_call_declares_the_code_that_it_runs(ctx: CallContext) -> None:
+def test_call_declares_the_code_it_runs(ctx: CallContext) -> None:
     tool = Eval()
     params, _ = tool.decode({"cells": [py("1"), js("2")]})
     assert params.cells[0].code == "1" and tool.exclusive
-    assert tool.effects(params, ctx.cwd) == Effects(runs=("Python: 1", "JavaScript: 2"))
+    assert tool.effects(params, ctx.cwd).runs == ("Python: 1", "JavaScript: 2")
 
 
 @pytest.mark.parametrize(
@@ -238,7 +242,7 @@ def test_a_call_declares_the_code_that_it_runs(ctx: CallContext) -> None:
         [py("1", timeout=601)],
     ],
 )
-def test_wrong_arguments_are_refused(cells: list[Any]) -> None:
+def test_invalid_arguments_are_refused(cells: list[Any]) -> None:
     with pytest.raises(ToolError):
         Eval().decode({"cells": cells})
 
@@ -277,11 +281,11 @@ def test_cells_call_other_tools(ctx: CallContext) -> None:
         ("output(99)", "There is no artifact"),
     ],
 )
-def test_what_cells_cannot_have_is_told_to_them(ctx: CallContext, code: str, reason: str) -> None:
+def test_unavailable_features_raise_in_the_cell(ctx: CallContext, code: str, reason: str) -> None:
     assert reason in text_of(run(calling(ctx), py(code)))
 
 
-def test_without_the_port_tools_cannot_be_called(ctx: CallContext) -> None:
+def test_tools_cannot_be_called_without_the_port(ctx: CallContext) -> None:
     assert "Other tools cannot be called from here." in text_of(run(ctx, py("tool.read(path='a')")))
 
 
@@ -298,7 +302,7 @@ SLOW = Model(id="slow", name="S", api="x", provider="p", base_url="", reasoning=
 
 
 class FakeComplete:
-    """Says what it is told to, and notes what it was asked."""
+    """Answers with a fixed text and records the requests."""
 
     def __init__(self, *content: Any, stop_reason: Any = "stop") -> None:
         self.content = list(content)
@@ -317,7 +321,7 @@ def asking(ctx: CallContext, complete: FakeComplete, code: str) -> str:
     return text_of(run(ctx, py(code), tool=Eval(settings=OWN, complete=complete)))
 
 
-def test_cells_ask_models(ctx: CallContext) -> None:
+def test_cells_can_ask_models(ctx: CallContext) -> None:
     complete = FakeComplete(TextContent("words"))
     assert (
         asking(ctx, complete, "completion('q', system='s') + completion('r', model='slow')")
@@ -329,7 +333,7 @@ def test_cells_ask_models(ctx: CallContext) -> None:
     assert one.messages[0].content == [TextContent("q")]
 
 
-def test_cells_ask_for_objects(ctx: CallContext) -> None:
+def test_cells_can_ask_for_objects(ctx: CallContext) -> None:
     code = "completion('q', schema={'type': 'object'})['n']"
     complete = FakeComplete(ToolCall("1", "respond", {"n": 5}))
     assert asking(ctx, complete, code) == "5\n"
@@ -348,7 +352,7 @@ def test_cells_ask_for_objects(ctx: CallContext) -> None:
         (FakeComplete(), "completion('q', model='huge')", 'There is no model "huge"'),
     ],
 )
-def test_a_model_that_does_not_answer_fails_the_cell(
+def test_model_that_does_not_answer_fails_the_cell(
     ctx: CallContext, complete: FakeComplete, code: str, reason: str
 ) -> None:
     assert reason in asking(ctx, complete, code)
@@ -361,7 +365,7 @@ def test_events_and_values_are_bounded(ctx: CallContext) -> None:
     assert len(output.details.json_outputs) == 50
 
 
-def test_nothing_is_left_in_the_folder_of_temporary_files(ctx: CallContext) -> None:
+def test_no_temporary_files_are_left(ctx: CallContext) -> None:
     folder = Path(os.environ.get("TMPDIR", "/tmp"))
     before = {path.name for path in folder.glob("tau-kernel*")}
     run(ctx, py("1"))

@@ -12,7 +12,7 @@ from tau.base.errors import ToolError
 from tau.coding.tools import find as find_tool
 from tau.coding.tools.find import Find, FindParams, grouped
 from tests.coding.context import CallContext, call, call_now, text_of
-from tests.coding.search.worlds import Pages, make
+from tests.coding.search.search_trees import Pages, make
 
 
 def find(ctx: CallContext, paths: Any, **more: Any) -> ToolOutput:
@@ -30,7 +30,7 @@ def aged(root: Path, *names: str) -> None:
         os.utime(root / name, (2_000_000_000 - age, 2_000_000_000 - age))
 
 
-def test_paths_come_newest_first_and_by_directory(ctx: CallContext) -> None:
+def test_newest_paths_come_first_grouped_by_directory(ctx: CallContext) -> None:
     make(ctx.cwd, {"top.py": "", "src/a.py": "", "src/b.py": "", "src/deep/c.py": ""})
     aged(ctx.cwd, "src/b.py", "src/deep/c.py", "top.py", "src/a.py", "src/deep", "src")
     output = find(ctx, ["."])
@@ -41,7 +41,7 @@ def test_paths_come_newest_first_and_by_directory(ctx: CallContext) -> None:
     assert output.details.truncated is False
 
 
-def test_globs_mean_what_the_prompt_says(ctx: CallContext) -> None:
+def test_globs_work_as_the_prompt_says(ctx: CallContext) -> None:
     make(ctx.cwd, dict.fromkeys(["a.py", "src/b.py", "src/deep/c.py", "src/d.ts", "src/py/x"], ""))
     assert files(ctx, ["*.py"]) == ["a.py", "src/b.py", "src/deep/c.py"]
     assert files(ctx, "*.py") == ["a.py", "src/b.py", "src/deep/c.py"]
@@ -72,26 +72,26 @@ def test_hidden_and_ignored_files(ctx: CallContext) -> None:
     assert files(ctx, ["a.log"]) == ["a.log"]
 
 
-def test_nothing_found_is_no_error(ctx: CallContext) -> None:
+def test_no_match_is_not_an_error(ctx: CallContext) -> None:
     output = find(ctx, ["*.xyz"])
     assert text_of(output) == "No files found matching pattern"
     assert not output.is_error and output.details.files == []
 
 
 @pytest.mark.parametrize(("limit", "count"), [(3, 3), (2.9, 2), (0.5, 1), (1000, 200)])
-def test_the_newest_are_kept_up_to_the_limit(ctx: CallContext, limit: float, count: int) -> None:
+def test_newest_are_kept_up_to_the_limit(ctx: CallContext, limit: float, count: int) -> None:
     names = [f"f{number:03}" for number in range(250)]
     make(ctx.cwd, dict.fromkeys(names, ""))
     aged(ctx.cwd, *names)
     output = find(ctx, ["."], limit=limit)
     assert output.details.files == names[:count]
     assert output.details.truncated and output.details.result_limit_reached == count
-    assert output.details.meta.entries.total == 250
+    assert output.details.meta.limits.result_limit.total == 250
     assert f"Showing the newest {count} of 250 matches" in text_of(output)
 
 
 @pytest.mark.parametrize("limit", [0, -1, "nan", "inf"])
-def test_a_wrong_limit_is_refused(ctx: CallContext, limit: Any) -> None:
+def test_invalid_limit_is_refused(ctx: CallContext, limit: Any) -> None:
     with pytest.raises(ToolError, match="Limit must be a positive number"):
         find(ctx, ["."], limit=limit)
 
@@ -111,7 +111,7 @@ def test_missing_paths(ctx: CallContext) -> None:
         find(ctx, ["a/*.py"])
 
 
-def test_the_root_directory_is_refused(ctx: CallContext, tmp_path: Path) -> None:
+def test_root_directory_is_refused(ctx: CallContext, tmp_path: Path) -> None:
     (tmp_path / "root").symlink_to("/")
     for paths in (["/"], ["/*"], ["/**/*.py"], [str(tmp_path / "root")]):
         with pytest.raises(ToolError, match="'/' is not allowed"):
@@ -124,9 +124,7 @@ def test_empty_paths_are_refused(ctx: CallContext, paths: list[str]) -> None:
         find(ctx, paths)
 
 
-def test_when_time_is_up_what_was_found_is_returned(
-    ctx: CallContext, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_partial_result_is_returned_on_timeout(ctx: CallContext, monkeypatch: pytest.MonkeyPatch) -> None:
     make(ctx.cwd, {f"d{number}/f": "" for number in range(20)})
     now = iter(range(0, 10_000, 1))
     monkeypatch.setattr(find_tool.time, "monotonic", lambda: next(now) / 10)
@@ -138,7 +136,7 @@ def test_when_time_is_up_what_was_found_is_returned(
     )
 
 
-def test_progress_is_shown_while_it_looks(ctx: CallContext, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_is_shown_while_searching(ctx: CallContext, monkeypatch: pytest.MonkeyPatch) -> None:
     make(ctx.cwd, {f"d{number}/f": "" for number in range(20)})
     monkeypatch.setattr(find_tool, "UPDATE_INTERVAL_S", 0)
     find(ctx, ["**/f"])
@@ -158,7 +156,7 @@ def test_unreadable_folders_are_named(ctx: CallContext, monkeypatch: pytest.Monk
     assert text_of(find(ctx, ["*"])).endswith("[Skipped unreadable folders: secret]")
 
 
-def test_addresses_lead_to_their_files(ctx: CallContext) -> None:
+def test_internal_urls_resolve_to_their_files(ctx: CallContext) -> None:
     make(ctx.cwd, {"real": ""})
     ctx.urls.register(Pages(ctx.cwd / "real"))
     assert files(ctx, ["pages://file"]) == ["real"]
@@ -185,7 +183,7 @@ def test_grouping_keeps_the_order_and_puts_loose_paths_first() -> None:
     assert grouped([]) == ""
 
 
-def test_it_can_be_aborted(ctx: CallContext, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_find_can_be_aborted(ctx: CallContext, monkeypatch: pytest.MonkeyPatch) -> None:
     make(ctx.cwd, {f"d{number}/f": "" for number in range(200)})
     monkeypatch.setattr("tau.coding.search.walk.PAUSE_S", 0)
 
@@ -199,6 +197,12 @@ def test_it_can_be_aborted(ctx: CallContext, monkeypatch: pytest.MonkeyPatch) ->
     asyncio.run(main())
 
 
-def test_effects_are_the_places_that_are_read(ctx: CallContext) -> None:
+def test_effects_are_the_searched_paths(ctx: CallContext) -> None:
     make(ctx.cwd, {"src/a": ""})
     assert Find().effects(FindParams(["src/*.py", "tau://x"]), ctx.cwd).reads == (ctx.cwd / "src",)
+
+
+@pytest.mark.parametrize("path", ["/", "//", "///", "/../", "/*"])
+def test_two_slashes_walked_the_whole_disk(ctx: CallContext, path: str) -> None:
+    with pytest.raises(ToolError, match="root directory"):
+        find(ctx, [path])

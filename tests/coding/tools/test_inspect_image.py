@@ -30,7 +30,7 @@ PNG = binascii.a2b_base64(
 
 
 class FakeModel:
-    """Answers every request with the same message, and keeps the requests."""
+    """Answers every request with the same message and records the requests."""
 
     def __init__(self, *content: Any, **fields: Any) -> None:
         self.asked: list[tuple[Model, Request]] = []
@@ -53,7 +53,7 @@ def sight(ctx: CallContext) -> CallContext:
     return ctx
 
 
-def test_the_answer_and_what_was_asked(sight: CallContext) -> None:
+def test_answer_and_request(sight: CallContext) -> None:
     model = FakeModel(ThinkingContent("hm"), TextContent(" A red "), TextContent("pixel.\n"))
     output = call_now(InspectImage(model), sight, path="shot.png", question="Which colour?")
     assert text_of(output) == "A red pixel."
@@ -82,7 +82,7 @@ def test_images_can_be_blocked(sight: CallContext) -> None:
     assert not model.asked
 
 
-def test_a_model_that_cannot_see_is_told_before_the_file_is_read(sight: CallContext) -> None:
+def test_blind_model_is_reported_before_the_file_is_read(sight: CallContext) -> None:
     sight.models = ModelRoles(BLIND)
     text = refusal(sight, path="missing.png")
     assert "faux/blind does not take images" in text and "modelRoles.vision" in text
@@ -90,19 +90,19 @@ def test_a_model_that_cannot_see_is_told_before_the_file_is_read(sight: CallCont
 
 def test_no_model_at_all(sight: CallContext) -> None:
     class NoModels:
-        def role(self, name: str) -> Model:
+        def for_images(self) -> Model:
             raise ConfigError("No key for anybody.")
 
     sight.models = NoModels()
     assert refusal(sight) == "There is no model for inspect_image: No key for anybody."
 
 
-def test_a_call_from_a_program_that_has_no_model_says_so(sight: CallContext) -> None:
+def test_direct_tool_call_without_a_model_is_an_error(sight: CallContext) -> None:
     with pytest.raises(ToolError, match="No vision model is available here"):
         asyncio.run(call_tool("inspect_image", {"path": "shot.png", "question": "?"}, sight.cwd))
 
 
-def test_files_that_are_no_images(sight: CallContext) -> None:
+def test_non_image_files(sight: CallContext) -> None:
     (sight.cwd / "fake.png").write_text("just text")
     (sight.cwd / "folder").mkdir()
     os.mkfifo(sight.cwd / "pipe.png")
@@ -115,20 +115,20 @@ def test_files_that_are_no_images(sight: CallContext) -> None:
     assert refusal(sight, path="no.png") == "There is no file no.png."
 
 
-def test_an_answer_that_failed(sight: CallContext) -> None:
+def test_failed_answer(sight: CallContext) -> None:
     assert refusal(sight, FakeModel(stop_reason="error", error_message="overloaded")) == "overloaded"
     assert "failed" in refusal(sight, FakeModel(stop_reason="error"))
     assert "aborted" in refusal(sight, FakeModel(stop_reason="aborted"))
     assert "returned no text" in refusal(sight, FakeModel(ThinkingContent("..."), TextContent("  ")))
 
 
-def test_a_request_that_failed(sight: CallContext) -> None:
+def test_failed_request(sight: CallContext) -> None:
     model = FakeModel()
     model.failure = ProviderError("The server is busy.", status=529)
     assert refusal(sight, model) == "The server is busy."
 
 
-def test_a_large_image_is_made_smaller_unless_that_is_switched_off(sight: CallContext) -> None:
+def test_large_image_is_scaled_down_unless_disabled(sight: CallContext) -> None:
     pillow = pytest.importorskip("PIL.Image", reason="Pillow is in the extra `images`")
     pillow.new("RGB", (3000, 300), "navy").save(sight.cwd / "large.gif")
     for auto_resize in (True, False):
@@ -138,7 +138,7 @@ def test_a_large_image_is_made_smaller_unless_that_is_switched_off(sight: CallCo
         assert (output.details.mime_type == "image/gif") is not auto_resize
 
 
-def test_an_image_behind_an_internal_address(sight: CallContext) -> None:
+def test_image_behind_an_internal_url(sight: CallContext) -> None:
     class Pictures:
         scheme = "pictures"
 
@@ -150,13 +150,13 @@ def test_an_image_behind_an_internal_address(sight: CallContext) -> None:
     assert output.details.image_path == "pictures://1"
 
 
-def test_cancelling_reaches_the_request(sight: CallContext) -> None:
+def test_cancellation_reaches_the_request(sight: CallContext) -> None:
     started, ended = asyncio.Event(), asyncio.Event()
 
     async def slow(model: Model, request: Request) -> AssistantMessage:
         started.set()
         try:
-            await asyncio.sleep(60)
+            await asyncio.sleep(600)
         finally:
             ended.set()
         raise AssertionError
@@ -171,13 +171,39 @@ def test_cancelling_reaches_the_request(sight: CallContext) -> None:
     asyncio.run(main())
 
 
-def test_it_declares_that_it_reads_the_file() -> None:
+def test_declares_that_it_reads_the_file() -> None:
     tool = InspectImage(FakeModel())
     cwd = Path("/work")
     assert tool.effects(InspectImageParams("a.png", "?"), cwd) == Effects(reads=(cwd / "a.png",))
     assert tool.effects(InspectImageParams("local://a.png", "?"), cwd) == Effects()
 
 
-def test_its_schema_asks_for_both_fields() -> None:
+def test_schema_requires_both_fields() -> None:
     schema = InspectImage(FakeModel()).spec.parameters
     assert schema["required"] == ["path", "question"]
+
+
+@pytest.mark.parametrize(
+    ("roles", "available"),
+    [
+        (ModelRoles(BLIND, {"vision": BLIND, "default": SEEING}), "default"),
+        (ModelRoles(SEEING, {"vision": BLIND, "default": BLIND}), "current"),
+        (ModelRoles(BLIND, {"vision": BLIND}, lambda: [BLIND, SEEING]), "any other"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_blind_model_was_asked_though_another_sees(
+    sight: CallContext, roles: ModelRoles, available: str
+) -> None:
+    sight.models = roles
+    model = FakeModel(TextContent("red"))
+    call_now(InspectImage(model), sight, path="shot.png", question="Which color?")
+    assert [asked.key for asked, _ in model.asked] == ["faux/seeing"]
+
+
+def test_broken_picture_is_not_sent(sight: CallContext) -> None:
+    (sight.cwd / "shot.png").write_bytes(PNG[:50])
+    model = FakeModel(TextContent("red"))
+    with pytest.raises(ToolError, match="could not be decoded"):
+        call_now(InspectImage(model), sight, path="shot.png", question="Which color?")
+    assert not model.asked

@@ -1,4 +1,4 @@
-"""job: waiting for background jobs, stopping them, looking at them, and what the model is told."""
+"""job: polling, cancelling and listing background jobs, and what the model sees."""
 
 import asyncio
 from typing import Any
@@ -13,7 +13,7 @@ from tau.ai.faux import FAUX_MODEL, Act, Faux, Say, Use, Wait
 from tau.ai.wire import CustomMessage, ToolCall, ToolResultMessage
 from tau.ai.wire import text_of as words_in
 from tau.base.errors import ToolError
-from tau.coding.jobs.delivery import JobSnapshot, put_result, take_back_result
+from tau.coding.jobs.delivery import JobSnapshot, put_result, retract_result
 from tau.coding.jobs.session_jobs import SessionJobs
 from tau.coding.ports import JobReport
 from tau.coding.tools.job import CancelOutcome, JobParams, JobTool
@@ -25,7 +25,7 @@ def plain_details(output: ToolOutput) -> Any:
     return msgspec.to_builtins(output.details)
 
 
-def test_a_poll_shows_what_has_ended_and_what_still_runs(ctx: CallContext) -> None:
+def test_poll_shows_finished_and_running_jobs(ctx: CallContext) -> None:
     async def main() -> None:
         async def serving(report: JobReport) -> str:
             report("listening on 8000\n")
@@ -71,7 +71,7 @@ def test_a_poll_shows_what_has_ended_and_what_still_runs(ctx: CallContext) -> No
     run(main)
 
 
-def test_a_poll_ends_with_the_first_job_and_leaves_the_others(ctx: CallContext) -> None:
+def test_poll_ends_with_the_first_finished_job_and_leaves_the_others(ctx: CallContext) -> None:
     async def main() -> None:
         desk = Desk()
         first, second = asyncio.Event(), asyncio.Event()
@@ -87,7 +87,7 @@ def test_a_poll_ends_with_the_first_job_and_leaves_the_others(ctx: CallContext) 
     run(main)
 
 
-def test_a_job_that_had_ended_before_does_not_end_the_wait_for_another(ctx: CallContext) -> None:
+def test_already_finished_job_does_not_end_the_wait_for_another(ctx: CallContext) -> None:
     async def main() -> None:
         moment = asyncio.Event()
         async with SessionJobs() as ctx.jobs:
@@ -101,7 +101,7 @@ def test_a_job_that_had_ended_before_does_not_end_the_wait_for_another(ctx: Call
     run(main)
 
 
-def test_jobs_that_have_all_ended_are_shown_at_once_and_not_delivered(ctx: CallContext) -> None:
+def test_finished_jobs_are_shown_at_once_and_not_delivered_again(ctx: CallContext) -> None:
     async def main() -> None:
         desk = Desk()
         desk.failures = 1000
@@ -116,7 +116,7 @@ def test_jobs_that_have_all_ended_are_shown_at_once_and_not_delivered(ctx: CallC
     run(main)
 
 
-def test_the_time_limit_is_no_error(ctx: CallContext) -> None:
+def test_poll_timeout_is_not_an_error(ctx: CallContext) -> None:
     async def main() -> None:
         async with SessionJobs() as ctx.jobs:
             ctx.jobs.start("bash", "work", endless)
@@ -127,7 +127,7 @@ def test_the_time_limit_is_no_error(ctx: CallContext) -> None:
     run(main)
 
 
-def test_updates_come_while_it_waits_with_fresh_details_and_no_text(
+def test_updates_during_a_poll_have_fresh_details_and_no_text(
     ctx: CallContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tau.coding.tools.job.UPDATE_INTERVAL_S", 0.005)
@@ -186,7 +186,7 @@ def test_cancelling_reports_each_outcome_and_does_not_wait(ctx: CallContext) -> 
     run(main)
 
 
-def test_cancelling_nothing_that_exists_is_no_error(ctx: CallContext) -> None:
+def test_cancelling_an_unknown_job_is_not_an_error(ctx: CallContext) -> None:
     async def main() -> None:
         async with SessionJobs() as ctx.jobs:
             output = await call(JobTool(), ctx, cancel=["bash-9"])
@@ -210,7 +210,7 @@ def test_cancelling_comes_before_polling(ctx: CallContext) -> None:
     run(main)
 
 
-def test_what_a_cancelled_job_had_reported_is_shown(ctx: CallContext) -> None:
+def test_last_report_of_a_cancelled_job_is_shown(ctx: CallContext) -> None:
     async def main() -> None:
         async def serving(report: JobReport) -> str:
             report("listening")
@@ -226,7 +226,7 @@ def test_what_a_cancelled_job_had_reported_is_shown(ctx: CallContext) -> None:
     run(main)
 
 
-def test_listing_shows_all_and_changes_nothing(ctx: CallContext) -> None:
+def test_list_shows_all_and_changes_nothing(ctx: CallContext) -> None:
     async def main() -> None:
         desk = Desk()
         desk.failures = 1
@@ -243,12 +243,12 @@ def test_listing_shows_all_and_changes_nothing(ctx: CallContext) -> None:
 
 
 @pytest.mark.parametrize("other", [{"poll": ["bash-1"]}, {"cancel": ["bash-1"]}])
-def test_listing_goes_alone(ctx: CallContext, other: dict[str, Any]) -> None:
+def test_list_cannot_be_combined(ctx: CallContext, other: dict[str, Any]) -> None:
     with pytest.raises(ToolError, match="`list` cannot be combined"):
         call_now(JobTool(), ctx, list=True, **other)
 
 
-def test_many_long_results_share_the_room(ctx: CallContext) -> None:
+def test_many_long_results_share_the_output_limit(ctx: CallContext) -> None:
     async def main() -> None:
         moment = asyncio.Event()
         async with SessionJobs(artifacts=ctx.artifacts) as ctx.jobs:
@@ -265,14 +265,14 @@ def test_many_long_results_share_the_room(ctx: CallContext) -> None:
     run(main)
 
 
-def test_the_prompt_tells_how_long_it_waits() -> None:
+def test_prompt_says_how_long_it_waits() -> None:
     assert "at most 5 s" in JobTool(wait_s=5).description
     assert set(JobTool().spec.parameters["properties"]) == {"poll", "cancel", "list"}
     assert not JobTool().spec.parameters["required"]
 
 
 class HereJob(JobTool):
-    """The tool with the test's context, in a loop that has none of its own."""
+    """The tool with the test's context, in a loop without a world."""
 
     description = "Waits."
 
@@ -295,7 +295,7 @@ def results_of(agent: Agent) -> list[ToolResultMessage]:
     return [message for message in agent.messages if isinstance(message, ToolResultMessage)]
 
 
-def test_a_stopped_wait_gives_a_snapshot_and_the_jobs_go_on(ctx: CallContext) -> None:
+def test_stopped_wait_returns_a_snapshot_and_the_jobs_continue(ctx: CallContext) -> None:
     async def main() -> None:
         desk = Desk()
         async with SessionJobs(desk.deliver) as ctx.jobs:
@@ -324,8 +324,8 @@ def test_a_stopped_wait_gives_a_snapshot_and_the_jobs_go_on(ctx: CallContext) ->
 
 
 @pytest.mark.parametrize("suspends", [False, True])
-def test_a_stopped_wait_loses_no_result(ctx: CallContext, suspends: bool) -> None:
-    """The job ends in the moment of the stop, and the snapshot may be thrown away by what comes after."""
+def test_stopped_wait_loses_no_result(ctx: CallContext, suspends: bool) -> None:
+    """The job ends at the moment of the stop, and the snapshot may be discarded by what follows."""
 
     class Slow(Hooks):
         async def after_tool(self, call: ToolCall, output: ToolOutput) -> ToolOutput:
@@ -353,7 +353,7 @@ def test_a_stopped_wait_loses_no_result(ctx: CallContext, suspends: bool) -> Non
     run(main)
 
 
-def test_the_end_of_the_program_is_not_swallowed(ctx: CallContext) -> None:
+def test_cancellation_of_the_program_is_not_swallowed(ctx: CallContext) -> None:
     async def main() -> None:
         async with SessionJobs() as ctx.jobs:
             ctx.jobs.start("bash", "work", endless)
@@ -369,7 +369,7 @@ def test_the_end_of_the_program_is_not_swallowed(ctx: CallContext) -> None:
     run(main)
 
 
-def test_a_model_that_polls_what_has_just_been_queued_for_it_is_told_once(ctx: CallContext) -> None:
+def test_polled_result_already_queued_is_reported_once(ctx: CallContext) -> None:
     async def main() -> None:
         moment = asyncio.Event()
         queued: list[int] = []
@@ -385,7 +385,7 @@ def test_a_model_that_polls_what_has_just_been_queued_for_it_is_told_once(ctx: C
         agent, faux = agent_with(HereJob(ctx), script)
         queue = agent.queue
         async with SessionJobs(
-            lambda job: put_result(queue, job), retract=lambda id: take_back_result(queue, id)
+            lambda job: put_result(queue, job), retract=lambda id: retract_result(queue, id)
         ) as ctx.jobs:
             ctx.jobs.start("bash", "work", waiting(moment, "the words"))
             await agent.prompt("go")
@@ -396,7 +396,7 @@ def test_a_model_that_polls_what_has_just_been_queued_for_it_is_told_once(ctx: C
     run(main)
 
 
-def test_a_job_that_ends_while_the_model_answers_is_told_before_it_stops(ctx: CallContext) -> None:
+def test_job_that_ends_while_the_model_answers_is_delivered_before_it_stops(ctx: CallContext) -> None:
     async def main() -> None:
         moment = asyncio.Event()
         script = [[Act(moment.set), Wait(0.01), Say("waiting")], [Say("fine")]]
@@ -404,7 +404,7 @@ def test_a_job_that_ends_while_the_model_answers_is_told_before_it_stops(ctx: Ca
         async with SessionJobs(lambda job: put_result(agent.queue, job)) as ctx.jobs:
             ctx.jobs.start("bash", "work", waiting(moment, "the words"))
             await agent.prompt("go")
-        (told,) = [message for message in agent.messages if isinstance(message, CustomMessage)]
-        assert "the words" in told.content and len(faux.requests) == 2
+        (reported,) = [message for message in agent.messages if isinstance(message, CustomMessage)]
+        assert "the words" in reported.content and len(faux.requests) == 2
 
     run(main)

@@ -1,5 +1,6 @@
 """read: what the model sees of files, folders and images."""
 
+import asyncio
 import base64
 import io
 import json
@@ -7,18 +8,23 @@ import os
 import re
 import socket
 import sqlite3
+import threading
 import zipfile
 from contextlib import closing
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import UNSET
 
 from tau.agent.effects import Effects
 from tau.ai.wire import ImageContent
 from tau.base.errors import ToolError
-from tau.coding.tools.read import Read, ReadDetails, ReadParams
+from tau.coding.output import OutputMeta, OutputSource
+from tau.coding.tools.read import DisplayContent, Read, ReadDetails, ReadParams
+from tau.coding.tools.write import Write
 from tau.config.settings import (
     ImagesSettings,
     InspectImageSettings,
@@ -26,15 +32,16 @@ from tau.config.settings import (
     Settings,
     SummarizeSettings,
 )
-from tests.coding.context import CallContext, call_context, call_now, text_of
+from tests.coding.context import CallContext, call, call_context, call_now, text_of
 from tests.coding.readers.documents.samples import paragraph, word
+from tests.support.limits import HANG_S
 
 PNG = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 )
 
 
-# Most tests look at the lines; the header above them has tests of its own.
+# Most tests check the lines; the header above them has its own tests.
 PLAIN = Read(Settings(read=ReadSettings(hash_lines=False)))
 
 
@@ -46,23 +53,31 @@ def read(ctx: CallContext, path: str) -> str:
     return text_of(call_now(PLAIN, ctx, path=path))
 
 
-def test_a_short_file_is_shown_whole_with_line_numbers(ctx: CallContext) -> None:
+def test_short_file_is_shown_whole_with_line_numbers(ctx: CallContext) -> None:
     (ctx.cwd / "a.py").write_text("def f():\n    return 1\n")
     output = call_now(PLAIN, ctx, path="a.py")
     assert text_of(output) == "1:def f():\n2:    return 1"
+    path = str(ctx.cwd / "a.py")
     assert output.details == ReadDetails(
-        path=str(ctx.cwd / "a.py"), kind="file", total_lines=2, first_line=1, last_line=2
+        path=path,
+        kind="file",
+        resolved_path=path,
+        total_lines=2,
+        first_line=1,
+        last_line=2,
+        display_content=DisplayContent("def f():\n    return 1", 1),
+        meta=OutputMeta(source=OutputSource("path", path)),
     )
 
 
-def test_a_long_file_begins_with_300_lines_and_says_how_to_go_on(ctx: CallContext) -> None:
+def test_long_file_starts_with_300_lines_and_says_how_to_continue(ctx: CallContext) -> None:
     (ctx.cwd / "a.txt").write_text(lines(1200))
     text = read(ctx, "a.txt")
     assert text.startswith("1:line 1\n")
     assert text.endswith("\n300:line 300\n[Showing lines 1-300 of 1200; continue with a.txt:301-]")
 
 
-def test_the_number_of_first_lines_is_a_setting_and_the_prompt_knows_it(ctx: CallContext) -> None:
+def test_number_of_first_lines_is_a_setting_shown_in_the_prompt(ctx: CallContext) -> None:
     (ctx.cwd / "a.txt").write_text(lines(20))
     tool = Read(Settings(read=ReadSettings(default_limit=7)))
     assert text_of(call_now(tool, ctx, path="a.txt")).endswith(
@@ -72,7 +87,7 @@ def test_the_number_of_first_lines_is_a_setting_and_the_prompt_knows_it(ctx: Cal
 
 
 @pytest.mark.parametrize(
-    ("selector", "expected", "told"),
+    ("selector", "expected", "wanted"),
     [
         (":10-12", range(9, 16), "[Showing lines 9-15 of 100; continue with a.txt:16-]"),
         (":10+3", range(9, 16), "[Showing lines 9-15 of 100; continue with a.txt:16-]"),
@@ -82,15 +97,15 @@ def test_the_number_of_first_lines_is_a_setting_and_the_prompt_knows_it(ctx: Cal
         (":1-100", range(1, 101), ""),
     ],
 )
-def test_a_selector_shows_its_lines_with_a_little_around(
-    ctx: CallContext, selector: str, expected: range, told: str
+def test_selector_shows_its_lines_with_some_context(
+    ctx: CallContext, selector: str, expected: range, wanted: str
 ) -> None:
     (ctx.cwd / "a.txt").write_text(lines(100))
     rows = [f"{number}:line {number}" for number in expected]
-    assert read(ctx, "a.txt" + selector) == "\n".join([*rows, told] if told else rows)
+    assert read(ctx, "a.txt" + selector) == "\n".join([*rows, wanted] if wanted else rows)
 
 
-def test_several_ranges_are_set_apart(ctx: CallContext) -> None:
+def test_several_ranges_are_separated(ctx: CallContext) -> None:
     (ctx.cwd / "a.txt").write_text(lines(100))
     text = read(ctx, "a.txt:50-51,2-3")
     numbers = [*range(1, 7), None, *range(49, 55)]
@@ -112,7 +127,7 @@ def test_raw_shows_the_text_without_numbers(ctx: CallContext) -> None:
     assert read(ctx, "a.txt:raw:2-3") == "line 1\nline 2\nline 3"
 
 
-def test_a_range_behind_the_end_says_where_the_end_is(ctx: CallContext) -> None:
+def test_range_past_the_end_says_where_the_end_is(ctx: CallContext) -> None:
     (ctx.cwd / "a.txt").write_text(lines(3))
     output = call_now(PLAIN, ctx, path="a.txt:10-20")
     assert text_of(output) == "[Nothing there: a.txt has 3 lines, the last of them is :3]"
@@ -130,7 +145,7 @@ def test_no_call_shows_more_than_3000_lines_or_50_kib(ctx: CallContext) -> None:
     assert text.endswith("[Showing lines 1-51 of 1000; continue with wide.txt:52-]")
 
 
-def test_a_line_that_is_far_too_long_is_cut_and_that_is_said(ctx: CallContext) -> None:
+def test_overlong_line_is_cut_with_a_note(ctx: CallContext) -> None:
     (ctx.cwd / "min.js").write_text("x" * 1_000_000 + "\nshort\n")
     text = read(ctx, "min.js")
     assert text.endswith("x…\n2:short\n[Showing 1.9 KiB of 976.5 KiB; 1 long line cut]")
@@ -142,7 +157,7 @@ def test_a_line_that_is_far_too_long_is_cut_and_that_is_said(ctx: CallContext) -
     st.sampled_from(["\n", "\r\n"]),
     st.booleans(),
 )
-def test_every_line_can_be_quoted_as_it_is(
+def test_lines_are_shown_verbatim(
     tmp_path_factory: pytest.TempPathFactory, content: list[str], newline: str, final: bool
 ) -> None:
     if not final and not content[-1]:
@@ -155,26 +170,26 @@ def test_every_line_can_be_quoted_as_it_is(
     assert [row.partition(":")[0] for row in shown] == [str(number + 1) for number in range(len(content))]
 
 
-def test_an_empty_file_is_called_empty(ctx: CallContext) -> None:
+def test_empty_file_is_called_empty(ctx: CallContext) -> None:
     (ctx.cwd / "empty").touch()
     assert read(ctx, "empty") == "[The file is empty]"
 
 
-def test_text_in_utf_16_is_read_and_other_bytes_are_shown_as_unknown(ctx: CallContext) -> None:
+def test_utf_16_is_decoded_and_unknown_bytes_are_marked(ctx: CallContext) -> None:
     (ctx.cwd / "wide.txt").write_bytes("grüße\n".encode("utf-16"))
     assert read(ctx, "wide.txt") == "1:grüße"
     (ctx.cwd / "old.txt").write_bytes("ok\ngrüße\n".encode("cp1252"))
     text = read(ctx, "old.txt")
     assert text.startswith("1:ok\n2:gr\ufffd\ufffde\n[Not valid UTF-8 text: byte 0xFC at offset 5 (line 2)")
-    assert "edit will refuse this file" in text
+    assert "edit only other lines" in text
 
 
-def test_a_file_with_old_mac_line_ends_has_lines(ctx: CallContext) -> None:
+def test_file_with_old_mac_line_endings_has_lines(ctx: CallContext) -> None:
     (ctx.cwd / "mac.txt").write_bytes(b"a\rb\r")
     assert read(ctx, "mac.txt") == "1:a\n2:b"
 
 
-def test_binary_files_devices_pipes_and_giants_are_refused_with_a_way_out(ctx: CallContext) -> None:
+def test_binary_files_devices_pipes_and_giants_are_refused_with_a_suggestion(ctx: CallContext) -> None:
     (ctx.cwd / "a.bin").write_bytes(b"\x7fELF\0\0\0")
     with pytest.raises(ToolError, match=r"a\.bin is binary \(7 bytes\).*strings"):
         read(ctx, "a.bin")
@@ -189,7 +204,7 @@ def test_binary_files_devices_pipes_and_giants_are_refused_with_a_way_out(ctx: C
         read(ctx, "giant")
 
 
-def test_a_socket_is_refused(ctx: CallContext, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_socket_is_refused(ctx: CallContext, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ctx.cwd)
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind("s")
@@ -197,7 +212,13 @@ def test_a_socket_is_refused(ctx: CallContext, monkeypatch: pytest.MonkeyPatch) 
             read(ctx, "s")
 
 
-def test_a_missing_file_is_answered_with_similar_names(ctx: CallContext) -> None:
+def test_broken_link_is_not_suggested_for_itself(ctx: CallContext) -> None:
+    (ctx.cwd / "broken").symlink_to("nothing")
+    with pytest.raises(ToolError, match=r"^broken is a link to something that does not exist\.$"):
+        read(ctx, "broken")
+
+
+def test_missing_file_suggests_similar_names(ctx: CallContext) -> None:
     (ctx.cwd / "src").mkdir()
     for name in ("server.py", "settings.py", "README.md"):
         (ctx.cwd / "src" / name).touch()
@@ -213,13 +234,13 @@ def test_a_missing_file_is_answered_with_similar_names(ctx: CallContext) -> None
         read(ctx, "src/server.py/x")
 
 
-def test_a_file_whose_name_looks_like_a_selector_is_that_file(ctx: CallContext) -> None:
+def test_file_named_like_a_selector_wins(ctx: CallContext) -> None:
     (ctx.cwd / "notes:1-2").write_text("the odd one\n")
     (ctx.cwd / "notes").write_text("the usual one\n")
     assert read(ctx, "notes:1-2") == "1:the odd one"
 
 
-def test_a_file_that_may_not_be_read_says_why(ctx: CallContext) -> None:
+def test_unreadable_file_says_why(ctx: CallContext) -> None:
     path = ctx.cwd / "secret"
     path.write_text("x")
     path.chmod(0)
@@ -229,7 +250,7 @@ def test_a_file_that_may_not_be_read_says_why(ctx: CallContext) -> None:
         read(ctx, "secret")
 
 
-def test_a_directory_is_shown_as_a_tree(ctx: CallContext) -> None:
+def test_directory_is_shown_as_a_tree(ctx: CallContext) -> None:
     (ctx.cwd / "src").mkdir()
     (ctx.cwd / "src" / "b.txt").write_text("x" * 2048)
     (ctx.cwd / "gone").symlink_to("nowhere")
@@ -243,7 +264,7 @@ def test_a_directory_is_shown_as_a_tree(ctx: CallContext) -> None:
 
 
 @pytest.mark.parametrize("kind", ["png", "jpeg", "gif", "webp"])
-def test_an_image_is_returned_as_an_image_whatever_its_name(ctx: CallContext, kind: str) -> None:
+def test_image_is_returned_as_an_image_whatever_its_name(ctx: CallContext, kind: str) -> None:
     image = pytest.importorskip("PIL.Image", reason="Pillow makes the pictures")
     drawn = io.BytesIO()
     image.new("RGB", (8, 8), "red").save(drawn, kind)
@@ -255,7 +276,7 @@ def test_an_image_is_returned_as_an_image_whatever_its_name(ctx: CallContext, ki
     assert text_of(output).startswith(f"[image/{kind}, 8x8")
 
 
-def test_images_that_must_not_be_sent_are_described(ctx: CallContext) -> None:
+def test_blocked_images_are_described(ctx: CallContext) -> None:
     (ctx.cwd / "a.png").write_bytes(PNG)
     output = call_now(Read(Settings(images=ImagesSettings(block_images=True))), ctx, path="a.png")
     assert len(output.content) == 1 and output.details.mime_type == "image/png"
@@ -263,14 +284,14 @@ def test_images_that_must_not_be_sent_are_described(ctx: CallContext) -> None:
     assert text_of(output).startswith(f"[{facts}; not sent: images.blockImages is true]")
 
 
-def test_where_another_tool_looks_at_pictures_they_are_described(ctx: CallContext) -> None:
+def test_images_are_described_when_another_tool_inspects_them(ctx: CallContext) -> None:
     (ctx.cwd / "a.png").write_bytes(PNG)
     output = call_now(Read(Settings(inspect_image=InspectImageSettings(enabled=True))), ctx, path="a.png")
     assert len(output.content) == 1
     assert text_of(output).endswith("; ask inspect_image what it shows]")
 
 
-def test_a_file_found_by_the_end_of_its_path_says_which_one_it_is(ctx: CallContext) -> None:
+def test_file_matched_by_path_suffix_says_which_one_it_is(ctx: CallContext) -> None:
     (ctx.cwd / "deep/er").mkdir(parents=True)
     (ctx.cwd / "deep/er/only.txt").write_text("x\n")
     output = call_now(PLAIN, ctx, path="er/only.txt")
@@ -278,7 +299,7 @@ def test_a_file_found_by_the_end_of_its_path_says_which_one_it_is(ctx: CallConte
     assert output.details.suffix_resolution.startswith("There is no er/only.txt")
 
 
-def test_a_short_file_is_shown_in_brief_where_that_is_set(ctx: CallContext) -> None:
+def test_short_file_is_summarized_if_configured(ctx: CallContext) -> None:
     (ctx.cwd / "a.py").write_text(
         "".join(f"def f{i}():\n    a = 1\n    b = 2\n    return a\n" for i in range(12))
     )
@@ -288,19 +309,19 @@ def test_a_short_file_is_shown_in_brief_where_that_is_set(ctx: CallContext) -> N
     assert "lines elided" not in read(ctx, "a.py")
 
 
-def test_a_broken_image_is_refused_for_it_would_spoil_the_conversation(ctx: CallContext) -> None:
+def test_broken_image_is_refused(ctx: CallContext) -> None:
     (ctx.cwd / "picture.gif").write_bytes(b"GIF89a...")
     with pytest.raises(ToolError, match="cannot be shown"):
         read(ctx, "picture.gif")
 
 
-def test_an_image_that_is_too_large_is_refused(ctx: CallContext) -> None:
+def test_oversized_image_is_refused(ctx: CallContext) -> None:
     (ctx.cwd / "big.png").write_bytes(PNG + bytes(20 * 1024 * 1024))
     with pytest.raises(ToolError, match="too large"):
         read(ctx, "big.png")
 
 
-def test_an_editable_file_has_a_header_whose_tag_stands_for_its_text(ctx: CallContext) -> None:
+def test_editable_file_has_a_header_with_a_tag_for_its_text(ctx: CallContext) -> None:
     path = ctx.cwd / "a.py"
     path.write_text("one\ntwo\n")
 
@@ -312,16 +333,17 @@ def test_an_editable_file_has_a_header_whose_tag_stands_for_its_text(ctx: CallCo
     assert "¶" not in text_of(call_now(Read(), ctx, path="a.py:raw"))
 
 
-def test_what_cannot_be_edited_has_no_header(ctx: CallContext) -> None:
+def test_uneditable_file_has_no_header(ctx: CallContext) -> None:
     sink = ctx.artifacts.create("bash")
     sink.write(b"output\n")
     sink.close()
-    (ctx.cwd / "odd.txt").write_bytes(b"caf\xe9\n")
+    (ctx.cwd / "odd.txt").write_bytes(b"\xff\xfea\0b")
     assert "¶" not in text_of(call_now(Read(), ctx, path="artifact://0"))
-    assert "¶" not in text_of(call_now(Read(), ctx, path="odd.txt"))
+    odd = text_of(call_now(Read(), ctx, path="odd.txt"))
+    assert "¶" not in odd and "edit will refuse this file" in odd
 
 
-def test_a_long_file_of_code_is_summed_up_and_its_parts_can_be_read(ctx: CallContext) -> None:
+def test_long_code_file_is_summarized_and_its_parts_are_readable(ctx: CallContext) -> None:
     body = "".join(f"    x{number} = {number}\n" for number in range(40))
     (ctx.cwd / "long.py").write_text("".join(f"def f{number}():\n{body}\n\n" for number in range(5)))
 
@@ -336,7 +358,7 @@ def test_a_long_file_of_code_is_summed_up_and_its_parts_can_be_read(ctx: CallCon
     assert "x39 = 39" in text_of(call_now(tool, ctx, path="long.py"))
 
 
-def test_a_path_that_ends_like_one_file_only_finds_it(ctx: CallContext) -> None:
+def test_unique_path_suffix_finds_the_file(ctx: CallContext) -> None:
     for name in ("a/b/settings.py", "a/c/other.py", "z/other.py"):
         (ctx.cwd / name).parent.mkdir(parents=True, exist_ok=True)
         (ctx.cwd / name).write_text("x\n")
@@ -346,7 +368,7 @@ def test_a_path_that_ends_like_one_file_only_finds_it(ctx: CallContext) -> None:
         read(ctx, "other.py")
 
 
-def test_archives_databases_notebooks_and_documents_are_read_through_the_same_path(ctx: CallContext) -> None:
+def test_archives_databases_notebooks_and_documents_share_the_path_syntax(ctx: CallContext) -> None:
     with zipfile.ZipFile(ctx.cwd / "a.zip", "w") as packed:
         packed.writestr("d/x.txt", "one\ntwo\n")
     with closing(sqlite3.connect(ctx.cwd / "a.db")) as database:
@@ -371,7 +393,7 @@ def test_archives_databases_notebooks_and_documents_are_read_through_the_same_pa
     assert read(ctx, "r.rtf:raw").endswith(r"{\rtf1 Hello}")
 
 
-def test_an_artifact_is_read_like_a_file(ctx: CallContext) -> None:
+def test_artifact_is_read_like_a_file(ctx: CallContext) -> None:
     sink = ctx.artifacts.create("bash")
     sink.write(lines(50).encode())
     sink.close()
@@ -380,12 +402,12 @@ def test_an_artifact_is_read_like_a_file(ctx: CallContext) -> None:
         read(ctx, "artifact://1")
 
 
-def test_web_addresses_are_pointed_to_curl(ctx: CallContext) -> None:
+def test_web_urls_suggest_curl(ctx: CallContext) -> None:
     with pytest.raises(ToolError, match="curl"):
         read(ctx, "https://example.com/x:80")
 
 
-def test_what_was_read_is_remembered_with_the_state_it_had(ctx: CallContext) -> None:
+def test_state_of_a_read_file_is_remembered(ctx: CallContext) -> None:
     path = ctx.cwd / "a.txt"
     path.write_text("x")
     read(ctx, "a.txt")
@@ -393,7 +415,182 @@ def test_what_was_read_is_remembered_with_the_state_it_had(ctx: CallContext) -> 
     assert seen is not None and seen.size == 1
 
 
-def test_the_effects_are_the_file_alone() -> None:
-    cwd = Path("/nowhere")
-    assert Read().effects(ReadParams("a.py:3-4"), cwd) == Effects(reads=(cwd / "a.py",))
-    assert Read().effects(ReadParams("artifact://3"), cwd) == Effects()
+def test_effects_are_the_file_alone(ctx: CallContext) -> None:
+    (ctx.cwd / "a.py").touch()
+    assert Read().effects(ReadParams("a.py:3-4"), ctx.cwd) == Effects(reads=(ctx.cwd / "a.py",))
+    assert Read().effects(ReadParams("artifact://3"), ctx.cwd) == Effects()
+    missing = Read().effects(ReadParams("b.py"), ctx.cwd)
+    assert missing == Effects(reads=(ctx.cwd / "b.py", ctx.cwd))  # it is looked for below
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("deep/a.zip", "d/"),
+        ("deep/a.zip:d/x.txt", "1:one"),
+        ("deep/a.zip:d/x.txt:2-2", "2:two"),
+        ("./deep/a.zip:d", "x.txt (8 bytes)"),
+        ("deep/a.db", "t (1 row)"),
+        ("deep/a.db:t:1", "name: Ada"),
+        ("deep/a.db?q=SELECT name FROM t", "| Ada  |"),
+        (".deep/hidden.txt", "1:here"),
+    ],
+)
+def test_unique_suffix_of_an_archive_or_database_ended_in_is_binary(
+    ctx: CallContext, path: str, expected: str
+) -> None:
+    folder = ctx.cwd / "src" / "deep"
+    folder.mkdir(parents=True)
+    with zipfile.ZipFile(folder / "a.zip", "w") as archive:
+        archive.writestr("d/x.txt", "one\ntwo\n")
+    with closing(sqlite3.connect(folder / "a.db")) as database, database:
+        database.execute("CREATE TABLE t(id INTEGER PRIMARY KEY, name)")
+        database.execute("INSERT INTO t VALUES (1, 'Ada')")
+    (ctx.cwd / "src" / ".deep").mkdir()
+    (ctx.cwd / "src" / ".deep" / "hidden.txt").write_text("here\n")
+    output = call_now(PLAIN, ctx, path=path)
+    assert text_of(output).startswith("[There is no ") and expected in text_of(output)
+    assert output.details.suffix_resolution.endswith("the only match")
+    assert Path(output.details.resolved_path).is_file()
+
+
+def test_missing_archive_entry_is_not_looked_for_elsewhere(ctx: CallContext) -> None:
+    with zipfile.ZipFile(ctx.cwd / "a.zip", "w") as archive:
+        archive.writestr("x.txt", "one\n")
+    with pytest.raises(ToolError, match=r"There is no y.txt in a.zip"):
+        read(ctx, "a.zip:y.txt")
+
+
+def test_details_were_missing_for_rows_and_archive_entries(ctx: CallContext) -> None:
+    with zipfile.ZipFile(ctx.cwd / "a.zip", "w") as archive:
+        archive.writestr("x.txt", "one\ntwo\n")
+    with closing(sqlite3.connect(ctx.cwd / "a.db")) as database, database:
+        database.execute("CREATE TABLE t(id INTEGER PRIMARY KEY, name)")
+        database.execute("INSERT INTO t VALUES (1, 'Ada')")
+    for path, file, shown in (
+        ("a.zip:x.txt:2-", "a.zip", DisplayContent("one\ntwo", 1)),
+        ("a.db:t:1", "a.db", DisplayContent("id: 1\nname: Ada", 1)),
+    ):
+        details = call_now(PLAIN, ctx, path=path).details
+        assert details.resolved_path == details.meta.source.value == str(ctx.cwd / file)
+        assert details.display_content == shown
+    note = call_now(PLAIN, ctx, path="tau://tools/read").details
+    assert note.meta.source == OutputSource("internal", "tau://tools/read.md")
+
+
+def test_next_line_was_only_in_the_text(ctx: CallContext) -> None:
+    (ctx.cwd / "a.txt").write_text(lines(1_000))
+    details = call_now(PLAIN, ctx, path="a.txt:5-6").details
+    cut = details.meta.truncation
+    assert (cut.ranges, cut.total_lines, cut.next_offset) == ([(4, 9)], 1_000, 10)
+    assert details.display_content == DisplayContent("\n".join(lines(9).split("\n")[3:9]), 4)
+    assert call_now(PLAIN, ctx, path="a.txt:1-2,90-91").details.display_content is UNSET
+    assert call_now(PLAIN, ctx, path="a.txt:990-").details.meta.truncation.next_offset is UNSET
+
+
+@pytest.mark.parametrize(
+    "selector", ["9" * 5_000, f"1-{'9' * 5_000}", f"1+{'9' * 5_000}", f"3,{'8' * 5_000}"]
+)
+def test_huge_selector_gave_a_python_exception(ctx: CallContext, selector: str) -> None:
+    (ctx.cwd / "a.txt").write_text("x\n")
+    with pytest.raises(ToolError, match="is too large; no file has so many lines") as caught:
+        read(ctx, f"a.txt:{selector}")
+    assert len(str(caught.value)) < 200
+
+
+@pytest.mark.parametrize(
+    "path", ["\ud800.txt", "a.zip:\ud800", "a.db:t:\ud800", "local://\ud800", "tau://\ud800"]
+)
+def test_surrogate_in_a_path_gave_a_python_exception(ctx: CallContext, path: str) -> None:
+    for tool, arguments in ((PLAIN, {}), (Write(), {"content": "{}"})):
+        with pytest.raises(ToolError, match="lone surrogate"):
+            call_now(tool, ctx, path=path, **arguments)
+
+
+def test_file_whose_name_is_not_text_can_be_read_and_reported(ctx: CallContext) -> None:
+    name = os.fsdecode(b"caf\xe9.txt")
+    (ctx.cwd / name).write_text("hello\n")
+    output = call_now(Read(), ctx, path=name)
+    assert b"caf\\ufffd" in json.dumps(msgspec.to_builtins(output.details)).encode()
+    assert msgspec.json.encode([output.content, output.details])
+
+
+def test_large_text_is_read_without_holding_up_the_event_loop(ctx: CallContext) -> None:
+    (ctx.cwd / "a.txt").write_text(lines(1_000_000))
+
+    async def main() -> int:
+        turns = 0
+        task = asyncio.create_task(call(PLAIN, ctx, path="a.txt:999_990-".replace("_", "")))
+        while not task.done():
+            turns += 1
+            await asyncio.sleep(0.001)
+        assert "1000000:line 1000000" in text_of(task.result())
+        return turns
+
+    assert asyncio.run(main()) > 3
+
+
+def test_structural_summary_could_not_be_interrupted(
+    ctx: CallContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entered, leave = threading.Event(), threading.Event()
+
+    def slow(*_: object) -> None:
+        entered.set()
+        leave.wait(HANG_S)
+
+    monkeypatch.setattr("tau.backends.syntax.worker.summarize", slow)
+    (ctx.cwd / "a.py").write_text("def f():\n    return 1\n" * 1_000)
+
+    async def main() -> None:
+        task = asyncio.create_task(call(PLAIN, ctx, path="a.py"))
+        await asyncio.to_thread(entered.wait, HANG_S)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        leave.set()
+
+    asyncio.run(main())
+
+
+def test_4_mb_of_conflicts_are_shown_one_page_at_a_time(ctx: CallContext) -> None:
+    conflict = f"<<<<<<< ours\n{'a' * 100}\n=======\n{'b' * 100}\n>>>>>>> theirs\n"
+    (ctx.cwd / "a.txt").write_text(conflict * 2_000)
+    text = read(ctx, "a.txt:conflicts")
+    assert text.startswith("a.txt: 2000 unresolved conflicts\n\nconflict://1 lines 1-5\n")
+    found = re.search(r"\[Showing (\d+) of 2000 conflicts; read conflict://(\d+) to conflict://2000", text)
+    assert found is not None and int(found[2]) == int(found[1]) + 1 == text.count("\nconflict://") + 1
+    assert "b" * 100 in read(ctx, "conflict://2000")
+
+
+def test_entries_of_an_archive_with_long_names_are_continued(ctx: CallContext) -> None:
+    with zipfile.ZipFile(ctx.cwd / "a.zip", "w") as archive:
+        for number in range(100):
+            archive.writestr(f"{number:03}{'n' * 1_000}", b"")
+    first = read(ctx, "a.zip")
+    found = re.search(r"\[Showing (\d+) of 100 entries; continue with (a\.zip:\d+-)\]", first)
+    assert found is not None
+    assert read(ctx, found[2]).startswith(f"{int(found[1]):03}n")
+    assert read(ctx, "a.zip:3-4").count("n (") == 0 and read(ctx, "a.zip:3-4").startswith("002n")
+    details = call_now(PLAIN, ctx, path="a.zip").details
+    assert details.meta.limits.result_limit.total == 100
+
+
+def test_last_column_of_a_row_with_huge_values_is_shown(ctx: CallContext) -> None:
+    with closing(sqlite3.connect(ctx.cwd / "a.db")) as database, database:
+        database.execute("CREATE TABLE t (a, b, c)")
+        database.execute("INSERT INTO t VALUES (?, ?, 'the end')", ("x" * 100_000, "y" * 1_000_000))
+    text = read(ctx, "a.db:t:1")
+    assert "\nb: yyy" in text and "(1000000 bytes in all)" in text and "\nc: the end\n" in text
+    assert "[Long values are cut; show parts with ?q=SELECT substr(" in text
+
+
+def test_rows_that_do_not_fit_are_continued_by_offset(ctx: CallContext) -> None:
+    with closing(sqlite3.connect(ctx.cwd / "a.db")) as database, database:
+        database.execute("CREATE TABLE t (a, b, c, d)")
+        database.executemany(
+            "INSERT INTO t VALUES (?, ?, ?, ?)", [(n, *["é" * 60] * 3) for n in range(1_000)]
+        )
+    found = re.search(r"\[Rows 1-(\d+); there are more: offset=(\d+)\]", read(ctx, "a.db:t?limit=500"))
+    assert found is not None and found[1] == found[2] and 200 < int(found[1]) < 500
+    assert f"\n| {found[1]} " in read(ctx, f"a.db:t?limit=500&offset={found[1]}")

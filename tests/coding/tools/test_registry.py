@@ -8,6 +8,9 @@ from tau.coding.resources import SessionResources
 from tau.coding.tools.registry import TOOLS, ToolParts, create_tools
 from tau.config.settings import (
     EDIT_MODES,
+    AsyncSettings,
+    AutoBackgroundSettings,
+    BashSettings,
     CheckpointSettings,
     EditSettings,
     InspectImageSettings,
@@ -17,25 +20,25 @@ from tau.config.settings import (
 
 
 def usual(parts: ToolParts | None = None) -> set[str]:
-    """The names of the tools that a session has if it asks for none."""
+    """The names of a session's default tools."""
     return {tool.name for tool in create_tools(parts=parts)}
 
 
 @pytest.mark.parametrize("name", TOOLS)
-def test_each_tool_is_made_under_its_name_with_a_label_and_a_prompt(name: str) -> None:
+def test_each_tool_has_its_name_a_label_and_a_prompt(name: str) -> None:
     [tool] = create_tools([name])
     assert tool.name == name and tool.label
     assert tool.description and "{{" not in tool.description
 
 
-def test_tools_come_in_the_order_of_the_table_and_once() -> None:
+def test_tools_come_in_table_order_and_once() -> None:
     assert [tool.name for tool in create_tools(list(TOOLS)[::-1])] == list(TOOLS)
     assert [tool.name for tool in create_tools()] == [name for name in TOOLS if name in usual()]
     assert [tool.name for tool in create_tools(["write", "read", "write"])] == ["read", "write"]
     assert create_tools([]) == []
 
 
-def test_some_tools_are_there_only_where_they_are_of_use() -> None:
+def test_optional_tools_exist_only_where_useful() -> None:
     assert not usual() & {"ssh", "checkpoint", "rewind", "inspect_image", "ask"}
     hosts = SessionResources(hosts={"box": SshHost(name="box", address="box")})
     assert usual(ToolParts(Settings(), resources=hosts)) - usual() == {"ssh"}
@@ -44,10 +47,14 @@ def test_some_tools_are_there_only_where_they_are_of_use() -> None:
     assert usual(ToolParts(checkpoints)) - usual() == {"checkpoint", "rewind"}
     images = Settings(inspect_image=InspectImageSettings(enabled=True))
     assert usual(ToolParts(images)) - usual() == {"inspect_image"}
+    alone = Settings(async_=AsyncSettings(enabled=False))
+    assert usual() - usual(ToolParts(alone)) == {"job"}
+    moved = BashSettings(auto_background=AutoBackgroundSettings(enabled=True))
+    assert usual(ToolParts(Settings(async_=alone.async_, bash=moved))) == usual()
     assert usual() - usual(ToolParts(Settings(todo=TodoSettings(enabled=False)))) == {"todo"}
 
 
-def test_the_tool_edit_speaks_the_language_that_is_set() -> None:
+def test_edit_tool_uses_the_configured_mode() -> None:
     for mode in EDIT_MODES:
         [edit] = create_tools(["edit"], ToolParts(Settings(edit=EditSettings(mode=mode))))
         wanted = {"path", "old_text", "new_text", "replace_all"} if mode == "replace" else {"input"}
@@ -55,13 +62,13 @@ def test_the_tool_edit_speaks_the_language_that_is_set() -> None:
         assert edit.description
 
 
-def test_an_unknown_name_lists_the_known_ones() -> None:
+def test_unknown_name_lists_the_known_ones() -> None:
     with pytest.raises(UsageError) as caught:
         create_tools(["read", "cat", "ls"])
     assert str(caught.value) == f'There is no tool "cat" or "ls"; there are {", ".join(TOOLS)}.'
 
 
-def test_names_from_other_agents_are_understood() -> None:
+def test_names_from_other_agents_are_accepted() -> None:
     parts = ToolParts(Settings(edit=EditSettings(mode="replace")))
     read, bash, edit, write = create_tools(["read", "bash", "edit", "write"], parts)
     assert read.decode({"file_path": "a"})[0].path == "a"

@@ -1,4 +1,4 @@
-"""The tool rewind, in a conversation."""
+"""The rewind tool in a conversation."""
 
 import pytest
 
@@ -16,20 +16,20 @@ def marked(ctx: CallContext) -> CallContext:
     return ctx
 
 
-def test_the_report_is_handed_over_without_the_space_around_it(marked: CallContext) -> None:
+def test_report_is_passed_on_stripped(marked: CallContext) -> None:
     output = call_in_conversation(Rewind(), marked, report="  It is in a.py:3.\n")
     assert output.details == RewindDetails(report="It is in a.py:3.", rewound=True)
     assert "returns to the checkpoint" in text_of(output)
 
 
 @pytest.mark.parametrize("report", ["", " \n ", "x" * (MAX_REPORT_CHARS + 1)], ids=["empty", "blank", "long"])
-def test_a_report_that_says_nothing_or_too_much_is_refused(marked: CallContext, report: str) -> None:
+def test_empty_or_oversized_report_is_refused(marked: CallContext, report: str) -> None:
     with pytest.raises(ToolError, match="report"):
         call_in_conversation(Rewind(), marked, report=report)
     assert marked.checkpoints is not None and marked.checkpoints.active is not None
 
 
-def test_without_a_checkpoint_there_is_nothing_to_go_back_to(ctx: CallContext) -> None:
+def test_rewind_needs_a_checkpoint(ctx: CallContext) -> None:
     with pytest.raises(ToolError, match="no active checkpoint"):
         call_now(Rewind(), ctx, report="done")
     ctx.checkpoints = None
@@ -37,7 +37,7 @@ def test_without_a_checkpoint_there_is_nothing_to_go_back_to(ctx: CallContext) -
         call_now(Rewind(), ctx, report="done")
 
 
-def test_what_the_session_objects_to_is_told(marked: CallContext) -> None:
+def test_session_objection_is_reported(marked: CallContext) -> None:
     with pytest.raises(ToolError) as caught:
         call_now(Rewind(), marked, report="done")  # in the very answer that made the checkpoint
     assert str(caught.value) == NOTHING_YET

@@ -1,4 +1,4 @@
-"""search: real files, both engines, and everything that a model can get wrong."""
+"""search: real files, both engines, and every mistake a model can make."""
 
 import asyncio
 import io
@@ -17,7 +17,7 @@ from tau.coding.tools import search as search_tool
 from tau.coding.tools.search import Search, SearchParams
 from tau.config.settings import EditMode, EditSettings, SearchSettings, Settings
 from tests.coding.context import CallContext, call, call_now, text_of
-from tests.coding.search.worlds import Pages, make
+from tests.coding.search.search_trees import Pages, make
 
 
 @pytest.fixture(params=["rg", "python"], autouse=True)
@@ -46,7 +46,14 @@ def tag(ctx: CallContext, name: str) -> str:
     return found
 
 
-def test_matches_come_under_a_heading_that_edit_understands(ctx: CallContext) -> None:
+def test_numbers_under_a_tag_were_not_those_of_read_in_a_file_with_old_mac_line_ends(
+    ctx: CallContext,
+) -> None:
+    (ctx.cwd / "a.py").write_bytes(b"one\rneedle\rthree\r")
+    assert "#" not in text_of(search(ctx, "needle", "a.py"))
+
+
+def test_matches_have_a_header_that_edit_accepts(ctx: CallContext) -> None:
     make(
         ctx.cwd,
         {"a.py": "one\ntwo\nneedle\nfour\nfive\nsix\nseven\n", "sub/b.py": "needle\n", "c.py": "no\n"},
@@ -64,19 +71,19 @@ def test_matches_come_under_a_heading_that_edit_understands(ctx: CallContext) ->
     assert "* 3" not in details.display_content and "*3│needle" in details.display_content
 
 
-def test_lines_around_matches_and_tags_are_settings(ctx: CallContext) -> None:
+def test_context_lines_and_tags_are_configurable(ctx: CallContext) -> None:
     make(ctx.cwd, {"a": "1\n2\nneedle\n4\n5\n"})
     output = search(ctx, "needle", "a", settings=settings_with(0, 1, "replace"))
     assert text_of(output) == "*3|needle\n 4|4"
 
 
-def test_case_counts_unless_told_otherwise(ctx: CallContext) -> None:
+def test_search_is_case_sensitive_by_default(ctx: CallContext) -> None:
     make(ctx.cwd, {"a": "Needle\n"})
     assert text_of(search(ctx, "needle")) == "No matches found"
     assert "*1:Needle" in text_of(search(ctx, "needle", i=True))
 
 
-def test_ignored_files_are_left_out_unless_told_otherwise(ctx: CallContext) -> None:
+def test_ignored_files_are_skipped_by_default(ctx: CallContext) -> None:
     make(ctx.cwd, {".gitignore": "out/\n", "out/a": "needle\n", ".hid/b": "needle\n", ".git/c": "needle\n"})
     assert search(ctx, "needle").details.files == [".hid/b"]
     assert search(ctx, "needle", gitignore=False).details.files == [".hid/b", "out/a"]
@@ -84,7 +91,7 @@ def test_ignored_files_are_left_out_unless_told_otherwise(ctx: CallContext) -> N
     assert search(ctx, "needle", "out/a").details.files == ["out/a"]
 
 
-def test_globs_choose_files_and_do_not_bring_back_ignored_ones(ctx: CallContext) -> None:
+def test_globs_choose_files_and_do_not_include_ignored_ones(ctx: CallContext) -> None:
     names = ("a.py", "src/b.py", "src/deep/c.py", "src/d.ts", "src/test/deep/e.py")
     make(ctx.cwd, dict.fromkeys(names, "needle\n") | {".gitignore": "b.py\n"})
     assert search(ctx, "needle", "*.py").details.files == ["a.py", "src/deep/c.py", "src/test/deep/e.py"]
@@ -100,7 +107,7 @@ def test_globs_choose_files_and_do_not_bring_back_ignored_ones(ctx: CallContext)
         search(ctx, "needle", "a.py/*.x")
 
 
-def test_pages_follow_each_other(ctx: CallContext) -> None:
+def test_paging(ctx: CallContext) -> None:
     make(ctx.cwd, {f"f{number:02}": "needle\n" for number in range(45)})
     seen: list[str] = []
     skip: float = 0
@@ -115,12 +122,12 @@ def test_pages_follow_each_other(ctx: CallContext) -> None:
 
 
 @pytest.mark.parametrize("skip", [-1, "nan", "inf"])
-def test_a_wrong_skip_is_refused(ctx: CallContext, skip: Any) -> None:
+def test_invalid_skip_is_refused(ctx: CallContext, skip: Any) -> None:
     with pytest.raises(ToolError, match="Skip must be a non-negative number"):
         search(ctx, "a", skip=skip)
 
 
-def test_one_file_is_not_paged_and_gives_more(ctx: CallContext) -> None:
+def test_single_file_is_not_paged_and_shows_more(ctx: CallContext) -> None:
     make(ctx.cwd, {"hot": "needle\n" * 300, "cool": "needle\n"})
     output = search(ctx, "needle", "hot", skip=5)
     assert (output.details.match_count, output.details.per_file_limit_reached) == (200, 200)
@@ -132,13 +139,17 @@ def test_one_file_is_not_paged_and_gives_more(ctx: CallContext) -> None:
     assert search(ctx, "needle", ["hot", "cool"]).details.match_count == 21
 
 
-def test_output_has_its_limit_and_every_file_a_part_of_it(ctx: CallContext) -> None:
+def test_output_limit_is_shared_among_the_files(ctx: CallContext) -> None:
     make(ctx.cwd, {f"f{number:02}": ("needle " + "x" * 500 + "\n") * 30 for number in range(10)})
     output = search(ctx, "needle")
     assert len(text_of(output).encode()) < 52 * 1024
     details = output.details
     assert details.file_count == 10 and details.truncated
-    assert details.meta.entries.shown == details.match_count < details.meta.entries.total == 200
+    cut = details.meta.truncation
+    assert details.match_count < 200 and cut.shown_bytes < 51_200 < cut.total_bytes
+    assert (
+        cut.ranges == [(1, len(details.display_content.splitlines()))] and cut.total_lines > cut.ranges[0][1]
+    )
     assert (
         max(one.count for one in details.file_matches) - min(one.count for one in details.file_matches) <= 1
     )
@@ -170,7 +181,7 @@ def test_line_ranges_constrain_a_single_file(ctx: CallContext) -> None:
             search(ctx, "needle", paths)
 
 
-def test_patterns_with_stray_braces_and_parentheses_work(ctx: CallContext) -> None:
+def test_patterns_with_unescaped_braces_and_parentheses_work(ctx: CallContext) -> None:
     make(ctx.cwd, {"a": "x = `${platform}`\ninterface{}\nfoo(bar\nab{2}\naab\n"})
     for pattern, line in (("${platform}", 1), ("interface{}", 2), ("foo(", 3), ("a{2}b", 5)):
         assert f"*{line}:" in text_of(search(ctx, pattern, "a"))
@@ -194,7 +205,7 @@ def test_only_a_line_break_in_the_pattern_matches_across_lines(ctx: CallContext)
         ("[a", "Invalid regex"),
     ],
 )
-def test_a_pattern_that_cannot_be_used_is_refused(ctx: CallContext, pattern: str, words: str) -> None:
+def test_unusable_pattern_is_refused(ctx: CallContext, pattern: str, words: str) -> None:
     make(ctx.cwd, {"a": "a"})
     with pytest.raises(ToolError, match=words):
         search(ctx, pattern)
@@ -217,23 +228,48 @@ def test_binary_files_are_not_searched(ctx: CallContext) -> None:
     assert text_of(search(ctx, "needle", "a.bin")) == "No matches found\n[Skipped binary files: a.bin]"
 
 
-def test_a_file_that_is_no_utf8_gets_no_tag(ctx: CallContext) -> None:
+def test_non_utf8_file_gets_no_tag(ctx: CallContext) -> None:
     make(ctx.cwd, {"latin": b"caf\xe9 needle\n"})
     assert text_of(search(ctx, "needle")) == "# latin\n*1|caf\ufffd needle"
 
 
-def test_large_files_are_searched_only_by_name(ctx: CallContext, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_file_above_4_mib_was_skipped_under_no_matches_found(
+    ctx: CallContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("tau.coding.search.hits.MAX_WHOLE_BYTES", 5 * 1024 * 1024)
     make(
         ctx.cwd,
         {"big.log": b"x" * 99 + b"\n" + b"line\n" * (1024 * 1024 + 1) + b"needle\n" + b"line\n" * 300_000},
     )
-    assert text_of(search(ctx, "needle")) == "No matches found"
     number = 1024 * 1024 + 3
-    assert text_of(search(ctx, "needle", "big.log")).splitlines()[:2] == [
-        f" {number - 1}|line",
-        f"*{number}|needle",
-    ]
+    rows = [f" {number - 1}|line", f"*{number}|needle"]
+    assert text_of(search(ctx, "needle")).splitlines()[:3] == ["# big.log", *rows]
+    assert text_of(search(ctx, "needle", "big.log")).splitlines()[:2] == rows
+
+
+def test_file_too_large_for_the_fallback_was_skipped_under_no_matches_found(
+    ctx: CallContext, either: str
+) -> None:
+    make(ctx.cwd, {"big.log": b"needle\n"})
+    with (ctx.cwd / "big.log").open("ab") as file:
+        file.truncate(257 * 1024 * 1024)
+    if either == "python":
+        assert "too large without ripgrep" in text_of(search(ctx, "needle"))
+
+
+@pytest.mark.parametrize("length", [600, 40_000_000])
+def test_match_behind_column_512_was_not_shown(ctx: CallContext, length: int) -> None:
+    make(ctx.cwd, {"a": "x" * length + "é needle" + "y" * 600 + "\n"})
+    (row,) = [row for row in text_of(search(ctx, "needle", "a")).splitlines() if row.startswith("*1")]
+    assert f"xé needle{'y' * 100}" in row and row[3] == "…" and row.endswith("…")
+    assert len(row) < 520
+
+
+def test_atomic_group_was_blamed_on_the_age_of_ripgrep(ctx: CallContext) -> None:
+    make(ctx.cwd, {"a": "needle\n"})
+    for pattern in ("(?>needle)", "Found argument(?>x)"):
+        with pytest.raises(ToolError, match=r"Invalid regex.*not supported"):
+            search(ctx, pattern)
 
 
 def test_devices_and_pipes_are_refused(ctx: CallContext) -> None:
@@ -253,7 +289,7 @@ def test_links_are_followed_only_when_named(ctx: CallContext) -> None:
     assert search(ctx, "needle", "link").details.files == ["link/a"]
 
 
-def test_archive_members_are_searched_in_copies(ctx: CallContext) -> None:
+def test_archive_members_are_searched_in_extracted_copies(ctx: CallContext) -> None:
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
         archive.writestr("src/a.py", "one\nneedle\n")
@@ -270,7 +306,7 @@ def test_archive_members_are_searched_in_copies(ctx: CallContext) -> None:
         search(ctx, "needle", ["b.zip:x.bin", "b.zip:src"])
 
 
-def test_internal_addresses_are_searched_without_anchors(ctx: CallContext) -> None:
+def test_internal_urls_are_searched_without_anchors(ctx: CallContext) -> None:
     make(ctx.cwd, {"real": "needle\n"})
     ctx.urls.register(Pages(ctx.cwd / "real"))
     assert text_of(search(ctx, "needle", "pages://one")) == "*1|a needle"
@@ -288,19 +324,19 @@ def test_internal_addresses_are_searched_without_anchors(ctx: CallContext) -> No
         search(ctx, "needle", "https://example.com/")
 
 
-def test_more_files_than_a_page_can_be_named(ctx: CallContext) -> None:
+def test_more_files_than_one_page_can_be_named(ctx: CallContext) -> None:
     names = [f"f{number:02}" for number in range(30)]
     make(ctx.cwd, {name: "needle\n" if number % 2 else "no\n" for number, name in enumerate(names)})
     assert search(ctx, "needle", names).details.files == names[1::2]
     assert search(ctx, "needle", names[:6], skip=2).details.files == ["f05"]
 
 
-def test_names_that_are_no_text_are_shown(ctx: CallContext) -> None:
+def test_undecodable_names_are_shown(ctx: CallContext) -> None:
     (ctx.cwd / os.fsdecode(b"b\xffd")).write_text("needle\n")
     assert search(ctx, "needle").details.match_count == 1
 
 
-def test_when_time_is_up_what_was_found_is_shown(
+def test_partial_result_is_returned_on_timeout(
     ctx: CallContext, either: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     make(ctx.cwd, {"a": "needle\n"})
@@ -308,8 +344,8 @@ def test_when_time_is_up_what_was_found_is_shown(
     slow = tmp_path / "rg"
     slow.write_text(
         f"#!{sys.executable}\nimport sys, time\nname = {str(ctx.cwd / 'a')!r}\n"
-        "if '--line-number' in sys.argv: sys.exit(sys.stdout.write(name + '\\0' + '1:\\n') and 0)\n"
-        "sys.stdout.write(name + '\\0' + '/half'); sys.stdout.flush(); time.sleep(60)"
+        "if '--line-number' in sys.argv: sys.exit(sys.stdout.write(name + '\\0' + '1:1:\\n') and 0)\n"
+        "sys.stdout.write(name + '\\0' + '/half'); sys.stdout.flush(); time.sleep(600)"
     )
     slow.chmod(0o755)
     monkeypatch.setattr(rg, "locate", lambda: str(slow))
@@ -338,9 +374,7 @@ def test_unreadable_folders_are_named(ctx: CallContext, monkeypatch: pytest.Monk
     assert text_of(search(ctx, "needle")).endswith("[Skipped unreadable folders: secret]")
 
 
-def test_a_file_that_goes_away_meanwhile_is_left_out(
-    ctx: CallContext, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_file_that_vanishes_meanwhile_is_skipped(ctx: CallContext, monkeypatch: pytest.MonkeyPatch) -> None:
     make(ctx.cwd, {"a": "needle\n"})
     matching_lines = engine.matching_lines
 
@@ -357,7 +391,7 @@ def test_aborting_leaves_nothing_behind(
     ctx: CallContext, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     slow = tmp_path / "rg"
-    slow.write_text("#!/bin/sh\nexec sleep 60\n")
+    slow.write_text("#!/bin/sh\nexec sleep 600\n")
     slow.chmod(0o755)
     monkeypatch.setattr(rg, "locate", lambda: str(slow))
 
@@ -366,15 +400,15 @@ def test_aborting_leaves_nothing_behind(
             async with asyncio.timeout(0.3):
                 await call(Search(), ctx, pattern="a", paths=".")
 
-    asyncio.run(main())  # that no process is left is checked after every test
+    asyncio.run(main())  # a fixture checks for leftover processes after every test
 
 
-def test_effects_are_the_places_that_are_read(ctx: CallContext) -> None:
+def test_effects_are_the_searched_paths(ctx: CallContext) -> None:
     make(ctx.cwd, {"src/a": ""})
     effects = Search().effects(SearchParams("x", ["src/*.py", "a:1-2", "tau://x"]), ctx.cwd)
     assert effects.reads == (ctx.cwd / "src", ctx.cwd / "a")
     assert not (effects.writes or effects.runs or effects.network)
 
 
-def test_the_prompt_knows_the_limits() -> None:
+def test_prompt_states_the_limits() -> None:
     assert "20 files per page, 20 matches each (200 for a single file)" in Search().description

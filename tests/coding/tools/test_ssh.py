@@ -1,4 +1,4 @@
-"""ssh as a model uses it, against a real sshd: output, endings, limits, and what it says about hosts."""
+"""ssh as a model uses it, against a real sshd: output, endings, limits, and host descriptions."""
 
 import asyncio
 import os
@@ -20,6 +20,7 @@ from tau.coding.output import OutputLimits
 from tau.coding.tools.ssh import LOST, Ssh, SshDetails, SshParams
 from tests.backends.ssh.loopback import Server, running_sshd
 from tests.coding.context import CallContext, call, text_of
+from tests.support.limits import HANG_S
 
 T = TypeVar("T")
 FAR = SshHost(name="far", address="far.example", user="me", description="Build machine")
@@ -57,7 +58,7 @@ def ssh(ctx: CallContext, server: Server, command: str, **more: Any) -> ToolOutp
     )
 
 
-def test_output_and_errors_come_together(ctx: CallContext, server: Server) -> None:
+def test_stdout_and_stderr_are_combined(ctx: CallContext, server: Server) -> None:
     output = ssh(ctx, server, "echo one; echo two >&2; pwd", cwd="/usr")
     assert text_of(output) == "one\ntwo\n/usr\n"
     assert not output.is_error
@@ -67,29 +68,29 @@ def test_output_and_errors_come_together(ctx: CallContext, server: Server) -> No
     assert (details.exit_code, details.timed_out, details.lost) == (0, False, False)
 
 
-def test_silence_is_told(ctx: CallContext, server: Server) -> None:
+def test_empty_output_is_reported(ctx: CallContext, server: Server) -> None:
     assert text_of(ssh(ctx, server, "true")) == "[No output]"
 
 
-def test_a_failure_shows_the_output_and_the_exit_code(ctx: CallContext, server: Server) -> None:
+def test_failure_shows_the_output_and_the_exit_code(ctx: CallContext, server: Server) -> None:
     output = ssh(ctx, server, "echo looking; exit 255")
     assert (text_of(output), output.is_error) == ("looking\n[Exit code 255]", True)
     assert (output.details.exit_code, output.details.lost) == (255, False)
 
 
-def test_a_command_that_takes_too_long_is_stopped(ctx: CallContext, server: Server) -> None:
+def test_command_that_takes_too_long_is_stopped(ctx: CallContext, server: Server) -> None:
     output = ssh(ctx, server, "echo begun; sleep 300", timeout=0)
     assert text_of(output).endswith("[Stopped: exceeded its time limit of 1 s]")
     assert output.is_error and output.details.timed_out and output.details.exit_code is None
 
 
-def test_a_lost_connection_is_not_taken_for_an_exit_code(ctx: CallContext, server: Server) -> None:
+def test_lost_connection_is_not_mistaken_for_an_exit_code(ctx: CallContext, server: Server) -> None:
     output = ssh(ctx, server, "echo begun; kill -9 $PPID; sleep 5")
     assert text_of(output) == f"begun\n{LOST}"
     assert output.is_error and output.details.lost and output.details.exit_code is None
 
 
-def test_of_long_output_both_ends_are_shown_and_all_is_kept(ctx: CallContext, server: Server) -> None:
+def test_long_output_shows_both_ends_and_is_saved_completely(ctx: CallContext, server: Server) -> None:
     limits = OutputLimits(lines=100, bytes=1000)
     output = ssh(ctx, server, "seq 100000", limits=limits)
     text = text_of(output)
@@ -99,12 +100,12 @@ def test_of_long_output_both_ends_are_shown_and_all_is_kept(ctx: CallContext, se
     assert kept == "".join(f"{number}\n" for number in range(1, 100_001))
 
 
-def test_progress_is_shown_while_it_runs(ctx: CallContext, server: Server) -> None:
+def test_progress_is_shown_while_running(ctx: CallContext, server: Server) -> None:
     ssh(ctx, server, "echo one; sleep 0.5; echo two")
     assert text_of(ctx.updates[0]) == "one\n"
 
 
-def test_an_abort_ends_the_remote_command(ctx: CallContext, server: Server, tmp_path: Path) -> None:
+def test_abort_kills_the_remote_command(ctx: CallContext, server: Server, tmp_path: Path) -> None:
     file = tmp_path / "pid"
 
     async def use(tool: Ssh) -> None:
@@ -121,7 +122,7 @@ def test_an_abort_ends_the_remote_command(ctx: CallContext, server: Server, tmp_
                 async with abort.scope():
                     await call(tool, ctx, host="box", command=f"echo $$ > {file}; echo begun; sleep 300")
         assert text_of(ctx.updates[-1]) == "begun\n"
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(HANG_S):
             while is_alive(int(file.read_text())):  # noqa: ASYNC110 - a process does not notify
                 await asyncio.sleep(0.01)
         assert text_of(await call(tool, ctx, host="box", command="echo next")) == "next\n"
@@ -138,25 +139,27 @@ def is_alive(pid: int) -> bool:
     return not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] not in "ZX"
 
 
-def test_what_cannot_run_is_one_clear_sentence(ctx: CallContext, server: Server) -> None:
+def test_unrunnable_call_is_one_clear_sentence(ctx: CallContext, server: Server) -> None:
     async def use(tool: Ssh) -> list[str]:
-        said = []
+        texts = []
         for arguments in (
             {"host": "127.0.0.1", "command": "ls"},
             {"host": "box", "command": "  "},
             {"host": "box", "command": "a\0b"},
+            {"host": "box", "command": "rm a\ud800*"},
             {"host": "box", "command": "ls", "cwd": ""},
             {"host": "box", "command": "ls", "cwd": "/nowhere"},
         ):
             with pytest.raises(ToolError) as caught:
                 await call(tool, ctx, **arguments)
-            said.append(str(caught.value))
-        return said
+            texts.append(str(caught.value))
+        return texts
 
     assert with_tool(ctx, [server.host(), FAR], use) == [
         'There is no host "127.0.0.1"; there are box, far.',
         "`command` is empty; there is nothing to run.",
-        "`command` or `cwd` contains a NUL character, which no shell can take.",
+        "`command` contains a NUL character, which no shell can take.",
+        "`command` contains a lone surrogate, which no program can take.",
         "`cwd` is empty; omit it to run in the home directory.",
         '`cwd` is not a directory on "box": /nowhere.',
     ]
@@ -168,7 +171,7 @@ def test_without_hosts_the_tool_says_so(ctx: CallContext) -> None:
         asyncio.run(call(Ssh(), ctx, host="x", command="ls"))
 
 
-def test_the_description_lists_the_hosts_and_what_is_known_of_them(ctx: CallContext, server: Server) -> None:
+def test_description_lists_the_hosts_and_their_details(ctx: CallContext, server: Server) -> None:
     async def use(tool: Ssh) -> str:
         await call(tool, ctx, host="box", command="true")
         return tool.description
@@ -179,7 +182,7 @@ def test_the_description_lists_the_hosts_and_what_is_known_of_them(ctx: CallCont
     assert not any("{{" in line for line in lines)
 
 
-def test_the_effects_name_the_machine_and_the_command() -> None:
+def test_effects_name_the_host_and_the_command() -> None:
     tool = Ssh({"far": FAR})
     effects = tool.effects(SshParams(host="far", command="rm x", cwd="/srv"), Path("/w"))
     assert effects == Effects(runs=("on far in /srv: rm x",), network=("far.example",))
@@ -187,7 +190,7 @@ def test_the_effects_name_the_machine_and_the_command() -> None:
     assert tool.exclusive
 
 
-def test_after_many_calls_nothing_is_left(ctx: CallContext, server: Server) -> None:
+def test_many_calls_leave_nothing_behind(ctx: CallContext, server: Server) -> None:
     def open_files() -> int:
         return len(list(Path("/dev/fd").iterdir()))
 
@@ -202,6 +205,6 @@ def test_after_many_calls_nothing_is_left(ctx: CallContext, server: Server) -> N
     assert after == before
 
 
-def test_a_signal_that_ended_the_command_is_named(ctx: CallContext, server: Server) -> None:
+def test_terminating_signal_is_named(ctx: CallContext, server: Server) -> None:
     output = ssh(ctx, server, "kill -TERM $$")
     assert text_of(output) == f"[Exit code {128 + signal.SIGTERM} (SIGTERM)]"

@@ -1,4 +1,4 @@
-"""The tool todo: what it says to the model and what it hands to people."""
+"""The todo tool: what the model and the user see."""
 
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ def change(ctx: CallContext, *ops: dict[str, Any]) -> ToolOutput:
     return call_now(Todo(), ctx, ops=list(ops))
 
 
-def test_the_model_sees_what_remains_how_far_it_is_and_the_whole_list(ctx: CallContext) -> None:
+def test_model_sees_remaining_tasks_progress_and_the_whole_list(ctx: CallContext) -> None:
     output = change(ctx, INIT, {"op": "done", "task": "parse"})
     assert text_of(output) == (
         "Remaining (2):\n- print (Build, in progress)\n- send (Ship)\n"
@@ -36,32 +36,32 @@ def test_notes_are_shown_in_full_for_the_task_in_progress_only(ctx: CallContext)
     assert "  [ ] send\n      (2 notes)" in text and "send 1" not in text
 
 
-def test_errors_come_first_and_what_could_be_done_is_done(ctx: CallContext) -> None:
+def test_errors_come_first_and_the_other_operations_are_applied(ctx: CallContext) -> None:
     output = change(ctx, INIT, {"op": "done", "task": "nope"}, {"op": "drop", "phase": "Ship"})
     assert output.is_error and text_of(output).startswith('Errors: There is no task "nope".\n\nRemaining (2)')
     assert isinstance(output.details, TodoDetails) and output.details.phases == ctx.todos.phases
     assert ctx.todos.phases[1] == TodoPhase("Ship", (TodoItem("send", "abandoned"),))
 
 
-def test_details_hold_the_list_and_what_was_just_completed(ctx: CallContext) -> None:
+def test_details_hold_the_list_and_the_tasks_just_completed(ctx: CallContext) -> None:
     first, second = change(ctx, INIT), change(ctx, {"op": "done", "task": "parse"})
     assert first.details.storage == "memory" and not first.details.completed_tasks
     assert second.details.completed_tasks == [CompletedTask("Build", "parse")]
     assert second.details.phases == ctx.todos.phases
 
 
-def test_a_list_with_nothing_in_it_is_told_in_a_word(ctx: CallContext) -> None:
+def test_empty_list_is_reported_briefly(ctx: CallContext) -> None:
     assert text_of(change(ctx, {"op": "view"})) == "The todo list is empty."
     change(ctx, INIT)
     assert text_of(change(ctx, {"op": "rm"})) == "Todo list cleared."
     assert text_of(change(ctx, {"op": "done", "task": "x"})).startswith('Errors: There is no task "x".')
 
 
-def test_a_list_that_is_done_says_that_nothing_remains(ctx: CallContext) -> None:
+def test_finished_list_says_nothing_remains(ctx: CallContext) -> None:
     assert text_of(change(ctx, INIT, {"op": "done"})).startswith("Nothing remains")
 
 
-def test_looking_changes_nothing(ctx: CallContext) -> None:
+def test_view_changes_nothing(ctx: CallContext) -> None:
     change(ctx, INIT)
     before = ctx.todos.phases
     text = text_of(change(ctx, {"op": "view"}))
@@ -79,16 +79,16 @@ def test_looking_changes_nothing(ctx: CallContext) -> None:
     ],
     ids=["no operation", "nothing", "phase without tasks", "nothing to append", "unknown operation"],
 )
-def test_what_makes_no_sense_is_refused_before_anything_is_done(arguments: dict[str, Any]) -> None:
+def test_invalid_call_is_refused_before_anything_changes(arguments: dict[str, Any]) -> None:
     with pytest.raises(ToolError):
         Todo().decode(arguments)
 
 
-def test_null_stands_for_a_field_that_is_not_given(ctx: CallContext) -> None:
+def test_null_counts_as_an_omitted_field(ctx: CallContext) -> None:
     output = change(ctx, {**INIT, "task": None, "phase": None, "items": None, "text": None})
     assert not output.is_error
 
 
-def test_it_runs_alone_and_writes_no_file() -> None:
+def test_it_is_exclusive_and_writes_no_file() -> None:
     params, _ = Todo().decode({"ops": [INIT]})
     assert Todo().exclusive and Todo().effects(params, Path("/")).writes == ()

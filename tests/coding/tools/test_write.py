@@ -16,11 +16,11 @@ from tau.coding.tools.write import Write, WriteDetails, WriteParams
 from tau.config.settings import EditSettings, ReadSettings, Settings
 from tests.coding.context import CallContext, call_now, text_of
 
-# Most tests look at the sentence; the header above it has tests of its own.
+# Most tests check the sentence; the header above it has its own tests.
 PLAIN = Write(Settings(read=ReadSettings(hash_lines=False)))
 
 
-def test_a_new_file_with_its_folders(ctx: CallContext) -> None:
+def test_new_file_with_its_folders(ctx: CallContext) -> None:
     output = call_now(PLAIN, ctx, path="src/new/a.py", content="x = 1\ny = 'ü'\n")
     path = ctx.cwd / "src" / "new" / "a.py"
     assert path.read_bytes() == "x = 1\ny = 'ü'\n".encode()
@@ -42,11 +42,11 @@ def test_content_is_written_byte_for_byte(ctx: CallContext) -> None:
     assert (ctx.cwd / "a").read_bytes() == "a\r\nb\n\rc\ufeff".encode()
 
 
-def test_an_empty_file_can_be_written(ctx: CallContext) -> None:
+def test_empty_file_can_be_written(ctx: CallContext) -> None:
     assert text_of(call_now(PLAIN, ctx, path="a", content="")) == "Created a (0 lines, 0 bytes)."
 
 
-def test_a_new_script_becomes_executable(ctx: CallContext) -> None:
+def test_new_script_becomes_executable(ctx: CallContext) -> None:
     output = call_now(PLAIN, ctx, path="run.sh", content="#!/bin/sh\necho hi\n")
     assert text_of(output).endswith("; made executable).")
     assert os.access(ctx.cwd / "run.sh", os.X_OK)
@@ -55,7 +55,7 @@ def test_a_new_script_becomes_executable(ctx: CallContext) -> None:
     assert os.access(ctx.cwd / "run.sh", os.X_OK)
 
 
-def test_mode_and_link_of_a_replaced_file_stay(ctx: CallContext) -> None:
+def test_mode_and_link_of_a_replaced_file_are_kept(ctx: CallContext) -> None:
     target = ctx.cwd / "real.txt"
     target.write_text("old")
     target.chmod(0o600)
@@ -66,7 +66,7 @@ def test_mode_and_link_of_a_replaced_file_stay(ctx: CallContext) -> None:
     assert stat.S_IMODE(target.stat().st_mode) == 0o600
 
 
-def test_a_dangling_link_is_written_through(ctx: CallContext, tmp_path: Path) -> None:
+def test_dangling_link_is_written_through(ctx: CallContext, tmp_path: Path) -> None:
     (ctx.cwd / "link.txt").symlink_to(tmp_path / "target.txt")
     assert Write().effects(WriteParams("link.txt", ""), ctx.cwd) == Effects(writes=(ctx.cwd / "link.txt",))
     call_now(PLAIN, ctx, path="link.txt", content="new")
@@ -74,7 +74,7 @@ def test_a_dangling_link_is_written_through(ctx: CallContext, tmp_path: Path) ->
     assert (tmp_path / "target.txt").read_text() == "new"
 
 
-def test_a_file_that_somebody_changed_after_it_was_read_is_not_replaced(ctx: CallContext) -> None:
+def test_file_changed_since_it_was_read_is_not_replaced(ctx: CallContext) -> None:
     path = ctx.cwd / "a.txt"
     path.write_text("old")
     call_now(Read(), ctx, path="a.txt")
@@ -88,7 +88,7 @@ def test_a_file_that_somebody_changed_after_it_was_read_is_not_replaced(ctx: Cal
     assert path.read_text() == "newer"
 
 
-def test_what_cannot_be_written_says_why(ctx: CallContext) -> None:
+def test_failed_write_says_why(ctx: CallContext) -> None:
     (ctx.cwd / "folder").mkdir()
     (ctx.cwd / "file").touch()
     with pytest.raises(ToolError, match="folder is a directory"):
@@ -103,7 +103,7 @@ def test_what_cannot_be_written_says_why(ctx: CallContext) -> None:
     assert not (ctx.cwd / "new").exists()
 
 
-def test_a_call_without_content_never_touches_the_file(ctx: CallContext) -> None:
+def test_call_without_content_never_touches_the_file(ctx: CallContext) -> None:
     (ctx.cwd / "a.txt").write_text("precious")
     for arguments in ({"path": "a.txt"}, {"path": "a.txt", "content": None}):
         with pytest.raises(ToolError, match="`content`"):
@@ -119,28 +119,28 @@ def test_replacing_a_binary_file_needs_no_diff(ctx: CallContext) -> None:
         assert text_of(output) == f"Replaced {name} (1 line, 4 bytes)."
 
 
-def test_a_merge_conflict_is_shown_and_resolved(ctx: CallContext) -> None:
+def test_merge_conflict_is_shown_and_resolved(ctx: CallContext) -> None:
     path = ctx.cwd / "a.txt"
     path.write_text("top\n<<<<<<< ours\nmine\n=======\nyours\n>>>>>>> theirs\nend\n")
     shown = text_of(call_now(Read(), ctx, path="a.txt:conflicts"))
     assert "mine" in shown and "yours" in shown and "1" in shown
     assert text_of(call_now(Read(), ctx, path="conflict://1/theirs")).endswith("1:yours")
 
-    output = text_of(call_now(Write(), ctx, path="conflict://1", content="both\n"))
+    output = text_of(call_now(Write(urls=ctx.urls), ctx, path="conflict://1", content="both\n"))
 
     assert path.read_text() == "top\nboth\nend\n"
-    assert output.startswith("Resolved 1 in a.txt; 0 left there.") and "¶a.txt#" in output
+    assert output.startswith("¶a.txt#") and output.endswith("\nResolved 1 in a.txt; 0 left there.")
     with pytest.raises(ToolError, match="no conflict 1"):
-        call_now(Write(), ctx, path="conflict://1", content="again\n")
+        call_now(Write(urls=ctx.urls), ctx, path="conflict://1", content="again\n")
 
 
-def test_pasted_line_numbers_are_taken_off_and_told(ctx: CallContext) -> None:
+def test_pasted_line_numbers_are_stripped_and_reported(ctx: CallContext) -> None:
     output = call_now(Write(), ctx, path="a.txt", content="¶a.txt#0A3B\n1:one\n2:two\n")
     assert (ctx.cwd / "a.txt").read_text() == "one\ntwo\n"
     assert "Removed read's header and line numbers" in text_of(output)
 
 
-def test_archive_entries_and_rows_are_written_through_the_same_path(ctx: CallContext) -> None:
+def test_archive_entries_and_rows_share_the_path_syntax(ctx: CallContext) -> None:
     with closing(sqlite3.connect(ctx.cwd / "a.db")) as database:
         database.execute("create table t (id integer primary key, name text)")
         database.commit()
@@ -154,7 +154,7 @@ def test_archive_entries_and_rows_are_written_through_the_same_path(ctx: CallCon
     assert Write().effects(WriteParams("a.zip:d/x.txt", ""), ctx.cwd) == Effects(writes=(ctx.cwd / "a.zip",))
 
 
-def test_a_generated_file_is_not_overwritten(ctx: CallContext) -> None:
+def test_generated_file_is_not_overwritten(ctx: CallContext) -> None:
     (ctx.cwd / "gen.go").write_text("// Code generated by protoc. DO NOT EDIT.\npackage x\n")
     with pytest.raises(ToolError, match="generated"):
         call_now(Write(), ctx, path="gen.go", content="package y\n")
@@ -164,3 +164,34 @@ def test_a_generated_file_is_not_overwritten(ctx: CallContext) -> None:
         path="gen.go",
         content="package y\n",
     )
+
+
+def test_details_were_missing_for_rows_and_archive_entries(ctx: CallContext) -> None:
+    with closing(sqlite3.connect(ctx.cwd / "a.db")) as database, database:
+        database.execute("CREATE TABLE t(id INTEGER PRIMARY KEY, name)")
+    for path, file in (("a.zip:x.txt", "a.zip"), ("a.tgz:x.txt", "a.tgz"), ("a.db:t", "a.db")):
+        details = call_now(Write(), ctx, path=path, content='{"name": "Ada"}').details
+        assert details.meta.source_path == details.path == str(ctx.cwd / file)
+        assert (details.bytes, details.lines) == (15, 1)
+
+
+@pytest.mark.parametrize("archive", ["new.zip", "new.tar"])
+def test_long_entry_name_gave_a_python_exception(ctx: CallContext, archive: str) -> None:
+    for _ in range(2):  # a new archive, then an existing one
+        with pytest.raises(ToolError, match="has more than 4,000 characters; shorten it"):
+            call_now(Write(), ctx, path=f"{archive}:{'n' * 70_000}", content="x")
+        call_now(Write(), ctx, path=f"{archive}:x.txt", content="x")
+
+
+def test_resolving_all_conflicts_lists_the_new_tags_as_snapshots(ctx: CallContext) -> None:
+    conflict = "<<<<<<< ours\na\n=======\nb\n>>>>>>> theirs\n"
+    for name in ("a.txt", "b.txt"):
+        (ctx.cwd / name).write_text(conflict)
+        call_now(Read(), ctx, path=f"{name}:conflicts")
+    rows = text_of(call_now(Write(urls=ctx.urls), ctx, path="conflict://*", content="@ours")).splitlines()
+    assert rows[2] == "Snapshots:" and [row[:7] for row in rows[3:]] == ["¶a.txt#", "¶b.txt#"]
+    (ctx.cwd / "c.txt").write_text(conflict)
+    shown = text_of(call_now(Read(), ctx, path="c.txt:conflicts"))
+    number = shown.partition("conflict://")[2].partition(" ")[0]
+    single = text_of(call_now(Write(urls=ctx.urls), ctx, path=f"conflict://{number}", content="@theirs"))
+    assert single.startswith("¶c.txt#") and "Snapshots" not in single

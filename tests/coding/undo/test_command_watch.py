@@ -1,4 +1,4 @@
-"""Undo of what shell commands did: to files that git tracks, and to files that tau has read."""
+"""Undo of shell commands: files tracked by git, and files tau has read."""
 
 import asyncio
 import os
@@ -13,13 +13,15 @@ from pathlib import Path
 
 import pytest
 
+from tau.base.errors import UsageError
 from tau.base.run import LocalRunner
 from tau.coding.undo import command_watch, git_repository
 from tau.coding.undo.command_watch import recover
 from tau.coding.undo.journal import CommandEnd, CommandStart, load
 from tau.coding.undo.plan import UNSURE
+from tau.coding.undo.report import summary
 from tau.coding.undo.undo import Undo, UndoResult
-from tests.coding.undo.undo_world import World, git, make_repository, tree_of
+from tests.coding.undo.undo_rig import World, git, make_repository, tree_of
 
 FILES = {"a.txt": "a\n", "b.txt": "b\n", "d/c.txt": "c\n", ".gitignore": "*.log\n"}
 
@@ -53,7 +55,7 @@ def everything_in(folder: Path) -> dict[str, tuple[int, bytes]]:
     }
 
 
-def test_tracked_files_that_a_command_changed_or_deleted_come_back(world: World) -> None:
+def test_undo_restores_tracked_files_changed_or_deleted_by_a_command(world: World) -> None:
     (world.folder / "b.txt").chmod(0o755)
     git(world.folder, "commit", "-qam", "can be run")
     before = tree_of(world.folder)
@@ -66,7 +68,7 @@ def test_tracked_files_that_a_command_changed_or_deleted_come_back(world: World)
     assert tree_of(world.folder) == before
 
 
-def test_a_tracked_link_comes_back_as_a_link(world: World) -> None:
+def test_tracked_link_is_restored_as_a_link(world: World) -> None:
     (world.folder / "link").symlink_to("a.txt")
     git(world.folder, "add", "-A")
     shell(world, "rm link; echo text > link")
@@ -74,7 +76,7 @@ def test_a_tracked_link_comes_back_as_a_link(world: World) -> None:
     assert (world.folder / "link").readlink() == Path("a.txt")
 
 
-def test_modified_files_get_back_what_the_user_had_not_committed(world: World) -> None:
+def test_undo_restores_uncommitted_changes(world: World) -> None:
     (world.folder / "a.txt").write_text("not committed\n")
     (world.folder / "b.txt").unlink()
     shell(world, "git checkout -q -- .")
@@ -86,7 +88,7 @@ def test_modified_files_get_back_what_the_user_had_not_committed(world: World) -
     assert not (world.folder / "b.txt").exists()
 
 
-def test_untracked_files_come_back_if_tau_has_read_them_and_others_stay_as_they_are(world: World) -> None:
+def test_untracked_files_are_restored_if_read_and_others_are_left_alone(world: World) -> None:
     for name in ("read.txt", "read.log", "unread.txt", "kept.txt"):
         (world.folder / name).write_text(f"{name}\n")
 
@@ -103,7 +105,7 @@ def test_untracked_files_come_back_if_tau_has_read_them_and_others_stay_as_they_
     assert (world.folder / "kept.txt").exists() and (world.folder / "new.txt").exists()
 
 
-def test_a_folder_without_git_has_undo_for_what_tau_has_read(tmp_path: Path) -> None:
+def test_undo_works_without_git_for_files_tau_has_read(tmp_path: Path) -> None:
     (tmp_path / "work").mkdir()
     world = World(tmp_path / "work", tmp_path / "home")
     (world.folder / "a.txt").write_text("a\n")
@@ -118,7 +120,7 @@ def test_a_folder_without_git_has_undo_for_what_tau_has_read(tmp_path: Path) -> 
     assert (world.folder / "a.txt").read_text() == "a\n"
 
 
-def test_what_the_user_changes_between_commands_is_not_the_agents(world: World) -> None:
+def test_user_changes_between_commands_are_not_attributed_to_the_agent(world: World) -> None:
     shell(world, "echo agent >> a.txt")
     (world.folder / "b.txt").write_text("mine\n")
     shell(world, "echo agent >> d/c.txt")
@@ -133,13 +135,13 @@ def test_what_the_user_changes_between_commands_is_not_the_agents(world: World) 
     assert (world.folder / "d/c.txt").read_text() == "c\n"
 
 
-def test_in_a_large_repository_the_time_of_a_change_tells_whose_it_is(
+def test_in_a_large_repository_the_mtime_decides_who_made_a_change(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(command_watch, "EACH_COMMAND_MS", -1.0)
     shell(world, "true")
     (world.folder / "b.txt").write_text("mine\n")
-    time.sleep(0.1)  # more than the clock of a file system is off
+    time.sleep(0.1)  # more than the error of a file system's clock
     shell(world, "echo agent >> a.txt")
 
     assert undo(world).clean
@@ -148,7 +150,7 @@ def test_in_a_large_repository_the_time_of_a_change_tells_whose_it_is(
     assert (world.folder / "a.txt").read_text() == "a\n"
 
 
-def test_edits_and_commands_in_one_turn_are_taken_back_together(world: World) -> None:
+def test_edits_and_commands_of_one_turn_are_undone_together(world: World) -> None:
     async def work() -> None:
         await world.write("a.txt", "edited\n")
         await world.shell("echo more >> a.txt; git commit -qam agent 2>/dev/null")
@@ -160,7 +162,7 @@ def test_edits_and_commands_in_one_turn_are_taken_back_together(world: World) ->
     assert (world.folder / "a.txt").read_text() == "a\n"
 
 
-def test_what_an_earlier_turn_wrote_comes_back_if_a_command_deletes_it(world: World) -> None:
+def test_file_from_an_earlier_turn_is_restored_if_a_command_deletes_it(world: World) -> None:
     asyncio.run(world.write("new.txt", "by the first turn\n"))
     world.history.begin_turn("second")
     shell(world, "rm new.txt")
@@ -168,7 +170,7 @@ def test_what_an_earlier_turn_wrote_comes_back_if_a_command_deletes_it(world: Wo
     assert (world.folder / "new.txt").read_text() == "by the first turn\n"
 
 
-def test_another_branch_checked_out_by_a_command_is_taken_back_file_by_file(world: World) -> None:
+def test_branch_checkout_by_a_command_is_undone_file_by_file(world: World) -> None:
     git(world.folder, "checkout", "-qb", "other")
     (world.folder / "a.txt").write_text("of the other branch\n")
     git(world.folder, "rm", "-q", "b.txt")
@@ -200,7 +202,7 @@ def test_submodules_are_watched_too(world: World, tmp_path: Path) -> None:
     assert (world.folder / "sub/lib.txt").read_text() == "lib\n"
 
 
-def test_a_repository_inside_is_watched_once_tau_has_read_in_it(world: World) -> None:
+def test_nested_repository_is_watched_once_tau_has_read_in_it(world: World) -> None:
     make_repository(world.folder / "inner", {"x.txt": "x\n", "y.txt": "y\n"})
 
     async def work() -> None:
@@ -212,7 +214,7 @@ def test_a_repository_inside_is_watched_once_tau_has_read_in_it(world: World) ->
     assert (world.folder / "inner/y.txt").read_text() == "y\n"
 
 
-def test_a_linked_work_tree_is_watched(world: World, tmp_path: Path) -> None:
+def test_linked_worktree_is_watched(world: World, tmp_path: Path) -> None:
     git(world.folder, "worktree", "add", "-q", str(tmp_path / "linked"), "-b", "linked")
     linked = World(tmp_path / "linked", tmp_path / "other_home")
     asyncio.run(linked.shell("rm a.txt"))
@@ -223,7 +225,7 @@ def test_a_linked_work_tree_is_watched(world: World, tmp_path: Path) -> None:
 
 def test_nothing_is_written_into_the_repository(world: World) -> None:
     (world.folder / "a.txt").write_text("modified\n")
-    os.utime(world.folder / "b.txt")  # git would note the new time if it were allowed to
+    os.utime(world.folder / "b.txt")  # git would record the new time if it were allowed to
     before = everything_in(world.folder / ".git")
 
     shell(world, "echo x >> d/c.txt", "rm b.txt")
@@ -232,7 +234,7 @@ def test_nothing_is_written_into_the_repository(world: World) -> None:
     assert everything_in(world.folder / ".git") == before
 
 
-def test_line_ends_that_git_changes_come_back_as_they_were(world: World) -> None:
+def test_line_endings_converted_by_git_are_restored_exactly(world: World) -> None:
     git(world.folder, "config", "core.autocrlf", "true")
     (world.folder / "dos.txt").write_bytes(b"one\r\ntwo\r\n")
     git(world.folder, "add", "-A")
@@ -241,21 +243,22 @@ def test_line_ends_that_git_changes_come_back_as_they_were(world: World) -> None
     assert (world.folder / "dos.txt").read_bytes() == b"one\r\ntwo\r\n"
 
 
-def test_what_git_has_in_another_form_is_named_as_not_kept(world: World) -> None:
+def test_content_filtered_by_git_is_reported_as_not_restorable(world: World) -> None:
     git(world.folder, "config", "filter.short.clean", "head -c 3")
     (world.folder / ".gitattributes").write_text("*.large filter=short\n")
     (world.folder / "x.large").write_text("a long content\n")
+    os.utime(world.folder / "x.large", (1, 1))  # Git looks again at what is as new as its index
     git(world.folder, "add", "-A")
     shell(world, "rm x.large")
 
     result = undo(world)
 
-    assert [step.path.name for step in result.unkept] == ["x.large"]
+    assert [step.path.name for step in result.unrestorable] == ["x.large"]
     assert not (world.folder / "x.large").exists()
 
 
 @pytest.mark.parametrize("version", [2, 3, 4])
-def test_every_version_of_the_index_is_understood(world: World, version: int) -> None:
+def test_every_index_version_is_supported(world: World, version: int) -> None:
     (world.folder / "later.txt").write_text("x")
     git(world.folder, "update-index", "--index-version", str(version))
     if version == 3:
@@ -265,7 +268,9 @@ def test_every_version_of_the_index_is_understood(world: World, version: int) ->
     assert (world.folder / "d/c.txt").read_text() == "c\n"
 
 
-def test_a_repository_with_too_many_files_is_told_once(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_repository_with_too_many_files_is_reported_once(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(git_repository, "MAX_INDEX_BYTES", 10)
 
     async def work() -> None:
@@ -294,14 +299,14 @@ def test_modified_files_beyond_the_limit_are_left_alone(
     assert texts == ["agent\n", "not committed\n"]
 
 
-def test_a_repository_that_a_command_deleted_is_told(world: World) -> None:
+def test_deleted_repository_is_reported(world: World) -> None:
     asyncio.run(world.read("a.txt"))
     shell(world, "rm -rf .git a.txt b.txt")
     assert "Cannot watch the repository" in world.warnings[0]
     assert [step.path.name for step in undo(world).restored] == ["a.txt"]
 
 
-def test_a_pipe_in_the_place_of_a_file_is_left_there(world: World) -> None:
+def test_pipe_that_replaced_a_file_is_left_alone(world: World) -> None:
     shell(world, "rm a.txt b.txt; mkfifo a.txt")
     result = undo(world)
     assert [step.path.name for step in result.restored] == ["b.txt"]
@@ -310,14 +315,14 @@ def test_a_pipe_in_the_place_of_a_file_is_left_there(world: World) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root can read everything")
-def test_a_file_that_cannot_be_read_is_named_as_not_kept(world: World) -> None:
+def test_unreadable_file_is_reported_as_not_restorable(world: World) -> None:
     (world.folder / "a.txt").write_text("not committed\n")
     (world.folder / "a.txt").chmod(0)
     shell(world, "rm -f a.txt")
-    assert [step.path.name for step in undo(world).unkept] == ["a.txt"]
+    assert [step.path.name for step in undo(world).unrestorable] == ["a.txt"]
 
 
-def test_a_stopped_command_is_settled_when_the_run_ends(world: World) -> None:
+def test_stopped_command_is_recorded_when_the_run_ends(world: World) -> None:
     async def work() -> None:
         await world.commands.before("call", [world.folder])
         (world.folder / "a.txt").write_text("half done\n")
@@ -328,21 +333,21 @@ def test_a_stopped_command_is_settled_when_the_run_ends(world: World) -> None:
     assert (world.folder / "a.txt").read_text() == "a\n"
 
 
-def test_a_stopped_command_is_looked_at_beside_whoever_goes_on(world: World) -> None:
+def test_stopped_command_is_scanned_in_the_background(world: World) -> None:
     async def work() -> None:
         async with asyncio.TaskGroup() as group:
             world.commands.group = group
             await world.commands.before("call", [world.folder])
             (world.folder / "a.txt").write_text("half done\n")
-            world.commands.look_beside()
-            world.commands.look_beside()
+            world.commands.start_scan()
+            world.commands.start_scan()
 
     asyncio.run(work())
     assert undo(world).clean
     assert (world.folder / "a.txt").read_text() == "a\n"
 
 
-def test_commands_side_by_side_are_both_noted(world: World) -> None:
+def test_concurrent_commands_are_all_recorded(world: World) -> None:
     async def work() -> None:
         async with asyncio.TaskGroup() as group:
             for name in ("a.txt", "b.txt", "d/c.txt"):
@@ -366,7 +371,7 @@ async def main():
     runner = LocalRunner()
     commands = CommandWatch(history, runner)
     await commands.before("call", [Path(sys.argv[1])])
-    command = "echo agent > a.txt; rm b.txt; echo done; sleep 60"
+    command = "echo agent > a.txt; rm b.txt; echo done; sleep 600"
     async with await runner.start(command, cwd=Path(sys.argv[1])) as process:
         async for chunk in process.output():
             print(chunk.decode(), end="", flush=True)
@@ -375,7 +380,7 @@ asyncio.run(main())
 """
 
 
-def test_killed_in_the_middle_of_a_command_its_files_are_named_and_come_back_by_force(world: World) -> None:
+def test_files_of_a_killed_command_are_named_and_restored_by_force(world: World) -> None:
     (world.folder / "a.txt").write_text("not committed\n")
     words = [sys.executable, "-c", textwrap.dedent(KILLED), str(world.folder), str(world.place)]
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
@@ -401,3 +406,40 @@ def test_killed_in_the_middle_of_a_command_its_files_are_named_and_come_back_by_
     records = load(world.place)
     assert len([one for one in records if isinstance(one, CommandStart)]) == 1
     assert len([one for one in records if isinstance(one, CommandEnd)]) == 1
+
+
+@pytest.mark.parametrize(
+    ("before", "command"), ((0o644, "chmod 600"), (0o640, "chmod a+rx"), (0o755, "chmod -x"))
+)
+def test_chmod_of_a_tracked_file_is_undone(world: World, before: int, command: str) -> None:
+    path = world.folder / "a.txt"
+    path.chmod(before)
+    git(world.folder, "add", "-A")
+    os.utime(world.folder / ".git" / "index", (time.time() + 5, time.time() + 5))
+    shell(world, f"{command} a.txt")
+    assert stat.S_IMODE(path.stat().st_mode) != before
+    result = world.undo.apply(world.undo.plan())
+    assert result.clean and stat.S_IMODE(path.stat().st_mode) == before
+
+
+def test_undo_says_that_a_command_ran_where_it_could_not_watch(world: World, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+
+    async def main() -> None:
+        await world.write("a.txt", "new\n")
+        await world.commands.before("call", [world.folder, outside])
+        await world.commands.after("call")
+
+    asyncio.run(main())
+    plan = world.undo.plan()
+    said = summary(plan, world.undo.apply(plan))
+    assert "A command ran outside the watched Git repositories, where undo cannot see what it changed" in said
+    with pytest.raises(UsageError, match="A command ran outside the watched Git repositories"):
+        world.undo.plan()
+
+
+def test_undo_of_a_watched_turn_mentions_no_unwatched_command(world: World) -> None:
+    shell(world, "echo more >> a.txt")
+    plan = world.undo.plan()
+    assert "A command ran" not in summary(plan, world.undo.apply(plan))

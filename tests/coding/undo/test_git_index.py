@@ -11,8 +11,7 @@ import pytest
 
 from tau.base.run import LocalRunner
 from tau.coding.undo import git_repository
-from tau.coding.undo.git_index import tracked_in
-from tau.coding.undo.git_repository import Repository
+from tau.coding.undo.git_repository import Repository, tracked_in
 
 
 def git(folder: Path, *words: str) -> str:
@@ -47,7 +46,7 @@ def changed(tree: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, *, quick:
 
 
 @pytest.mark.parametrize("version", (2, 4))
-def test_what_changed_is_found_as_git_finds_it(
+def test_changes_are_found_like_git_finds_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: int
 ) -> None:
     tree = work_tree(tmp_path / "tree", version=version)
@@ -73,7 +72,7 @@ def test_what_changed_is_found_as_git_finds_it(
     assert by_git == by_us
 
 
-def test_a_change_that_keeps_size_and_time_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_change_that_keeps_size_and_mtime_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tree = work_tree(tmp_path / "tree")
     path = tree / "run.sh"
     info = path.stat()
@@ -82,7 +81,7 @@ def test_a_change_that_keeps_size_and_time_is_found(tmp_path: Path, monkeypatch:
     assert changed(tree, tmp_path / "q", monkeypatch, quick=True) == {"run.sh"}
 
 
-def test_an_index_that_says_more_is_left_to_git(tmp_path: Path) -> None:
+def test_unsupported_index_is_left_to_git(tmp_path: Path) -> None:
     tree = work_tree(tmp_path / "tree")
     index = tree / ".git" / "index"
     assert len(tracked_in(index.read_bytes()) or ()) == 22

@@ -1,4 +1,4 @@
-"""What the agent's real tools do is in the history, whichever way they take to the disk."""
+"""What the agent's real tools do is in the history, whichever way they write to the disk."""
 
 import asyncio
 import os
@@ -26,11 +26,11 @@ from tau.coding.tools.read import Read
 from tau.coding.tools.write import Write
 from tau.coding.undo.undo import Undo
 from tests.coding.context import CallContext
-from tests.coding.undo.undo_world import make_repository, tree_of
+from tests.coding.undo.undo_rig import make_repository, tree_of
 
 
 class Bench:
-    """Calls tools as the loop does, with the hooks around them."""
+    """Calls tools like the loop, with the hooks around them."""
 
     def __init__(self, ctx: CallContext) -> None:
         self.ctx = ctx
@@ -46,7 +46,7 @@ class Bench:
         return await self.recorder.after_tool(call, await tool.run(params, self.ctx))
 
     def say(self, text: str) -> None:
-        self.recorder.saw(MessageEnd(UserMessage(text, 0)))
+        self.recorder.on_event(MessageEnd(UserMessage(text, 0)))
 
     def undo(self) -> None:
         undo = self.recorder.undo
@@ -61,7 +61,7 @@ def bench(ctx: CallContext) -> Bench:
     return bench
 
 
-def test_write_and_edit_are_taken_back(bench: Bench) -> None:
+def test_write_and_edit_are_undone(bench: Bench) -> None:
     (bench.ctx.cwd / "a.txt").write_text("one\n")
 
     async def work() -> None:
@@ -76,7 +76,7 @@ def test_write_and_edit_are_taken_back(bench: Bench) -> None:
     }
 
 
-def test_a_row_of_a_database_is_taken_back(bench: Bench) -> None:
+def test_database_row_is_undone(bench: Bench) -> None:
     path = bench.ctx.cwd / "app.db"
     with sqlite3.connect(path) as connection:
         connection.execute("create table users (id integer primary key, name text)")
@@ -91,7 +91,7 @@ def test_a_row_of_a_database_is_taken_back(bench: Bench) -> None:
     assert path.read_bytes() == before
 
 
-def test_an_entry_of_an_archive_is_taken_back(bench: Bench) -> None:
+def test_archive_entry_is_undone(bench: Bench) -> None:
     path = bench.ctx.cwd / "a.zip"
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("x.txt", "one\n")
@@ -104,7 +104,7 @@ def test_an_entry_of_an_archive_is_taken_back(bench: Bench) -> None:
     assert path.read_bytes() == before
 
 
-def test_a_command_is_taken_back_in_the_repository_that_it_names(bench: Bench, tmp_path: Path) -> None:
+def test_command_is_undone_in_the_repository_it_names(bench: Bench, tmp_path: Path) -> None:
     other = tmp_path / "other"
     make_repository(other, {"x.txt": "x\n", "y.txt": "y\n"})
 
@@ -115,7 +115,7 @@ def test_a_command_is_taken_back_in_the_repository_that_it_names(bench: Bench, t
     assert (other / "x.txt").exists() and (other / "y.txt").exists()
 
 
-def test_each_message_of_the_user_begins_a_turn(bench: Bench) -> None:
+def test_each_user_message_starts_a_turn(bench: Bench) -> None:
     asyncio.run(bench.call(Write(), path="a.txt", content="one\n"))
     bench.say("and now this")
     asyncio.run(bench.call(Write(), path="a.txt", content="two\n"))
@@ -125,7 +125,7 @@ def test_each_message_of_the_user_begins_a_turn(bench: Bench) -> None:
     assert (bench.ctx.cwd / "a.txt").read_text() == "one\n"
 
 
-def test_a_stopped_call_is_noted_when_the_run_is_over(bench: Bench) -> None:
+def test_stopped_call_is_recorded_when_the_run_ends(bench: Bench) -> None:
     class Slow(Bash):
         async def run(self, params: Any, ctx: Any) -> ToolOutput:
             (ctx.cwd / "a.txt").write_text("half\n")
@@ -144,7 +144,7 @@ def test_a_stopped_call_is_noted_when_the_run_is_over(bench: Bench) -> None:
     assert (bench.ctx.cwd / "a.txt").read_text() == "one\n"
 
 
-def test_looks_beside_the_conversation_are_over_before_the_next_change(bench: Bench) -> None:
+def test_background_scans_finish_before_the_next_change(bench: Bench) -> None:
     make_repository(bench.ctx.cwd, {"a.txt": "a\n", "b.txt": "b\n"})
 
     async def work() -> None:
@@ -160,7 +160,7 @@ def test_looks_beside_the_conversation_are_over_before_the_next_change(bench: Be
     assert (bench.ctx.cwd / "b.txt").read_text() == "b\n"
 
 
-def test_a_database_with_a_log_beside_it_is_told_not_to_come_back(bench: Bench) -> None:
+def test_database_with_a_wal_is_reported_as_not_restorable(bench: Bench) -> None:
     path = bench.ctx.cwd / "app.db"
     connection = sqlite3.connect(path, isolation_level=None)
     connection.execute("pragma journal_mode=wal")
@@ -174,7 +174,7 @@ def test_a_database_with_a_log_beside_it_is_told_not_to_come_back(bench: Bench) 
     assert len(bench.ctx.warnings) == 1 and "is in use by another program" in bench.ctx.warnings[0]
 
 
-def test_a_conversation_without_tools_loads_nothing_of_the_history(tmp_path: Path) -> None:
+def test_conversation_without_tools_does_not_import_the_history(tmp_path: Path) -> None:
     code = """
 import sys
 from pathlib import Path
@@ -183,7 +183,7 @@ from tau.ai.wire import UserMessage
 from tau.base.run import LocalRunner
 from tau.coding.undo.recorder import Recorder
 recorder = Recorder(lambda: Path("nowhere"), LocalRunner(), warn=print)
-recorder.saw(MessageEnd(UserMessage("hi", 0)))
+recorder.on_event(MessageEnd(UserMessage("hi", 0)))
 recorder.close()
 print([name for name in sys.modules if name.startswith("tau.coding.undo.")])
 """
@@ -216,7 +216,7 @@ asyncio.run(main())
 """
 
 
-def test_killed_at_any_moment_everything_comes_back(tmp_path: Path) -> None:
+def test_everything_is_restored_after_a_kill_at_any_moment(tmp_path: Path) -> None:
     chance = random.Random(7)
     for attempt in range(8):
         folder, home = tmp_path / f"work{attempt}", tmp_path / f"home{attempt}" / "history"
@@ -231,7 +231,7 @@ def test_killed_at_any_moment_everything_comes_back(tmp_path: Path) -> None:
             process.send_signal(signal.SIGKILL)
             process.wait()
         for left in folder.rglob(".tau-*.tmp"):
-            left.unlink()  # a write that was cut short; the next one there would remove it
+            left.unlink()  # an interrupted write; the next one there would remove it
         undo = Undo(home)
         if undo.turns():
             result = undo.apply(undo.plan())

@@ -1,4 +1,4 @@
-"""Undo of what the agent did through its tools: what comes back, what is left alone, and how it is redone."""
+"""Undo of the agent's tool calls: what is restored, what is left alone, and redo."""
 
 import asyncio
 import os
@@ -10,13 +10,12 @@ import pytest
 
 from tau.base.errors import ToolError, UsageError
 from tau.coding.undo import file_state
-from tau.coding.undo.content_store import ContentStore
-from tau.coding.undo.file_history import FileHistory
+from tau.coding.undo.file_history import ContentStore, FileHistory
 from tau.coding.undo.file_state import digest
 from tau.coding.undo.journal import ChangeOutcome, Journal, load
 from tau.coding.undo.plan import CHANGED_SINCE, NO_FOLDER
 from tau.coding.undo.undo import Undo, UndoResult
-from tests.coding.undo.undo_world import World, tree_of
+from tests.coding.undo.undo_rig import World, tree_of
 
 
 @pytest.fixture
@@ -37,7 +36,7 @@ def redo(world: World) -> UndoResult:
     return world.undo.apply(world.undo.redo_plan())
 
 
-def test_a_written_file_gets_its_content_and_mode_back(world: World) -> None:
+def test_written_file_gets_its_content_and_mode_back(world: World) -> None:
     (world.folder / "a.txt").chmod(0o640)
     asyncio.run(world.write("a.txt", "two\n"))
     asyncio.run(world.write("a.txt", "three\n"))
@@ -49,7 +48,7 @@ def test_a_written_file_gets_its_content_and_mode_back(world: World) -> None:
     assert stat.S_IMODE((world.folder / "a.txt").stat().st_mode) == 0o640
 
 
-def test_a_new_file_goes_with_the_folders_that_were_made_for_it(world: World) -> None:
+def test_new_file_is_removed_with_the_folders_made_for_it(world: World) -> None:
     asyncio.run(world.write("x/y/new.txt", "new\n"))
 
     result = undo(world)
@@ -59,7 +58,7 @@ def test_a_new_file_goes_with_the_folders_that_were_made_for_it(world: World) ->
     assert not (world.folder / "x").exists()
 
 
-def test_a_folder_that_holds_something_else_by_now_stays(world: World) -> None:
+def test_folder_that_now_holds_something_else_is_kept(world: World) -> None:
     asyncio.run(world.write("x/y/new.txt", "new\n"))
     (world.folder / "x/mine.txt").write_text("mine\n")
 
@@ -68,7 +67,7 @@ def test_a_folder_that_holds_something_else_by_now_stays(world: World) -> None:
     assert [path.name for path in (world.folder / "x").iterdir()] == ["mine.txt"]
 
 
-def test_a_deleted_and_a_moved_file_come_back(world: World) -> None:
+def test_deleted_and_moved_files_are_restored(world: World) -> None:
     (world.folder / "run.sh").write_text("#!/bin/sh\n")
     (world.folder / "run.sh").chmod(0o755)
     before = tree_of(world.folder)
@@ -80,7 +79,7 @@ def test_a_deleted_and_a_moved_file_come_back(world: World) -> None:
     assert tree_of(world.folder) == before
 
 
-def test_a_deleted_link_comes_back_as_a_link(world: World) -> None:
+def test_deleted_link_is_restored_as_a_link(world: World) -> None:
     (world.folder / "link").symlink_to("a.txt")
     asyncio.run(world.remove("link"))
 
@@ -89,7 +88,7 @@ def test_a_deleted_link_comes_back_as_a_link(world: World) -> None:
     assert (world.folder / "link").readlink() == Path("a.txt")
 
 
-def test_a_file_written_through_a_link_is_the_one_that_comes_back(world: World) -> None:
+def test_file_written_through_a_link_is_restored(world: World) -> None:
     (world.folder / "link").symlink_to("a.txt")
     asyncio.run(world.write("link", "two\n"))
 
@@ -99,7 +98,7 @@ def test_a_file_written_through_a_link_is_the_one_that_comes_back(world: World) 
     assert (world.folder / "a.txt").read_text() == "one\n"
 
 
-def test_only_the_last_turn_is_taken_back_and_the_next_undo_takes_the_one_before(world: World) -> None:
+def test_each_undo_reverts_one_more_turn(world: World) -> None:
     asyncio.run(world.write("a.txt", "two\n"))
     world.history.begin_turn("and more")
     asyncio.run(world.write("a.txt", "three\n"))
@@ -112,7 +111,7 @@ def test_only_the_last_turn_is_taken_back_and_the_next_undo_takes_the_one_before
         undo(world)
 
 
-def test_several_turns_can_be_taken_back_at_once_and_redone(world: World) -> None:
+def test_several_turns_can_be_undone_at_once_and_redone(world: World) -> None:
     asyncio.run(world.write("a.txt", "two\n"))
     world.history.begin_turn("and more")
     asyncio.run(world.write("a.txt", "three\n"))
@@ -125,7 +124,7 @@ def test_several_turns_can_be_taken_back_at_once_and_redone(world: World) -> Non
     assert (world.folder / "a.txt").read_text() == "two\n"
 
 
-def test_a_file_that_the_user_changed_since_is_a_conflict_with_all_its_states(world: World) -> None:
+def test_file_changed_since_by_the_user_is_a_conflict_with_all_its_states(world: World) -> None:
     asyncio.run(world.write("a.txt", "two\n"))
     asyncio.run(world.write("b.txt", "b\n"))
     (world.folder / "a.txt").write_text("mine\n")
@@ -141,7 +140,7 @@ def test_a_file_that_the_user_changed_since_is_a_conflict_with_all_its_states(wo
     assert not (world.folder / "b.txt").exists()
 
 
-def test_a_conflict_is_taken_back_by_force_and_the_users_content_is_kept(world: World) -> None:
+def test_conflict_is_undone_by_force_and_the_users_content_is_saved(world: World) -> None:
     asyncio.run(world.write("a.txt", "two\n"))
     (world.folder / "a.txt").write_text("mine\n")
     assert undo(world).conflicts
@@ -153,7 +152,7 @@ def test_a_conflict_is_taken_back_by_force_and_the_users_content_is_kept(world: 
     assert (world.folder / "a.txt").read_text() == "mine\n"
 
 
-def test_a_turn_with_nothing_but_conflicts_stays_the_last_one(world: World) -> None:
+def test_turn_with_only_conflicts_stays_the_last_one(world: World) -> None:
     asyncio.run(world.write("a.txt", "two\n"))
     (world.folder / "a.txt").write_text("mine\n")
 
@@ -161,7 +160,7 @@ def test_a_turn_with_nothing_but_conflicts_stays_the_last_one(world: World) -> N
     assert [turn.open for turn in world.undo.turns()] == [True]
 
 
-def test_users_change_in_the_middle_of_a_turn_is_what_is_left(world: World) -> None:
+def test_user_change_in_the_middle_of_a_turn_is_preserved(world: World) -> None:
     asyncio.run(world.write("a.txt", "two\n"))
     (world.folder / "a.txt").write_text("mine\n")
     asyncio.run(world.write("a.txt", "three\n"))
@@ -172,7 +171,7 @@ def test_users_change_in_the_middle_of_a_turn_is_what_is_left(world: World) -> N
     assert [conflict.path.name for conflict in result.conflicts] == ["a.txt"]
 
 
-def test_permissions_that_the_user_set_since_stay(world: World) -> None:
+def test_permissions_set_since_by_the_user_are_kept(world: World) -> None:
     asyncio.run(world.write("a.txt", "two\n"))
     (world.folder / "a.txt").chmod(0o600)
 
@@ -182,7 +181,7 @@ def test_permissions_that_the_user_set_since_stay(world: World) -> None:
     assert stat.S_IMODE((world.folder / "a.txt").stat().st_mode) == 0o600
 
 
-def test_single_files_and_folders_can_be_taken_back(world: World) -> None:
+def test_single_files_and_folders_can_be_undone(world: World) -> None:
     asyncio.run(world.write("a.txt", "two\n"))
     asyncio.run(world.write("d/b.txt", "b\n"))
     asyncio.run(world.write("d/c.txt", "c\n"))
@@ -196,7 +195,7 @@ def test_single_files_and_folders_can_be_taken_back(world: World) -> None:
         undo(world, paths=[world.folder / "d"])
 
 
-def test_what_the_user_has_taken_back_already_is_no_conflict(world: World) -> None:
+def test_change_already_reverted_by_the_user_is_not_a_conflict(world: World) -> None:
     asyncio.run(world.write("a.txt", "two\n"))
     (world.folder / "a.txt").write_text("one\n")
 
@@ -205,7 +204,7 @@ def test_what_the_user_has_taken_back_already_is_no_conflict(world: World) -> No
     assert result.clean and result.id is None
 
 
-def test_a_failed_write_leaves_nothing_to_undo(world: World) -> None:
+def test_failed_write_leaves_nothing_to_undo(world: World) -> None:
     async def fail() -> None:
         stat = await world.fs.stat(world.folder / "a.txt")
         (world.folder / "a.txt").write_text("changed by somebody else\n")
@@ -221,7 +220,7 @@ def test_writing_the_same_content_leaves_nothing_to_undo(world: World) -> None:
     assert not (world.place / "journal.log").exists()
 
 
-def test_a_folder_that_became_a_link_is_not_followed(world: World, tmp_path: Path) -> None:
+def test_folder_that_became_a_link_is_not_followed(world: World, tmp_path: Path) -> None:
     (world.folder / "d").mkdir()
     (world.folder / "d/b.txt").write_text("before\n")
     asyncio.run(world.write("d/b.txt", "after\n"))
@@ -235,7 +234,7 @@ def test_a_folder_that_became_a_link_is_not_followed(world: World, tmp_path: Pat
     assert (outside / "b.txt").read_text() == "after\n"
 
 
-def test_a_file_in_the_place_of_a_folder_is_a_conflict(world: World) -> None:
+def test_file_in_place_of_a_folder_is_a_conflict(world: World) -> None:
     (world.folder / "d").mkdir()
     (world.folder / "d/b.txt").write_text("b\n")
     asyncio.run(world.remove("d/b.txt"))
@@ -248,19 +247,19 @@ def test_a_file_in_the_place_of_a_folder_is_a_conflict(world: World) -> None:
     assert (world.folder / "d").read_text() == "mine\n"
 
 
-def test_a_large_file_is_named_as_not_kept(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_file_is_reported_as_not_restorable(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(file_state, "MAX_FILE_BYTES", 100)
     (world.folder / "big.bin").write_bytes(b"x" * 200)
     asyncio.run(world.write("big.bin", "small\n"))
 
     result = undo(world)
 
-    assert [step.path.name for step in result.unkept] == ["big.bin"]
+    assert [step.path.name for step in result.unrestorable] == ["big.bin"]
     assert "larger than 100 bytes" in world.warnings[0]
     assert (world.folder / "big.bin").read_text() == "small\n"
 
 
-def test_an_undo_that_could_not_be_redone_is_not_made(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_undo_that_could_not_be_redone_is_refused(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(file_state, "MAX_FILE_BYTES", 100)
     asyncio.run(world.write("a.txt", "x" * 200))
 
@@ -270,7 +269,7 @@ def test_an_undo_that_could_not_be_redone_is_not_made(world: World, monkeypatch:
     assert (world.folder / "a.txt").stat().st_size == 200
 
 
-def test_kept_contents_are_private_and_each_is_there_once(world: World) -> None:
+def test_saved_contents_are_private_and_deduplicated(world: World) -> None:
     (world.folder / "same.txt").write_text("one\n")
     asyncio.run(world.write("a.txt", "two\n"))
     asyncio.run(world.write("same.txt", "two\n"))
@@ -283,7 +282,7 @@ def test_kept_contents_are_private_and_each_is_there_once(world: World) -> None:
     assert stat.S_IMODE((world.place / "journal.log").stat().st_mode) == 0o600
 
 
-def test_the_oldest_contents_are_given_up_when_there_are_too_many(tmp_path: Path) -> None:
+def test_oldest_contents_are_dropped_when_there_are_too_many(tmp_path: Path) -> None:
     warnings: list[str] = []
     pinned: set[str] = set()
     kept = ContentStore(tmp_path / "kept", cap_bytes=1000, warn=warnings.append, pinned=pinned)
@@ -297,14 +296,14 @@ def test_the_oldest_contents_are_given_up_when_there_are_too_many(tmp_path: Path
     assert len(warnings) == 1 and "1000 bytes" in warnings[0]
 
 
-def test_contents_of_the_turn_under_way_are_not_given_up(tmp_path: Path) -> None:
+def test_contents_of_the_current_turn_are_not_dropped(tmp_path: Path) -> None:
     kept = ContentStore(tmp_path / "kept", cap_bytes=500)
     assert kept.put(digest(b"a" * 300), b"a" * 300)
     assert not kept.put(digest(b"b" * 300), b"b" * 300)
     assert kept.get(digest(b"a" * 300)) == b"a" * 300
 
 
-def test_a_damaged_content_is_not_put_back(world: World) -> None:
+def test_damaged_content_is_not_restored(world: World) -> None:
     asyncio.run(world.write("a.txt", "two\n"))
     (world.place / "kept" / digest(b"one\n")).write_text("damaged")
 
@@ -314,7 +313,7 @@ def test_a_damaged_content_is_not_put_back(world: World) -> None:
     assert (world.folder / "a.txt").read_text() == "two\n"
 
 
-def test_a_history_that_cannot_be_written_is_told_once_and_the_work_goes_on(tmp_path: Path) -> None:
+def test_unwritable_history_is_reported_once_and_work_continues(tmp_path: Path) -> None:
     (tmp_path / "home").write_text("a file where the folder should be")
     (tmp_path / "work").mkdir()
     world = World(tmp_path / "work", tmp_path / "home")
@@ -326,7 +325,7 @@ def test_a_history_that_cannot_be_written_is_told_once_and_the_work_goes_on(tmp_
     assert len(world.warnings) == 1 and world.warnings[0].startswith("Changes cannot be recorded for undo")
 
 
-def test_lines_that_cannot_be_read_are_left_out(world: World) -> None:
+def test_unreadable_lines_are_skipped(world: World) -> None:
     asyncio.run(world.write("a.txt", "two\n"))
     with (world.place / "journal.log").open("ab") as file:
         file.write(b'{"type": "from a newer version"}\nnot json\n{"type": "int')
@@ -334,7 +333,7 @@ def test_lines_that_cannot_be_read_are_left_out(world: World) -> None:
     assert (world.folder / "a.txt").read_text() == "one\n"
 
 
-def test_names_that_are_no_text_are_kept_as_they_are(world: World) -> None:
+def test_undecodable_names_are_preserved(world: World) -> None:
     path = Path(os.fsdecode(os.fsencode(world.folder) + b"/\xff\xfe.txt"))
     path.write_text("one\n")
     asyncio.run(world.fs.write(path, b"two\n"))
@@ -342,14 +341,14 @@ def test_names_that_are_no_text_are_kept_as_they_are(world: World) -> None:
     assert path.read_text() == "one\n"
 
 
-def test_git_and_the_sessions_own_folder_are_not_part_of_the_history(world: World) -> None:
+def test_git_and_session_folders_are_not_part_of_the_history(world: World) -> None:
     (world.folder / ".git").mkdir()
     asyncio.run(world.write(".git/config", "x"))
     asyncio.run(world.fs.write(world.place.parent / "local/plan.md", b"plan"))
     assert world.undo.turns() == []
 
 
-def test_a_database_in_use_is_a_conflict(world: World) -> None:
+def test_database_in_use_is_a_conflict(world: World) -> None:
     (world.folder / "app.db").write_bytes(b"before")
     asyncio.run(world.write("app.db", "after"))
     (world.folder / "app.db-wal").write_bytes(b"log")
@@ -360,7 +359,7 @@ def test_a_database_in_use_is_a_conflict(world: World) -> None:
     assert (world.folder / "app.db").read_bytes() == b"after"
 
 
-def test_turns_tell_prompt_and_files(world: World) -> None:
+def test_turns_show_prompt_and_files(world: World) -> None:
     world.history.begin_turn("fix\n\nthe   bug " + "x" * 200)
     asyncio.run(world.write("a.txt", "two\n"))
     asyncio.run(world.write("b.txt", "two\n"))
@@ -381,7 +380,7 @@ def test_another_process_sees_and_undoes_the_same_turns(world: World) -> None:
     assert (world.folder / "a.txt").read_text() == "one\n"
 
 
-def test_an_undo_cut_short_is_taken_up_where_it_stopped(world: World) -> None:
+def test_interrupted_undo_resumes_where_it_stopped(world: World) -> None:
     """As if tau had been killed in the middle of an undo, before or after one of its changes."""
     for name in ("a.txt", "b.txt"):
         (world.folder / name).write_text("one\n")
@@ -397,7 +396,7 @@ def test_an_undo_cut_short_is_taken_up_where_it_stopped(world: World) -> None:
 
 
 @pytest.mark.parametrize("done", [True, False])
-def test_a_change_without_its_outcome_is_judged_by_what_stands_there(world: World, done: bool) -> None:
+def test_change_without_a_recorded_outcome_is_judged_by_the_file(world: World, done: bool) -> None:
     """As if tau had been killed between the note and the change, or between the change and its note."""
     world.history.intend(str(world.folder / "a.txt"), file_state.file_state(b"two\n"))
     if done:
@@ -410,7 +409,7 @@ def test_a_change_without_its_outcome_is_judged_by_what_stands_there(world: Worl
     assert len(result.restored) == done
 
 
-def test_a_journal_takes_lines_of_two_writers(tmp_path: Path) -> None:
+def test_journal_accepts_two_writers(tmp_path: Path) -> None:
     one, other = Journal(tmp_path), Journal(tmp_path)
     for number in range(5):
         one.add(ChangeOutcome(id=f"a{number}"))

@@ -1,4 +1,4 @@
-"""Random turns of an agent and a user in one project: undo takes back the agent's part and nothing else."""
+"""Random turns of an agent and a user in one project: undo reverts exactly the agent's part."""
 
 import asyncio
 import random
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tau.base.errors import UsageError
-from tests.coding.undo.undo_world import Actors, World, content, make_repository, tree_of
+from tests.coding.undo.undo_rig import Actors, World, content, make_repository, tree_of
 
 RUNS = 60
 SOAK_RUNS = 500
@@ -68,18 +68,18 @@ def check(actors: Actors, world: World) -> None:
         return
     result = world.undo.apply(plan)
     after = tree_of(world.folder)
-    told = [world.warnings, result]
+    reported = [world.warnings, result]
 
-    assert not result.unkept and not result.failed, told
-    assert {str(one.path) for one in result.conflicts} == conflicts, told
+    assert not result.unrestorable and not result.failed, reported
+    assert {str(one.path) for one in result.conflicts} == conflicts, reported
     for path in before.keys() | after.keys() | actors.at_start.keys():
         wanted = actors.expected(path)
         if path not in agents:
-            assert after.get(path) == before.get(path), (path, told)
+            assert after.get(path) == before.get(path), (path, reported)
         elif actors.alone(path):
-            assert after.get(path) == wanted, (path, actors.deeds[path], told)
+            assert after.get(path) == wanted, (path, actors.deeds[path], reported)
         else:
-            assert content(after.get(path)) == content(wanted), (path, actors.deeds[path], told)
+            assert content(after.get(path)) == content(wanted), (path, actors.deeds[path], reported)
     if result.id is not None:
         again = world.undo.apply(world.undo.redo_plan())
         assert again.clean, again
@@ -87,13 +87,13 @@ def check(actors: Actors, world: World) -> None:
 
 
 @pytest.mark.parametrize("part", range(6))
-def test_undo_takes_back_what_the_agent_did_and_nothing_else(part: int, tmp_path: Path) -> None:
+def test_undo_reverts_exactly_what_the_agent_did(part: int, tmp_path: Path) -> None:
     for seed in range(part, RUNS, 6):
         asyncio.run(one_run(seed, tmp_path / str(seed)))
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("part", range(20))
-def test_undo_takes_back_what_the_agent_did_in_500_runs(part: int, tmp_path: Path) -> None:
+def test_undo_reverts_exactly_what_the_agent_did_in_500_runs(part: int, tmp_path: Path) -> None:
     for seed in range(1000 + part, 1000 + SOAK_RUNS, 20):
         asyncio.run(one_run(seed, tmp_path / str(seed)))

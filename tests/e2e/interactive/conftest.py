@@ -1,16 +1,16 @@
-"""A desk with a terminal on it."""
+"""A launcher for the interactive program."""
 
 from collections.abc import Iterator
 
 import pytest
 
-from tests.e2e.interactive.desk import Desk
+from tests.e2e.interactive.launcher import Launcher
 from tests.e2e.program import Program
 
 
 @pytest.fixture
-def desk(tau: Program) -> Iterator[Desk]:
-    made = Desk(tau)
+def launcher(tau: Program) -> Iterator[Launcher]:
+    made = Launcher(tau)
     try:
         yield made
     finally:

@@ -1,12 +1,12 @@
-"""The states of the screen from which Escape must lead to idle, and the way to get there: `STATES`."""
+"""The states from which Escape must lead to idle, and how to get there: `STATES`."""
 
 import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from tests.backends.ssh.loopback import Server
-from tests.e2e.interactive.desk import Seat
-from tests.e2e.interactive.escape_stage import PLACE, STOPPED, Stage, State, is_idle
+from tests.e2e.interactive.escape_rig import PLACE, STOPPED, Stage, State, is_idle
+from tests.e2e.interactive.launcher import User
 from tests.e2e.program import wait_for
 from tests.support.fake_answers import Answer, Call, Scriptable, Silence, Status, Text, Thinking
 
@@ -49,12 +49,12 @@ def says(*answers: Scriptable) -> Script:
 
 
 def streams(part: Callable[[str], Text | Thinking | Call], delay_s: float = 0.003) -> Script:
-    """A part of many pieces, made from the tag of the play."""
+    """A part with many deltas, made from the tag of the play."""
     return lambda stage: (Answer((part(stage.tag),), delay_s=delay_s),)
 
 
 def runs(*commands: str, **more: Any) -> Script:
-    """Calls of bash; MARK in a command says that it has begun."""
+    """bash calls; MARK in a command says that it has started."""
 
     def script(stage: Stage) -> Sequence[Scriptable]:
         texts = [command.replace("MARK", f"echo $$ > {stage.mark.name}") for command in commands]
@@ -65,8 +65,8 @@ def runs(*commands: str, **more: Any) -> Script:
 
 def evaluates(code: str) -> Script:
     def script(stage: Stage) -> Sequence[Scriptable]:
-        told = code.replace("MARK", f"open({stage.mark.name!r}, 'w').write('x')")
-        return (Call("eval", {"cells": [{"language": "py", "code": told}]}),)
+        output = code.replace("MARK", f"open({stage.mark.name!r}, 'w').write('x')")
+        return (Call("eval", {"cells": [{"language": "py", "code": output}]}),)
 
     return script
 
@@ -84,58 +84,58 @@ def asks_later(stage: Stage) -> Sequence[Scriptable]:
 
 
 def sees(*texts: str) -> Reach:
-    return lambda stage: stage.seat.send("go").see(*texts)
+    return lambda stage: stage.user.send("go").see(*texts)
 
 
 def sees_tag(stage: Stage) -> None:
-    stage.seat.send("go").see(stage.tag)
+    stage.user.send("go").see(stage.tag)
 
 
 def requests(stage: Stage) -> None:
-    stage.seat.send("go")
+    stage.user.send("go")
     stage.requested()
 
 
 def appears(name: str) -> Reach:
-    """A file that something else than a command writes."""
+    """A file written by something other than a command."""
 
     def reach(stage: Stage) -> None:
         (stage.project / name).unlink(missing_ok=True)
-        stage.seat.send("go")
+        stage.user.send("go")
         wait_for(stage.project / name)
 
     return reach
 
 
 def queues(stage: Stage) -> None:
-    seat = stage.seat.send("go")
+    user = stage.user.send("go")
     stage.requested()
-    seat.send("steer it").see("Next: steer it")
-    seat.write("and then").press("alt+enter").see("Afterwards: and then")
+    user.send("steer it").see("Next: steer it")
+    user.write("and then").press("alt+enter").see("Afterwards: and then")
 
 
 def queues_before_a_question(stage: Stage) -> None:
-    seat = stage.seat.send("go")
+    user = stage.user.send("go")
     wait_for(stage.mark)
-    seat.write("and then").press("alt+enter").see("Afterwards: and then")
+    user.write("and then").press("alt+enter").see("Afterwards: and then")
     (stage.project / f"go-{stage.plays}").touch()
-    seat.see("Allow once")
+    user.see("Allow once")
 
 
-def talked(stage: Stage) -> Seat:
-    """Something was said already, which can be summarised or left."""
-    seat = stage.seat
+def talked(stage: Stage) -> User:
+    """There is a conversation that can be summarized or left."""
+    user = stage.user
     for number in (1, 2):
-        seat.send(f"say {number}").see(f"{stage.tag}-{number}.")
-        seat.until(is_idle, "the end of the answer")
-    return seat
+        user.send(f"say {number}").see(f"{stage.tag}-{number}.")
+        user.until(is_idle, "the end of the answer")
+    return user
 
 
 def talks(stage: Stage) -> Sequence[Scriptable]:
     return ("Much was said. " * 300 + f"{stage.tag}-1.", "More of it. " * 300 + f"{stage.tag}-2.", SUMMARY)
 
 
-def summarises(command: str) -> Reach:
+def summarizes(command: str) -> Reach:
     def reach(stage: Stage) -> None:
         talked(stage).send(command)
         stage.requested(3)
@@ -144,10 +144,10 @@ def summarises(command: str) -> Reach:
 
 
 def leaves_a_branch(stage: Stage) -> None:
-    seat = talked(stage).send("/tree")
-    seat.see("Session tree")
-    seat.press("up", "up", "enter").see("Summarize with custom prompt")
-    seat.press("down", "enter").see("Summarizing the branch")
+    user = talked(stage).send("/tree")
+    user.see("Session tree")
+    user.press("up", "up", "enter").see("Summarize with custom prompt")
+    user.press("down", "enter").see("Summarizing the branch")
     stage.requested(3)
 
 
@@ -155,8 +155,8 @@ def runs_line(line: str) -> Reach:
     def reach(stage: Stage) -> None:
         name = stage.mark.name
         begun = f"echo $$ > {name}" if line[0] == "!" else f"open({name!r}, 'w').write('x')"
-        stage.seat.term.paste(line.replace("MARK", begun))
-        stage.seat.press("enter")
+        stage.user.term.paste(line.replace("MARK", begun))
+        stage.user.press("enter")
         wait_for(stage.mark)
 
     return reach
@@ -165,23 +165,23 @@ def runs_line(line: str) -> Reach:
 def opens(keys: Sequence[str], *shown: str) -> Reach:
     def reach(stage: Stage) -> None:
         for key in keys:
-            (stage.seat.term.type if key == "/" else stage.seat.press)(key)
-        stage.seat.see(*shown)
+            (stage.user.term.type if key == "/" else stage.user.press)(key)
+        stage.user.see(*shown)
 
     return reach
 
 
 def stuck_resolver(stage: Stage) -> dict[str, str]:
-    """A name server that never answers, as the program sees it."""
-    folder = stage.desk.tau.home / "resolver"
+    """A name server that never answers."""
+    folder = stage.launcher.tau.home / "resolver"
     folder.mkdir()
     (folder / "sitecustomize.py").write_text(RESOLVER)
     return {"PYTHONPATH": str(folder)}
 
 
 def stuck_search(stage: Stage) -> dict[str, str]:
-    """A ripgrep that never ends and will not be told to."""
-    folder = stage.desk.tau.home / "bin"
+    """A ripgrep that never ends and ignores signals."""
+    folder = stage.launcher.tau.home / "bin"
     folder.mkdir()
     (folder / "rg").write_text(RIPGREP)
     (folder / "rg").chmod(0o755)
@@ -258,14 +258,14 @@ STATES: dict[str, State] = {
         sees("1. SQLite"), says(Call("ask", {"questions": [QUESTION]})), writes=False, never=MAY_HAVE
     ),
     "a plan's review": State(
-        lambda stage: stage.seat.send("/plan make one").see("Approve and start"),
+        lambda stage: stage.user.send("/plan make one").see("Approve and start"),
         says(*PLAN),
         writes=False,
     ),
     "a compaction": State(
-        summarises("/compact"), talks, {"compaction.keepRecentTokens": 100}, says=("Stopped.",)
+        summarizes("/compact"), talks, {"compaction.keepRecentTokens": 100}, says=("Stopped.",)
     ),
-    "a handoff": State(summarises("/handoff"), talks, says=("Stopped.",)),
+    "a handoff": State(summarizes("/handoff"), talks, says=("Stopped.",)),
     "a line of the shell": State(runs_line("!MARK; sleep 1000"), says=("stopped",)),
     "a deaf line of the shell": State(runs_line(f"!{DEAF}; MARK; {FOR_EVER}"), says=("stopped",)),
     "a line of Python": State(
@@ -276,17 +276,17 @@ STATES: dict[str, State] = {
         opens("/", "/retry  Retry"), says=(), writes=False, queued="/", gone="/retry"
     ),
     "a selector": State(opens(("alt+m",), "Filter: type"), says=(), writes=False),
-    "the settings": State(lambda stage: stage.seat.send("/settings").see("Settings"), says=(), writes=False),
-    "the tree": State(lambda stage: stage.seat.send("/tree").see("Session tree"), says=(), writes=False),
+    "the settings": State(lambda stage: stage.user.send("/settings").see("Settings"), says=(), writes=False),
+    "the tree": State(lambda stage: stage.user.send("/tree").see("Session tree"), says=(), writes=False),
 }
-"""Those that need somebody at the other end, or do not lead to the editor, are made below."""
+"""Those that need a peer, or do not lead to the editor, are made below."""
 
 
 def connecting(dialled: Callable[[], bool]) -> State:
-    """The server's machine takes the packets and says nothing."""
+    """The server's machine accepts packets and never answers."""
 
     def reach(stage: Stage) -> None:
-        stage.seat.send("go").until(lambda _: dialled(), "a connection that is being made")
+        stage.user.send("go").until(lambda _: dialled(), "a connection that is being made")
 
     return State(reach, provider="deaf")
 
@@ -295,13 +295,14 @@ def remote(server: Server) -> State:
     """A command on another machine."""
 
     def prepare(stage: Stage) -> dict[str, str]:
-        stage.desk.tau.write("ssh.json", {"hosts": {"box": server.entry()}})
+        stage.launcher.tau.write("ssh.json", {"hosts": {"box": server.entry()}})
         return {"PATH": f"{server.bin}:{os.environ['PATH']}", "TMPDIR": str(server.tmp)}
 
     def script(stage: Stage) -> Sequence[Scriptable]:
         return (Call("ssh", {"host": "box", "command": f"echo $$ > {stage.mark}; sleep 1000"}),)
 
-    return State(Stage.begun, script, prepare=prepare, lives_on="ssh")
+    unasked = {"tools.allow": ["tool: ssh"]}
+    return State(Stage.begun, script, unasked, prepare=prepare, lives_on="ssh")
 
 
 BRANCH = State(leaves_a_branch, talks, {"branchSummary.enabled": True}, writes=False, says=("Session tree",))

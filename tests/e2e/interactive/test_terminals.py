@@ -1,4 +1,4 @@
-"""Other terminals: without colours, light, narrow, resized, read aloud, inside tmux."""
+"""Other terminals: without colors, light, narrow, resized, read aloud, inside tmux."""
 
 import re
 import shutil
@@ -9,108 +9,109 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.interactive.desk import SEE_SECONDS, WELCOME, Desk, Seat
+from tests.e2e.interactive.launcher import SEE_SECONDS, WELCOME, Launcher, User
 from tests.e2e.program import FAKE, TAU
 from tests.support.fake_answers import Answer, Call, Status, Text
+from tests.support.limits import HANG_S
 from tests.support.terminal.virtual import Answers
 
 COLOR = re.compile(rb"\x1b\[[0-9;:]*m")
 
 
-def test_no_color_means_no_colour(desk: Desk) -> None:
-    desk.tau.script((Text("# Title\n\n**bold** `code`"), Call("bash", {"command": "echo out"})), "Done.")
-    seat = desk.start(env={"NO_COLOR": "1"}).send("go")
-    seat.see("Done.")
-    assert seat.leave() == 0
-    colours = [
-        one for one in COLOR.findall(bytes(seat.term.output)) if re.search(rb"[;\[:](3|4|9|10)[0-9]", one)
+def test_no_color_means_no_color(launcher: Launcher) -> None:
+    launcher.tau.script((Text("# Title\n\n**bold** `code`"), Call("bash", {"command": "echo out"})), "Done.")
+    user = launcher.start(env={"NO_COLOR": "1"}).send("go")
+    user.see("Done.")
+    assert user.leave() == 0
+    colors = [
+        one for one in COLOR.findall(bytes(user.term.output)) if re.search(rb"[;\[:](3|4|9|10)[0-9]", one)
     ]
-    assert colours == []
+    assert colors == []
 
 
-def test_a_screen_reader_gets_lines_in_order(desk: Desk) -> None:
-    desk.tau.script((Text("Some words."), Call("bash", {"command": "echo out-$((1 + 1))"})), "The end.")
-    seat = desk.start("--screen-reader").send("go")
-    seat.see("out-2", "The end.")
-    assert b"\x1b[H" not in seat.term.output and b"\x1b[2J" not in seat.term.output
-    told = seat.told
-    assert not set("╭╮╰╯│┌┐└┘█▓") & set(told)
-    assert told.index("Some words.") < told.index("out-2") < told.index("The end.")
+def test_screen_reader_gets_lines_in_order(launcher: Launcher) -> None:
+    launcher.tau.script((Text("Some words."), Call("bash", {"command": "echo out-$((1 + 1))"})), "The end.")
+    user = launcher.start("--screen-reader").send("go")
+    user.see("out-2", "The end.")
+    assert b"\x1b[H" not in user.term.output and b"\x1b[2J" not in user.term.output
+    output = user.output
+    assert not set("╭╮╰╯│┌┐└┘█▓") & set(output)
+    assert output.index("Some words.") < output.index("out-2") < output.index("The end.")
 
 
-def test_a_light_terminal_gets_the_light_theme(desk: Desk) -> None:
-    light = desk.start(answers=Answers(background="rgb:ffff/ffff/ffff")).send("/theme")
+def test_light_terminal_gets_the_light_theme(launcher: Launcher) -> None:
+    light = launcher.start(answers=Answers(background="rgb:ffff/ffff/ffff")).send("/theme")
     light.see("Theme for light terminals", "paper ✓")
 
 
-def test_a_terminal_that_answers_nothing_works_too(desk: Desk) -> None:
-    desk.tau.script("Heard.")
-    seat = desk.start(answers=False).send("hello")
-    seat.see("Heard.")
-    assert seat.leave() == 0
+def test_terminal_that_answers_nothing_works_too(launcher: Launcher) -> None:
+    launcher.tau.script("Heard.")
+    user = launcher.start(answers=False).send("hello")
+    user.see("Heard.")
+    assert user.leave() == 0
 
 
-def test_ascii_symbols(desk: Desk) -> None:
-    desk.settings(theme__symbols="ascii")
-    desk.tau.script((Text("- a\n- b"), Call("bash", {"command": "echo out"})), "Done.")
-    seat = desk.start().send("go")
-    seat.see("Done.")
-    assert seat.told.isascii()
+def test_ascii_symbols(launcher: Launcher) -> None:
+    launcher.settings(theme__symbols="ascii")
+    launcher.tau.script((Text("- a\n- b"), Call("bash", {"command": "echo out"})), "Done.")
+    user = launcher.start().send("go")
+    user.see("Done.")
+    assert user.output.isascii()
 
 
-def test_resizing_while_it_streams_loses_no_line_and_clears_nothing(desk: Desk) -> None:
+def test_resizing_while_streaming_loses_no_line_and_clears_nothing(launcher: Launcher) -> None:
     lines = [f"row-{number:03} of the stream" for number in range(120)]
-    desk.tau.script(Answer((Text("\n\n".join(lines), deltas=240),), delay_s=0.005))
-    seat = desk.start().send("go")
+    launcher.tau.script(Answer((Text("\n\n".join(lines), deltas=240),), delay_s=0.005))
+    user = launcher.start().send("go")
     for number, (columns, rows) in enumerate([(60, 20), (100, 30), (50, 12), (80, 24)]):
         mark = f"row-{number * 20 + 5:03}"
-        seat.until(lambda _, mark=mark: any(mark in row for row in seat.term.tape()), mark)  # type: ignore[misc]
-        seat.term.resize(columns, rows)
-    seat.see("row-119")
-    seat.rests()
-    last = {row.strip(): at for at, row in enumerate(seat.term.tape())}
+        user.until(lambda _, mark=mark: any(mark in row for row in user.term.tape()), mark)  # type: ignore[misc]
+        user.term.resize(columns, rows)
+    user.see("row-119")
+    user.rests()
+    last = {row.strip(): at for at, row in enumerate(user.term.tape())}
     places = [last[line] for line in lines]
     assert places == sorted(places)
-    assert b"\x1b[3J" not in seat.term.output and b"\x1b[2J" not in seat.term.output
+    assert b"\x1b[3J" not in user.term.output and b"\x1b[2J" not in user.term.output
 
 
-def test_a_long_answer_is_once_in_the_history(desk: Desk) -> None:
+def test_long_answer_is_once_in_the_scrollback(launcher: Launcher) -> None:
     lines = [f"item-{number:04}" for number in range(300)]
-    desk.tau.script(Answer((Text("\n\n".join(lines), deltas=300),)), "Bye.")
-    seat = desk.start().send("go")
-    seat.see("item-0299")
-    seat.send("bye").see("Bye.")
-    assert seat.leave() == 0
-    told = seat.told
-    assert [line for line in lines if told.count(line) != 1] == []
+    launcher.tau.script(Answer((Text("\n\n".join(lines), deltas=300),)), "Bye.")
+    user = launcher.start().send("go")
+    user.see("item-0299")
+    user.send("bye").see("Bye.")
+    assert user.leave() == 0
+    output = user.output
+    assert [line for line in lines if output.count(line) != 1] == []
 
 
-def test_a_background_that_changes_brings_the_other_theme(desk: Desk) -> None:
-    seat = desk.start()
-    seat.until(lambda _: seat.term.terminal.modes.get(2031, False), "the wish to be told")
-    seat.term.background("rgb:ffff/ffff/ffff")
-    seat.send("/theme").see("paper ✓")
+def test_changed_background_switches_the_theme(launcher: Launcher) -> None:
+    user = launcher.start()
+    user.until(lambda _: user.term.terminal.modes.get(2031, False), "the request for reports")
+    user.term.background("rgb:ffff/ffff/ffff")
+    user.send("/theme").see("paper ✓")
 
 
-def test_ctrl_l_draws_the_screen_anew(desk: Desk) -> None:
-    desk.tau.script("Stays here.")
-    seat = desk.start().ask("hello", "Stays here.")
-    seat.term.scribble("\x1b[1;1Hnoise of another program\x1b[5;1Hmore of it")
-    seat.see("noise of another program")
-    seat.press("ctrl+l").miss("noise", "more of it")
-    seat.see("Stays here.", "❯ hello")
-    assert seat.told.count("Stays here.") == 1
+def test_ctrl_l_redraws_the_screen(launcher: Launcher) -> None:
+    launcher.tau.script("Stays here.")
+    user = launcher.start().ask("hello", "Stays here.")
+    user.term.scribble("\x1b[1;1Hnoise of another program\x1b[5;1Hmore of it")
+    user.see("noise of another program")
+    user.press("ctrl+l").miss("noise", "more of it")
+    user.see("Stays here.", "❯ hello")
+    assert user.output.count("Stays here.") == 1
 
 
-def test_the_title_names_the_program(desk: Desk) -> None:
-    seat = desk.start()
-    seat.until(
-        lambda _: "project" in seat.term.terminal.title or "tau" in seat.term.terminal.title, "a title"
+def test_title_names_the_program(launcher: Launcher) -> None:
+    user = launcher.start()
+    user.until(
+        lambda _: "project" in user.term.terminal.title or "tau" in user.term.terminal.title, "a title"
     )
 
 
 class Tmux:
-    """A server of our own, without the user's configuration."""
+    """A private server without the user's configuration."""
 
     def __init__(self, folder: Path) -> None:
         self._socket = str(folder / "tmux.sock")
@@ -120,7 +121,7 @@ class Tmux:
             ["tmux", "-S", self._socket, "-f", "/dev/null", *words],
             capture_output=True,
             text=True,
-            timeout=10,
+            timeout=HANG_S,
         )
         return ran.stdout
 
@@ -133,11 +134,11 @@ class Tmux:
 
 
 @pytest.fixture
-def tmux(desk: Desk, tmp_path: Path) -> Iterator[Tmux]:
+def tmux(launcher: Launcher, tmp_path: Path) -> Iterator[Tmux]:
     if shutil.which("tmux") is None:
         pytest.skip("tmux is not installed")
     made = Tmux(tmp_path)
-    shell = ["-x", "80", "-y", "24", "-c", str(desk.tau.project), "bash --norc"]
+    shell = ["-x", "80", "-y", "24", "-c", str(launcher.tau.project), "bash --norc"]
     made.call("new-session", "-d", "-s", "t", *shell)
     try:
         made.call("send-keys", "-t", "t", f"{' '.join([*TAU, *FAKE])}; echo left-$?", "Enter")
@@ -147,8 +148,8 @@ def tmux(desk: Desk, tmp_path: Path) -> Iterator[Tmux]:
         made.call("kill-server")
 
 
-def test_in_tmux_a_conversation(desk: Desk, tmux: Tmux) -> None:
-    desk.tau.script("# Title\n\nHello from tmux.", "Second.")
+def test_conversation_in_tmux(launcher: Launcher, tmux: Tmux) -> None:
+    launcher.tau.script("# Title\n\nHello from tmux.", "Second.")
     tmux.call("send-keys", "-t", "t", "hi", "Enter")
     tmux.see("Hello from tmux.")
     tmux.call("send-keys", "-t", "t", "more", "Enter")
@@ -159,9 +160,9 @@ def test_in_tmux_a_conversation(desk: Desk, tmux: Tmux) -> None:
     assert history.count("Hello from tmux.") == 1
 
 
-def test_in_tmux_escape_stops_and_a_resize_keeps_the_rows(desk: Desk, tmux: Tmux) -> None:
+def test_in_tmux_escape_stops_and_a_resize_keeps_the_rows(launcher: Launcher, tmux: Tmux) -> None:
     words = "\n\n".join(f"line-{number:03}" for number in range(60))
-    desk.tau.script(
+    launcher.tau.script(
         Answer((Text(words, deltas=60),)), Answer((Text("word " * 900, deltas=900),), delay_s=0.01)
     )
     tmux.call("send-keys", "-t", "t", "hi", "Enter")
@@ -173,8 +174,8 @@ def test_in_tmux_escape_stops_and_a_resize_keeps_the_rows(desk: Desk, tmux: Tmux
     tmux.see("Stopped.")
 
 
-def test_in_tmux_ctrl_z_and_fg(desk: Desk, tmux: Tmux) -> None:
-    desk.tau.script("Before.", "After.")
+def test_in_tmux_ctrl_z_and_fg(launcher: Launcher, tmux: Tmux) -> None:
+    launcher.tau.script("Before.", "After.")
     tmux.call("send-keys", "-t", "t", "hi", "Enter")
     tmux.see("Before.")
     tmux.call("send-keys", "-t", "t", "C-z")
@@ -185,42 +186,42 @@ def test_in_tmux_ctrl_z_and_fg(desk: Desk, tmux: Tmux) -> None:
     tmux.see("After.")
 
 
-def test_a_variable_shows_the_terminals_own_cursor_for_one_run(desk: Desk) -> None:
-    desk.tau.settings(**{"display.hardwareCursor": False, "titles.enabled": False})
-    hidden = desk.start()
+def test_variable_shows_the_native_cursor_for_one_run(launcher: Launcher) -> None:
+    launcher.tau.settings(**{"display.hardwareCursor": False, "titles.enabled": False})
+    hidden = launcher.start()
     assert not hidden.term.terminal.cursor_visible
     hidden.leave()
-    shown = desk.start(env={"TAU_HARDWARE_CURSOR": "1"})
+    shown = launcher.start(env={"TAU_HARDWARE_CURSOR": "1"})
     assert shown.term.terminal.cursor_visible
     shown.leave()
 
 
-def unfocused(desk: Desk) -> Seat:
-    seat = desk.start()
-    seat.until(lambda _: seat.term.terminal.modes.get(1004, False), "the wish to be told of the focus")
-    seat.term.focus(False)
-    return seat
+def unfocused(launcher: Launcher) -> User:
+    user = launcher.start()
+    user.until(lambda _: user.term.terminal.modes.get(1004, False), "the request for focus reports")
+    user.term.focus(False)
+    return user
 
 
-def called(seat: Seat) -> list[str]:
-    """What was told; the title comes in a sequence of its own."""
-    return [one.body for one in seat.term.terminal.notifications if one.body]
+def called(user: User) -> list[str]:
+    """The notifications; the title comes in its own sequence."""
+    return [one.body for one in user.term.terminal.notifications if one.body]
 
 
-def test_who_looks_elsewhere_is_called_once_when_the_agent_has_finished(desk: Desk) -> None:
-    desk.settings(**{"retry.enabled": True, "retry.baseDelayMs": 10})
-    desk.tau.script(Status(529, "Overloaded"), Status(529, "Overloaded"), "Third time lucky.", "Again.")
-    seat = unfocused(desk).ask("hello", "Third time lucky.")
-    seat.until(lambda _: called(seat) == ["The agent has finished."], "one call")
-    seat.term.focus(True)
-    seat.ask("more", "Again.")
-    assert called(seat) == ["The agent has finished."]
+def test_notification_once_when_the_agent_finishes_out_of_focus(launcher: Launcher) -> None:
+    launcher.settings(**{"retry.enabled": True, "retry.baseDelayMs": 10})
+    launcher.tau.script(Status(529, "Overloaded"), Status(529, "Overloaded"), "Third time lucky.", "Again.")
+    user = unfocused(launcher).ask("hello", "Third time lucky.")
+    user.until(lambda _: called(user) == ["The agent has finished."], "one call")
+    user.term.focus(True)
+    user.ask("more", "Again.")
+    assert called(user) == ["The agent has finished."]
 
 
-def test_who_looks_elsewhere_is_called_when_something_is_asked(desk: Desk) -> None:
-    desk.settings(tools__approvalMode="ask")
-    desk.tau.script(Call("bash", {"command": "touch made"}), "Done.")
-    seat = unfocused(desk).send("do it")
-    seat.see("Allow once")
-    seat.until(lambda _: len(called(seat)) == 1, "a call")
-    assert "Allow this command?" in called(seat)[0]
+def test_notification_when_a_question_is_asked_out_of_focus(launcher: Launcher) -> None:
+    launcher.settings(tools__approvalMode="ask")
+    launcher.tau.script(Call("bash", {"command": "touch made"}), "Done.")
+    user = unfocused(launcher).send("do it")
+    user.see("Allow once")
+    user.until(lambda _: len(called(user)) == 1, "a call")
+    assert "Allow this command?" in called(user)[0]

@@ -1,4 +1,4 @@
-"""The clock of a screen under test: it draws when nothing else is left to do, and time can be skipped."""
+"""The clock of a screen under test: it draws when the loop is idle, and time can be skipped."""
 
 import asyncio
 from collections.abc import Callable
@@ -8,11 +8,11 @@ from tau.tui.render.frame_loop import RESIZE_SETTLE_S
 from tests.support.idle import watch_of
 
 AT_ONCE_S = RESIZE_SETTLE_S
-"""Pauses this short gather what comes together: they end when the loop has nothing left to do."""
+"""Pauses this short only batch things: they end when the loop is idle."""
 
 
 class Call:
-    """Something to be done later; implements `tau.tui.timer.Handle`."""
+    """A scheduled call; implements `tau.tui.timer.Handle`."""
 
     def __init__(
         self, clock: "ScreenClock", due: float, fn: Callable[..., object], args: tuple[Any, ...]
@@ -59,11 +59,11 @@ class ScreenClock:
         return call
 
     def skip(self, seconds: float) -> None:
-        """Time passes, and what falls due meanwhile is done, in its order."""
+        """Let time pass, running due calls in order."""
         self._skipped_s += seconds
         now = self.time()
         for call in sorted(self._later, key=lambda call: call.due):
-            if call not in self._later:  # one before it has cancelled it
+            if call not in self._later:  # an earlier one has cancelled it
                 continue
             if call.due <= now:
                 call.run()

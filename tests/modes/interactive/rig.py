@@ -1,4 +1,4 @@
-"""A real screen on a terminal in memory, with a real session and a scripted model."""
+"""A real screen on an in-memory terminal, with a real session and a scripted model."""
 
 import asyncio
 import os
@@ -15,23 +15,23 @@ from tau.coding.session.session import Session
 from tau.config.layers import RunOverrides, load_settings
 from tau.config.paths import user_paths
 from tau.modes.interactive.app import App
+from tau.modes.interactive.current_session import SessionSwitch
 from tau.modes.interactive.early_screen import EarlyScreen
-from tau.modes.interactive.session_switch import SessionSwitch
-from tau.modes.interactive.themes.appearance import look_of
+from tau.modes.interactive.themes.appearance import appearance_of
 from tau.modes.interactive.ui_controller import ScreenUi
-from tau.modes.prompt import UserPrompt
+from tau.modes.user_prompt import UserPrompt
 from tau.sdk import SessionOptions, create_session
 from tests.modes.interactive.clock import ScreenClock
 from tests.support.idle import rest, until
+from tests.support.limits import HANG_S
 from tests.support.terminal.virtual import VirtualTerminal
 
-PATIENCE_S = 8.0
 DRAWN_S = 0.05
-"""So long is waited where something goes on that may draw at any time, as a command that runs."""
+"""How long to wait for something that may draw at any time, like a running command."""
 
 
 class Rig:
-    """`show` waits until a text is on the screen; `screen` is what stands there now."""
+    """`show` waits until a text is on the screen; `screen` is the current content."""
 
     def __init__(
         self, app: App, front: EarlyScreen, terminal: VirtualTerminal, faux: Faux, clock: ScreenClock
@@ -67,26 +67,26 @@ class Rig:
         return self.screen()
 
     async def until(self, holds: Callable[[], bool], what: str = "it") -> None:
-        await until(holds, PATIENCE_S, lambda: f"waited in vain for {what}:\n{self.screen()}")
+        await until(holds, HANG_S, lambda: f"waited in vain for {what}:\n{self.screen()}")
 
     async def idle(self) -> None:
-        """Nothing runs, and all of it is drawn."""
+        """Nothing runs, and everything is drawn."""
         await self.until(
-            lambda: self.current.session is not None and not self.current.busy, "the end of what runs"
+            lambda: self.current.session is not None and not self.current.session.busy, "the end of what runs"
         )
         await self.drawn()
 
     async def drawn(self) -> str:
-        """The screen once everything that was done is on it."""
+        """The screen once it shows the result of every action."""
         await rest(DRAWN_S)
         return self.screen()
 
     async def rested(self) -> None:
-        """Everything is done that was begun, in threads and children too."""
-        assert await rest(PATIENCE_S), f"waited in vain for an end of all work:\n{self.screen()}"
+        """All work has finished, including threads and children."""
+        assert await rest(HANG_S), f"waited in vain for an end of all work:\n{self.screen()}"
 
     def skip(self, seconds: float) -> None:
-        """So much time passes for the one who sits before the screen."""
+        """Let this much screen time pass."""
         self.clock.skip(seconds)
 
     async def type(self, text: str) -> None:
@@ -120,8 +120,8 @@ async def rigged(
 ) -> AsyncIterator[Rig]:
     """The interactive mode as the program starts it; it ends with the block.
 
-    `clock` is that of the screen, if it shall stand still. `refusals` are why the first tries to open
-    a session fail.
+    `clock` replaces that of the screen, to freeze it. `refusals` are the errors of the first attempts to open
+    a session.
     """
     terminal = terminal or VirtualTerminal(columns, rows)
     clock = clock or ScreenClock()
@@ -131,7 +131,7 @@ async def rigged(
     made = SessionOptions(cwd=folder, stream=faux.stream, settings=flags, **options)
     given = RunOverrides(made.config_files, flags)
     loaded = load_settings(paths, folder, files=given.files, flags=given.flags).settings
-    look = look_of(loaded, terminal.capabilities, os.environ)
+    look = appearance_of(loaded, terminal.capabilities, os.environ)
     front = EarlyScreen(terminal, look, timer=clock, cwd=folder)
     refusing = list(refusals)
 
@@ -170,7 +170,7 @@ async def rigged(
 
 
 def run(test: Callable[[], Awaitable[None]]) -> None:
-    """An asynchronous test in a loop of its own."""
+    """Run an async test in its own loop."""
 
     async def main() -> None:
         await test()

@@ -1,15 +1,15 @@
-"""The thin way through all layers: type, send, see the answer, quit."""
+"""End to end through all layers: type, send, see the answer, quit."""
 
 from pathlib import Path
 
 import pytest
 
 from tau.ai.faux import Say
-from tau.tui.text.line_cells import TAB_WIDTH
+from tau.tui.text.clean import TAB_WIDTH
 from tests.modes.interactive.rig import rigged, run
 
 
-def test_a_message_is_sent_and_its_answer_shown(tmp_path: Path) -> None:
+def test_message_is_sent_and_its_answer_shown(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path, [[Say("Good day to you.")]]) as rig:
             await rig.send("hello there")
@@ -21,7 +21,7 @@ def test_a_message_is_sent_and_its_answer_shown(tmp_path: Path) -> None:
     run(test)
 
 
-def test_what_is_typed_before_there_is_a_session_is_not_lost(tmp_path: Path) -> None:
+def test_text_typed_before_the_session_opens_is_not_lost(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path, [[Say("Fine.")]], prompts=["first"]) as rig:
             await rig.show("Fine.")
@@ -32,10 +32,10 @@ def test_what_is_typed_before_there_is_a_session_is_not_lost(tmp_path: Path) -> 
     run(test)
 
 
-def test_tabs_are_as_wide_as_the_setting_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tab_width_is_a_setting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         TAB_WIDTH, "width", TAB_WIDTH.width
-    )  # it is the screen's, and another test has another one
+    )  # it belongs to the screen, and another test has another one
 
     async def test() -> None:
         async with rigged(tmp_path, [[Say("x")]], settings={"display.tabWidth": 7}) as rig:

@@ -20,7 +20,7 @@ def test_resizing_while_an_answer_streams_loses_no_line(tmp_path: Path) -> None:
     lines = [f"line number {number} of the answer" for number in range(60)]
 
     def reached(rig: Rig) -> int:
-        """The last line that is to be seen."""
+        """The last visible line."""
         return max((number for number, line in enumerate(lines) if line in rig.screen()), default=-1)
 
     steps: list[FauxStep] = [step for line in lines for step in (Say(f"{line}\n\n"), Wait(0.01))]
@@ -41,7 +41,7 @@ def test_resizing_while_an_answer_streams_loses_no_line(tmp_path: Path) -> None:
     run(test)
 
 
-def test_a_long_thought_leaves_nothing_of_itself_in_the_history(tmp_path: Path) -> None:
+def test_long_thinking_leaves_nothing_in_the_scrollback(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path, rows=12) as rig:
             tell(rig, e.AgentStart(), e.MessageStart(answer()), update(se.ThinkingStart(0)))
@@ -81,7 +81,7 @@ def test_everything_fits_at_any_width(tmp_path: Path, columns: int) -> None:
     run(test)
 
 
-def test_a_screen_reader_hears_each_thing_once_and_no_signs(tmp_path: Path) -> None:
+def test_screen_reader_hears_everything_once_and_no_signs(tmp_path: Path) -> None:
     async def test() -> None:
         script: Script = [[Say("Let me see."), Use("bash", command="echo hi")], [Say("It said hi.")]]
         async with rigged(tmp_path, script, rows=60, settings={"display.screenReader": True}) as rig:
@@ -107,7 +107,7 @@ def png(side: int) -> str:
     return base64.b64encode(whole).decode()
 
 
-def test_pictures_are_drawn_up_to_a_number_and_given_back_with_their_session(tmp_path: Path) -> None:
+def test_inline_pictures_are_limited_and_freed_with_their_session(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path, rows=40, settings={"display.maxInlineImages": 2}) as rig:
             images = rig.terminal.images
@@ -141,7 +141,7 @@ def test_nothing_is_scheduled_when_nothing_runs(tmp_path: Path) -> None:
     run(test)
 
 
-def test_a_terminal_in_a_multiplexer_shows_an_opened_block(tmp_path: Path) -> None:
+def test_expanded_block_is_shown_in_a_multiplexer(tmp_path: Path) -> None:
     async def test() -> None:
         terminal = VirtualTerminal(80, 24, multiplexer=True)
         (tmp_path / "a.txt").write_text("alpha content\n")
@@ -156,7 +156,7 @@ def test_a_terminal_in_a_multiplexer_shows_an_opened_block(tmp_path: Path) -> No
     run(test)
 
 
-def test_calls_that_say_more_than_the_window_holds_are_in_the_history_as_they_ended(tmp_path: Path) -> None:
+def test_calls_longer_than_the_window_are_final_in_the_scrollback(tmp_path: Path) -> None:
     async def test() -> None:
         talks = "for i in $(seq 1 40); do echo first_$i; sleep 0.01; done"
         script: Script = [
@@ -180,10 +180,10 @@ def test_calls_that_say_more_than_the_window_holds_are_in_the_history_as_they_en
     run(test)
 
 
-def test_a_line_of_the_person_that_says_much_is_in_the_history_as_it_ended(tmp_path: Path) -> None:
+def test_long_user_command_is_final_in_the_scrollback(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path, rows=14) as rig:
-            line = rig.parts.transcript.shell_line("!", "seq 1 90")
+            line = rig.parts.transcript.add_execution("bash", "seq 1 90", exclude=False)
             for number in range(90):
                 line.write(f"row {number}\n")
                 if number % 10 == 0:

@@ -1,5 +1,6 @@
-"""The debug menu: looking inside without giving anything away."""
+"""The debug menu: looking inside without leaking anything."""
 
+import asyncio
 import json
 import os
 import tarfile
@@ -12,7 +13,7 @@ import pytest
 from tau.ai import exchange_log
 from tau.ai.faux import Say
 from tau.base import log
-from tau.modes.interactive.debug import caches, menu, profiling
+from tau.modes.interactive.debug import caches, menu
 from tau.modes.interactive.debug.logs import records
 from tau.modes.interactive.debug.menu import open_menu, opener
 from tau.modes.interactive.debug.secrets import LEFT_OUT, without_keys
@@ -24,20 +25,20 @@ SECRET = "sk-ant-api03-Zx81kQpLm2vNw7RtYb4"
 
 @pytest.fixture(autouse=True)
 def fresh_record() -> Iterator[None]:
-    exchange_log.forget()
+    exchange_log.stop_recording()
     yield
-    exchange_log.forget()
+    exchange_log.stop_recording()
 
 
 async def opened(rig: Rig, label: str) -> None:
-    """The menu is open, and this was chosen in it."""
+    """The menu is open, with this entry chosen."""
     rig.parts.tasks.start(open_menu(rig.context))
     shown = await rig.show("Debug")
     row = next(row for row in shown.split("\n") if label in row)
     await rig.type(row.strip(" ❯")[0])
 
 
-def test_the_log_is_shown_from_its_end_and_loads_older_records(tmp_path: Path) -> None:
+def test_log_is_shown_from_its_end_and_loads_older_records(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path, columns=100) as rig:
             for number in range(120):
@@ -63,7 +64,7 @@ def test_the_log_is_shown_from_its_end_and_loads_older_records(tmp_path: Path) -
     run(test)
 
 
-def test_an_empty_log_says_so(tmp_path: Path) -> None:
+def test_empty_log_says_so(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
             await opened(rig, "Log")
@@ -74,25 +75,25 @@ def test_an_empty_log_says_so(tmp_path: Path) -> None:
     run(test)
 
 
-def test_records_of_several_lines_stay_together_and_old_files_come_first(tmp_path: Path) -> None:
+def test_multiline_records_stay_together_and_old_files_come_first(tmp_path: Path) -> None:
     (tmp_path / "tau.log.1").write_text("2026 1 error old\n    with a trace\n")
     (tmp_path / "tau.log").write_text("2026 2 error new\n")
     assert records(tmp_path) == ["2026 1 error old\n    with a trace", "2026 2 error new"]
     assert records(tmp_path / "missing") == []
 
 
-def test_answers_are_shown_as_they_came_with_secrets_masked(tmp_path: Path) -> None:
+def test_responses_are_shown_raw_with_secrets_masked(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path, columns=120) as rig:
-            record = exchange_log.kept()
+            record = exchange_log.current_log()
             assert record is not None
             exchange = record.begin("POST", "https://api.example.com/v1/messages?key=abc")
             exchange.status = 200
-            record.take(exchange, f'event: delta\ndata: {{"text": "{SECRET}"}}\n\n'.encode())
+            record.add(exchange, f'event: delta\ndata: {{"text": "{SECRET}"}}\n\n'.encode())
             await opened(rig, "Raw responses")
             shown = await rig.show("POST https://api.example.com/v1/messages: 200")
             assert "event: delta" in shown and "[masked" in shown
-            record.take(exchange, b"data: later\n\n")
+            record.add(exchange, b"data: later\n\n")
             await rig.show("data: later")
             await rig.press("escape")
             await rig.show("Debug")
@@ -103,7 +104,7 @@ def test_answers_are_shown_as_they_came_with_secrets_masked(tmp_path: Path) -> N
     run(test)
 
 
-def test_the_system_is_told_in_the_transcript(tmp_path: Path) -> None:
+def test_system_information_is_shown_in_the_transcript(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path, columns=120, rows=40) as rig:
             await opened(rig, "System")
@@ -113,7 +114,7 @@ def test_the_system_is_told_in_the_transcript(tmp_path: Path) -> None:
     run(test)
 
 
-def test_a_report_holds_everything_but_secrets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_report_holds_everything_but_secrets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MY_SERVICE_TOKEN", "Tq7-plain-looking-value")
 
     async def test() -> None:
@@ -151,14 +152,14 @@ def test_a_report_holds_everything_but_secrets(tmp_path: Path, monkeypatch: pyte
     run(test)
 
 
-def test_fields_that_hold_keys_are_left_out_by_name() -> None:
+def test_fields_holding_keys_are_left_out_by_name() -> None:
     value = {"providers": {"a": {"apiKey": "x", "headers": {"X-Auth": "y"}, "models": [{"id": "m"}]}}}
     assert without_keys(value) == {
         "providers": {"a": {"apiKey": LEFT_OUT, "headers": LEFT_OUT, "models": [{"id": "m"}]}}
     }
 
 
-def test_the_session_is_exported_as_a_page(tmp_path: Path) -> None:
+def test_session_is_exported_as_a_page(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path, [[Say("Hello.")]], columns=120) as rig:
             await rig.send("hi")
@@ -171,7 +172,7 @@ def test_the_session_is_exported_as_a_page(tmp_path: Path) -> None:
     run(test)
 
 
-def test_the_folder_of_the_session_is_named(tmp_path: Path) -> None:
+def test_session_folder_is_shown(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path, [[Say("Hello.")]], columns=160) as rig:
             await opened(rig, "Session files")
@@ -188,7 +189,7 @@ def test_the_folder_of_the_session_is_named(tmp_path: Path) -> None:
     run(test)
 
 
-def test_a_desktop_is_asked_only_where_a_person_sits_at_it(tmp_path: Path) -> None:
+def test_file_manager_opens_only_on_a_local_desktop(tmp_path: Path) -> None:
     program = tmp_path / "xdg-open"
     program.write_text("#!/bin/sh\n")
     program.chmod(0o755)
@@ -199,7 +200,7 @@ def test_a_desktop_is_asked_only_where_a_person_sits_at_it(tmp_path: Path) -> No
     assert opener({}, "darwin") == "open"
 
 
-def test_only_what_is_old_and_can_be_done_without_is_cleared_and_only_after_a_yes(tmp_path: Path) -> None:
+def test_only_old_disposable_files_are_cleared_and_only_after_confirmation(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path, [[Say("Hello.")]], columns=120) as rig:
             await rig.send("hi")
@@ -242,17 +243,18 @@ def test_links_are_not_followed_out_of_the_cache(tmp_path: Path) -> None:
     cache = tmp_path / "cache"
     cache.mkdir()
     (cache / "link").symlink_to(outside)
-    assert caches.clear(caches.find(tmp_path / "none", cache, None)) == 0
+    assert caches.remove_files(caches.find_files(tmp_path / "none", cache, None)) == 0
     assert (outside / "precious").exists()
     assert list(cache.iterdir()) == []
 
 
-def test_a_measurement_is_part_of_a_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(menu, "PROFILED_S", 0.05)
-
+@pytest.mark.parametrize("key", ["\r", "\x1b"])
+def test_profile_ended_after_10_seconds_instead_of_a_key(tmp_path: Path, key: str) -> None:
     async def test() -> None:
         async with rigged(tmp_path, columns=120) as rig:
-            await opened(rig, "Profile the next 10 s")
+            await opened(rig, "Record a CPU profile")
+            await rig.show("tau keeps working")
+            await rig.type(key)
             await rig.show("Wrote the profile to")
             (report,) = (rig.current.paths.home / "reports").iterdir()
             with tarfile.open(report) as archive:
@@ -261,15 +263,15 @@ def test_a_measurement_is_part_of_a_report(tmp_path: Path, monkeypatch: pytest.M
     run(test)
 
 
-def test_a_measurement_names_what_ran() -> None:
+def test_profile_names_what_ran() -> None:
     async def test() -> None:
-        assert "function calls" in await profiling.measured(0.01)
+        assert "function calls" in await menu.profile(asyncio.sleep(0.01))
 
     run(test)
 
 
 @pytest.mark.parametrize("columns", [20, 40, 200])
-def test_the_menu_and_the_pager_fit_any_width(tmp_path: Path, columns: int) -> None:
+def test_menu_and_pager_fit_any_width(tmp_path: Path, columns: int) -> None:
     async def test() -> None:
         async with rigged(tmp_path, columns=columns) as rig:
             log.warning("A long line. " * 50)

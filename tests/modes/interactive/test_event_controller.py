@@ -1,4 +1,4 @@
-"""What happens in a session, and what stands on the screen then."""
+"""Session events and what the screen then shows."""
 
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from tau.ai.wire import (
 )
 from tau.base.errors import ProviderError
 from tau.coding.model_resolver import BETTER_MODELS
-from tau.modes.interactive.session_switch import SessionSwitch
+from tau.modes.interactive.current_session import SessionSwitch
 from tests.modes.interactive.rig import Rig, rigged, run
 
 Script = list[list[FauxStep]]
@@ -40,7 +40,7 @@ def update(event: se.AssistantMessageEvent) -> e.MessageUpdate:
     return e.MessageUpdate(event)
 
 
-def test_an_answer_is_shown_as_markdown_and_the_message_before_it(tmp_path: Path) -> None:
+def test_answer_is_shown_as_markdown_below_the_message(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path, [[Say("Some **bold** words.\n\n- item", pieces=5)]]) as rig:
             await rig.send("hello there")
@@ -54,7 +54,7 @@ def test_an_answer_is_shown_as_markdown_and_the_message_before_it(tmp_path: Path
     run(test)
 
 
-def test_words_appear_before_the_answer_is_complete(tmp_path: Path) -> None:
+def test_text_appears_before_the_answer_is_complete(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path, [[Say("The first words"), Wait(None)]]) as rig:
             await rig.send("go")
@@ -64,7 +64,7 @@ def test_words_appear_before_the_answer_is_complete(tmp_path: Path) -> None:
     run(test)
 
 
-def test_thoughts_are_folded_when_they_are_over_and_can_be_opened_and_hidden(tmp_path: Path) -> None:
+def test_finished_thinking_is_folded_and_can_be_expanded_and_hidden(tmp_path: Path) -> None:
     async def test() -> None:
         script: Script = [[Think("I look at it.\n\nThen I know."), Say("It is so.")]]
         async with rigged(tmp_path, script) as rig:
@@ -83,7 +83,7 @@ def test_thoughts_are_folded_when_they_are_over_and_can_be_opened_and_hidden(tmp
     run(test)
 
 
-def test_thoughts_are_shown_while_they_arrive(tmp_path: Path) -> None:
+def test_thinking_is_shown_while_streaming(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
             tell(rig, e.AgentStart(), e.MessageStart(answer()), update(se.ThinkingStart(0)))
@@ -96,7 +96,7 @@ def test_thoughts_are_shown_while_they_arrive(tmp_path: Path) -> None:
     run(test)
 
 
-def test_thoughts_can_be_hidden_by_a_setting(tmp_path: Path) -> None:
+def test_thinking_can_be_hidden_by_a_setting(tmp_path: Path) -> None:
     async def test() -> None:
         script: Script = [[Think("Secret things."), Say("It is so.")]]
         async with rigged(tmp_path, script, settings={"display.hideThinking": True}) as rig:
@@ -121,7 +121,7 @@ def test_arguments_of_a_call_appear_while_they_stream(tmp_path: Path) -> None:
     run(test)
 
 
-def test_a_running_call_shows_the_end_of_its_output_then_its_result(tmp_path: Path) -> None:
+def test_running_call_shows_the_end_of_its_output_then_its_result(tmp_path: Path) -> None:
     async def test() -> None:
         call = ToolCall("c1", "bash", {"command": "make"})
         async with rigged(tmp_path) as rig:
@@ -140,7 +140,7 @@ def test_a_running_call_shows_the_end_of_its_output_then_its_result(tmp_path: Pa
     run(test)
 
 
-def test_a_real_command_runs_to_its_result(tmp_path: Path) -> None:
+def test_real_command_runs_to_its_result(tmp_path: Path) -> None:
     async def test() -> None:
         script: Script = [[Use("bash", command="echo from the shell")], [Say("It said so.")]]
         async with rigged(tmp_path, script) as rig:
@@ -153,7 +153,7 @@ def test_a_real_command_runs_to_its_result(tmp_path: Path) -> None:
     run(test)
 
 
-def test_reads_that_follow_each_other_are_one_block_which_opens(tmp_path: Path) -> None:
+def test_consecutive_reads_are_one_block_that_expands(tmp_path: Path) -> None:
     async def test() -> None:
         (tmp_path / "a.txt").write_text("alpha content\n")
         (tmp_path / "b.txt").write_text("beta content\n")
@@ -174,7 +174,7 @@ def test_reads_that_follow_each_other_are_one_block_which_opens(tmp_path: Path) 
     run(test)
 
 
-def test_words_between_reads_begin_another_list(tmp_path: Path) -> None:
+def test_text_between_reads_starts_another_group(tmp_path: Path) -> None:
     async def test() -> None:
         (tmp_path / "a.txt").write_text("x\n")
         script: Script = [
@@ -190,7 +190,7 @@ def test_words_between_reads_begin_another_list(tmp_path: Path) -> None:
     run(test)
 
 
-def test_one_block_is_opened_alone_then_the_one_before_it(tmp_path: Path) -> None:
+def test_blocks_are_expanded_one_by_one_from_the_last(tmp_path: Path) -> None:
     async def test() -> None:
         (tmp_path / "a.txt").write_text("alpha content\n")
         (tmp_path / "b.txt").write_text("beta content\n")
@@ -211,7 +211,7 @@ def test_one_block_is_opened_alone_then_the_one_before_it(tmp_path: Path) -> Non
     run(test)
 
 
-def test_a_stopped_answer_stays_and_says_what_to_do(tmp_path: Path) -> None:
+def test_stopped_answer_stays_and_says_what_to_do(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path, [[Say("Half of an ans"), Wait(None)]]) as rig:
             await rig.send("go")
@@ -225,9 +225,9 @@ def test_a_stopped_answer_stays_and_says_what_to_do(tmp_path: Path) -> None:
     run(test)
 
 
-def test_a_stopped_command_is_marked_and_the_run_too(tmp_path: Path) -> None:
+def test_stopped_command_and_its_run_are_marked(tmp_path: Path) -> None:
     async def test() -> None:
-        async with rigged(tmp_path, [[Use("bash", command="echo began; sleep 60")]]) as rig:
+        async with rigged(tmp_path, [[Use("bash", command="echo began; sleep 600")]]) as rig:
             await rig.send("go")
             await rig.until(lambda: "began" in rig.screen().replace("echo began", ""), "its output")
             rig.session.abort()
@@ -239,7 +239,7 @@ def test_a_stopped_command_is_marked_and_the_run_too(tmp_path: Path) -> None:
     run(test)
 
 
-def test_calls_of_an_answer_that_broke_off_never_look_as_if_they_ran(tmp_path: Path) -> None:
+def test_calls_of_an_interrupted_answer_never_look_executed(tmp_path: Path) -> None:
     async def test() -> None:
         script: Script = [[Use("bash", command="echo never"), Wait(None)]]
         async with rigged(tmp_path, script) as rig:
@@ -253,7 +253,7 @@ def test_calls_of_an_answer_that_broke_off_never_look_as_if_they_ran(tmp_path: P
     run(test)
 
 
-def test_a_failure_is_told_once_with_what_to_do(tmp_path: Path) -> None:
+def test_failure_is_shown_once_with_what_to_do(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path, [[Fail(ProviderError("The key is wrong."))]]) as rig:
             await rig.send("go")
@@ -265,7 +265,7 @@ def test_a_failure_is_told_once_with_what_to_do(tmp_path: Path) -> None:
     run(test)
 
 
-def test_an_answer_that_was_cut_off_says_so_once(tmp_path: Path) -> None:
+def test_truncated_answer_says_so_once(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path, [[Count(10, 8192), Say("cut o"), Stop("length")]]) as rig:
             await rig.send("go")
@@ -276,7 +276,7 @@ def test_an_answer_that_was_cut_off_says_so_once(tmp_path: Path) -> None:
     run(test)
 
 
-def test_a_retry_is_counted_down_and_the_failed_attempt_looks_different(tmp_path: Path) -> None:
+def test_retry_counts_down_and_the_failed_attempt_looks_different(tmp_path: Path) -> None:
     async def test() -> None:
         script: Script = [[Fail(ProviderError("Overloaded.", retryable=True))], [Say("Now it works.")]]
         async with rigged(tmp_path, script, settings={"retry.baseDelayMs": 1200}) as rig:
@@ -292,7 +292,7 @@ def test_a_retry_is_counted_down_and_the_failed_attempt_looks_different(tmp_path
     run(test)
 
 
-def test_attempts_that_fail_alike_are_one_line(tmp_path: Path) -> None:
+def test_identical_failed_attempts_share_one_line(tmp_path: Path) -> None:
     async def test() -> None:
         down, busy = ProviderError("Down.", retryable=True), ProviderError("Busy.", retryable=True)
         script: Script = [[Fail(down)], [Fail(down)], [Fail(down)], [Fail(busy)], [Say("Up.")]]
@@ -307,7 +307,7 @@ def test_attempts_that_fail_alike_are_one_line(tmp_path: Path) -> None:
     run(test)
 
 
-def test_the_wait_for_a_retry_can_be_stopped(tmp_path: Path) -> None:
+def test_retry_wait_can_be_stopped(tmp_path: Path) -> None:
     async def test() -> None:
         script: Script = [[Fail(ProviderError("Overloaded.", retryable=True))], [Say("never")]]
         async with rigged(tmp_path, script, settings={"retry.baseDelayMs": 60000}) as rig:
@@ -317,15 +317,15 @@ def test_the_wait_for_a_retry_can_be_stopped(tmp_path: Path) -> None:
             await rig.gone("Retrying in")
             await rig.idle()
             assert "Type to continue, or /retry." in rig.screen()
-            rig.parts.activity.used(500)
+            rig.parts.activity.count_tokens(500)
             rig.parts.activity.begin("Waiting for the model")
-            await rig.show("Waiting for the model (Esc")  # another run: neither time nor tokens go on
+            await rig.show("Waiting for the model (Esc")  # a new run: neither time nor tokens continue
             rig.parts.activity.end()
 
     run(test)
 
 
-def test_another_model_that_stands_in_is_told_of(tmp_path: Path) -> None:
+def test_fallback_model_is_announced(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
             tell(rig, e.AgentStart(), e.MessageStart(answer()), e.MessageEnd(answer(error="Overloaded.")))
@@ -340,7 +340,7 @@ def test_another_model_that_stands_in_is_told_of(tmp_path: Path) -> None:
     run(test)
 
 
-def test_a_compaction_is_told_in_the_lane_and_becomes_one_line(tmp_path: Path) -> None:
+def test_compaction_is_shown_as_activity_and_becomes_one_line(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
             tell(rig, e.CompactionStart("threshold", "context-full"))
@@ -356,7 +356,7 @@ def test_a_compaction_is_told_in_the_lane_and_becomes_one_line(tmp_path: Path) -
     run(test)
 
 
-def test_a_compaction_that_fails_or_is_stopped_says_so(tmp_path: Path) -> None:
+def test_failed_or_stopped_compaction_says_so(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
             tell(rig, e.CompactionEnd("context-full", None, False, False, "No room"))
@@ -369,7 +369,7 @@ def test_a_compaction_that_fails_or_is_stopped_says_so(tmp_path: Path) -> None:
     run(test)
 
 
-def test_notices_reminders_and_words_of_others_are_shown(tmp_path: Path) -> None:
+def test_notices_reminders_and_custom_messages_are_shown(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path, rows=40) as rig:
             tell(
@@ -388,10 +388,10 @@ def test_notices_reminders_and_words_of_others_are_shown(tmp_path: Path) -> None
     run(test)
 
 
-def test_a_line_for_the_shell_is_shown_as_it_runs_and_ends_once(tmp_path: Path) -> None:
+def test_shell_command_is_shown_while_running_and_ends_once(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
-            line = rig.parts.transcript.shell_line("!", "echo one; exit 3")
+            line = rig.parts.transcript.add_execution("bash", "echo one; exit 3", exclude=False)
             message = await rig.session.bash("echo one; exit 3", show=line.write)
             line.finish(message)
             shown = await rig.show("exit 3")
@@ -402,7 +402,7 @@ def test_a_line_for_the_shell_is_shown_as_it_runs_and_ends_once(tmp_path: Path) 
     run(test)
 
 
-def test_a_line_that_somebody_else_ran_gets_a_block(tmp_path: Path) -> None:
+def test_command_run_by_someone_else_gets_a_block(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
             tell(rig, e.BashEnd(BashExecutionMessage("uname", "Linux\n", 0, False, False, 0)))
@@ -412,7 +412,7 @@ def test_a_line_that_somebody_else_ran_gets_a_block(tmp_path: Path) -> None:
     run(test)
 
 
-def test_tokens_of_an_answer_are_shown_if_wanted(tmp_path: Path) -> None:
+def test_token_usage_is_shown_if_enabled(tmp_path: Path) -> None:
     async def test() -> None:
         script: Script = [[Count(1200, 34), Say("Hi.")]]
         async with rigged(tmp_path, script, settings={"display.showTokenUsage": True}) as rig:
@@ -422,7 +422,7 @@ def test_tokens_of_an_answer_are_shown_if_wanted(tmp_path: Path) -> None:
     run(test)
 
 
-def test_another_session_begins_below_the_first_which_stays_readable(tmp_path: Path) -> None:
+def test_new_session_starts_below_the_first_which_stays_readable(tmp_path: Path) -> None:
     async def test() -> None:
         script: Script = [[Say("An answer of the first.")], [Say("An answer of the second.")]]
         async with rigged(tmp_path, script, rows=10) as rig:
@@ -440,7 +440,7 @@ def test_another_session_begins_below_the_first_which_stays_readable(tmp_path: P
     run(test)
 
 
-def test_leaving_in_the_middle_of_a_run_leaves_nothing_open(tmp_path: Path) -> None:
+def test_quitting_during_a_run_leaves_nothing_open(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path, [[Say("Half"), Wait(None)], [Say("More.")]]) as rig:
             await rig.send("go")
@@ -455,7 +455,7 @@ def test_leaving_in_the_middle_of_a_run_leaves_nothing_open(tmp_path: Path) -> N
     run(test)
 
 
-def test_a_message_of_the_person_that_comes_in_between_is_shown_in_its_place(tmp_path: Path) -> None:
+def test_steering_message_is_shown_in_its_place(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
             tell(rig, e.MessageStart(UserMessage("first", 0)), e.MessageEnd(UserMessage("first", 0)))
@@ -467,7 +467,7 @@ def test_a_message_of_the_person_that_comes_in_between_is_shown_in_its_place(tmp
     run(test)
 
 
-def test_the_notice_of_the_demo_model_names_the_shorter_way_of_the_screen(tmp_path: Path) -> None:
+def test_demo_model_notice_names_the_login_command(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
             rig.session.notices.append(

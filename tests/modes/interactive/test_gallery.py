@@ -1,4 +1,4 @@
-"""`tau gallery`: names, specimens as text, and the walk through them on a terminal."""
+"""`tau gallery`: names, specimens as text, and browsing them on a terminal."""
 
 import asyncio
 import io
@@ -8,7 +8,7 @@ import pytest
 
 from tau.tui.terminal.port import Capabilities
 from tests.support.terminal.virtual import VirtualTerminal
-from tests.tui.walking import Walking
+from tests.tui.key_script import KeyScript
 from tools.gallery.specimens.catalogue import SPECIMENS
 from tools.gallery.specimens.walk import Walk
 from tools.gallery.tool_views import run
@@ -21,7 +21,7 @@ def test_all_names_are_listed(capfd: pytest.CaptureFixture[str]) -> None:
     assert [line.split()[0] for line in lines] == list(SPECIMENS)
 
 
-def test_a_specimen_is_printed(capfd: pytest.CaptureFixture[str]) -> None:
+def test_specimen_is_printed(capfd: pytest.CaptureFixture[str]) -> None:
     assert run(["--print", "edit/done", "--theme", "none"]) == 0
     assert capfd.readouterr().out.startswith("✓ Edit src/shop/prices.py +4 -2\n")
     assert run(["--print", "read/done/expanded", "--theme", "none", "--width", "40"]) == 0
@@ -30,7 +30,7 @@ def test_a_specimen_is_printed(capfd: pytest.CaptureFixture[str]) -> None:
     assert max(map(len, out.splitlines())) <= 40
 
 
-def test_colours_signs_and_words_can_be_chosen(capfd: pytest.CaptureFixture[str]) -> None:
+def test_theme_symbols_and_screen_reader_mode_can_be_chosen(capfd: pytest.CaptureFixture[str]) -> None:
     for palette in ("dark", "light"):
         assert run(["--print", "bash/done", "--theme", palette]) == 0
         assert "\x1b[38;2;" in capfd.readouterr().out
@@ -40,7 +40,7 @@ def test_colours_signs_and_words_can_be_chosen(capfd: pytest.CaptureFixture[str]
     assert "in progress: Say in the error" in capfd.readouterr().out
 
 
-def test_without_colours_if_the_environment_says_so(
+def test_no_colors_if_the_environment_says_so(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
@@ -48,7 +48,7 @@ def test_without_colours_if_the_environment_says_so(
     assert "\x1b" not in capfd.readouterr().out
 
 
-def test_all_of_a_tool_or_of_all_tools_are_printed(capfd: pytest.CaptureFixture[str]) -> None:
+def test_all_specimens_of_a_tool_or_of_all_tools_are_printed(capfd: pytest.CaptureFixture[str]) -> None:
     assert run(["--print", "bash", "--theme", "none"]) == 0
     out = capfd.readouterr().out
     assert "[bash/done]" in out
@@ -59,7 +59,7 @@ def test_all_of_a_tool_or_of_all_tools_are_printed(capfd: pytest.CaptureFixture[
     assert all(f"[{name}]" in out and f"[{name}/expanded]" in out for name in SPECIMENS)
 
 
-def test_a_wrong_name_a_missing_terminal_and_a_wrong_word_are_told(
+def test_wrong_name_missing_terminal_and_wrong_option_are_reported(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     assert run(["--print", "nobody"]) == 2
@@ -71,26 +71,27 @@ def test_a_wrong_name_a_missing_terminal_and_a_wrong_word_are_told(
     assert left.value.code == 2
 
 
-def test_a_width_beyond_reason_is_bounded(capfd: pytest.CaptureFixture[str]) -> None:
+def test_excessive_width_is_limited(capfd: pytest.CaptureFixture[str]) -> None:
     assert run(["--print", "bash/done", "--theme", "none", "--width", "-5"]) == 0
     assert max(map(len, capfd.readouterr().out.splitlines())) <= 1
     assert run(["--print", "bash/done", "--theme", "none", "--width", "99999999"]) == 0
     assert "$ pytest" in capfd.readouterr().out
 
 
-class OnTerminal(Walking):
+class OnTerminal(KeyScript):
     def __init__(self, capabilities: Capabilities | None = None) -> None:
         super().__init__(VirtualTerminal(80, 60, capabilities=capabilities or Capabilities()))
         self.walk = Walk(self.terminal, theme_of("dark"), self.timer)
         self.walk.start()
 
 
-def test_one_can_walk_through_all_specimens() -> None:
+def test_all_specimens_can_be_browsed() -> None:
     async def main() -> None:
         stage = OnTerminal()
         assert "read/streaming: " in stage.press()
         seen = set()
         for _ in SPECIMENS:
+            await asyncio.sleep(0)
             shown = stage.press("down")
             seen |= {name for name in SPECIMENS if f"{name}: " in shown}
         assert seen == set(SPECIMENS)
@@ -100,7 +101,7 @@ def test_one_can_walk_through_all_specimens() -> None:
     asyncio.run(main())
 
 
-def test_a_specimen_can_be_shown_in_full_in_another_theme() -> None:
+def test_specimen_can_be_expanded_in_another_theme() -> None:
     async def main() -> None:
         stage = OnTerminal()
         folded = stage.type("read whole")
@@ -116,7 +117,7 @@ def test_a_specimen_can_be_shown_in_full_in_another_theme() -> None:
     asyncio.run(main())
 
 
-def test_pictures_are_drawn_where_the_terminal_can() -> None:
+def test_pictures_are_drawn_where_supported() -> None:
     async def main() -> None:
         stage = OnTerminal(Capabilities(images="kitty"))
         stage.type("read picture")
@@ -126,7 +127,7 @@ def test_pictures_are_drawn_where_the_terminal_can() -> None:
     asyncio.run(main())
 
 
-def test_a_reader_who_has_seen_enough_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_closed_pipe_is_not_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     class Closed(io.StringIO):
         def write(self, text: str) -> int:
             raise BrokenPipeError

@@ -1,4 +1,4 @@
-"""Completions as a person sees them: files behind @, commands behind /, paths at Tab."""
+"""Completions as a user sees them: files after @, commands after /, paths with Tab."""
 
 import asyncio
 import subprocess
@@ -35,7 +35,7 @@ async def offers(rig: Rig, *labels: str) -> None:
     await rig.until(lambda: offered(rig)[: len(labels)] == list(labels), f"{labels}, not {offered(rig)}")
 
 
-def test_letters_behind_an_at_sign_find_files_and_enter_takes_one(project: Path) -> None:
+def test_letters_after_an_at_sign_find_files_and_enter_takes_one(project: Path) -> None:
     async def test() -> None:
         async with rigged(project) as rig:
             await rig.type("look at @vie")
@@ -47,7 +47,7 @@ def test_letters_behind_an_at_sign_find_files_and_enter_takes_one(project: Path)
     run(test)
 
 
-def test_a_bare_at_sign_shows_the_top_of_the_tree_without_what_git_ignores(project: Path) -> None:
+def test_bare_at_sign_shows_the_top_of_the_tree_without_ignored_files(project: Path) -> None:
     async def test() -> None:
         async with rigged(project) as rig:
             await rig.type("@")
@@ -56,7 +56,7 @@ def test_a_bare_at_sign_shows_the_top_of_the_tree_without_what_git_ignores(proje
     run(test)
 
 
-def test_a_folder_leads_to_its_files(project: Path) -> None:
+def test_folder_completion_continues_with_its_files(project: Path) -> None:
     async def test() -> None:
         async with rigged(project) as rig:
             await rig.type("@src")
@@ -70,7 +70,7 @@ def test_a_folder_leads_to_its_files(project: Path) -> None:
     run(test)
 
 
-def test_a_name_with_blanks_is_quoted(project: Path) -> None:
+def test_name_with_spaces_is_quoted(project: Path) -> None:
     async def test() -> None:
         async with rigged(project) as rig:
             await rig.type("@notes")
@@ -81,7 +81,7 @@ def test_a_name_with_blanks_is_quoted(project: Path) -> None:
     run(test)
 
 
-def test_a_file_that_git_ignores_is_found_by_its_path(project: Path) -> None:
+def test_ignored_file_is_found_by_its_path(project: Path) -> None:
     async def test() -> None:
         async with rigged(project) as rig:
             await rig.type("@build/ma")
@@ -92,7 +92,7 @@ def test_a_file_that_git_ignores_is_found_by_its_path(project: Path) -> None:
     run(test)
 
 
-def test_a_file_above_the_folder_is_found_by_its_path(project: Path) -> None:
+def test_file_above_the_folder_is_found_by_its_path(project: Path) -> None:
     (project.parent / "beside.txt").touch()
 
     async def test() -> None:
@@ -105,7 +105,7 @@ def test_a_file_above_the_folder_is_found_by_its_path(project: Path) -> None:
     run(test)
 
 
-def test_a_path_that_stands_there_in_full_is_sent_by_enter(project: Path) -> None:
+def test_enter_sends_a_fully_typed_path(project: Path) -> None:
     async def test() -> None:
         async with rigged(project) as rig:
             await rig.type("@README.m")
@@ -119,7 +119,7 @@ def test_a_path_that_stands_there_in_full_is_sent_by_enter(project: Path) -> Non
     run(test)
 
 
-def test_an_address_completes_nothing(project: Path) -> None:
+def test_email_address_completes_nothing(project: Path) -> None:
     async def test() -> None:
         async with rigged(project) as rig:
             await rig.type("mail me@src")
@@ -129,7 +129,7 @@ def test_an_address_completes_nothing(project: Path) -> None:
     run(test)
 
 
-def test_new_files_are_found_when_the_list_is_old(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_new_files_are_found_when_the_list_is_stale(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files_module, "STALE_S", 0.0)
 
     async def test() -> None:
@@ -144,10 +144,10 @@ def test_new_files_are_found_when_the_list_is_old(project: Path, monkeypatch: py
     run(test)
 
 
-def test_what_is_known_is_offered_while_the_rest_is_looked_for(
+def test_known_files_are_offered_while_the_search_continues(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The list of git never comes here: what lies in the folder itself is there all the same."""
+    """git's list never arrives here: the content of the folder itself is still offered."""
 
     async def never(self: Any, index: Any, folder: Path) -> None:
         await asyncio.sleep(0)
@@ -162,7 +162,7 @@ def test_what_is_known_is_offered_while_the_rest_is_looked_for(
     run(test)
 
 
-def test_a_list_in_which_one_has_begun_to_choose_is_left_alone(project: Path) -> None:
+def test_list_is_left_alone_once_the_user_has_moved(project: Path) -> None:
     async def test() -> None:
         async with rigged(project) as rig:
             await rig.type("@m")
@@ -170,28 +170,28 @@ def test_a_list_in_which_one_has_begun_to_choose_is_left_alone(project: Path) ->
             await rig.rested()
             await rig.press("down")
             completion = rig.parts.input._completion
-            completion.again()
+            completion.refresh()
             assert rig.front.editor.completing.at == 1
 
     run(test)
 
 
-def test_news_of_files_do_not_open_a_list_that_was_closed(project: Path) -> None:
+def test_new_files_do_not_reopen_a_closed_list(project: Path) -> None:
     async def test() -> None:
         async with rigged(project) as rig:
             await rig.type("@m")
             await rig.until(lambda: len(offered(rig)) > 1, "a list")
             await rig.press("escape")
-            rig.parts.input._completion.again()
+            rig.parts.input._completion.refresh()
             assert offered(rig) == []
             await rig.press("left")
-            rig.parts.input._completion.again()
+            rig.parts.input._completion.refresh()
             assert offered(rig) == []
 
     run(test)
 
 
-def test_only_so_many_files_are_kept_and_that_is_said(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_number_of_files_is_limited_with_a_note(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files_module, "MAX_FILES", 3)
 
     async def test() -> None:
@@ -202,7 +202,7 @@ def test_only_so_many_files_are_kept_and_that_is_said(project: Path, monkeypatch
     run(test)
 
 
-def test_tab_completes_a_path_and_enter_sends_then(project: Path) -> None:
+def test_tab_completes_a_path_and_then_enter_sends(project: Path) -> None:
     async def test() -> None:
         async with rigged(project) as rig:
             await rig.type("see ./sr")
@@ -222,7 +222,7 @@ def test_tab_completes_a_path_and_enter_sends_then(project: Path) -> None:
     run(test)
 
 
-def test_tab_completes_paths_in_lines_for_the_shell(project: Path) -> None:
+def test_tab_completes_paths_in_shell_commands(project: Path) -> None:
     async def test() -> None:
         async with rigged(project) as rig:
             await rig.type("!cat docs/my")
@@ -247,7 +247,7 @@ def test_tab_without_anything_to_complete_does_nothing(project: Path) -> None:
     run(test)
 
 
-def test_commands_answer_for_what_begins_with_a_slash(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_slash_completes_commands(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def test() -> None:
         asked: list[tuple[str, int]] = []
 
@@ -271,7 +271,7 @@ def test_commands_answer_for_what_begins_with_a_slash(project: Path, monkeypatch
     run(test)
 
 
-def test_a_failing_source_is_logged_and_the_editor_goes_on(project: Path) -> None:
+def test_failing_source_is_logged_and_the_editor_works_on(project: Path) -> None:
     async def test() -> None:
         async with rigged(project) as rig:
 
@@ -287,7 +287,7 @@ def test_a_failing_source_is_logged_and_the_editor_goes_on(project: Path) -> Non
     run(test)
 
 
-def test_the_setting_says_how_many_rows_the_list_has(tmp_path: Path) -> None:
+def test_list_height_is_a_setting(tmp_path: Path) -> None:
     for number in range(20):
         (tmp_path / f"file{number:02}.txt").touch()
 
@@ -300,7 +300,7 @@ def test_the_setting_says_how_many_rows_the_list_has(tmp_path: Path) -> None:
     run(test)
 
 
-def test_names_of_files_cannot_drive_the_terminal(tmp_path: Path) -> None:
+def test_file_names_cannot_contain_control_sequences(tmp_path: Path) -> None:
     (tmp_path / "fine.txt").touch()
     (tmp_path / "f\x1b]0;owned\x07.txt").touch()
 

@@ -1,4 +1,4 @@
-"""What the keys do while the editor has the focus, and what they never lose."""
+"""What the keys do while the editor has focus, and what they never lose."""
 
 import asyncio
 import os
@@ -10,27 +10,27 @@ import pytest
 from tau.ai.faux import FauxStep, Say, Use, Wait
 from tau.ai.wire import UserMessage
 from tau.modes.interactive.app import App
-from tau.modes.interactive.composer.interrupts import TWICE_S
+from tau.modes.interactive.composer.interrupts import QUIT_S
 from tau.modes.interactive.early_screen import EarlyScreen
 from tau.tui.input.key import Key
 from tests.modes.interactive.rig import Rig, rigged, run
 from tests.support.terminal.virtual import VirtualTerminal
 
 
-def said(rig: Rig) -> list[str]:
-    """What the user has said so far, as it is recorded."""
+def user_texts(rig: Rig) -> list[str]:
+    """The recorded user messages."""
     messages = rig.session.log.context().messages
     return [str(message.content) for message in messages if isinstance(message, UserMessage)]
 
 
 async def begin(rig: Rig, text: str = "begin") -> None:
-    """A run that does not end by itself."""
+    """A run that does not end on its own."""
     await rig.send(text)
     await rig.until(lambda: rig.current.running and bool(rig.faux.requests), "the run")
 
 
-class Asked:
-    """Stands for the commands; it notes what was run."""
+class RecordedCommands:
+    """Replaces the commands and records what was run."""
 
     def __init__(self, rig: Rig) -> None:
         self.ran: list[str] = []
@@ -40,7 +40,7 @@ class Asked:
         self.ran.append(text)
 
 
-def test_escape_stops_the_run_and_brings_back_what_was_queued_before_the_draft(tmp_path: Path) -> None:
+def test_escape_stops_the_run_and_puts_queued_messages_before_the_draft(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path, [[Say("Working."), Wait()]]) as rig:
             await begin(rig)
@@ -89,12 +89,12 @@ def test_enter_steers_and_alt_enter_follows_up(tmp_path: Path) -> None:
             await rig.send("at once")
             await rig.show("Followed.")
             await rig.idle()
-            assert said(rig) == ["begin", "at once", "at the end"]
+            assert user_texts(rig) == ["begin", "at once", "at the end"]
 
     run(test)
 
 
-def test_alt_up_takes_back_the_last_queued_message(tmp_path: Path) -> None:
+def test_alt_up_dequeues_the_last_message(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path, [[Wait()]]) as rig:
             await begin(rig)
@@ -111,7 +111,7 @@ def test_alt_up_takes_back_the_last_queued_message(tmp_path: Path) -> None:
     run(test)
 
 
-def test_escape_first_closes_the_list_of_completions(tmp_path: Path) -> None:
+def test_escape_first_closes_the_completion_list(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").touch()
 
     async def test() -> None:
@@ -121,7 +121,7 @@ def test_escape_first_closes_the_list_of_completions(tmp_path: Path) -> None:
             await rig.show("❯ notes.txt")
             await rig.press("escape")
             await rig.gone("❯ notes.txt")
-            assert rig.current.busy
+            assert rig.session.busy
             await rig.press("escape")
             await rig.idle()
             assert rig.front.editor.text == "@not"
@@ -130,10 +130,12 @@ def test_escape_first_closes_the_list_of_completions(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("wanted", "ran"), [("tree", ["/tree"]), ("branch", ["/branch"]), ("none", [])])
-def test_escape_twice_on_an_empty_editor_looks_around(tmp_path: Path, wanted: str, ran: list[str]) -> None:
+def test_double_escape_on_an_empty_editor_runs_the_configured_command(
+    tmp_path: Path, wanted: str, ran: list[str]
+) -> None:
     async def test() -> None:
         async with rigged(tmp_path, settings={"interaction.doubleEscape": wanted}) as rig:
-            asked = Asked(rig)
+            asked = RecordedCommands(rig)
             await rig.press("escape")
             await rig.rested()
             assert asked.ran == []
@@ -147,10 +149,10 @@ def test_escape_twice_on_an_empty_editor_looks_around(tmp_path: Path, wanted: st
     run(test)
 
 
-def test_escape_twice_with_a_text_opens_nothing(tmp_path: Path) -> None:
+def test_double_escape_with_text_opens_nothing(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
-            asked = Asked(rig)
+            asked = RecordedCommands(rig)
             await rig.type("text")
             await rig.press("escape", "escape")
             await rig.rested()
@@ -160,10 +162,10 @@ def test_escape_twice_with_a_text_opens_nothing(tmp_path: Path) -> None:
     run(test)
 
 
-def test_the_escape_that_stopped_a_run_is_not_the_first_of_two(tmp_path: Path) -> None:
+def test_escape_that_stopped_a_run_does_not_count_toward_a_double(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path, [[Wait()]]) as rig:
-            asked = Asked(rig)
+            asked = RecordedCommands(rig)
             rig.terminal.type("begin\n")
             await rig.until(lambda: rig.current.running, "the run")
             await rig.press("escape")
@@ -175,7 +177,7 @@ def test_the_escape_that_stopped_a_run_is_not_the_first_of_two(tmp_path: Path) -
     run(test)
 
 
-def test_the_modes_of_shell_and_python_show_and_escape_leaves_them(tmp_path: Path) -> None:
+def test_shell_and_python_modes_show_and_escape_leaves_them(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
             editor = rig.front.editor
@@ -194,7 +196,7 @@ def test_the_modes_of_shell_and_python_show_and_escape_leaves_them(tmp_path: Pat
     run(test)
 
 
-def test_the_modes_are_told_in_words_to_a_screen_reader(tmp_path: Path) -> None:
+def test_modes_are_announced_to_a_screen_reader(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path, settings={"display.screenReader": True}) as rig:
             await rig.type("!ls")
@@ -203,7 +205,7 @@ def test_the_modes_are_told_in_words_to_a_screen_reader(tmp_path: Path) -> None:
     run(test)
 
 
-def test_ctrl_c_clears_tells_what_a_second_one_does_and_can_be_undone(tmp_path: Path) -> None:
+def test_ctrl_c_clears_explains_a_second_press_and_can_be_undone(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
             await rig.type("something")
@@ -216,7 +218,7 @@ def test_ctrl_c_clears_tells_what_a_second_one_does_and_can_be_undone(tmp_path: 
     run(test)
 
 
-def test_ctrl_c_twice_within_a_moment_quits(tmp_path: Path) -> None:
+def test_ctrl_c_twice_quickly_quits(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
             await rig.type("something")
@@ -226,14 +228,27 @@ def test_ctrl_c_twice_within_a_moment_quits(tmp_path: Path) -> None:
     run(test)
 
 
-def test_ctrl_c_on_an_empty_editor_stops_what_runs(tmp_path: Path) -> None:
+def test_second_ctrl_c_quits_as_long_as_the_hint_is_shown(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path) as rig:
+            await rig.type("something")
+            await rig.press("ctrl+c")
+            rig.skip(QUIT_S - 0.1)
+            await rig.show("Press Ctrl+C again to quit.")
+            await rig.press("ctrl+c")
+            await rig.until(lambda: rig.current.session is None, "the end")
+
+    run(test)
+
+
+def test_ctrl_c_on_an_empty_editor_stops_the_run(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path, [[Wait()]]) as rig:
             await begin(rig)
             await rig.type("draft")
             await rig.press("ctrl+c")
-            assert rig.current.busy
-            rig.skip(TWICE_S)
+            assert rig.session.busy
+            rig.skip(QUIT_S)
             await rig.press("ctrl+c")
             await rig.show("Stopped. Press Ctrl+C again to quit.")
             await rig.idle()
@@ -241,7 +256,7 @@ def test_ctrl_c_on_an_empty_editor_stops_what_runs(tmp_path: Path) -> None:
     run(test)
 
 
-def test_a_key_that_is_held_counts_once(tmp_path: Path) -> None:
+def test_held_key_counts_once(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
             held = [Key("ctrl+c"), Key("ctrl+c", kind="repeat"), Key("ctrl+c", kind="release")]
@@ -252,7 +267,7 @@ def test_a_key_that_is_held_counts_once(tmp_path: Path) -> None:
     run(test)
 
 
-def test_ctrl_d_quits_only_where_nothing_is_written(tmp_path: Path) -> None:
+def test_ctrl_d_quits_only_on_an_empty_editor(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
             await rig.type("ab")
@@ -264,7 +279,7 @@ def test_ctrl_d_quits_only_where_nothing_is_written(tmp_path: Path) -> None:
     run(test)
 
 
-def test_ctrl_z_gives_the_terminal_away_and_takes_it_back(tmp_path: Path) -> None:
+def test_ctrl_z_releases_and_reacquires_the_terminal(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
             seen: list[Any] = []
@@ -278,7 +293,7 @@ def test_ctrl_z_gives_the_terminal_away_and_takes_it_back(tmp_path: Path) -> Non
     run(test)
 
 
-def test_a_key_of_a_dialog_is_not_taken_from_it(tmp_path: Path) -> None:
+def test_dialog_keys_go_to_the_dialog(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path, [[Wait()]]) as rig:
             await begin(rig)
@@ -287,7 +302,7 @@ def test_a_key_of_a_dialog_is_not_taken_from_it(tmp_path: Path) -> None:
             thinking = rig.session.thinking
             await rig.press("ctrl+d", "shift+tab", "escape")
             await rig.until(lambda: not rig.parts.dialogs.open, "the end of the dialog")
-            assert rig.current.busy
+            assert rig.session.busy
             assert rig.session.thinking == thinking
 
     run(test)
@@ -301,10 +316,10 @@ async def _ask(rig: Rig) -> None:
     ("key", "command"),
     [("alt+m", "/model"), ("f1", "/hotkeys")],
 )
-def test_some_keys_do_what_a_command_does(tmp_path: Path, key: str, command: str) -> None:
+def test_some_keys_run_a_command(tmp_path: Path, key: str, command: str) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
-            asked = Asked(rig)
+            asked = RecordedCommands(rig)
             await rig.press(key)
             await rig.rested()
             assert asked.ran == [command]
@@ -312,7 +327,7 @@ def test_some_keys_do_what_a_command_does(tmp_path: Path, key: str, command: str
     run(test)
 
 
-def test_plan_mode_goes_on_and_off(tmp_path: Path) -> None:
+def test_plan_mode_toggles(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
             await rig.press("alt+shift+p")
@@ -325,7 +340,7 @@ def test_plan_mode_goes_on_and_off(tmp_path: Path) -> None:
     run(test)
 
 
-def test_what_cannot_be_done_is_told_and_the_screen_goes_on(tmp_path: Path) -> None:
+def test_failed_action_is_reported_and_the_screen_works_on(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path, settings={"plan.enabled": False}) as rig:
             await rig.press("alt+shift+p")
@@ -336,7 +351,7 @@ def test_what_cannot_be_done_is_told_and_the_screen_goes_on(tmp_path: Path) -> N
     run(test)
 
 
-def test_the_prompt_and_the_last_answer_are_copied(tmp_path: Path) -> None:
+def test_prompt_and_last_answer_are_copied(tmp_path: Path) -> None:
     for name in ("DISPLAY", "WAYLAND_DISPLAY", "WSL_DISTRO_NAME"):
         os.environ.pop(name, None)
 
@@ -355,7 +370,7 @@ def test_the_prompt_and_the_last_answer_are_copied(tmp_path: Path) -> None:
     run(test)
 
 
-def test_a_large_paste_is_folded_and_shown_on_demand(tmp_path: Path) -> None:
+def test_large_paste_is_folded_and_shown_on_demand(tmp_path: Path) -> None:
     pasted = "\n".join(f"line {number}" for number in range(12))
 
     async def test() -> None:
@@ -368,25 +383,25 @@ def test_a_large_paste_is_folded_and_shown_on_demand(tmp_path: Path) -> None:
             await rig.show("[Pasted text #1 +12 lines]")
             await rig.press("enter")
             await rig.show("Read.")
-            assert said(rig) == [pasted]
+            assert user_texts(rig) == [pasted]
 
     run(test)
 
 
 def test_messages_sent_at_once_arrive_in_order(tmp_path: Path) -> None:
-    """Three lines that came in one piece are three messages: one prompt, and two that steer it."""
+    """Three lines arriving at once are three messages: one prompt, and two that steer it."""
 
     async def test() -> None:
         async with rigged(tmp_path, [[Say("One.")], [Say("Two.")], [Say("Three.")]]) as rig:
             rig.terminal.type("first\nsecond\nthird\n")
-            await rig.until(lambda: len(said(rig)) == 3, "three messages")
+            await rig.until(lambda: len(user_texts(rig)) == 3, "three messages")
             await rig.idle()
-            assert said(rig) == ["first", "second", "third"]
+            assert user_texts(rig) == ["first", "second", "third"]
 
     run(test)
 
 
-def test_what_was_sent_before_there_was_a_session_is_sent_in_order(
+def test_messages_sent_before_the_session_opens_are_sent_in_order(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     terminal = VirtualTerminal()
@@ -406,15 +421,15 @@ def test_what_was_sent_before_there_was_a_session_is_sent_in_order(
     async def test() -> None:
         prompts = ["from the command line"]
         async with rigged(tmp_path, [[Say("Yes.")]], prompts=prompts, terminal=terminal) as rig:
-            await rig.until(lambda: len(said(rig)) == 3, "three messages")
+            await rig.until(lambda: len(user_texts(rig)) == 3, "three messages")
             await rig.idle()
-            assert said(rig) == ["from the command line", "before the app", "before the session"]
+            assert user_texts(rig) == ["from the command line", "before the app", "before the session"]
             assert rig.front.editor.text == "and on"
 
     run(test)
 
 
-def test_a_blank_message_is_not_sent(tmp_path: Path) -> None:
+def test_blank_message_is_not_sent(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
             await rig.send("   ")
@@ -425,7 +440,7 @@ def test_a_blank_message_is_not_sent(tmp_path: Path) -> None:
     run(test)
 
 
-def test_a_message_that_the_queue_refuses_stays_in_the_editor(
+def test_message_refused_by_the_queue_stays_in_the_editor(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tau.agent.queue.MAX_WAITING", 1)
@@ -442,7 +457,7 @@ def test_a_message_that_the_queue_refuses_stays_in_the_editor(
     run(test)
 
 
-def test_a_hint_goes_away_by_itself(tmp_path: Path) -> None:
+def test_hint_disappears_automatically(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
             rig.parts.notices.hint("for a moment", seconds=1)
@@ -465,7 +480,7 @@ def test_hints_and_modes_fit_every_width(tmp_path: Path, columns: int) -> None:
     run(test)
 
 
-def test_a_key_that_finds_no_more_output_says_so(tmp_path: Path) -> None:
+def test_key_with_no_more_output_to_expand_says_so(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
             await rig.press("alt+o")
@@ -474,7 +489,7 @@ def test_a_key_that_finds_no_more_output_says_so(tmp_path: Path) -> None:
     run(test)
 
 
-def test_what_changes_out_of_sight_is_told(tmp_path: Path) -> None:
+def test_invisible_changes_are_reported(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
             for key, words in (

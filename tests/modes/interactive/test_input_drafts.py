@@ -1,4 +1,4 @@
-"""Drafts over the end of the program, as a person sees them."""
+"""Drafts across restarts, as a user sees them."""
 
 import os
 import re
@@ -16,14 +16,15 @@ from tests.e2e.program import Program
 from tests.modes.interactive.composer.test_attachments import png
 from tests.modes.interactive.rig import rigged, run
 from tests.support.fake_server import FakeServer
+from tests.support.limits import HANG_S
 
 
 def kept() -> list[Path]:
-    """The files of drafts, without those that are just being written."""
+    """The draft files, except those being written."""
     return sorted((Path(os.environ["TAU_HOME"]) / "drafts").glob("*.json"))
 
 
-def test_a_draft_is_kept_while_it_is_written_and_comes_back(tmp_path: Path) -> None:
+def test_draft_is_saved_while_typing_and_restored(tmp_path: Path) -> None:
     pasted = "\n".join(f"line {number}" for number in range(40))
 
     async def test() -> None:
@@ -40,7 +41,7 @@ def test_a_draft_is_kept_while_it_is_written_and_comes_back(tmp_path: Path) -> N
     run(test)
 
 
-def test_a_draft_is_gone_when_it_was_sent_or_cleared(tmp_path: Path) -> None:
+def test_draft_is_removed_when_sent_or_cleared(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path, [[Say("Yes.")]]) as rig:
             for key in ("enter", "ctrl+c"):
@@ -58,7 +59,7 @@ def test_a_draft_is_gone_when_it_was_sent_or_cleared(tmp_path: Path) -> None:
     run(test)
 
 
-def test_the_end_saves_what_is_not_saved_yet(tmp_path: Path) -> None:
+def test_exit_saves_the_latest_draft(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
             await rig.type("typed a moment ago")
@@ -69,7 +70,7 @@ def test_the_end_saves_what_is_not_saved_yet(tmp_path: Path) -> None:
     run(test)
 
 
-def test_nothing_is_made_where_nothing_was_written(tmp_path: Path) -> None:
+def test_empty_draft_creates_no_file(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
             await rig.type("x")
@@ -80,9 +81,7 @@ def test_nothing_is_made_where_nothing_was_written(tmp_path: Path) -> None:
     assert not (Path(os.environ["TAU_HOME"]) / "drafts").exists()
 
 
-def test_a_draft_does_not_mix_with_what_is_being_typed_already(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_restored_draft_does_not_mix_with_typed_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     restore = draft_autosave.DraftAutosave.restore
 
     def typed_first(keeper: draft_autosave.DraftAutosave) -> None:
@@ -106,7 +105,7 @@ def test_a_draft_does_not_mix_with_what_is_being_typed_already(
     run(test)
 
 
-def test_an_entry_of_the_history_that_is_only_looked_at_is_no_draft(tmp_path: Path) -> None:
+def test_viewed_history_entry_is_not_a_draft(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path, [[Say("Yes.")]]) as rig:
             await rig.send("sent before")
@@ -121,7 +120,7 @@ def test_an_entry_of_the_history_that_is_only_looked_at_is_no_draft(tmp_path: Pa
 
 
 @pytest.mark.parametrize("end", [signal.SIGHUP, signal.SIGKILL])
-def test_the_real_program_brings_back_what_was_typed_when_it_was_ended(tmp_path: Path, end: int) -> None:
+def test_real_program_restores_the_draft_after_it_was_killed(tmp_path: Path, end: int) -> None:
     with FakeServer() as server:
         program = Program(server, tmp_path)
         child = program.terminal(term="xterm-256color")
@@ -144,13 +143,13 @@ def test_the_real_program_brings_back_what_was_typed_when_it_was_ended(tmp_path:
 
 
 def wait_for_draft(text: str) -> None:
-    end = time.monotonic() + 10
+    end = time.monotonic() + HANG_S
     while not any(text.encode() in path.read_bytes() for path in kept()):
         assert time.monotonic() < end, "the draft was not saved"
         time.sleep(0.02)
 
 
-def test_a_draft_below_an_old_text_that_is_sent_again_stays_kept(tmp_path: Path) -> None:
+def test_draft_is_kept_when_a_recalled_prompt_is_sent(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path, [[Say("Yes.")], [Say("Yes.")]]) as rig:
             await rig.send("sent before")
@@ -168,7 +167,7 @@ def test_a_draft_below_an_old_text_that_is_sent_again_stays_kept(tmp_path: Path)
     run(test)
 
 
-def test_a_draft_stays_kept_while_an_old_text_is_changed_or_emptied(tmp_path: Path) -> None:
+def test_draft_is_kept_while_a_recalled_prompt_is_edited_or_emptied(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path, [[Say("Yes.")]]) as rig:
             await rig.send("sent before")
@@ -194,7 +193,7 @@ def test_a_draft_stays_kept_while_an_old_text_is_changed_or_emptied(tmp_path: Pa
     run(test)
 
 
-def test_ctrl_c_twice_in_a_hurry_leaves_the_text_in_the_history(tmp_path: Path) -> None:
+def test_hasty_double_ctrl_c_leaves_the_text_in_the_history(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
             await rig.type("much work")
@@ -208,7 +207,7 @@ def test_ctrl_c_twice_in_a_hurry_leaves_the_text_in_the_history(tmp_path: Path) 
     run(test)
 
 
-def test_a_draft_comes_back_with_folded_pastes_and_pictures_at_another_size(tmp_path: Path) -> None:
+def test_draft_is_restored_with_folded_pastes_and_pictures_at_another_size(tmp_path: Path) -> None:
     pasted = "\n".join(f"line {number}" for number in range(40))
     picture = png(tmp_path)
 
@@ -224,14 +223,14 @@ def test_a_draft_comes_back_with_folded_pastes_and_pictures_at_another_size(tmp_
             await rig.until(lambda: rig.front.editor.text == text, "the draft")
             await rig.press("enter")
             await rig.idle()
-            said, image = rig.faux.requests[-1].messages[-1].content
-            assert isinstance(said, TextContent) and said.text.strip() == text.strip()
+            message, image = rig.faux.requests[-1].messages[-1].content
+            assert isinstance(message, TextContent) and message.text.strip() == text.strip()
             assert isinstance(image, ImageContent)
 
     run(test)
 
 
-def test_a_folder_that_is_gone_takes_no_draft_with_it(tmp_path: Path) -> None:
+def test_draft_survives_the_removal_of_its_folder(tmp_path: Path) -> None:
     folder = tmp_path / "project"
     folder.mkdir()
 

@@ -1,10 +1,13 @@
-"""Keys of the user's own: in force when they are read again, and told where they are in each other's way."""
+"""Custom keys: applied on reload, with conflicts reported."""
 
 import json
 from pathlib import Path
 
 from tau.ai.faux import Wait
-from tests.modes.interactive.commands.asking import said
+from tau.modes.interactive.key_bindings import APP_BINDINGS
+from tau.tui.input.bindings import BINDINGS
+from tau.tui.widgets.editor.bindings import EDITOR_BINDINGS
+from tests.modes.interactive.commands.command_rig import run_command
 from tests.modes.interactive.commands.test_general import home, put
 from tests.modes.interactive.rig import Rig, rigged, run
 
@@ -14,14 +17,14 @@ def bind(keys: dict[str, object]) -> None:
 
 
 async def reloaded(rig: Rig, text: str = "No settings changed.") -> str:
-    """The screen after `/reload`, which brings this text to it."""
+    """The screen after `/reload`, once it shows this text."""
     await rig.send("/reload")
     await rig.show(text)
     await rig.idle()
     return rig.screen()
 
 
-def test_reload_gives_the_editor_and_the_screen_their_new_keys_at_once(tmp_path: Path) -> None:
+def test_reload_applies_new_keys_to_editor_and_screen_at_once(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path, columns=120, rows=40) as rig:
             bind(
@@ -51,7 +54,7 @@ def test_reload_gives_the_editor_and_the_screen_their_new_keys_at_once(tmp_path:
     run(test)
 
 
-def test_what_the_screen_says_of_a_key_follows_it(tmp_path: Path) -> None:
+def test_displayed_keys_follow_the_bindings(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path, [[Wait(30)]], columns=120, rows=40) as rig:
             bind({"app.interrupt": "f7", "app.message.dequeue": "f8"})
@@ -66,7 +69,7 @@ def test_what_the_screen_says_of_a_key_follows_it(tmp_path: Path) -> None:
     run(test)
 
 
-def test_the_greeting_names_the_keys_of_now(tmp_path: Path) -> None:
+def test_greeting_names_the_current_keys(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path, columns=120, rows=40, save=False) as rig:
             await rig.show("F1 all keys")
@@ -77,7 +80,7 @@ def test_the_greeting_names_the_keys_of_now(tmp_path: Path) -> None:
     run(test)
 
 
-def test_keys_that_are_taken_out_of_the_file_are_the_usual_ones_again(tmp_path: Path) -> None:
+def test_keys_removed_from_the_file_return_to_their_defaults(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path, columns=120, rows=40) as rig:
             bind({"app.help.hotkeys": "f10"})
@@ -90,7 +93,7 @@ def test_keys_that_are_taken_out_of_the_file_are_the_usual_ones_again(tmp_path: 
     run(test)
 
 
-def test_reload_names_both_actions_of_a_key_and_which_one_wins(tmp_path: Path) -> None:
+def test_reload_names_both_actions_of_a_conflicting_key_and_the_winner(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path, columns=120, rows=40) as rig:
             bind({"tui.editor.cursorLineEnd": "ctrl+l"})
@@ -107,19 +110,19 @@ def test_reload_names_both_actions_of_a_key_and_which_one_wins(tmp_path: Path) -
     run(test)
 
 
-def test_a_broken_file_of_keys_changes_nothing(tmp_path: Path) -> None:
+def test_broken_keybindings_file_changes_nothing(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path, columns=120) as rig:
             put(home() / "keybindings.json", '{"app.help.hotkeys": ')
-            assert "keybindings.json" in await said(rig, "/reload", "Invalid JSON")
+            assert "keybindings.json" in await run_command(rig, "/reload", "Invalid JSON")
             await rig.press("f1")
             await rig.show("── Keys")
 
     run(test)
 
 
-def test_keys_of_lists_are_theirs_while_completions_are_offered(tmp_path: Path) -> None:
-    """Ctrl+P and Ctrl+N walk in lists for many people; elsewhere Ctrl+P is the next model."""
+def test_list_keys_win_while_completions_are_open(tmp_path: Path) -> None:
+    """Many people use Ctrl+P and Ctrl+N in lists; elsewhere Ctrl+P is the next model."""
     (tmp_path / "alpha.txt").touch()
     (tmp_path / "beta.txt").touch()
 
@@ -134,5 +137,33 @@ def test_keys_of_lists_are_theirs_while_completions_are_offered(tmp_path: Path) 
             assert completing.at == 1
             await rig.press("ctrl+p")
             assert completing.at == 0
+
+    run(test)
+
+
+SHARED = {
+    "ctrl+c": {"tui.input.copy", "app.clear"},
+    "ctrl+d": {"tui.editor.deleteCharForward", "app.exit"},
+    "ctrl+r": {"tui.editor.historySearch", "app.history.search"},
+}
+"""Keys that two actions share on purpose: the first one that has something to do takes them."""
+
+
+def test_no_default_key_has_two_actions_in_one_place() -> None:
+    actions: dict[tuple[str, str], set[str]] = {}
+    for action, binding in (BINDINGS | EDITOR_BINDINGS | APP_BINDINGS).items():
+        scope = binding.scope or ("select" if action.startswith("tui.select.") else "editor")
+        for key in binding.keys:
+            actions.setdefault((scope, key), set()).add(action)
+    doubled = {key: names for (_, key), names in actions.items() if len(names) > 1}
+    assert doubled == SHARED
+
+
+def test_every_key_of_the_screen_does_something(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path) as rig:
+            done = rig.parts.input._actions_by_name
+            screen = {action for action, binding in APP_BINDINGS.items() if not binding.scope}
+            assert screen - set(done) == set()
 
     run(test)

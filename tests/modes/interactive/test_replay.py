@@ -1,4 +1,4 @@
-"""A session that is opened again looks as it did."""
+"""A resumed session looks as before."""
 
 import re
 from pathlib import Path
@@ -23,17 +23,17 @@ from tau.modes.interactive.transcript import replay
 from tau.modes.interactive.transcript.builder import TranscriptBuilder
 from tau.modes.interactive.transcript.tool_call import LOST
 from tau.modes.interactive.transcript.user import UserBlock
-from tau.tui.text.clean import strip_styles
+from tau.tui.text.sgr import strip_escapes
 from tau.tui.widgets.transcript import Transcript
 from tests.modes.interactive.rig import Rig, rigged, run
 from tests.modes.interactive.test_blocks import Stage
 
 
 def blocks(rig: Rig) -> list[list[str]]:
-    """The rows of all blocks from the first message on; without times, which nobody records."""
+    """The rows of all blocks from the first message on, without durations, which are not recorded."""
     all_of_them = list(rig.front.layout.transcript.blocks)
     first = next(place for place, block in enumerate(all_of_them) if isinstance(block, UserBlock))
-    found = [[_timeless(strip_styles(row)) for row in block.render(80)] for block in all_of_them[first:]]
+    found = [[_timeless(strip_escapes(row)) for row in block.render(80)] for block in all_of_them[first:]]
     return [rows for rows in found if rows]
 
 
@@ -55,11 +55,11 @@ SCRIPT: list[list[FauxStep]] = [
     [Count(10, 8192), Say("cut o"), Stop("length")],
     [Fail(ProviderError("The key is wrong."))],
     [Say("Half of it"), Wait(None)],
-    [Use("bash", command="sleep 60")],
+    [Use("bash", command="sleep 600")],
 ]
 
 
-def test_the_same_blocks_stand_there_after_it_was_opened_again(tmp_path: Path) -> None:
+def test_resumed_session_shows_the_same_blocks(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("alpha\n")
 
     async def test() -> None:
@@ -68,7 +68,7 @@ def test_the_same_blocks_stand_there_after_it_was_opened_again(tmp_path: Path) -
             await rig.send("first")
             await rig.show("All done.")
             await rig.idle()
-            line = rig.parts.transcript.shell_line("!", "echo mine")
+            line = rig.parts.transcript.add_execution("bash", "echo mine", exclude=False)
             line.finish(await rig.session.bash("echo mine", show=line.write))
             await rig.send("second")
             await rig.show("cut o")
@@ -95,7 +95,7 @@ def test_the_same_blocks_stand_there_after_it_was_opened_again(tmp_path: Path) -
     run(test)
 
 
-def test_going_elsewhere_in_the_tree_shows_that_branch(tmp_path: Path) -> None:
+def test_moving_in_the_tree_shows_that_branch(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path, [[Say("One.")], [Say("Two.")]]) as rig:
             await rig.send("first")
@@ -119,11 +119,11 @@ def answered(text: str, *calls: ToolCall) -> AssistantMessage:
     return AssistantMessage([TextContent(text), *calls], "a", "p", "m", Usage(), stop, 0)  # type: ignore[arg-type]
 
 
-def told(log: SessionLog, **options: int) -> list[str]:
+def replayed_rows(log: SessionLog, **options: int) -> list[str]:
     transcript = Transcript()
-    replay.tell(TranscriptBuilder(Stage().scene, transcript), log, **options)
+    replay.show_branch(TranscriptBuilder(Stage().context, transcript), log, **options)
     assert all(block.is_final() for block in transcript.blocks)  # type: ignore[attr-defined]
-    return [strip_styles(row) for row in transcript.render(80)]
+    return [strip_escapes(row) for row in transcript.render(80)]
 
 
 @pytest.fixture
@@ -131,34 +131,34 @@ def log(tmp_path: Path) -> SessionLog:
     return SessionLog.new(None, tmp_path)
 
 
-def test_a_long_session_shows_its_last_messages_and_how_many_there_are_before(log: SessionLog) -> None:
+def test_long_session_shows_its_last_messages_and_counts_the_earlier_ones(log: SessionLog) -> None:
     for number in range(300):
         log.append_message(UserMessage(f"question {number}", 0))
         log.append_message(answered(f"answer {number}"))
-    rows = told(log, max_messages=20)
+    rows = replayed_rows(log, max_messages=20)
     assert rows[0] == "• 580 earlier messages are not shown; see /tree or /export."
     assert "❯ question 290" in rows and "❯ question 289" not in rows
     assert rows[-1] == "answer 299"
 
 
-def test_a_cut_never_begins_with_results_whose_calls_are_not_shown(log: SessionLog) -> None:
+def test_cut_never_starts_with_results_whose_calls_are_hidden(log: SessionLog) -> None:
     log.append_message(UserMessage("go", 0))
     log.append_message(answered("x", ToolCall("c1", "bash", {}), ToolCall("c2", "bash", {})))
     for id in ("c1", "c2"):
         log.append_message(ToolResultMessage(id, "bash", [TextContent("out")], False, 0))
     log.append_message(answered("the end"))
-    rows = told(log, max_messages=3)
+    rows = replayed_rows(log, max_messages=3)
     assert rows == ["• 4 earlier messages are not shown; see /tree or /export.", "", "the end"]
 
 
-def test_a_compacted_session_begins_with_what_was_kept(log: SessionLog) -> None:
+def test_compacted_session_starts_with_the_kept_messages(log: SessionLog) -> None:
     log.append_message(UserMessage("old question", 0))
     log.append_message(answered("old answer"))
     kept = log.append_message(UserMessage("kept question", 0))
     log.append_message(answered("kept answer"))
     log.append(CompactionEntry(summary="# Goal", first_kept_entry_id=kept, tokens_before=90_000))
     log.append_message(UserMessage("new question", 0))
-    rows = told(log)
+    rows = replayed_rows(log)
     assert rows[0] == "• 2 earlier messages are not shown; see /tree or /export."
     assert "❯ old question" not in rows
     shown = [row for row in rows if row]
@@ -170,40 +170,43 @@ def test_a_compacted_session_begins_with_what_was_kept(log: SessionLog) -> None:
     ]
 
 
-def test_summaries_of_branches_and_words_of_others_are_there_too(log: SessionLog) -> None:
+def test_branch_summaries_and_custom_messages_are_shown_too(log: SessionLog) -> None:
     log.append(BranchSummaryEntry(from_id="x", summary="We tried."))
     log.append(CustomMessageEntry(custom_type="job", content="Job 1 is done."))
     log.append(CustomMessageEntry(custom_type="secret", content="not shown", display=False))
-    rows = told(log)
+    rows = replayed_rows(log)
     assert rows[0].startswith("▸ Summary of the abandoned branch")
     assert "  Job 1 is done." in rows
     assert "  not shown" not in rows
 
 
-def test_a_call_without_a_result_counts_as_stopped(log: SessionLog) -> None:
+def test_call_without_a_result_counts_as_stopped(log: SessionLog) -> None:
     log.append_message(UserMessage("go", 0))
     log.append_message(answered("", ToolCall("c1", "bash", {"command": "make"})))
-    rows = told(log)
+    rows = replayed_rows(log)
     assert any("make" in row and "stopped" in row for row in rows)
     assert f"  {LOST}" in rows
 
 
-def test_a_result_without_a_call_is_shown_all_the_same(log: SessionLog) -> None:
+def test_result_without_a_call_is_still_shown(log: SessionLog) -> None:
     log.append_message(UserMessage("go", 0))
     log.append_message(ToolResultMessage("zz", "bash", [TextContent("orphan output")], False, 0))
-    assert any("orphan output" in row for row in told(log))
+    assert any("orphan output" in row for row in replayed_rows(log))
 
 
-def test_a_run_that_was_stopped_in_a_call_says_so_at_its_end(log: SessionLog) -> None:
+def test_run_stopped_in_a_call_says_so_at_its_end(log: SessionLog) -> None:
     log.append_message(UserMessage("go", 0))
     log.append_message(answered("", ToolCall("c1", "bash", {"command": "make"})))
     log.append_message(ToolResultMessage("c1", "bash", [TextContent(STOPPED)], True, 0))
-    assert told(log)[-1] == "! Stopped. Type to continue, or /retry."
+    assert replayed_rows(log)[-1] == "! Stopped. Type to continue, or /retry."
     log.append_message(UserMessage("again", 0))
-    assert [row for row in told(log) if row][-2:] == ["! Stopped. Type to continue, or /retry.", "❯ again"]
+    assert [row for row in replayed_rows(log) if row][-2:] == [
+        "! Stopped. Type to continue, or /retry.",
+        "❯ again",
+    ]
 
 
-def test_a_message_that_nobody_has_answered_is_pointed_out_when_the_session_is_opened(tmp_path: Path) -> None:
+def test_unanswered_message_is_pointed_out_on_resume(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path, [[Say("Yes.")]]) as rig:
             await rig.send("first")
@@ -213,7 +216,7 @@ def test_a_message_that_nobody_has_answered_is_pointed_out_when_the_session_is_o
             assert path is not None
         log = SessionLog.open(path)
         assert not replay.is_unanswered(log)
-        log.append_message(UserMessage("second", 0))  # and then tau was killed
+        log.append_message(UserMessage("second", 0))  # then tau was killed
         log.close()
         async with rigged(tmp_path, [[Say("Here it is.")]], resume=str(path)) as rig:
             await rig.show("The last message has no answer yet; send it again with /retry.")
@@ -223,23 +226,21 @@ def test_a_message_that_nobody_has_answered_is_pointed_out_when_the_session_is_o
     run(test)
 
 
-def test_only_the_last_pictures_are_fetched(log: SessionLog) -> None:
+def test_only_the_last_pictures_are_loaded(log: SessionLog) -> None:
     for number in range(12):
         id = f"c{number}"
         log.append_message(answered("", ToolCall(id, "camera", {})))
         picture = ImageContent("aGk=", "image/png")
         log.append_message(ToolResultMessage(id, "camera", [picture], False, 0))
     transcript = Transcript()
-    story = TranscriptBuilder(Stage().scene, transcript)
-    story.max_pictures = 3
-    replay.tell(story, log)
-    rows = [strip_styles(row) for row in transcript.render(80)]
+    builder = TranscriptBuilder(Stage().context, transcript)
+    builder.max_pictures = 3
+    replay.show_branch(builder, log)
+    rows = [strip_escapes(row) for row in transcript.render(80)]
     assert sum("[Image: image/png]" in row for row in rows) == 9
 
 
-def test_a_conversation_that_never_ends_does_not_grow_on_the_screen(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_number_of_blocks_on_screen_is_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tau.modes.interactive.event_controller.MAX_BLOCKS", 10)
     monkeypatch.setattr("tau.modes.interactive.event_controller.KEPT_BLOCKS", 5)
 
@@ -247,7 +248,7 @@ def test_a_conversation_that_never_ends_does_not_grow_on_the_screen(
         async with rigged(tmp_path, [[Say("Yes.")]]) as rig:
             for number in range(24):
                 await rig.send(f"question {number}.")
-                await rig.until(lambda: len(rig.faux.requests) == number + 1 and not rig.current.busy)  # noqa: B023
+                await rig.until(lambda: len(rig.faux.requests) == number + 1 and not rig.session.busy)  # noqa: B023
             await rig.idle()
             assert len(rig.front.layout.transcript.blocks) <= 20
             asked = [row for row in rig.terminal.tape() if row.startswith("❯ question")]

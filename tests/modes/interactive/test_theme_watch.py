@@ -1,4 +1,4 @@
-"""A theme file that is being edited: the screen follows it, and keeps its look while the file is broken."""
+"""Editing a theme file: the screen follows it, and keeps its look while the file is broken."""
 
 import json
 from collections.abc import AsyncIterator
@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from tau.config.paths import user_paths
-from tau.modes.interactive.themes.theme_watcher import EVERY_S
+from tau.modes.interactive.themes.theme_controller import EVERY_S
 from tests.modes.interactive.rig import Rig, rigged, run
 
 
@@ -32,7 +32,7 @@ async def becomes(rig: Rig, color: str) -> None:
     await rig.until(lambda: accent(rig) == color, f"the accent {color}")
 
 
-def test_a_saved_theme_is_shown_without_being_asked_for(tmp_path: Path) -> None:
+def test_saved_theme_is_applied_automatically(tmp_path: Path) -> None:
     async def test() -> None:
         save("#111111")
         async with in_mine(tmp_path) as rig:
@@ -45,7 +45,7 @@ def test_a_saved_theme_is_shown_without_being_asked_for(tmp_path: Path) -> None:
     run(test)
 
 
-def test_a_broken_file_keeps_the_look_and_is_told_once(tmp_path: Path) -> None:
+def test_broken_file_keeps_the_theme_and_is_reported_once(tmp_path: Path) -> None:
     async def test() -> None:
         path = save("#111111")
         async with in_mine(tmp_path) as rig:
@@ -67,16 +67,16 @@ def test_a_broken_file_keeps_the_look_and_is_told_once(tmp_path: Path) -> None:
     run(test)
 
 
-def test_a_file_that_is_only_half_written_is_not_told(tmp_path: Path) -> None:
+def test_half_written_file_is_not_reported(tmp_path: Path) -> None:
     async def test() -> None:
         path = save("#111111")
         async with in_mine(tmp_path) as rig:
             watch = rig.parts.themes.watch
             path.write_text("{")
-            watch.look()
+            watch.check_now()
             assert watch._suspect
             save("#2222aa")
-            watch.look()
+            watch.check_now()
             assert accent(rig) == "#2222aa" and not watch._suspect
             await rig.idle()
             assert "Keeping the current theme" not in rig.tape()
@@ -84,7 +84,7 @@ def test_a_file_that_is_only_half_written_is_not_told(tmp_path: Path) -> None:
     run(test)
 
 
-def test_a_file_that_is_gone_or_empty_keeps_the_look_until_it_comes_back(tmp_path: Path) -> None:
+def test_missing_or_empty_file_keeps_the_theme_until_it_returns(tmp_path: Path) -> None:
     async def test() -> None:
         path = save("#111111")
         async with in_mine(tmp_path) as rig:
@@ -101,7 +101,7 @@ def test_a_file_that_is_gone_or_empty_keeps_the_look_until_it_comes_back(tmp_pat
     run(test)
 
 
-def test_leaving_the_list_brings_a_broken_theme_back_as_it_was(tmp_path: Path) -> None:
+def test_leaving_the_list_restores_a_theme_whose_file_is_gone(tmp_path: Path) -> None:
     async def test() -> None:
         path = save("#111111")
         async with in_mine(tmp_path) as rig:
@@ -116,7 +116,7 @@ def test_leaving_the_list_brings_a_broken_theme_back_as_it_was(tmp_path: Path) -
     run(test)
 
 
-def test_a_broken_theme_of_the_start_is_shown_when_it_is_mended(tmp_path: Path) -> None:
+def test_theme_broken_at_startup_is_applied_once_fixed(tmp_path: Path) -> None:
     async def test() -> None:
         path = save("#111111")
         path.write_text("{")
@@ -127,7 +127,7 @@ def test_a_broken_theme_of_the_start_is_shown_when_it_is_mended(tmp_path: Path) 
     run(test)
 
 
-def test_the_file_of_a_theme_chosen_later_is_followed_and_the_old_one_no_more(tmp_path: Path) -> None:
+def test_watch_follows_a_newly_chosen_theme(tmp_path: Path) -> None:
     async def test() -> None:
         save("#111111")
         save("#444444", "other")
@@ -139,13 +139,13 @@ def test_the_file_of_a_theme_chosen_later_is_followed_and_the_old_one_no_more(tm
             await rig.send("/theme other")
             await becomes(rig, "#444444")
             save("#33bb33")
-            rig.parts.themes.watch.look()
+            rig.parts.themes.watch.check_now()
             assert accent(rig) == "#444444"
 
     run(test)
 
 
-def test_the_terminal_coming_to_the_front_looks_at_once(tmp_path: Path) -> None:
+def test_focusing_the_terminal_checks_at_once(tmp_path: Path) -> None:
     async def test() -> None:
         save("#111111")
         async with in_mine(tmp_path) as rig:
@@ -160,7 +160,7 @@ def is_woken(rig: Rig) -> bool:
     return rig.parts.themes.watch._next is not None
 
 
-def test_a_theme_of_tau_wakes_nobody_up(tmp_path: Path) -> None:
+def test_builtin_theme_needs_no_watch(tmp_path: Path) -> None:
     async def test() -> None:
         save("#111111")
         async with in_mine(tmp_path, "ember") as rig:
@@ -171,6 +171,6 @@ def test_a_theme_of_tau_wakes_nobody_up(tmp_path: Path) -> None:
             assert not is_woken(rig)
         async with in_mine(tmp_path) as rig:
             assert is_woken(rig)
-        assert not is_woken(rig)  # nothing is left over when it ends
+        assert not is_woken(rig)  # no leftovers when it ends
 
     run(test)

@@ -1,4 +1,4 @@
-"""The themes: complete, legible, and chosen by the ground, the settings and the terminal."""
+"""The themes: complete, legible, and chosen by background, settings and terminal."""
 
 import json
 import os
@@ -11,11 +11,12 @@ from tau.base.errors import ConfigError
 from tau.config.layers import load_settings
 from tau.config.paths import user_paths
 from tau.config.settings import Settings
-from tau.modes.interactive.themes.appearance import load_theme, look_of, theme_names, tokens_of
+from tau.modes.interactive.themes.appearance import appearance_of, load_theme, theme_names, tokens_of
 from tau.modes.interactive.themes.tokens import ROLES, TOKENS
-from tau.tui.style import DARK_TOKENS, compile_style
+from tau.tui.style import compile_style
 from tau.tui.terminal.port import Capabilities
 from tests.modes.interactive.rig import rigged, run
+from tests.support.palettes import DARK_TOKENS
 
 GROUNDS = {"dark": "#14171d", "light": "#ffffff"}
 FAINT = {"border", "dim", "comment"}
@@ -39,13 +40,13 @@ def contrast(one: str, other: str) -> float:
     return (bright + 0.05) / (dark + 0.05)
 
 
-def test_there_are_at_least_ten_of_them_for_both_grounds() -> None:
+def test_at_least_ten_themes_for_both_backgrounds() -> None:
     kinds = [load_theme(name).kind for name in theme_names()]
     assert len(kinds) >= 10 and kinds.count("dark") >= 5 and kinds.count("light") >= 4
 
 
 @pytest.mark.parametrize("name", theme_names())
-def test_every_colour_can_be_read_on_its_ground(name: str) -> None:
+def test_every_color_is_legible_on_its_background(name: str) -> None:
     theme = load_theme(name)
     if theme.kind == "any":
         assert not theme.colors
@@ -64,28 +65,28 @@ def test_every_colour_can_be_read_on_its_ground(name: str) -> None:
     assert contrast(theme.colors["accent"], theme.colors["selection"]) >= 3.0
 
 
-def test_every_token_of_the_widgets_has_its_place() -> None:
+def test_every_widget_token_is_defined() -> None:
     assert set(DARK_TOKENS) <= set(TOKENS)
     assert {token.fg for token in TOKENS.values()} | {token.bg for token in TOKENS.values()} <= {*ROLES, ""}
 
 
 @pytest.mark.parametrize("depth", ("truecolor", "256", "16", "none"))
-def test_no_depth_makes_additions_look_like_removals(depth: str) -> None:
+def test_additions_never_look_like_removals_at_any_color_depth(depth: str) -> None:
     for name in theme_names():
         tokens = tokens_of(load_theme(name))
         if depth == "none" or name == "mono":
-            continue  # the signs + and - tell them apart
+            continue  # the signs + and - distinguish them
         assert compile_style(tokens["diffAdded"], depth) != compile_style(tokens["diffRemoved"], depth), name  # type: ignore[arg-type]
 
 
-def test_the_ground_chooses_the_theme_and_the_settings_may_insist() -> None:
+def test_background_chooses_the_theme_and_settings_may_override() -> None:
     settings, capabilities = Settings(), Capabilities(color_depth="truecolor")
-    dark = look_of(settings, capabilities, os.environ, "dark")
-    light = look_of(settings, capabilities, os.environ, "light")
+    dark = appearance_of(settings, capabilities, os.environ, "dark")
+    light = appearance_of(settings, capabilities, os.environ, "light")
     assert dark.tokens["accent"] == tokens_of(load_theme("dusk"))["accent"]
     assert light.tokens["accent"] == tokens_of(load_theme("paper"))["accent"]
     insisting = load_settings(user_paths(), Path.cwd(), flags={"theme.background": "light"}).settings
-    assert look_of(insisting, capabilities, os.environ, "dark").tokens == light.tokens
+    assert appearance_of(insisting, capabilities, os.environ, "dark").tokens == light.tokens
 
 
 @pytest.mark.parametrize(
@@ -97,19 +98,19 @@ def test_the_ground_chooses_the_theme_and_the_settings_may_insist() -> None:
         ("xterm-256color", "ascii", ">"),
     ],
 )
-def test_the_linux_console_gets_signs_that_its_fonts_have(term: str, wanted: str, pointer: str) -> None:
+def test_linux_console_gets_symbols_its_fonts_have(term: str, wanted: str, pointer: str) -> None:
     settings = msgspec.convert({"theme": {"symbols": wanted}}, Settings)
-    assert look_of(settings, Capabilities(), {"TERM": term}).symbols.pointer == pointer
+    assert appearance_of(settings, Capabilities(), {"TERM": term}).symbols.pointer == pointer
 
 
-def test_colours_for_the_colour_blind_are_blue_and_orange() -> None:
+def test_colorblind_theme_uses_blue_and_orange() -> None:
     usual, safe = tokens_of(load_theme("dusk")), tokens_of(load_theme("dusk"), color_blind=True)
     assert usual["diffAdded"] != safe["diffAdded"] and usual["accent"] == safe["accent"]
     blue, orange = safe["diffAdded"].fg, safe["diffRemoved"].fg
     assert int(blue[5:7], 16) > int(blue[1:3], 16) and int(orange[1:3], 16) > int(orange[5:7], 16)
 
 
-def test_a_theme_of_the_users_own_is_found_and_a_broken_one_gives_way(tmp_path: Path) -> None:
+def test_user_theme_is_found_and_a_broken_one_falls_back(tmp_path: Path) -> None:
     folder = user_paths().themes
     folder.mkdir(parents=True)
     (folder / "mine.json").write_text(json.dumps({"colors": {"accent": "#123456"}}))
@@ -119,10 +120,10 @@ def test_a_theme_of_the_users_own_is_found_and_a_broken_one_gives_way(tmp_path: 
     with pytest.raises(ConfigError):
         load_theme("broken")
     settings = load_settings(user_paths(), tmp_path, flags={"theme.dark": "broken"}).settings
-    assert look_of(settings, Capabilities(), os.environ).tokens == tokens_of(load_theme("dusk"))
+    assert appearance_of(settings, Capabilities(), os.environ).tokens == tokens_of(load_theme("dusk"))
 
 
-def test_another_theme_is_on_the_screen_at_once(tmp_path: Path) -> None:
+def test_new_theme_is_on_screen_at_once(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
             await rig.show("tau")

@@ -1,4 +1,4 @@
-"""Questions on the screen, and the signs of others around the editor."""
+"""Questions on screen, and custom status and widgets around the editor."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -14,20 +14,21 @@ from tau.tui.component import Component
 from tau.tui.input.key import InputEvent
 from tau.tui.text.width import visible_width
 from tests.modes.interactive.rig import Rig, rigged, run
+from tests.support.limits import HANG_S
 
 T = TypeVar("T")
 
 
 async def asked(rig: Rig, question: Awaitable[T], answer: Callable[[], Awaitable[Any]]) -> T:
-    """What a question gives when `answer` is done to it."""
+    """The result of a question after `answer` is applied to it."""
     task = asyncio.ensure_future(question)
     await rig.until(lambda: rig.parts.dialogs.open or task.done(), "a dialog")
     await answer()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(HANG_S):
         return await task
 
 
-def test_one_of_a_few_is_chosen_by_its_number_by_arrows_or_not_at_all(tmp_path: Path) -> None:
+def test_option_is_chosen_by_number_by_arrows_or_not_at_all(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
             ui = rig.parts.ui
@@ -51,7 +52,7 @@ def test_one_of_a_few_is_chosen_by_its_number_by_arrows_or_not_at_all(tmp_path: 
     run(test)
 
 
-def test_a_long_list_is_narrowed_by_typing(tmp_path: Path) -> None:
+def test_long_list_is_filtered_by_typing(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
 
@@ -66,7 +67,7 @@ def test_a_long_list_is_narrowed_by_typing(tmp_path: Path) -> None:
     run(test)
 
 
-def test_more_options_than_anybody_reads_are_told_to_be_left_out(tmp_path: Path) -> None:
+def test_excess_options_are_left_out_with_a_note(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
 
@@ -79,7 +80,7 @@ def test_more_options_than_anybody_reads_are_told_to_be_left_out(tmp_path: Path)
     run(test)
 
 
-def test_enter_alone_says_no_to_a_yes_or_no_question(tmp_path: Path) -> None:
+def test_enter_alone_declines_a_yes_or_no_question(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
             ui = rig.parts.ui
@@ -93,7 +94,7 @@ def test_enter_alone_says_no_to_a_yes_or_no_question(tmp_path: Path) -> None:
     run(test)
 
 
-def test_a_line_of_text(tmp_path: Path) -> None:
+def test_line_input(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
 
@@ -110,7 +111,7 @@ def test_a_line_of_text(tmp_path: Path) -> None:
     run(test)
 
 
-def test_a_longer_text_begins_with_what_is_there(tmp_path: Path) -> None:
+def test_editor_input_starts_with_the_given_text(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
 
@@ -127,9 +128,7 @@ def test_a_longer_text_begins_with_what_is_there(tmp_path: Path) -> None:
     run(test)
 
 
-def test_a_longer_text_can_be_changed_in_another_editor(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_editor_input_can_use_the_external_editor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     script = tmp_path / "edit.sh"
     script.write_text('#!/bin/sh\nprintf "from outside\\n" >> "$1"\n')
     script.chmod(0o755)
@@ -150,7 +149,7 @@ def test_a_longer_text_can_be_changed_in_another_editor(
     run(test)
 
 
-def test_a_question_that_nobody_answers_goes_away_when_its_time_is_up(tmp_path: Path) -> None:
+def test_unanswered_question_disappears_on_timeout(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
             assert await rig.parts.ui.select("Anybody?", ["yes", "no"], timeout=0.05) is None
@@ -175,7 +174,7 @@ def test_questions_wait_for_each_other(tmp_path: Path) -> None:
     run(test)
 
 
-def test_what_is_being_written_is_not_interrupted_in_the_middle_of_a_word(tmp_path: Path) -> None:
+def test_question_waits_until_typing_pauses(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
             await rig.type("hel")
@@ -197,7 +196,7 @@ def test_what_is_being_written_is_not_interrupted_in_the_middle_of_a_word(tmp_pa
     run(test)
 
 
-def test_a_question_goes_away_with_the_run_that_asked_it(tmp_path: Path) -> None:
+def test_question_disappears_with_the_run_that_asked_it(tmp_path: Path) -> None:
     async def test() -> None:
         answers = [[Use("bash", command="touch made")], [Say("Never mind.")]]
         async with rigged(tmp_path, answers, settings={"tools.approvalMode": "ask"}) as rig:
@@ -213,7 +212,7 @@ def test_a_question_goes_away_with_the_run_that_asked_it(tmp_path: Path) -> None
     run(test)
 
 
-def test_text_from_outside_cannot_drive_the_terminal_nor_push_the_answers_away(tmp_path: Path) -> None:
+def test_foreign_text_cannot_send_control_sequences_or_hide_the_answers(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
             title = "Sure?\x1b[2J\x1b]0;owned\x07\n" + "line\n" * 5_000 + "the end"
@@ -246,7 +245,7 @@ def test_questions_fit_any_width(tmp_path: Path, columns: int) -> None:
     run(test)
 
 
-def test_without_boxes_a_question_is_told_in_words(tmp_path: Path) -> None:
+def test_question_is_plain_text_without_boxes(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path, settings={"display.screenReader": True}) as rig:
 
@@ -263,7 +262,7 @@ def test_without_boxes_a_question_is_told_in_words(tmp_path: Path) -> None:
     run(test)
 
 
-def test_a_part_of_somebody_elses_is_shown_until_it_is_done(tmp_path: Path) -> None:
+def test_custom_component_is_shown_until_it_is_done(tmp_path: Path) -> None:
     class Part(Component):
         def __init__(self, done: Callable[[Any], None]) -> None:
             self._done = done
@@ -289,7 +288,7 @@ def test_a_part_of_somebody_elses_is_shown_until_it_is_done(tmp_path: Path) -> N
     run(test)
 
 
-def test_a_part_that_cannot_be_made_is_told_and_breaks_nothing(tmp_path: Path) -> None:
+def test_failing_component_is_reported_and_breaks_nothing(tmp_path: Path) -> None:
     def broken(done: Callable[[Any], None]) -> Component:
         raise RuntimeError("no such thing")
 
@@ -303,7 +302,7 @@ def test_a_part_that_cannot_be_made_is_told_and_breaks_nothing(tmp_path: Path) -
     run(test)
 
 
-def test_signs_stand_around_the_editor_until_they_are_taken_away(tmp_path: Path) -> None:
+def test_status_and_widgets_stay_around_the_editor_until_removed(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path, rows=40) as rig:
             ui = rig.parts.ui
@@ -326,7 +325,7 @@ def test_signs_stand_around_the_editor_until_they_are_taken_away(tmp_path: Path)
     run(test)
 
 
-def test_a_notice_stands_in_the_transcript(tmp_path: Path) -> None:
+def test_notice_appears_in_the_transcript(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
             rig.parts.ui.notify("Mind the gap.", "warning")

@@ -1,4 +1,4 @@
-"""A terminal in memory: it shows what is written as a real one would, and plays the person before it."""
+"""An in-memory terminal: it shows output like a real one and simulates the user."""
 
 import codecs
 from collections import deque
@@ -27,13 +27,11 @@ MODERN = Capabilities(
     hyperlinks=True,
     images="kitty",
     kitty_placeholders=True,
-    rectangular_fill=True,
-    screen_to_scrollback=True,
 )
 
 
 class Person:
-    """What somebody at the terminal does; the watcher is told."""
+    """The actions of a user at the terminal, reported to the watcher."""
 
     watcher: Watcher | None = None
 
@@ -53,7 +51,7 @@ class Person:
             self.watcher.on_focus(focused)
 
     def background(self, background: Background) -> None:
-        """The person changes the colours of the terminal."""
+        """The user changes the terminal's background."""
         if self.watcher is not None:
             self.watcher.on_background(background)
 
@@ -68,10 +66,10 @@ class Person:
 
 
 class VirtualTerminal(Readout, Person):
-    """Implements `Terminal`. Without `start` it works too, only nobody is told what the person does.
+    """Implements `Terminal`. It works without `start` too, but then reports no user actions.
 
-    `reflow`: wraps lines anew at another width, as xterm.js, kitty and VTE do; else it crops like xterm.
-    `takes_back`: when rows return from the history. `multiplexer`: as a pane of tmux. `habits` sets the finer
+    `reflow`: rewraps lines on a width change like xterm.js, kitty and VTE; otherwise it crops like xterm.
+    `takes_back`: when rows return from the history. `multiplexer`: like a tmux pane. `habits` sets the finer
     points.
     """
 
@@ -103,7 +101,7 @@ class VirtualTerminal(Readout, Person):
         )
         self.bytes_written = 0
         self.writes: deque[str] = deque(maxlen=WRITES_KEPT)
-        """What was written last, piece by piece."""
+        """The latest writes."""
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._machine = Machine(
             columns,
@@ -142,7 +140,7 @@ class VirtualTerminal(Readout, Person):
         self.write(self._decoder.decode(data))
 
     def suspend(self) -> None:
-        """The person brings the program back at once."""
+        """The user resumes the program at once."""
 
     def set_title(self, text: str) -> None:
         self.write(sequences.title(text))
@@ -157,7 +155,7 @@ class VirtualTerminal(Readout, Person):
         return sequence is not None
 
     def resize(self, columns: int, rows: int) -> None:
-        """Somebody drags the corner of the window."""
+        """The user resizes the window."""
         if (columns, rows) == (self.columns, self.rows):
             return
         self._machine.resize(columns, rows)
@@ -184,20 +182,20 @@ class VirtualTerminal(Readout, Person):
 
     @property
     def clipboard(self) -> list[str]:
-        """What was put on the clipboard, the last at the end."""
+        """The clipboard texts, the latest last."""
         return list(self._machine.clipboard)
 
     @property
     def replies(self) -> list[str]:
-        """What the terminal answered."""
+        """The terminal's answers."""
         return list(self._machine.replies)
 
     def on_reply(self, receive: Callable[[str], None] | None) -> None:
-        """Answers go there too, at once."""
+        """Also send answers there, immediately."""
         self._machine.on_reply = receive
 
     def bytes_of(self, name: str) -> str:
-        """What this terminal would send for a key, in the encoding that is switched on now."""
+        """What this terminal would send for a key, in the currently enabled encoding."""
         keyboard = self._machine.keyboard
         return encoded(
             name,
@@ -208,7 +206,7 @@ class VirtualTerminal(Readout, Person):
 
     @property
     def keyboard(self) -> Keyboard:
-        """Which protocols for keys the program has switched on."""
+        """The key protocols the program has enabled."""
         return self._machine.keyboard
 
     @property

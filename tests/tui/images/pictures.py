@@ -8,7 +8,7 @@ from PIL import Image as Pillow
 
 
 def png(width: int, height: int, color: tuple[int, int, int] = (200, 30, 30)) -> bytes:
-    """A PNG of one colour."""
+    """A PNG of one color."""
 
     def chunk(kind: bytes, data: bytes) -> bytes:
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
@@ -24,7 +24,7 @@ def png(width: int, height: int, color: tuple[int, int, int] = (200, 30, 30)) ->
 
 
 def made(kind: str, width: int, height: int, **options: object) -> bytes:
-    """A picture with a few colours, in a format that Pillow writes."""
+    """A picture with a few colors, in a format Pillow writes."""
     picture = Pillow.new("RGB", (width, height), (10, 20, 30))
     picture.paste((250, 200, 0), (0, 0, width // 2, height // 2))
     picture.paste((0, 90, 200), (width // 2, height // 2, width, height))

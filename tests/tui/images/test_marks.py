@@ -1,13 +1,13 @@
-"""What the renderer asks about image sequences: which are ours, and what is to be sent beside a frame."""
+"""Image sequences in the renderer: which are ours, and what to send beside a frame."""
 
-from tau.tui.images import inline, kitty
+from tau.tui.images import iterm_sixel, kitty
 from tau.tui.images.marks import ImageSequences
 
 PLACE = kitty.place(7, 1, 10, 4)
-UPWARDS = inline.paint_upwards(inline.encode_iterm2(b"data", 10, 4), 4)
+UPWARDS = iterm_sixel.paint_upwards(iterm_sixel.encode_iterm2(b"data", 10, 4), 4)
 
 
-def test_only_the_very_strings_that_were_registered_pass() -> None:
+def test_only_registered_strings_pass() -> None:
     sequences = ImageSequences()
     assert not sequences.is_image_row(PLACE)
     sequences.add(PLACE)
@@ -20,7 +20,7 @@ def test_only_the_very_strings_that_were_registered_pass() -> None:
     assert not sequences.is_image_row(PLACE)
 
 
-def test_a_row_with_a_strange_sequence_beside_ours_does_not_pass() -> None:
+def test_row_with_a_foreign_sequence_beside_ours_does_not_pass() -> None:
     sequences = ImageSequences()
     sequences.add(PLACE)
     for strange in ("\x1b_Ga=d\x1b\\", "\x1b]1337;File=:AA\x07", "\x1bPq#0\x1b\\"):
@@ -28,7 +28,7 @@ def test_a_row_with_a_strange_sequence_beside_ours_does_not_pass() -> None:
         assert not sequences.is_image_row(strange + PLACE)
 
 
-def test_a_row_is_taken_apart_into_ours_and_text() -> None:
+def test_row_is_split_into_our_sequences_and_text() -> None:
     sequences = ImageSequences()
     sequences.add(PLACE)
     sequences.add(UPWARDS, 3)
@@ -43,17 +43,17 @@ def test_a_row_is_taken_apart_into_ours_and_text() -> None:
     assert sequences.parts("") == []
 
 
-def test_a_picture_that_begins_above_the_screen_is_left_out() -> None:
+def test_picture_that_starts_above_the_screen_is_left_out() -> None:
     sequences = ImageSequences()
     sequences.add(PLACE)
     sequences.add(UPWARDS, 3)
-    assert sequences.fitted(f"x{UPWARDS}", 3) == f"x{UPWARDS}"
-    assert sequences.fitted(f"x{UPWARDS}", 2) == "x"
-    assert sequences.fitted(PLACE, 0) == PLACE
-    assert sequences.fitted("text", 0) == "text"
+    assert sequences.fit_row(f"x{UPWARDS}", 3) == f"x{UPWARDS}"
+    assert sequences.fit_row(f"x{UPWARDS}", 2) == "x"
+    assert sequences.fit_row(PLACE, 0) == PLACE
+    assert sequences.fit_row("text", 0) == "text"
 
 
-def test_the_oldest_sequences_are_forgotten() -> None:
+def test_oldest_sequences_are_forgotten() -> None:
     sequences = ImageSequences(max_sequences=2)
     rows = [sequences.add(kitty.place(number, 1, 1, 1)) for number in (1, 2, 3)]
     assert [sequences.is_image_row(row) for row in rows] == [False, True, True]
@@ -77,7 +77,7 @@ def test_pixels_are_sent_once_and_again_after_the_screen_was_cleared() -> None:
     assert sequences.take_pending() == "<7>"
 
 
-def test_what_was_never_sent_needs_no_deletion() -> None:
+def test_unsent_pixels_need_no_deletion() -> None:
     sequences = ImageSequences()
     sequences.send_pixels(7, lambda: "<7>")
     sequences.drop(7, "<delete 7>")

@@ -1,12 +1,12 @@
-"""Pictures on a screen: the pixels cross the line once, however often rows around them change."""
+"""Pictures on a screen: the pixels are sent once, however often the rows around them change."""
 
 from tau.tui.images.budget import ImageBudget
 from tau.tui.render.screen import Screen
 from tau.tui.style import Theme
 from tau.tui.terminal.port import Capabilities, ImageProtocol
-from tau.tui.timer import FakeTimer
 from tau.tui.widgets.image import Image
 from tau.tui.widgets.text import Text
+from tests.support.fake_timer import FakeTimer
 from tests.support.terminal.virtual import VirtualTerminal
 from tests.tui.images.pictures import png
 
@@ -43,7 +43,7 @@ def test_pixels_are_sent_once_while_rows_around_them_change() -> None:
     shown.screen.stop()
 
 
-def test_a_resized_screen_gets_the_pictures_anew_but_not_the_pixels() -> None:
+def test_resized_screen_places_the_pictures_again_without_resending_pixels() -> None:
     shown = Shown("kitty")
     shown.terminal.resize(50, 14)
     shown.screen.render_now()
@@ -54,7 +54,7 @@ def test_a_resized_screen_gets_the_pictures_anew_but_not_the_pixels() -> None:
     shown.screen.stop()
 
 
-def test_a_picture_that_makes_room_is_deleted_and_keeps_its_rows() -> None:
+def test_evicted_picture_is_deleted_and_keeps_its_rows() -> None:
     budget = ImageBudget(1)
     shown = Shown("kitty", budget=budget)
     rows = len(shown.terminal.tape())

@@ -1,4 +1,4 @@
-"""Actions by name: the defaults, the user's keys over them, and what is wrong with those."""
+"""Actions by name: the defaults, the user's keys, and problems with those."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from tau.tui.input.names import label, normalize_key
 UNDO = "tui.editor.undo"
 
 
-def test_the_defaults_are_written_in_canonical_names_and_have_no_conflicts() -> None:
+def test_defaults_use_canonical_names_and_have_no_conflicts() -> None:
     keymap = Keymap()
     assert keymap.conflicts == []
     assert keymap.problems == []
@@ -18,7 +18,7 @@ def test_the_defaults_are_written_in_canonical_names_and_have_no_conflicts() -> 
         assert [normalize_key(key) for key in binding.keys] == list(binding.keys)
 
 
-def test_a_press_or_a_repeat_matches_but_a_release_and_a_paste_do_not() -> None:
+def test_press_or_repeat_matches_but_release_and_paste_do_not() -> None:
     keymap = Keymap()
     assert keymap.matches(Key("ctrl+w"), "tui.editor.deleteWordBackward")
     assert keymap.matches(Key("up", kind="repeat"), "tui.editor.cursorUp")
@@ -27,25 +27,25 @@ def test_a_press_or_a_repeat_matches_but_a_release_and_a_paste_do_not() -> None:
     assert not keymap.matches(Key("up"), "no.such.action")
 
 
-def test_the_users_keys_replace_those_of_the_action() -> None:
+def test_user_keys_replace_those_of_the_action() -> None:
     keymap = Keymap({UNDO: ["Control+Z", "shift+ctrl+u"]})
     assert keymap.keys_of(UNDO) == ("ctrl+z", "ctrl+shift+u")
     assert not keymap.matches(Key("ctrl+-"), UNDO)
     assert keymap.matches(Key("ctrl+z"), UNDO)
 
 
-def test_a_single_key_need_not_be_a_list() -> None:
+def test_single_key_need_not_be_a_list() -> None:
     assert Keymap({UNDO: "ctrl+z"}).keys_of(UNDO) == ("ctrl+z",)
 
 
-def test_an_empty_list_unbinds_the_action() -> None:
+def test_empty_list_unbinds_the_action() -> None:
     keymap = Keymap({UNDO: []})
     assert keymap.keys_of(UNDO) == ()
     assert keymap.label(UNDO) == ""
     assert keymap.problems == []
 
 
-def test_the_users_key_is_taken_from_the_action_that_had_it_by_default() -> None:
+def test_user_key_is_taken_from_the_action_that_had_it_by_default() -> None:
     keymap = Keymap({UNDO: ["ctrl+k"]})
     assert keymap.conflicts == [KeyConflict("ctrl+k", (UNDO, "tui.editor.deleteToLineEnd"), "editor")]
     assert str(keymap.conflicts[0]) == (
@@ -56,7 +56,7 @@ def test_the_users_key_is_taken_from_the_action_that_had_it_by_default() -> None
     assert keymap.label("tui.editor.deleteToLineEnd") == ""
 
 
-def test_of_two_choices_of_the_user_the_first_in_the_table_wins() -> None:
+def test_first_of_two_conflicting_user_bindings_wins() -> None:
     keymap = Keymap({"tui.editor.yank": ["f7"], "tui.editor.cursorUp": ["f7", "f8"]})
     assert str(keymap.conflicts[0]) == (
         "F7 is bound to tui.editor.cursorUp and tui.editor.yank; tui.editor.cursorUp wins."
@@ -64,8 +64,8 @@ def test_of_two_choices_of_the_user_the_first_in_the_table_wins() -> None:
     assert (keymap.keys_of("tui.editor.cursorUp"), keymap.keys_of("tui.editor.yank")) == (("f7", "f8"), ())
 
 
-def test_an_applications_key_wins_but_stays_the_editors_where_the_application_does_not_listen() -> None:
-    """A field in a dialog has the keys of the editor, and nobody listens before it."""
+def test_application_key_wins_but_the_editor_keeps_it_where_the_application_does_not_listen() -> None:
+    """A field in a dialog has the keys of the editor, without an application listening first."""
     extra = {"app.tools.expand": Binding(("ctrl+o",), "Expand tools")}
     keymap = Keymap({"app.tools.expand": ["home"]}, extra=extra)
     assert str(keymap.conflicts[0]) == (
@@ -75,7 +75,7 @@ def test_an_applications_key_wins_but_stays_the_editors_where_the_application_do
     assert keymap.label("tui.editor.cursorLineStart") == "Ctrl+A"
 
 
-def test_a_list_of_its_own_scope_has_the_keys_of_all_lists_too() -> None:
+def test_list_scope_includes_the_keys_of_all_lists() -> None:
     extra = {"app.session.rename": Binding(("ctrl+r",), "Rename", scope="sessions")}
     keymap = Keymap({"app.session.rename": ["enter"]}, extra=extra)
     assert str(keymap.conflicts[0]) == (
@@ -89,7 +89,7 @@ def test_a_list_of_its_own_scope_has_the_keys_of_all_lists_too() -> None:
     assert keymap.keys_of("app.session.rename") == ()
 
 
-def test_other_keys_can_be_used_at_any_time() -> None:
+def test_keys_can_be_replaced_at_any_time() -> None:
     keymap = Keymap({UNDO: ["ctrl+k"], "no.such": ["f5"]})
     version = keymap.version
     keymap.use({UNDO: ["f6"]})
@@ -101,11 +101,11 @@ def test_other_keys_can_be_used_at_any_time() -> None:
     assert keymap.keys_of(UNDO) == BINDINGS[UNDO].keys
 
 
-def test_the_same_key_in_two_scopes_is_no_conflict() -> None:
+def test_same_key_in_two_scopes_is_not_a_conflict() -> None:
     assert Keymap({"tui.select.up": ["ctrl+k"]}).conflicts == []
 
 
-def test_an_applications_actions_share_the_editors_scope_unless_they_say_otherwise() -> None:
+def test_application_actions_share_the_editor_scope_by_default() -> None:
     extra = {
         "app.tools.expand": Binding(("ctrl+o",), "Expand tools"),
         "app.tree.fold": Binding(("ctrl+o",), "Fold", scope="tree"),
@@ -116,13 +116,13 @@ def test_an_applications_actions_share_the_editors_scope_unless_they_say_otherwi
     assert keymap.label("app.tree.fold") == "Ctrl+O"
 
 
-def test_keys_that_the_defaults_share_on_purpose_are_not_reported() -> None:
+def test_intentionally_shared_default_keys_are_not_reported() -> None:
     extra = {"app.exit": Binding(("ctrl+d",), "Exit when the editor is empty")}
     assert Keymap(extra=extra).conflicts == []
     assert Keymap({"app.exit": ["ctrl+d"]}, extra=extra).conflicts == []
 
 
-def test_an_unknown_action_is_named_with_the_nearest_one() -> None:
+def test_unknown_action_is_named_with_the_nearest_one() -> None:
     keymap = Keymap({"tui.editr.undo": ["ctrl+z"]})
     assert keymap.problems == ["Unknown action 'tui.editr.undo'; did you mean tui.editor.undo?"]
 
@@ -137,13 +137,13 @@ def test_an_unknown_action_is_named_with_the_nearest_one() -> None:
         ("shift+1", "shift with '1' types another character: write that character instead"),
     ],
 )
-def test_a_key_that_cannot_be_is_reported_and_the_defaults_stay(written: str, reason: str) -> None:
+def test_impossible_key_is_reported_and_the_defaults_stay(written: str, reason: str) -> None:
     keymap = Keymap({UNDO: [written]})
     assert keymap.problems == [f"The key {written!r} of {UNDO} is ignored: {reason}."]
     assert keymap.keys_of(UNDO) == BINDINGS[UNDO].keys
 
 
-def test_what_is_not_a_text_is_reported() -> None:
+def test_non_string_is_reported() -> None:
     keymap = Keymap({UNDO: [7]})  # type: ignore[list-item]
     assert keymap.problems == [f"A key of {UNDO} is not a string; write it like ctrl+k."]
 
@@ -173,7 +173,7 @@ def test_what_is_not_a_text_is_reported() -> None:
         ("ctrl+-", "ctrl+-", "Ctrl+-"),
     ],
 )
-def test_names_are_understood_as_people_write_them(written: str, name: str, shown: str) -> None:
+def test_key_names_are_accepted_in_common_spellings(written: str, name: str, shown: str) -> None:
     assert normalize_key(written) == name
     assert normalize_key(name) == name
     assert label(name) == shown

@@ -1,4 +1,4 @@
-"""Bytes from a terminal, cut anywhere and at any pace, become whole keys, in order."""
+"""Bytes from a terminal, in any chunking and at any pace, become whole keys, in order."""
 
 import random
 
@@ -7,10 +7,10 @@ import pytest
 from tau.tui.input.decoder import ESCAPE_MS, PARTIAL_MS
 from tau.tui.input.key import Key, Paste
 from tau.tui.terminal.replies import ColorReport, DeviceAttributes, OtherReply
-from tests.tui.input.typed import END, START, Typed
+from tests.tui.input.input_rig import END, START, Typed
 
 
-def test_what_comes_at_once_is_delivered_at_once_and_in_order() -> None:
+def test_input_is_delivered_at_once_and_in_order() -> None:
     typed = Typed().feed(b"a\x1b[A\x03\xc3\xa9\x1bb\r")
     assert typed.names == ["a", "up", "ctrl+c", "é", "alt+b", "enter"]
     assert typed.calls == 1
@@ -34,7 +34,7 @@ def test_what_comes_at_once_is_delivered_at_once_and_in_order() -> None:
         (b"\x1b[32;10;10Mx", ["x"]),
     ],
 )
-def test_a_sequence_cut_at_any_byte_is_the_same_sequence(data: bytes, names: list[str]) -> None:
+def test_sequence_cut_at_any_byte_is_the_same_sequence(data: bytes, names: list[str]) -> None:
     assert Typed().feed(data).names == names
     for cut in range(1, len(data)):
         assert Typed().feed(data[:cut], 1).feed(data[cut:]).names == names
@@ -44,20 +44,20 @@ def test_a_sequence_cut_at_any_byte_is_the_same_sequence(data: bytes, names: lis
     assert typed.names == names
 
 
-def test_a_lone_escape_is_the_key_after_a_moment() -> None:
+def test_lone_escape_is_the_key_after_a_timeout() -> None:
     typed = Typed().feed(b"\x1b", ESCAPE_MS - 1)
     assert typed.names == []
     assert typed.wait(2).names == ["escape"]
     assert typed.timer.pending == 0
 
 
-def test_the_moment_can_be_set() -> None:
+def test_escape_timeout_can_be_set() -> None:
     typed = Typed(escape_ms=300).feed(b"\x1b", 299)
     assert typed.names == []
     assert typed.wait(2).names == ["escape"]
 
 
-def test_escape_twice_is_two_keys_also_when_both_come_at_once() -> None:
+def test_double_escape_is_two_keys_even_in_one_read() -> None:
     assert Typed().feed(b"\x1b\x1b", 200).names == ["escape", "escape"]
     assert Typed().feed(b"\x1b\x1b\x1b", 200).names == ["escape"] * 3
     assert Typed().feed(b"\x1b", 200).feed(b"\x1b", 200).names == ["escape", "escape"]
@@ -82,11 +82,11 @@ def test_escape_right_before_a_reply_or_a_paste_is_still_a_key() -> None:
         (b"\x1b_", "alt+_"),
     ],
 )
-def test_the_beginning_of_a_sequence_by_itself_is_a_key_with_alt(data: bytes, name: str) -> None:
+def test_lone_sequence_introducer_is_a_key_with_alt(data: bytes, name: str) -> None:
     assert Typed().feed(data, PARTIAL_MS).names == [name]
 
 
-def test_a_sequence_that_never_ends_types_nothing() -> None:
+def test_endless_sequence_types_nothing() -> None:
     typed = Typed().feed(b"\x1b[1;5", PARTIAL_MS - 1)
     assert typed.events == []
     typed.wait(2)
@@ -94,28 +94,28 @@ def test_a_sequence_that_never_ends_types_nothing() -> None:
     assert typed.feed(b"x").names == ["unknown", "x"]
 
 
-def test_a_key_pressed_in_the_middle_of_a_sequence_arrives() -> None:
+def test_key_pressed_in_the_middle_of_a_sequence_arrives() -> None:
     assert Typed().feed(b"\x1b[?62\x03").events == [OtherReply("\x1b[?62"), Key("ctrl+c", raw="\x03")]
     assert Typed().feed(b"\x1b]11;rgb:\x1b[A").names == ["up"]
     assert Typed().feed(b"\x1b[1;\x1b[B").names == ["unknown", "down"]
     assert Typed().feed(b"\x1b[?2026\x1b[99;5u").names == ["ctrl+c"]
 
 
-def test_a_sequence_that_is_too_long_is_given_up_and_keys_arrive() -> None:
+def test_overlong_sequence_is_abandoned_and_keys_arrive() -> None:
     typed = Typed().feed(b"\x1b[?" + b"1;" * 150)
     assert len(typed.events) > 1
     assert Typed().feed(b"\x1b[?" + b"1;" * 500 + b"\x1b[A").names[-1] == "up"
     assert Typed().feed(b"\x1b]11;" + b"x" * 5000 + b"\r", 50).names[-1] == "enter"
 
 
-def test_invalid_utf8_is_replaced_and_never_an_exception() -> None:
+def test_invalid_utf8_is_replaced_and_never_raises() -> None:
     assert Typed().feed(b"a\xffb\xc3(").names == ["a", "\ufffd", "b", "\ufffd", "("]
     assert Typed().feed(b"\xed\xa0\x80").names == ["\ufffd"] * 3  # half of a pair
     assert Typed().feed(b"\xe2\x82", PARTIAL_MS + 1).names == ["\ufffd"]
     assert Typed().feed(b"\xf0\x9f").feed(b"x").names == ["\ufffd", "x"]
 
 
-def test_an_emoji_of_several_characters_is_one_key() -> None:
+def test_multi_codepoint_emoji_is_one_key() -> None:
     family = "👨‍👩‍👧"
     assert Typed().feed(f"{family}a".encode()).events == [
         Key(family, family, raw=family),
@@ -123,11 +123,11 @@ def test_an_emoji_of_several_characters_is_one_key() -> None:
     ]
 
 
-def test_a_terminal_that_sends_two_characters_for_enter_presses_it_once() -> None:
+def test_crlf_for_enter_presses_it_once() -> None:
     assert Typed().feed(b"\r\n").names == ["enter"]
 
 
-def test_backspace_is_what_the_line_discipline_says() -> None:
+def test_backspace_follows_the_line_discipline() -> None:
     assert Typed().feed(b"\x7f\x08").names == ["backspace", "ctrl+backspace"]
     assert Typed(backspace="\x08").feed(b"\x7f\x08\x1b\x08").names == [
         "backspace",
@@ -136,14 +136,14 @@ def test_backspace_is_what_the_line_discipline_says() -> None:
     ]
 
 
-def test_after_close_nothing_comes_any_more() -> None:
+def test_nothing_is_delivered_after_close() -> None:
     typed = Typed().feed(b"\x1b").feed(START + b"abc")
     typed.buffer.close()
     assert typed.wait(5000).pastes == []
     assert typed.timer.pending == 0
 
 
-def test_flush_delivers_what_waits() -> None:
+def test_flush_delivers_pending_input() -> None:
     typed = Typed().feed(START + b"abc")
     typed.buffer.flush()
     typed.feed(b"\x1b")
@@ -152,7 +152,7 @@ def test_flush_delivers_what_waits() -> None:
     assert typed.names == ["escape"]
 
 
-def test_random_bytes_in_random_pieces_are_never_an_exception_and_never_controls() -> None:
+def test_random_bytes_in_random_chunks_never_raise_or_yield_controls() -> None:
     rng = random.Random(4)
     pieces = [
         b"\x1b",

@@ -1,4 +1,4 @@
-"""Every encoding of every key comes out under its one name."""
+"""Every encoding of every key yields its canonical name."""
 
 import pytest
 
@@ -191,7 +191,7 @@ NAMED = [
 
 UNKNOWN = [
     f"{ESC}[57428u",  # media
-    f"{ESC}[57441;2u",  # shift by itself
+    f"{ESC}[57441;2u",  # shift alone
     f"{ESC}[57358u",  # caps lock
     f"{ESC}[99999999999999999999u",
     f"{ESC}[55296;5u",  # half of a character
@@ -215,22 +215,22 @@ UNKNOWN = [
 
 
 @pytest.mark.parametrize(("sequence", "name", "text"), TYPED)
-def test_a_character_is_its_own_name_and_types_itself(sequence: str, name: str, text: str) -> None:
+def test_character_is_its_own_name_and_types_itself(sequence: str, name: str, text: str) -> None:
     assert parse_key(sequence) == Key(name, text, "press", sequence)
 
 
 @pytest.mark.parametrize(("sequence", "name"), NAMED)
-def test_a_key_that_types_nothing_has_its_canonical_name(sequence: str, name: str) -> None:
+def test_non_typing_key_has_its_canonical_name(sequence: str, name: str) -> None:
     assert parse_key(sequence) == Key(name, "", "press", sequence)
 
 
 @pytest.mark.parametrize("name", [name for _, name in NAMED if name != "ctrl+alt+j"])
-def test_the_names_are_those_that_bindings_are_written_in(name: str) -> None:
+def test_names_match_those_used_in_bindings(name: str) -> None:
     assert normalize_key(name) == name
 
 
 @pytest.mark.parametrize("sequence", UNKNOWN)
-def test_what_nobody_knows_is_unknown_and_types_nothing(sequence: str) -> None:
+def test_unknown_sequence_types_nothing(sequence: str) -> None:
     assert parse_key(sequence) == Key("unknown", "", "press", sequence)
 
 
@@ -248,15 +248,15 @@ def test_what_nobody_knows_is_unknown_and_types_nothing(sequence: str) -> None:
         (f"{ESC}[57441;2:3u", Key("unknown", "", "release")),
     ],
 )
-def test_repeats_and_releases_are_told_from_presses(sequence: str, key: Key) -> None:
+def test_repeats_and_releases_differ_from_presses(sequence: str, key: Key) -> None:
     assert parse_key(sequence) == key._replace(raw=sequence)
 
 
-def test_every_function_key_has_a_name_that_can_be_bound() -> None:
+def test_every_function_key_has_a_bindable_name() -> None:
     assert {f"f{number}" for number in range(1, 36)} <= NAMED_KEYS
 
 
-def test_any_short_sequence_gives_a_key_and_never_an_exception() -> None:
+def test_any_short_sequence_gives_a_key_and_never_raises() -> None:
     alphabet = "\x00\x1b[]O<?>;:0159~u$^MABcRZt \x7f\x9bé\ud800"
     for first in alphabet:
         for second in alphabet:

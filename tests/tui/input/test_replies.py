@@ -1,4 +1,4 @@
-"""What the terminal says reaches nobody as keys."""
+"""Terminal replies never become keys."""
 
 import pytest
 
@@ -16,7 +16,7 @@ from tau.tui.terminal.replies import (
     SizeReport,
     TerminalReply,
 )
-from tests.tui.input.typed import Typed
+from tests.tui.input.input_rig import Typed
 
 REPLIES: list[tuple[bytes, TerminalReply]] = [
     (b"\x1b[?62;4;22c", DeviceAttributes((62, 4, 22))),
@@ -45,7 +45,7 @@ REPLIES: list[tuple[bytes, TerminalReply]] = [
 
 
 @pytest.mark.parametrize(("data", "reply"), REPLIES)
-def test_a_reply_is_a_value_and_never_a_key_however_it_is_cut(data: bytes, reply: TerminalReply) -> None:
+def test_reply_is_a_value_and_never_a_key_however_it_is_cut(data: bytes, reply: TerminalReply) -> None:
     assert Typed().feed(b"a" + data + b"b").events == [Key("a", "a", raw="a"), reply, Key("b", "b", raw="b")]
     for cut in range(1, len(data)):
         assert Typed().feed(data[:cut], 1).feed(data[cut:]).events == [reply]
@@ -56,7 +56,7 @@ def test_a_reply_is_a_value_and_never_a_key_however_it_is_cut(data: bytes, reply
     assert typed.events == [reply]
 
 
-def test_a_shade_is_light_or_dark_as_an_eye_says() -> None:
+def test_background_is_light_or_dark_by_perceived_brightness() -> None:
     assert ColorReport("background", 1.0, 1.0, 0.9).shade == "light"
     assert ColorReport("background", 0.1, 0.1, 0.3).shade == "dark"
     assert ColorReport("background", 0.0, 0.0, 1.0).shade == "dark"

@@ -1,4 +1,4 @@
-"""Frames: rows of the children in order, the seam counted from the top, the cursor mark taken out."""
+"""Frames: rows of the children in order, the boundary counted from the top, the cursor mark removed."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,7 +7,7 @@ from tau.base import log
 from tau.tui.component import CURSOR_MARKER, CommitBoundary, Component
 from tau.tui.render.compose import Frame, FrameComposer, extract_cursor_marker, join_parts
 from tau.tui.rows import Rows
-from tests.tui.render.stagehand import Lines
+from tests.tui.render.render_rig import Lines
 
 
 class Seamed(Lines):
@@ -31,24 +31,24 @@ class Counted(Lines):
         return super().render(width)
 
 
-def test_without_a_seam_every_row_may_be_final() -> None:
+def test_without_a_boundary_every_row_may_be_final() -> None:
     frame = join_parts([["a"], ["b", "c"]], [None, None])
     assert list(frame.rows) == ["a", "b", "c"]
     assert frame[1:] == (3, 3, 3, False)
 
 
-def test_the_first_seam_counts_from_the_top_of_the_frame() -> None:
+def test_first_boundary_counts_from_the_top_of_the_frame() -> None:
     frame = join_parts([["a"], ["b", "c", "d"], ["e"]], [None, CommitBoundary(1, 2), CommitBoundary(0)])
     assert (frame.live_start, frame.boundary, frame.content_end) == (2, 3, 4)
 
 
-def test_a_seam_beyond_its_rows_is_kept_within_them() -> None:
+def test_boundary_beyond_its_rows_is_clamped() -> None:
     frame = join_parts([["a", "b"], ["c"]], [CommitBoundary(9, 12), None])
     assert (frame.live_start, frame.boundary) == (2, 2)
     assert join_parts([["a", "b"]], [CommitBoundary(2, 1)]).boundary == 2
 
 
-def test_the_same_parts_give_the_same_frame() -> None:
+def test_same_parts_give_the_same_frame() -> None:
     composer, child = FrameComposer(), Lines("a")
     first = composer.compose([child], 10)
     assert composer.compose([child], 10) is first
@@ -56,7 +56,7 @@ def test_the_same_parts_give_the_same_frame() -> None:
     assert list(composer.compose([child], 10).rows) == ["b"]
 
 
-def test_a_seam_that_moved_gives_another_frame() -> None:
+def test_moved_boundary_gives_another_frame() -> None:
     composer, child = FrameComposer(), Seamed(CommitBoundary(0), "a", "b")
     first = composer.compose([child], 10)
     child.where = CommitBoundary(1)
@@ -74,7 +74,7 @@ def test_only_the_named_children_are_rendered() -> None:
     assert (one.count, two.count) == (2, 3)
 
 
-def test_a_component_that_fails_shows_what_it_showed_before(tmp_path: Path) -> None:
+def test_failing_component_shows_its_previous_rows(tmp_path: Path) -> None:
     class Broken(Component):
         fails = False
 
@@ -92,14 +92,14 @@ def test_a_component_that_fails_shows_what_it_showed_before(tmp_path: Path) -> N
     assert (tmp_path / "tau.log").read_text().count("Broken could not be rendered") == 1
 
 
-def test_the_cursor_mark_is_taken_out_and_its_column_told() -> None:
+def test_cursor_mark_is_removed_and_its_column_returned() -> None:
     rows = ["plain", f"\x1b[1m漢{CURSOR_MARKER}b\x1b[22m"]
     assert extract_cursor_marker(rows) == (1, 2)
     assert rows == ["plain", "\x1b[1m漢b\x1b[22m"]
     assert extract_cursor_marker(["nothing"]) is None
 
 
-def test_a_long_transcript_is_not_copied_into_the_frame() -> None:
+def test_long_transcript_is_not_copied_into_the_frame() -> None:
     long = ["row"] * 10
     frame = join_parts([Rows([long, ["x"]]), ["y"]], [None, None])
     assert isinstance(frame, Frame)

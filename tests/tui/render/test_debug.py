@@ -5,16 +5,16 @@ from pathlib import Path
 import pytest
 
 from tau.base import log
-from tests.tui.render.stagehand import Stagehand
+from tests.tui.render.render_rig import RenderRig
 
 
-def test_each_frame_is_logged_with_its_ledger_when_asked_for(
+def test_each_frame_is_logged_with_its_ledger_on_request(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TAU_DEBUG_REDRAW", "1")
     log.to(tmp_path)
-    hand = Stagehand().start()
-    hand.say(1, 20)
+    rig = RenderRig().start()
+    rig.say(1, 20)
     log.to(None)
     lines = (tmp_path / "tau.log").read_text().splitlines()
     assert len(lines) == 2
@@ -24,6 +24,6 @@ def test_each_frame_is_logged_with_its_ledger_when_asked_for(
 
 def test_nothing_is_logged_otherwise(tmp_path: Path) -> None:
     log.to(tmp_path)
-    Stagehand().start().say(1, 20)
+    RenderRig().start().say(1, 20)
     log.to(None)
     assert not (tmp_path / "tau.log").exists()

@@ -1,13 +1,13 @@
-"""How much of a changing block may go into the history."""
+"""How much of a changing block may be committed to the history."""
 
-from tau.tui.render.live_commit import (
+from tau.tui.rows import Rows
+from tau.tui.widgets.transcript import (
     STABLE_PREFIX_COMMIT_FRAMES,
     VOLATILE_REARM_FRAMES,
     LiveCommit,
     count_shared_rows,
 )
-from tau.tui.rows import Rows
-from tests.tui.render.stagehand import numbered
+from tests.tui.render.render_rig import numbered
 
 
 def watch(*frames: list[str]) -> list[int]:
@@ -15,23 +15,23 @@ def watch(*frames: list[str]) -> list[int]:
     return [live.observe(frame) for frame in frames]
 
 
-def test_a_block_is_not_trusted_before_it_was_seen_growing() -> None:
+def test_block_is_not_trusted_before_it_was_seen_growing() -> None:
     assert watch(numbered(1, 5), numbered(1, 5)) == [0, 0]
 
 
-def test_a_block_that_grows_at_its_end_may_go_but_for_its_last_row() -> None:
+def test_block_growing_at_its_end_commits_all_but_its_last_row() -> None:
     assert watch(numbered(1, 3), numbered(1, 4), numbered(1, 9)) == [0, 3, 8]
 
 
-def test_the_last_row_may_still_become_another_one() -> None:
+def test_last_row_may_still_change() -> None:
     assert watch(["a", "b"], ["a", "bc", "d"], ["a", "bc", "de", "f"]) == [0, 2, 3]
 
 
-def test_colours_do_not_count() -> None:
+def test_colors_do_not_count() -> None:
     assert watch(["\x1b[1ma\x1b[22m", "b"], ["a", "b", "c"]) == [0, 2]
 
 
-def test_a_row_rewritten_above_the_last_suspends_trust_for_a_while() -> None:
+def test_rewritten_row_above_the_last_suspends_trust_for_a_while() -> None:
     live = LiveCommit()
     live.observe(numbered(1, 3))
     assert live.observe(numbered(1, 4)) == 3
@@ -42,7 +42,7 @@ def test_a_row_rewritten_above_the_last_suspends_trust_for_a_while() -> None:
     assert answers[-1] == 4
 
 
-def test_rows_at_rest_may_go_while_the_last_ones_tick() -> None:
+def test_stable_rows_commit_while_the_last_ones_tick() -> None:
     live = LiveCommit()
     head = numbered(1, 6)
     answers = [
@@ -53,14 +53,14 @@ def test_rows_at_rest_may_go_while_the_last_ones_tick() -> None:
 
 
 def ticking(live: LiveCommit, frames: int, rows: list[str], start: int) -> int:
-    """The last row but one ticks in each frame, so that the block is never trusted as a whole."""
+    """The second-to-last row ticks in each frame, so that the block is never trusted as a whole."""
     answer = 0
     for tick in range(frames):
         answer = live.observe([*rows, f"tick {start + tick}", "end"])
     return answer
 
 
-def test_a_slow_ticker_never_goes_again() -> None:
+def test_slow_ticker_is_never_committed_again() -> None:
     live = LiveCommit()
     rows = numbered(1, 8)
     assert ticking(live, STABLE_PREFIX_COMMIT_FRAMES + 1, rows, 0) == 8
@@ -69,7 +69,7 @@ def test_a_slow_ticker_never_goes_again() -> None:
     assert ticking(live, 5 * STABLE_PREFIX_COMMIT_FRAMES, rows, 2000) == 5
 
 
-def test_rows_that_come_in_above_a_slow_ticker_may_go() -> None:
+def test_rows_inserted_above_a_slow_ticker_may_commit() -> None:
     live = LiveCommit()
     rows = numbered(1, 8)
     ticking(live, STABLE_PREFIX_COMMIT_FRAMES + 1, rows, 0)
@@ -79,7 +79,7 @@ def test_rows_that_come_in_above_a_slow_ticker_may_go() -> None:
     assert ticking(live, 3 * STABLE_PREFIX_COMMIT_FRAMES, rows, 2000) == 7
 
 
-def test_a_change_before_anything_passed_leaves_no_mark() -> None:
+def test_change_before_the_first_commit_leaves_no_mark() -> None:
     live = LiveCommit()
     rows = numbered(1, 8)
     ticking(live, 3, rows, 0)
@@ -87,7 +87,7 @@ def test_a_change_before_anything_passed_leaves_no_mark() -> None:
     assert ticking(live, 2 * STABLE_PREFIX_COMMIT_FRAMES, rows, 100) == 8
 
 
-def test_at_another_width_a_block_that_grew_is_still_trusted() -> None:
+def test_block_that_grew_is_still_trusted_at_another_width() -> None:
     live = LiveCommit()
     live.observe(numbered(1, 3))
     live.observe(numbered(1, 4))
@@ -95,7 +95,7 @@ def test_at_another_width_a_block_that_grew_is_still_trusted() -> None:
     assert live.observe(["li", "ne", "1", "li"]) == 3
 
 
-def test_shared_parts_are_not_looked_at() -> None:
+def test_shared_parts_are_not_compared() -> None:
     head = numbered(1, 1000)
     assert count_shared_rows(Rows([head, ["a"]]), Rows([head, ["b"]])) == 1000
     assert count_shared_rows(head, [*head[:700], "x", *head[701:]]) == 700

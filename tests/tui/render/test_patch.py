@@ -1,8 +1,8 @@
-"""A row becomes another row with few bytes, and exactly that row."""
+"""A row is patched into another with few bytes, and exactly."""
 
 from random import Random
 
-from tau.tui.render.patch import patch
+from tau.tui.render.emit import patch
 from tau.tui.render.row_sanitizer import RowSanitizer, SafeRow
 from tests.support.terminal.virtual import VirtualTerminal
 
@@ -29,40 +29,40 @@ def whole(row: str) -> VirtualTerminal:
     return terminal
 
 
-def test_what_is_appended_is_all_that_is_written() -> None:
+def test_only_appended_text_is_written() -> None:
     _, text = after("the quick brown", "the quick brown fox")
     assert text == "\x1b[16G fox"
 
 
-def test_what_is_gone_at_the_end_is_erased() -> None:
+def test_removed_end_is_erased() -> None:
     terminal, text = after("the quick brown fox", "the quick brown")
     assert text == "\x1b[16G\x1b[K"
     assert terminal.screen()[0] == "the quick brown"
 
 
-def test_styles_that_are_open_there_are_opened_again() -> None:
+def test_open_styles_are_reopened() -> None:
     old, new = "\x1b[31mred text here\x1b[39m", "\x1b[31mred text here and more\x1b[39m"
     terminal, text = after(old, new)
     assert cells(terminal) == cells(whole(new))
     assert text == "\x1b[14G\x1b[31m and more\x1b[39m"
 
 
-def test_a_mark_that_joins_the_last_character_rewrites_that_character() -> None:
+def test_combining_mark_rewrites_its_character() -> None:
     terminal, _ = after("abcdefgh e", "abcdefgh e\u0301")
     assert cells(terminal) == cells(whole("abcdefgh e\u0301"))
 
 
-def test_a_full_row_loses_nothing_to_erasing() -> None:
+def test_full_row_loses_nothing_to_erasing() -> None:
     terminal, _ = after("x" * 30, "x" * 29 + "y")
     assert terminal.screen()[0] == "x" * 29 + "y"
 
 
-def test_rows_with_pictures_are_written_whole() -> None:
+def test_rows_with_pictures_are_written_completely() -> None:
     picture = SafeRow("\x1b_Ga=p,i=1\x1b\\abcdefgh", 8, True)
     assert patch(SafeRow("abcdefgh", 8), picture).endswith(picture.text)
 
 
-def test_random_rows_become_each_other() -> None:
+def test_random_rows_are_patched_into_each_other() -> None:
     random = Random(3)
     parts = [
         "abc",

@@ -1,4 +1,4 @@
-"""The gate: nothing leaves for the terminal that could drive it."""
+"""The gate: no control sequence of foreign text reaches the terminal."""
 
 import re
 from random import Random
@@ -15,7 +15,7 @@ def gated(row: str, width: int = 40, **options: bool) -> str:
     return RowSanitizer(width, **options).line(row).text
 
 
-def test_clean_rows_pass_as_they_are() -> None:
+def test_clean_rows_pass_unchanged() -> None:
     for row in (
         "",
         "plain",
@@ -26,11 +26,11 @@ def test_clean_rows_pass_as_they_are() -> None:
         assert gated(row) == row
 
 
-def test_sequences_that_move_erase_or_ask_are_taken_out() -> None:
+def test_sequences_that_move_erase_or_query_are_removed() -> None:
     assert gated("a\x1b[2Jb\x1b[Hc\x1b]0;title\x07d\x1bPq#0\x1b\\e\x1b[6nf\x1b7g") == "abcdefg"
 
 
-def test_control_characters_and_marks_that_turn_text_around_are_taken_out() -> None:
+def test_control_and_bidi_characters_are_removed() -> None:
     assert gated("a\rb\nc\td\x07e\x9bf\u202eg\x7f") == "a b c defg"
 
 
@@ -39,31 +39,31 @@ def test_removing_one_sequence_never_makes_another() -> None:
     assert "\x1b" not in gated("\x1b\x1b\x1b[").replace("\x1b[", "")
 
 
-def test_the_cursor_mark_never_leaves() -> None:
+def test_cursor_mark_is_never_written() -> None:
     assert gated(f"ab{CURSOR_MARKER}cd") == "abcd"
 
 
-def test_a_row_that_is_too_wide_is_cut_and_its_styles_closed() -> None:
+def test_overwide_row_is_cut_and_its_styles_closed() -> None:
     line = RowSanitizer(4).line("\x1b[31mabcdefg\x1b[39m")
     assert line.width == 4
     assert line.text == "\x1b[31mabcd\x1b[39m"
     assert RowSanitizer(3).line("漢字").width <= 3
 
 
-def test_styles_and_links_that_a_row_leaves_open_are_closed() -> None:
+def test_open_styles_and_links_are_closed() -> None:
     assert gated("\x1b[1;31mx").endswith("\x1b[22;39m")
     assert gated("\x1b]8;;https://a.b\x1b\\x").endswith("\x1b]8;;\x1b\\")
 
 
-def test_links_go_where_the_terminal_knows_none() -> None:
+def test_links_are_removed_where_unsupported() -> None:
     assert gated("\x1b]8;;https://a.b\x1b\\x\x1b]8;;\x1b\\", hyperlinks=False) == "x"
 
 
-def test_half_characters_are_replaced() -> None:
+def test_lone_surrogates_are_replaced() -> None:
     assert gated("a\ud800b") == "a\ufffdb"
 
 
-def test_only_image_sequences_that_were_registered_pass() -> None:
+def test_only_registered_image_sequences_pass() -> None:
     sequence = image_rows.add("\x1b_Ga=p,i=77\x1b\\")
     line = RowSanitizer(20).line(f"{sequence}ab")
     assert line.image
@@ -72,7 +72,7 @@ def test_only_image_sequences_that_were_registered_pass() -> None:
     assert gated(f"{sequence}\x1b_Ga=d\x1b\\ab") == "ab"
 
 
-def test_equal_rows_give_the_same_line_frame_after_frame() -> None:
+def test_equal_rows_give_the_same_line_in_every_frame() -> None:
     gate = RowSanitizer(20)
     first = gate.lines(["a", "\x1b[1mb\x1b[22m"])
     for number in range(9000):
@@ -82,7 +82,7 @@ def test_equal_rows_give_the_same_line_frame_after_frame() -> None:
     assert gate.lines(["a"]) == first[:1]
 
 
-def test_nothing_random_gets_through_or_raises() -> None:
+def test_random_input_never_leaks_or_raises() -> None:
     random = Random(7)
     pieces = [
         "\x1b[",

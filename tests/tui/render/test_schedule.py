@@ -1,7 +1,7 @@
 """When frames are drawn."""
 
-from tau.tui.render.schedule import MIN_INTERVAL_S, Schedule
-from tau.tui.timer import FakeTimer
+from tau.tui.render.frame_loop import MIN_INTERVAL_S, Schedule
+from tests.support.fake_timer import FakeTimer
 
 
 class Clocked:
@@ -26,7 +26,7 @@ def test_many_requests_lead_to_one_frame() -> None:
     assert clocked.drawn == [0.0]
 
 
-def test_ordinary_frames_keep_a_pause() -> None:
+def test_ordinary_frames_are_throttled() -> None:
     clocked = Clocked()
     for _ in range(200):
         clocked.schedule.request()
@@ -36,7 +36,7 @@ def test_ordinary_frames_keep_a_pause() -> None:
     assert min(pauses) >= MIN_INTERVAL_S - 0.001
 
 
-def test_an_urgent_request_does_not_wait_for_the_pause() -> None:
+def test_urgent_request_is_not_throttled() -> None:
     clocked = Clocked()
     clocked.schedule.request()
     clocked.timer.advance(0.01)
@@ -48,14 +48,14 @@ def test_an_urgent_request_does_not_wait_for_the_pause() -> None:
     assert clocked.drawn == [0.0, 0.01]
 
 
-def test_nothing_waits_when_nothing_was_asked_for() -> None:
+def test_nothing_is_scheduled_without_a_request() -> None:
     clocked = Clocked()
     clocked.schedule.request()
     clocked.timer.advance(1)
     assert clocked.timer.pending == 0
 
 
-def test_while_held_requests_are_remembered_and_drawn_afterwards() -> None:
+def test_requests_while_held_are_drawn_afterwards() -> None:
     clocked = Clocked()
     clocked.schedule.hold()
     clocked.schedule.request(urgent=True)
@@ -66,7 +66,7 @@ def test_while_held_requests_are_remembered_and_drawn_afterwards() -> None:
     assert clocked.drawn == [1.0]
 
 
-def test_a_request_before_the_hold_is_not_lost() -> None:
+def test_request_before_the_hold_is_not_lost() -> None:
     clocked = Clocked()
     clocked.schedule.request()
     clocked.schedule.hold()
@@ -75,7 +75,7 @@ def test_a_request_before_the_hold_is_not_lost() -> None:
     assert len(clocked.drawn) == 1
 
 
-def test_the_fake_timer_runs_calls_in_the_order_of_their_times() -> None:
+def test_fake_timer_runs_calls_in_time_order() -> None:
     timer, order = FakeTimer(), []
 
     def first() -> None:

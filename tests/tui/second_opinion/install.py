@@ -1,7 +1,7 @@
-"""Fetches xterm.js, once, into the cache of the one who runs the tests.
+"""Downloads xterm.js, once, into the real user's cache.
 
-`python -m tests.tui.second_opinion.install` does it. The tests themselves do not: they know neither the
-certificates and proxies nor the home of that person.
+Run `python -m tests.tui.second_opinion.install`. The tests themselves do not: they know neither the user's
+certificates and proxies nor their home.
 """
 
 import contextlib
@@ -17,13 +17,13 @@ INSTALL_SECONDS = 120
 
 
 def modules() -> Path:
-    """Where it is, or would be."""
+    """Its path, whether installed or not."""
     cache = os.environ.get("CACHE_OF_TESTER") or os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(cache) / "tau-tests" / "xterm-6.0.0"
 
 
 def install(folder: Path) -> str:
-    """Put it there if it is not; what went wrong, or nothing."""
+    """Install it if missing; returns the problem, or nothing."""
     if folder.is_dir():
         return ""
     if shutil.which("npm") is None:
@@ -38,7 +38,7 @@ def install(folder: Path) -> str:
             return str(error.stderr).strip()
         except (subprocess.SubprocessError, OSError) as error:
             return str(error)
-        with contextlib.suppress(OSError):  # somebody else was faster
+        with contextlib.suppress(OSError):  # another process was faster
             fresh.rename(folder)
     return ""
 

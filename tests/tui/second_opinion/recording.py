@@ -1,4 +1,4 @@
-"""What was done to a terminal, as a value that can be played into any of them, and what came of it."""
+"""A recording of a terminal as a value that can be replayed on any of them, and the result."""
 
 from typing import Any, NamedTuple
 
@@ -7,7 +7,7 @@ from tests.support.terminal.virtual import Habits, VirtualTerminal
 Event = tuple[str, str] | tuple[str, int, int]
 """("write", text) or ("resize", columns, rows)."""
 
-# What each of them does in its own way; see `Habits`.
+# Differences between terminals; see `Habits`.
 LIKE_XTERM_JS = Habits(scroll_up_saves=False)
 LIKE_TMUX = Habits(multiplexer=True, any_region_saves=True)
 
@@ -29,7 +29,7 @@ class Tape(NamedTuple):
 
 
 class RecordingTerminal(VirtualTerminal):
-    """It notes all that is written to it and done with its size."""
+    """Records everything written to it and every resize."""
 
     def __init__(self, columns: int = 80, rows: int = 24, **options: Any) -> None:
         super().__init__(columns, rows, **options)

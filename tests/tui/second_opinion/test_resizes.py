@@ -1,4 +1,4 @@
-"""Fifty resizes while lines stream in: on real terminals no line is lost, nor what the shell wrote before."""
+"""Fifty resizes while lines stream in: real terminals lose no line, nor earlier shell output."""
 
 import re
 from collections import Counter
@@ -11,7 +11,7 @@ import pytest
 from tau.tui.render.screen import Screen
 from tau.tui.style import Theme
 from tau.tui.terminal.port import Capabilities
-from tau.tui.timer import FakeTimer
+from tests.support.fake_timer import FakeTimer
 from tests.support.soak import seeds
 from tests.tui.second_opinion.recording import Recording, RecordingTerminal, Tape
 from tests.tui.second_opinion.tmux import Tmux
@@ -50,7 +50,7 @@ def recorded(seed: int, capabilities: Capabilities, *, rested: bool = False) -> 
 
 
 def repeats(tape: Tape) -> int:
-    """Lines that stand there more than once; each must be there at least once, the last ones in order."""
+    """Repeated lines; each must occur at least once, the last copies in order."""
     rows = "\n".join(tape.rows)
     assert [row for row in tape.rows if row.startswith("$ ")] == SHELL
     found = [int(number) for number in _NUMBER.findall(rows)]
@@ -78,7 +78,7 @@ def tmux(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tmux]:
 @pytest.mark.parametrize("rested", (True, False))
 @pytest.mark.parametrize("reflows", (True, False))
 @pytest.mark.parametrize("seed", seeds(1, 3))
-def test_in_xterm_js_nothing_is_lost(xterm: Xterm, seed: int, reflows: bool, rested: bool) -> None:
+def test_nothing_is_lost_in_xterm_js(xterm: Xterm, seed: int, reflows: bool, rested: bool) -> None:
     recording = recorded(seed, Capabilities(reflows=reflows, resize_lag_s=0.12), rested=rested)
     for reflow_cursor_line in (True, False):
         tape = xterm.play(recording, reflow_cursor_line=reflow_cursor_line)
@@ -87,6 +87,6 @@ def test_in_xterm_js_nothing_is_lost(xterm: Xterm, seed: int, reflows: bool, res
 
 @pytest.mark.parametrize("rested", (True, False))
 @pytest.mark.parametrize("seed", seeds(1, 2))
-def test_in_tmux_nothing_is_lost(tmux: Tmux, seed: int, rested: bool) -> None:
+def test_nothing_is_lost_in_tmux(tmux: Tmux, seed: int, rested: bool) -> None:
     tape = tmux.play(recorded(seed, Capabilities(multiplexer=True, reflows=True), rested=rested))
     assert repeats(tape) < RESIZES * (3 if rested else 12)

@@ -66,6 +66,6 @@ CASES = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_pane_has_the_same_rows_and_history(tmux: Tmux, name: str) -> None:
+def test_pane_has_the_same_rows_and_history(tmux: Tmux, name: str) -> None:
     ours, theirs = tape_of(play(CASES[name], LIKE_TMUX)), tmux.play(CASES[name])
     assert (ours.rows, ours.history) == (theirs.rows, theirs.history)

@@ -1,9 +1,8 @@
 """Random streams give the same rows in our emulator and in xterm.js.
 
-Left out is what xterm.js does in ways of its own: wide characters without autowrap (it leaves halves of
-them), saved cursors (they scroll with the text), a width that changes while text stands below the cursor
-(it may get lost), the cursor after such a change (its column does not follow the text), and the look of the
-halves that are left of wide characters.
+Excluded are the quirks of xterm.js: wide characters without autowrap (it leaves halves of them), saved
+cursors (they scroll with the text), a width change with text below the cursor (it may get lost), the cursor
+after such a change (its column does not follow the text), and the style of leftover character halves.
 """
 
 from collections.abc import Iterator
@@ -105,7 +104,7 @@ def test_other_heights_give_the_same_rows_and_history(
 
 
 @given(SIZES, st.lists(st.tuples(SHELL, SIZES), max_size=6))
-def test_the_output_of_a_shell_is_wrapped_anew_the_same_way(
+def test_shell_output_is_rewrapped_the_same_way(
     xterm: Xterm, size: tuple[int, int], steps: list[tuple[list[str], tuple[int, int]]]
 ) -> None:
     events: list[Event] = []

@@ -1,4 +1,4 @@
-"""tmux as a second opinion: a server of its own, whose pane is written to as a program in it would."""
+"""tmux as a second opinion: a private server, whose pane is written to like by a program in it."""
 
 import os
 import select
@@ -38,7 +38,7 @@ class Tmux:
         self._run("new-session", "-d", "-s", "play", *size, PROGRAM)
         try:
             self._run("wait-for", "ready")
-            # A session without a client takes the size of the last client there was, unless it is told.
+            # A session without a client takes the size of the last client, unless told otherwise.
             self._run("resize-window", "-t", "play", *size)
             return self._play(recording)
         finally:
@@ -64,7 +64,7 @@ class Tmux:
         return Tape([row.rstrip(" ") for row in rows], history, cursor, [])
 
     def _write(self, pane: int, text: str) -> tuple[int, int]:
-        """Write, ask for the cursor, and wait for the answer: by then all of it is on the screen."""
+        """Write, query the cursor, and wait for the answer: by then everything is on the screen."""
         data = (text + "\x1b[6n").encode()
         while data:
             data = data[os.write(pane, data) :]

@@ -1,4 +1,4 @@
-"""Plays seeds by hand: `python -m tests.tui.stress --seed 17 --shape mux --ops 300`."""
+"""Plays seeds manually: `python -m tests.tui.stress --seed 17 --shape mux --ops 300`."""
 
 import argparse
 import sys

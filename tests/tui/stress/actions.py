@@ -21,13 +21,13 @@ def stream(rig: Rig, op: Op) -> None:
 
 
 def begin(rig: Rig, op: Op) -> None:
-    """Another block that will change, below one that may still change."""
+    """Another changeable block, below one that may still change."""
     rig.begin(1 + op.one % 4)
     rig.screen.request_render()
 
 
 def mutate(rig: Rig, op: Op) -> None:
-    """A line somewhere in a block that is not final becomes another one."""
+    """Replace a line somewhere in a block that is not final."""
     passage = rig.live(op.one)
     if passage is not None and passage.lines:
         at = -1 if passage.steady else op.two % len(passage.lines)
@@ -37,7 +37,7 @@ def mutate(rig: Rig, op: Op) -> None:
 
 
 def tick(rig: Rig, op: Op) -> None:
-    """The last line of a block changes while what stands above it rests."""
+    """The last line of a block changes while those above it rest."""
     passage = rig.live(op.one)
     if passage is not None and passage.lines:
         passage.lines[-1] = rig.new_line(passage, longest=2)
@@ -45,7 +45,7 @@ def tick(rig: Rig, op: Op) -> None:
     rig.screen.request_render()
 
 
-def finalise(rig: Rig, op: Op) -> None:
+def finalize(rig: Rig, op: Op) -> None:
     passage = rig.live(op.one)
     if passage is not None:
         rig.end(passage)
@@ -63,14 +63,14 @@ def shrink(rig: Rig, op: Op) -> None:
 
 
 def rewind(rig: Rig, op: Op) -> None:
-    """The last blocks are taken away, final or not."""
+    """Remove the last blocks, final or not."""
     for _ in range(1 + op.one % 3):
         rig.remove_last()
     rig.screen.request_render()
 
 
 def late(rig: Rig, op: Op) -> None:
-    """Somebody changes a block that is final, which must not show."""
+    """Change a final block, which must not show."""
     passage = rig.passages[op.one % len(rig.passages)] if rig.passages else None
     if passage is not None and passage.final and passage.lines:
         line = rig.new_line(passage)
@@ -99,12 +99,12 @@ def resize(rig: Rig, op: Op) -> None:
 
 
 def drag(rig: Rig, op: Op) -> None:
-    """Several sizes before anybody can draw."""
+    """Several sizes before anything is drawn."""
     rig.resize(*(rig.shape.size(op.one + step, op.two) for step in range(2 + op.two % 3)))
 
 
 def race(rig: Rig, op: Op) -> None:
-    """Frames are written for a size that the terminal has no more."""
+    """Frames are written for a size the terminal no longer has."""
     rig.resize_unnoticed(*rig.shape.size(op.one, op.two), 1 + op.two % 5, 1 + op.one % 6)
 
 
@@ -134,7 +134,7 @@ def status(rig: Rig, op: Op) -> None:
 
 
 def spin(rig: Rig, op: Op) -> None:
-    """The spinner turns, which asks for itself alone; now and then it comes or goes."""
+    """The spinner turns, requesting only itself; now and then it appears or disappears."""
     if op.one % 4 == 0:
         rig.spinner.shown = not rig.spinner.shown
     rig.spinner.turn += 1
@@ -150,7 +150,7 @@ def reset(rig: Rig, op: Op) -> None:
 
 
 def clear(rig: Rig, op: Op) -> None:
-    """Another session takes the place of this one."""
+    """Another session replaces this one."""
     rig.passages.clear()
     rig.transcript.clear()
     for _ in range(op.one % 8):
@@ -167,14 +167,14 @@ def suspend(rig: Rig, op: Op) -> None:
 
 
 def scroll(rig: Rig, op: Op) -> None:
-    """A reader looks at the history, or comes back."""
+    """The user scrolls up, or back to the bottom."""
     if rig.pending:
         rig.frame()
     rig.judge.scroll(op.one % 60 if op.two % 4 else 0)
 
 
 def idle(rig: Rig, op: Op) -> None:
-    """Frames in which nothing changes, so that rows at rest are found out."""
+    """Frames without changes, so that resting rows are detected."""
     for _ in range(1 + op.one % 5):
         rig.screen.request_render()
         rig.frame()
@@ -184,7 +184,7 @@ def idle(rig: Rig, op: Op) -> None:
 ACTIONS: dict[str, Callable[[Rig, Op], None]] = {
     **{
         one.__name__: one
-        for one in (append, stream, begin, mutate, tick, finalise, shrink, rewind, late, overlay, close)
+        for one in (append, stream, begin, mutate, tick, finalize, shrink, rewind, late, overlay, close)
     },
     **{
         one.__name__: one

@@ -1,4 +1,4 @@
-"""What the bytes of a frame may be: brackets, nothing that clears the screen or the history."""
+"""What the bytes of a frame may be: brackets, and nothing that clears the screen or the history."""
 
 from collections.abc import Sequence
 
@@ -21,7 +21,7 @@ class ByteRules:
         self._leaving = False
 
     def leaving(self, writes: Sequence[str]) -> None:
-        """What is written last, before the terminal is given back: brackets may be left out."""
+        """The last write before the terminal is released: brackets may be missing."""
         self._leaving = True
         self.frame(writes)
         self._leaving = False

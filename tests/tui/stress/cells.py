@@ -1,4 +1,4 @@
-"""What a row of the gate must look like in cells; it knows the few wide characters that the gate writes."""
+"""The expected cells of a row; knows the few wide characters that the gate writes."""
 
 import re
 from functools import lru_cache
@@ -10,13 +10,13 @@ _SEQUENCE = re.compile(
     r"\x1b\[([0-9;]*)m|\x1b\][^\x1b\x07]*(?:\x1b\\|\x07)|\x1b_[^\x1b]*\x1b\\|\x1b7.*?\x1b8", re.DOTALL
 )
 _WIDE = {"👩\u200d💻", "🇩🇪", *"漢字한カナ🙂"}
-# Sequences of several characters in one place: joined ones, and the placeholders of pictures.
+# Multi-character sequences in one place: joined ones, and the placeholders of pictures.
 _CLUSTER = re.compile("👩\u200d💻|🇩🇪|e\u0301|\U0010eeee..|.", re.DOTALL)
 assert all("".join(_CLUSTER.findall(text)) == text for text, _ in FILLERS)
 
 
 class Shown(NamedTuple):
-    """A cell: what stands in it ("" in the second half of a wide one) and its background."""
+    """A cell: its text ("" in the second half of a wide one) and its background."""
 
     text: str
     background: str
@@ -24,13 +24,13 @@ class Shown(NamedTuple):
 
 @lru_cache(maxsize=100_000)
 def plain(row: str) -> str:
-    """The text of a row without styles, links and marks, and without blanks at its end."""
+    """The text of a row without styles, links and marks, and without trailing blanks."""
     return (_SEQUENCE.sub("", row) if "\x1b" in row else row).rstrip(" ")
 
 
 @lru_cache(maxsize=100_000)
 def clipped(row: str, width: int) -> str:
-    """The text that is left of a row where only so many cells are there."""
+    """What is left of a row's text when only this many cells exist."""
     text = plain(row)
     if len(text) <= width // 2 or (text.isascii() and len(text) <= width):
         return text
@@ -44,7 +44,7 @@ def clipped(row: str, width: int) -> str:
 
 
 def cells(row: str, width: int) -> list[Shown]:
-    """Exactly `width` cells; what the row does not reach is blank and without a background."""
+    """Exactly `width` cells; past the end of the row they are blank and without a background."""
     found: list[Shown] = []
     background, at = "", 0
     for match in [*_SEQUENCE.finditer(row), None]:

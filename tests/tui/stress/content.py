@@ -1,4 +1,4 @@
-"""Content whose every word is unique, wide and narrow, coloured and plain."""
+"""Content whose every word is unique, wide and narrow, colored and plain."""
 
 import re
 from collections.abc import Iterable
@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 WORD = re.compile(r"\[\w+\.\d+\.\d+\]")
 NARROWEST_FOR_WORDS = 14
-"""Below this width words are cut, so nobody can tell them apart any more."""
+"""Below this width words are cut and no longer distinguishable."""
 
 Fillers = tuple[tuple[str, int], ...]
 
-# What stands beside a word, with the cells it takes.
+# Fillers beside a word, with their widths.
 FILLERS: Fillers = (
     *(("", 0), ("", 0), (" plain", 6), (" = {x}", 6), ("...", 3)),
     *(("漢字", 4), ("한", 2), ("カナ", 4), ("🙂", 2), ("👩\u200d💻", 2), ("🇩🇪", 2), ("e\u0301", 1)),
@@ -65,7 +65,7 @@ def make_line(seed: int, owner: str, number: int, longest: int = 12, fillers: Fi
 
 
 def rows_of(line: Line, width: int) -> list[str]:
-    """Items side by side, as many as fit; an item that is too wide is cut into pieces."""
+    """Items side by side, as many as fit; an item that is too wide is split."""
     rows: list[str] = []
     row, used = "", 0
     for item in line:

@@ -89,7 +89,7 @@ _MARKDOWN = (
 
 
 def corpus() -> list[str]:
-    """Every trick, each between letters that must stay readable."""
+    """Every attack, each between letters that must stay readable."""
     controls = [chr(code) for code in (*range(0x20), *range(0x7F, 0xA0))]
     escapes = ["\x1b" + chr(code) for code in range(0x20, 0x7F)]
     decoded = [data.decode("utf-8", errors) for data in _BYTES for errors in ("replace", "surrogateescape")]
@@ -102,7 +102,7 @@ def corpus() -> list[str]:
 
 
 def fuzz(seed: int, count: int) -> list[str]:
-    """Random pieces of tricks, in random order, cut anywhere."""
+    """Random pieces of attacks, in random order, cut anywhere."""
     random = Random(seed)
     pieces = [
         *corpus(),

@@ -1,4 +1,4 @@
-"""Compares what stands on the terminal with the shadow ledger, after every frame."""
+"""Compares the terminal with the shadow ledger after every frame."""
 
 import re
 from collections import Counter, deque
@@ -12,36 +12,38 @@ from tests.tui.stress.mismatch import Mismatch, differing
 from tests.tui.stress.parts import PANEL_END, PANEL_START
 from tests.tui.stress.shadow import Frame, Shadow
 from tests.tui.stress.shapes import Shape
-from tests.tui.stress.watch import HeardTerminal, Seen
+from tests.tui.stress.watch import ComponentRecorder, HeardTerminal
 
 _UNCLEAN = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]|tau:cursor")
 _LATELY_FRAMES = 12
 _SEARCHED_ROWS = 64
-"""How far above its place text is looked for that somebody changed while the width changed."""
+"""How far above its position to look for text that changed together with the width."""
 _LOOKED_AT = 3
 """Rows whose cells are compared one by one after each frame."""
 
 
 class Judge:
-    """Fed with frames and bytes; owns the shadow and says what is wrong."""
+    """Fed with frames and bytes; owns the shadow and reports what is wrong."""
 
-    def __init__(self, terminal: HeardTerminal, seen: Seen, shape: Shape, above: Sequence[str]) -> None:
+    def __init__(
+        self, terminal: HeardTerminal, seen: ComponentRecorder, shape: Shape, above: Sequence[str]
+    ) -> None:
         self.terminal = terminal
         self.seen = seen
         self.shadow = Shadow(above)
         self.shell = set(above)
-        """What the shell has written: nobody may erase it or write over it."""
+        """The shell's output, which must not be erased or overwritten."""
         self.frames = 0
         self.rows: list[str] = []
-        """The last frame as the tree gave it."""
+        """The last frame as returned by the tree."""
         self.last = Frame((), 0, shape.rows)
         self._rules = ByteRules(sync=shape.sync)
         self._in_history: Counter[str] = Counter()
         self._repeatable: Counter[str] = Counter()
         self.stale: set[str] = set()
-        """Words that need not be on the tape: they came into rows that were final already."""
+        """Words that need not be on the tape: they were added to rows that were already final."""
         self.forbidden: set[str] = set()
-        """Words that must not be seen at this width: they came into a block that is drawn once for all."""
+        """Words that must not be visible at this width: they were added to a block that is drawn once."""
         self._edited: dict[int, str] = {}
         self._columns = shape.columns
         self._reader: list[str] = []
@@ -49,7 +51,7 @@ class Judge:
         self._lately: deque[list[str]] = deque(maxlen=_LATELY_FRAMES)
 
     def scroll(self, offset: int) -> None:
-        """A reader scrolls up so far and stays there: what they see of the history must not change."""
+        """A user scrolls up this far and stays there: their view of the history must not change."""
         self.terminal.scroll_view(offset)
         offset = min(offset, self.terminal.scrollback_length)
         self._reader = self.terminal.pinned_view()[:offset]
@@ -68,11 +70,10 @@ class Judge:
     def after_outside(
         self, children: Sequence[Component], ledger: tuple[int, int], overlays: int, frames: int
     ) -> None:
-        """The first frame after the terminal changed its size.
+        """The first frame after the terminal was resized.
 
-        `ledger` is the engine's own word on C, which nobody else can know then, and on W for as long as
-        overlays hide the grid. Whether it is true shows in the words that are lost or repeated. `frames` were
-        written in between.
+        `ledger` is the engine's claim about C, which nobody else can know then, and about W while overlays
+        hide the grid. Lost or repeated words reveal whether it is true. `frames` were written in between.
         """
         self._reader = []
         terminal, shadow = self.terminal, self.shadow
@@ -83,7 +84,7 @@ class Judge:
         history, grid = terminal.scrollback(), terminal.screen()
         self._shell_is_there([*history, *grid])
         grown = max(len(history) - len(shadow.history), 0)
-        # Nobody knows since when it has this size: what was committed lately may have been spoilt as well.
+        # It is unknown since when it has this size: recent commits may be spoilt as well.
         lately = [row for chunk in self._lately for row in chunk]
         page = grown + 2 * highest * (1 + frames) + _SEARCHED_ROWS
         near = {*words(shadow.window), *words(lately), *words(history[-page:])}
@@ -104,7 +105,7 @@ class Judge:
         self._everywhere(grid, overlays)
 
     def after_leaving(self, end: int) -> None:
-        """The shell has the terminal: rows up to `end` stay, and its prompt is written over nothing."""
+        """The shell has the terminal: rows up to `end` stay, and its prompt overwrites nothing."""
         terminal, shadow = self.terminal, self.shadow
         self._rules.leaving(terminal.take())
         shadow.leave(self.last, end)
@@ -122,9 +123,9 @@ class Judge:
         self._reader = []
 
     def at_the_end(self) -> None:
-        """Every word of the record stands on the tape.
+        """Every word of the transcript is on the tape.
 
-        In the order of the record too, unless the terminal was resized, which repeats parts of the record.
+        In order too, unless the terminal was resized, which repeats parts of the transcript.
         """
         if self.terminal.columns < NARROWEST_FOR_WORDS:
             return
@@ -164,7 +165,7 @@ class Judge:
             pairs = zip(frame.rows, shadow.committed, strict=False)
             edited = {at: row for at, (row, committed) in enumerate(pairs) if row != committed}
             if edited != self._edited:
-                # Taken for an edit in place, as too few rows differ; if rows moved, some will come again.
+                # Treated as an edit in place, since too few rows differ; if rows moved, some will come again.
                 self.stale.update(words(edited.values()))
                 self._repeatable.update(set(words(frame.rows[min(edited) :])))
             self._edited = edited
@@ -182,7 +183,7 @@ class Judge:
                 raise Mismatch("grid", f"row {at} beside an overlay: expected {want!r}, found {got!r}")
 
     def _under_panel(self, at: int, row: str) -> bool:
-        """Whether a row is as it must be but for the cells of one overlay."""
+        """Whether a row is as expected except for the cells of one overlay."""
         width = self.terminal.columns
         shown = [self.terminal.cell(at, column).char for column in range(width)]
         if PANEL_END not in shown:
@@ -209,14 +210,14 @@ class Judge:
             self._looks()
         if self.terminal.columns >= NARROWEST_FOR_WORDS:
             self._once(grid)
-        if self.terminal.columns != self._columns:  # everything is laid out anew
+        if self.terminal.columns != self._columns:  # everything is laid out again
             self._columns = self.terminal.columns
             self.forbidden.clear()
         if self.forbidden and not self.forbidden.isdisjoint(words(grid)):
             raise Mismatch("frozen", f"{self.forbidden.intersection(words(grid))} came into a final block")
 
     def _cursor(self) -> None:
-        """At the mark if it is on the grid, else hidden at the last row of the content."""
+        """At the mark if it is on the grid, otherwise hidden at the last row of the content."""
         terminal, top = self.terminal, self.shadow.window_top
         shown = self.rows[top : top + terminal.rows]
         above = len(self.shadow.above)
@@ -235,7 +236,7 @@ class Judge:
             )
 
     def _looks(self) -> None:
-        """Backgrounds reach as far as they should, on a few rows that differ from frame to frame."""
+        """Backgrounds extend as far as they should, checked on a few rows that vary between frames."""
         terminal, top = self.terminal, self.shadow.window_top
         shown = self.rows[top : top + terminal.rows]
         places = {(self.frames * 7 + step * 5) % terminal.rows for step in range(_LOOKED_AT)} | {
@@ -251,7 +252,7 @@ class Judge:
                     raise Mismatch("looks", f"row {at} column {column}: {found}, must be {one}")
 
     def _once(self, grid: Iterable[str]) -> None:
-        """Every word stands on the tape once, but for those that had to be repeated."""
+        """Every word is on the tape once, except for those that had to be repeated."""
         counts = Counter(words(grid))
         for word in [*words(self.shadow.chunk), *counts]:
             found = self._in_history[word] + counts[word]
@@ -264,6 +265,6 @@ class Judge:
             raise Mismatch("shell", f"{sorted(missing)[:8]} were written by the shell and are gone")
 
     def _pinned(self) -> None:
-        """A reader who scrolled up still sees the same rows of the history."""
+        """A user who scrolled up still sees the same rows of the history."""
         if self._reader and self.terminal.pinned_view()[: len(self._reader)] != self._reader:
             raise Mismatch("reader", differing(self._reader, self.terminal.pinned_view()))

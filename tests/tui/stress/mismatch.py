@@ -1,4 +1,4 @@
-"""What the gate raises when the screen is not what it must be."""
+"""Raised by the gate when the screen is wrong."""
 
 
 class Mismatch(AssertionError):
@@ -11,7 +11,7 @@ class Mismatch(AssertionError):
 
 
 def differing(expected: list[str], found: list[str], around: int = 3) -> str:
-    """Where two tapes part, with some rows around it."""
+    """Where two tapes diverge, with some rows around it."""
     at = 0
     while at < min(len(expected), len(found)) and expected[at] == found[at]:
         at += 1

@@ -1,4 +1,4 @@
-"""What may happen to a screen, as small values that mean something in whatever state they meet."""
+"""What may happen to a screen, as small values that are meaningful in any state."""
 
 from random import Random
 from typing import NamedTuple
@@ -9,7 +9,7 @@ WEIGHTS = {
     "stream": 26,
     "mutate": 6,
     "tick": 6,
-    "finalise": 8,
+    "finalize": 8,
     "shrink": 3,
     "rewind": 2,
     "late": 3,
@@ -37,7 +37,7 @@ UNSEEN = 0.2
 
 
 class Op(NamedTuple):
-    """One operation. The numbers are read modulo what is there, so that any part of a run is a run too."""
+    """One operation. The numbers are taken modulo what exists, so that any part of a run is a run too."""
 
     kind: str
     one: int = 0
@@ -50,7 +50,7 @@ class Op(NamedTuple):
 
 
 def make_operations(seed: int, count: int) -> list[Op]:
-    """The same ones for the same seed, whatever the shape of the terminal."""
+    """The same operations for the same seed, whatever the shape of the terminal."""
     random = Random(seed)
     kinds = random.choices(list(WEIGHTS), list(WEIGHTS.values()), k=count)
     return [

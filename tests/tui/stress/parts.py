@@ -23,13 +23,13 @@ class Passage(Block):
         self.rude = False
         self.shaded = False
         self.steady = False
-        """Whether it says itself that all lines but the last will not change."""
+        """Whether it declares that all lines but the last are stable."""
         self._steady_rows = 0
         self._numbers = 0
         self._rows: tuple[int, Sequence[str]] | None = None
 
     def next_number(self) -> int:
-        """No line ever gets the number of another one, also when it takes its place."""
+        """Line numbers are never reused, even for a replacement."""
         self._numbers += 1
         return self._numbers
 
@@ -81,7 +81,7 @@ def png(columns: int, rows: int) -> bytes:
 
 
 class Field(Component):
-    """Something to type into: it grows with its text and shows where the cursor is."""
+    """An input that grows with its text and shows the cursor."""
 
     def __init__(self) -> None:
         self.text = ""
@@ -123,7 +123,7 @@ class Status(Component):
 
 
 class Spinner(Component):
-    """A row that turns, or nothing."""
+    """A spinner row, or nothing."""
 
     def __init__(self) -> None:
         self.turn = 0
@@ -141,7 +141,7 @@ PANEL_START, PANEL_END = "«", "»"
 
 
 class Panel(Component):
-    """What an overlay shows: its words must never get into the history."""
+    """The content of an overlay: its words must never reach the history."""
 
     def __init__(self, name: str, rows: int) -> None:
         self._names = [f"{name}.{row}" for row in range(rows)]

@@ -1,4 +1,4 @@
-"""Plays operations on a rig, and makes a run that fails short."""
+"""Plays operations on a rig, and minimizes a failing run."""
 
 from collections.abc import Sequence
 
@@ -10,11 +10,11 @@ from tests.tui.stress.rig import Rig
 from tests.tui.stress.shapes import SHAPES
 
 MOST_ROWS = 400
-"""A session is replaced when it gets longer: old rows cost time in a full paint and find nothing new."""
+"""A session is replaced when it gets longer: old rows slow down a full paint and find nothing new."""
 
 
 def play(rig: Rig, operations: Sequence[Op]) -> None:
-    """All of them, then the end. Raises Mismatch; anything that the engine raises becomes one."""
+    """Play all of them, then stop. Raises Mismatch, also for anything the engine raises."""
     done = 0
     try:
         rig.start()
@@ -47,7 +47,7 @@ def broken_rule(shape: str, seed: int, operations: Sequence[Op]) -> Mismatch | N
 
 
 def check(shape: str, seed: int, count: int, seconds: float = SECONDS) -> None:
-    """A run that must go well. One that does not is made short and told as a test to keep."""
+    """A run that must succeed. A failing one is minimized and printed as a test to keep."""
     operations = make_operations(seed, count)
     first = broken_rule(shape, seed, operations)
     if first is None:

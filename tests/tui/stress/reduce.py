@@ -1,4 +1,4 @@
-"""Makes a failing run short: operations are left out as long as the same rule is still broken."""
+"""Minimizes a failing run: operations are removed as long as the same rule is still broken."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -11,7 +11,7 @@ SECONDS = 20.0
 def reduce(
     operations: Sequence[Op], breaks: Callable[[Sequence[Op]], bool], seconds: float = SECONDS
 ) -> list[Op]:
-    """Ever smaller parts are taken out until no single one can be, or the time is up."""
+    """Remove ever smaller parts until no single one can be removed, or the time is up."""
     left = list(operations)
     deadline = time.monotonic() + seconds
     size = max(1, len(left) // 2)

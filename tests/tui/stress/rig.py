@@ -1,4 +1,4 @@
-"""A screen with an application on it, driven by operations and checked after each of them."""
+"""A screen with an application, driven by operations and checked after each of them."""
 
 from collections.abc import Callable
 from random import Random
@@ -7,14 +7,14 @@ from tau.tui.images.budget import ImageBudget
 from tau.tui.images.marks import image_rows
 from tau.tui.render.screen import Overlay, Screen
 from tau.tui.style import Theme
-from tau.tui.timer import FakeTimer
 from tau.tui.widgets.image import Image
 from tau.tui.widgets.transcript import Transcript
+from tests.support.fake_timer import FakeTimer
 from tests.tui.stress.content import FILLERS, Fillers, Line, make_line
 from tests.tui.stress.judge import Judge
 from tests.tui.stress.parts import Field, Passage, Picture, Spinner, Status, png
 from tests.tui.stress.shapes import Shape
-from tests.tui.stress.watch import HeardTerminal, Seen
+from tests.tui.stress.watch import ComponentRecorder, HeardTerminal
 
 FRAME_S = 0.05
 """Longer than the shortest time between two frames."""
@@ -51,7 +51,7 @@ class Rig:
         self.names = 0
         self.replaced = False
         self.pending = False
-        self.seen = Seen()
+        self.seen = ComponentRecorder()
         self.children = (self.transcript, self.spinner, self.field, self.status)
         for child in self.children:
             self.seen.watch(child)
@@ -62,21 +62,21 @@ class Rig:
         self.screen.focus(self.field)
         self.screen.start()
         self.frame()
-        if self.seed % 2:  # while the shell's lines still stand above
+        if self.seed % 2:  # while the shell's lines are still above
             self.end(self.begin(3))
             self.screen.request_render()
             self.frame()
             self.resize((self.shape.sizes[0][0], self.shape.rows), rested=True)
 
     def frame(self) -> None:
-        """Let one frame be drawn, and look at it."""
+        """Draw one frame, and check it."""
         self.pending = False
         self.timer.advance(FRAME_S)
         replaced, self.replaced = self.replaced, False
         self.judge.frame(self.children, replaced, self.shown_overlays())
 
     def outside(self, happens: Callable[[], None], frames: int = 1) -> None:
-        """Something that takes the terminal out of our hands for a moment, and the frame after it."""
+        """Do something that takes the terminal away for a moment, and check the frame after it."""
         if self.pending:
             self.frame()
         happens()
@@ -86,7 +86,7 @@ class Rig:
         self.judge.after_outside(self.children, ledger, self.shown_overlays(), frames)
 
     def stop(self) -> None:
-        """The end: everything that was final must be readable then."""
+        """The end: everything final must be readable then."""
         if self.pending:
             self.frame()
         while self.overlays:
@@ -130,18 +130,18 @@ class Rig:
         passage.final, passage.final_since = True, self.judge.frames
 
     def is_frozen(self, passage: Passage) -> bool:
-        """Whether it was drawn when it was final, and nothing above it may still change."""
+        """Whether it was drawn while final, and nothing above it may still change."""
         above = self.passages[: self.passages.index(passage) + 1]
         return all(one.final and one.final_since < self.judge.frames for one in above)
 
     def remove_last(self) -> None:
-        """The last block goes away, final or not."""
+        """Remove the last block, final or not."""
         if self.passages:
             self.passages.pop()
             self.transcript.remove_last()
 
     def show_image(self, columns: int, rows: int) -> None:
-        """A picture and a line; old ones make room for it."""
+        """A picture and a line; old ones are evicted for it."""
         image = Image(
             self.theme,
             png(columns, rows),
@@ -157,7 +157,7 @@ class Rig:
         self.transcript.add(picture)
 
     def resize(self, *sizes: tuple[int, int], rested: bool = False) -> None:
-        """The terminal takes other sizes, before anybody can draw, and does what it likes then.
+        """The terminal takes other sizes before anything is drawn, and behaves as it likes then.
 
         `rested`: nothing was written for a while.
         """
@@ -173,14 +173,14 @@ class Rig:
         self.outside(happens)
 
     def resize_unnoticed(self, columns: int, rows: int, frames: int, lines: int) -> None:
-        """The terminal has another size already while frames for the old one are written.
+        """The terminal already has another size while frames for the old one are written.
 
-        tmux tells a program up to a quarter of a second late.
+        tmux notifies a program up to a quarter of a second late.
         """
         if (columns, rows) == (self.terminal.columns, self.terminal.rows):
             return
         if self.judge.last.boundary < len(self.judge.shadow.committed):
-            return  # what comes into rows that were final need not be shown, and nobody would notice which
+            return  # additions to final rows need not be shown, and nobody would notice which
 
         def happens() -> None:
             with self.terminal.resized_untold(columns, rows):
@@ -196,12 +196,12 @@ class Rig:
         self.screen.request_render()
 
     def leave(self, lines: int) -> None:
-        """Back to the shell, which says something, and here again."""
+        """Back to the shell, which prints something, and return."""
         self.screen.suspend()
         self.judge.after_leaving(self.judge.last.boundary)
         self.names += 1
-        said = [f"[s{self.names}.{line}.0]" for line in range(lines)]
-        self.terminal.feed("".join(line + "\r\n" for line in said))
-        self.judge.shadow.printed(said, self.terminal.rows)
-        self.judge.shell.update(said)
+        texts = [f"[s{self.names}.{line}.0]" for line in range(lines)]
+        self.terminal.feed("".join(line + "\r\n" for line in texts))
+        self.judge.shadow.printed(texts, self.terminal.rows)
+        self.judge.shell.update(texts)
         self.screen.resume()

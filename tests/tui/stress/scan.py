@@ -1,4 +1,4 @@
-"""A strict scanner of what is written to a terminal: every character belongs to a token or is bad."""
+"""A strict scanner of terminal output: every character belongs to a token or is bad."""
 
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
@@ -23,7 +23,7 @@ class Token(NamedTuple):
 
     @property
     def numbers(self) -> tuple[int, ...]:
-        """The parameters of a CSI; one that is left out is 0."""
+        """The parameters of a CSI; an omitted one is 0."""
         return tuple(int(one) if one.isdigit() else 0 for one in self.body.lstrip("?><=").split(";"))
 
 
@@ -75,7 +75,7 @@ def _csi(text: str, at: int) -> Token:
 
 
 def _string(text: str, at: int, kind: Kind) -> Token:
-    """An OSC, DCS or APC up to its end; one that is not ended, or holds a control, is bad."""
+    """An OSC, DCS or APC up to its end; one that is unterminated or contains a control is bad."""
     stop = at + 2
     while stop < len(text) and stop - at < _MOST_OF_A_STRING:
         if text.startswith("\x1b\\", stop):

@@ -1,15 +1,15 @@
-"""The shadow ledger: what the tape must hold, worked out anew from the frames that were seen.
+"""The shadow ledger: what the tape must hold, derived independently from the observed frames.
 
 It shares nothing with the engine. Rows are compared as plain text. The rules, for a frame of L rows of which
-those before B are final, on a grid of H rows, with C rows already given to the history:
+those before B are final, on a grid of H rows, with C rows already committed to the history:
 
 - W = max(C, L - H) is the first row of the window; C' = max(C, min(B, W)); the history gains rows C to C'.
 - Overlays hold commits back, but not when the session is replaced: that starts again with C = 0, below what
   the history holds.
 - A frame that no longer reaches beyond C shows its last rows again and C becomes min(B, W).
-- The last of these C rows are looked at each time. Up to 8 that are not blank, among the last 24: when two or
-  more differ, rows were moved, and everything from the first one that differs is committed again.
-- The first frame begins below what the shell wrote. Those rows go into the history as the window needs room.
+- The last of these C rows are checked each time, up to 8 non-blank ones among the last 24: if two or more
+  differ, rows were moved, and everything from the first difference on is committed again.
+- The first frame starts below the shell's output, which moves into the history as the window needs room.
 """
 
 from collections.abc import Sequence
@@ -20,43 +20,43 @@ _SAMPLES = 8
 
 
 class Frame(NamedTuple):
-    """What the tree gave for one frame, and the circumstances."""
+    """What the tree returned for one frame, and the circumstances."""
 
     rows: Sequence[str]
-    """Plain text, blanks at the end cut off."""
+    """Plain text without trailing blanks."""
     boundary: int
     height: int
     overlay: bool = False
     replaced: bool = False
-    """Another session has taken the place of the one before."""
+    """Another session has replaced the previous one."""
 
 
 class Shadow:
-    """What stands in the history and on the grid, if every frame was drawn as it must be."""
+    """What the history and the grid hold, if every frame was drawn correctly."""
 
     def __init__(self, above: Sequence[str] = ()) -> None:
         self.history: list[str] = []
         self.above: list[str] = list(above)
-        """Rows on the grid that are not ours: the shell wrote them before we began."""
+        """Rows on the grid that are not ours: the shell wrote them before we started."""
         self.window: list[str] = []
         self.committed: list[str] = []
-        """The rows of the current frame that are in the history, as they were when they went there."""
+        """The rows of the current frame that are in the history, as they were when committed."""
         self.window_top = 0
         self.chunk: list[str] = []
-        """What the last frame put into the history."""
+        """What the last frame added to the history."""
 
     @property
     def grid(self) -> list[str]:
         return self.above + self.window
 
     def draw(self, frame: Frame) -> list[str]:
-        """A frame of any kind. Gives the rows that may stand twice from now on."""
+        """A frame of any kind. Returns the rows that may occur twice from now on."""
         rows, top = list(frame.rows), max(0, len(frame.rows) - frame.height)
         before, held = len(self.committed), frame.overlay
         if frame.replaced:
             self.committed, held = [], False
         elif before and before >= len(rows):
-            # The frame was cut back into what was committed: it is anchored anew, at its end.
+            # The frame was cut back into committed rows: it is anchored again, at its end.
             del self.committed[min(frame.boundary, top) :]
             held = False
         self._forget_moved(rows)
@@ -71,13 +71,13 @@ class Shadow:
         return rows[done:] if done < before else []
 
     def give_way(self, rows: int) -> None:
-        """So many of the shell's rows leave the grid."""
+        """This many of the shell's rows leave the grid."""
         if rows > 0:
             self.history += self.above[:rows]
             del self.above[:rows]
 
     def leave(self, frame: Frame, end: int) -> None:
-        """The terminal is given back: rows up to `end` stay on it, and the cursor is below them."""
+        """The terminal is released: rows up to `end` stay on it, and the cursor is below them."""
         done = len(self.committed)
         self.above += frame.rows[done:end]
         self.committed += frame.rows[done:end]
@@ -92,10 +92,10 @@ class Shadow:
     def follow(
         self, frame: Frame, history: Sequence[str], grid: Sequence[str], ledger: tuple[int, int]
     ) -> str:
-        """The terminal changed its size: take over what stands there, or say what is wrong.
+        """The terminal was resized: adopt its content, or report what is wrong.
 
         Which rows it pushed out or took back is its own affair, so C is taken from `ledger`; what the grid
-        shows is not, unless overlays hide it.
+        shows is checked, unless overlays hide it.
         """
         self.chunk = []
         self.history = list(history)
@@ -118,7 +118,7 @@ class Shadow:
         return "" if done <= hidden_top else f"C is {done}, and the window begins at {hidden_top}"
 
     def _forget_moved(self, rows: list[str]) -> None:
-        """Rows that moved although they were committed are to be committed again."""
+        """Rows that moved after they were committed are to be committed again."""
         done = len(self.committed)
         tail = [at for at in range(max(0, done - _TAIL_ROWS), done) if self.committed[at]][-_SAMPLES:]
         if sum(rows[at] != self.committed[at] for at in tail) >= 2:

@@ -8,7 +8,7 @@ from tests.support.terminal.emulator.resize import TakesBack
 
 
 class Shape(NamedTuple):
-    """A terminal's size and manners, and the sizes that it may take later."""
+    """A terminal's size and habits, and the sizes it may take later."""
 
     name: str
     columns: int
@@ -18,10 +18,9 @@ class Shape(NamedTuple):
     reflow: bool = True
     takes_back: TakesBack = "at the bottom"
     known: bool = True
-    """Whether the engine is told that it wraps anew what it shows."""
+    """Whether the engine knows that it reflows its content."""
     multiplexer: bool = False
     sync: bool = True
-    screen_to_scrollback: bool = False
     images: ImageProtocol = "none"
     placeholders: bool = False
 
@@ -34,7 +33,6 @@ class Shape(NamedTuple):
             hyperlinks=True,
             images=self.images,
             kitty_placeholders=self.placeholders,
-            screen_to_scrollback=self.screen_to_scrollback,
             reflows=self.reflow and self.known,
         )
 
@@ -49,7 +47,7 @@ class Shape(NamedTuple):
 SHAPES = {
     shape.name: shape
     for shape in (
-        Shape("normal", 80, 24, ((40, 10), (100, 30)), screen_to_scrollback=True, images="kitty"),
+        Shape("normal", 80, 24, ((40, 10), (100, 30)), images="kitty"),
         Shape("tiny", 20, 6, ((14, 2), (26, 8)), known=False),
         Shape(
             "wide",

@@ -1,4 +1,4 @@
-"""A program that streams numbered lines on its terminal: `stream_program.py LINES PAUSE_MS`; q ends it."""
+"""A program that streams numbered lines on its terminal: `stream_program.py LINES PAUSE_MS`; q quits."""
 
 import asyncio
 import sys
@@ -19,12 +19,12 @@ DONE = "all lines are here"
 
 
 def numbered(line: int) -> str:
-    """A line that can be told from all others, of one row or of several."""
+    """A distinguishable line of one row or several."""
     return f"[a.{line}.0] " + "some words " * (line * 7 % 13)
 
 
 class Streamed(Block):
-    """A text that grows line by line until it is final."""
+    """Text that grows line by line until it is final."""
 
     def __init__(self, theme: Theme) -> None:
         self.text = Text(theme)

@@ -1,6 +1,6 @@
-"""The fidelity gate: random operations on eight terminals, looked at after every frame.
+"""The fidelity gate: random operations on eight terminals, checked after every frame.
 
-A run that goes wrong is made short and printed as a test; `python -m tests.tui.stress` plays one by hand.
+A failing run is minimized and printed as a test; `python -m tests.tui.stress` plays one manually.
 """
 
 import pytest
@@ -18,16 +18,16 @@ OPERATIONS = 300
 
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("seed", seeds(SEEDS, SOAK_SEEDS))
-def test_what_is_on_the_terminal_is_what_must_be_there(seed: int, shape: str) -> None:
+def test_terminal_shows_what_it_must(seed: int, shape: str) -> None:
     check(shape, seed, OPERATIONS)
 
 
-def test_a_seed_gives_the_same_operations_and_all_kinds_of_them() -> None:
+def test_seed_gives_the_same_operations_and_all_kinds_of_them() -> None:
     assert make_operations(3, 300) == make_operations(3, 300) != make_operations(4, 300)
     assert {operation.kind for operation in make_operations(0, 2000)} == set(WEIGHTS)
 
 
-def test_a_failing_run_is_made_as_short_as_it_can_be() -> None:
+def test_failing_run_is_minimized() -> None:
     operations = make_operations(1, 200)
     needed = {operations[20], operations[77], operations[150]}
     short = reduce(operations, lambda trial: needed <= set(trial))
@@ -35,7 +35,7 @@ def test_a_failing_run_is_made_as_short_as_it_can_be() -> None:
     assert set(short) == needed
 
 
-def test_a_short_run_is_told_as_a_test() -> None:
+def test_minimized_run_is_printed_as_a_test() -> None:
     code = as_code("mux", 17, make_operations(1, 2), "grid: row 3\nand more")
     names: dict[str, object] = {}
     exec(code, names)

@@ -1,9 +1,9 @@
-"""The gate finds what it is there for: each planted bug breaks a rule within a few seeds."""
+"""The gate works: each planted bug breaks a rule within a few seeds."""
 
 import pytest
 
 from tests.tui.stress.operations import make_operations
-from tests.tui.stress.planted import BUGS, Bug
+from tests.tui.stress.planted_bugs import BUGS, Bug
 from tests.tui.stress.play import broken_rule
 
 SEEDS = 6

@@ -1,4 +1,4 @@
-"""The shadow ledger by hand-worked cases: the gate is only as good as this."""
+"""The shadow ledger in hand-worked cases: the gate is only as good as this."""
 
 from tests.tui.stress.shadow import Frame, Shadow
 
@@ -16,7 +16,7 @@ def test_final_rows_leave_the_window_once_and_in_order() -> None:
     assert shadow.chunk == numbered(1, 5)
 
 
-def test_rows_that_may_change_stay_out_of_the_history_even_when_nobody_sees_them() -> None:
+def test_changeable_rows_stay_out_of_the_history_even_if_hidden() -> None:
     shadow = Shadow()
     shadow.draw(Frame(numbered(1, 9), 2, 4))
     assert (shadow.history, shadow.window, shadow.window_top) == (numbered(1, 2), numbered(6, 9), 5)
@@ -24,14 +24,14 @@ def test_rows_that_may_change_stay_out_of_the_history_even_when_nobody_sees_them
     assert (shadow.history, shadow.window) == (numbered(1, 5), numbered(6, 9))
 
 
-def test_the_window_never_shows_a_committed_row_again_when_the_frame_gets_shorter() -> None:
+def test_window_never_shows_a_committed_row_again_when_the_frame_shrinks() -> None:
     shadow = Shadow()
     shadow.draw(Frame(numbered(1, 9), 9, 4))
     shadow.draw(Frame(numbered(1, 6), 6, 4))
     assert (shadow.history, shadow.window) == (numbered(1, 5), numbered(6, 6))
 
 
-def test_an_overlay_holds_commits_back() -> None:
+def test_overlay_holds_commits_back() -> None:
     shadow = Shadow()
     shadow.draw(Frame(numbered(1, 4), 4, 4))
     shadow.draw(Frame(numbered(1, 6), 6, 4, overlay=True))
@@ -40,7 +40,7 @@ def test_an_overlay_holds_commits_back() -> None:
     assert shadow.history == numbered(1, 2)
 
 
-def test_a_frame_cut_into_what_was_committed_is_shown_from_its_end() -> None:
+def test_frame_cut_into_committed_rows_is_shown_from_its_end() -> None:
     shadow = Shadow()
     shadow.draw(Frame(numbered(1, 20), 20, 4))
     shadow.draw(Frame(numbered(1, 10), 10, 4))
@@ -49,7 +49,7 @@ def test_a_frame_cut_into_what_was_committed_is_shown_from_its_end() -> None:
     assert (shadow.history, shadow.window) == ([*numbered(1, 16), "row 7"], [*numbered(8, 10), "new"])
 
 
-def test_rows_that_moved_are_committed_again_and_one_that_changed_in_place_is_not() -> None:
+def test_moved_rows_are_committed_again_but_one_changed_in_place_is_not() -> None:
     shadow = Shadow()
     shadow.draw(Frame(numbered(1, 20), 20, 4))
     edited = [*numbered(1, 14), "edited", *numbered(16, 20)]
@@ -61,7 +61,7 @@ def test_rows_that_moved_are_committed_again_and_one_that_changed_in_place_is_no
     assert shadow.window == numbered(17, 20)
 
 
-def test_another_session_begins_below_the_history() -> None:
+def test_new_session_starts_below_the_history() -> None:
     shadow = Shadow(above=["$ tau"])
     shadow.draw(Frame(numbered(1, 9), 9, 4))
     shadow.draw(Frame(numbered(11, 16), 6, 4, replaced=True))
@@ -71,7 +71,7 @@ def test_another_session_begins_below_the_history() -> None:
     )
 
 
-def test_following_a_resize_takes_over_its_history_and_checks_the_grid() -> None:
+def test_resize_takes_over_the_history_and_checks_the_grid() -> None:
     shadow = Shadow()
     shadow.draw(Frame(numbered(1, 9), 9, 4))
     frame = Frame(numbered(1, 9), 9, 5)
@@ -82,7 +82,7 @@ def test_following_a_resize_takes_over_its_history_and_checks_the_grid() -> None
     assert shadow.follow(frame, numbered(1, 5), ["x", *numbered(5, 6), "y", "z"], (4, 4)) != ""
 
 
-def test_rows_of_the_shell_make_room_and_the_shell_goes_on_below_what_is_final() -> None:
+def test_shell_rows_make_room_and_the_shell_continues_below_the_final_rows() -> None:
     shadow = Shadow(above=["$ a", "$ b"])
     shadow.draw(Frame(numbered(1, 3), 2, 4))
     assert (shadow.history, shadow.grid) == (["$ a"], ["$ b", *numbered(1, 3)])

@@ -1,4 +1,4 @@
-"""Ears and eyes of the gate: what is written, and what the tree gave for the frame."""
+"""The observers of the gate: what is written, and what the tree returned for the frame."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -10,21 +10,21 @@ from tests.tui.second_opinion.recording import Event
 
 
 class HeardTerminal(VirtualTerminal):
-    """Keeps what is written since somebody last asked."""
+    """Keeps what was written since the last query."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         self._seen_size: tuple[int, int] | None = None
         super().__init__(*args, **options)
         self.heard: list[str] = []
         self.events: list[Event] | None = None
-        """Everything that happened to it, if somebody wants to play it again elsewhere."""
+        """Everything that happened to it, if recorded for replay elsewhere."""
 
     def write(self, text: str) -> None:
         self.heard.append(text)
         self.feed(text)
 
     def feed(self, text: str) -> None:
-        """What others write is not heard."""
+        """Writes of others are not recorded."""
         if self.events is not None:
             self.events.append(("write", text))
         super().write(text)
@@ -59,8 +59,8 @@ class HeardTerminal(VirtualTerminal):
         return heard
 
 
-class Seen:
-    """The rows and the seam that each child of the root gave last."""
+class ComponentRecorder:
+    """The rows and the boundary that each child of the root returned last."""
 
     def __init__(self) -> None:
         self.renders = 0
@@ -68,7 +68,7 @@ class Seen:
         self._seams: dict[Component, CommitBoundary | None] = {}
 
     def watch(self, component: Component) -> None:
-        """Note what this component gives from now on."""
+        """Record what this component returns from now on."""
         render, seam = component.render, component.commit_boundary
 
         def watched_render(width: int) -> Sequence[str]:

@@ -1,4 +1,4 @@
-"""A program with a terminal of its own: a child process on a pty whose other end the test holds."""
+"""A program with its own terminal: a child process on a pty whose other end the test holds."""
 
 import contextlib
 import fcntl
@@ -13,9 +13,11 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-_LIMIT_S = 20.0
+from tests.support.limits import HANG_S
 
-# Every child begins like this. What it is told at the terminal goes to the log, one JSON value a line.
+_LIMIT_S = HANG_S
+
+# Every child starts like this. Its terminal events go to the log, one JSON value per line.
 HEAD = """
 import asyncio, fcntl, json, os, signal, sys, termios
 from tau.tui.input.key import Key
@@ -99,11 +101,11 @@ class PtyChild:
         self.log: list[list[Any]] = []
         self.shown = b""
         self.answer: Callable[[bytes], bytes] | None = None
-        """Plays the terminal: what it answers to what is written."""
+        """Simulates the terminal: what it answers to the output."""
         self.reading = True
 
     def wait_for(self, *entry: Any) -> None:
-        """Until the child has logged this."""
+        """Wait until the child has logged this."""
         self.until(lambda: list(entry) in self.log, f"{entry} in the log")
 
     def until(self, holds: Callable[[], bool], what: str) -> None:
@@ -123,7 +125,7 @@ class PtyChild:
         fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
     def ends(self) -> int:
-        """Its exit status, once it has ended and all that it wrote has been read."""
+        """Its exit status, once it has ended and all its output has been read."""
         self.until(lambda: self.process.poll() is not None, "end")
         while self._turn(0.0):
             pass
@@ -142,7 +144,7 @@ class PtyChild:
 
     @property
     def unread(self) -> int:
-        """How many bytes wait for whoever reads the tty next."""
+        """How many bytes wait for the next reader of the tty."""
         return int(struct.unpack("i", fcntl.ioctl(self.slave, termios.FIONREAD, b"\0\0\0\0"))[0])
 
     def _turn(self, timeout_s: float) -> bool:
@@ -175,7 +177,7 @@ class PtyChild:
 
 @contextlib.contextmanager
 def pty_child(body: str, **env: str) -> Iterator[PtyChild]:
-    """The child, ended and cleaned up whatever happens."""
+    """The child, killed and cleaned up whatever happens."""
     child = PtyChild(body, **env)
     try:
         yield child
@@ -184,7 +186,7 @@ def pty_child(body: str, **env: str) -> Iterator[PtyChild]:
 
 
 def answers_like_a_modern_terminal(data: bytes) -> bytes:
-    """What a terminal says to the questions in the data, in their order."""
+    """A terminal's answers to the queries in the data, in order."""
     replies = {
         b"\x1b[?u": b"\x1b[?0u",
         b"\x1b[c": b"\x1b[?62;22c",

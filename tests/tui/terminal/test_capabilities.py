@@ -1,4 +1,4 @@
-"""What each terminal can do, told from its variables, and what the user's own variables change."""
+"""Terminal capabilities from environment variables, and what the user's own variables change."""
 
 import pytest
 
@@ -37,7 +37,7 @@ SCREEN = {"TERM": "screen.xterm-256color", "STY": "1.pts", "COLORTERM": "truecol
 ZELLIJ = {**ALACRITTY, "ZELLIJ": "0"}
 
 TABLE: list[tuple[str, dict[str, str], Capabilities]] = [
-    ("kitty", KITTY, Capabilities(True, False, "truecolor", True, "kitty", True, True, True)),
+    ("kitty", KITTY, Capabilities(True, False, "truecolor", True, "kitty", True)),
     ("ghostty", GHOSTTY, Capabilities(True, False, "truecolor", True, "kitty", True)),
     ("wezterm", WEZTERM, Capabilities(True, False, "truecolor", True, "kitty")),
     ("iterm2", ITERM, Capabilities(True, False, "truecolor", True, "iterm2")),
@@ -59,7 +59,9 @@ TABLE: list[tuple[str, dict[str, str], Capabilities]] = [
 
 
 @pytest.mark.parametrize(("name", "env", "expected"), TABLE)
-def test_a_terminal_is_known_by_its_variables(name: str, env: dict[str, str], expected: Capabilities) -> None:
+def test_terminal_is_identified_by_its_variables(
+    name: str, env: dict[str, str], expected: Capabilities
+) -> None:
     assert identify_terminal(env, "linux") == name
     assert detect(env, "linux")._replace(reflows=False) == expected
 
@@ -75,11 +77,11 @@ def test_a_terminal_is_known_by_its_variables(name: str, env: dict[str, str], ex
         ({"TERM": "rxvt-unicode-256color"}, "xterm"),
     ],
 )
-def test_inherited_variables_do_not_hide_which_terminal_it_is(env: dict[str, str], name: str) -> None:
+def test_inherited_variables_do_not_hide_the_actual_terminal(env: dict[str, str], name: str) -> None:
     assert identify_terminal(env, "linux") == name
 
 
-def test_only_terminals_that_surely_wrap_rows_anew_are_taken_for_such() -> None:
+def test_only_terminals_known_to_reflow_count_as_such() -> None:
     sure = (KITTY, GHOSTTY, WEZTERM, ITERM, APPLE, VSCODE, WINDOWS, ALACRITTY, FOOT, VTE, TMUX, ZELLIJ)
     assert all(detect(env, "linux").reflows for env in sure)
     started_from_another = ({**VTE, "XTERM_VERSION": "XTerm(390)"}, {**VTE, "TERM": "st-256color"})
@@ -87,7 +89,7 @@ def test_only_terminals_that_surely_wrap_rows_anew_are_taken_for_such() -> None:
     assert not any(detect(env, "linux").reflows for env in unsure)
 
 
-def test_the_console_of_windows_has_no_term() -> None:
+def test_windows_console_has_no_term() -> None:
     assert identify_terminal({}, "win32") == "windows"
     assert identify_terminal({}, "darwin") == "unknown"
 
@@ -104,7 +106,7 @@ def test_the_console_of_windows_has_no_term() -> None:
         (XTERM, ""),
     ],
 )
-def test_multiplexers_are_recognised(env: dict[str, str], name: str) -> None:
+def test_multiplexers_are_recognized(env: dict[str, str], name: str) -> None:
     assert detect_multiplexer(env) == name
 
 
@@ -126,7 +128,7 @@ def test_multiplexers_are_recognised(env: dict[str, str], name: str) -> None:
         ({**KITTY, "TAU_NO_SYNC_OUTPUT": "0"}, True),
     ],
 )
-def test_synchronized_output_goes_by_user_then_features_then_terminal(
+def test_synchronized_output_follows_user_then_features_then_terminal(
     env: dict[str, str], expected: bool
 ) -> None:
     assert detect(env, "linux").synchronized_output is expected
@@ -154,7 +156,7 @@ def test_synchronized_output_goes_by_user_then_features_then_terminal(
         ({"TERM": "screen", "COLORTERM": "truecolor"}, "16"),
     ],
 )
-def test_colours_go_by_the_user_then_by_the_terminal(env: dict[str, str], depth: str) -> None:
+def test_colors_follow_the_user_then_the_terminal(env: dict[str, str], depth: str) -> None:
     assert detect(env, "linux").color_depth == depth
 
 
@@ -173,7 +175,7 @@ def test_colours_go_by_the_user_then_by_the_terminal(env: dict[str, str], depth:
         ({**XTERM, "TAU_KITTY_PLACEHOLDERS": "1"}, "none", False),
     ],
 )
-def test_images_go_by_the_user_then_by_the_terminal(
+def test_images_follow_the_user_then_the_terminal(
     env: dict[str, str], images: str, placeholders: bool
 ) -> None:
     found = detect(env, "linux")
@@ -191,34 +193,27 @@ def test_images_go_by_the_user_then_by_the_terminal(
         ({**KITTY, "FORCE_HYPERLINK": "0"}, False),
     ],
 )
-def test_links_go_by_versions_and_by_the_user(env: dict[str, str], expected: bool) -> None:
+def test_links_follow_versions_and_the_user(env: dict[str, str], expected: bool) -> None:
     assert detect(env, "linux").hyperlinks is expected
 
 
-def test_rectangles_can_be_switched_off_and_are_off_in_multiplexers() -> None:
-    assert detect(KITTY, "linux").rectangular_fill
-    assert not detect({**KITTY, "TAU_NO_DECCARA": "1"}, "linux").rectangular_fill
-    assert not detect({**KITTY, "TMUX": "x"}, "linux").rectangular_fill
-
-
-def test_the_users_switches() -> None:
-    assert read_switches({}) == (False, True, False, None, None, False)
+def test_user_switches() -> None:
+    assert read_switches({}) == (False, True, None, None, False)
     assert read_switches({"TAU_HARDWARE_CURSOR": "1"}).hardware_cursor
-    assert read_switches({"TAU_DEBUG_REDRAW": "1"}).debug_redraw
     assert read_switches({"TAU_ESC_TIMEOUT_MS": "120"}).escape_ms == 120
     assert read_switches({"TAU_ESC_TIMEOUT_MS": "soon"}).escape_ms is None
     for off in ("off", "0", "false", "OFF"):
         assert not read_switches({"TAU_NOTIFICATIONS": off}).notifications
 
 
-def test_how_to_notify() -> None:
+def test_notification_methods() -> None:
     assert choose_notify_protocol(KITTY, "linux") == "osc99"
     assert choose_notify_protocol(ITERM, "darwin") == "osc9"
     assert choose_notify_protocol(TMUX, "linux") == "bell"
     assert choose_notify_protocol({**KITTY, "TAU_NOTIFICATIONS": "off"}, "linux") == "off"
 
 
-def test_ssh_is_recognised() -> None:
+def test_ssh_is_recognized() -> None:
     assert is_over_ssh({"SSH_CONNECTION": "a b c d"})
     assert not is_over_ssh({})
 
@@ -227,5 +222,5 @@ def test_ssh_is_recognised() -> None:
     ("value", "background"),
     [("15;0", "dark"), ("0;15", "light"), ("0;default;15", "light"), ("0;7", "light"), ("x", None)],
 )
-def test_the_background_may_be_in_the_environment(value: str, background: str | None) -> None:
+def test_background_may_come_from_the_environment(value: str, background: str | None) -> None:
     assert guess_background({"COLORFGBG": value}) == background

@@ -1,4 +1,4 @@
-"""Whatever ends or stops a program, the terminal is left as it was found."""
+"""Whatever ends or stops a program, the terminal is restored."""
 
 import signal
 import termios
@@ -8,13 +8,13 @@ import pytest
 from tests.tui.terminal.pty_child import HEAD, RUN, answers_like_a_modern_terminal, assert_as_found, pty_child
 
 
-def test_answers_that_come_while_stopping_do_not_reach_the_shell() -> None:
+def test_answers_arriving_while_stopping_do_not_reach_the_shell() -> None:
     with pty_child(RUN) as child:
         child.answer = answers_like_a_modern_terminal
         child.until(lambda: b"\x1b[?2048h" in child.shown, "in-band sizes")
 
         def late(data: bytes) -> bytes:
-            # The key that ended the program is released, and sizes are still told, before the last answer.
+            # The key that ended the program is released, and sizes still arrive, before the last answer.
             return b"\x1b[113;1:3u\x1b[48;24;80;480;800t\x1b[?62c" if b"\x1b[<u" in data else b""
 
         child.answer = late
@@ -23,7 +23,7 @@ def test_answers_that_come_while_stopping_do_not_reach_the_shell() -> None:
         assert_as_found(child)
 
 
-def test_a_program_that_ends_before_the_first_answers_leaves_none_behind() -> None:
+def test_program_that_ends_before_the_first_answers_leaves_none_behind() -> None:
     with pty_child(
         "async def main():\n    terminal, _ = await started()\n    terminal.stop()\nasyncio.run(main())"
     ) as child:
@@ -33,7 +33,7 @@ def test_a_program_that_ends_before_the_first_answers_leaves_none_behind() -> No
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT])
-def test_a_signal_that_ends_the_program_leaves_the_terminal_as_it_was(number: signal.Signals) -> None:
+def test_terminating_signal_restores_the_terminal(number: signal.Signals) -> None:
     with pty_child(RUN) as child:
         child.answer = answers_like_a_modern_terminal
         child.until(lambda: b"\x1b[?2048h" in child.shown, "in-band sizes")
@@ -44,7 +44,7 @@ def test_a_signal_that_ends_the_program_leaves_the_terminal_as_it_was(number: si
         assert_as_found(child)
 
 
-def test_a_signal_in_the_middle_of_python_code_leaves_the_terminal_as_it_was() -> None:
+def test_signal_in_the_middle_of_python_code_restores_the_terminal() -> None:
     with pty_child(
         "async def main():\n    await started()\n    while True: pass\nasyncio.run(main())"
     ) as child:
@@ -54,7 +54,7 @@ def test_a_signal_in_the_middle_of_python_code_leaves_the_terminal_as_it_was() -
         assert_as_found(child)
 
 
-def test_an_exception_leaves_the_terminal_as_it_was() -> None:
+def test_exception_restores_the_terminal() -> None:
     with pty_child(
         "async def main():\n    await started()\n    raise ValueError('oops')\nasyncio.run(main())"
     ) as child:
@@ -63,13 +63,13 @@ def test_an_exception_leaves_the_terminal_as_it_was() -> None:
         assert_as_found(child)
 
 
-def test_leaving_without_stop_leaves_the_terminal_as_it_was() -> None:
+def test_exit_without_stop_restores_the_terminal() -> None:
     with pty_child("async def main():\n    await started()\n    sys.exit(7)\nasyncio.run(main())") as child:
         assert child.ends() == 7
         assert_as_found(child)
 
 
-def test_who_handles_a_signal_already_still_does() -> None:
+def test_existing_signal_handler_still_runs() -> None:
     body = """
 async def main():
     asked = asyncio.Event()
@@ -89,13 +89,13 @@ asyncio.run(main())
         assert_as_found(child)
 
 
-def test_a_handler_that_raises_leaves_the_terminal_as_it_was() -> None:
+def test_raising_handler_restores_the_terminal() -> None:
     body = """
 def leave(number, frame): sys.exit(9)
 signal.signal(signal.SIGHUP, leave)
 async def main():
     await started()
-    await asyncio.sleep(60)
+    await asyncio.sleep(600)
 asyncio.run(main())
 """
     with pty_child(body) as child:
@@ -105,7 +105,7 @@ asyncio.run(main())
         assert_as_found(child)
 
 
-def test_handlers_are_put_back_after_stop() -> None:
+def test_handlers_are_restored_after_stop() -> None:
     body = """
 async def main():
     numbers = (1, 2, 3, 15, signal.SIGWINCH, signal.SIGCONT)
@@ -120,7 +120,7 @@ asyncio.run(main())
         assert ["same", True] in child.log
 
 
-def test_a_child_that_was_forked_leaves_the_terminal_alone() -> None:
+def test_forked_child_leaves_the_terminal_alone() -> None:
     body = """
 async def main():
     terminal, watcher = await started()
@@ -138,7 +138,7 @@ asyncio.run(main())
         assert_as_found(child)
 
 
-def test_a_hang_up_is_told_once_and_nobody_listens_any_more() -> None:
+def test_hangup_is_reported_once_and_listening_stops() -> None:
     body = """
 signal.signal(signal.SIGHUP, signal.SIG_IGN)
 async def main():
@@ -161,7 +161,7 @@ asyncio.run(main())
         assert child.errors() == ""
 
 
-def test_a_hang_up_without_anybody_who_handles_it_ends_the_program() -> None:
+def test_unhandled_hangup_ends_the_program() -> None:
     with pty_child(RUN) as child:
         child.wait_for("ready")
         child.hang_up()
@@ -179,8 +179,8 @@ async def main():
     terminal.stop()
 asyncio.run(main())
 """
-# The leader of a session plays the shell: it starts the program as a job in the foreground, sees it stop,
-# takes the terminal back until a line is typed, and lets the job go on.
+# The session leader plays the shell: it starts the program as a foreground job, sees it stop,
+# takes the terminal back until a line is typed, and continues the job.
 SHELL = """
 pid = os.fork()
 if not pid:
@@ -201,7 +201,7 @@ sys.exit(os.waitstatus_to_exitcode(status))
 """
 
 
-def test_suspend_gives_the_terminal_back_and_resume_takes_it_again() -> None:
+def test_suspend_releases_and_resume_reacquires_the_terminal() -> None:
     with pty_child(f"PROGRAM = {HEAD + SUSPENDS!r}\n{SHELL}") as child:
         child.wait_for("ready")
         child.type(b"q")
@@ -216,11 +216,11 @@ def test_suspend_gives_the_terminal_back_and_resume_takes_it_again() -> None:
         assert_as_found(child)
 
 
-def test_being_stopped_and_continued_by_somebody_else_takes_the_terminal_again() -> None:
+def test_outside_stop_and_continue_takes_the_terminal_back() -> None:
     with pty_child(RUN) as child:
         child.wait_for("ready")
         child.process.send_signal(signal.SIGSTOP)
-        termios.tcsetattr(child.slave, termios.TCSANOW, child.before)  # as a shell does
+        termios.tcsetattr(child.slave, termios.TCSANOW, child.before)  # like a shell
         child.process.send_signal(signal.SIGCONT)
         child.wait_for("size", 80, 24)
         assert termios.tcgetattr(child.slave) != child.before

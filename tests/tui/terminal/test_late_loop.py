@@ -1,4 +1,4 @@
-"""A loop that comes later: what is asked before it is there happens when it is, unless taken back."""
+"""A loop that comes later: earlier requests run once it is there, unless cancelled."""
 
 import asyncio
 import os
@@ -25,7 +25,7 @@ def test_calls_wait_for_the_loop_and_keep_their_order() -> None:
     assert called == ["first", "second", "third"]
 
 
-def test_a_reader_that_was_asked_for_early_reads_and_can_be_taken_back() -> None:
+def test_reader_registered_early_reads_and_can_be_removed() -> None:
     late = LateLoop()
     ours, theirs = os.pipe()
     other, unread = os.pipe()

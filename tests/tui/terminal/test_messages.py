@@ -1,4 +1,4 @@
-"""Titles, notifications and the clipboard: sequences that nothing in the text can break out of."""
+"""Titles, notifications and the clipboard: no text can break out of their sequences."""
 
 from base64 import b64decode
 
@@ -12,7 +12,7 @@ from tests.support.terminal.virtual import VirtualTerminal
 HOSTILE = "a\x1b]0;owned\x07b\x9c\nc\x1b\\d\u202e"
 
 
-def test_a_notification_in_each_way() -> None:
+def test_notification_in_each_format() -> None:
     assert notification("tau", "done", "bell") == "\x07"
     assert notification("tau", "done", "off") == ""
     assert notification("tau", "done", "osc9") == "\x1b]9;tau: done\x1b\\"
@@ -22,20 +22,20 @@ def test_a_notification_in_each_way() -> None:
 def test_osc_99_arrives_as_a_title_and_a_body() -> None:
     terminal = VirtualTerminal()
     terminal.write(notification("tau", "ist fertig: ü", "osc99"))
-    shown = terminal.notifications  # a part of a message each
+    shown = terminal.notifications  # one part of a message each
     assert "".join(part.title for part in shown) == "tau"
     assert "".join(part.body for part in shown) == "ist fertig: ü"
 
 
 @pytest.mark.parametrize("protocol", ["osc9", "osc99"])
-def test_a_notification_cannot_be_broken_out_of(protocol: str) -> None:
+def test_notification_cannot_be_escaped_from(protocol: str) -> None:
     terminal = VirtualTerminal()
     terminal.write(notification(HOSTILE, HOSTILE, protocol))  # type: ignore[arg-type]
     assert terminal.title == ""
     assert terminal.tape() == VirtualTerminal().tape()
 
 
-def test_a_title_cannot_be_broken_out_of() -> None:
+def test_title_cannot_be_escaped_from() -> None:
     terminal = VirtualTerminal()
     terminal.write(title(HOSTILE))
     assert "owned" in terminal.title
@@ -43,7 +43,7 @@ def test_a_title_cannot_be_broken_out_of() -> None:
     assert terminal.tape() == VirtualTerminal().tape()
 
 
-def test_text_is_copied_whole_or_not_at_all() -> None:
+def test_text_is_copied_completely_or_not_at_all() -> None:
     terminal = VirtualTerminal()
     sequence = copy_sequence("héllo\n字")
     assert sequence is not None
@@ -55,7 +55,7 @@ def test_text_is_copied_whole_or_not_at_all() -> None:
     assert copy_sequence("x" * (MAX_COPY_BYTES + 1)) is None
 
 
-def test_screen_gets_it_in_pieces() -> None:
+def test_screen_gets_it_in_chunks() -> None:
     text = "x" * 5000
     sequence = copy_sequence(text, screen=True)
     assert sequence is not None

@@ -1,4 +1,4 @@
-"""What is written arrives, whole and in order, or the terminal is gone."""
+"""Output arrives completely and in order, or the terminal is gone."""
 
 import asyncio
 import os
@@ -12,19 +12,19 @@ from tests.tui.terminal.pty_child import (
     assert_as_found,
     pty_child,
 )
-from tests.tui.terminal.watching import Kept
+from tests.tui.terminal.recording_watcher import RecordingWatcher
 
 
-def test_a_slow_reader_gets_every_byte_in_order_and_holds_nobody_up() -> None:
+def test_slow_reader_gets_every_byte_in_order_and_blocks_nobody() -> None:
     body = """
 async def main():
     terminal, watcher = await started()
     for number in range(40_000):
         terminal.write(f"line {number}\\r\\n")
-    log("backlog", terminal.backlog > 0)
+    log("backlog", terminal._output.backlog > 0)
     await asyncio.sleep(0)
     log("alive")
-    while terminal.backlog:
+    while terminal._output.backlog:
         await asyncio.sleep(0.01)
     log("written")
     await watcher.done.wait()
@@ -44,7 +44,7 @@ asyncio.run(main())
         assert_as_found(child)
 
 
-def test_a_terminal_that_never_reads_again_does_not_keep_the_program_from_ending() -> None:
+def test_terminal_that_never_reads_again_does_not_block_exit() -> None:
     body = """
 async def main():
     terminal, watcher = await started()
@@ -60,7 +60,7 @@ asyncio.run(main())
         assert termios.tcgetattr(child.slave) == child.before
 
 
-def test_title_notification_and_clipboard_go_to_the_terminal_and_the_title_is_put_back() -> None:
+def test_title_notification_and_clipboard_are_written_and_the_title_restored() -> None:
     body = """
 async def main():
     terminal, watcher = await started()
@@ -96,7 +96,7 @@ def test_without_a_loop_it_only_writes_and_needs_no_asyncio() -> None:
     assert shown.stdout.decode() == "frame ü\n[]\n"
 
 
-def test_the_size_without_a_tty_is_that_of_the_environment() -> None:
+def test_without_a_tty_the_size_comes_from_the_environment() -> None:
     read_end, write_end = os.pipe()
     try:
         terminal = ProcessTerminal(read_end, write_end, env={"COLUMNS": "77", "LINES": "0"})
@@ -106,8 +106,8 @@ def test_the_size_without_a_tty_is_that_of_the_environment() -> None:
         os.close(write_end)
 
 
-def test_a_pipe_that_nobody_reads_any_more_closes_the_terminal_once() -> None:
-    kept = Kept()
+def test_closed_pipe_closes_the_terminal_once() -> None:
+    kept = RecordingWatcher()
 
     async def main() -> None:
         stdin_read, stdin_write = os.pipe()
@@ -127,8 +127,8 @@ def test_a_pipe_that_nobody_reads_any_more_closes_the_terminal_once() -> None:
     assert kept.closed == 1
 
 
-def test_the_end_of_input_closes_the_terminal_once_and_what_came_before_arrives() -> None:
-    kept = Kept()
+def test_eof_closes_the_terminal_once_after_earlier_input() -> None:
+    kept = RecordingWatcher()
 
     async def main() -> None:
         stdin_read, stdin_write = os.pipe()
@@ -148,7 +148,7 @@ def test_the_end_of_input_closes_the_terminal_once_and_what_came_before_arrives(
     assert kept.closed == 1
 
 
-def test_a_descriptor_that_does_not_block_gets_everything_too() -> None:
+def test_non_blocking_descriptor_gets_everything_too() -> None:
     text = "".join(f"{number}\n" for number in range(50_000))
     received = b""
 
@@ -158,11 +158,11 @@ def test_a_descriptor_that_does_not_block_gets_everything_too() -> None:
         out_read, out_write = os.pipe()
         os.set_blocking(out_write, False)
         terminal = ProcessTerminal(stdin_read, out_write, loop=asyncio.get_running_loop(), env={})
-        terminal.start(Kept())
+        terminal.start(RecordingWatcher())
         for at in range(0, len(text), 1000):
             terminal.write(text[at : at + 1000])
-        assert terminal.backlog
-        while terminal.backlog:
+        assert terminal._output.backlog
+        while terminal._output.backlog:
             received += await asyncio.to_thread(os.read, out_read, 65536)
             await asyncio.sleep(0)
         terminal.stop()

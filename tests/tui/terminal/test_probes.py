@@ -1,4 +1,4 @@
-"""Questions to the terminal: answered, unanswered, late, and cut anywhere, and keys in between."""
+"""Terminal queries: answered, unanswered, late, in any chunking, with keys in between."""
 
 import pytest
 
@@ -7,13 +7,13 @@ from tau.tui.input.key import InputEvent, Key, Paste
 from tau.tui.terminal import sequences
 from tau.tui.terminal.probes import EXPIRY_MS, KEYBOARD_MS, Probes, choose_probes
 from tau.tui.terminal.replies import TerminalReply
-from tau.tui.timer import FakeTimer
+from tests.support.fake_timer import FakeTimer
 from tests.support.terminal.virtual import Answers, VirtualTerminal
-from tests.tui.terminal.watching import Kept
+from tests.tui.terminal.recording_watcher import RecordingWatcher
 
 XTERM = {"TERM": "xterm-256color"}
 DA1 = b"\x1b[?62;22c"
-# All that a modern terminal answers, in the order in which it was asked.
+# All answers of a modern terminal, in the order of the queries.
 ALL = (
     b"\x1b[?0u" + DA1,
     b"\x1b]11;rgb:ffff/ffff/ffff\x1b\\" + DA1,
@@ -24,11 +24,11 @@ ALL = (
 
 
 class Asked:
-    """Probes whose answers come through a buffer, as in a real terminal."""
+    """Probes whose answers come through a buffer, like in a real terminal."""
 
     def __init__(self, env: dict[str, str] | None = None) -> None:
         self.timer = FakeTimer(50.0)
-        self.kept = Kept()
+        self.kept = RecordingWatcher()
         self.written = ""
         self.probes = Probes(self._write, self.timer, self.kept, env or XTERM, "linux")
         self.buffer = InputDecoder(self._events, self.timer)
@@ -42,7 +42,7 @@ class Asked:
             if isinstance(event, Key | Paste):
                 self.kept.on_input([event])
             else:
-                self.probes.take(event)
+                self.probes.handle(event)
 
     def feed(self, data: bytes, then_ms: float = 0) -> "Asked":
         self.buffer.patient = self.probes.waiting
@@ -68,7 +68,7 @@ def assert_all_found(asked: Asked) -> None:
     assert sequences.OTHER_KEYS_ON not in asked.written
 
 
-def test_every_question_is_asked_with_a_sentinel_behind_it_in_one_write() -> None:
+def test_every_query_is_followed_by_a_sentinel_in_one_write() -> None:
     asked = Asked()
     assert asked.written == (
         "\x1b[?u\x1b[c\x1b]11;?\x1b\\\x1b[c\x1b[?2026$p\x1b[?2048$p\x1b[?2031$p\x1b[?2004$p\x1b[c"
@@ -77,7 +77,7 @@ def test_every_question_is_asked_with_a_sentinel_behind_it_in_one_write() -> Non
     assert asked.probes.unanswered == 5
 
 
-def test_a_modern_terminal_gets_all_that_it_has() -> None:
+def test_modern_terminal_gets_all_its_features() -> None:
     asked = Asked().feed(b"".join(ALL))
     assert_all_found(asked)
     assert asked.timer.pending == 0
@@ -100,7 +100,7 @@ def test_answers_byte_by_byte_are_the_same_and_nothing_leaks() -> None:
     assert asked.kept.events == []
 
 
-def test_what_is_typed_between_the_answers_is_kept_in_order() -> None:
+def test_input_typed_between_the_answers_is_kept_in_order() -> None:
     asked = Asked()
     for number, answer in enumerate(ALL):
         asked.feed(str(number).encode() + answer)
@@ -109,17 +109,17 @@ def test_what_is_typed_between_the_answers_is_kept_in_order() -> None:
     assert_all_found(asked)
 
 
-def test_a_key_in_the_middle_of_an_answer_still_arrives() -> None:
+def test_key_in_the_middle_of_an_answer_still_arrives() -> None:
     asked = Asked().feed(b"\x1b[?6\x1b[A").feed(b"\x1b]11;rgb:ff\x03")
     assert asked.kept.names == ["up", "ctrl+c"]
 
 
-def test_an_answer_that_grows_too_long_is_given_up() -> None:
+def test_overlong_answer_is_abandoned() -> None:
     asked = Asked().feed(b"\x1b[?" + b"1" * 300).feed(b"\x1b[A")
     assert asked.kept.names[-1] == "up"
 
 
-def test_a_terminal_that_answers_nothing_costs_nothing_and_gets_other_keys() -> None:
+def test_unresponsive_terminal_costs_nothing_and_gets_the_keyboard_fallback() -> None:
     asked = Asked()
     before = asked.written
     asked.wait(KEYBOARD_MS + 1)
@@ -131,7 +131,7 @@ def test_a_terminal_that_answers_nothing_costs_nothing_and_gets_other_keys() -> 
     assert asked.probes.stop() == sequences.OTHER_KEYS_OFF
 
 
-def test_a_terminal_that_answers_only_the_sentinels_lacks_the_rest_at_once() -> None:
+def test_terminal_that_answers_only_the_sentinels_lacks_the_rest_at_once() -> None:
     asked = Asked({**XTERM, "COLORFGBG": "0;15"}).feed(DA1)
     assert asked.written.endswith(sequences.OTHER_KEYS_ON)
     assert asked.feed(DA1).kept.backgrounds == ["light"]
@@ -141,7 +141,7 @@ def test_a_terminal_that_answers_only_the_sentinels_lacks_the_rest_at_once() -> 
     assert not asked.probes.capabilities.synchronized_output
 
 
-def test_a_late_answer_for_the_keyboard_takes_the_place_of_the_fallback() -> None:
+def test_late_keyboard_answer_replaces_the_fallback() -> None:
     asked = Asked().wait(KEYBOARD_MS + 1).feed(ALL[0])
     assert asked.written.endswith(
         sequences.OTHER_KEYS_ON + sequences.OTHER_KEYS_OFF + sequences.KITTY_KEYS_ON
@@ -149,13 +149,13 @@ def test_a_late_answer_for_the_keyboard_takes_the_place_of_the_fallback() -> Non
     assert asked.probes.stop() == sequences.KITTY_KEYS_OFF
 
 
-def test_sentinels_belong_to_their_questions_in_order() -> None:
+def test_sentinels_belong_to_their_queries_in_order() -> None:
     asked = Asked().feed(b"\x1b[?0u").feed(DA1)
     assert sequences.OTHER_KEYS_ON not in asked.feed(DA1).written
     assert asked.probes.unanswered == 3
 
 
-def test_answers_after_the_time_is_up_are_still_understood() -> None:
+def test_answers_after_the_timeout_are_still_recognized() -> None:
     asked = Asked().wait(EXPIRY_MS + 1)
     asked.feed(b"".join(ALL))
     assert asked.kept.events == []
@@ -164,7 +164,7 @@ def test_answers_after_the_time_is_up_are_still_understood() -> None:
 
 
 @pytest.mark.parametrize("state", [0, 4])
-def test_the_terminal_corrects_what_its_name_promised(state: int) -> None:
+def test_terminal_corrects_what_its_name_promised(state: int) -> None:
     asked = Asked({"TERM": "xterm-kitty"})
     assert asked.probes.capabilities.synchronized_output
     asked.feed(f"\x1b[?2026;{state}$y".encode())
@@ -172,7 +172,7 @@ def test_the_terminal_corrects_what_its_name_promised(state: int) -> None:
     assert asked.kept.capability_changes == 1
 
 
-def test_the_users_word_stands_against_the_terminals() -> None:
+def test_user_choice_overrides_the_terminal() -> None:
     asked = Asked({**XTERM, "TAU_NO_SYNC_OUTPUT": "1"}).feed(b"\x1b[?2026;2$y")
     assert not asked.probes.capabilities.synchronized_output
     asked = Asked({**XTERM, "TAU_FORCE_SYNC_OUTPUT": "1"}).feed(b"\x1b[?2026;0$y")
@@ -181,7 +181,7 @@ def test_the_users_word_stands_against_the_terminals() -> None:
     assert asked.probes.notify == "off"
 
 
-def test_sixel_is_told_by_the_attributes() -> None:
+def test_sixel_follows_the_device_attributes() -> None:
     assert Asked().feed(b"\x1b[?62;4c").probes.capabilities.images == "sixel"
     assert Asked().feed(b"\x1b[?4c").probes.capabilities.images == "none"
     assert Asked({"TERM": "tmux-256color"}).feed(b"\x1b[?62;4c").probes.capabilities.images == "none"
@@ -189,12 +189,12 @@ def test_sixel_is_told_by_the_attributes() -> None:
     assert Asked(off).feed(b"\x1b[?62;4c").probes.capabilities.images == "none"
 
 
-def test_a_change_of_colours_is_passed_on() -> None:
+def test_background_change_is_passed_on() -> None:
     asked = Asked().feed(b"".join(ALL)).feed(b"\x1b[?997;1n").feed(b"\x1b[?997;2n")
     assert asked.kept.backgrounds == ["light", "dark", "light"]
 
 
-def test_stop_undoes_what_was_switched_on_and_only_that() -> None:
+def test_stop_disables_exactly_what_was_enabled() -> None:
     asked = Asked().feed(b"".join(ALL))
     undone = asked.probes.stop()
     assert undone == sequences.SCHEME_REPORTS_OFF + sequences.RESIZE_REPORTS_OFF + sequences.KITTY_KEYS_OFF
@@ -202,7 +202,7 @@ def test_stop_undoes_what_was_switched_on_and_only_that() -> None:
     assert Asked().probes.stop() == ""
 
 
-def test_the_round_trip_is_measured() -> None:
+def test_round_trip_is_measured() -> None:
     asked = Asked()
     assert asked.probes.round_trip_s is None
     assert asked.wait(40).feed(DA1).probes.round_trip_s == pytest.approx(0.04)
@@ -220,20 +220,20 @@ def test_the_round_trip_is_measured() -> None:
         (XTERM, ("keyboard", "background", "modes", "notifications", "cell")),
     ],
 )
-def test_terminals_that_would_show_a_question_are_not_asked_it(
+def test_terminals_that_would_display_a_query_are_not_sent_it(
     env: dict[str, str], kinds: tuple[str, ...]
 ) -> None:
     assert choose_probes(env, "linux") == kinds
 
 
-def test_a_terminal_that_is_asked_nothing_is_not_waited_for() -> None:
+def test_terminal_without_queries_is_not_waited_for() -> None:
     asked = Asked({"TERM": "dumb", "COLORFGBG": "0;15"})
     assert asked.written == ""
     assert asked.timer.pending == 0
     assert asked.kept.backgrounds == ["light"]
 
 
-def test_the_emulator_and_the_probes_understand_each_other() -> None:
+def test_emulator_and_probes_agree() -> None:
     for answers, keys_on, background in (
         (Answers(), sequences.KITTY_KEYS_ON, "dark"),
         (Answers(kitty_keyboard=False, background="rgb:ffff/ffff/eeee"), sequences.OTHER_KEYS_ON, "light"),

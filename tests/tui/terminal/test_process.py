@@ -1,4 +1,4 @@
-"""A real program on a real pty: its keys, its size, and its questions."""
+"""A real program on a real pty: its keys, its size, and its queries."""
 
 import termios
 
@@ -11,7 +11,7 @@ from tests.tui.terminal.pty_child import (
 )
 
 
-def test_keys_arrive_as_they_are_pressed_also_those_that_are_signals_elsewhere() -> None:
+def test_keys_arrive_as_pressed_including_signal_keys() -> None:
     with pty_child(RUN) as child:
         child.wait_for("ready")
         child.type(b"a\x03\x1a\x1c\x04\x13\x11\x0f\x16\r")
@@ -37,7 +37,7 @@ def test_keys_arrive_as_they_are_pressed_also_those_that_are_signals_elsewhere()
         assert_as_found(child)
 
 
-def test_a_paste_and_the_focus_are_told() -> None:
+def test_paste_and_focus_are_reported() -> None:
     with pty_child(RUN) as child:
         child.wait_for("ready")
         child.type(b"\x1b[200~one\rtwo\x1b[201~\x1b[O\x1b[I")
@@ -48,19 +48,19 @@ def test_a_paste_and_the_focus_are_told() -> None:
         assert child.log.index(["focus", False]) < child.log.index(["focus", True])
 
 
-def test_the_size_is_known_and_its_changes_are_told_once() -> None:
+def test_size_is_known_and_changes_are_reported_once() -> None:
     with pty_child(RUN) as child:
         child.wait_for("ready")
         child.resize(100, 30)
         child.wait_for("size", 100, 30)
-        child.type(b"\x1b[48;40;120;800;1200t")  # the terminal may tell it by itself
+        child.type(b"\x1b[48;40;120;800;1200t")  # the terminal may report it on its own
         child.wait_for("size", 120, 40)
         child.type(b"q")
         assert child.ends() == 0
         assert [entry for entry in child.log if entry[0] == "size"] == [["size", 100, 30], ["size", 120, 40]]
 
 
-def test_a_terminal_that_answers_gets_what_it_has_and_loses_it_at_the_end() -> None:
+def test_terminal_features_are_enabled_and_disabled_at_the_end() -> None:
     with pty_child(RUN) as child:
         child.answer = answers_like_a_modern_terminal
         child.wait_for("background", "light")
@@ -74,7 +74,7 @@ def test_a_terminal_that_answers_gets_what_it_has_and_loses_it_at_the_end() -> N
         assert_as_found(child)
 
 
-def test_what_was_typed_before_the_start_is_not_lost() -> None:
+def test_input_typed_before_the_start_is_not_lost() -> None:
     with pty_child(RUN) as child:
         child.type(b"abc")
         child.wait_for("key", "c")
@@ -94,7 +94,7 @@ def test_backspace_is_the_erase_character_of_the_tty() -> None:
         assert ["key", "backspace"] in child.log
 
 
-def test_the_patience_with_escape_can_be_set() -> None:
+def test_escape_timeout_can_be_set() -> None:
     with pty_child(RUN, TAU_ESC_TIMEOUT_MS="5000", TERM="linux") as child:
         child.wait_for("ready")
         child.type(b"\x1b")

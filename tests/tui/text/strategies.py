@@ -1,4 +1,4 @@
-"""Texts as they come: every script, sequences that are whole, sequences that are not."""
+"""Realistic texts: every script, complete sequences and incomplete ones."""
 
 from hypothesis import strategies as st
 
@@ -33,7 +33,7 @@ CLUSTERS = (
     "\u1100\u1100\u1100",
     "\u0915\u094d\u0937\u093f",
     "\u0e01\u0e33",
-    "\u0605\u6f22",  # a sign that comes before the one it belongs to
+    "\u0605\u6f22",  # a sign that precedes the one it belongs to
     "\u0631\u064e",
 )
 LOOSE = (
@@ -130,7 +130,7 @@ def _joined(*pieces: st.SearchStrategy[str], max_size: int = 20) -> st.SearchStr
 plain_lines = _joined(plain_pieces, loose_pieces)
 """One line without controls and sequences."""
 styled_lines = _joined(plain_pieces, loose_pieces, style_pieces, st.just(CURSOR_MARKER))
-"""One line as components hand it on."""
+"""One line as components pass it on."""
 styled_texts = _joined(plain_pieces, plain_pieces, style_pieces, st.just("\n"))
 anything = _joined(
     plain_pieces, loose_pieces, style_pieces, st.sampled_from(JUNK), random_text, bytes_as_text, st.just("\n")
@@ -141,7 +141,7 @@ Cell = tuple[str, frozenset[tuple[str, str]], str]
 
 
 def cells(text: str) -> list[Cell]:
-    """What a line puts into each cell: the grapheme, its styles, its link; "" in the second cell of two."""
+    """What each cell of a line holds: the grapheme, its styles, its link; "" in the second cell of two."""
     plain, marks = split_escapes(text)
     styles = Styles()
     found: list[Cell] = []

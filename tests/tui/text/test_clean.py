@@ -1,4 +1,4 @@
-"""Text from outside, made safe to show."""
+"""Foreign text, made safe to show."""
 
 import re
 
@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tau.tui.component import CURSOR_MARKER
-from tau.tui.text.clean import clean, clean_line, clean_styled, clean_styled_from, link, strip_styles
-from tau.tui.text.line_cells import TAB_WIDTH
-from tau.tui.text.sgr import parse_sgr
+from tau.tui.text.clean import TAB_WIDTH, clean, clean_line, clean_styled, clean_styled_from, link
+from tau.tui.text.sgr import parse_sgr, strip_escapes
 from tau.tui.text.width import grapheme_width, graphemes, visible_width
 from tests.tui.text.strategies import anything, cells, is_closed
 
@@ -41,9 +40,10 @@ SGR = re.compile(r"\x1b\[[0-9;]+m")
         ("a\tb", "a   b"),
         ("漢\tb\n\tc", "漢  b\n    c"),
         ("\udcff\ud800", "\ufffd\ufffd"),
-        ("a\u202eb\u2066c\ufeff\u200bd", "abcd"),
+        ("a\u202eb\u2066c\ufeff\u200bd", "a<U+202E>b<U+2066>c<U+FEFF><U+200B>d"),
         ("\u0301a\u0301", "a\u0301"),
-        ("x\n\ufe0fy", "x\ny"),
+        ("x\n\ufe0fy", "x\n<U+FE0F>y"),
+        ("x\n\u0301y", "x\ny"),
         ("\U0001f468\u200d\U0001f469", "\U0001f468\u200d\U0001f469"),
         ("\x00\x07\x0e\x7f\x85", ""),
     ],
@@ -60,7 +60,7 @@ def test_only_text_and_newlines_stay(text: str, shown: str) -> None:
         (8, "ab      c       d", "漢      c       d"),
     ],
 )
-def test_tabs_are_blanks_up_to_the_next_stop(
+def test_tabs_become_blanks_up_to_the_next_stop(
     monkeypatch: pytest.MonkeyPatch, width: int, ascii: str, wide: str
 ) -> None:
     assert TAB_WIDTH.width == 4
@@ -71,7 +71,7 @@ def test_tabs_are_blanks_up_to_the_next_stop(
 
 
 @given(anything)
-def test_nothing_that_drives_a_terminal_survives(text: str) -> None:
+def test_control_sequences_are_removed(text: str) -> None:
     shown = clean(text)
     assert not CONTROL.search(shown)
     assert clean(shown) == shown
@@ -96,7 +96,7 @@ def test_no_control_character_survives_anywhere(code: int) -> None:
         assert not CONTROL.search(clean_line(text))
 
 
-def test_bytes_that_are_no_utf_8_are_replaced() -> None:
+def test_invalid_utf_8_is_replaced() -> None:
     overlong = b"\xc0\x9b31m\xe0\x80\x9b\xed\xa0\x80"
     for errors in ("surrogateescape", "replace"):
         text = overlong.decode("utf-8", errors)
@@ -104,7 +104,7 @@ def test_bytes_that_are_no_utf_8_are_replaced() -> None:
         assert clean_styled(text).replace("\ufffd", "") == "31m"
 
 
-def test_a_line_has_single_blanks() -> None:
+def test_line_has_single_blanks() -> None:
     assert clean_line("  a \n\n b\t\tc  ") == "a b c"
     assert clean_line("plain") == "plain"
     assert clean_line(" \u0301x") == "x"
@@ -142,7 +142,7 @@ def test_a_line_has_single_blanks() -> None:
         ("\u2764\x1b[31m\ufe0fx", "\u2764\ufe0f\x1b[31mx\x1b[39m"),
     ],
 )
-def test_colours_stay_and_lines_look_as_on_a_terminal(text: str, shown: str) -> None:
+def test_colors_stay_and_lines_look_as_on_a_terminal(text: str, shown: str) -> None:
     assert clean_styled(text) == shown
 
 
@@ -190,7 +190,7 @@ def test_many_unfinished_sequences_cost_linear_time() -> None:
         "file:///tmp/a;b",
     ],
 )
-def test_a_safe_url_makes_a_link(url: str) -> None:
+def test_safe_url_makes_a_link(url: str) -> None:
     assert link(url, "text") == f"\x1b]8;;{url}\x1b\\text\x1b]8;;\x1b\\"
     assert visible_width(link(url, "text")) == 4
 
@@ -216,7 +216,7 @@ def test_any_other_url_is_only_its_text(url: str) -> None:
     assert link(url, "text") == "text"
 
 
-def test_a_url_with_letters_of_all_scripts_is_quoted() -> None:
+def test_url_with_non_ascii_letters_is_quoted() -> None:
     assert (
         link("https://a.example/ä b\ud800", "t")
         == "\x1b]8;;https://a.example/%C3%A4%20b%3F\x1b\\t\x1b]8;;\x1b\\"
@@ -224,5 +224,5 @@ def test_a_url_with_letters_of_all_scripts_is_quoted() -> None:
     assert link("https://a.example", "") == ""
 
 
-def test_styles_can_be_taken_off() -> None:
-    assert strip_styles("\x1b[1ma\x1b]8;;u\x1b\\b\x1b]8;;\x1b\\") == "ab"
+def test_styles_can_be_stripped() -> None:
+    assert strip_escapes("\x1b[1ma\x1b]8;;u\x1b\\b\x1b]8;;\x1b\\") == "ab"

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tau.tui.component import CURSOR_MARKER
-from tau.tui.text.clean import strip_styles
 from tau.tui.text.cut import cut, fit, pad, truncate
+from tau.tui.text.sgr import strip_escapes
 from tau.tui.text.width import visible_width
 from tests.tui.text.strategies import Cell, anything, cells, is_closed, styled_lines
 
@@ -35,12 +35,12 @@ columns = st.integers(-2, 40)
         (f"ab{CURSOR_MARKER}", 1, 2, f"b{CURSOR_MARKER}"),
     ],
 )
-def test_the_columns_of_a_line(text: str, start: int, end: int, shown: str) -> None:
+def test_columns_of_a_line(text: str, start: int, end: int, shown: str) -> None:
     assert cut(text, start, end) == shown
 
 
 def halved(line: list[Cell], start: int, end: int) -> list[Cell]:
-    """The cells [start, end), those of a character whose other half is outside as blanks."""
+    """The cells [start, end); half of a character becomes a blank."""
     part = line[start:end]
     if part and not part[0][0]:
         part[0] = (" ", *part[0][1:])
@@ -49,9 +49,9 @@ def halved(line: list[Cell], start: int, end: int) -> list[Cell]:
     return part
 
 
-# U+0605 makes one grapheme with whatever follows, so also with the blank for half a character.
+# U+0605 joins whatever follows, so also the blank for half a character.
 @given(styled_lines.map(lambda text: text.replace("\u0605", "")), columns, columns)
-def test_a_part_holds_the_cells_of_the_whole_with_their_styles(text: str, start: int, end: int) -> None:
+def test_part_holds_the_cells_of_the_whole_with_their_styles(text: str, start: int, end: int) -> None:
     part = cut(text, start, end)
     assert cells(part) == halved(cells(text), max(start, 0), max(end, start, 0))
     assert is_closed(part) or end <= start
@@ -64,8 +64,8 @@ def test_two_parts_add_up_to_the_whole(text: str, at: int) -> None:
 
 
 @given(styled_lines)
-def test_the_whole_width_is_the_whole_text(text: str) -> None:
-    assert strip_styles(cut(text, 0, visible_width(text) + 1)) == strip_styles(text)
+def test_whole_width_is_the_whole_text(text: str) -> None:
+    assert strip_escapes(cut(text, 0, visible_width(text) + 1)) == strip_escapes(text)
 
 
 @pytest.mark.parametrize(
@@ -81,18 +81,18 @@ def test_the_whole_width_is_the_whole_text(text: str) -> None:
         ("\x1b[31mhe\x1b[39mllo", 4, "\x1b[31mhe\x1b[39ml…"),
     ],
 )
-def test_what_is_too_long_ends_with_an_ellipsis(text: str, width: int, shown: str) -> None:
+def test_overlong_text_ends_with_an_ellipsis(text: str, width: int, shown: str) -> None:
     assert truncate(text, width) == shown
 
 
-def test_an_ellipsis_may_be_longer_than_the_room() -> None:
+def test_ellipsis_may_be_longer_than_the_room() -> None:
     assert truncate("hello", 2, "...") == ".."
     assert truncate("hello", 4, "...") == "h..."
     assert truncate("hello", 3, "") == "hel"
 
 
 @given(styled_lines, st.integers(-1, 40), st.sampled_from(["…", "...", "", "漢"]))
-def test_a_truncated_line_fits_and_keeps_its_beginning(text: str, width: int, ellipsis: str) -> None:
+def test_truncated_line_fits_and_keeps_its_beginning(text: str, width: int, ellipsis: str) -> None:
     shown = truncate(text, width, ellipsis)
     assert visible_width(shown) <= max(width, 0)
     if visible_width(text) <= width:

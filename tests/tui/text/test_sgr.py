@@ -37,12 +37,12 @@ def fed(*sequences: str) -> Styles:
         (["\x1b[?1m", "\x1b[>4;2m"], "", ""),
     ],
 )
-def test_sequences_add_up_to_what_is_open(sequences: list[str], opening: str, closing: str) -> None:
+def test_sequences_accumulate_into_open_styles(sequences: list[str], opening: str, closing: str) -> None:
     styles = fed(*sequences)
     assert (styles.opening(), styles.closing()) == (opening, closing)
 
 
-def test_a_link_is_open_until_an_empty_one_comes() -> None:
+def test_link_is_open_until_an_empty_one() -> None:
     styles = fed("\x1b[1m", "\x1b]8;id=a;https://a.example\x07")
     assert styles.opening() == "\x1b[1m\x1b]8;id=a;https://a.example\x07"
     assert styles.closing() == "\x1b]8;;\x1b\\\x1b[22m"
@@ -50,14 +50,14 @@ def test_a_link_is_open_until_an_empty_one_comes() -> None:
     assert styles.link == ""
 
 
-def test_what_is_no_style_changes_nothing_and_says_so() -> None:
+def test_non_style_sequence_changes_nothing_and_says_so() -> None:
     styles = Styles()
     assert not styles.feed(CURSOR_MARKER)
     assert not styles.feed("\x1b[2J")
     assert not styles
 
 
-def test_sequences_are_taken_out_with_their_places() -> None:
+def test_sequences_are_extracted_with_their_positions() -> None:
     assert split_escapes("a\x1b[1mbc\x1b]8;;x\x07") == ("abc", [(1, "\x1b[1m"), (3, "\x1b]8;;x\x07")])
 
 
@@ -67,7 +67,7 @@ def test_unfinished_sequences_stay_in_the_text() -> None:
 
 
 @given(anything)
-def test_taking_sequences_out_agrees_with_putting_them_back(text: str) -> None:
+def test_extracting_and_reinserting_sequences_round_trips(text: str) -> None:
     plain, marks = split_escapes(text)
     assert plain == strip_escapes(text)
     for at, sequence in reversed(marks):
@@ -75,7 +75,7 @@ def test_taking_sequences_out_agrees_with_putting_them_back(text: str) -> None:
     assert plain == text
 
 
-def test_an_outer_style_opens_again_after_an_inner_one_closed_it() -> None:
+def test_outer_style_reopens_after_an_inner_one_closed_it() -> None:
     assert reopen_style("a\x1b[31mb\x1b[39mc", "\x1b[32m") == "a\x1b[31mb\x1b[39m\x1b[32mc"
     assert reopen_style("a\x1b[1mb\x1b[22mc", "\x1b[32m") == "a\x1b[1mb\x1b[22mc"
     assert reopen_style("a\x1b[31mb\x1b[39m", "\x1b[32m") == "a\x1b[31mb\x1b[39m"
@@ -83,7 +83,7 @@ def test_an_outer_style_opens_again_after_an_inner_one_closed_it() -> None:
     assert cells(f"\x1b[1m{inside}\x1b[22m")[2][1] == {("bold", "1")}
 
 
-def test_parsed_sequences_that_are_kept_are_bounded() -> None:
+def test_cached_sequences_are_bounded() -> None:
     for number in range(2 * sgr._CACHED_SEQUENCES):
         sgr.parse_sgr(f"\x1b[38;2;{number % 256};{number // 256};0m")
     assert len(sgr._changes) <= sgr._CACHED_SEQUENCES

@@ -11,7 +11,7 @@ from hypothesis import given
 
 from tau.tui.component import CURSOR_MARKER
 from tau.tui.text import width as module
-from tau.tui.text.clean import strip_styles
+from tau.tui.text.sgr import strip_escapes
 from tau.tui.text.width import NARROW, WIDE, grapheme_width, graphemes, is_narrow, visible_width
 from tests.tui.text.strategies import CLUSTERS, anything, plain_lines, styled_lines
 
@@ -46,8 +46,8 @@ def test_cells_of_a_text(text: str, cells: int) -> None:
 
 
 @given(styled_lines)
-def test_a_text_is_as_wide_as_its_graphemes(text: str) -> None:
-    assert visible_width(text) == sum(map(grapheme_width, graphemes(strip_styles(text))))
+def test_text_is_as_wide_as_its_graphemes(text: str) -> None:
+    assert visible_width(text) == sum(map(grapheme_width, graphemes(strip_escapes(text))))
 
 
 @given(plain_lines)
@@ -58,7 +58,7 @@ def test_graphemes_joined_are_the_text_and_none_takes_more_than_two_cells(text: 
 
 
 @given(plain_lines)
-def test_parts_at_grapheme_borders_add_up_to_the_whole(text: str) -> None:
+def test_parts_at_grapheme_boundaries_add_up_to_the_whole(text: str) -> None:
     found = list(graphemes(text))
     for at in range(len(found) + 1):
         assert visible_width("".join(found[:at])) + visible_width("".join(found[at:])) == visible_width(text)
@@ -71,12 +71,12 @@ def test_no_text_raises(text: str) -> None:
 
 
 @pytest.mark.parametrize("cluster", [c for c in CLUSTERS if c not in ("\u1100\u1100\u1100", "\u0605\u6f22")])
-def test_a_cluster_is_one_grapheme_of_the_width_that_wcwidth_gives(cluster: str) -> None:
+def test_cluster_is_one_grapheme_with_the_width_of_wcwidth(cluster: str) -> None:
     assert list(graphemes(f"a{cluster}b")) == ["a", cluster, "b"]
     assert grapheme_width(cluster) == wcwidth.wcswidth(cluster)
 
 
-def test_a_cluster_wider_than_two_cells_comes_in_parts() -> None:
+def test_cluster_wider_than_two_cells_comes_in_parts() -> None:
     assert list(graphemes("\u1100\u1100\u1100")) == ["\u1100"] * 3
     assert list(graphemes("\u0605\u6f22")) == ["\u0605", "\u6f22"]
 
@@ -87,15 +87,15 @@ def _members(pattern: str) -> list[str]:
 
 
 @pytest.mark.parametrize(("pattern", "cells"), [(NARROW, 1), (WIDE, 2)])
-def test_the_characters_that_need_no_tables_are_what_the_tables_say(pattern: str, cells: int) -> None:
+def test_characters_that_skip_the_tables_agree_with_them(pattern: str, cells: int) -> None:
     members = _members(pattern)
     assert all(wcwidth.wcwidth(c) == cells for c in members)
-    # None joins another of them: all in a row, in both orders, are as many graphemes.
+    # None joins another: all in a row, in both orders, are as many graphemes.
     for text in ("".join(members), "".join(reversed(members)), "a".join(members)):
         assert list(wcwidth.iter_graphemes(text)) == list(text)
 
 
-def test_without_joining_characters_a_text_is_as_wide_as_its_characters() -> None:
+def test_without_joining_characters_widths_add_up() -> None:
     joining = re.compile(f"[{module._JOINING}]")
     for character in map(chr, range(0xA0, sys.maxunicode + 1)):
         width = wcwidth.wcwidth(character)
@@ -103,14 +103,14 @@ def test_without_joining_characters_a_text_is_as_wide_as_its_characters() -> Non
             assert joining.match(character), unicodedata.name(character, hex(ord(character)))
 
 
-def test_columns_are_indices_only_where_every_character_has_one_cell() -> None:
+def test_columns_equal_indices_only_for_single_cell_text() -> None:
     assert is_narrow("plain ─ text")
     assert not is_narrow("漢")
     assert not is_narrow("e\u0301")
     assert not is_narrow("a\x1b[1m")
 
 
-def test_widths_that_are_kept_are_bounded() -> None:
+def test_cached_widths_are_bounded() -> None:
     for number in range(2 * module._CACHED_WIDTHS):
         visible_width(f"漢{number}")
         grapheme_width(chr(0x20000 + number))
@@ -118,7 +118,7 @@ def test_widths_that_are_kept_are_bounded() -> None:
     assert len(module._grapheme_widths) <= module._CACHED_WIDTHS
 
 
-def test_text_of_plain_signs_and_styles_loads_no_tables() -> None:
+def test_plain_text_and_styles_load_no_tables() -> None:
     script = (
         "import sys\n"
         "from tau.tui.text.width import visible_width, graphemes, grapheme_width\n"

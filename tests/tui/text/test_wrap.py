@@ -1,4 +1,4 @@
-"""Rows of a width."""
+"""Wrapping text into rows."""
 
 import pytest
 from hypothesis import given
@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 
 from tau.tui.component import CURSOR_MARKER
 from tau.tui.text import wrap as module
-from tau.tui.text.clean import strip_styles
-from tau.tui.text.sgr import split_escapes
+from tau.tui.text.sgr import split_escapes, strip_escapes
 from tau.tui.text.width import grapheme_width, graphemes, visible_width
 from tau.tui.text.wrap import wrap, wrap_hard
 from tests.tui.text.strategies import anything, cells, is_closed, plain_lines, styled_texts
@@ -37,7 +36,7 @@ THUMB = "\U0001f44d\U0001f3fd"
         (FAMILY + THUMB, 2, [FAMILY, THUMB]),
     ],
 )
-def test_text_is_broken_at_blanks_and_long_words_anywhere(text: str, width: int, rows: list[str]) -> None:
+def test_text_breaks_at_blanks_and_long_words_anywhere(text: str, width: int, rows: list[str]) -> None:
     assert wrap(text, width) == rows
 
 
@@ -51,7 +50,7 @@ def test_text_is_broken_at_blanks_and_long_words_anywhere(text: str, width: int,
         ("\x1b[1mabcd\x1b[22m", 2, ["\x1b[1mab\x1b[22m", "\x1b[1mcd\x1b[22m"]),
     ],
 )
-def test_hard_rows_are_as_full_as_can_be(text: str, width: int, rows: list[str]) -> None:
+def test_hard_wrapped_rows_are_as_full_as_possible(text: str, width: int, rows: list[str]) -> None:
     assert wrap_hard(text, width) == rows
 
 
@@ -66,12 +65,12 @@ def test_every_row_closes_its_styles_and_links_and_the_next_opens_them() -> None
     assert wrap("\x1b[31mred\n\nstill\x1b[39m", 9) == ["\x1b[31mred\x1b[39m", "", "\x1b[31mstill\x1b[39m"]
 
 
-def test_a_style_that_begins_at_a_break_belongs_to_the_next_row() -> None:
+def test_style_starting_at_a_break_belongs_to_the_next_row() -> None:
     assert wrap("abc \x1b[1mdef\x1b[22m", 3) == ["abc", "\x1b[1mdef\x1b[22m"]
     assert wrap("abc\x1b[1m def\x1b[22m", 3) == ["abc", "\x1b[1mdef\x1b[22m"]
 
 
-def test_the_cursor_stays_in_a_row() -> None:
+def test_cursor_stays_in_a_row() -> None:
     assert wrap(f"abc{CURSOR_MARKER}", 3) == [f"abc{CURSOR_MARKER}"]
     assert wrap(f"abc def{CURSOR_MARKER}", 3) == ["abc", f"def{CURSOR_MARKER}"]
     assert wrap(f"abc {CURSOR_MARKER} def", 3) == ["abc", f"{CURSOR_MARKER}def"]
@@ -88,7 +87,7 @@ def test_rows_fit_and_close_what_they_open(text: str, width: int) -> None:
 
 @given(styled_texts, st.integers(2, 30))
 def test_no_grapheme_but_blanks_is_lost_and_styles_stay_on_theirs(text: str, width: int) -> None:
-    # A row is looked at by itself: it opens what it needs.
+    # Each row is checked alone: it opens what it needs.
     before = [cell for cell in cells(text.replace("\n", "\x1b[0;0m \x1b[m")) if cell[0] not in (" ", "")]
     after = [cell for row in wrap(text, width) for cell in cells(row) if cell[0] not in (" ", "")]
     assert [cell[0] for cell in after] == [cell[0] for cell in before]
@@ -110,9 +109,9 @@ def _sequences(line: str) -> list[str]:
 
 
 @given(styled_texts, st.integers(2, 30))
-def test_hard_rows_joined_are_the_line(text: str, width: int) -> None:
+def test_hard_wrapped_rows_joined_are_the_line(text: str, width: int) -> None:
     line = text.replace("\n", "")
-    assert "".join(map(strip_styles, wrap_hard(line, width))) == strip_styles(line)
+    assert "".join(map(strip_escapes, wrap_hard(line, width))) == strip_escapes(line)
 
 
 @given(plain_lines, st.integers(2, 30))
@@ -123,13 +122,13 @@ def test_no_grapheme_is_split(text: str, width: int) -> None:
 
 
 @given(st.text("ab ", min_size=1).filter(str.strip), widths)
-def test_all_ways_of_breaking_agree_on_narrow_text(line: str, width: int) -> None:
+def test_all_wrapping_paths_agree_on_narrow_text(line: str, width: int) -> None:
     assert module._narrow_spans(line, width) == module._cluster_spans(line, width)
     assert module._narrow_spans(line, width) == module._simple_spans(line, width)
 
 
 @given(st.text("ab 漢字「。é", min_size=1).filter(lambda text: text.strip(" ")), st.integers(2, 30))
-def test_both_ways_of_breaking_agree_on_wide_text(line: str, width: int) -> None:
+def test_both_wrapping_paths_agree_on_wide_text(line: str, width: int) -> None:
     assert module._simple_spans(line, width) == module._cluster_spans(line, width)
 
 
@@ -144,6 +143,6 @@ def test_no_text_raises_and_every_row_fits(text: str, width: int) -> None:
     assert all(visible_width(row) <= width for row in wrap(text, width) + wrap_hard(text, width))
 
 
-def test_a_character_without_width_is_not_alone_in_a_row() -> None:
+def test_zero_width_character_is_not_alone_in_a_row() -> None:
     assert wrap("abcd\u200b", 4) == ["abcd\u200b"]
     assert grapheme_width("\u200b") == 0

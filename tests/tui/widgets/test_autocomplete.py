@@ -1,4 +1,4 @@
-"""Completions: when they are asked for, which answers count, and what the keys do in the list."""
+"""Completions: when they are queried, which answers count, and what the keys do in the list."""
 
 import asyncio
 from collections.abc import Awaitable, Coroutine
@@ -8,7 +8,6 @@ import pytest
 
 from tau.tui.style import Theme
 from tau.tui.text.width import visible_width
-from tau.tui.timer import FakeTimer
 from tau.tui.widgets.autocomplete import (
     DEBOUNCE_S,
     Answer,
@@ -18,7 +17,8 @@ from tau.tui.widgets.autocomplete import (
     popup_rows,
 )
 from tau.tui.widgets.editor.editor import Editor
-from tests.tui.widgets.editor.hands import editor, paste, plain_rows, press, typed
+from tests.support.fake_timer import FakeTimer
+from tests.tui.widgets.editor.editor_rig import editor, paste, plain_rows, press, typed
 
 COMMANDS = ("model", "mcp", "memory", "compact")
 
@@ -64,7 +64,7 @@ def offered(edited: Editor) -> list[str]:
     return [] if found is None else [item.label for item in found.items]
 
 
-def test_the_list_opens_below_the_editor_while_one_types() -> None:
+def test_list_opens_below_the_editor_while_typing() -> None:
     edited = editor(completions=Commands())
     typed(edited, "/m")
     assert plain_rows(edited, 30) == [
@@ -79,7 +79,7 @@ def test_the_list_opens_below_the_editor_while_one_types() -> None:
     assert len(plain_rows(edited)) == 3
 
 
-def test_questions_wait_for_a_pause_and_the_last_one_is_asked() -> None:
+def test_queries_wait_for_a_pause_and_only_the_last_is_sent() -> None:
     timer, source = FakeTimer(), Commands()
     edited = editor(completions=source, timer=timer)
     typed(edited, "/mo")
@@ -90,7 +90,7 @@ def test_questions_wait_for_a_pause_and_the_last_one_is_asked() -> None:
     assert timer.pending == 0
 
 
-def test_tab_takes_the_item_that_fits_what_is_typed_now() -> None:
+def test_tab_takes_the_item_that_matches_the_current_text() -> None:
     timer = FakeTimer()
     edited = editor(completions=Commands(), timer=timer)
     typed(edited, "/m")
@@ -103,7 +103,7 @@ def test_tab_takes_the_item_that_fits_what_is_typed_now() -> None:
     assert edited.text == "/me"
 
 
-def test_arrows_move_round_and_pages_stop_at_the_ends() -> None:
+def test_arrows_wrap_around_and_pages_stop_at_the_ends() -> None:
     edited = editor(completions=Commands())
     typed(edited, "/m")
     press(edited, "up")
@@ -117,7 +117,7 @@ def test_arrows_move_round_and_pages_stop_at_the_ends() -> None:
     assert edited.text == "/m"
 
 
-def test_escape_closes_the_list_and_then_means_nothing() -> None:
+def test_escape_closes_the_list_and_is_then_unhandled() -> None:
     edited = editor(completions=Commands())
     typed(edited, "/m")
     assert press(edited, "escape", "escape") == [True, False]
@@ -140,7 +140,7 @@ def test_enter_in_the_list_does_what_is_configured(means: Any, text: str, sent: 
     assert (by_answer.text, got) == (text, sent * 2)
 
 
-def test_enter_sends_what_is_typed_in_full_already() -> None:
+def test_enter_sends_fully_typed_text() -> None:
     sent: list[str] = []
     edited = editor(completions=Commands(), on_submit=sent.append)
     typed(edited, "/model")
@@ -148,7 +148,7 @@ def test_enter_sends_what_is_typed_in_full_already() -> None:
     assert sent == ["/model"]
 
 
-def test_tab_without_a_list_asks_at_once_and_takes_a_single_answer() -> None:
+def test_tab_without_a_list_queries_at_once_and_takes_a_single_answer() -> None:
     source = Commands()
     edited = editor("/m", completions=source, timer=FakeTimer())
     press(edited, "tab")
@@ -164,7 +164,7 @@ def test_without_completions_tab_is_a_tab() -> None:
     assert edited.text == "a\t"
 
 
-def test_moves_pastes_and_undo_close_the_list_and_erasing_asks_again() -> None:
+def test_moves_pastes_and_undo_close_the_list_and_erasing_queries_again() -> None:
     source = Commands()
     for keys in (["left"], ["ctrl+-"], ["home"], ["shift+enter"], ["ctrl+w"]):
         edited = editor(completions=source)
@@ -179,7 +179,7 @@ def test_moves_pastes_and_undo_close_the_list_and_erasing_asks_again() -> None:
     assert not edited.completing.is_open
 
 
-def test_a_folded_paste_counts_one_character_for_the_completions() -> None:
+def test_folded_paste_counts_as_one_character_for_completions() -> None:
     source = Commands()
     edited = editor(completions=source)
     paste(edited, "p" * 2_000)
@@ -189,7 +189,7 @@ def test_a_folded_paste_counts_one_character_for_the_completions() -> None:
     assert edited.text == "p" * 2_000 + "/model"
 
 
-def test_an_item_can_lead_to_more() -> None:
+def test_item_can_lead_to_more() -> None:
     class Folders:
         def complete(self, text: str, cursor: int) -> Answer:
             names = {"": "src/", "src/": "src/main.py"}
@@ -202,7 +202,7 @@ def test_an_item_can_lead_to_more() -> None:
     assert offered(edited) == ["src/main.py"]
 
 
-def test_values_from_outside_are_cleaned_and_a_start_behind_the_cursor_inserts() -> None:
+def test_foreign_values_are_cleaned_and_a_start_behind_the_cursor_inserts() -> None:
     class Bad:
         def complete(self, text: str, cursor: int) -> Answer:
             return Suggestions(99, [CompletionItem("\x1b[2J\n", "x\x1b[31my\x07", "\x9b1m", "\x1b]0;t\x07")])
@@ -214,7 +214,7 @@ def test_values_from_outside_are_cleaned_and_a_start_behind_the_cursor_inserts()
     assert edited.text == "axy"
 
 
-def test_a_source_that_fails_is_told_and_the_editor_goes_on() -> None:
+def test_failing_source_is_reported_and_the_editor_works_on() -> None:
     class Failing:
         def complete(self, text: str, cursor: int) -> Answer:
             raise OSError("disk")
@@ -227,7 +227,7 @@ def test_a_source_that_fails_is_told_and_the_editor_goes_on() -> None:
     assert [str(error) for error in errors] == ["disk", "disk"]
 
 
-def test_answers_that_are_awaited_show_up_when_they_come_and_stale_ones_are_dropped() -> None:
+def test_async_answers_appear_when_ready_and_stale_ones_are_dropped() -> None:
     async def main() -> None:
         source, drawn = SlowCommands(), list[object]()
         async with asyncio.TaskGroup() as group:
@@ -251,7 +251,7 @@ def test_answers_that_are_awaited_show_up_when_they_come_and_stale_ones_are_drop
     asyncio.run(main())
 
 
-def test_a_late_answer_is_dropped_also_where_nothing_can_be_cancelled() -> None:
+def test_late_answer_is_dropped_even_if_it_cannot_be_cancelled() -> None:
     async def main() -> None:
         source = SlowCommands()
         async with asyncio.TaskGroup() as group:
@@ -273,7 +273,7 @@ def test_a_late_answer_is_dropped_also_where_nothing_can_be_cancelled() -> None:
     asyncio.run(main())
 
 
-def test_a_question_given_up_before_it_began_leaves_nothing_unawaited() -> None:
+def test_query_abandoned_before_it_began_leaves_nothing_unawaited() -> None:
     async def main() -> None:
         async with asyncio.TaskGroup() as group:
             edited = editor(completions=SlowCommands(), spawn=group.create_task)
@@ -285,7 +285,7 @@ def test_a_question_given_up_before_it_began_leaves_nothing_unawaited() -> None:
     asyncio.run(main())
 
 
-def test_an_awaited_source_that_fails_ends_nothing_else() -> None:
+def test_failing_async_source_affects_nothing_else() -> None:
     class Failing:
         async def complete(self, text: str, cursor: int) -> Answer:
             raise OSError("disk")
@@ -302,7 +302,7 @@ def test_an_awaited_source_that_fails_ends_nothing_else() -> None:
     asyncio.run(main())
 
 
-def test_an_awaited_source_needs_a_way_to_run() -> None:
+def test_async_source_needs_a_runner() -> None:
     popup = Autocomplete(SlowCommands())
     with pytest.raises(TypeError, match="spawn"):
         popup.ask(lambda: ("/", 1))
@@ -314,7 +314,7 @@ def items(count: int, groups: int = 1) -> Suggestions:
     )
 
 
-def test_the_list_stays_within_its_rows_and_says_where_one_is() -> None:
+def test_list_stays_within_its_rows_and_shows_the_position() -> None:
     theme = Theme({})
     rows = popup_rows(theme, items(100), 50, 20, 6)
     assert len(rows) == 6
@@ -331,7 +331,7 @@ def test_groups_have_headings() -> None:
     assert popup_rows(Theme({}), items(2, 2), 0, 20, 8) == ["g0", "❯ i0", "g1", "  i1"]
 
 
-def test_linear_mode_says_it_in_words() -> None:
+def test_linear_mode_uses_words() -> None:
     rows = popup_rows(
         Theme({}, linear=True),
         Suggestions(0, [CompletionItem("a", "a", "first"), CompletionItem("b", "b")]),
@@ -342,7 +342,7 @@ def test_linear_mode_says_it_in_words() -> None:
     assert rows == ["Chosen: a: first", "b"]
 
 
-def test_rows_of_the_list_fit_every_width() -> None:
+def test_list_rows_fit_every_width() -> None:
     wide = Suggestions(0, [CompletionItem("日本語" * 5, "x", "説明" * 20, "グループ" * 5)] * 12)
     for width in range(1, 40):
         assert all(visible_width(row) <= width for row in popup_rows(Theme({}), wide, 3, width, 5))

@@ -1,10 +1,9 @@
-"""Components one below the other."""
+"""Stacked components."""
 
 from collections.abc import Sequence
 
 from tau.tui.component import CommitBoundary, Component
-from tau.tui.widgets.container import Container
-from tau.tui.widgets.spacer import Spacer
+from tau.tui.widgets.container import Container, Spacer
 
 
 class Fixed(Component):
@@ -23,12 +22,12 @@ class Fixed(Component):
         return self.its_seam
 
 
-def test_children_stand_one_below_the_other() -> None:
+def test_children_are_stacked() -> None:
     container = Container([Fixed("a", "b"), Spacer(), Fixed("c")])
     assert list(container.render(10)) == ["a", "b", "", "c"]
 
 
-def test_unchanged_children_give_the_very_same_rows() -> None:
+def test_unchanged_children_return_the_same_rows() -> None:
     child = Fixed("a")
     container = Container([child, Fixed("b")])
     rows = container.render(10)
@@ -41,12 +40,12 @@ def test_unchanged_children_give_the_very_same_rows() -> None:
     assert container.render(10) is changed
 
 
-def test_rows_of_a_child_are_passed_on_not_copied() -> None:
+def test_rows_of_a_child_are_shared_not_copied() -> None:
     child = Fixed("a")
     assert Container([child]).render(10).parts[0] is child.rows
 
 
-def test_children_come_and_go() -> None:
+def test_children_are_added_and_removed() -> None:
     one, two, three = Fixed("1"), Fixed("2"), Fixed("3")
     container = Container([one])
     container.add(two, three)
@@ -63,7 +62,7 @@ def test_children_come_and_go() -> None:
     assert container.render(10) is container.render(10)
 
 
-def test_the_first_child_with_a_seam_decides() -> None:
+def test_first_child_with_a_boundary_decides() -> None:
     live = Fixed("c", "d", commit_boundary=CommitBoundary(1, 2))
     container = Container([Fixed("a", "b"), live, Fixed("e", commit_boundary=CommitBoundary(0))])
     container.render(10)
@@ -85,7 +84,7 @@ def test_containers_nest() -> None:
     assert outer.render(10) is outer.render(10)
 
 
-def test_every_child_is_told_to_forget() -> None:
+def test_every_child_is_invalidated() -> None:
     children = [Fixed("a"), Fixed("b")]
     container = Container(children)
     rows = container.render(10)

@@ -1,4 +1,4 @@
-"""Finding texts by a few letters: what matches, what comes first, and that narrowing changes nothing."""
+"""Fuzzy matching: what matches, what comes first, and that narrowing is consistent."""
 
 import random
 
@@ -31,17 +31,17 @@ def best(query: str, *texts: str) -> list[str]:
         ("2", "gpt-2", "gpt-32-long-name"),
     ],
 )
-def test_the_likelier_text_comes_first(query: str, better: str, worse: str) -> None:
+def test_likelier_text_comes_first(query: str, better: str, worse: str) -> None:
     assert best(query, worse, better)[0] == better
 
 
-def test_letters_must_stand_in_order() -> None:
+def test_letters_must_be_in_order() -> None:
     assert score("abc", "a_b_c") is not None
     assert score("abc", "acb") is None
     assert score("abc", "ab") is None
 
 
-def test_positions_are_those_of_the_letters_that_were_meant() -> None:
+def test_positions_are_those_of_the_matched_letters() -> None:
     found = score("tsl", "test_select_list")
     assert found is not None
     assert found[1] == (0, 5, 12)
@@ -57,13 +57,13 @@ def test_all_words_must_match_in_any_order() -> None:
     assert score("loop missing", "src/agent/loop.py") is None
 
 
-def test_a_capital_letter_asks_for_exactly_that() -> None:
+def test_capital_letters_match_exactly() -> None:
     assert best("Read", "read.py", "README", "Reader") == ["Reader"]
     assert best("read", "README", "Reader", "read.py")[0] == "read.py"
     assert len(best("read", "README", "Reader", "read.py")) == 3
 
 
-def test_an_empty_query_matches_everything_in_its_order() -> None:
+def test_empty_query_matches_everything_in_order() -> None:
     assert best("", "b", "a") == ["b", "a"]
     assert best("  ", "b", "a") == ["b", "a"]
     assert score("", "text") == (0, ())
@@ -74,19 +74,19 @@ def test_equal_texts_keep_their_order() -> None:
     assert [match.place for match in matches] == [0, 1, 2]
 
 
-def test_letters_that_grow_when_made_small_keep_the_positions() -> None:
+def test_letters_that_grow_when_lowercased_keep_the_positions() -> None:
     found = score("bul", "İstanbul")
     assert found is not None
     assert found[1] == (5, 6, 7)
 
 
-def test_what_lies_far_behind_is_not_searched() -> None:
+def test_text_beyond_the_limit_is_not_searched() -> None:
     assert score("end", "x" * MAX_TEXT_CHARS + "end") is None
     assert score("x" * 5_000, "x" * 5_000) is not None
 
 
 @given(st.text("abAB/_. ", max_size=6), st.lists(st.text("abAB/_.-é", max_size=12), max_size=12))
-def test_the_ranking_is_that_of_the_scores(query: str, texts: list[str]) -> None:
+def test_ranking_follows_the_scores(query: str, texts: list[str]) -> None:
     scored = [(found, place) for place, text in enumerate(texts) if (found := score(query, text))]
     expected = [place for found, place in sorted(scored, key=lambda pair: (-pair[0][0], pair[1]))]
     assert [match.place for match in rank(query, texts)] == expected
@@ -99,7 +99,7 @@ def test_the_ranking_is_that_of_the_scores(query: str, texts: list[str]) -> None
         assert set(meant) == set(letters)
 
 
-def test_narrowing_letter_by_letter_finds_the_same_as_asking_at_once() -> None:
+def test_narrowing_letter_by_letter_equals_a_single_query() -> None:
     chance = random.Random(7)
     words = ["select", "list", "tree", "Tab", "wide_text", "a", "b2"]
     texts = ["/".join(chance.choices(words, k=chance.randint(1, 4))) for _ in range(400)]
@@ -109,7 +109,7 @@ def test_narrowing_letter_by_letter_finds_the_same_as_asking_at_once() -> None:
         assert sorted(ranker.order(query)) == sorted(match.place for match in rank(query, texts, 400))
 
 
-def test_of_very_many_the_comparison_is_limited_and_the_plain_hits_stay() -> None:
+def test_comparison_of_very_many_items_is_limited_and_plain_hits_stay() -> None:
     texts = [f"some/long/folder/name/scatter{n}_e_l.py" for n in range(3_000)] + ["sel.py", "a/sel/b.py"]
     ranker = Ranker(texts, max_scored=10)
     assert [texts[match.place] for match in ranker.best("sel", 3)][:2] == ["sel.py", "a/sel/b.py"]

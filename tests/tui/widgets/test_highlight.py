@@ -1,13 +1,14 @@
-"""Code in colours."""
+"""Syntax highlighting."""
 
 import random
 
 import pytest
 
-from tau.tui.style import DARK_TOKENS, PLAIN, StyleSpec, Theme
-from tau.tui.text.clean import strip_styles
+from tau.tui.style import StyleSpec, Theme
+from tau.tui.text.sgr import strip_escapes
 from tau.tui.widgets import highlight as module
 from tau.tui.widgets.highlight import Highlighter, highlight
+from tests.support.palettes import DARK_TOKENS, PLAIN
 
 TOKENS = {
     "syntaxKeyword": StyleSpec(bold=True),
@@ -30,7 +31,7 @@ def test_keywords_strings_and_comments_have_their_tokens() -> None:
     assert marked("if x: 'a'  # b", "python") == ["<k>if </k>x: <s>'a'  </s><c># b</c>"]
 
 
-def test_strings_over_many_lines_are_strings_to_their_end() -> None:
+def test_multiline_strings_are_strings_to_their_end() -> None:
     assert marked('x = """a\nif b\n"""\nif c', "python") == [
         'x = <s>"""a</s>',
         "<s>if b</s>",
@@ -40,16 +41,16 @@ def test_strings_over_many_lines_are_strings_to_their_end() -> None:
 
 
 @pytest.mark.parametrize("language", ["js", "ts", "c", "java", "css", "go", "rust"])
-def test_comments_over_many_lines_are_comments_to_their_end(language: str) -> None:
+def test_multiline_comments_are_comments_to_their_end(language: str) -> None:
     lines = marked("/* a\n   return b\n*/", language)
     assert lines == ["<c>/* a</c>", "<c>   return b</c>", "<c>*/</c>"]
 
 
-def test_an_open_comment_is_a_comment_already() -> None:
+def test_open_comment_is_already_a_comment() -> None:
     assert marked("/* a\n   return", "js") == ["<c>/* a</c>", "<c>   return</c>"]
 
 
-def test_a_pattern_with_a_star_opens_no_comment() -> None:
+def test_pattern_with_a_star_opens_no_comment() -> None:
     assert marked("x = 'src/**/*.py'\nif y", "python")[1] == "<k>if </k>y"
 
 
@@ -58,7 +59,7 @@ def test_unknown_languages_are_plain(language: str) -> None:
     assert highlight("if x\n\ty", language, Theme(PLAIN)) == ["if x", "    y"]
 
 
-def test_a_language_is_found_without_its_case() -> None:
+def test_language_names_ignore_case() -> None:
     assert marked("if x", "Python") == ["<k>if </k>x"]
 
 
@@ -75,12 +76,12 @@ CODES = {
 
 
 @pytest.mark.parametrize("language", CODES)
-def test_lines_come_out_as_they_went_in_whatever_the_pieces(language: str) -> None:
+def test_lines_are_unchanged_in_any_chunking(language: str) -> None:
     code = CODES[language]
     theme = Theme(DARK_TOKENS)
     whole = highlight(code, language, theme)
     lines = code.removesuffix("\n").split("\n")
-    assert [strip_styles(line) for line in whole] == lines
+    assert [strip_escapes(line) for line in whole] == lines
     rng = random.Random(1)
     for _ in range(20):
         growing = Highlighter(language, theme)
@@ -89,13 +90,13 @@ def test_lines_come_out_as_they_went_in_whatever_the_pieces(language: str) -> No
         while at < len(lines):
             size = rng.randint(1, 3)
             seen = growing.peek(lines[at : at + size])
-            assert [strip_styles(line) for line in out + seen] == lines[: at + size]
+            assert [strip_escapes(line) for line in out + seen] == lines[: at + size]
             out += growing.feed(lines[at : at + size])
             at += size
         assert out + growing.flush() == whole
 
 
-def test_each_line_is_lexed_once_while_code_arrives(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_line_is_lexed_once_while_streaming(monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[int] = []
     lex = module._lex
 
@@ -111,13 +112,13 @@ def test_each_line_is_lexed_once_while_code_arrives(monkeypatch: pytest.MonkeyPa
     assert sum(calls) == 50
 
 
-def test_very_long_lines_and_blocks_lose_their_colours_only(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_very_long_lines_and_blocks_only_lose_their_colors(monkeypatch: pytest.MonkeyPatch) -> None:
     assert marked("if '" + "x" * 2000, "python") == ["if '" + "x" * 2000]
     monkeypatch.setattr(module, "_MAX_CHARS", 10)
     assert marked("if x\nif yyyyyyyyy\nif z", "python") == ["<k>if </k>x", "<k>if </k>yyyyyyyyy", "if z"]
 
 
-def test_a_lexer_that_fails_leaves_plain_text(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failing_lexer_leaves_plain_text(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> None:
         raise RecursionError
 
@@ -125,12 +126,12 @@ def test_a_lexer_that_fails_leaves_plain_text(monkeypatch: pytest.MonkeyPatch) -
     assert marked("if unlucky", "python") == ["if unlucky"]
 
 
-def test_controls_in_code_are_gone() -> None:
+def test_controls_in_code_are_removed() -> None:
     line = highlight("a = '\x1b[2J\x07'", "python", Theme(PLAIN))[0]
     assert line.isprintable()
 
 
-def test_what_is_remembered_of_lexed_lines_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cache_of_lexed_lines_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_CACHED_CHARS", 500)
     for number in range(200):
         highlight(f"value_{number} = {number}", "python", Theme(PLAIN))

@@ -1,4 +1,4 @@
-"""Pictures: one per protocol, text where they cannot be shown, and the same height when they make room."""
+"""Pictures: one per protocol, text where unsupported, and the same height after eviction."""
 
 import pytest
 
@@ -26,7 +26,7 @@ def picture(
     return Image(PLAIN, data, "", protocol, budget, 20, 10, placeholders=placeholders, sequences=sequences)
 
 
-def test_without_a_protocol_a_line_tells_what_it_is() -> None:
+def test_without_a_protocol_a_line_describes_it() -> None:
     assert Image(PLAIN, RED).render(80) == [f"[image: 90x72 PNG, {len(RED)} B]"]
     assert Image(PLAIN, RED, alt="a\x1b[2J chart").render(80)[0].startswith("[image: a chart, 90x72 PNG")
     assert Image(PLAIN, b"x" * 2000, "image/png").render(80) == [
@@ -62,7 +62,7 @@ def test_kitty_sends_the_pixels_once_and_places_them_in_the_first_row() -> None:
     assert sequences.take_pending() == sent
 
 
-def test_the_same_bytes_share_their_pixels() -> None:
+def test_equal_bytes_share_their_pixels() -> None:
     sequences = ImageSequences()
     one, two = picture(sequences), picture(sequences)
     first, second = one.render(40)[0], two.render(40)[0]
@@ -76,7 +76,7 @@ def test_the_same_bytes_share_their_pixels() -> None:
     assert not sequences.is_image_row(first)
 
 
-def test_placeholders_stand_for_the_picture_where_the_terminal_knows_them() -> None:
+def test_placeholders_represent_the_picture_where_supported() -> None:
     sequences = ImageSequences()
     image = picture(sequences, placeholders=True)
     rows = image.render(40)
@@ -118,7 +118,7 @@ def test_inline_pictures_are_painted_from_their_last_row(protocol: ImageProtocol
     assert list(rows[:3]) == ["", "", ""]
     assert sequences.is_image_row(rows[3])
     assert visible_width(rows[3]) == 0
-    assert sequences.fitted(rows[3], 2) == ""
+    assert sequences.fit_row(rows[3], 2) == ""
     terminal = VirtualTerminal(40, 10, capabilities=Capabilities(images=protocol))
     terminal.feed("\r\n".join(rows))
     assert terminal.cursor == (3, 0)
@@ -126,7 +126,7 @@ def test_inline_pictures_are_painted_from_their_last_row(protocol: ImageProtocol
     assert terminal.images.inline[0].row == 0
 
 
-def test_an_old_picture_becomes_text_of_the_same_height() -> None:
+def test_evicted_picture_becomes_text_of_the_same_height() -> None:
     sequences = ImageSequences()
     asked: list[bool] = []
     budget = ImageBudget(1, on_demote=lambda: asked.append(True))
@@ -146,7 +146,7 @@ def test_an_old_picture_becomes_text_of_the_same_height() -> None:
     assert len(none.render(40)) == 1
 
 
-def test_another_protocol_can_turn_out_later() -> None:
+def test_protocol_can_change_later() -> None:
     sequences = ImageSequences()
     image = picture(sequences, RED, "none")
     assert len(image.render(40)) == 1

@@ -1,4 +1,4 @@
-"""The field of one line: scrolling sideways, hiding, checking, and the same keys as the editor."""
+"""The single-line field: horizontal scrolling, hiding, validation, and the same keys as the editor."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from tau.tui.component import CURSOR_MARKER, CommitBoundary
 from tau.tui.style import StyleSpec, Theme
 from tau.tui.text.width import visible_width
 from tau.tui.widgets.input_field import MAX_CHARS, InputField
-from tests.tui.widgets.editor.hands import KEYS, ODD_TEXTS, PLAIN, paste, plain_rows, press, typed
+from tests.tui.widgets.editor.editor_rig import KEYS, ODD_TEXTS, PLAIN, paste, plain_rows, press, typed
 
 
 def field(text: str = "", theme: Theme = PLAIN, **options: Any) -> InputField:
@@ -18,7 +18,7 @@ def field(text: str = "", theme: Theme = PLAIN, **options: Any) -> InputField:
     return made
 
 
-def test_it_shows_its_text_with_the_prompt_and_the_cursor() -> None:
+def test_shows_its_text_with_the_prompt_and_the_cursor() -> None:
     made = field("abc", prompt="Name: ")
     assert plain_rows(made, 20) == ["Name: abc|"]
     press(made, "left")
@@ -26,7 +26,7 @@ def test_it_shows_its_text_with_the_prompt_and_the_cursor() -> None:
     assert plain_rows(made, 8) == ["ab|c"]
 
 
-def test_a_long_text_scrolls_with_the_cursor() -> None:
+def test_long_text_scrolls_with_the_cursor() -> None:
     made = field("0123456789")
     assert plain_rows(made, 6) == ["56789|"]
     press(made, *["left"] * 7)
@@ -37,7 +37,7 @@ def test_a_long_text_scrolls_with_the_cursor() -> None:
     assert plain_rows(made, 6) == ["012|"]
 
 
-def test_wide_characters_are_never_cut_in_half() -> None:
+def test_wide_characters_are_never_split() -> None:
     made = field("日本語テキスト")
     assert plain_rows(made, 6) == [" スト|"]
     press(made, "home")
@@ -45,7 +45,7 @@ def test_wide_characters_are_never_cut_in_half() -> None:
     assert plain_rows(made, 1) == ["| "]
 
 
-def test_a_hidden_text_shows_dots_and_no_words() -> None:
+def test_hidden_text_shows_only_dots() -> None:
     made = field("sk-secret key", mask=True)
     assert plain_rows(made, 20) == ["•" * 13 + "|"]
     press(made, "alt+b")
@@ -57,7 +57,7 @@ def test_a_hidden_text_shows_dots_and_no_words() -> None:
     assert press(made, "ctrl+]") == [False]
 
 
-def test_enter_submits_what_validation_lets_pass() -> None:
+def test_enter_submits_valid_input() -> None:
     sent: list[str] = []
     made = field(validate=lambda text: None if text else "Type a name first.", on_submit=sent.append)
     press(made, "enter")
@@ -78,7 +78,7 @@ def test_escape_cancels() -> None:
     assert press(field("x"), "escape", "enter") == [False, False]
 
 
-def test_changes_are_told() -> None:
+def test_changes_are_reported() -> None:
     seen: list[str] = []
     made = field(on_change=seen.append)
     typed(made, "ab")
@@ -86,13 +86,13 @@ def test_changes_are_told() -> None:
     assert seen == ["a", "ab", "b", "ab"]
 
 
-def test_a_paste_becomes_one_clean_line() -> None:
+def test_paste_becomes_one_clean_line() -> None:
     made = field()
     paste(made, "key\x1b[31m\r\nwith\tmore\n")
     assert made.text == "key with more"
 
 
-def test_a_field_is_bounded_and_says_so() -> None:
+def test_field_is_bounded_and_says_so() -> None:
     made = field()
     paste(made, "x" * (MAX_CHARS + 1))
     assert len(made.text) == MAX_CHARS
@@ -101,7 +101,7 @@ def test_a_field_is_bounded_and_says_so() -> None:
     assert made.message == ""
 
 
-def test_the_keys_of_the_editor_work() -> None:
+def test_editor_keys_work() -> None:
     made = field("one two three")
     press(made, "ctrl+w", "ctrl+w", "ctrl+y")
     assert made.text == "one two three"
@@ -112,7 +112,7 @@ def test_the_keys_of_the_editor_work() -> None:
     assert plain_rows(made, 30) == ["one t|wo three"]
 
 
-def test_the_placeholder_and_the_drawn_cursor() -> None:
+def test_placeholder_and_drawn_cursor() -> None:
     theme = Theme({"cursor": StyleSpec(inverse=True)}, depth="16")
     style = theme["cursor"]
     made = field(theme=theme, placeholder="a name", draw_cursor=True)
@@ -125,7 +125,7 @@ def test_the_placeholder_and_the_drawn_cursor() -> None:
     assert made.render(20) == ["日x"]
 
 
-def test_the_same_rows_come_back_until_something_changes() -> None:
+def test_same_rows_are_returned_until_something_changes() -> None:
     made = field("x")
     rows = made.render(10)
     assert made.render(10) is rows

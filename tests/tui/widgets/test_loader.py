@@ -1,18 +1,18 @@
-"""The sign that work goes on: it turns, tells the time, can be stopped, and sleeps when it may not move."""
+"""The spinner: it turns, shows the time, can be stopped, and rests without motion."""
 
 from tau.tui.component import Component
 from tau.tui.input.bindings import Keymap
 from tau.tui.input.key import Key
 from tau.tui.style import Theme
 from tau.tui.text.width import visible_width
-from tau.tui.timer import FakeTimer
 from tau.tui.widgets.loader import CancellableLoader, Loader, format_elapsed
+from tests.support.fake_timer import FakeTimer
 
 FRAMES = Theme({}).symbols.spinner
 
 
 class Stage:
-    """A clock and a screen that notes who asked for a frame."""
+    """A clock, and a screen that records frame requests."""
 
     def __init__(self) -> None:
         self.timer = FakeTimer()
@@ -28,7 +28,7 @@ class Stage:
         )
 
 
-def test_the_mark_turns_every_80_ms_and_asks_for_itself_only() -> None:
+def test_spinner_turns_every_80_ms_and_requests_only_itself() -> None:
     stage = Stage()
     loader = stage.loader()
     assert stage.timer.pending == 0
@@ -73,7 +73,7 @@ def test_without_motion_nothing_is_scheduled() -> None:
         loader.stop()
 
 
-def test_message_detail_and_time_stand_beside_each_other() -> None:
+def test_message_detail_and_time_are_side_by_side() -> None:
     stage = Stage()
     loader = stage.loader(message="Read\x1b[2Jing\n", elapsed=True)
     loader.start()
@@ -89,7 +89,7 @@ def test_message_detail_and_time_stand_beside_each_other() -> None:
     assert (loader.message, loader.detail) == ("Writing", "1.2k tokens")
 
 
-def test_a_narrow_row_is_cut() -> None:
+def test_narrow_row_is_cut() -> None:
     stage = Stage()
     loader = stage.loader(message="a long message")
     loader.start()
@@ -121,7 +121,7 @@ def test_escape_stops_the_work_once() -> None:
     loader.stop()
 
 
-def test_times_are_told_as_people_say_them() -> None:
+def test_durations_are_human_readable() -> None:
     assert [format_elapsed(s) for s in (0, 7.9, 65, 3599, 3780)] == [
         "0 s",
         "7 s",
@@ -131,7 +131,7 @@ def test_times_are_told_as_people_say_them() -> None:
     ]
 
 
-def test_on_a_narrow_screen_the_key_that_stops_it_stays_longest() -> None:
+def test_on_a_narrow_screen_the_stop_key_stays_longest() -> None:
     stage = Stage()
     loader = CancellableLoader(
         Theme({}),
@@ -144,6 +144,6 @@ def test_on_a_narrow_screen_the_key_that_stops_it_stays_longest() -> None:
     loader.start()
     loader.detail = "140 tokens"
     stage.timer.advance(12)
-    told = [loader.render(width)[0].partition("bash")[2] for width in (60, 40, 30)]
-    assert told == [" (12 s, 140 tokens, Esc stops it)", " (12 s, Esc stops it)", " (Esc stops it)"]
+    reported = [loader.render(width)[0].partition("bash")[2] for width in (60, 40, 30)]
+    assert reported == [" (12 s, 140 tokens, Esc stops it)", " (12 s, Esc stops it)", " (Esc stops it)"]
     assert visible_width(loader.render(10)[0]) <= 10

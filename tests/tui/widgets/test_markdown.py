@@ -3,10 +3,11 @@
 import pytest
 
 from tau.tui.rows import Rows
-from tau.tui.style import ASCII, DARK_TOKENS, PLAIN, StyleSpec, Theme
-from tau.tui.text.clean import strip_styles
+from tau.tui.style import ASCII, StyleSpec, Theme
+from tau.tui.text.sgr import strip_escapes
 from tau.tui.text.width import visible_width
 from tau.tui.widgets.markdown import Markdown, preload
+from tests.support.palettes import DARK_TOKENS, PLAIN
 
 SIGNS = {
     "strong": StyleSpec(bold=True),
@@ -20,11 +21,11 @@ SIGNS = {
 def shown(text: str, width: int = 60, theme: Theme | None = None, **options: bool) -> list[str]:
     """The rows without styles."""
     rows = Markdown(theme or Theme(PLAIN), text, **options).render(width)
-    return [strip_styles(row).rstrip() for row in rows]
+    return [strip_escapes(row).rstrip() for row in rows]
 
 
 def styled(text: str, width: int = 60) -> list[str]:
-    """The rows with short signs for the styles."""
+    """The rows with short marks for the styles."""
     rows = Markdown(Theme(SIGNS), text, hyperlinks=False).render(width)
     signs = {"1": "<b>", "22": "</b>", "3": "<i>", "23": "</i>", "4": "<u>", "24": "</u>"}
     signs |= {"7": "<c>", "27": "</c>", "9": "<s>", "29": "</s>"}
@@ -45,13 +46,13 @@ def test_long_text_is_wrapped_at_words() -> None:
     assert shown("alpha beta gamma", 11) == ["alpha beta", "gamma"]
 
 
-def test_a_line_of_a_paragraph_begins_a_row_unless_lines_are_joined() -> None:
+def test_line_of_a_paragraph_starts_a_row_unless_lines_are_joined() -> None:
     assert shown("one\ntwo") == ["one", "two"]
     assert shown("one\ntwo", join_lines=True) == ["one two"]
 
 
 @pytest.mark.parametrize("text", ["one  \ntwo", "one\\\ntwo", "one<br>two", "one<br/>two"])
-def test_hard_breaks_end_the_row_in_any_case(text: str) -> None:
+def test_hard_breaks_always_end_the_row(text: str) -> None:
     assert shown(text, join_lines=True) == ["one", "two"]
 
 
@@ -59,34 +60,34 @@ def test_emphasis_nests() -> None:
     assert styled("a *b **c** d* ~~e~~") == ["a <i>b </i><i><b>c</b></i><i> d</i> <s>e</s>"]
 
 
-def test_inline_code_keeps_its_signs() -> None:
+def test_inline_code_keeps_its_characters() -> None:
     assert styled("`a *b* <c>`") == ["<c>a *b* <c></c>"]
 
 
-def test_a_link_is_an_osc_8_sequence() -> None:
+def test_link_is_an_osc_8_sequence() -> None:
     row = Markdown(Theme(PLAIN), "[text](https://e.org/x)").render(60)[0]
     assert row == "\x1b]8;;https://e.org/x\x1b\\text\x1b]8;;\x1b\\"
 
 
-def test_the_address_stands_behind_the_text_where_links_cannot_be_followed() -> None:
+def test_url_follows_the_text_where_links_are_unsupported() -> None:
     assert shown("[text](https://e.org/x)", hyperlinks=False) == ["text (https://e.org/x)"]
     assert shown("[text](https://e.org/x)", show_urls=True) == ["text (https://e.org/x)"]
     assert shown("<https://e.org/x>", hyperlinks=False) == ["https://e.org/x"]
 
 
-def test_an_address_that_is_not_safe_to_open_is_text() -> None:
+def test_unsafe_url_is_text() -> None:
     row = Markdown(Theme(PLAIN), "[file](src/a.py)").render(60)[0]
     assert row == "file (src/a.py)"
     assert "\x1b" not in Markdown(Theme(PLAIN), "[x](foo:bar)").render(60)[0]
 
 
-def test_bare_addresses_are_links_without_the_end_of_the_sentence() -> None:
+def test_bare_urls_are_links_without_trailing_punctuation() -> None:
     row = Markdown(Theme(PLAIN), "see (https://e.org/a_(b)).").render(60)[0]
     assert "\x1b]8;;https://e.org/a_(b)\x1b\\" in row
-    assert strip_styles(row) == "see (https://e.org/a_(b))."
+    assert strip_escapes(row) == "see (https://e.org/a_(b))."
 
 
-def test_links_by_definition_are_resolved_wherever_the_definition_stands() -> None:
+def test_reference_links_resolve_wherever_the_definition_is() -> None:
     text = "first [ref]\n\n- item\n\n" + "filler text\n\n" * 100 + "[ref]: https://e.org/late"
     rows = Markdown(Theme(PLAIN), text).render(60)
     assert "https://e.org/late" in rows[0]
@@ -96,7 +97,7 @@ def test_links_by_definition_are_resolved_wherever_the_definition_stands() -> No
 def test_images_are_links_with_their_description() -> None:
     row = Markdown(Theme(PLAIN), "![A cat](https://e.org/c.png)").render(60)[0]
     assert "\x1b]8;;https://e.org/c.png" in row
-    assert strip_styles(row) == "A cat"
+    assert strip_escapes(row) == "A cat"
 
 
 def test_headings_of_both_kinds() -> None:
@@ -107,12 +108,12 @@ def test_ordered_lists_count_from_their_first_number() -> None:
     assert shown("3. a\n3. b\n9. c") == ["3. a", "4. b", "5. c"]
 
 
-def test_nested_lists_and_blank_lines_as_in_the_source() -> None:
+def test_nested_lists_and_blank_lines_follow_the_source() -> None:
     text = "- a\n  - b\n    1) c\n\n- d\n\n  more"
     assert shown(text) == ["• a", "  • b", "    1) c", "", "• d", "", "  more"]
 
 
-def test_wrapped_items_hang() -> None:
+def test_wrapped_items_are_indented() -> None:
     assert shown("10. alpha beta gamma", 16) == ["10. alpha beta", "    gamma"]
 
 
@@ -135,7 +136,7 @@ def test_fenced_and_indented_code_with_its_language() -> None:
     assert shown(text) == expected
 
 
-def test_long_lines_of_code_are_broken_and_not_cut() -> None:
+def test_long_code_lines_are_wrapped_not_cut() -> None:
     assert shown("```\nabcdefghijklmnop\n```", 12) == ["  abcdefghij", "  klmnop"]
 
 
@@ -182,18 +183,18 @@ def test_tables_that_do_not_fit_become_records() -> None:
     ]
 
 
-def test_cells_of_wide_characters_are_measured_in_columns() -> None:
+def test_cells_with_wide_characters_are_measured_in_columns() -> None:
     rows = shown("| 漢字 | b |\n|--|--|\n| a | 1 |")
     assert rows == ["漢字 │ b", "─────┼──", "a    │ 1"]
 
 
-def test_without_unicode_signs() -> None:
+def test_ascii_symbols() -> None:
     text = "- a\n- [x] b\n\n> q\n\n|a|b|\n|-|-|\n|1|2|"
     rows = shown(text, theme=Theme(PLAIN, symbols=ASCII))
     assert rows == ["* a", "[x] b", "", "| q", "", "a | b", "--+--", "1 | 2"]
 
 
-def test_a_screen_reader_gets_words_and_no_borders() -> None:
+def test_screen_reader_gets_words_and_no_borders() -> None:
     text = "## T\n\n- [x] b\n- c\n\n> q\n\n```py\nx\n```\n\n|a|b|\n|-|-|\n|1|2|\n\n---"
     assert shown(text, theme=Theme(PLAIN, linear=True)) == [
         "Heading 2: T",
@@ -215,7 +216,7 @@ def test_a_screen_reader_gets_words_and_no_borders() -> None:
     ]
 
 
-def test_controls_from_outside_never_reach_the_rows() -> None:
+def test_foreign_control_sequences_never_reach_the_rows() -> None:
     text = "a\x1b[31mb\x07 \x9b2J `\x1b]0;t\x07c` [\x1b[1mx](https://e.org/\x1b) &#27;[2J"
     text += "\n\n```\n\x1b[2Jz\r\n```"
     rows = Markdown(Theme(PLAIN), text, hyperlinks=False).render(60)
@@ -223,7 +224,7 @@ def test_controls_from_outside_never_reach_the_rows() -> None:
     assert "ab" in rows[0]
 
 
-def test_padding_stands_before_text_only() -> None:
+def test_padding_precedes_text_only() -> None:
     rows = Markdown(Theme(PLAIN), "alpha beta\n\nc", 2).render(9)
     assert list(rows) == ["  alpha", "  beta", "", "  c"]
 
@@ -245,7 +246,7 @@ def test_deep_nesting_stays_readable_and_keeps_its_text() -> None:
     assert "last" in " ".join(shown("\n".join("  " * n + "- x" for n in range(60)) + "\n\nlast", 40))
 
 
-def test_an_empty_text_has_no_rows() -> None:
+def test_empty_text_has_no_rows() -> None:
     markdown = Markdown(Theme(PLAIN))
     assert list(markdown.render(20)) == []
     markdown.set_text("   \n\n")
@@ -264,7 +265,7 @@ def test_rows_are_the_same_object_until_something_changes() -> None:
     assert list(markdown.render(20)) == ["c"]
 
 
-def test_another_palette_is_used_after_invalidate() -> None:
+def test_new_palette_is_used_after_invalidate() -> None:
     theme = Theme(PLAIN)
     markdown = Markdown(theme, "# a")
     assert list(markdown.render(20)) == ["a"]
@@ -278,13 +279,13 @@ def test_preload_needs_no_text() -> None:
     assert shown("x") == ["x"]
 
 
-def test_headings_longer_than_any_heading_are_text() -> None:
+def test_overlong_headings_are_text() -> None:
     rows = shown("# " + "word " * 500 + "\n\nend", 80)
     assert rows[0].startswith("# word")
     assert rows[-1] == "end"
 
 
-def test_a_parser_that_fails_leaves_the_text_readable(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failing_parser_leaves_the_text_readable(monkeypatch: pytest.MonkeyPatch) -> None:
     from tau.tui.widgets.markdown import parse
 
     def fail(*_: object) -> None:

@@ -1,4 +1,4 @@
-"""Markdown that arrives in pieces: the same rows in the end, and nothing jumps on the way."""
+"""Streaming Markdown: the same rows in the end, and nothing jumps on the way."""
 
 import random
 import re
@@ -8,14 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tau.tui.style import DARK_TOKENS, PLAIN, StyleSpec, Theme
-from tau.tui.text.clean import strip_styles
+from tau.tui.style import StyleSpec, Theme
+from tau.tui.text.sgr import strip_escapes
 from tau.tui.text.width import visible_width
 from tau.tui.widgets import highlight
-from tau.tui.widgets.markdown import Markdown, build, document, inline, paragraph_chunks, parse, stable_prefix
+from tau.tui.widgets.markdown import Markdown, build, document, inline, parse, stable_prefix
 from tau.tui.widgets.markdown.document import MarkdownDocument
 from tau.tui.widgets.markdown.inline import MarkdownStyle
 from tau.tui.widgets.markdown.layout import ShapeLayout
+from tests.support.palettes import DARK_TOKENS, PLAIN
 from tests.support.soak import examples
 
 CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f]")
@@ -67,7 +68,7 @@ def chunks(text: str, seed: int) -> Iterator[str]:
 
 
 def read_whole(text: str) -> list[str]:
-    """The rows of a text that is read in one go, with nothing settled before."""
+    """The rows of a text parsed in one go, with nothing settled before."""
     definitions: dict[str, object] = {}
     for _ in range(2):
         whole = MarkdownDocument(MarkdownStyle(THEME), definitions, settle_chars=10**9)  # type: ignore[arg-type]
@@ -78,7 +79,7 @@ def read_whole(text: str) -> list[str]:
 
 
 def read_streamed(text: str, seed: int, definitions: object = None) -> list[str]:
-    """The rows of a text that arrives in pieces and is settled as early as possible."""
+    """The rows of a streamed text that is settled as early as possible."""
     rng = random.Random(seed)
     growing = MarkdownDocument(MarkdownStyle(THEME), definitions, settle_chars=0)  # type: ignore[arg-type]
     layout = ShapeLayout(THEME, 40)
@@ -95,17 +96,14 @@ def read_streamed(text: str, seed: int, definitions: object = None) -> list[str]
 
 @pytest.fixture
 def small_limits(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Limits that short texts reach too."""
+    """Limits small enough for short texts."""
     small = {"LONG_CHARS": 14, "PARAGRAPH_CHARS": 28, "PIECE_CHARS": 8, "SAMPLE_ROWS": 2, "MAX_LEVEL": 8}
-    for module in (build, stable_prefix, document, inline, parse, paragraph_chunks):
+    for module in (build, stable_prefix, document, inline, parse):
         for name, value in small.items():
             if hasattr(module, name):
                 monkeypatch.setattr(module, name, value)
     monkeypatch.setattr(highlight, "_MAX_WAITING_LINES", 3)
     monkeypatch.setattr(highlight, "_MAX_CHARS", 60)
-    parse._deep.cache_clear()
-    yield
-    parse._deep.cache_clear()
 
 
 @examples(100)
@@ -114,7 +112,7 @@ def test_settling_early_gives_the_rows_of_the_whole(text: str, seed: int) -> Non
     assert read_streamed(text, seed) == read_whole(text)
 
 
-def test_long_blocks_are_cut_in_the_same_places_however_they_arrive(small_limits: None) -> None:
+def test_long_blocks_are_cut_at_the_same_positions_in_any_chunking(small_limits: None) -> None:
     @examples(100)
     @given(markdown_texts, st.integers(0, 1000))
     def check(text: str, seed: int) -> None:
@@ -137,7 +135,7 @@ def test_long_blocks_are_cut_in_the_same_places_however_they_arrive(small_limits
         "> ```\n> x\nlazy\n> y\n",
     ],
 )
-def test_blocks_are_the_same_where_reading_starts_in_the_middle(text: str) -> None:
+def test_blocks_are_the_same_when_reading_starts_in_the_middle(text: str) -> None:
     for seed in range(20):
         assert read_streamed(text, seed) == read_whole(text)
 
@@ -150,7 +148,7 @@ def test_blocks_are_the_same_where_reading_starts_in_the_middle(text: str) -> No
     st.booleans(),
     st.booleans(),
 )
-def test_any_text_in_any_pieces_gives_the_rows_of_one_set_text(
+def test_any_text_in_any_chunking_gives_the_rows_of_the_whole(
     text: str, seed: int, width: int, linear: bool, join_lines: bool
 ) -> None:
     theme = Theme(DARK_TOKENS, linear=linear)
@@ -169,7 +167,7 @@ def test_any_text_in_any_pieces_gives_the_rows_of_one_set_text(
     assert markdown.commit_boundary() is None
     for row in rows:
         assert visible_width(row) <= width
-        assert not CONTROLS.search(strip_styles(row))
+        assert not CONTROLS.search(strip_escapes(row))
 
 
 def frames(text: str, tokens: dict[str, StyleSpec] | None = None) -> list[list[str]]:
@@ -178,7 +176,7 @@ def frames(text: str, tokens: dict[str, StyleSpec] | None = None) -> list[list[s
     found: list[list[str]] = [[]]
     for character in text:
         markdown.append(character)
-        rows = [strip_styles(row) if not tokens else row for row in markdown.render(40)]
+        rows = [strip_escapes(row) if not tokens else row for row in markdown.render(40)]
         if rows != found[-1]:
             found.append(rows)
     return found[1:]
@@ -194,20 +192,20 @@ def test_emphasis_is_shown_before_it_is_closed() -> None:
 
 
 @pytest.mark.parametrize("text", ["`ab`", "*ab*", "_ab_", "~~ab~~", "***ab***", "``ab``", "**a *b***"])
-def test_signs_of_emphasis_and_code_are_never_seen(text: str) -> None:
+def test_emphasis_and_code_markers_are_never_visible(text: str) -> None:
     for rows in frames(text):
         assert "ab".startswith("".join(rows).replace(" ", ""))
 
 
-def test_the_address_of_a_link_is_never_seen() -> None:
+def test_link_url_is_never_visible() -> None:
     assert frames("x [ab](http://e.org/y) z")[-2:] == [["x ab"], ["x ab z"]]
 
 
-def test_stars_that_are_no_emphasis_stay() -> None:
+def test_stars_without_emphasis_stay() -> None:
     assert frames("2 * 3 a*b")[-1] == ["2 * 3 a*b"]
 
 
-def test_beginnings_of_lines_wait_until_they_mean_something() -> None:
+def test_line_prefixes_wait_until_they_are_unambiguous() -> None:
     rows = frames("Text\n- a\n- [x] b\n12. c")
     assert ["Text", "", "-"] not in rows
     assert rows[3:] == [
@@ -218,19 +216,19 @@ def test_beginnings_of_lines_wait_until_they_mean_something() -> None:
     ]
 
 
-def test_a_paragraph_is_no_heading_while_a_list_begins_below_it() -> None:
+def test_paragraph_is_not_a_heading_while_a_list_starts_below_it() -> None:
     found = frames("Text\n- a", {"heading": StyleSpec(bold=True)})
     assert not any("\x1b" in row for rows in found for row in rows)
 
 
-def test_an_open_fence_is_code_at_once_and_its_end_is_not_seen() -> None:
+def test_open_fence_is_code_at_once_and_its_end_is_hidden() -> None:
     found = frames("```py\nx = 1\n```\n\nz")
     assert found[0] == ["py"]
     assert found[-2:] == [["py", "  x = 1"], ["py", "  x = 1", "", "z"]]
     assert not any("`" in row for rows in found for row in rows)
 
 
-def test_a_table_appears_with_its_second_line_and_not_before() -> None:
+def test_table_appears_with_its_second_line_and_not_before() -> None:
     found = frames("|a|b|\n|-|-|\n|1|2|\n")
     assert ["|a|b|"] in found
     at = found.index(["a │ b", "──┼──"])
@@ -238,11 +236,11 @@ def test_a_table_appears_with_its_second_line_and_not_before() -> None:
     assert found[-1] == ["a │ b", "──┼──", "1 │ 2"]
 
 
-def test_link_definitions_are_not_seen_while_they_arrive() -> None:
+def test_link_definitions_are_hidden_while_they_stream() -> None:
     assert frames("a\n\n[x]: http://e.org\n") == [["a"]]
 
 
-def test_finish_shows_what_was_held_back() -> None:
+def test_finish_shows_held_back_text() -> None:
     markdown = Markdown(Theme(PLAIN))
     markdown.append("a\n\n**b\n\n-")
     markdown.render(20)
@@ -250,7 +248,7 @@ def test_finish_shows_what_was_held_back() -> None:
     assert list(markdown.render(20)) == ["a", "", "**b", "", "•"]
 
 
-def test_more_text_after_finish_is_taken_as_if_it_had_come_before() -> None:
+def test_text_after_finish_is_appended_normally() -> None:
     markdown = Markdown(Theme(PLAIN), "**a")
     assert list(markdown.render(20)) == ["**a"]
     markdown.append("b**")
@@ -259,7 +257,7 @@ def test_more_text_after_finish_is_taken_as_if_it_had_come_before() -> None:
     assert markdown.text == "**ab**"
 
 
-def test_a_growing_text_can_be_set_again_and_again() -> None:
+def test_growing_text_can_be_set_repeatedly() -> None:
     text = "# T\n\n" + "words and words\n\n" * 200
     markdown = Markdown(Theme(PLAIN))
     for end in range(0, len(text), 97):
@@ -288,7 +286,7 @@ LONG_TEXTS = {
 
 
 @pytest.mark.parametrize("text", LONG_TEXTS.values(), ids=LONG_TEXTS.keys())
-def test_only_the_end_of_a_long_text_is_read_again(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_the_end_of_a_long_text_is_parsed_again(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[int] = []
     parse_blocks = parse.parse_blocks
 

@@ -1,4 +1,4 @@
-"""A component in a window of some rows."""
+"""A component in a scrolling window."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -6,10 +6,11 @@ from hypothesis import strategies as st
 from tau.tui.component import CommitBoundary, Component
 from tau.tui.input.bindings import Keymap
 from tau.tui.input.key import InputEvent, Key
-from tau.tui.style import ASCII, DARK_TOKENS, Theme
+from tau.tui.style import ASCII, Theme
 from tau.tui.text.width import visible_width
 from tau.tui.widgets.scroll_view import ScrollView
 from tau.tui.widgets.text import Text
+from tests.support.palettes import DARK_TOKENS
 from tests.tui.text.strategies import anything
 
 PLAIN = Theme({}, symbols=ASCII)
@@ -20,17 +21,17 @@ def lines(count: int) -> Text:
     return Text(PLAIN, "\n".join(f"line {number}" for number in range(1, count + 1)))
 
 
-def test_a_long_child_is_shown_in_part_with_a_mark_of_the_position() -> None:
+def test_long_child_is_shown_in_part_with_a_position_mark() -> None:
     view = ScrollView(PLAIN, KEYS, lines(10), 4)
     assert view.render(20) == ["line 1", "line 2", "line 3", " v 1-3 of 10"]
     view.scroll_by(2)
     assert view.render(20) == ["line 3", "line 4", "line 5", "^v 3-5 of 10"]
     view.scroll_to(99)
     assert view.render(20) == ["line 8", "line 9", "line 10", "^  8-10 of 10"]
-    assert (view.offset, view.at_end) == (7, True)
+    assert view.offset == view._last == 7
 
 
-def test_a_short_child_stands_in_as_many_rows_without_a_mark() -> None:
+def test_short_child_takes_its_own_height_without_a_mark() -> None:
     assert ScrollView(PLAIN, KEYS, lines(2), 4).render(20) == ["line 1", "line 2", "", ""]
     assert ScrollView(PLAIN, KEYS, lines(4), 4).render(20) == ["line 1", "line 2", "line 3", "line 4"]
     assert ScrollView(PLAIN, KEYS, lines(9), 1).render(20) == ["line 1"]
@@ -46,7 +47,7 @@ def test_keys_scroll() -> None:
     assert not view.handle_input(Key("escape"))
 
 
-def test_keys_are_those_of_the_user() -> None:
+def test_custom_keys_are_used() -> None:
     view = ScrollView(PLAIN, Keymap({"tui.select.down": ["j"]}), lines(20), 6)
     view.render(20)
     assert view.handle_input(Key("j", "j"))
@@ -54,14 +55,14 @@ def test_keys_are_those_of_the_user() -> None:
     assert view.offset == 1
 
 
-def test_cancel_is_told_to_whoever_asked() -> None:
-    told: list[str] = []
-    view = ScrollView(PLAIN, KEYS, lines(3), 2, on_cancel=lambda: told.append("cancel"))
+def test_cancel_calls_the_callback() -> None:
+    reported: list[str] = []
+    view = ScrollView(PLAIN, KEYS, lines(3), 2, on_cancel=lambda: reported.append("cancel"))
     assert view.handle_input(Key("escape"))
-    assert told == ["cancel"]
+    assert reported == ["cancel"]
 
 
-def test_it_follows_a_growing_child_until_somebody_scrolls_away() -> None:
+def test_follows_a_growing_child_until_the_user_scrolls_away() -> None:
     child = lines(5)
     view = ScrollView(PLAIN, KEYS, child, 3, follow=True)
     assert view.render(20)[:2] == ["line 4", "line 5"]
@@ -75,7 +76,7 @@ def test_it_follows_a_growing_child_until_somebody_scrolls_away() -> None:
     assert view.render(20)[:2] == ["line 7", "line 8"]
 
 
-def test_a_child_that_shrinks_pulls_the_window_up() -> None:
+def test_shrinking_child_pulls_the_window_up() -> None:
     child = lines(10)
     view = ScrollView(PLAIN, KEYS, child, 3)
     view.render(20)
@@ -85,7 +86,7 @@ def test_a_child_that_shrinks_pulls_the_window_up() -> None:
     assert view.offset == 0
 
 
-def test_it_keeps_its_rows_until_something_changes() -> None:
+def test_keeps_its_rows_until_something_changes() -> None:
     view = ScrollView(PLAIN, KEYS, lines(10), 4)
     rows = view.render(20)
     assert view.render(20) is rows
@@ -100,13 +101,13 @@ def test_it_keeps_its_rows_until_something_changes() -> None:
     assert view.commit_boundary() == CommitBoundary(0)
 
 
-def test_a_screen_reader_gets_words() -> None:
+def test_screen_reader_gets_words() -> None:
     view = ScrollView(Theme({}, linear=True), KEYS, lines(10), 4)
     assert view.render(40)[-1] == "Lines 1 to 3 of 10"
 
 
 class Typing(Component):
-    """A child that takes one key."""
+    """A child that handles one key."""
 
     def render(self, width: int) -> list[str]:
         return ["x"] * 9
@@ -115,7 +116,7 @@ class Typing(Component):
         return isinstance(event, Key) and event.name == "down"
 
 
-def test_the_child_has_the_focus_and_gets_the_keys_first() -> None:
+def test_child_has_the_focus_and_gets_the_keys_first() -> None:
     child = Typing()
     view = ScrollView(PLAIN, KEYS, child, 3)
     view.render(20)

@@ -1,14 +1,15 @@
-"""The list to choose from: moving, filtering, groups, several choices, and what a person sees of it."""
+"""The select list: moving, filtering, groups, multiple choice, and its looks."""
 
 import pytest
 
 from tau.tui.component import CURSOR_MARKER
 from tau.tui.input.bindings import Keymap
 from tau.tui.input.key import Key, Paste
-from tau.tui.style import DARK_TOKENS, StyleSpec, Theme
-from tau.tui.text.clean import strip_styles
+from tau.tui.style import StyleSpec, Theme
+from tau.tui.text.sgr import strip_escapes
 from tau.tui.text.width import visible_width
 from tau.tui.widgets.select_list import SelectItem, SelectList
+from tests.support.palettes import DARK_TOKENS
 
 KEYS = Keymap()
 PLAIN = Theme({}, depth="none")
@@ -30,14 +31,14 @@ def press(target: SelectList[str], *names: str) -> None:
 
 
 def shown(target: SelectList[str], width: int = 40) -> list[str]:
-    return [strip_styles(row).rstrip() for row in target.render(width)]
+    return [strip_escapes(row).rstrip() for row in target.render(width)]
 
 
 def labels(target: SelectList[str], width: int = 40) -> list[str]:
     return [row[2:] for row in shown(target, width)]
 
 
-def test_the_pointer_moves_and_goes_around() -> None:
+def test_pointer_moves_and_wraps_around() -> None:
     picker = SelectList(PLAIN, KEYS, items("a", "b", "c"), filterable=False)
     assert shown(picker) == ["❯ a", "  b", "  c"]
     press(picker, "up")
@@ -46,7 +47,7 @@ def test_the_pointer_moves_and_goes_around() -> None:
     assert shown(picker) == ["  a", "❯ b", "  c"]
 
 
-def test_a_page_stops_at_the_ends_and_the_position_is_told() -> None:
+def test_page_stops_at_the_ends_and_the_position_is_shown() -> None:
     picker = SelectList(PLAIN, KEYS, items(*FRUIT), 3, filterable=False)
     assert shown(picker) == ["❯ apple", "  banana", "  cherry", " ↓ 1/7"]
     press(picker, "pageDown")
@@ -59,21 +60,21 @@ def test_a_page_stops_at_the_ends_and_the_position_is_told() -> None:
     assert shown(picker)[2] == "❯ grape"
 
 
-def test_enter_takes_and_escape_leaves() -> None:
-    told: list[object] = []
+def test_enter_accepts_and_escape_cancels() -> None:
+    reported: list[object] = []
     picker = SelectList(
         PLAIN,
         KEYS,
         items("a", "b"),
-        on_select=lambda item: told.append(item.value),
-        on_change=lambda item: told.append(f"see {item.value}"),
-        on_cancel=lambda: told.append("left"),
+        on_select=lambda item: reported.append(item.value),
+        on_change=lambda item: reported.append(f"see {item.value}"),
+        on_cancel=lambda: reported.append("left"),
     )
     press(picker, "down", "enter", "escape")
-    assert told == ["see b", "b", "left"]
+    assert reported == ["see b", "b", "left"]
 
 
-def test_letters_narrow_the_list_best_first_and_are_marked() -> None:
+def test_letters_filter_the_list_best_first_and_are_marked() -> None:
     theme = Theme({"matched": StyleSpec(underline=True)})
     seen: list[str] = []
     picker = SelectList(theme, KEYS, items(*FRUIT), on_change=lambda item: seen.append(item.value))
@@ -88,7 +89,7 @@ def test_letters_narrow_the_list_best_first_and_are_marked() -> None:
     assert picker.selected.value == "grape"
 
 
-def test_a_paste_goes_into_the_filter_as_one_clean_line() -> None:
+def test_paste_goes_into_the_filter_as_one_clean_line() -> None:
     picker = SelectList(PLAIN, KEYS, items(*FRUIT))
     assert picker.handle_input(Paste("che\x1b[31m\nrry"))
     assert picker.filter_text == "che rry"
@@ -99,7 +100,7 @@ def test_a_paste_goes_into_the_filter_as_one_clean_line() -> None:
     assert picker.filter_text == ""
 
 
-def test_nothing_found_and_nothing_there_are_told_apart() -> None:
+def test_no_match_and_empty_list_have_different_messages() -> None:
     picker = SelectList(PLAIN, KEYS, items("a"), empty_text="No models.")
     picker.set_filter("zzz")
     assert shown(picker)[1] == "No matches for zzz."
@@ -110,7 +111,7 @@ def test_nothing_found_and_nothing_there_are_told_apart() -> None:
     assert shown(picker)[1] == "No models."
 
 
-def test_words_of_group_and_description_count_after_labels() -> None:
+def test_group_and_description_matches_rank_after_labels() -> None:
     things = [
         SelectItem("1", "sonnet", "quick", "anthropic"),
         SelectItem("2", "gpt", "made by a rival of anthropic", "openai"),
@@ -129,7 +130,7 @@ def test_words_of_group_and_description_count_after_labels() -> None:
     assert picker.selected.value == "1"
 
 
-def test_groups_have_headings_and_come_into_view_with_their_first_item() -> None:
+def test_groups_have_headings_that_scroll_in_with_their_first_item() -> None:
     things = [*items("a", "b", group="one"), *items("c", "d", group="two")]
     picker = SelectList(PLAIN, KEYS, things, 3, filterable=False)
     assert shown(picker) == ["one", "❯ a", "  b", " ↓ 1/4"]
@@ -139,7 +140,7 @@ def test_groups_have_headings_and_come_into_view_with_their_first_item() -> None
     assert shown(picker)[:2] == ["one", "❯ a"]
 
 
-def test_disabled_items_are_seen_and_stepped_over() -> None:
+def test_disabled_items_are_shown_and_skipped() -> None:
     things = [
         SelectItem("a", "a", disabled=True),
         *items("b"),
@@ -159,7 +160,7 @@ def test_disabled_items_are_seen_and_stepped_over() -> None:
     assert nobody.selected is None
 
 
-def test_the_value_in_force_is_marked_and_selected_first() -> None:
+def test_current_value_is_marked_and_selected_first() -> None:
     picker = SelectList(PLAIN, KEYS, items("a", "b"), filterable=False, current="b")
     assert shown(picker) == ["  a", "❯ b ✓"]
     picker.current = "a"
@@ -188,7 +189,7 @@ def test_several_can_be_checked() -> None:
     assert [item.value for item in picker.checked] == ["b"]
 
 
-def test_descriptions_stand_in_a_column_or_below() -> None:
+def test_descriptions_are_in_a_column_or_below() -> None:
     things = [
         SelectItem("a", "alpha", "the first one", hint="12k"),
         SelectItem("b", "beta", "the second one"),
@@ -216,7 +217,7 @@ def test_new_items_keep_the_selection_and_the_filter() -> None:
     assert not picker.select("nobody")
 
 
-def test_texts_from_outside_cannot_drive_the_terminal() -> None:
+def test_foreign_text_cannot_contain_control_sequences() -> None:
     bad = "\x1b[2Jx\x07\ny\x9b31m"
     picker = SelectList(PLAIN, KEYS, [SelectItem("a", bad, bad, bad, bad)])
     picker.set_filter("x\x1b]0;t\x07")
@@ -226,7 +227,7 @@ def test_texts_from_outside_cannot_drive_the_terminal() -> None:
     assert "\x9b" not in text
 
 
-def test_an_unchanged_list_gives_the_same_rows() -> None:
+def test_unchanged_list_returns_the_same_rows() -> None:
     picker = SelectList(PLAIN, KEYS, items(*FRUIT))
     rows = picker.render(40)
     assert picker.render(40) is rows
@@ -238,7 +239,7 @@ def test_an_unchanged_list_gives_the_same_rows() -> None:
     assert not picker.handle_input(Key("f5"))
 
 
-def test_the_cursor_stays_at_the_end_of_a_long_filter() -> None:
+def test_cursor_stays_at_the_end_of_a_long_filter() -> None:
     picker = SelectList(PLAIN, KEYS, items("a"))
     picker.focused = True
     picker.set_filter("abcdefghijklmnopqrstuvwxyz")
@@ -262,7 +263,7 @@ def test_rows_never_exceed_the_width(width: int, linear: bool) -> None:
     assert all(visible_width(row) <= width for row in picker.render(width))
 
 
-def test_a_screen_reader_gets_words_for_signs() -> None:
+def test_screen_reader_gets_words_for_symbols() -> None:
     theme = Theme({}, linear=True)
     things = [
         SelectItem("a", "alpha", "the first", hint="12k"),

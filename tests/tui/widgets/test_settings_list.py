@@ -1,4 +1,4 @@
-"""The settings list: every kind of value, search, groups, and values that are checked before they count."""
+"""The settings list: every kind of value, search, groups, and validated values."""
 
 from collections.abc import Callable
 
@@ -7,18 +7,18 @@ import pytest
 from tau.tui.component import CURSOR_MARKER, Component
 from tau.tui.input.bindings import Keymap
 from tau.tui.input.key import InputEvent, Key, Paste
-from tau.tui.style import DARK_TOKENS, Theme
-from tau.tui.text.clean import strip_styles
+from tau.tui.style import Theme
+from tau.tui.text.sgr import strip_escapes
 from tau.tui.text.width import visible_width
-from tau.tui.widgets.setting import SettingDone
-from tau.tui.widgets.settings_list import SettingRow, SettingsList, Value
+from tau.tui.widgets.settings_list import SettingDone, SettingRow, SettingsList, Value
+from tests.support.palettes import DARK_TOKENS
 
 KEYS = Keymap()
 PLAIN = Theme({}, depth="none")
 
 
 class Confirm(Component):
-    """A submenu: y says "yes", anything else leaves."""
+    """A submenu: y says "yes", anything else cancels."""
 
     def __init__(self, done: SettingDone) -> None:
         self._done = done
@@ -46,7 +46,7 @@ SETTINGS = [
 
 class Stage:
     def __init__(self, *settings: SettingRow, theme: Theme = PLAIN, max_rows: int = 20) -> None:
-        self.told: list[tuple[str, Value]] = []
+        self.reported: list[tuple[str, Value]] = []
         self.seen: list[tuple[str, Value]] = []
         self.left = 0
         self.list = SettingsList(
@@ -54,7 +54,7 @@ class Stage:
             KEYS,
             settings or SETTINGS,
             max_rows,
-            on_change=lambda key, value: self.told.append((key, value)),
+            on_change=lambda key, value: self.reported.append((key, value)),
             on_preview=lambda key, value: self.seen.append((key, value)),
             on_cancel=self._leave,
         )
@@ -67,10 +67,10 @@ class Stage:
             assert self.list.handle_input(Key(name, name if len(name) == 1 else ""))
 
     def shown(self, width: int = 50) -> list[str]:
-        return [strip_styles(row).rstrip() for row in self.list.render(width)]
+        return [strip_escapes(row).rstrip() for row in self.list.render(width)]
 
 
-def test_settings_stand_in_groups_with_their_values_and_a_description() -> None:
+def test_settings_are_grouped_with_their_values_and_a_description() -> None:
     assert Stage().shown() == [
         "Filter: type to search the settings",
         "Session",
@@ -86,12 +86,12 @@ def test_settings_stand_in_groups_with_their_values_and_a_description() -> None:
     ]
 
 
-def test_a_toggle_flips_at_once() -> None:
+def test_toggle_flips_at_once() -> None:
     stage = Stage()
     stage.press("enter")
     assert stage.list.handle_input(Key("space", " "))
     stage.press("right")
-    assert stage.told == [("compact", False), ("compact", True), ("compact", False)]
+    assert stage.reported == [("compact", False), ("compact", True), ("compact", False)]
     assert stage.shown()[2] == "❯ Auto-compact  off"
     assert stage.list.value("compact") is False
 
@@ -100,14 +100,14 @@ def test_choices_step_or_open_with_a_preview() -> None:
     stage = Stage()
     assert stage.list.select("theme")
     stage.press("right", "left")
-    assert stage.told == [("theme", "light"), ("theme", "dark")]
+    assert stage.reported == [("theme", "light"), ("theme", "dark")]
     stage.press("enter")
     assert stage.shown() == ["Theme", "❯ dark ✓", "  light", "  none"]
     stage.press("down", "escape")
     assert stage.seen == [("theme", "light"), ("theme", "dark")]
-    assert len(stage.told) == 2
+    assert len(stage.reported) == 2
     stage.press("enter", "up", "enter")
-    assert stage.told[2:] == [("theme", "none")]
+    assert stage.reported[2:] == [("theme", "none")]
     assert stage.left == 0
 
 
@@ -115,16 +115,16 @@ def test_two_choices_just_swap() -> None:
     stage = Stage(SettingRow("a", "A", 1, "choice", choices=[1, 2], names=["one", "two"]))
     assert stage.shown()[1] == "❯ A  one"
     stage.press("enter")
-    assert stage.told == [("a", 2)]
+    assert stage.reported == [("a", 2)]
     assert stage.shown()[1] == "❯ A  two"
 
 
-def test_a_number_is_edited_in_place_and_checked() -> None:
+def test_number_is_edited_in_place_and_checked() -> None:
     stage = Stage()
     stage.list.focused = True
     assert stage.list.select("limit")
     stage.press("right", "right")
-    assert stage.told == [("limit", 60), ("limit", 70)]
+    assert stage.reported == [("limit", 60), ("limit", 70)]
     stage.press("enter", "ctrl+u", "9", "9", "9", "enter")
     text = stage.shown()
     assert text[7] == "❯ Output lines  999"
@@ -132,11 +132,11 @@ def test_a_number_is_edited_in_place_and_checked() -> None:
     assert CURSOR_MARKER in stage.list.render(50)[7]
     assert CURSOR_MARKER not in stage.list.render(50)[0]
     stage.press("backspace", "enter")
-    assert stage.told[2:] == [("limit", 99)]
+    assert stage.reported[2:] == [("limit", 99)]
     stage.press("right")
-    assert stage.told[3:] == [("limit", 100)]
+    assert stage.reported[3:] == [("limit", 100)]
     stage.press("right")
-    assert len(stage.told) == 4
+    assert len(stage.reported) == 4
 
 
 @pytest.mark.parametrize(
@@ -149,7 +149,7 @@ def test_a_number_is_edited_in_place_and_checked() -> None:
         ("1.5", "whole"),
     ],
 )
-def test_what_is_no_good_number_is_refused_with_a_sentence(typed: str, message: str) -> None:
+def test_invalid_number_is_refused_with_a_sentence(typed: str, message: str) -> None:
     stage = Stage(SettingRow("n", "N", 5, "number", minimum=1))
     stage.press("enter", "ctrl+u")
     if typed:
@@ -157,17 +157,17 @@ def test_what_is_no_good_number_is_refused_with_a_sentence(typed: str, message: 
     stage.press("enter")
     assert message in "\n".join(stage.shown())
     stage.press("escape")
-    assert stage.told == []
+    assert stage.reported == []
     assert stage.list.value("n") == 5
 
 
 def test_fractions_are_kept_where_steps_are_fractions() -> None:
     stage = Stage(SettingRow("t", "T", 0.3, "number", minimum=0, maximum=1, step=0.1))
     stage.press("right", "right")
-    assert stage.told == [("t", 0.4), ("t", 0.5)]
+    assert stage.reported == [("t", 0.4), ("t", 0.5)]
 
 
-def test_a_text_is_cleaned_and_a_secret_is_not_shown() -> None:
+def test_text_is_cleaned_and_a_secret_is_hidden() -> None:
     stage = Stage(
         SettingRow("s", "Key", "sk-123", "text", secret=True), SettingRow("t", "Text", "a\x1b[2Jb", "text")
     )
@@ -176,21 +176,21 @@ def test_a_text_is_cleaned_and_a_secret_is_not_shown() -> None:
     assert stage.list.handle_input(Paste("new\x1b]0;x\x07 key"))
     assert "new" not in "\n".join(stage.shown())
     stage.press("enter")
-    assert stage.told == [("s", "new key")]
+    assert stage.reported == [("s", "new key")]
 
 
-def test_a_submenu_takes_over_until_it_is_done() -> None:
+def test_submenu_takes_over_until_it_is_done() -> None:
     stage = Stage()
     assert stage.list.select("reset")
     stage.press("enter")
     assert stage.shown() == ["Reset", "Sure?"]
     stage.press("n")
-    assert stage.told == []
+    assert stage.reported == []
     stage.press("enter", "y")
-    assert stage.told == [("reset", "yes")]
+    assert stage.reported == [("reset", "yes")]
 
 
-def test_letters_search_and_escape_leaves() -> None:
+def test_letters_search_and_escape_cancels() -> None:
     stage = Stage()
     stage.press("o", "u", "t")
     assert stage.shown()[:3] == ["Filter: out", "Look", "❯ Output lines  50"]
@@ -211,13 +211,13 @@ def test_new_values_keep_the_selection() -> None:
     assert stage.list.selected.key == "theme"
     stage.list.set_value("theme", "no such theme")
     assert stage.list.value("theme") == "dark"
-    assert stage.told == []
+    assert stage.reported == []
     assert Stage().list.select("nobody") is False
     empty = SettingsList(PLAIN, KEYS)
     assert "There are no settings." in empty.render(50)
 
 
-def test_an_unchanged_list_gives_the_same_rows() -> None:
+def test_unchanged_list_returns_the_same_rows() -> None:
     stage = Stage()
     rows = stage.list.render(50)
     assert stage.list.render(50) is rows
@@ -229,7 +229,7 @@ def test_an_unchanged_list_gives_the_same_rows() -> None:
     assert stage.list.render(50) is not rows
 
 
-def test_a_screen_reader_gets_words() -> None:
+def test_screen_reader_gets_words() -> None:
     stage = Stage(theme=Theme({}, linear=True))
     assert stage.shown(80)[1:4] == [
         "Session",

@@ -1,9 +1,9 @@
 """Empty rows."""
 
-from tau.tui.widgets.spacer import Spacer
+from tau.tui.widgets.container import Spacer
 
 
-def test_a_spacer_is_as_many_empty_rows_and_always_the_same() -> None:
+def test_spacer_returns_the_same_empty_rows() -> None:
     spacer = Spacer(2)
     rows = spacer.render(1)
     assert rows == ["", ""]

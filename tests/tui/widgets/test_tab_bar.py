@@ -1,13 +1,14 @@
-"""Tabs: moving between them, and a row that is too short for all."""
+"""Tabs: moving between them, and a row too short for all."""
 
 import pytest
 
 from tau.tui.input.bindings import Keymap
 from tau.tui.input.key import Key
-from tau.tui.style import DARK_TOKENS, Theme
-from tau.tui.text.clean import strip_styles
+from tau.tui.style import Theme
+from tau.tui.text.sgr import strip_escapes
 from tau.tui.text.width import visible_width
 from tau.tui.widgets.tab_bar import Tab, TabBar
+from tests.support.palettes import DARK_TOKENS
 
 KEYS = Keymap()
 PLAIN = Theme({}, depth="none")
@@ -17,20 +18,20 @@ def tabs(*labels: str) -> list[Tab]:
     return [Tab(label.lower(), label) for label in labels]
 
 
-def test_the_active_tab_moves_and_goes_around() -> None:
-    told: list[str] = []
-    bar = TabBar(PLAIN, KEYS, tabs("One", "Two", "Three"), on_change=lambda tab: told.append(tab.value))
+def test_active_tab_moves_and_wraps_around() -> None:
+    reported: list[str] = []
+    bar = TabBar(PLAIN, KEYS, tabs("One", "Two", "Three"), on_change=lambda tab: reported.append(tab.value))
     assert bar.render(40) == ["[One]  Two   Three "]
     assert bar.handle_input(Key("right"))
     assert bar.render(40) == [" One  [Two]  Three "]
     assert bar.handle_input(Key("tab"))
     assert bar.handle_input(Key("tab"))
     assert bar.handle_input(Key("left"))
-    assert told == ["two", "three", "one", "three"]
+    assert reported == ["two", "three", "one", "three"]
     assert not bar.handle_input(Key("x", "x"))
 
 
-def test_a_short_row_shows_the_active_tab_and_that_there_are_more() -> None:
+def test_narrow_bar_shows_the_active_tab_and_that_there_are_more() -> None:
     bar = TabBar(PLAIN, KEYS, tabs("Alpha", "Beta", "Gamma", "Delta"))
     assert bar.render(18) == ["[Alpha]  Beta …"]
     bar.activate("gamma")
@@ -53,7 +54,7 @@ def test_new_tabs_keep_the_active_one() -> None:
     assert not bar.handle_input(Key("right"))
 
 
-def test_an_unchanged_bar_gives_the_same_row() -> None:
+def test_unchanged_bar_returns_the_same_row() -> None:
     bar = TabBar(PLAIN, KEYS, tabs("A", "B"))
     assert bar.render(40) is bar.render(40)
     rows = bar.render(40)
@@ -61,7 +62,7 @@ def test_an_unchanged_bar_gives_the_same_row() -> None:
     assert bar.render(40) is not rows
 
 
-def test_a_screen_reader_hears_which_tab_it_is() -> None:
+def test_screen_reader_hears_the_active_tab() -> None:
     bar = TabBar(Theme({}, linear=True), KEYS, [Tab("a", "Files", "12"), Tab("b", "Log")])
     assert bar.render(80) == ["Tab 1 of 2: Files (12)"]
 
@@ -72,4 +73,4 @@ def test_rows_never_exceed_the_width(width: int) -> None:
     for _ in range(4):
         assert all(visible_width(row) <= width for row in bar.render(width))
         bar.handle_input(Key("right"))
-        assert "\n" not in strip_styles(bar.render(width)[0])
+        assert "\n" not in strip_escapes(bar.render(width)[0])

@@ -1,13 +1,14 @@
-"""Text in as many rows as it needs."""
+"""Wrapped text."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tau.tui.style import DARK_TOKENS, StyleSpec, Theme
+from tau.tui.style import StyleSpec, Theme
 from tau.tui.text.width import visible_width
 from tau.tui.widgets import text as module
 from tau.tui.widgets.text import Text
+from tests.support.palettes import DARK_TOKENS
 from tests.tui.text.strategies import anything, is_closed
 
 PLAIN = Theme({})
@@ -20,7 +21,7 @@ def test_lines_are_wrapped() -> None:
     assert list(Text(PLAIN, "a\n\nb\n").render(8)) == ["a", "", "b", ""]
 
 
-def test_it_keeps_its_rows_until_something_changes() -> None:
+def test_keeps_its_rows_until_something_changes() -> None:
     text = Text(PLAIN, "one")
     rows = text.render(8)
     assert text.render(8) is rows
@@ -47,7 +48,7 @@ def test_styles_padding_and_background() -> None:
     assert list(Text(PLAIN, "ab", padding_x=3).render(3)) == ["ab"]
 
 
-def test_another_palette_is_used_after_invalidate() -> None:
+def test_new_palette_is_used_after_invalidate() -> None:
     theme = Theme({"a": StyleSpec(bold=True)})
     text = Text(theme, "x", "a")
     assert list(text.render(5)) == ["\x1b[1mx\x1b[22m"]
@@ -56,18 +57,18 @@ def test_another_palette_is_used_after_invalidate() -> None:
     assert list(text.render(5)) == ["\x1b[3mx\x1b[23m"]
 
 
-def test_colours_of_the_text_are_kept_only_if_asked_and_if_there_are_colours() -> None:
+def test_colors_of_the_text_are_kept_only_on_request_and_if_supported() -> None:
     red = "\x1b[31mred\nmore\x1b[0m"
     assert list(Text(PLAIN, red).render(9)) == ["red", "more"]
     assert list(Text(PLAIN, red, styled=True).render(9)) == ["\x1b[31mred\x1b[39m", "\x1b[31mmore\x1b[39m"]
     assert list(Text(Theme({}, depth="none"), red, styled=True).render(9)) == ["red", "more"]
 
 
-def test_a_screen_reader_gets_no_padding() -> None:
+def test_screen_reader_gets_no_padding() -> None:
     assert list(Text(Theme({}, linear=True), "a", padding_x=2).render(9)) == ["a"]
 
 
-def test_text_that_grows_does_not_lay_out_its_whole_lines_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_growing_text_does_not_lay_out_finished_lines_again(monkeypatch: pytest.MonkeyPatch) -> None:
     wrapped: list[str] = []
     real = module.wrap
 
@@ -87,7 +88,7 @@ def test_text_that_grows_does_not_lay_out_its_whole_lines_again(monkeypatch: pyt
     assert list(text.render(20)) == ["first line"] * 50 + ["second line", "third"]
 
 
-def test_a_long_line_that_grows_is_laid_out_at_its_end_only(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_growing_long_line_is_laid_out_only_at_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
     wrapped = 0
     real = module.wrap
 
@@ -111,7 +112,7 @@ pieces = st.lists(anything | st.text("ab \n", max_size=30), max_size=6)
 
 
 @given(pieces, st.integers(1, 24), st.booleans(), st.booleans(), st.sampled_from([1, 10, 2000]))
-def test_pieces_give_the_rows_of_the_whole(
+def test_chunks_give_the_rows_of_the_whole(
     parts: list[str], width: int, styled: bool, looked_at: bool, long_chars: int
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:

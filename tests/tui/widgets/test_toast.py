@@ -1,12 +1,12 @@
-"""Notes that go away by themselves."""
+"""Notifications that disappear automatically."""
 
 import pytest
 
 from tau.tui.component import Component
 from tau.tui.style import Theme
 from tau.tui.text.width import visible_width
-from tau.tui.timer import FakeTimer
 from tau.tui.widgets.toast import MAX_TOASTS, ToastStack
+from tests.support.fake_timer import FakeTimer
 
 
 class Stage:
@@ -16,7 +16,7 @@ class Stage:
         self.stack = ToastStack(theme or Theme({}), timer=self.timer, request_render=self.asked.append)
 
 
-def test_a_note_comes_and_goes() -> None:
+def test_toast_comes_and_goes() -> None:
     stage = Stage()
     assert list(stage.stack.render(40)) == []
     stage.stack.show("Saved")
@@ -30,7 +30,7 @@ def test_a_note_comes_and_goes() -> None:
     assert stage.timer.pending == 0
 
 
-def test_worse_news_stay_longer_and_have_signs_of_their_own() -> None:
+def test_severe_toasts_stay_longer_and_have_their_own_symbols() -> None:
     stage = Stage()
     stage.stack.show("Fine", "success")
     stage.stack.show("Careful", "warning")
@@ -42,7 +42,7 @@ def test_worse_news_stay_longer_and_have_signs_of_their_own() -> None:
     assert stage.stack.render(40) == ["✗ Broken"]
 
 
-def test_a_note_without_a_time_stays_until_it_is_dismissed() -> None:
+def test_toast_without_a_timeout_stays_until_dismissed() -> None:
     stage = Stage()
     toast = stage.stack.show("Stay", seconds=0)
     stage.timer.advance(1000)
@@ -52,7 +52,7 @@ def test_a_note_without_a_time_stays_until_it_is_dismissed() -> None:
     assert list(stage.stack.render(40)) == []
 
 
-def test_the_same_note_again_begins_its_time_anew() -> None:
+def test_repeated_toast_restarts_its_timeout() -> None:
     stage = Stage()
     stage.stack.show("Copied")
     stage.timer.advance(3)
@@ -63,7 +63,7 @@ def test_the_same_note_again_begins_its_time_anew() -> None:
     assert len(stage.stack.toasts) == 1
 
 
-def test_more_than_fit_are_counted_and_their_number_is_limited() -> None:
+def test_excess_toasts_are_counted_and_their_number_is_limited() -> None:
     stage = Stage()
     for number in range(MAX_TOASTS + 20):
         stage.stack.show(f"note {number}")
@@ -74,14 +74,14 @@ def test_more_than_fit_are_counted_and_their_number_is_limited() -> None:
     assert stage.timer.pending == 0
 
 
-def test_a_long_note_is_wrapped_and_limited_and_cannot_drive_the_terminal() -> None:
+def test_long_toast_is_wrapped_limited_and_free_of_control_sequences() -> None:
     stage = Stage()
     stage.stack.show("\x1b[2Jone two three four five six seven eight nine ten", seconds=0)
     assert stage.stack.render(12) == ["• one two", "  three four", "  five six", "  …"]
     assert stage.stack.render(12) is stage.stack.render(12)
 
 
-def test_a_screen_reader_hears_the_level() -> None:
+def test_screen_reader_hears_the_level() -> None:
     stage = Stage(Theme({}, linear=True))
     stage.stack.show("Low on space", "warning")
     assert stage.stack.render(80) == ["Warning: Low on space"]

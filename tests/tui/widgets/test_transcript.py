@@ -3,13 +3,12 @@
 from collections.abc import Sequence
 
 from tau.tui.component import CommitBoundary
-from tau.tui.render.live_commit import STABLE_PREFIX_COMMIT_FRAMES
-from tau.tui.widgets.transcript import Transcript
-from tests.tui.render.stagehand import Growing, Lines, Wrapped, numbered
+from tau.tui.widgets.transcript import STABLE_PREFIX_COMMIT_FRAMES, Transcript
+from tests.tui.render.render_rig import Growing, Lines, Wrapped, numbered
 
 
 class Counted(Lines):
-    """Counts how often it is rendered and told to forget."""
+    """Counts how often it is rendered and invalidated."""
 
     def __init__(self, *rows: str) -> None:
         super().__init__(*rows)
@@ -27,14 +26,14 @@ def shown(transcript: Transcript, width: int = 20) -> list[str]:
     return list(transcript.render(width))
 
 
-def test_blocks_stand_in_order_with_space_between_them() -> None:
+def test_blocks_are_in_order_with_space_between_them() -> None:
     transcript = Transcript([Lines("a"), Lines(), Lines("b", "c")])
     assert shown(transcript) == ["a", "", "b", "c"]
     assert transcript.commit_boundary() == CommitBoundary(4)
     assert shown(Transcript([Lines("a"), Lines("b")], spacing=0)) == ["a", "b"]
 
 
-def test_a_final_block_is_rendered_once_and_keeps_no_second_copy() -> None:
+def test_final_block_is_rendered_once_and_not_copied() -> None:
     block = Counted("a")
     transcript = Transcript([block])
     first = transcript.render(20)
@@ -45,7 +44,7 @@ def test_a_final_block_is_rendered_once_and_keeps_no_second_copy() -> None:
     assert shown(transcript) == ["a"]
 
 
-def test_a_block_that_may_change_holds_the_seam_and_all_below_it() -> None:
+def test_changeable_block_holds_the_boundary_and_everything_below() -> None:
     live, below = Growing("x"), Lines("below")
     transcript = Transcript([Lines("a"), live, below])
     assert shown(transcript) == ["a", "", "x", "", "below"]
@@ -57,7 +56,7 @@ def test_a_block_that_may_change_holds_the_seam_and_all_below_it() -> None:
     assert transcript.commit_boundary() == CommitBoundary(5)
 
 
-def test_a_growing_block_lets_all_but_its_last_row_go() -> None:
+def test_growing_block_commits_all_but_its_last_row() -> None:
     live = Growing("1")
     transcript = Transcript([Lines("a"), live])
     shown(transcript)
@@ -66,7 +65,7 @@ def test_a_growing_block_lets_all_but_its_last_row_go() -> None:
     assert transcript.commit_boundary() == CommitBoundary(1, 4)
 
 
-def test_rows_at_rest_above_a_ticking_row_may_go() -> None:
+def test_stable_rows_above_a_ticking_row_may_commit() -> None:
     live = Growing()
     transcript = Transcript([live])
     for tick in range(STABLE_PREFIX_COMMIT_FRAMES + 1):
@@ -75,13 +74,13 @@ def test_rows_at_rest_above_a_ticking_row_may_go() -> None:
     assert transcript.commit_boundary() == CommitBoundary(0, 4)
 
 
-def test_another_width_renders_every_block_again() -> None:
+def test_new_width_renders_every_block_again() -> None:
     transcript = Transcript([Wrapped("abcdef"), Wrapped("ghij")], spacing=0)
     assert shown(transcript, 3) == ["abc", "def", "ghi", "j"]
     assert shown(transcript, 6) == ["abcdef", "ghij"]
 
 
-def test_another_theme_renders_every_block_again() -> None:
+def test_new_theme_renders_every_block_again() -> None:
     block = Counted("a")
     transcript = Transcript([block])
     shown(transcript)
@@ -90,7 +89,7 @@ def test_another_theme_renders_every_block_again() -> None:
     assert shown(transcript) == ["b"]
 
 
-def test_rebuild_asks_every_block_again() -> None:
+def test_rebuild_renders_every_block_again() -> None:
     block = Lines("folded")
     transcript = Transcript([block, Lines("x")])
     shown(transcript)
@@ -99,7 +98,7 @@ def test_rebuild_asks_every_block_again() -> None:
     assert shown(transcript) == ["unfolded", "more", "", "x"]
 
 
-def test_the_last_block_can_be_taken_away_frozen_or_not() -> None:
+def test_last_block_can_be_removed_frozen_or_not() -> None:
     live = Growing("live")
     transcript = Transcript([Lines("a"), Lines("b"), live])
     before = transcript.render(20)
@@ -125,7 +124,7 @@ def test_clear_leaves_nothing() -> None:
     assert list(transcript.blocks) == []
 
 
-def test_a_frame_does_not_touch_frozen_blocks() -> None:
+def test_frame_does_not_touch_frozen_blocks() -> None:
     blocks = [Counted(f"row {number}") for number in range(500)]
     transcript = Transcript(blocks)
     live = Growing()

@@ -4,9 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tau.tui.style import ASCII, DARK_TOKENS, StyleSpec, Theme
+from tau.tui.style import ASCII, StyleSpec, Theme
 from tau.tui.text.width import visible_width
 from tau.tui.widgets.truncated import TruncatedText
+from tests.support.palettes import DARK_TOKENS
 from tests.tui.text.strategies import anything, is_closed
 
 PLAIN = Theme({})
@@ -22,11 +23,11 @@ PLAIN = Theme({})
         ("漢字", 3, "漢…"),
     ],
 )
-def test_a_text_is_one_row(text: str, width: int, row: str) -> None:
+def test_text_is_one_row(text: str, width: int, row: str) -> None:
     assert TruncatedText(PLAIN, text).render(width) == [row]
 
 
-def test_it_keeps_its_rows_until_something_changes() -> None:
+def test_keeps_its_rows_until_something_changes() -> None:
     shown = TruncatedText(Theme({"a": StyleSpec(bold=True)}), "text", "a", padding_x=1)
     rows = shown.render(10)
     assert rows == [" \x1b[1mtext\x1b[22m"]
@@ -38,11 +39,11 @@ def test_it_keeps_its_rows_until_something_changes() -> None:
     assert shown.render(2) == ["o…"]
 
 
-def test_the_ellipsis_is_that_of_the_theme() -> None:
+def test_ellipsis_comes_from_the_theme() -> None:
     assert TruncatedText(Theme({}, symbols=ASCII), "too long").render(6) == ["too..."]
 
 
-def test_colours_are_kept_only_if_asked() -> None:
+def test_colors_are_kept_only_on_request() -> None:
     assert TruncatedText(PLAIN, "\x1b[31mred").render(9) == ["red"]
     assert TruncatedText(PLAIN, "\x1b[31mred\nx", styled=True).render(9) == [
         "\x1b[31mred\x1b[39m \x1b[31mx\x1b[39m"

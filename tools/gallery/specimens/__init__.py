@@ -1,1 +1,1 @@
-"""Calls of every tool in every state, with data such as real work leaves: what the gallery shows."""
+"""Calls of every tool in every state, with realistic data, for the gallery."""

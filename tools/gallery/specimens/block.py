@@ -1,7 +1,7 @@
-"""A specimen as the block that the transcript of a session would show."""
+"""Builds the transcript block of a specimen."""
 
 from tau.modes.interactive.tool_views.view import ToolCallView
-from tau.modes.interactive.transcript.block_context import BlockContext
+from tau.modes.interactive.transcript.block import BlockContext
 from tau.modes.interactive.transcript.tool import ToolBlock
 from tau.modes.interactive.transcript.tool_call import ToolCallState
 from tau.tui.input.bindings import Keymap
@@ -11,7 +11,7 @@ from tools.gallery.specimens.case import CWD, Specimen
 
 
 class ShownCall(ToolCallState):
-    """A call that stands still."""
+    """A tool call that does not change."""
 
     __slots__ = ("_shown",)
 
@@ -25,12 +25,12 @@ class ShownCall(ToolCallState):
 
 
 def scene_of(theme: Theme, keys: Keymap, capabilities: Capabilities = Capabilities()) -> BlockContext:  # noqa: B008
-    """What the blocks of a gallery share."""
+    """Build the context that all blocks of a gallery share."""
     return BlockContext(theme, keys, cwd=lambda: CWD, now=lambda: 0.0, capabilities=lambda: capabilities)
 
 
 def block_of(specimen: Specimen, scene: BlockContext) -> ToolBlock:
-    """The block with all calls of the specimen."""
+    """Build the block with all calls of the specimen."""
     first, *others = specimen.views
     block = ToolBlock(scene, ShownCall(scene, first))
     for view in others:

@@ -1,4 +1,4 @@
-"""How specimens are made: a call of a tool, and what is known of it in each state."""
+"""Builds specimens: a tool call in each of its states."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -6,14 +6,14 @@ from typing import Any, NamedTuple
 
 from tau.agent.calls import STOPPED
 from tau.ai.wire import TextContent, UserContent
-from tau.coding.approval.hook import refusal
+from tau.coding.approval import refusals
 from tau.modes.interactive.tool_views.view import CallState, ToolCallView
 
 CWD = Path("/home/ada/shop")
 
 
 class Specimen(NamedTuple):
-    """`name` is "tool/state"; several views are calls that stand in one block."""
+    """`name` is "tool/state"; several views are calls in one block."""
 
     name: str
     about: str
@@ -25,7 +25,7 @@ class Specimen(NamedTuple):
 
 
 class Result(NamedTuple):
-    """What a call has given back by now."""
+    """The result of a call so far."""
 
     text: str = ""
     details: Any = None
@@ -39,13 +39,14 @@ class Result(NamedTuple):
 
 NOTHING_YET = Result(elapsed_ms=400)
 INTERRUPTED = Result(STOPPED)
-REFUSED = Result(refusal("do this", "ask me first next time"), elapsed_ms=None)
+DECLINED = refusals.declined("do this", "ask me first next time")
+REFUSED = Result(DECLINED.text, DECLINED.details, elapsed_ms=None)
 
 
 def one(
     tool: str, name: str, about: str, state: CallState, args: dict[str, Any], result: Result | None = None
 ) -> Specimen:
-    """One call in one state."""
+    """Build one call in one state."""
     known = result or Result(elapsed_ms=None)
     view = ToolCallView(tool, args, state, CWD, known.content, known.details, elapsed_ms=known.elapsed_ms)
     return Specimen(f"{tool}/{name}", about, (view,))
@@ -61,7 +62,7 @@ def in_all_states(
     running: Result = NOTHING_YET,
     aborted: Result = INTERRUPTED,
 ) -> list[Specimen]:
-    """The same call from its first argument to each of its ends."""
+    """Build the same call in all states, from its first argument to each outcome."""
     return [
         one(tool, "streaming", "Its arguments arrive.", "streaming", streaming),
         one(tool, "pending", "It is about to begin.", "pending", args),

@@ -109,7 +109,7 @@ NEW = '''    """With tax; the discount, at most 1, is taken off first."""
 
 
 def png(width: int, height: int) -> ImageContent:
-    """A picture with a slope of colours."""
+    """Build a PNG with a color gradient."""
 
     def chunk(kind: bytes, data: bytes) -> bytes:
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))

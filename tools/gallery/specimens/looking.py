@@ -1,4 +1,4 @@
-"""Specimens of searching, and of changing code by its structure."""
+"""Specimens of searching, and of structural code edits."""
 
 from tau.coding.tools.ast_edit import AstEditDetails, AstEditFile
 from tau.coding.tools.ast_grep import AstGrepDetails

@@ -1,4 +1,4 @@
-"""Specimens of what structures the work: tasks, checkpoints, questions, and tools that nobody knows."""
+"""Specimens of tasks, checkpoints, questions and unknown tools."""
 
 from typing import Any
 

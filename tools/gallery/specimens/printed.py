@@ -1,4 +1,4 @@
-"""Specimens as text, without a terminal: for captures and tests."""
+"""Renders specimens as text without a terminal, for captures and tests."""
 
 from tau.tui.images.marks import image_rows
 from tau.tui.input.bindings import Keymap
@@ -8,7 +8,7 @@ from tools.gallery.specimens.case import Specimen
 
 
 def printed(specimen: Specimen, theme: Theme, width: int, *, expanded: bool) -> list[str]:
-    """The rows of its block."""
+    """Return the rows of its block."""
     scene = scene_of(theme, Keymap())
     scene.expanded = expanded
     return [image_rows.without_images(row) for row in block_of(specimen, scene).render(width)]

@@ -1,4 +1,4 @@
-"""The gallery of the tools' calls, which can be seen folded and in full."""
+"""The interactive gallery of tool calls, folded or expanded."""
 
 from tau.tui.component import Component
 from tau.tui.input.bindings import Binding
@@ -16,14 +16,14 @@ BINDINGS = {"app.tools.expand": Binding(("ctrl+o",), "Show the specimen in full,
 
 
 class Walk(Hall[Specimen]):
-    """Each specimen is a block as the transcript has it."""
+    """Shows each specimen as a transcript block."""
 
     specimens = SPECIMENS
     bindings = BINDINGS
 
     def __init__(self, terminal: Terminal, theme: Theme, timer: Timer, palette: str = "dark") -> None:
         super().__init__(terminal, theme, timer, palette)
-        self._scene = scene_of(theme, self.keys, terminal.capabilities)
+        self._context = scene_of(theme, self.keys, terminal.capabilities)
         label = self.keys.label
         self._help.set_text(
             f"{label('app.tools.expand')} shows it in full; {label('gallery.theme')} changes the theme; "
@@ -37,11 +37,11 @@ class Walk(Hall[Specimen]):
 
     def _built(self, specimen: Specimen) -> Component:
         self._specimen = specimen
-        return block_of(specimen, self._scene)
+        return block_of(specimen, self._context)
 
     def _listen(self, event: InputEvent) -> InputEvent | Consumed | None:
         if not self.keys.matches(event, "app.tools.expand"):
             return super()._listen(event)
-        self._scene.expanded = not self._scene.expanded
+        self._context.expanded = not self._context.expanded
         self._show(self._specimen)
         return CONSUMED

@@ -1,1 +1,1 @@
-"""Every component of the engine in every state, to be looked at: `python -m tools.gallery.widgets`."""
+"""Every widget of the engine in every state: `python -m tools.gallery.widgets`."""

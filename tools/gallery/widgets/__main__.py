@@ -1,4 +1,4 @@
-"""The program: `python -m tools.gallery.widgets` to walk through it, or with options to print a specimen."""
+"""The command line: `python -m tools.gallery.widgets` is interactive; options print a specimen."""
 
 import argparse
 import asyncio
@@ -31,7 +31,7 @@ def _say(rows: Iterable[str]) -> int:
     try:
         sys.stdout.write("".join(f"{row}\n" for row in rows))
         sys.stdout.flush()
-    except BrokenPipeError:  # whoever reads has seen enough; nothing more is to be written at the end either
+    except BrokenPipeError:  # the reader closed the pipe: write nothing more, not even at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
 

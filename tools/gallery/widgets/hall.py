@@ -1,4 +1,4 @@
-"""A gallery on a terminal: a list of specimens, the chosen one below it, and the keys."""
+"""An interactive gallery: a list of specimens, the selected one below it, and key hints."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -12,9 +12,8 @@ from tau.tui.style import Theme
 from tau.tui.terminal.port import Terminal
 from tau.tui.terminal.process import ProcessTerminal
 from tau.tui.timer import Timer
-from tau.tui.widgets.container import Container
+from tau.tui.widgets.container import Container, Spacer
 from tau.tui.widgets.select_list import SelectItem, SelectList
-from tau.tui.widgets.spacer import Spacer
 from tau.tui.widgets.text import Text
 from tau.tui.widgets.truncated import TruncatedText
 from tools.gallery.widgets.printed import PALETTES
@@ -37,7 +36,7 @@ S = TypeVar("S", bound=Named)
 
 
 class Rule(Component):
-    """A line across the screen; a blank row for a screen reader."""
+    """A horizontal line; a blank row for screen readers."""
 
     def __init__(self, theme: Theme) -> None:
         self._theme = theme
@@ -56,7 +55,7 @@ class Rule(Component):
 
 
 class Hall(Generic[S]):
-    """What is on the screen, and what the keys do. Subclasses say what there is, and build what is chosen."""
+    """The screen and its keys. Subclasses list the specimens and build the selected one."""
 
     specimens: Mapping[str, S]
     bindings: Mapping[str, Binding] = {}
@@ -108,15 +107,15 @@ class Hall(Generic[S]):
         self.screen.stop("final")
 
     def _group(self, specimen: S) -> str:
-        """What the specimen is one of."""
+        """Return the group of a specimen."""
         raise NotImplementedError
 
     def _built(self, specimen: S) -> Component:
-        """The specimen as it is shown now."""
+        """Build the component to show."""
         raise NotImplementedError
 
     def _try(self) -> None:
-        """The specimen is chosen; most can only be looked at."""
+        """Focus the specimen, if it takes input."""
 
     def _show(self, specimen: S) -> None:
         built = self._built(specimen)

@@ -1,10 +1,9 @@
-"""Specimens of text and of what puts components beside and into each other."""
+"""Specimens of text and containers."""
 
 from tau.tui.component import Component
 from tau.tui.text.clean import link
-from tau.tui.widgets.container import Container
+from tau.tui.widgets.container import Container, Spacer
 from tau.tui.widgets.scroll_view import ScrollView
-from tau.tui.widgets.spacer import Spacer
 from tau.tui.widgets.text import Text
 from tau.tui.widgets.truncated import TruncatedText
 from tools.gallery.widgets.specimen import Bench, Specimen, focused, pressed

@@ -4,12 +4,10 @@ from collections.abc import Sequence
 
 from tau.tui.component import Component
 from tau.tui.input.key import InputEvent
-from tau.tui.widgets.container import Container
+from tau.tui.widgets.container import Container, Spacer
 from tau.tui.widgets.loader import CancellableLoader, Loader
 from tau.tui.widgets.select_list import SelectItem, SelectList
-from tau.tui.widgets.setting import SettingDone
-from tau.tui.widgets.settings_list import SettingRow, SettingsList
-from tau.tui.widgets.spacer import Spacer
+from tau.tui.widgets.settings_list import SettingDone, SettingRow, SettingsList
 from tau.tui.widgets.tab_bar import Tab, TabBar
 from tau.tui.widgets.text import Text
 from tau.tui.widgets.toast import ToastStack
@@ -41,7 +39,7 @@ def _empty(bench: Bench) -> Component:
 
 
 class _Ask(Component):
-    """A submenu of one question."""
+    """A submenu with one question."""
 
     def __init__(self, bench: Bench, done: SettingDone) -> None:
         self._keys = bench.keys

@@ -1,4 +1,4 @@
-"""The options that every program which shows specimens has."""
+"""The command-line options of all galleries."""
 
 import argparse
 import os
@@ -9,7 +9,7 @@ MAX_WIDTH = 1_000
 
 
 def parsed(words: list[str] | None, parser: argparse.ArgumentParser) -> argparse.Namespace:
-    """The options of the parser, which has its own `--print`, and those that every gallery has."""
+    """Parse the arguments; adds the common options to a parser that has its own `--print`."""
     parser.add_argument("--list", action="store_true", help="print the names of all specimens")
     parser.add_argument("--width", type=int, default=80, help="columns for --print (default: 80)")
     parser.add_argument("--theme", choices=list(PALETTES), help="colours (default: dark)")

@@ -1,4 +1,4 @@
-"""Specimens of Markdown, whole and still arriving, and of differences between texts."""
+"""Specimens of Markdown, complete and streaming, and of diffs."""
 
 from tau.tui.component import Component
 from tau.tui.widgets.diff import DiffView

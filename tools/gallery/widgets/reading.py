@@ -1,4 +1,4 @@
-"""Specimens of what one reads: transcripts and pictures."""
+"""Specimens of transcripts and images."""
 
 import struct
 import zlib
@@ -24,7 +24,7 @@ def _transcript(bench: Bench) -> Component:
 
 
 def _chart(width: int, height: int) -> bytes:
-    """A small PNG with a slope of colours."""
+    """Build a small PNG with a color gradient."""
 
     def chunk(kind: bytes, data: bytes) -> bytes:
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
@@ -90,5 +90,5 @@ SPECIMENS = [
     Specimen("image/iterm2", "Inline, iTerm2.", lambda b: _image(b, "iterm2")),
     Specimen("image/sixel", "Inline, Sixel.", lambda b: _image(b, "sixel")),
     Specimen("image/demoted", "An older one made room.", _demoted),
-    Specimen("image/broken", "Bytes that are no picture.", _broken),
+    Specimen("image/broken", "Bytes that are not an image.", _broken),
 ]

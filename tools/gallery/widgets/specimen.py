@@ -1,4 +1,4 @@
-"""One thing to look at: a component in a state, and what it stands on."""
+"""A specimen: a component in one state, and what it is built with."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -11,7 +11,7 @@ from tau.tui.timer import Timer
 
 
 class Bench:
-    """What a specimen is built with. It is closed when another one takes its place."""
+    """What a specimen is built with; closed when another specimen replaces it."""
 
     def __init__(
         self,
@@ -27,7 +27,7 @@ class Bench:
         self._closing: list[Callable[[], object]] = []
 
     def at_close(self, function: Callable[[], object]) -> None:
-        """Call this when the specimen is put away."""
+        """Call this function when the specimen is closed."""
         self._closing.append(function)
 
     def close(self) -> None:
@@ -37,7 +37,7 @@ class Bench:
 
 
 class Specimen(NamedTuple):
-    """`name` is "component/state"; `build` makes it anew each time."""
+    """`name` is "component/state"; `build` creates a new component each time."""
 
     name: str
     about: str
@@ -49,13 +49,13 @@ class Specimen(NamedTuple):
 
 
 def pressed(component: Component, *names: str) -> Component:
-    """The component after some keys; a name of one letter types it."""
+    """Press some keys and return the component; a one-letter name types that letter."""
     for name in names:
         component.handle_input(Key(name, name if len(name) == 1 else ""))
     return component
 
 
 def focused(component: Component) -> Component:
-    """The component as it looks with the focus."""
+    """Give the component the focus and return it."""
     component.focused = True
     return component

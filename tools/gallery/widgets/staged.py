@@ -1,16 +1,16 @@
-"""A small screen inside a specimen: for what only shows on one, such as overlays."""
+"""A small screen inside a specimen, for overlays and the like."""
 
 from collections.abc import Callable
 
 from tau.tui.component import CachedComponent
 from tau.tui.render.screen import Screen
 from tau.tui.style import Theme
-from tau.tui.timer import FakeTimer
+from tests.support.fake_timer import FakeTimer
 from tests.support.terminal.virtual import VirtualTerminal
 
 
 class Staged(CachedComponent):
-    """Shows what a screen of some rows holds after `play` put things on it; without colours."""
+    """Shows a small screen after `play` has filled it, without colors."""
 
     def __init__(self, theme: Theme, rows: int, play: Callable[[Screen], object]) -> None:
         self._theme = theme

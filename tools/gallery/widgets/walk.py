@@ -1,4 +1,4 @@
-"""The gallery of the components, which can be tried as well."""
+"""The interactive gallery of widgets."""
 
 from tau.tui.component import Component
 from tau.tui.input.bindings import Binding
@@ -7,8 +7,8 @@ from tau.tui.render.screen import CONSUMED, Consumed, Overlay, OverlayOptions
 from tau.tui.style import Theme
 from tau.tui.terminal.port import Terminal
 from tau.tui.timer import Timer
+from tau.tui.widgets.container import Spacer
 from tau.tui.widgets.scroll_view import ScrollView
-from tau.tui.widgets.spacer import Spacer
 from tau.tui.widgets.text import Text
 from tools.gallery.widgets.catalogue import SPECIMENS
 from tools.gallery.widgets.hall import Hall
@@ -21,7 +21,7 @@ BINDINGS = {
 
 
 class Walk(Hall[Specimen]):
-    """A specimen gets the keys when it is chosen, and gives them back to the list."""
+    """A selected specimen gets the focus until the user returns to the list."""
 
     specimens = SPECIMENS
     bindings = BINDINGS
@@ -68,7 +68,7 @@ class Walk(Hall[Specimen]):
         self._explain()
 
     def _show_keys(self) -> None:
-        """All keys, in a box over the rest; the same key or escape takes it away."""
+        """Show all keys in an overlay; the same key or Escape closes it."""
         if self._overlay is not None:
             self._overlay.hide()
             self._overlay = None

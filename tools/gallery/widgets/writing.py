@@ -1,11 +1,11 @@
-"""Specimens of what one writes into."""
+"""Specimens of the editor and input fields."""
 
 from tau.tui.component import Component
 from tau.tui.input.key import Paste
 from tau.tui.widgets.autocomplete import Answer, CompletionItem, Suggestions
 from tau.tui.widgets.editor.editor import Editor
-from tau.tui.widgets.editor.history import MemoryHistory
 from tau.tui.widgets.input_field import InputField
+from tests.support.memory_history import MemoryHistory
 from tools.gallery.widgets.specimen import Bench, Specimen, focused, pressed
 
 LETTER = """Dear reader,

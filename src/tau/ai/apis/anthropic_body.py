@@ -3,20 +3,10 @@
 from collections.abc import Iterator, Sequence
 from typing import Any, assert_never
 
-from tau.ai.apis.request import room
+from tau.ai import wire as w
+from tau.ai.apis.request import max_answer_tokens
 from tau.ai.dialect import Request
 from tau.ai.model import Model, ThinkingLevel
-from tau.ai.wire import (
-    AssistantMessage,
-    ImageContent,
-    Message,
-    TextContent,
-    ThinkingContent,
-    ToolCall,
-    ToolResultMessage,
-    UserContent,
-    UserMessage,
-)
 
 BUDGET_TOKENS: dict[ThinkingLevel, int] = {
     "minimal": 1024,
@@ -57,8 +47,8 @@ def build_body(model: Model, request: Request) -> dict[str, Any]:
         body["system"] = [system]
     body["messages"] = messages = list(_messages(request.messages))
     if mark:
-        _mark(messages)
-    body["max_tokens"] = room(model, request, request.max_tokens)
+        _add_cache_marks(messages)
+    body["max_tokens"] = max_answer_tokens(model, request, request.max_tokens)
     body["stream"] = True
     if request.tools and not model.compat.supports_parallel_tool_calls:
         body["tool_choice"] = {"type": "auto", "disable_parallel_tool_use": True}
@@ -78,43 +68,48 @@ def _thinking(model: Model, request: Request, messages: list[dict[str, Any]]) ->
             "output_config": {"effort": EFFORT[level]},
         }
     wanted = BUDGET_TOKENS[level]
-    max_tokens = room(model, request, request.max_tokens + wanted)
+    max_tokens = max_answer_tokens(model, request, request.max_tokens + wanted)
     budget = min(wanted, max_tokens - MIN_TOKENS_AFTER_THINKING)
-    if budget < MIN_BUDGET_TOKENS or _is_amid_calls_without_thinking(messages):
+    if budget < MIN_BUDGET_TOKENS or _last_calls_lack_thinking(messages):
         return {}
     return {"max_tokens": max_tokens, "thinking": {"type": "enabled", "budget_tokens": budget}}
 
 
-def _is_amid_calls_without_thinking(messages: list[dict[str, Any]]) -> bool:
+def _last_calls_lack_thinking(messages: list[dict[str, Any]]) -> bool:
     """Whether the last calls were made without thinking, such as by another model: too late to enable it."""
+    turn: list[str] = []  # consecutive messages of a role are one turn
     for message in reversed(messages):
         if message["role"] == "assistant":
-            blocks = message["content"]
-            return blocks[-1]["type"] == "tool_use" and "thinking" not in blocks[0]["type"]
-    return False
+            turn = [block["type"] for block in message["content"]] + turn
+        elif turn:
+            break
+    return "tool_use" in turn and "thinking" not in turn[0]
 
 
-def _mark(messages: list[dict[str, Any]]) -> None:
+def _add_cache_marks(messages: list[dict[str, Any]]) -> None:
     """Ask the server to cache everything before the last user messages."""
     last = [message for message in messages if message["role"] == "user"][-CACHED_MESSAGES:]
     for message in last:
         message["content"][-1]["cache_control"] = CACHED
 
 
-def _messages(messages: Sequence[Message]) -> Iterator[dict[str, Any]]:
+def _messages(messages: Sequence[w.Message]) -> Iterator[dict[str, Any]]:
     results: list[dict[str, Any]] = []
     for message in messages:
-        if results and not isinstance(message, ToolResultMessage):
+        if results and not isinstance(message, w.ToolResultMessage):
             yield {"role": "user", "content": results}
             results = []
         match message:
-            case ToolResultMessage():
+            case w.ToolResultMessage():
                 results.append(_result(message))
-            case UserMessage():
+            case w.UserMessage():
                 if blocks := _blocks(message.content):
                     yield {"role": "user", "content": blocks}
-            case AssistantMessage():
-                if blocks := list(_assistant(message)):
+            case w.AssistantMessage():
+                blocks = list(_assistant(message))
+                while blocks and "thinking" in blocks[-1]["type"]:
+                    blocks.pop()  # rejected at the end of an answer
+                if blocks:
                     yield {"role": "assistant", "content": blocks}
             case _:
                 assert_never(message)
@@ -122,10 +117,10 @@ def _messages(messages: Sequence[Message]) -> Iterator[dict[str, Any]]:
         yield {"role": "user", "content": results}
 
 
-def _blocks(content: str | Sequence[UserContent]) -> list[dict[str, Any]]:
+def _blocks(content: str | Sequence[w.UserContent]) -> list[dict[str, Any]]:
     blocks: list[dict[str, Any]] = []
-    for part in [TextContent(content)] if isinstance(content, str) else content:
-        if isinstance(part, ImageContent):
+    for part in [w.TextContent(content)] if isinstance(content, str) else content:
+        if isinstance(part, w.ImageContent):
             source = {"type": "base64", "media_type": part.mime_type, "data": part.data}
             blocks.append({"type": "image", "source": source})
         elif part.text.strip():
@@ -133,7 +128,7 @@ def _blocks(content: str | Sequence[UserContent]) -> list[dict[str, Any]]:
     return blocks
 
 
-def _result(message: ToolResultMessage) -> dict[str, Any]:
+def _result(message: w.ToolResultMessage) -> dict[str, Any]:
     block: dict[str, Any] = {"type": "tool_result", "tool_use_id": message.tool_call_id}
     if content := _blocks(message.content):
         block["content"] = content
@@ -142,13 +137,13 @@ def _result(message: ToolResultMessage) -> dict[str, Any]:
     return block
 
 
-def _assistant(message: AssistantMessage) -> Iterator[dict[str, Any]]:
+def _assistant(message: w.AssistantMessage) -> Iterator[dict[str, Any]]:
     for part in message.content:
         match part:
-            case TextContent():
+            case w.TextContent():
                 if part.text.strip():
                     yield {"type": "text", "text": part.text}
-            case ThinkingContent():
+            case w.ThinkingContent():
                 if not part.thinking_signature:
                     continue  # rejected without its signature
                 if part.redacted is True:
@@ -159,7 +154,7 @@ def _assistant(message: AssistantMessage) -> Iterator[dict[str, Any]]:
                         "thinking": part.thinking,
                         "signature": part.thinking_signature,
                     }
-            case ToolCall():
+            case w.ToolCall():
                 yield {"type": "tool_use", "id": part.id, "name": part.name, "input": part.arguments}
             case _:
                 assert_never(part)

@@ -6,27 +6,14 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
+from tau.ai import dialect as d
 from tau.ai.apis.anthropic_body import build_body
-from tau.ai.apis.request import encode, headers, is_stream
-from tau.ai.dialect import (
-    BlockEnd,
-    CallEnd,
-    CallPiece,
-    CallStart,
-    Delta,
-    Done,
-    Endpoint,
-    RedactedThinking,
-    Request,
-    Signature,
-    TextPiece,
-    ThinkingPiece,
-    Tokens,
-)
+from tau.ai.apis.request import encode, headers
 from tau.ai.model import Model
-from tau.ai.sse import decode_event, events
+from tau.ai.sse import DOCUMENT, ResponseEvents, decode_event
 from tau.ai.transport import Transport
 from tau.ai.wire import new_call_id
+from tau.base.errors import ProviderError
 from tau.base.late import late
 
 error_response = late("tau.ai.apis.error_response")
@@ -36,6 +23,8 @@ VERSION = "2023-06-01"
 # Keys for `authorization` instead of `x-api-key`, with the feature they need.
 BEARER_KEYS = {"sk-ant-oat": "oauth-2025-04-20", "sk-or-": ""}
 
+MISSING = object()
+
 STOP_REASONS: dict[str, Literal["stop", "length", "toolUse"]] = {
     "max_tokens": "length",
     "model_context_window_exceeded": "length",
@@ -44,16 +33,24 @@ STOP_REASONS: dict[str, Literal["stop", "length", "toolUse"]] = {
 
 
 async def stream(
-    model: Model, request: Request, endpoint: Endpoint, http: Transport
-) -> AsyncGenerator[Delta, None]:
-    """Stream the answer to `request`."""
+    model: Model, request: d.Request, endpoint: d.Endpoint, http: Transport
+) -> AsyncGenerator[d.Delta, None]:
+    body = build_body(model, request)
+    answer_tokens: int = body["max_tokens"]
     async with http.open(
-        "POST", url(endpoint.base_url), headers=_headers(endpoint), body=encode(build_body(model, request))
+        "POST", url(endpoint.base_url), headers=_headers(endpoint), body=encode(body)
     ) as response:
-        if not is_stream(response):
-            raise await error_response.refusal(response, provider=model.provider, key=endpoint.key)
+        del body  # do not keep a long conversation in memory while its answer arrives
+        if response.status >= 300:
+            raise await error_response.error_from_response(
+                response, provider=model.provider, key=endpoint.key, answer_tokens=answer_tokens
+            )
         answer = _Answer(model.provider, endpoint.key)
-        async for _, data in events(response):
+        async for name, data in ResponseEvents(response):
+            if name == DOCUMENT:
+                for whole in answer.read_document(data):
+                    yield whole
+                return
             event = answer.decode(data)
             if event is None:
                 continue
@@ -61,14 +58,14 @@ async def stream(
             if delta is not None and event.type == "content_block_delta":
                 # By far the most frequent, so they take the fast path.
                 if delta.text:
-                    yield TextPiece(delta.text)
+                    yield d.TextPiece(delta.text)
                 elif delta.thinking:
-                    yield ThinkingPiece(delta.thinking)
+                    yield d.ThinkingPiece(delta.thinking)
                 elif delta.partial_json:
                     if answer.continues_call(event.index):
-                        yield CallPiece(event.index, delta.partial_json)
+                        yield d.CallPiece(event.index, delta.partial_json)
                 elif delta.signature:
-                    yield Signature(delta.signature)
+                    yield d.Signature(delta.signature)
                 continue
             for other in answer.read(event, data):
                 yield other
@@ -83,7 +80,7 @@ def url(base_url: str) -> str:
     return f"{base}/messages" if base.endswith("/v1") else f"{base}/v1/messages"
 
 
-def _headers(endpoint: Endpoint) -> dict[str, str]:
+def _headers(endpoint: d.Endpoint) -> dict[str, str]:
     ours = {"anthropic-version": VERSION}
     key = endpoint.key
     if not key:
@@ -105,6 +102,7 @@ class _Usage(Struct, frozen=True, gc=False):
 
 
 class _Start(Struct, frozen=True):
+    id: str | None = None
     usage: _Usage | None = None
 
 
@@ -139,11 +137,21 @@ class _Event(Struct, frozen=True):
     usage: _Usage | None = None
 
 
+class _Document(Struct, frozen=True):
+    """An answer that does not stream."""
+
+    type: str = ""
+    content: list[_Block] | None = None
+    stop_reason: str | None = None
+    usage: _Usage | None = None
+
+
 class _Kind(Struct, frozen=True):
     type: str = ""
 
 
 _EVENT = msgspec.json.Decoder(_Event)
+_DOCUMENT = msgspec.json.Decoder(_Document)
 _KIND = msgspec.json.Decoder(_Kind)
 _decode = _EVENT.decode
 
@@ -167,7 +175,8 @@ class _Answer:
         self._provider = provider
         self._key = key
         self._calls: dict[int, Any] = {}  # the input sent with the start, until pieces of it arrive
-        self._called = False
+        self._called = self._ended = False
+        self._id: str | None = None
         self._reason: Literal["stop", "length", "toolUse"] = "stop"
         self.done = False
 
@@ -190,12 +199,16 @@ class _Answer:
         self._calls[index] = None
         return True
 
-    def read(self, event: _Event, data: bytes) -> Iterator[Delta]:
+    def read(self, event: _Event, data: bytes) -> Iterator[d.Delta]:
         match event.type:
             case "message_start":
-                if event.message is not None and event.message.usage is not None:
-                    yield _tokens(event.message.usage)
+                if event.message is not None:
+                    self._check_id(event.message.id)
+                    if event.message.usage is not None:
+                        yield _tokens(event.message.usage)
             case "content_block_start":
+                if self._calls.pop(event.index, MISSING) is not MISSING:
+                    yield d.CallEnd(event.index, d.CUT_OFF)  # another block takes its place
                 if event.content_block is not None:
                     yield from self._start(event.index, event.content_block)
             case "content_block_stop":
@@ -204,51 +217,83 @@ class _Answer:
                 if event.usage is not None:
                     yield _tokens(event.usage)
                 if event.delta is not None and event.delta.stop_reason is not None:
-                    self._reason = self._stopped(event.delta.stop_reason)
+                    self._reason = self._stop_reason(event.delta.stop_reason)
+                    self._ended = True
             case "message_stop":
                 self.done = True
-                yield Done("toolUse" if self._reason == "stop" and self._called else self._reason)
+                yield self._done()
+            case "error" if self._ended:
+                self.done = True  # after the stop reason, nothing is missing
+                yield self._done()
             case "error":
-                raise error_response.stream_failure(data, provider=self._provider, key=self._key)
+                raise error_response.error_from_event(data, provider=self._provider, key=self._key)
             case _:
                 pass
 
-    def _start(self, index: int, block: _Block) -> Iterator[Delta]:
+    def read_document(self, data: bytes) -> Iterator[d.Delta]:
+        """Read an answer that came whole. Raises an error for any other document."""
+        try:
+            document = decode_event(_DOCUMENT, data)
+        except ProviderError:
+            document = _Document()
+        if document.type != "message" or document.content is None:
+            raise error_response.error_from_document(data, provider=self._provider, key=self._key)
+        if document.usage is not None:
+            yield _tokens(document.usage)
+        self._reason = self._stop_reason(document.stop_reason or "")
+        for index, block in enumerate(document.content):
+            yield from self._start(index, block)
+            yield from self._stop(index)
+        yield self._done()
+
+    def _done(self) -> d.Done:
+        return d.Done("toolUse" if self._reason == "stop" and self._called else self._reason)
+
+    def _check_id(self, id: str | None) -> None:
+        """Raise an error if another answer starts: a gateway asked a second server after the first failed."""
+        if self._id is not None and id != self._id:
+            raise error_response.cut_off(self._provider)
+        self._id = id
+
+    def _start(self, index: int, block: _Block) -> Iterator[d.Delta]:
         match block.type:
             case "text":
                 if block.text:
-                    yield TextPiece(block.text)
+                    yield d.TextPiece(block.text)
             case "thinking":
                 # Even without text: the next signature belongs to it.
-                yield ThinkingPiece(block.thinking or "")
+                yield d.ThinkingPiece(block.thinking or "")
                 if block.signature:
-                    yield Signature(block.signature)
+                    yield d.Signature(block.signature)
             case "redacted_thinking":
-                yield RedactedThinking(block.data or "")
+                yield d.RedactedThinking(block.data or "")
             case "tool_use":
                 self._called = True
                 self._calls[index] = block.input
-                yield CallStart(index, block.id or new_call_id(), block.name or "")
+                yield d.CallStart(index, block.id or new_call_id(), block.name or "")
             case _:
                 pass  # server-side tools, such as search
 
-    def _stop(self, index: int) -> Iterator[Delta]:
+    def _stop(self, index: int) -> Iterator[d.Delta]:
         if index not in self._calls:
-            yield BlockEnd()
+            yield d.BlockEnd()
             return
         whole = self._calls.pop(index)
         if whole:
-            yield CallPiece(index, msgspec.json.encode(whole).decode())
-        yield CallEnd(index)
+            yield d.CallPiece(index, msgspec.json.encode(whole).decode())
+        yield d.CallEnd(index)
 
-    def _stopped(self, reason: str) -> Literal["stop", "length", "toolUse"]:
+    def _stop_reason(self, reason: str) -> Literal["stop", "length", "toolUse"]:
         if reason == "refusal":
-            raise error_response.refused(self._provider, "the model refuses this. Rephrase the request.")
+            raise error_response.declined(self._provider, "the model refuses this. Rephrase the request.")
+        if reason.startswith("malformed"):
+            said = msgspec.json.encode({"message": f"it stopped with the reason {reason}."})
+            raise error_response.error_from_event(said, provider=self._provider)
         return STOP_REASONS.get(reason, "stop")
 
 
-def _tokens(usage: _Usage) -> Tokens:
-    return Tokens(
+def _tokens(usage: _Usage) -> d.Tokens:
+    return d.Tokens(
         usage.input_tokens,
         usage.output_tokens,
         usage.cache_read_input_tokens,

@@ -13,14 +13,16 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from tau.ai.apis import media, retry_after
+from tau.ai.apis import retry_after, token_limits
 from tau.ai.transport import Response
+from tau.base import secrets
 from tau.base.errors import ProviderError
+from tau.base.sizes import KIB
 from tau.base.text import sentence, shortened
 
 RETRYABLE_STATUS = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529})
 KEY_STATUS = frozenset({401, 403})
-OVERFLOW_STATUS = frozenset({400, 413, 422})
+OVERFLOW_STATUS = frozenset({400, 413, 422, 500})
 OVERLOAD_KINDS = frozenset(
     {
         "overloaded_error",
@@ -70,16 +72,40 @@ OVERFLOW_KINDS = frozenset(
         "context_window_exceeded",
         "exceed_context_size_error",
         "model_context_window_exceeded",
+        "model_max_prompt_tokens_exceeded",
         "request_too_large",
-        "string_above_max_length",
+        "tokens_limit_reached",
     }
 )
 
+# Errors caused by an image or a document rather than by the whole request.
+MEDIA_STATUS = frozenset({400, 404, 413, 415, 422, 500})  # some use 404 or 500 for a model without vision
+MEDIA_KINDS = frozenset(
+    {
+        "invalid_image",
+        "invalid_image_format",
+        "invalid_image_url",
+        "invalid_image_mode",
+        "invalid_base64_image",
+        "image_parse_error",
+        "image_too_large",
+        "image_too_small",
+        "image_file_too_large",
+        "empty_image_file",
+        "failed_to_download_image",
+        "unsupported_image_media_type",
+        "image_content_policy_violation",
+    }
+)
 RATE_KINDS = frozenset({"rate_limit_error", "rate_limit_exceeded", "too_many_requests"})
 
 MAX_SENTENCE_CHARS = 600
+MAX_PAGE_CHARS = 64 * KIB  # of a web page, to look for its message
+MAX_URL_CHARS = 200
 ANOTHER_KEY = "Set another with --api-key, in auth.json or in the provider's environment variable."
 
+SMALLER_REQUEST = "Your plan allows less per minute: compact the conversation, or use another model."
+CHECK_NETWORK = "Check your network, your proxy and the base URL."
 ANOTHER_MODEL = "List models with tau --list-models."
 
 _NO_MODEL = re.compile(
@@ -92,15 +118,36 @@ _QUOTA = re.compile(
     r"|check your plan and billing|billing (?:hard )?limit|spending limit|payment required",
     re.I,
 )
+_LONG_TEXT = re.compile(
+    r"\b(?:messages|input)\b.{0,30}\b(?:content|text|output)\b|\b(?:prompt|input)\W*$", re.I
+)
 _DAILY = re.compile(r"\b(?:per[- ](?:day|week|month)|daily|weekly|monthly|[RT]PD)\b", re.I)
-_OVERFLOW = re.compile(
-    r"prompt is too long|prompt too long|input is too long|context[_ ]length[_ ]exceeded"
-    r"|(?:maximum|max|model'?s) context length|maximum prompt length"
-    r"|exceeds? (?:the |your )?(?:available |model'?s )?context (?:size|window|limit|length)"
-    r"|(?:longer|greater|larger) than the (?:model'?s )?context (?:length|window|size)"
-    r"|context window exceeds|exceeded model token limit|reduce the length of the messages"
-    r"|input token count.{0,40} exceeds the maximum|maximum allowed input length"
-    r"|too large for model with \d+ maximum context",
+_THING = r"(?:image|picture|pdf|document)"
+_MEDIA = re.compile(
+    # what could not be done with it
+    r"(?:could not|couldn't|cannot|can't|unable to|failed to|error(?: while)?) "
+    r"(?:process|decode|load|parse|read|open|identify|download)(?:ing)? "
+    rf"(?:the |this |your |provided |input |an? )*{_THING}\b"
+    # what it is
+    r"|(?:unsupported|invalid|corrupt(?:ed)?|malformed|empty|broken) (?:base64 |input )?(?:image|pdf)\b"
+    rf"|\b{_THING}[\w ]{{0,30}} (?:exceeds?|exceeded|too (?:large|big|small|long)|appears to be"
+    r"|(?:is |are |was |were )?(?:not valid|invalid|empty|corrupt|encrypted|password[- ]protected)"
+    r"|cannot be empty|(?:does )?not (?:represent|match))\b"
+    r"|\binvalid base64|unsupported (?:mime|media) type"
+    # how many and how large they are
+    r"|image dimensions|many-image requests|too (?:many|much) (?:images|media|pdf pages)"
+    r"|(?:maximum|limit) of \d+ (?:images|pdf pages)"
+    # where it is
+    r"|\b(?:image|document)\.source\b|\bimage_url\b"
+    # that there may be none at all
+    r"|\b(?:images?|vision|multimodal)[\w ]{0,20} (?:is|are) (?:not|only) supported"
+    r"|(?:not|n't) (?:support|accept|take)s? (?:image|vision|multimodal|pdf)|support image input",
+    re.I,
+)
+_BAD_CALL = re.compile(
+    r"failed to call a function|tool call validation failed|error parsing tool call|attempted to call tool"
+    r"|failed to (?:parse|generate) (?:the )?(?:input|tool|function)[ _]calls?"
+    r"|malformed[_ ](?:function[_ ]call|tool[_ ]use|tool[_ ]call)",
     re.I,
 )
 _SECRET = re.compile(
@@ -108,14 +155,13 @@ _SECRET = re.compile(
     r"|(?<=bearer )[^\s\"',]+",
     re.I,
 )
-_MARKUP = re.compile(r"<(script|style)\b.*?</\1\s*>|<[^>]*>", re.I | re.S)
-_TITLE = re.compile(r"<title[^>]*>(.*?)</title", re.I | re.S)
 
 
 class ErrorBody(Struct, frozen=True):
     """A parsed error body. `kinds` are its types and codes in lower case, `code` its number if any.
 
-    `param` is the part of the request it blames; `daily`: it names a daily limit.
+    `param` is the part of the request it blames; `daily`: it names a daily limit; `generation`: what the
+    model wrote that the server could not read; `is_page`: it is a web page, so no model server wrote it.
     """
 
     sentence: str
@@ -124,24 +170,43 @@ class ErrorBody(Struct, frozen=True):
     delay_s: float | None = None
     param: str = ""
     daily: bool = False
+    generation: str = ""
+    is_page: bool = False
+    is_json: bool = True
 
 
-async def refusal(response: Response, *, provider: str, key: str | None) -> ProviderError:
-    """The error for a response that is not an event stream."""
+async def error_from_response(
+    response: Response, *, provider: str, key: str | None, answer_tokens: int = 0
+) -> ProviderError:
+    """The error for a status of 300 or more; `answer_tokens` is the requested limit."""
     status, headers = response.status, response.headers
-    body = await response.read()
-    if status >= 400:
-        return failure(status, headers, body, now=time.time(), provider=provider, key=key)
-    if status >= 300:
-        what = f"redirects to {headers.get('location', 'another address')}; is the base URL right?"
-        return ProviderError(f"{provider} {_safe(what, key)}", status=status)
-    if headers.get("content-type", "").startswith("application/json"):
-        return stream_failure(body, provider=provider, key=key)
-    page = _safe(complaint(body).sentence, key)
-    return ProviderError(f"{provider} sent a web page instead of an answer ({page}); is the base URL right?")
+    if status < 400:
+        place = headers.get("location", "").partition("?")[0].partition("#")[0]  # a query may have secrets
+        what = f"redirects to {shortened(place, MAX_URL_CHARS) or 'another address'}; is the base URL right?"
+        return ProviderError(f"{provider} {_redact_keys(what, key)}", status=status)
+    try:
+        body = await response.read()
+    except ProviderError:  # the status says enough
+        body = b""
+    return error_from_status(
+        status, headers, body, now=time.time(), provider=provider, key=key, answer_tokens=answer_tokens
+    )
 
 
-def failure(
+def error_from_document(body: bytes, *, provider: str, key: str | None) -> ProviderError:
+    """The error for a document that came instead of a stream and is no answer."""
+    parsed = parse_error_body(body)
+    said = _redact_keys(parsed.sentence, key)
+    if parsed.is_page:
+        return ProviderError(
+            f"{provider} sent a web page instead of an answer ({said}); is the base URL right?"
+        )
+    if parsed.is_json and (said or parsed.kinds):
+        return error_from_event(body, provider=provider, key=key)
+    return ProviderError(f"{provider} sent a document instead of a stream; is the base URL right?")
+
+
+def error_from_status(
     status: int,
     headers: Mapping[str, str],
     body: bytes,
@@ -149,55 +214,72 @@ def failure(
     now: float,
     provider: str = "",
     key: str | None = None,
+    answer_tokens: int = 0,
 ) -> ProviderError:
     """The error for an HTTP status of 400 or more. `now` is Unix time in seconds."""
-    said = complaint(body)
-    reason = sentence(_safe(said.sentence or _phrase(status), key))
-    may_pass = status in RETRYABLE_STATUS or (status not in KEY_STATUS and bool(said.kinds & OVERLOAD_KINDS))
-    return _judged(
-        _worded(provider or "The server", status, reason, no_model=_is_no_model(status, said)),
+    parsed = parse_error_body(body)
+    reason = sentence(_redact_keys(parsed.sentence or _status_phrase(status), key))
+    may_retry = status in RETRYABLE_STATUS or (
+        status not in KEY_STATUS and bool(parsed.kinds & OVERLOAD_KINDS)
+    )
+    return _build_error(
+        _format_message(provider or "The server", status, reason, parsed),
         status,
-        said,
-        may_pass=may_pass,
-        wait_s=retry_after.seconds(headers, said.delay_s, now=now),
+        parsed,
+        may_retry=may_retry,
+        wait_s=retry_after.seconds(headers, parsed.delay_s, now=now),
+        answer_tokens=answer_tokens,
     )
 
 
-def stream_failure(body: bytes, *, provider: str = "", key: str | None = None) -> ProviderError:
+def error_from_event(body: bytes, *, provider: str = "", key: str | None = None) -> ProviderError:
     """The error for an event in the middle of an answer.
 
     The request was accepted, so an unknown failure is the server's and may be temporary.
     """
-    said = complaint(body)
-    status = said.code if said.code is not None and 400 <= said.code < 600 else None
-    if status is None and said.kinds & RATE_KINDS:
+    parsed = parse_error_body(body)
+    status = parsed.code if parsed.code is not None and 400 <= parsed.code < 600 else None
+    if status is None and parsed.kinds & RATE_KINDS:
         status = 429
     if status is not None:
-        may_pass = status in RETRYABLE_STATUS
+        may_retry = status in RETRYABLE_STATUS
     else:
-        may_pass = bool(said.kinds & SERVER_KINDS) or not said.kinds & FINAL_KINDS
-    reason = sentence(_safe(said.sentence or "no reason given", key))
+        may_retry = bool(parsed.kinds & SERVER_KINDS) or not parsed.kinds & FINAL_KINDS
+    reason = sentence(_redact_keys(parsed.sentence or "no reason given", key))
     message = f"{provider or 'The server'} aborted its answer: {reason}"
-    return _judged(message, status, said, may_pass=may_pass, wait_s=said.delay_s)
+    return _build_error(message, status, parsed, may_retry=may_retry, wait_s=parsed.delay_s)
 
 
-def _judged(
-    message: str, status: int | None, said: ErrorBody, *, may_pass: bool, wait_s: float | None
+def _build_error(
+    message: str,
+    status: int | None,
+    parsed: ErrorBody,
+    *,
+    may_retry: bool,
+    wait_s: float | None,
+    answer_tokens: int = 0,
 ) -> ProviderError:
     """The cause decides before the status: billing, the size of the request, an image in it."""
-    overflow = _is_overflow(status, said)
-    unwanted = not overflow and _is_media(status, said)
-    unpaid = status == 402 or _is_unpaid(said)
-    passing = may_pass and not overflow and not unwanted and not unpaid
-    used_up = passing and (said.daily or (wait_s is None and status == 429 and _names_day(said)))
+    overflow = _is_overflow(status, parsed)
+    is_media = not overflow and _is_media(status, parsed)
+    exceeds_plan = token_limits.exceeds_minute(parsed.sentence)
+    if exceeds_plan:
+        message = f"{message} {SMALLER_REQUEST}"
+    is_unpaid = status == 402 or exceeds_plan or _is_unpaid(parsed)
+    retryable = may_retry and not overflow and not is_media and not is_unpaid
+    exhausted = retryable and (parsed.daily or (wait_s is None and status == 429 and _names_day(parsed)))
     return ProviderError(
         message,
         status=status,
-        retryable=passing,
-        retry_after=wait_s if passing and not used_up else None,
+        retryable=retryable,
+        retry_after=wait_s if retryable and not exhausted else None,
         overflow=overflow,
-        quota=unpaid or used_up,
-        media=unwanted,
+        quota=is_unpaid or exhausted,
+        media=is_media,
+        answer_limit=token_limits.parse_answer_limit(parsed.sentence, answer_tokens),
+        window=token_limits.parse_shared_window(parsed.sentence) or None,
+        bad_call=_describe_bad_call(parsed),
+        blames_network=status == 403 and parsed.is_page,
     )
 
 
@@ -206,22 +288,24 @@ def cut_off(provider: str) -> ProviderError:
     return ProviderError(f"The answer from {provider} was cut off.", retryable=True)
 
 
-def refused(provider: str, why: str) -> ProviderError:
+def declined(provider: str, why: str) -> ProviderError:
     """The model or a filter declined to answer; retrying would not help."""
     return ProviderError(f"{provider} declined to answer: {why}")
 
 
-def complaint(body: bytes) -> ErrorBody:
+def parse_error_body(body: bytes) -> ErrorBody:
     """Parse the vendor's message and codes from any known shape."""
     try:
         value = msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError):
         text = _plain(body.decode("utf-8", "replace"))
-        return ErrorBody(text, delay_s=retry_after.in_text(text))
+        is_page = body.lstrip().startswith(b"<")
+        return ErrorBody(text, delay_s=retry_after.in_text(text), is_page=is_page, is_json=False)
     if isinstance(value, list) and value:
         value = value[0]
     if isinstance(value, str):
-        return ErrorBody(_plain(value), delay_s=retry_after.in_text(value))
+        text = _plain(value)
+        return ErrorBody(text, delay_s=retry_after.in_text(text))
     if not isinstance(value, dict):
         return ErrorBody("")
     return _from_object(value)
@@ -233,21 +317,24 @@ def _from_object(value: dict[str, Any]) -> ErrorBody:
         error = {"message": error, "code": value.get("code"), "type": value.get("type")}
     if not isinstance(error, dict):
         error = value
-    said = next(_sentences(error, value), "")
+    message = next(_sentences(error, value), "")
     if isinstance(error.get("metadata"), dict) and isinstance(raw := error["metadata"].get("raw"), str):
-        inner = complaint(raw.encode("utf-8", "replace"))
-        said = inner.sentence or said  # a router wraps the vendor's error
+        inner = parse_error_body(raw.encode("utf-8", "replace"))
+        message = inner.sentence or message  # a router wraps the vendor's error
     code = _number(error.get("code"))
     named = (error.get("type"), error.get("code"), error.get("status"))
     kinds = frozenset(kind.lower() for kind in named if isinstance(kind, str))
     delay = retry_after.in_details(error)
+    text = _plain(message)
+    generation = error.get("failed_generation")
     return ErrorBody(
-        _plain(said),
+        text,
         kinds,
         code,
-        retry_after.in_text(said) if delay is None else delay,
+        retry_after.in_text(text) if delay is None else delay,
         param if isinstance(param := error.get("param"), str) else "",
         _is_daily(error.get("details")),
+        shortened(" ".join(generation.split()), MAX_SENTENCE_CHARS) if isinstance(generation, str) else "",
     )
 
 
@@ -283,61 +370,105 @@ def _number(item: object) -> int | None:
 
 def _plain(text: str) -> str:
     """One line without markup, truncated to a readable length."""
-    if "<" in text and (title := _TITLE.search(text)) and title[1].strip():
-        text = title[1]
+    text = text[:MAX_PAGE_CHARS]
+    if "<" in text and (title := _between(text, "<title", "</title").partition(">")[2].strip()):
+        text = title
     elif "<html" in text.lower() or text.lstrip().startswith("<"):
-        text = _MARKUP.sub(" ", text)
+        text = _without_markup(text)
     return shortened(" ".join(text.split()), MAX_SENTENCE_CHARS)
 
 
-def _safe(text: str, key: str | None) -> str:
-    """Remove keys from the text: servers echo them, we never do."""
+def _between(text: str, start: str, end: str) -> str:
+    lower = text.lower()
+    begin = lower.find(start)
+    stop = lower.find(end, begin)
+    return text[begin:stop] if 0 <= begin < stop else ""
+
+
+def _without_markup(text: str) -> str:
+    """The text of a page. In linear time, which regular expressions would not take."""
+    first, *parts = text.split("<")
+    kept = [first]
+    hidden = ""  # in a script or a style sheet
+    for part in parts:
+        tag, _, rest = part.partition(">")
+        name = tag.split(None, 1)[0].lower() if tag.strip() else ""
+        if hidden:
+            hidden = "" if name == f"/{hidden}" else hidden
+        elif name in ("script", "style"):
+            hidden = name
+        if not hidden:
+            kept.append(rest)
+    return " ".join(kept)
+
+
+def _redact_keys(text: str, key: str | None) -> str:
+    """Remove keys from the text: servers echo them, even shortened, and we never do."""
     if key and len(key) > 3:
         text = text.replace(key, "[key]")
-    return _SECRET.sub("[key]", text)
+    return secrets.mask(_SECRET.sub("[key]", text))
 
 
-def _phrase(status: int) -> str:
+def _status_phrase(status: int) -> str:
     try:
         return HTTPStatus(status).phrase
     except ValueError:
         return "Overloaded" if status == 529 else "no reason given"
 
 
-def _worded(provider: str, status: int, reason: str, *, no_model: bool) -> str:
+def _format_message(provider: str, status: int, reason: str, parsed: ErrorBody) -> str:
     if status == 401:
         return f"{provider} rejected the API key (401): {reason} {ANOTHER_KEY}"
+    if status == 403 and parsed.is_page:
+        return f"A proxy or firewall refused the request to {provider} (403): {reason} {CHECK_NETWORK}"
     if status == 403:
         return f"{provider} does not allow this with the current API key (403): {reason} {ANOTHER_KEY}"
+    no_model = _is_no_model(status, parsed)
     return f"{provider} answered {status}: {reason}{f' {ANOTHER_MODEL}' if no_model else ''}"
 
 
-def _is_no_model(status: int, said: ErrorBody) -> bool:
+def _is_no_model(status: int, parsed: ErrorBody) -> bool:
     """The server answers, but does not have the requested model."""
     if status == 404:
-        return "model" in said.sentence.lower() or "model_not_found" in said.kinds
-    return status == 400 and ("model_not_found" in said.kinds or _NO_MODEL.search(said.sentence) is not None)
+        return "model" in parsed.sentence.lower() or "model_not_found" in parsed.kinds
+    return status == 400 and (
+        "model_not_found" in parsed.kinds or _NO_MODEL.search(parsed.sentence) is not None
+    )
 
 
-def _is_overflow(status: int | None, said: ErrorBody) -> bool:
-    if status is not None and status not in OVERFLOW_STATUS:
+def _is_overflow(status: int | None, parsed: ErrorBody) -> bool:
+    if (status is not None and status not in OVERFLOW_STATUS) or parsed.kinds & RATE_KINDS:
         return False
-    if bool(said.kinds & OVERFLOW_KINDS - {"request_too_large"}) or _OVERFLOW.search(said.sentence):
+    if parsed.kinds & OVERFLOW_KINDS - {"request_too_large"}:
         return True
-    too_large = status == 413 or "request_too_large" in said.kinds
-    return too_large and not _is_media(status, said)
+    if "string_above_max_length" in parsed.kinds:
+        return _LONG_TEXT.search(f"{parsed.param} {parsed.sentence}") is not None
+    if token_limits.is_overflow(parsed.sentence, server_error=status == 500):
+        return True
+    too_large = status == 413 or "request_too_large" in parsed.kinds
+    return too_large and not _is_media(status, parsed) and not token_limits.is_rate_limit(parsed.sentence)
 
 
-def _is_media(status: int | None, said: ErrorBody) -> bool:
-    return media.is_refused(status, said.kinds, f"{said.sentence} {said.param}")
+def _is_media(status: int | None, parsed: ErrorBody) -> bool:
+    if status not in MEDIA_STATUS:
+        return False
+    return bool(parsed.kinds & MEDIA_KINDS) or _MEDIA.search(f"{parsed.sentence} {parsed.param}") is not None
 
 
-def _is_unpaid(said: ErrorBody) -> bool:
+def _is_unpaid(parsed: ErrorBody) -> bool:
     """Waiting does not fix billing; but a server that names a delay means a rate limit."""
-    if said.kinds & QUOTA_KINDS:
+    if parsed.kinds & QUOTA_KINDS:
         return True
-    return said.delay_s is None and _QUOTA.search(said.sentence) is not None
+    return parsed.delay_s is None and _QUOTA.search(parsed.sentence) is not None
 
 
-def _names_day(said: ErrorBody) -> bool:
-    return _DAILY.search(said.sentence) is not None
+def _describe_bad_call(parsed: ErrorBody) -> str:
+    """What to tell the model about a call that the server could not read; empty if it is not about one."""
+    if "tool_use_failed" not in parsed.kinds and not _BAD_CALL.search(parsed.sentence):
+        return ""
+    wrote = f" You wrote: {parsed.generation}" if parsed.generation else ""
+    return f"the server rejected it: {sentence(parsed.sentence)}{wrote}"
+
+
+def _names_day(parsed: ErrorBody) -> bool:
+    return _DAILY.search(parsed.sentence) is not None

@@ -5,7 +5,7 @@ from typing import Any, assert_never
 
 import msgspec
 
-from tau.ai.apis.request import room
+from tau.ai.apis.request import max_answer_tokens
 from tau.ai.dialect import Request, ToolSpec
 from tau.ai.model import Model, ThinkingLevel
 from tau.ai.normalization import NO_OUTPUT
@@ -29,6 +29,8 @@ EFFORT: dict[ThinkingLevel, str] = {
 }
 MAX_CACHE_KEY_CHARS = 64
 SEE_IMAGES = "(the images follow)"
+# For calls of other models: documented by Google for this purpose.
+NO_SIGNATURE = {"google": {"thought_signature": "skip_thought_signature_validator"}}
 BRIDGE = "I have the results."
 
 
@@ -49,7 +51,7 @@ def build_body(model: Model, request: Request) -> dict[str, Any]:
     body["stream"] = True
     if compat.supports_usage_in_streaming:
         body["stream_options"] = {"include_usage": True}
-    body[compat.max_tokens_field] = room(model, request, request.max_tokens)
+    body[compat.max_tokens_field] = max_answer_tokens(model, request, request.max_tokens)
     if request.tools and not compat.supports_parallel_tool_calls:
         body["parallel_tool_calls"] = False
     if model.reasoning and compat.supports_reasoning_effort and request.thinking != "off":
@@ -71,32 +73,32 @@ def _messages(model: Model, request: Request) -> Iterator[PlainMessage | dict[st
     if request.system.strip():
         role = "developer" if model.compat.supports_developer_role else "system"
         yield {"role": role, "content": request.system}
-    shown: list[dict[str, Any]] = []  # images of results, which only user messages may have
+    images_shown: list[dict[str, Any]] = []  # images of results, which only user messages may have
     after_result = False
     for message in request.messages:
         if not isinstance(message, ToolResultMessage):
-            if after_result and (shown or isinstance(message, UserMessage)):
+            if after_result and (images_shown or isinstance(message, UserMessage)):
                 yield from _bridge(model)
             after_result = False
-            yield from _show(shown)
-            shown = []
+            yield from _user_images(images_shown)
+            images_shown = []
         match message:
             case UserMessage():
                 content = _user(message)
-                yield PlainMessage("user", content) if isinstance(content, str) else _said("user", content)
+                yield PlainMessage("user", content) if isinstance(content, str) else _message("user", content)
             case AssistantMessage():
                 yield _assistant(message, model)
             case ToolResultMessage():
                 yield _result(message, model)
                 after_result = True
                 if images := [part for part in message.content if isinstance(part, ImageContent)]:
-                    shown.append(_text(f"Images from {message.tool_name}:"))
-                    shown.extend(_image(image) for image in images)
+                    images_shown.append(_text(f"Images from {message.tool_name}:"))
+                    images_shown.extend(_image(image) for image in images)
             case _:
                 assert_never(message)
-    if shown:
+    if images_shown:
         yield from _bridge(model)
-        yield from _show(shown)
+        yield from _user_images(images_shown)
 
 
 def _bridge(model: Model) -> Iterator[dict[str, Any]]:
@@ -105,12 +107,12 @@ def _bridge(model: Model) -> Iterator[dict[str, Any]]:
         yield {"role": "assistant", "content": BRIDGE}
 
 
-def _show(parts: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+def _user_images(parts: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     if parts:
-        yield _said("user", parts)
+        yield _message("user", parts)
 
 
-def _said(role: str, content: Any) -> dict[str, Any]:
+def _message(role: str, content: Any) -> dict[str, Any]:
     return {"role": role, "content": content}
 
 
@@ -163,11 +165,35 @@ def _assistant(message: AssistantMessage, model: Model) -> PlainMessage | dict[s
         sent["content"] = "" if compat.requires_assistant_after_tool_result else None
     if compat.thinking_field and model.reasoning:
         sent[compat.thinking_field] = thinking  # even if empty: where it is read, it is required
+    if details := _reasoning_details(message):
+        sent["reasoning_details"] = details
     if calls := [_call(call) for call in message.tool_calls]:
         sent["tool_calls"] = calls
+        if compat.thought_signatures and not any("extra_content" in call for call in calls):
+            calls[0]["extra_content"] = NO_SIGNATURE
     return sent
+
+
+def _reasoning_details(message: AssistantMessage) -> list[Any]:
+    """What the server sent with its reasoning, to be sent back unchanged."""
+    details: list[Any] = []
+    for part in message.content:
+        if isinstance(part, ThinkingContent) and part.redacted is not True:
+            found = _decode(part.thinking_signature)
+            details += found if isinstance(found, list) else []
+    return details
 
 
 def _call(call: ToolCall) -> dict[str, Any]:
     arguments = msgspec.json.encode(call.arguments).decode()
-    return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": arguments}}
+    sent = {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": arguments}}
+    extra = _decode(call.thought_signature)
+    return {**sent, "extra_content": extra} if isinstance(extra, dict) else sent
+
+
+def _decode(signature: str | msgspec.UnsetType) -> Any:
+    """The JSON that the dialect stored as a signature; None if there is none."""
+    try:
+        return msgspec.json.decode(signature) if isinstance(signature, str) else None
+    except msgspec.DecodeError:
+        return None

@@ -3,27 +3,16 @@
 Many servers deviate from it; whatever can be understood is accepted.
 """
 
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Iterable, Iterator
 
 import msgspec
 from msgspec import Struct
 
+from tau.ai import dialect as d
 from tau.ai.apis.openai_body import build_body
-from tau.ai.apis.request import encode, headers, is_stream
-from tau.ai.dialect import (
-    CallEnd,
-    CallPiece,
-    CallStart,
-    Delta,
-    Done,
-    Endpoint,
-    Request,
-    TextPiece,
-    ThinkingPiece,
-    Tokens,
-)
+from tau.ai.apis.request import encode, headers
 from tau.ai.model import Model
-from tau.ai.sse import decode_event, events
+from tau.ai.sse import DOCUMENT, ResponseEvents, decode_event
 from tau.ai.transport import Transport
 from tau.ai.wire import new_call_id
 from tau.base.errors import ProviderError
@@ -34,30 +23,37 @@ error_response = late("tau.ai.apis.error_response")
 DONE = b"[DONE]"
 
 LENGTH = frozenset({"length", "max_tokens", "model_context_window_exceeded"})
+CALLS = frozenset({"tool_calls", "tool_use", "function_call"})
 FILTERED = frozenset({"content_filter", "sensitive", "safety"})
 BROKEN = frozenset({"error", "network_error", "insufficient_system_resource"})
 
 
 async def stream(
-    model: Model, request: Request, endpoint: Endpoint, http: Transport
-) -> AsyncGenerator[Delta, None]:
-    """Stream the answer to `request`."""
+    model: Model, request: d.Request, endpoint: d.Endpoint, http: Transport
+) -> AsyncGenerator[d.Delta, None]:
     url = f"{endpoint.base_url.rstrip('/')}/chat/completions"
     ours = {"authorization": f"Bearer {endpoint.key}"} if endpoint.key else {}
-    async with http.open(
-        "POST", url, headers=headers(endpoint, ours), body=encode(build_body(model, request))
-    ) as response:
-        if not is_stream(response):
-            raise await error_response.refusal(response, provider=model.provider, key=endpoint.key)
+    body = build_body(model, request)
+    answer_tokens: int = body[model.compat.max_tokens_field]
+    async with http.open("POST", url, headers=headers(endpoint, ours), body=encode(body)) as response:
+        del body  # do not keep a long conversation in memory while its answer arrives
+        if response.status >= 300:
+            raise await error_response.error_from_response(
+                response, provider=model.provider, key=endpoint.key, answer_tokens=answer_tokens
+            )
         answer = _Answer(model, endpoint.key)
         try:
-            async for _, data in events(response):
+            async for name, data in ResponseEvents(response):
+                if name == DOCUMENT:
+                    for delta in answer.read_document(data):
+                        yield delta
+                    break
                 if data == DONE:
                     answer.ended = True
                     break
                 chunk = answer.decode(data)
-                if text := _only_text(chunk):
-                    yield TextPiece(text)
+                if not answer.details and (text := _only_text(chunk)):
+                    yield d.TextPiece(text)
                 else:
                     for delta in answer.read(chunk, data):
                         yield delta
@@ -79,6 +75,7 @@ class _CallPart(Struct, frozen=True):
     index: object = None
     id: object = None
     function: _Function | None = None
+    extra_content: object = None
 
 
 class _Delta(Struct, frozen=True):
@@ -86,6 +83,7 @@ class _Delta(Struct, frozen=True):
     reasoning_content: object = None
     reasoning: object = None
     reasoning_text: object = None
+    reasoning_details: object = None
     refusal: object = None
     tool_calls: list[_CallPart] | None = None
     function_call: _Function | None = None
@@ -93,6 +91,7 @@ class _Delta(Struct, frozen=True):
 
 class _Choice(Struct, frozen=True):
     delta: _Delta | None = None
+    message: _Delta | None = None  # in an answer that does not stream
     finish_reason: str | None = None
     usage: object = None
 
@@ -118,21 +117,25 @@ def _only_text(chunk: _Chunk) -> str | None:
         return None
     if delta.reasoning_content or delta.reasoning or delta.reasoning_text or delta.function_call:
         return None
+    if delta.reasoning_details:
+        return None
     return delta.content if type(delta.content) is str else None
 
 
 class _Call:
     """A streaming call. It starts when its name is known."""
 
-    __slots__ = ("id", "key", "name", "named_by_us", "pieces", "started")
+    __slots__ = ("extra", "id", "id_is_ours", "key", "name", "overtaken", "pieces", "started")
 
     def __init__(self, key: int, id: str) -> None:
         self.key = key
         self.id = id or new_call_id()
-        self.named_by_us = not id
+        self.id_is_ours = not id
         self.name = ""
         self.pieces: list[str] = []
         self.started = False
+        self.overtaken = False
+        self.extra: object = None  # sent back with the call
 
     def is_whole(self) -> bool:
         try:
@@ -141,18 +144,18 @@ class _Call:
             return False
         return True
 
-    def start(self) -> list[Delta]:
+    def start(self) -> list[d.Delta]:
         if self.started:
             return []
         self.started = True
         return [
-            CallStart(self.key, self.id, self.name),
-            *(CallPiece(self.key, piece) for piece in self.pieces),
+            d.CallStart(self.key, self.id, self.name),
+            *(d.CallPiece(self.key, piece) for piece in self.pieces),
         ]
 
-    def add(self, piece: str) -> list[Delta]:
+    def add(self, piece: str) -> list[d.Delta]:
         self.pieces.append(piece)
-        return [CallPiece(self.key, piece)] if self.started else []
+        return [d.CallPiece(self.key, piece)] if self.started else []
 
 
 class _Answer:
@@ -164,8 +167,9 @@ class _Answer:
         self._first_only = model.compat.first_tool_call_only
         self._calls: list[_Call] = []
         self._by_index: dict[int, _Call] = {}
-        self._cut_off = False
+        self._cut_off = self._ended_in_calls = False
         self.ended = False
+        self.details: list[dict[str, object]] = []  # of the reasoning, to send back
 
     def decode(self, data: bytes) -> _Chunk:
         try:
@@ -173,58 +177,100 @@ class _Answer:
         except (msgspec.DecodeError, UnicodeDecodeError):
             return decode_event(_CHUNK, data) if data.strip() else _Chunk()
 
-    def read(self, chunk: _Chunk, data: bytes) -> Iterator[Delta]:
-        if chunk.error or chunk.kind == "error":
-            raise error_response.stream_failure(data, provider=self._provider, key=self._key)
+    def read(self, chunk: _Chunk, data: bytes) -> Iterator[d.Delta]:
         choice = chunk.choices[0] if chunk.choices else None
-        if choice is not None and choice.delta is not None:
-            delta = choice.delta
-            if not delta.tool_calls or delta.content or delta.reasoning_content or delta.reasoning:
-                yield from self._content(delta)
+        usage = chunk.usage or (choice.usage if choice is not None else None)
+        if isinstance(usage, dict):
+            yield _tokens(usage)
+        if chunk.error or chunk.kind == "error":
+            if self.ended:
+                return  # the answer is complete, and its usage may still follow
+            raise error_response.error_from_event(data, provider=self._provider, key=self._key)
+        delta = None if choice is None else choice.delta or choice.message
+        if delta is not None:
+            thinking = delta.reasoning_content or delta.reasoning or delta.reasoning_details
+            if not delta.tool_calls or delta.content or thinking:
+                yield from self._content_deltas(delta)
+            if delta.tool_calls:
+                yield from self._flush_details()
             for part in delta.tool_calls or ():
                 yield from self._call(part)
             if delta.function_call is not None:
                 yield from self._call(_CallPart(0, None, delta.function_call))
         if choice is not None and choice.finish_reason:
-            self._refuse(choice.finish_reason)
+            self._check_finish_reason(choice.finish_reason)
             self._cut_off = choice.finish_reason in LENGTH
+            self._ended_in_calls = choice.finish_reason in CALLS
             self.ended = True
-        usage = chunk.usage or (choice.usage if choice is not None else None)
-        if isinstance(usage, dict):
-            yield _tokens(usage)
 
-    def finish(self) -> Iterator[Delta]:
-        for call in self._kept():
+    def read_document(self, data: bytes) -> Iterator[d.Delta]:
+        """Read an answer that came whole. Raises an error for any other document."""
+        try:
+            chunk = decode_event(_CHUNK, data)
+        except ProviderError:
+            chunk = _Chunk()
+        if chunk.error or not chunk.choices or chunk.choices[0].message is None:
+            raise error_response.error_from_document(data, provider=self._provider, key=self._key)
+        yield from self.read(chunk, data)
+        self.ended = True
+
+    def _flush_details(self) -> Iterator[d.Delta]:
+        """Keep the details of the reasoning so far as the signature of a thinking block."""
+        if self.details:
+            yield d.ThinkingPiece("")
+            yield d.Signature(msgspec.json.encode(self.details).decode())
+            yield d.BlockEnd()
+            self.details = []
+
+    def finish(self) -> Iterator[d.Delta]:
+        yield from self._flush_details()
+        for call in self._used_calls():
             yield from call.start()
-            yield CallEnd(call.key)
-        yield Done("length" if self._cut_off else "toolUse" if self._calls else "stop")
+            # Only a server that has seen the end of a call knows that it has no arguments.
+            unknown = call.overtaken or not self._ended_in_calls
+            empty = not "".join(call.pieces).strip()
+            signature = msgspec.json.encode(call.extra).decode() if isinstance(call.extra, dict) else ""
+            yield d.CallEnd(call.key, d.CUT_OFF if unknown and empty else "", signature)
+        yield d.Done("length" if self._cut_off else "toolUse" if self._calls else "stop")
 
-    def _content(self, delta: _Delta) -> Iterator[Delta]:
-        for thought in (delta.reasoning_content, delta.reasoning, delta.reasoning_text):
-            if thought and isinstance(thought, str):
-                yield ThinkingPiece(thought)  # some servers send it under two names
+    def _content_deltas(self, delta: _Delta) -> Iterator[d.Delta]:
+        for thinking in (delta.reasoning_content, delta.reasoning, delta.reasoning_text):
+            if thinking and isinstance(thinking, str):
+                yield d.ThinkingPiece(thinking)  # some servers send it under two names
                 break
+        else:
+            for detail in _reasoning_details(delta):
+                if (thinking := detail.get("text") or detail.get("summary")) and isinstance(thinking, str):
+                    yield d.ThinkingPiece(thinking)
+        _merge_details(self.details, _reasoning_details(delta))
         for content in (delta.content, delta.refusal):
+            if content:
+                yield from self._flush_details()
             if isinstance(content, str):
                 if content:
-                    yield TextPiece(content)
+                    yield d.TextPiece(content)
             elif isinstance(content, list):
                 yield from _parts(content)
 
-    def _kept(self) -> list[_Call]:
+    def _used_calls(self) -> list[_Call]:
         return self._calls[:1] if self._first_only else self._calls
 
-    def _call(self, part: _CallPart) -> list[Delta]:
+    def _call(self, part: _CallPart) -> list[d.Delta]:
         function = part.function or _Function()
         name = function.name if isinstance(function.name, str) else ""
         id = part.id if isinstance(part.id, str) else "" if part.id is None else str(part.id)
         index = part.index if isinstance(part.index, int) else None
         call = self._find(index, id, name)
         if call is None:
+            overtaken = self._by_index.get(index) if index is not None else self._last()
+            if overtaken is not None:
+                overtaken.overtaken = True
             call = _Call(len(self._calls), id)
             self._calls.append(call)
             if index is not None:
                 self._by_index[index] = call
+        if part.extra_content:
+            call.extra = part.extra_content
         if self._first_only and call is not self._calls[0]:
             return []
         arguments = function.arguments
@@ -236,48 +282,71 @@ class _Answer:
             return call.start()
         return pieces
 
+    def _last(self) -> _Call | None:
+        return self._calls[-1] if self._calls else None
+
     def _find(self, index: int | None, id: str, name: str) -> _Call | None:
         """The call that a part continues; None if it starts another one."""
         if index is not None:
             call = self._by_index.get(index)
-            other = call is not None and id and name and call.id != id and not call.named_by_us
+            other = call is not None and id and name and call.id != id and not call.id_is_ours
             return None if other else call
         if id and (found := next((call for call in self._calls if call.id == id), None)):
             return found
-        last = self._calls[-1] if self._calls else None
+        last = self._last()
         if last is None or (id and name):
             return None
         if name and (name != last.name or last.is_whole()):
             return None
         return last
 
-    def _refuse(self, reason: str) -> None:
-        """Raise what a reason means that is no good end."""
+    def _check_finish_reason(self, reason: str) -> None:
+        """Raise an error if the answer did not end normally."""
         if reason in FILTERED:
-            raise error_response.refused(
+            raise error_response.declined(
                 self._provider, "its content filter stopped the answer. Rephrase the request."
             )
-        if reason in BROKEN:
-            raise error_response.stream_failure(
+        if reason in BROKEN or "malformed" in reason.lower():
+            raise error_response.error_from_event(
                 msgspec.json.encode({"message": f"it stopped with the reason {reason}."}),
                 provider=self._provider,
             )
 
 
-def _parts(content: list[object]) -> Iterator[Delta]:
+def _reasoning_details(delta: _Delta) -> list[dict[str, object]]:
+    details = delta.reasoning_details
+    return [item for item in details if isinstance(item, dict)] if isinstance(details, list) else []
+
+
+def _merge_details(details: list[dict[str, object]], more: Iterable[dict[str, object]]) -> None:
+    """Join the pieces of texts and summaries, which stream; other details come whole."""
+    for item in more:
+        last = details[-1] if details else {}
+        same = all(last.get(name) == item.get(name) for name in ("type", "index"))
+        if not details or not same or item.get("type") not in ("reasoning.text", "reasoning.summary"):
+            details.append(dict(item))
+            continue
+        for name, value in item.items():
+            if name in ("text", "summary") and isinstance(value, str):
+                last[name] = f"{last.get(name) or ''}{value}"
+            elif value is not None:
+                last[name] = value
+
+
+def _parts(content: list[object]) -> Iterator[d.Delta]:
     """Content as a list of text and thinking."""
     for part in content:
         if not isinstance(part, dict):
             continue
         if isinstance(text := part.get("text"), str) and text:
-            yield TextPiece(text)
+            yield d.TextPiece(text)
         thinking = part.get("thinking")
         for item in thinking if isinstance(thinking, list) else [{"text": thinking}]:
             if isinstance(item, dict) and isinstance(text := item.get("text"), str) and text:
-                yield ThinkingPiece(text)
+                yield d.ThinkingPiece(text)
 
 
-def _tokens(usage: dict[str, object]) -> Tokens:
+def _tokens(usage: dict[str, object]) -> d.Tokens:
     """Servers put the same figures in different places.
 
     `prompt_tokens` includes what came from the cache. Where the total is more than prompt and completion, the
@@ -291,7 +360,7 @@ def _tokens(usage: dict[str, object]) -> Tokens:
         details.get("cached_tokens") or usage.get("prompt_cache_hit_tokens") or usage.get("cached_tokens")
     )
     written = _count(details.get("cache_write_tokens"))
-    return Tokens(
+    return d.Tokens(
         max(0, prompt - cached - written),
         max(completion, _count(usage.get("total_tokens")) - prompt),
         cached,

@@ -8,7 +8,6 @@ import msgspec
 from tau.ai.dialect import Endpoint, Request
 from tau.ai.model import Model
 from tau.ai.normalization import cleaned
-from tau.ai.transport import Response
 from tau.ai.wire import ImageContent, TextContent, ThinkingContent
 
 BYTES_PER_TOKEN = 3  # fewer than real, so the estimate errs on the safe side
@@ -26,18 +25,18 @@ def encode(body: dict[str, Any]) -> bytes:
         return _encode(cleaned(msgspec.to_builtins(body)))
 
 
-def room(model: Model, request: Request, wanted: int) -> int:
+def max_answer_tokens(model: Model, request: Request, wanted: int) -> int:
     """The maximum answer length: as requested, as the model allows, and within the remaining window.
 
     Many servers reject a request whose prompt and answer would not fit together.
     """
     most = min(wanted, model.max_tokens)
     left = model.context_window - _prompt_tokens(request)
-    return min(most, max(left, MIN_ANSWER_TOKENS))
+    return min(most, max(left, min(MIN_ANSWER_TOKENS, model.context_window // 8)))
 
 
 def _prompt_tokens(request: Request) -> int:
-    """An estimate that is rather too high than too low."""
+    """An estimate on the high side."""
     images = 0
     size = _bytes(request.system) + sum(len(_encode(tool)) for tool in request.tools)
     for message in request.messages:
@@ -64,9 +63,3 @@ def headers(endpoint: Endpoint, ours: Mapping[str, str]) -> dict[str, str]:
     """Merge our headers with the endpoint's, which win. Names are in lower case."""
     theirs = {name.lower(): value for name, value in endpoint.headers.items()}
     return {"content-type": "application/json", "accept": "text/event-stream", **ours, **theirs}
-
-
-def is_stream(response: Response) -> bool:
-    """Whether the response is an event stream, not an error or a document such as a web page."""
-    kind = response.headers.get("content-type", "")
-    return response.status < 300 and not kind.startswith(("text/html", "application/json"))

@@ -22,16 +22,16 @@ _FIELDS = {"retry_after_ms": 0.001, "retry_after": 1.0, "retryAfter": 1.0, "rese
 _RESET = re.compile(r"(?:x-ratelimit|anthropic-ratelimit)-(?:reset(?:-(?P<after>.+))?|(?P<before>.+)-reset)")
 
 
-def seconds(headers: Mapping[str, str], said_s: float | None, *, now: float) -> float | None:
+def seconds(headers: Mapping[str, str], error_delay_s: float | None, *, now: float) -> float | None:
     """The requested delay in seconds from `now`; None if there is none.
 
     If the header and the error disagree, the shorter delay wins: a server that means the longer one asks
     again. A delay of zero is ignored if there is another.
     """
-    now = _own_time(headers, now)
-    asked = [wait for wait in (_explicit(headers, now), said_s) if wait is not None]
-    if asked:
-        return min((wait for wait in asked if wait > 0), default=0.0)
+    now = _server_time(headers, now)
+    delays = [wait for wait in (_explicit(headers, now), error_delay_s) if wait is not None]
+    if delays:
+        return min((wait for wait in delays if wait > 0), default=0.0)
     return _reset(headers, now)
 
 
@@ -64,18 +64,17 @@ def duration(text: str) -> float | None:
     return total
 
 
-def _own_time(headers: Mapping[str, str], now: float) -> float:
+def _server_time(headers: Mapping[str, str], now: float) -> float:
     """The server's time, which its dates refer to even if our clock is wrong."""
-    told = _date(headers.get("date", ""))
-    return now if told is None else told
+    sent = _date(headers.get("date", ""))
+    return now if sent is None else sent
 
 
 def _date(text: str) -> float | None:
     try:
-        moment = email_utils.parsedate_to_datetime(text).timestamp()
+        return email_utils.parsedate_to_datetime(text).timestamp()
     except (ValueError, TypeError, OverflowError):
         return None
-    return moment
 
 
 def _explicit(headers: Mapping[str, str], now: float) -> float | None:
@@ -91,7 +90,7 @@ def _explicit(headers: Mapping[str, str], now: float) -> float | None:
 
 def _reset(headers: Mapping[str, str], now: float) -> float | None:
     """When the limits reset: the last of the exhausted ones, else the first."""
-    spent: list[float] = []
+    exhausted: list[float] = []
     others: list[float] = []
     for name, value in headers.items():
         match = _RESET.fullmatch(name)
@@ -103,9 +102,9 @@ def _reset(headers: Mapping[str, str], now: float) -> float | None:
         if delay is None:
             continue
         left = headers.get(name.replace("reset", "remaining"))
-        (spent if left is not None and _number(left) == 0 else others).append(delay)
-    if spent:
-        return max(spent)
+        (exhausted if left is not None and _number(left) == 0 else others).append(delay)
+    if exhausted:
+        return max(exhausted)
     return min(others, default=None)
 
 

@@ -2,21 +2,16 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, TypeVar
 
-from msgspec import Struct
+from msgspec import MsgspecError, Struct, json
 
-from tau.ai.local.servers import (
-    ServedModel,
-    Server,
-    ask_llama_cpp,
-    ask_lm_studio,
-    ask_ollama,
-    ask_vllm,
-    ollama_place,
-)
+from tau.ai.local.socket_owner import socket_owner
 from tau.ai.model import Compat, Model
-from tau.ai.transport import Transport
+from tau.ai.proxy import is_loopback, parse_url, split_host
+from tau.ai.transport import Timeouts, Transport
 from tau.base import log
+from tau.base.errors import TauError
 from tau.base.tasks import spawn
 
 DISCOVERY_TIMEOUT_S = 0.2
@@ -24,24 +19,238 @@ GUESSED_TOKENS = 4_096  # default of Ollama and LM Studio
 SMALL_TOKENS = 16_384  # less is tight for coding
 LOCAL_COMPAT = Compat(supports_reasoning_effort=False, cache_control=False)
 
-USUAL_PLACES: Mapping[str, str] = {
+MAX_MODELS = 100  # of one server; the rest is not listed
+MAX_PROBED_MODELS = 8  # models of one server that are queried individually
+
+T = TypeVar("T")
+
+DEFAULT_ADDRESSES: Mapping[str, str] = {
     "ollama": "http://127.0.0.1:11434",
     "lm-studio": "http://127.0.0.1:1234",
     "llama.cpp": "http://127.0.0.1:8080",
     "vllm": "http://127.0.0.1:8000",
 }
 _NAMES = {"ollama": "Ollama", "lm-studio": "LM Studio", "llama.cpp": "llama.cpp", "vllm": "vLLM"}
-_QUESTIONS: Mapping[str, Callable[[Server], Awaitable[None]]] = {
-    "ollama": ask_ollama,
-    "lm-studio": ask_lm_studio,
-    "llama.cpp": ask_llama_cpp,
-    "vllm": ask_vllm,
-}
-_LARGER = {
+_ADVICE = {
     "ollama": "start Ollama with OLLAMA_CONTEXT_LENGTH=32768",
     "lm-studio": "load the model with a larger context length in LM Studio",
     "llama.cpp": "start llama-server with -c 32768",
     "vllm": "start vLLM with a larger --max-model-len",
+}
+
+
+class ServedModel(Struct):
+    """What is known about a served model so far. `tokens` is the served context size."""
+
+    id: str
+    tokens: int | None = None
+    trained_tokens: int | None = None
+    images: bool = False
+    reasoning: bool = False
+
+
+class Server:
+    """An address that may be a server. `entries` is None until it answers like one."""
+
+    def __init__(self, http: Transport, address: str, timeout_s: float) -> None:
+        self.entries: dict[str, ServedModel] | None = None
+        self.tools = True
+        self._http = http
+        self.address = address
+        self._timeouts = Timeouts(connect=timeout_s, first_byte=timeout_s, idle=timeout_s)
+
+    async def ask(self, path: str, kind: type[T], body: object = None) -> T | None:
+        """The answer, or None if it is not one of this kind."""
+        try:
+            async with self._http.open(
+                "GET" if body is None else "POST",
+                self.address + path,
+                headers={"accept": "application/json", "content-type": "application/json"},
+                body=None if body is None else json.encode(body),
+                timeouts=self._timeouts,
+            ) as response:
+                return json.decode(await response.read(), type=kind) if response.status == 200 else None
+        except (TauError, MsgspecError, OSError) as error:
+            log.debug(f"{self.address}{path} is not a local model server: {error}")
+            return None
+
+    def list(self, ids: list[str]) -> None:
+        self.entries = {id: ServedModel(id) for id in ids[:MAX_MODELS] if id}
+
+    def entry(self, id: str) -> ServedModel | None:
+        return None if self.entries is None else self.entries.get(id)
+
+    def drop(self, id: str) -> None:
+        """Remove a model that cannot chat."""
+        if self.entries is not None:
+            self.entries.pop(id, None)
+
+
+class ModelMeta(Struct, frozen=True):
+    n_ctx: int | None = None
+    n_ctx_train: int | None = None
+
+
+class ListedModel(Struct, frozen=True):
+    id: str
+    max_model_len: int | None = None
+    meta: ModelMeta | None = None
+
+
+class ModelsResponse(Struct, frozen=True):
+    """`/v1/models`; only vLLM and llama.cpp report the context size."""
+
+    data: list[ListedModel]
+
+
+async def probe_listing(server: Server) -> ModelsResponse | None:
+    listing = await server.ask("/v1/models", ModelsResponse)
+    if listing is None:
+        return None
+    server.list([row.id for row in listing.data])
+    for row in listing.data:
+        if entry := server.entry(row.id):
+            meta = row.meta or ModelMeta()
+            entry.tokens = row.max_model_len or meta.n_ctx
+            entry.trained_tokens = meta.n_ctx_train
+    return listing
+
+
+async def probe_vllm(server: Server) -> None:
+    await probe_listing(server)
+
+
+class LmStudioModel(Struct, frozen=True):
+    id: str
+    type: str = "llm"
+    max_context_length: int | None = None
+    loaded_context_length: int | None = None
+
+
+class LmStudioModels(Struct, frozen=True):
+    data: list[LmStudioModel]
+
+
+async def probe_lm_studio(server: Server) -> None:
+    if await probe_listing(server) is None:
+        return
+    details = await server.ask("/api/v0/models", LmStudioModels)
+    for row in details.data if details else ():
+        if row.type == "embeddings":
+            server.drop(row.id)
+        elif entry := server.entry(row.id):
+            entry.tokens = row.loaded_context_length
+            entry.trained_tokens = row.max_context_length
+            entry.images = row.type == "vlm"
+
+
+class GenerationSettings(Struct, frozen=True):
+    n_ctx: int | None = None
+
+
+class TemplateCaps(Struct, frozen=True):
+    supports_tools: bool | None = None
+
+
+class Modalities(Struct, frozen=True):
+    vision: bool = False
+
+
+class ServerProps(Struct, frozen=True):
+    default_generation_settings: GenerationSettings = GenerationSettings()
+    chat_template_caps: TemplateCaps = TemplateCaps()
+    modalities: Modalities = Modalities()
+
+
+async def probe_llama_cpp(server: Server) -> None:
+    """`/props` describes the one loaded model; a server with several lists their sizes."""
+    if await probe_listing(server) is None or not server.entries:
+        return
+    details = await server.ask("/props", ServerProps)
+    if details is None:
+        return
+    server.tools = details.chat_template_caps.supports_tools is not False
+    if len(server.entries) == 1:
+        (entry,) = server.entries.values()
+        entry.tokens = details.default_generation_settings.n_ctx or entry.tokens
+        entry.images = details.modalities.vision
+
+
+class OllamaModel(Struct, frozen=True):
+    name: str
+    context_length: int | None = None
+
+
+class OllamaModels(Struct, frozen=True):
+    models: list[OllamaModel]
+
+
+class OllamaDetails(Struct, frozen=True):
+    capabilities: list[str] = []
+    parameters: str = ""
+    model_info: dict[str, Any] = {}
+
+
+async def probe_ollama(server: Server) -> None:
+    tags = await server.ask("/api/tags", OllamaModels)
+    if tags is None:
+        return
+    server.list([row.name for row in tags.models])
+    async with asyncio.TaskGroup() as group:
+        spawn(group, _probe_running(server))
+        for row in tags.models[:MAX_PROBED_MODELS]:
+            spawn(group, _probe_details(server, row.name))
+
+
+async def _probe_running(server: Server) -> None:
+    """Only loaded models have a definite size."""
+    running = await server.ask("/api/ps", OllamaModels)
+    for row in running.models if running else ():
+        if entry := server.entry(row.name):
+            entry.tokens = row.context_length or entry.tokens
+
+
+async def _probe_details(server: Server, id: str) -> None:
+    details = await server.ask("/api/show", OllamaDetails, {"model": id})
+    entry = server.entry(id)
+    if details is None or entry is None:
+        return
+    if details.capabilities and "completion" not in details.capabilities:
+        server.drop(id)
+    entry.images = "vision" in details.capabilities
+    entry.reasoning = "thinking" in details.capabilities
+    for name, value in details.model_info.items():
+        if name.endswith(".context_length") and isinstance(value, int):
+            entry.trained_tokens = value
+    for line in details.parameters.splitlines():
+        name, _, text = line.partition(" ")
+        if name == "num_ctx" and text.strip().isdigit():
+            entry.tokens = entry.tokens or int(text)
+
+
+def ollama_address(environ: Mapping[str, str], default: str) -> str:
+    """The address in OLLAMA_HOST, parsed like Ollama does; a bind address means this machine."""
+    given = environ.get("OLLAMA_HOST", "").strip().strip("\"'")
+    if not given:
+        return default
+    scheme, separator, rest = given.partition("://")
+    if not separator:
+        scheme, rest, default_port = "http", given, "11434"
+    else:
+        default_port = "443" if scheme == "https" else "80"
+    address, slash, path = rest.partition("/")
+    host, port = split_host(address)
+    if host in ("", "0.0.0.0", "::"):
+        host = "127.0.0.1"
+    shown = f"[{host}]" if ":" in host else host
+    return f"{scheme}://{shown}:{port or default_port}{slash}{path}".rstrip("/")
+
+
+_PROBES: Mapping[str, Callable[[Server], Awaitable[None]]] = {
+    "ollama": probe_ollama,
+    "lm-studio": probe_lm_studio,
+    "llama.cpp": probe_llama_cpp,
+    "vllm": probe_vllm,
 }
 
 
@@ -56,61 +265,71 @@ class DiscoveredServer(Struct, frozen=True, kw_only=True):
     base_url: str
     models: list[Model]
     note: str = ""
+    owner: int | None = None  # the user id of the listener; None if it is not known
+    is_local: bool = True
 
 
 async def discover(
     http: Transport,
     environ: Mapping[str, str],
     timeout_s: float = DISCOVERY_TIMEOUT_S,
-    places: Mapping[str, str] = USUAL_PLACES,
+    addresses: Mapping[str, str] = DEFAULT_ADDRESSES,
 ) -> list[DiscoveredServer]:
-    """Return the servers that answer in time, in the order of `places`; never raises.
+    """Return the servers that answer in time, in the order of `addresses`; never raises.
 
     Only this machine is probed, unless OLLAMA_HOST names another one.
     """
     servers: dict[str, Server] = {}
     async with asyncio.TaskGroup() as group:
-        for provider, usual in places.items():
-            place = ollama_place(environ, usual) if provider == "ollama" else usual
-            servers[provider] = server = Server(http, place, timeout_s)
-            spawn(group, _ask(provider, server, timeout_s))
-    guess = _guess(environ)
-    return [_found(id, server, guess) for id, server in servers.items() if server.entries is not None]
+        for provider, default in addresses.items():
+            address = ollama_address(environ, default) if provider == "ollama" else default
+            servers[provider] = server = Server(http, address, timeout_s)
+            spawn(group, _probe(provider, server, timeout_s))
+    default_tokens = _default_tokens(environ)
+    return [
+        _describe_server(id, server, default_tokens)
+        for id, server in servers.items()
+        if server.entries is not None
+    ]
 
 
-async def _ask(provider: str, server: Server, timeout_s: float) -> None:
+async def _probe(provider: str, server: Server, timeout_s: float) -> None:
     """What is learned before the timeout stays in `server`."""
     try:
         async with asyncio.timeout(timeout_s):
-            await _QUESTIONS[provider](server)
+            await _PROBES[provider](server)
     except TimeoutError:
         pass
     except Exception as error:
-        log.debug(f"Probing {provider} at {server.place} failed.", error)
+        log.debug(f"Probing {provider} at {server.address} failed.", error)
 
 
-def _guess(environ: Mapping[str, str]) -> int:
+def _default_tokens(environ: Mapping[str, str]) -> int:
     """Ollama's default comes from the server's variable, which is most likely set for us too."""
-    told = environ.get("OLLAMA_CONTEXT_LENGTH", "").strip()
-    return int(told) if told.isdecimal() and int(told) else GUESSED_TOKENS
+    length = environ.get("OLLAMA_CONTEXT_LENGTH", "").strip()
+    return int(length) if length.isdecimal() and int(length) else GUESSED_TOKENS
 
 
-def _found(provider: str, server: Server, ollama_guess: int) -> DiscoveredServer:
-    guess = ollama_guess if provider == "ollama" else GUESSED_TOKENS
-    base_url = f"{server.place}/v1"
+def _describe_server(provider: str, server: Server, ollama_guess: int) -> DiscoveredServer:
+    default_tokens = ollama_guess if provider == "ollama" else GUESSED_TOKENS
+    base_url = f"{server.address}/v1"
     entries = list((server.entries or {}).values())
-    models = [_model(provider, base_url, entry, guess) for entry in entries]
+    models = [_model(provider, base_url, entry, default_tokens) for entry in entries]
+    url = parse_url(base_url)
+    is_local = is_loopback(url)
     return DiscoveredServer(
         provider=provider,
         name=_NAMES[provider],
         base_url=base_url,
         models=models,
         note=_note(provider, server, models),
+        owner=socket_owner(url.host, url.port) if is_local else None,
+        is_local=is_local,
     )
 
 
-def _model(provider: str, base_url: str, entry: ServedModel, guess: int) -> Model:
-    window = entry.tokens or min(guess, entry.trained_tokens or guess)
+def _model(provider: str, base_url: str, entry: ServedModel, default_tokens: int) -> Model:
+    window = entry.tokens or min(default_tokens, entry.trained_tokens or default_tokens)
     return Model(
         id=entry.id,
         name=entry.id.rpartition("/")[2].removesuffix(".gguf") if provider == "llama.cpp" else entry.id,
@@ -122,6 +341,7 @@ def _model(provider: str, base_url: str, entry: ServedModel, guess: int) -> Mode
         context_window=window,
         max_tokens=max(256, min(16_384, window // 4)),
         compat=LOCAL_COMPAT,
+        unconfirmed=True,
     )
 
 
@@ -133,5 +353,5 @@ def _note(provider: str, server: Server, models: list[Model]) -> str:
         return f"{name}'s chat template lacks tools: start it with --jinja and a template that has them."
     small = min(model.context_window for model in models)
     if small < SMALL_TOKENS:
-        return f"{name} serves only {small:,} tokens of context; for coding, {_LARGER[provider]}."
+        return f"{name} serves only {small:,} tokens of context; for coding, {_ADVICE[provider]}."
     return ""

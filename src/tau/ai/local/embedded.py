@@ -1,4 +1,4 @@
-"""The demo model's server: a child process that starts on demand and ends with us."""
+"""The demo model, tiny and not fit for work, and its server: a child process that ends with us."""
 
 import asyncio
 import secrets
@@ -10,10 +10,9 @@ from types import TracebackType
 
 from msgspec import MsgspecError, json
 
-from tau.ai.local.demo import CONTEXT_TOKENS, MODEL_ID, demo_model
 from tau.ai.local.server_main import ServerLaunch, ServerReady
 from tau.ai.local.weights import FETCH_COMMAND, is_whole
-from tau.ai.model import Model
+from tau.ai.model import DEMO_PROVIDER, Compat, Model
 from tau.base import log
 from tau.base.errors import ConfigError, ProviderError
 from tau.base.run import Process, Runner
@@ -21,6 +20,9 @@ from tau.base.sizes import KIB, format_bytes
 from tau.base.tasks import spawn
 from tau.base.text import sentence
 
+MODEL_ID = "smollm2-135m"
+CONTEXT_TOKENS = 8_192
+MAX_ANSWER_TOKENS = 256  # about six seconds; a longer answer of a model this small repeats itself
 START_TIMEOUT_S = 60
 MAX_LOGGED_BYTES = 64 * KIB
 MAX_LINE_BYTES = 4 * KIB
@@ -121,6 +123,7 @@ async def _read(process: Process, started: "asyncio.Future[int | str]") -> str:
             elif text := line[:MAX_LINE_BYTES].decode("utf-8", "replace").strip():
                 last = text
                 logged = _log(text, logged)
+                await asyncio.sleep(0)  # thousands of lines may come at once
     return last
 
 
@@ -140,3 +143,23 @@ def _log(text: str, logged: int) -> int:
     if logged > MAX_LOGGED_BYTES:
         log.warning(f"demo server: more than {format_bytes(MAX_LOGGED_BYTES)}; not logging the rest.")
     return logged
+
+
+def demo_model(base_url: str = "") -> Model:
+    """The model, served at `base_url`; without one it can only be listed."""
+    return Model(
+        id=MODEL_ID,
+        name="SmolLM2 135M (demo model, offline)",
+        api="openai-completions",
+        provider=DEMO_PROVIDER,
+        base_url=base_url,
+        context_window=CONTEXT_TOKENS,
+        max_tokens=MAX_ANSWER_TOKENS,
+        compat=Compat(
+            supports_reasoning_effort=False,
+            supports_parallel_tool_calls=False,
+            cache_control=False,
+            first_tool_call_only=True,
+        ),
+        demo=True,
+    )

@@ -22,7 +22,7 @@ TEMPLATE = Path(__file__).with_name("demo_template.jinja")
 
 _PR_SET_PDEATHSIG = 1
 _WARNINGS = 2
-_LOOK_MS = 500
+_POLL_MS = 500
 
 
 class ServerLaunch(Struct, frozen=True, kw_only=True):
@@ -46,12 +46,12 @@ def end_with_parent(parent: int, output: int) -> None:
     poll = select.poll()
     poll.register(output, select.POLLERR | select.POLLHUP)
     while os.getppid() == parent:
-        if any(event & (select.POLLERR | select.POLLHUP) for _, event in poll.poll(_LOOK_MS)):
+        if any(event & (select.POLLERR | select.POLLHUP) for _, event in poll.poll(_POLL_MS)):
             break
     os._exit(0)
 
 
-def ask_for_signal() -> None:
+def request_death_signal() -> None:
     """On Linux, have the kernel end us with our parent, even while the weights load and no Python runs."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -81,7 +81,6 @@ def parameters(launch: ServerLaunch, threads: int) -> object:
     settings.cache_idle_slots = False
     settings.cpuparams.n_threads = threads
     settings.cpuparams_batch.n_threads = threads
-    settings.use_jinja = True
     settings.chat_template = TEMPLATE.read_text(encoding="utf-8")
     # At a normal temperature a model this small rambles; DRY prevents repeated sentences.
     settings.sampling.temp = 0.0
@@ -92,7 +91,7 @@ def parameters(launch: ServerLaunch, threads: int) -> object:
 
 def main() -> None:
     parent = os.getppid()
-    ask_for_signal()
+    request_death_signal()
     watch = threading.Thread(target=end_with_parent, args=(parent, sys.stdout.fileno()), daemon=True)
     watch.start()
     launch = json.decode(sys.stdin.buffer.read(), type=ServerLaunch)

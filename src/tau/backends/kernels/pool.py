@@ -25,7 +25,7 @@ from tau.base.tasks import shielded, spawn
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tau.backends.kernels.kernel import Kernel
+    from tau.backends.kernels.kernel import Kernel, KernelLaunch
 
 interpreters = late("tau.backends.kernels.interpreters")
 processes = late("tau.backends.kernels.kernel")
@@ -144,6 +144,15 @@ class Kernels:
                 slot.gone = f"The {LABELS[cell.language]} kernel was restarted: {end.reason}."
             return end
 
+    def program(
+        self, language: KernelLanguage, cwd: Path, *, fresh: bool = False, session: str = MAIN_SESSION
+    ) -> str:
+        """The interpreter of the next cell; `fresh` if it starts a new kernel. Raises KernelError."""
+        slot = self._slots.get((session, language))
+        if slot is not None and slot.kernel is not None and slot.kernel.alive and not fresh:
+            return slot.kernel.program
+        return self._launch(language, cwd).argv[0]
+
     async def run_python(
         self,
         code: str,
@@ -184,9 +193,10 @@ class Kernels:
             await asyncio.wait({slot.kernel.stopping})
             if self._mode == "per-call" and slot.kernel.alive:
                 await slot.close()
-        if slot.kernel is not None and slot.kernel.alive:
-            return slot.kernel
         if slot.kernel is not None:
+            await slot.kernel.notice_exit()
+            if slot.kernel.alive:
+                return slot.kernel
             self._note_death(slot)
         label = LABELS[slot.language]
         if slot.deaths >= MAX_DEATHS:
@@ -197,12 +207,7 @@ class Kernels:
         if self._group is None:
             raise KernelError("Cells need an open session.")
         await self._make_room(slot.language)
-        launch = (
-            interpreters.python_launch(cwd, self._python)
-            if slot.language == "python"
-            else interpreters.node_launch(self._node)
-        )
-        kernel = processes.Kernel(launch)
+        kernel = processes.Kernel(self._launch(slot.language, cwd))
         await kernel.start(self._runner, cwd, self._group)
         slot.kernel = kernel
         slot.used = self._clock()
@@ -210,17 +215,22 @@ class Kernels:
             self._watch = spawn(self._group, self._supervise(), name="kernels")
         return kernel
 
+    def _launch(self, language: KernelLanguage, cwd: Path) -> "KernelLaunch":
+        if language == "python":
+            return interpreters.python_launch(cwd, self._python)
+        return interpreters.node_launch(self._node)
+
     async def _make_room(self, language: KernelLanguage) -> None:
         """End the least recently used kernel if the limit is reached."""
-        there = [one for one in self._slots.values() if one.language == language and one.kernel is not None]
-        if len(there) < self._limits.count:
+        occupied = [s for s in self._slots.values() if s.language == language and s.kernel is not None]
+        if len(occupied) < self._limits.count:
             return
-        idle = [one for one in there if not one.lock.locked()]
+        idle = [slot for slot in occupied if not slot.lock.locked()]
         if not idle:
             raise KernelError(
-                f"{len(there)} {LABELS[language]} kernels are busy; try again when one is done."
+                f"{len(occupied)} {LABELS[language]} kernels are busy; try again when one is done."
             )
-        oldest = min(idle, key=lambda one: one.used)
+        oldest = min(idle, key=lambda slot: slot.used)
         async with oldest.lock:
             label = LABELS[language]
             await oldest.close(f"The {label} kernel was restarted: another session needed its slot.")

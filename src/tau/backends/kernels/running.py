@@ -1,18 +1,66 @@
-"""The cell running in a kernel: its result, its clock, and its pending host calls."""
+"""The cell running in a kernel: its result, its clock, and its host calls, which are validated here."""
 
 import asyncio
 from contextlib import suppress
 from contextvars import ContextVar
 from typing import Any, Protocol
 
+import msgspec
+from msgspec import Struct
+
 from tau.backends.kernels.cells import CellEnd, CellHost, Listen
 from tau.backends.kernels.channel import HostCall
-from tau.backends.kernels.host_calls import answer_call
 from tau.base import log
-from tau.base.errors import TauError
+from tau.base.errors import TauError, ToolError
 
 # Kernels waiting for the current work: a cell that needs one of them would deadlock.
 WAITING: ContextVar[tuple[object, ...]] = ContextVar("WAITING", default=())
+
+
+class ToolRequest(Struct, frozen=True):
+    name: str
+    arguments: dict[str, Any] = {}
+
+
+class CompletionRequest(Struct, frozen=True):
+    prompt: str
+    model: str = "default"
+    system: str | None = None
+    schema: dict[str, Any] | None = None
+
+
+class AgentRequest(Struct, frozen=True, rename="camel"):
+    prompt: str
+    agent_type: str = "task"
+    model: str | None = None
+    label: str | None = None
+    schema: dict[str, Any] | None = None
+
+
+class OutputRequest(Struct, frozen=True):
+    id: str
+
+
+async def answer_call(host: CellHost, op: str, arguments: dict[str, Any]) -> Any:
+    """Raises ToolError for an invalid call, and whatever the host raises."""
+    try:
+        match op:
+            case "tool":
+                call = msgspec.convert(arguments, ToolRequest)
+                return await host.tool(call.name, call.arguments)
+            case "completion":
+                request = msgspec.convert(arguments, CompletionRequest)
+                return await host.completion(request.prompt, request.model, request.system, request.schema)
+            case "agent":
+                task = msgspec.convert(arguments, AgentRequest)
+                return await host.agent(task.prompt, msgspec.to_builtins(task))
+            case "output":
+                return await host.output(msgspec.convert(arguments, OutputRequest).id)
+            case "concurrency":
+                return await host.concurrency()
+    except msgspec.ValidationError as error:
+        raise ToolError(f"Wrong arguments for {op}: {error}.") from error
+    raise ToolError(f'A cell called "{op}", which does not exist.')
 
 
 class Reply(Protocol):

@@ -1,51 +1,93 @@
 """Differences between the shells that can persist between commands, as data.
 
 This is the extension point for other systems: a shell is identified by its program name, and all code in its
-language is here. PowerShell would be another `ShellKind` (its driver would read requests from standard input
-and answer on a second channel), with a named pipe instead of the FIFO for a command's output and a job object
+language is here. PowerShell would be another `ShellKind` (it would read requests from standard input and
+answer on a second channel), with a named pipe instead of the FIFO for a command's output and a job object
 instead of the process group; Git Bash is the bash below. A shell that is not listed runs every command in a
 fresh process: `ShellSession` only needs a program that accepts `-c`.
 """
 
+import os
 from collections.abc import Mapping
 from pathlib import PurePath
 from shlex import quote
 
 from msgspec import Struct
 
-# A request is five NUL-terminated texts: the output path, code to run first, the command, code to run last,
-# and where to save the state. Answers are "R" (ready), "E" with the exit code and the folder,
-# "S" (saved). The command runs in this shell, so its settings persist; the redirection hides our own
-# channels from its children. All on one line, so that line numbers in a command's errors are right.
-_DRIVER = (
-    "{drop}; builtin printf 'R\\0'; "
-    "while IFS= builtin read -r -d '' __tau_out && IFS= builtin read -r -d '' __tau_first "
-    "&& IFS= builtin read -r -d '' __tau_run && IFS= builtin read -r -d '' __tau_last "
-    "&& IFS= builtin read -r -d '' __tau_state; do "
-    '{{ builtin eval "$__tau_first" && builtin eval "$__tau_run"; }} </dev/null >"$__tau_out" 2>&1; '
-    "__tau=$?; builtin set +euxvn +o pipefail; "
-    'builtin eval "$__tau_last"; '
-    "builtin printf 'E%s ' \"$__tau\"; builtin pwd; builtin printf '\\0'; "
-    "{{ {save}; }} >|\"$__tau_state\"; builtin printf 'S\\0'; "
-    "done"
+# A request is four NUL-terminated texts on standard input: the output path, code to run first, the command,
+# code to run last. Answers go to a FIFO by its path, so no descriptor of ours is open for a command to close:
+# "R" (ready), "E" with the exit code and the folder, "S" with the state, "N" (ready for the next, unless the
+# command closed standard input). The command runs in this shell, so its settings persist, and its exit trap
+# finds its output. Then `reset` makes `builtin` reliable again, and an exit trap runs as it does at the
+# end of `bash -c`. All on one line, so that line numbers in a command's errors are right.
+_STEP = (
+    "IFS= \\builtin read -r -d '' __tau_out && IFS= \\builtin read -r -d '' __tau_first "
+    "&& IFS= \\builtin read -r -d '' __tau_run && IFS= \\builtin read -r -d '' __tau_last || \\builtin exit; "
+    '\\exec >"$__tau_out" 2>&1; {{ \\builtin eval "$__tau_first" && \\builtin eval "$__tau_run"; }} '
+    "</dev/null; {{ __tau=$?; {reset}; }} >/dev/null 2>&1; "
+    "\\builtin {list_traps} >|{traps}; \\builtin trap - EXIT HUP INT QUIT PIPE TERM USR1 USR2; "
+    "__tau_exit=; IFS= \\builtin read -r -d '' __tau_exit <{traps}; "
+    "if [[ $__tau_exit == *\\ EXIT$'\\n'* ]]; then "
+    "__tau_exit=${{__tau_exit#*-- }}; __tau_exit=${{__tau_exit%%\\ EXIT$'\\n'*}}; "
+    '{{ (\\builtin exit "$__tau"); \\builtin eval "\\\\builtin eval $__tau_exit"; }} </dev/null; '
+    "{{ {reset}; }} >/dev/null 2>&1; fi; "
+    '\\exec >/dev/null 2>&1; {{ \\builtin eval "$__tau_last"; '
+    '[[ . -ef $PWD ]] || \\builtin cd -- "$PWD"; '  # removed and created again: enter the new folder
+    "\\builtin printf 'E%s ' \"$__tau\"; \\builtin pwd; \\builtin printf '\\0'; }} >{answers} 2>/dev/null; "
+    "{{ \\builtin printf S; {save}; \\builtin printf '\\0'; "
+    "[[ -p /dev/fd/0 ]] && \\builtin printf 'N\\0'; }} >{answers} 2>/dev/null"
 )
+# Not a loop: `break` and `continue` in a command would leave it, and with `set -n` it would never end.
+_DRIVER = (
+    "exec >/dev/null 2>&1; {begin}; {before}; __tau_step={step}; __tau_steps={steps}; "
+    "\\builtin printf 'R\\0' >{answers}; {all}"
+)
+_REPEATS = 100  # of repeats: the commands of one shell
 
 
 class ShellKind(Struct, frozen=True, kw_only=True):
-    """`save` writes variables, functions, aliases and options as text that the same shell can read again."""
+    """`save` writes variables, functions, aliases and options as text that the same shell can read again.
+
+    `reset` ends what a command may have done to our own code: options, traps, functions named `builtin`,
+    `eval` or `exec`, closed descriptors.
+    """
 
     name: str
     bare: tuple[str, ...]  # options to skip the user's startup files
     rc_files: tuple[str, ...]  # in the home folder; the first that exists
     save: str
     definitions: str  # the same without variables
-    begin: str  # closes a descriptor and makes aliases work
+    begin: str  # makes aliases work
+    close: str  # closes a descriptor
+    list_traps: str  # the exit trap first
+    reset: str
     scoped: str  # runs a command with variables set only for it
 
-    def driver(self, answers: int, before: str) -> str:
-        """Return the driver script that answers on a descriptor; it runs `before` first."""
-        drop = f"exec 1>&{answers} 2>/dev/null; {self.begin.format(fd=answers)}; {before or ':'}"
-        return _DRIVER.format(drop=drop, save=self.save)
+    def driver(self, answers: str, traps: str, before: str) -> str:
+        """Return the script that answers on a FIFO; it runs `before` first, and uses the file `traps`."""
+        step = _STEP.format(
+            reset=self.reset,
+            list_traps=self.list_traps,
+            save=self.save,
+            answers=quote(answers),
+            traps=quote(traps),
+        )
+        return _DRIVER.format(
+            begin=self.begin,
+            before=before or ":",
+            step=quote(step),
+            steps=quote('\\builtin eval "$__tau_step";' * _REPEATS),
+            answers=quote(answers),
+            all='\\builtin eval "$__tau_steps";' * _REPEATS,
+        )
+
+    def load_code(self, file: str, fd: int = -1) -> str:
+        """Return code that loads a saved state, ignoring errors such as read-only variables.
+
+        With `fd`, the file is one that only we and the shell have open.
+        """
+        load = f"{{ . {quote(file)}; }} </dev/null >/dev/null 2>&1; {self.reset}"
+        return load if fd < 0 else f"{load}; {self.close.format(fd=fd)}"
 
     def with_variables(self, command: str, variables: Mapping[str, str]) -> str:
         """Return the command with variables set only for it and its children."""
@@ -55,24 +97,46 @@ class ShellKind(Struct, frozen=True, kw_only=True):
         return self.scoped.format(variables=settings, command=quote(command))
 
 
+# POSIX mode, entered by an assignment, is the only way past a function named `builtin`. It changes options.
+_RESET_BASH = (
+    "__tau_on=:$SHELLOPTS:${BASHOPTS-expand_aliases:interactive_comments:sourcepath}:; POSIXLY_CORRECT=y; "
+    "\\trap - DEBUG ERR RETURN; \\set +euxvn +o pipefail; \\unset -f builtin eval exec; "
+    "[[ $__tau_on == *:posix:* ]] || \\set +o posix; "
+    "for __tau_name in expand_aliases inherit_errexit interactive_comments shift_verbose sourcepath; do "
+    '[[ $__tau_on == *:"$__tau_name":* ]] && __tau_set=-s || __tau_set=-u; '
+    '\\builtin shopt "$__tau_set" "$__tau_name"; done'
+)
+_RESET_ZSH = (
+    "for __tau_name in builtin eval exec; do \\unfunction $__tau_name 2>/dev/null || :; done; "
+    "\\builtin set +euxvn +o pipefail; "
+    "\\builtin trap - DEBUG ZERR"
+)
 KINDS = {
     "bash": ShellKind(
         name="bash",
         bare=("--noprofile", "--norc"),
         rc_files=(".bashrc", ".bash_profile"),
-        save="declare -p; declare -f; declare -F; alias -p; shopt -p; set +o; umask -p",
+        save="\\builtin declare -p; \\builtin declare -f; \\builtin declare -F; \\builtin alias -p; "
+        "\\builtin shopt -p; \\builtin set +o; \\builtin umask -p",
         definitions="declare -f; declare -F; alias -p; shopt -p; set +o",
-        begin="exec {fd}>&-; shopt -s expand_aliases",
+        begin="shopt -s expand_aliases",
+        close="\\exec {fd}>&-",
+        list_traps="trap -p EXIT",
+        reset=_RESET_BASH,
         scoped="{variables} eval {command}",
     ),
     "zsh": ShellKind(
         name="zsh",
         bare=("-f",),
         rc_files=(".zshrc",),
-        save="typeset -p; functions; alias -L; set +o; builtin printf 'umask '; umask",
+        save="\\builtin typeset -p; \\builtin functions; \\builtin alias -L; \\builtin set +o; "
+        "\\builtin printf 'umask '; \\builtin umask",
         definitions="functions; alias -L; set +o",
-        begin="__tau_fd={fd}; exec {{__tau_fd}}>&-",
-        scoped="() {{ local -x {variables}; eval {command}; }}",
+        begin=":",
+        close="__tau_fd={fd}; \\exec {{__tau_fd}}>&-",
+        list_traps="trap",
+        reset=_RESET_ZSH,
+        scoped="() {{ local -x {variables}; \\builtin eval {command}; }}",
     ),
 }
 
@@ -82,13 +146,17 @@ def find_shell_kind(shell: str) -> ShellKind | None:
 
 
 def change_folder_code(folder: str) -> str:
-    return f"builtin cd -- {quote(folder)}"
-
-
-def load_state_code(file: str) -> str:
-    """Return code that loads a saved state, ignoring errors such as read-only variables."""
-    return f"{{ . {quote(file)}; }} </dev/null >/dev/null 2>&1"
+    return f"\\builtin cd -- {quote(folder)}"
 
 
 def export_code(variables: Mapping[str, str]) -> str:
-    return "; ".join(f"export {name}={quote(value)}" for name, value in variables.items())
+    return "; ".join(f"\\builtin export {name}={quote(value)}" for name, value in variables.items())
+
+
+def shell_bytes(text: str) -> bytes:
+    try:
+        return os.fsencode(text)
+    except UnicodeEncodeError:  # a lone surrogate, which JSON allows
+        return (
+            text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
+        )  # not with `?`, a glob

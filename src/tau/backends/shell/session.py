@@ -8,26 +8,26 @@ to the shell's state are discarded: the next command starts with the state from 
 import asyncio
 import errno
 import os
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from msgspec import Struct
 
 from tau.base import log
-from tau.base.files import temporary_folder
+from tau.base.files import anonymous_file
 from tau.base.late import late
-from tau.base.run import IN_TERMINAL, QUIET, RUN_ID, Limits, Process, ProcessTree, Pty, Runner
+from tau.base.run import IN_TERMINAL, QUIET, RUN_ID, Limits, Process, ProcessTree, Pty, Runner, Sandbox
 from tau.base.tasks import shielded, spawn
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tau.backends.shell.kinds import ShellKind
-    from tau.backends.shell.live import LiveShell, ShellRequest
+    from tau.backends.shell.shell_process import LiveShell, ShellCall, ShellRequest
     from tau.backends.shell.snapshot import ShellSnapshot
 
 kinds = late("tau.backends.shell.kinds")
-live = late("tau.backends.shell.live")
+live = late("tau.backends.shell.shell_process")
 shlex = late("shlex")
 snapshots = late("tau.backends.shell.snapshot")
 
@@ -38,12 +38,16 @@ class RunningShellCommand(Struct, frozen=True, kw_only=True):
     process: Process
     cwd: Path
     shell: "LiveShell | None" = None  # the session's shell, if it runs there
+    call: "ShellCall | None" = None
     remarks: Sequence[str] = ()
 
     def notes(self) -> list[str]:
-        ended = self.shell is not None and not self.shell.alive and not self.shell.retired
-        lost = "The shell ended with this command; the next one has the state from before it."
-        return [*self.remarks, lost] if ended else [*self.remarks]
+        notes = [*self.remarks]
+        if self.call is not None and self.call.skipped:
+            notes.append("The shell ran nothing after set -n.")
+        if self.call is not None and self.call.ended_shell and self.shell and not self.shell.retired:
+            notes.append("The shell ended with this command; the next one has the state from before it.")
+        return notes
 
 
 class ShellSession:
@@ -64,8 +68,9 @@ class ShellSession:
         self._retired: list[LiveShell] = []
         self._opening = False
         self._snapshot: ShellSnapshot | None = None  # None: not looked up yet
-        self._state: Path | None = None
-        self._saves = 0
+        self._state: bytes | None = None  # what the last command left; never in a file: it has all variables
+        self._remarks: list[str] = []  # of the command in the session's shell
+        self._is_astray = False  # the shell is in a folder that no longer exists
 
     async def __aenter__(self) -> "ShellSession":
         self._group = asyncio.TaskGroup()
@@ -87,8 +92,13 @@ class ShellSession:
         finally:
             if self._folder is not None:
                 _remove(self._folder)
-                self._runner.tidied(self._folder)
+                self._runner.forget_folder(self._folder)
             self._shell = self._family = self._folder = self._state = None
+
+    @property
+    def program(self) -> str:
+        """The shell that runs commands."""
+        return self._runner.shell
 
     @property
     def cwd(self) -> Path:
@@ -106,48 +116,77 @@ class ShellSession:
         fresh: bool = False,
         beside: bool = False,
         terminal: Pty | None = None,
+        sandbox: Sandbox | None = None,
     ) -> RunningShellCommand:
         """Start a command in `cwd`, or where the last one ended; with `stay` the shell stays in `cwd`.
 
         `fresh` uses a new shell without the session's state, `beside` a separate shell that copies the state,
-        `terminal` the same attached to a terminal. `env` applies to this command only. Raises OSError if it
+        `terminal` the same attached to a terminal, `sandbox` the same in another sandbox than the shell's.
+        `env` applies to this command only. Raises OSError if it
         cannot be started.
         """
         if self._group is None:
             raise RuntimeError("Use a shell session inside its `async with` block")
         remarks: list[str] = []
-        if self._is_lost(remarks) and cwd is None:
+        if (self._is_folder_gone(remarks) or self._is_astray) and cwd is None:
             cwd, stay = self._cwd, True
         kind = kinds.find_shell_kind(self._runner.shell)
-        wanted = limits or Limits()
-        begin = cwd or self._cwd
-        apart = fresh or beside or terminal is not None or self._is_busy()
-        if kind is not None and not apart:
+        limits = limits or Limits()
+        start_folder = cwd or self._cwd
+        separate = fresh or beside or terminal is not None or sandbox is not None or self._is_busy()
+        if kind is not None and not separate:
             self._opening = True
             try:
                 shell = await self._open_shell(kind, remarks)
                 if shell is not None:
-                    call = await shell.run(self._request(command, cwd, stay, env or {}, wanted))
-                    return RunningShellCommand(process=call, cwd=begin, shell=shell, remarks=remarks)
+                    self._remarks = remarks
+                    call = await shell.run(self._request(command, cwd, stay, env or {}, limits))
+                    return RunningShellCommand(
+                        process=call, cwd=start_folder, shell=shell, call=call, remarks=remarks
+                    )
             finally:
                 self._opening = False
-        state = None
-        if kind is not None and not fresh:
-            state = await self._own_state()
-        try:
-            process = await self._runner.start(
-                await self._fresh(kind, command, state, remarks, env or {}, terminal),
-                cwd=begin,
-                env={**(QUIET if terminal is None else IN_TERMINAL), **(env or {})},
-                limits=wanted,
+        process = await self._start_separate(
+            kind, command, start_folder, env or {}, limits, terminal, remarks, fresh=fresh, sandbox=sandbox
+        )
+        return RunningShellCommand(process=process, cwd=start_folder, remarks=remarks)
+
+    async def _start_separate(
+        self,
+        kind: "ShellKind | None",
+        command: str,
+        cwd: Path,
+        env: Mapping[str, str],
+        limits: Limits,
+        terminal: Pty | None,
+        remarks: list[str],
+        *,
+        fresh: bool,
+        sandbox: Sandbox | None = None,
+    ) -> Process:
+        """Start a shell for one command, with the session's state unless it is `fresh`."""
+        argv = [self._runner.shell, *(kind.bare if kind is not None else ()), "-c", command]
+        settings = {**(QUIET if terminal is None else IN_TERMINAL), **env}
+        before = b""
+        if kind is not None:
+            # What it loads must not override the requested variables or the run id.
+            kept = env if terminal is None else {"TERM": IN_TERMINAL["TERM"], **env}
+            before = await self._before(kind, remarks, fresh=fresh, more=kinds.export_code(kept))
+        with _open_file(before) as fd:
+            if kind is not None and before:
+                begin = f"__tau_id=${RUN_ID}; {kind.load_code(f'/dev/fd/{fd}', fd)}"
+                command = f"\\builtin eval {shlex.quote(command)}"
+                argv[-1] = f"{begin}; \\builtin export {RUN_ID}=$__tau_id; {command}"
+            return await self._runner.start(
+                argv,
+                cwd=cwd,
+                env=settings,
+                limits=limits,
+                fds=() if fd < 0 else (fd,),
                 terminal=terminal,
                 family=self._process_tree(),
+                sandbox=sandbox,
             )
-        except BaseException:
-            _unlink(state)
-            raise
-        process.when_gone(lambda _: _unlink(state))
-        return RunningShellCommand(process=process, cwd=begin, remarks=remarks)
 
     def detach(self, running: RunningShellCommand) -> None:
         """Detach a running command: it keeps its shell, and later commands get a new one."""
@@ -156,38 +195,11 @@ class ShellSession:
             self._retired.append(self._shell)
             self._shell = None
 
-    async def _fresh(
-        self,
-        kind: "ShellKind | None",
-        command: str,
-        state: Path | None,
-        remarks: list[str],
-        env: Mapping[str, str],
-        terminal: Pty | None,
-    ) -> list[str]:
-        """Return the argv of a shell for one command, with the session's state if there is any."""
-        if kind is None:
-            return [self._runner.shell, "-c", command]
-        file = state or (await self._rc(kind, remarks)).file
-        if file is None:
-            return [self._runner.shell, *kind.bare, "-c", command]
-        # The loaded state must not override the requested variables or the run id.
-        kept = dict(env) if terminal is None else {"TERM": IN_TERMINAL["TERM"], **env}
-        begin = f"__tau_run=${RUN_ID}; {self._before(file, quiet=state is None)}; export {RUN_ID}=$__tau_run"
-        return [
-            self._runner.shell,
-            *kind.bare,
-            "-c",
-            f"{begin}; {kinds.export_code(kept) or ':'}; eval {shlex.quote(command)}",
-        ]
-
     def _request(
         self, command: str, cwd: Path | None, stay: bool, env: Mapping[str, str], limits: Limits
     ) -> "ShellRequest":
-        self._saves += 1
         return live.ShellRequest(
             command=command,
-            save_to=self._create_folder() / f"state.{self._saves}",
             env=env,
             folder=cwd,
             back=None if cwd is None or stay else self._cwd,
@@ -201,82 +213,79 @@ class ShellSession:
         """Return the session's shell, started if needed; None, with a remark, if that fails."""
         self._retired = [shell for shell in self._retired if shell.alive]
         if self._shell is not None:
-            await self._shell.settled()  # the state to fall back to
+            await self._shell.settle()
             if self._shell.alive:
                 return self._shell
             await self._shell.close()
-        known = self._known_state()
-        if known is None:
-            known = (await self._rc(kind, remarks)).file
         group = self._group
         assert group is not None
-        around = live.ShellEnvironment(
+        environment = live.ShellEnvironment(
             runner=self._runner,
             kind=kind,
             folder=self._create_folder(),
             family=self._process_tree(),
             start=lambda work: spawn(group, work),
-            moved=self._move_rows,
-            saved=self._saved,
+            moved=self._on_moved,
+            saved=self._on_saved,
         )
-        for file in dict.fromkeys((known, None)):
-            shell = live.LiveShell(around)
-            if await shell.open(self._cwd, QUIET, self._before(file, quiet=file != self._state)):
-                self._shell = shell
-                return shell
-            remarks.append(f"The shell could not load {file or 'its defaults'}; skipped.")
+        before = await self._before(kind, remarks)
+        for text in dict.fromkeys((before, b"")):
+            shell = live.LiveShell(environment)
+            with _open_file(text) as fd:
+                code = kind.load_code(f"/dev/fd/{fd}", fd) if text else ""
+                if await shell.open(self._cwd, QUIET, code, () if fd < 0 else (fd,)):
+                    self._shell = shell
+                    return shell
+            remarks.append(f"The shell could not load its {'last state' if text else 'defaults'}; skipped.")
             self._snapshot, self._state = snapshots.NONE, None
         return None
 
-    def _known_state(self) -> Path | None:
-        return self._state if self._state is not None and self._state.exists() else None
-
-    async def _own_state(self) -> Path | None:
-        """Link the session's state under a unique name: the next command may replace it before a shell that
-        starts now has read it."""
-        if self._shell is not None:
-            await self._shell.settled()
-        known = self._known_state()
-        if known is None:
-            return None
-        self._saves += 1
-        own = known.with_name(f"beside.{self._saves}")
-        own.hardlink_to(known)
-        return own
-
-    def _before(self, file: Path | None, *, quiet: bool) -> str:
-        """Return what a new shell runs first. Our quiet settings override the rc file's."""
+    async def _before(
+        self, kind: "ShellKind", remarks: list[str], *, fresh: bool = False, more: str = ""
+    ) -> bytes:
+        """Return code that a new shell loads: the session's state, or the rc file with our quiet settings."""
+        if not fresh:
+            if self._shell is not None:
+                await self._shell.settle()
+            if self._state is not None:
+                return self._state + b"\n" + kinds.shell_bytes(more)
+        file = (await self._rc(kind, remarks)).file
         if file is None:
-            return ""
-        reading = kinds.load_state_code(str(file))
-        return f"{reading}; {kinds.export_code(QUIET)}" if quiet else reading
+            return b""
+        load = f". {shlex.quote(str(file))}; {kinds.export_code(QUIET)}; {more or ':'}"
+        return kinds.shell_bytes(load)
 
     async def _rc(self, kind: "ShellKind", remarks: list[str]) -> "ShellSnapshot":
         if self._snapshot is None:
-            found = snapshots.NONE
-            self._snapshot = found  # a second command does not wait for the snapshot
+            snapshot = snapshots.NONE
+            self._snapshot = snapshot  # a second command does not wait for the snapshot
             if self._cache is not None:
-                found = await snapshots.load_snapshot(
-                    self._runner, kind, self._cache, _home_folder(self._home)
+                snapshot = await snapshots.load_snapshot(
+                    self._runner, kind, self._cache, Path(os.environ.get("HOME") or self._home)
                 )
-                self._snapshot = found
-            if found.note:
-                remarks.append(found.note)
-                log.warning(found.note)
-            return found
+                self._snapshot = snapshot
+            if snapshot.note:
+                remarks.append(snapshot.note)
+                log.warning(snapshot.note)
+            return snapshot
         return self._snapshot
 
-    def _move_rows(self, shell: "LiveShell", cwd: Path) -> None:
-        if shell is self._shell:
-            self._cwd = cwd
-
-    def _saved(self, shell: "LiveShell", file: Path) -> None:
+    def _on_moved(self, shell: "LiveShell", cwd: Path) -> None:
         if shell is not self._shell:
             return
-        old, self._state = self._state, file
-        _unlink(old)
+        self._is_astray = not cwd.is_dir() or not cwd.is_absolute()
+        if not self._is_astray:
+            self._cwd = cwd
+        elif self._home.is_dir():
+            self._cwd = self._home
+            gone = cwd if cwd.is_absolute() else "The shell's folder"
+            self._remarks.append(f"{gone} is gone; the next command runs in {self._home}.")
 
-    def _is_lost(self, remarks: list[str]) -> bool:
+    def _on_saved(self, shell: "LiveShell", state: bytes) -> None:
+        if shell is self._shell:
+            self._state = state
+
+    def _is_folder_gone(self, remarks: list[str]) -> bool:
         """Whether the shell's folder is gone; if so, fall back to the session's start folder."""
         if self._cwd.is_dir():
             return False
@@ -293,21 +302,22 @@ class ShellSession:
 
     def _create_folder(self) -> Path:
         if self._folder is None:
-            folder = temporary_folder() / f"tau-shell-{os.urandom(8).hex()}"
+            folder = self._runner.temporary_folder() / f"tau-shell-{os.urandom(8).hex()}"
+            self._runner.remove_at_exit(folder)  # first: we may be killed at any moment
             folder.mkdir(mode=0o700, parents=True)
             self._folder = folder
-            self._runner.keep_tidy(folder)
         return self._folder
 
 
-def _home_folder(default: Path) -> Path:
-    return Path(os.environ.get("HOME") or default)
-
-
-def _unlink(file: Path | None) -> None:
-    if file is not None:
-        with suppress(OSError):
-            file.unlink()
+@contextmanager
+def _open_file(data: bytes) -> Iterator[int]:
+    """Yield a descriptor of a file without a name that has this content; -1 without content."""
+    fd = anonymous_file(data) if data else -1
+    try:
+        yield fd
+    finally:
+        if fd >= 0:
+            os.close(fd)
 
 
 def _remove(folder: Path) -> None:

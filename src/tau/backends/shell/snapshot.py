@@ -7,14 +7,14 @@ for input or takes too long never blocks a command: it is skipped with one note.
 import hashlib
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from shlex import quote
 
 from msgspec import Struct
 
-from tau.backends.shell.kinds import ShellKind
+from tau.backends.shell.kinds import ShellKind, find_shell_kind
 from tau.base.files import make_private, write_atomic
 from tau.base.run import QUIET, CapturedOutput, Limits, Runner, capture
 from tau.base.sizes import MIB
@@ -48,31 +48,42 @@ NONE = ShellSnapshot()
 
 async def load_snapshot(runner: Runner, kind: ShellKind, cache: Path, home: Path) -> ShellSnapshot:
     """Return the snapshot of the user's current rc file, creating it in `cache` if needed."""
-    rc = next((home / name for name in kind.rc_files if (home / name).is_file()), None)
+    program, source = _rc_shell(runner.shell, kind)
+    rc = next((home / name for name in source.rc_files if (home / name).is_file()), None)
     if rc is None:
         return NONE
     stat = rc.stat()
-    made_of = f"{VERSION} {runner.shell} {rc} {stat.st_mtime_ns} {stat.st_size}"
+    made_of = f"{VERSION} {program} {rc} {stat.st_mtime_ns} {stat.st_size}"
     file = cache / f"{kind.name}-{hashlib.sha256(made_of.encode()).hexdigest()[:16]}.sh"
     try:
         with file.open(encoding="utf-8", errors="surrogateescape") as opened:
             known = opened.read(len(_LEFT_OUT))
     except OSError:
-        return await _create(runner, kind, rc, file)
+        definitions = source.definitions if source is kind else ":"
+        return await _create(runner, [program, *source.bare, "-i", "-c"], definitions, rc, kind, file)
     return NONE if known == _LEFT_OUT else ShellSnapshot(file)
 
 
-async def _create(runner: Runner, kind: ShellKind, rc: Path, file: Path) -> ShellSnapshot:
+def _rc_shell(shell: str, kind: ShellKind) -> tuple[str, ShellKind]:
+    """Return the shell whose rc file counts: of zsh users, bash takes the variables in .zshrc."""
+    login_shell = os.environ.get("SHELL", "")
+    theirs = find_shell_kind(login_shell)
+    if kind.name == "bash" and theirs not in (None, kind) and os.access(login_shell, os.X_OK):
+        return login_shell, theirs
+    return shell, kind
+
+
+async def _create(
+    runner: Runner, argv: Sequence[str], definitions: str, rc: Path, kind: ShellKind, file: Path
+) -> ShellSnapshot:
     script = (
         f". {quote(str(rc))} </dev/null >/dev/null 2>&1; "
-        f"builtin printf '\\0tau snapshot\\0'; {{ {kind.definitions}; }} 2>/dev/null; "
+        f"builtin printf '\\0tau snapshot\\0'; {{ {definitions}; }} 2>/dev/null; "
         "builtin printf '\\0tau snapshot\\0'; command env -0"
     )
     limits = Limits(timeout=TIME_LIMIT_S, grace=0.2)
     try:
-        async with await runner.start(
-            [runner.shell, *kind.bare, "-i", "-c", script], cwd=rc.parent, env=QUIET, limits=limits
-        ) as process:
+        async with await runner.start([*argv, script], cwd=rc.parent, env=QUIET, limits=limits) as process:
             done = await capture(process, max_bytes=MAX_BYTES)
             await process.kill()  # background processes it may have left
     except OSError as error:
@@ -105,14 +116,14 @@ def _text(output: bytes, kind: ShellKind) -> str:
     lines = definitions.decode(errors="surrogateescape").splitlines()
     kept = [line for line in lines if not _OPTIONS.match(line) and not _ASKING.match(line)]
     pairs = (pair.partition("=") for pair in environment.decode(errors="surrogateescape").split("\0"))
-    found = {name: value for name, _, value in pairs}
+    environ = {name: value for name, _, value in pairs}
     more = ["shopt -s expand_aliases"] if kind.name == "bash" else []
-    return "\n".join([*kept, *more, *_variables(found, os.environ)]) + "\n"
+    return "\n".join([*kept, *more, *_variables(environ, os.environ)]) + "\n"
 
 
-def _variables(found: Mapping[str, str], ours: Mapping[str, str]) -> Iterable[str]:
+def _variables(variables: Mapping[str, str], ours: Mapping[str, str]) -> Iterable[str]:
     """Yield assignments that extend a later shell's variables without removing anything."""
-    for name, value in found.items():
+    for name, value in variables.items():
         if not _PLACES.fullmatch(name) or _NOT_OURS.fullmatch(name) or value == ours.get(name, ""):
             continue
         if not name.endswith("PATH"):

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from tau.backends.ssh.hosts import SshHost
+from tau.base.programs import find_program
 
 CONNECT_S = 15
 ALIVE_S = 15
@@ -21,7 +22,7 @@ FOR_PROJECT_HOSTS = ("ForwardAgent=no", "GSSAPIDelegateCredentials=no")
 
 def master_argv(host: SshHost, socket: str) -> list[str]:
     """Return the argv of a master connection that other commands share."""
-    return ["ssh", "-N", "-M", "-S", socket, *_options(host), "--", host.address]
+    return [_program(), "-N", "-M", "-S", socket, *_options(host), "--", host.address]
 
 
 def command_argv(host: SshHost, socket: str | None, remote: str) -> list[str]:
@@ -31,7 +32,11 @@ def command_argv(host: SshHost, socket: str | None, remote: str) -> list[str]:
 
 def session_argv(host: SshHost, socket: str | None) -> list[str]:
     """Return the same argv up to the host."""
-    return ["ssh", *_options(host), "-o", "ControlMaster=no", "-S", socket or "none"]
+    return [_program(), *_options(host), "-o", "ControlMaster=no", "-S", socket or "none"]
+
+
+def _program() -> str:
+    return find_program("ssh") or "ssh"
 
 
 def _options(host: SshHost) -> Sequence[str]:

@@ -4,29 +4,28 @@ import asyncio
 import os
 import re
 import shutil
+import stat
 import tempfile
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 
 from tau.backends.ssh import arguments
-from tau.backends.ssh.command import RemoteCommand
-from tau.backends.ssh.forms import Form, build_form
+from tau.backends.ssh.command import Form, RemoteCommand, build_form
 from tau.backends.ssh.hosts import SshHost
 from tau.backends.ssh.info import ASK_UNIX, HostInfo, InfoCache, probe
-from tau.backends.ssh.keys import check_key
 from tau.backends.ssh.mounts import Mounts
 from tau.base import log
 from tau.base.errors import ToolError
 from tau.base.files import temporary_folder
 from tau.base.run import Limits, Process, Runner, capture
 from tau.base.tasks import spawn
-from tau.base.text import clean_line, shortened
+from tau.base.text import clean_line
 
 IDLE_S = 3600
 READY_S = 2 * arguments.CONNECT_S  # to connect and authenticate
 PROBE_S = 20
-ERROR_CHARS = 500
+ERROR_CHARS = 600
 ERROR_BYTES = 4096
 # Socket paths are limited to 104 bytes on some systems, and ssh temporarily adds 17.
 MAX_SOCKET_BYTES = 104 - 1 - 17
@@ -65,11 +64,10 @@ class Connections:
         finally:
             if self._folder is not None:
                 shutil.rmtree(self._folder, ignore_errors=True)
-                self._runner.tidied(self._folder)
+                self._runner.forget_folder(self._folder)
                 self._folder = None
 
     def known(self, host: SshHost) -> HostInfo | None:
-        """Return cached info about a host."""
         return self._cache.get(host)
 
     async def info(self, host: SshHost, *, again: bool = False) -> HostInfo:
@@ -190,7 +188,7 @@ class Connections:
                 plain = re.fullmatch(r"/[\w./+-]+", str(socket), re.ASCII)
                 if plain and len(os.fsencode(socket)) <= MAX_SOCKET_BYTES and os.access(place, os.W_OK):
                     self._folder = Path(tempfile.mkdtemp(prefix="tau-ssh-", dir=place))
-                    self._runner.keep_tidy(self._folder)
+                    self._runner.remove_at_exit(self._folder)
                     break
         return self._folder
 
@@ -210,7 +208,7 @@ class Master:
         self._process = process
         self._idle_s = idle_s
         self._commands = 0
-        self._said = b""
+        self._output = b""
         self._gone = asyncio.Event()
         self._deadline = asyncio.timeout(None)
 
@@ -220,7 +218,7 @@ class Master:
             with suppress(TimeoutError):
                 async with self._process, self._deadline:
                     async for chunk in self._process.output():
-                        self._said = (self._said + chunk)[-ERROR_BYTES:]
+                        self._output = (self._output + chunk)[-ERROR_BYTES:]
         except Exception as error:  # it would cancel the whole session
             log.warning(f"The connection to {self.host.name} failed.", error)
         finally:
@@ -233,7 +231,7 @@ class Master:
             async with asyncio.timeout(READY_S):
                 while not self.is_ready:
                     if self._gone.is_set():
-                        raise _unreachable_error(self.host, self._said.decode("utf-8", "replace"))
+                        raise _unreachable_error(self.host, self._output.decode("utf-8", "replace"))
                     with suppress(TimeoutError):
                         async with asyncio.timeout(pause):
                             await self._gone.wait()
@@ -265,6 +263,29 @@ class Master:
                 self._deadline.reschedule(when)
 
 
-def _unreachable_error(host: SshHost, said: str) -> ToolError:
-    reason = shortened(clean_line(said), ERROR_CHARS).rstrip(".") or "ssh gave no reason"
+def _unreachable_error(host: SshHost, output: str) -> ToolError:
+    lines = [line for line in output.splitlines() if not line.startswith("@")]  # a frame around a warning
+    reason = clean_line("\n".join(lines)).rstrip(".") or "ssh gave no reason"
+    if len(reason) > ERROR_CHARS:  # the cause and what helps come last
+        reason = f"…{reason[1 - ERROR_CHARS :].partition(' ')[2]}"
     return ToolError(f'No connection to "{host.name}" ({host.target}): {reason}.')
+
+
+def check_key(host: SshHost) -> None:
+    """Raise ToolError if ssh would refuse the key or silently ignore it."""
+    if host.key is None:
+        return
+    try:
+        mode = host.key.stat().st_mode
+    except FileNotFoundError:
+        raise ToolError(f'The key of "{host.name}" does not exist: {host.key}.') from None
+    except OSError as error:
+        text = f'The key of "{host.name}" cannot be read: {host.key}: {error.strerror}.'
+        raise ToolError(text) from error
+    if not stat.S_ISREG(mode):
+        raise ToolError(f'The key of "{host.name}" is not a file: {host.key}.')
+    if os.name == "posix" and mode & 0o077:
+        raise ToolError(
+            f'The key of "{host.name}" is accessible to others ({stat.S_IMODE(mode):03o}); it must be 600 or '
+            f"stricter: chmod 600 {host.key}."
+        )

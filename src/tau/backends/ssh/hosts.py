@@ -8,7 +8,6 @@ variables that identify the user, and may name a key only inside the project or 
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -90,29 +89,24 @@ def load_hosts(
         except ConfigError as error:
             warnings.append(str(error))
             continue
-        for made in _hosts_of(file, source, environ):
-            if isinstance(made, ConfigError):
-                warnings.append(str(made))
-            elif made.name in hosts:
-                if not made.own and hosts[made.name].own:
-                    first = hosts[made.name].source
-                    text = f'Host "{made.name}" is skipped: {first} already defines it.'
-                    warnings.append(str(file.error(text, "hosts", made.name)))
+        for host in _hosts_of(file, source, environ):
+            if isinstance(host, ConfigError):
+                warnings.append(str(host))
+            elif host.name in hosts:
+                if not host.own and hosts[host.name].own:
+                    first = hosts[host.name].source
+                    text = f'Host "{host.name}" is skipped: {first} already defines it.'
+                    warnings.append(str(file.error(text, "hosts", host.name)))
             elif len(hosts) == MAX_HOSTS:
                 warnings.append(
-                    str(file.error(f'Host "{made.name}" is skipped: the limit is {MAX_HOSTS} hosts.'))
+                    str(file.error(f'Host "{host.name}" is skipped: the limit is {MAX_HOSTS} hosts.'))
                 )
             else:
-                hosts[made.name] = made
+                hosts[host.name] = host
     if len(warnings) > MAX_WARNINGS:
         more = len(warnings) - MAX_WARNINGS
         warnings[MAX_WARNINGS:] = [f"The ssh.json files have {more} more errors."]
     return HostTable(hosts, warnings)
-
-
-def host_files(paths: Paths, cwd: Path) -> list[Path]:
-    """Return all possible host files, existing or not."""
-    return [source.path for source in _sources(paths, cwd, False)]
 
 
 def managed_file(scope: HostScope, paths: Paths, cwd: Path) -> Path:
@@ -145,17 +139,17 @@ def remove_host(path: Path, name: str) -> bool:
     """Remove a host from a file; returns whether it existed."""
     if not path.exists():
         return False
-    found = False
+    existed = False
 
     def change(members: dict[str, Raw]) -> None:
-        nonlocal found
+        nonlocal existed
         hosts = _members(path, members)
-        found = hosts.pop(name, None) is not None
-        if found:
+        existed = hosts.pop(name, None) is not None
+        if existed:
             members["hosts"] = Raw(json.encode(hosts))
 
     change_json(path, change)
-    return found
+    return existed
 
 
 def _members(path: Path, members: dict[str, Raw]) -> dict[str, Raw]:
@@ -211,7 +205,7 @@ def _host(file: JsonFile, source: _Source, name: str, entry: Any, environ: Mappi
                 continue
             if not isinstance(value, str):
                 raise wrong(f"{field} must be text, not {show_value(value)}.")
-            return _expand(value, environ, source.own, partial(_wrong_field, wrong, field))
+            return _expand(value, environ, source.own, field, wrong)
         return None
 
     if not re.fullmatch(NAME, name):
@@ -242,18 +236,16 @@ def _host(file: JsonFile, source: _Source, name: str, entry: Any, environ: Mappi
         raise wrong(str(error)) from None
 
 
-def _wrong_field(wrong: Callable[[str], ConfigError], field: str, problem: str) -> ConfigError:
-    return wrong(f"{field} {problem}")
-
-
-def _expand(value: str, environ: Mapping[str, str], own: bool, wrong: Callable[[str], ConfigError]) -> str:
+def _expand(
+    value: str, environ: Mapping[str, str], own: bool, field: str, wrong: Callable[[str], ConfigError]
+) -> str:
     def variable(match: re.Match[str]) -> str:
         name = match[1] or match[2]
         if not own and name not in PROJECT_VARIABLES:
             # A variable may hold a secret, and a DNS lookup would leak it.
-            raise wrong(f"uses ${name}, but a project may only use {', '.join(PROJECT_VARIABLES)}.")
+            raise wrong(f"{field} uses ${name}, but a project may only use {', '.join(PROJECT_VARIABLES)}.")
         if name not in environ:
-            raise wrong(f"uses ${name}, which is not set.")
+            raise wrong(f"{field} uses ${name}, which is not set.")
         return environ[name]
 
     return re.sub(_VARIABLE, variable, value)

@@ -86,14 +86,13 @@ def _unix(answer: str) -> tuple[Os, str]:
 
 
 def _windows(answer: str) -> str:
-    found = re.search(r"os=([^,\n]*),([^.\n]*)\.", answer)
-    if found is None:
+    match = re.search(r"os=([^,\n]*),([^.\n]*)\.", answer)
+    if match is None:
         return ""
-    return "cmd" if found[1] == "Windows_NT" else "powershell" if found[2] == "Windows_NT" else ""
+    return "cmd" if match[1] == "Windows_NT" else "powershell" if match[2] == "Windows_NT" else ""
 
 
 def info_folder(paths: Paths) -> Path:
-    """Return the folder for cached host info."""
     return paths.home / "remote-hosts"
 
 

@@ -6,7 +6,6 @@ A failure to mount is only logged. A mount is never inside a folder that is remo
 import asyncio
 import os
 import shlex
-import shutil
 from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from tau.backends.ssh import arguments
 from tau.backends.ssh.hosts import SshHost
 from tau.base import log
 from tau.base.files import make_private
+from tau.base.programs import find_program
 from tau.base.run import Limits, Process, Runner, capture
 from tau.base.tasks import spawn
 
@@ -54,7 +54,7 @@ class Mounts:
         if host.name in self._tried:
             return
         self._tried.add(host.name)
-        if shutil.which("sshfs") is None:
+        if find_program("sshfs") is None:
             return
         path = self._folder / host.name
         try:
@@ -75,14 +75,14 @@ class Mounts:
             log.warning(f"The files of {host.name} could not be mounted at {path}.", error)
 
     async def _hold(self, process: Process, path: Path) -> None:
-        said = b""
+        output = b""
         try:
             async with process:
                 async for chunk in process.output():
-                    said = (said + chunk)[-4096:]
+                    output = (output + chunk)[-4096:]
         except Exception as error:  # it would cancel the whole session
             log.warning(f"sshfs at {path} failed.", error)
-        log.warning(f"sshfs at {path} has ended: {said.decode('utf-8', 'replace')}")
+        log.warning(f"sshfs at {path} has ended: {output.decode('utf-8', 'replace')}")
 
     async def _unmount(self, path: Path) -> None:
         """Unmount with the system's tool if ending sshfs did not."""
@@ -116,7 +116,7 @@ def _words(host: SshHost, socket: str, path: Path) -> list[str]:
     ssh = shlex.join(arguments.session_argv(host, socket)).replace(",", "\\,")
     options = ("-o", f"ssh_command={ssh}", "-o", "nosuid,nodev,max_conns=1")
     address = f"[{host.address}]" if ":" in host.address else host.address
-    return ["sshfs", "-f", *options, f"{address}:/", os.fspath(path)]
+    return [find_program("sshfs") or "sshfs", "-f", *options, f"{address}:/", os.fspath(path)]
 
 
 def _unescape(text: str) -> str:

@@ -50,7 +50,7 @@ def resolve_block(path: str, text: str, line: int) -> NodeSpan | None:
         return None
     end = node.range().end.index
     if language == "ruby":
-        end = _behind_heredoc(node, end)
+        end = _after_heredoc(node, end)
     # Some nodes include trailing blanks and newlines.
     block = text[start:end].rstrip()
     if not block or not _ends_its_line(text, start + len(block)):
@@ -92,17 +92,13 @@ def _beginning_at(root: Node, start: int, language: str) -> "Node | None":
 
 def _child_at(node: Node, start: int) -> "Node | None":
     children = node.children()
-    index = bisect_right(children, start, key=_start_of) - 1
+    index = bisect_right(children, start, key=lambda child: child.range().start.index) - 1
     # Empty nodes may share the position, before or after the one with text.
     while index >= 0 and children[index].range().end.index <= start:
         if children[index].range().start.index < start:
             return None
         index -= 1
     return children[index] if index >= 0 else None
-
-
-def _start_of(node: Node) -> int:
-    return node.range().start.index
 
 
 def _is_annotated(node: Node, start: int) -> bool:
@@ -121,7 +117,7 @@ def _is_annotated(node: Node, start: int) -> bool:
             return False
 
 
-def _behind_heredoc(node: Node, end: int) -> int:
+def _after_heredoc(node: Node, end: int) -> int:
     """Include the text of a Ruby `<<~END`, which follows its statement."""
     body = node.next()
     if body is not None and body.kind() == "heredoc_body" and node.find(kind="heredoc_beginning") is not None:

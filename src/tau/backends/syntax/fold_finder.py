@@ -1,16 +1,15 @@
 """Finds what a summary may leave out of a parsed file, in one search of its tree."""
 
+import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from tau.backends.syntax.fold_rules import FoldRules
 from tau.backends.syntax.trees import Node, NodeRange
 
-if TYPE_CHECKING:
-    from ast_grep_py import Relation, Rule
-
 Fold: TypeAlias = tuple[int, int]  # first and last line, counted from 0
+_NodesByRole: TypeAlias = dict[str, "list[tuple[Node, NodeRange]]"]  # in text order
 
 MIN_LITERAL_LINES = 10
 MAX_BROKEN_PART = 0.15  # share of text inside syntax errors; beyond that the tree is useless
@@ -18,78 +17,75 @@ _OPENERS = ("{", "(", "[")
 _COMMENT_STARTS = ("#", "//", "--")
 
 
-class _Found:
-    """Nodes by role, as (node, start, end) in text order."""
-
-    def __init__(self) -> None:
-        self.bodies: list[tuple[Node, NodeRange]] = []
-        self.literals: list[tuple[Node, NodeRange]] = []
-        self.nested: list[tuple[Node, NodeRange]] = []
-        self.tails: list[tuple[Node, NodeRange]] = []
-        self.comments: list[tuple[Node, NodeRange]] = []
-        self.errors: list[tuple[Node, NodeRange]] = []
-
-
 def find_folds(
     root: Node, rows: Sequence[str], kinds: FoldRules, min_body_lines: int, min_comment_lines: int
 ) -> list[Fold]:
     """Return foldable line ranges, unordered, possibly nested. Empty if too much of the file is broken."""
-    found = _find(root, kinds, min(min_body_lines, min_comment_lines))
-    if _broken_chars(found) > MAX_BROKEN_PART * max(root.range().end.index, 1):
+    nodes = _find(root, kinds, min(min_body_lines, min_comment_lines))
+    if _broken_chars(nodes) > MAX_BROKEN_PART * max(root.range().end.index, 1):
         return []
-    errors = [span.start.index for _, span in found.errors]
-    body_starts = [span.start.index for _, span in found.bodies]
+    errors = [span.start.index for _, span in nodes["errors"]]
+    body_starts = [span.start.index for _, span in nodes["bodies"]]
     folds: list[Fold] = []
-    for node, span in found.bodies:
+    for node, span in nodes["bodies"]:
         if not _holds(errors, span):
             folds += _kept(_body(node, span, rows), min_body_lines)
-    for _, span in found.nested:
+    for _, span in nodes["nested"]:
         folds += _kept((span.start.line + 1, _last_line(span, rows) - 1), min_body_lines)
-    for _, span in found.tails:
+    for _, span in nodes["tails"]:
         folds += _kept((span.start.line + 1, _last_line(span, rows)), min_body_lines)
-    for node, span in found.literals:
+    for node, span in nodes["literals"]:
         if node.kind() == "string" and _is_docstring(node):
-            found.comments.append((node, span))
+            nodes["comments"].append((node, span))
         elif not _holds(body_starts, span):
             folds += _kept((span.start.line + 1, _last_line(span, rows) - 1), MIN_LITERAL_LINES)
-    folds += _comments(found.comments, rows, min_comment_lines)
+    folds += _comments(nodes["comments"], rows, min_comment_lines)
     return folds
 
 
-def _find(root: Node, kinds: FoldRules, min_lines: int) -> _Found:
-    """Find everything in one search: walking the tree is the main cost."""
-    found = _Found()
-    long = rf"(?:\n[^\n]*){{{max(min_lines, 1)}}}"
-    rules: list[Rule] = [{"kind": "ERROR"}]
-    if kinds.bodies:
-        owner: Relation = {"any": _kinds(kinds.owners)}
-        if kinds.owner_pattern:
-            owner["regex"] = kinds.owner_pattern
-        rules.append({"any": _kinds(kinds.bodies), "inside": owner})
-    if several := (*kinds.literals, *kinds.nested, *kinds.tails):
-        rules.append({"any": _kinds(several), "regex": long})
-    rules += _kinds(kinds.comments)
-    lists = {"ERROR": found.errors}
-    for names, target in (
-        (kinds.comments, found.comments),
-        (kinds.tails, found.tails),
-        (kinds.literals, found.literals),
-        (kinds.nested, found.nested),
-        (kinds.bodies, found.bodies),
-    ):
-        lists.update(dict.fromkeys(names, target))
-    for node in root.find_all({"rule": {"any": rules}}):
-        lists[node.kind()].append((node, node.range()))
-    return found
+def _find(root: Node, kinds: FoldRules, min_lines: int) -> _NodesByRole:
+    """Find everything in one search: walking the tree is the main cost.
+
+    Bodies are the children of their owners. To ask a node for its parent, the parser walks down from the
+    root, which takes quadratic time in deeply nested code.
+    """
+    names_by_role = {
+        "errors": ("ERROR",),
+        "comments": kinds.comments,
+        "tails": kinds.tails,
+        "literals": kinds.literals,
+        "nested": kinds.nested,
+    }
+    roles = {name: role for role, names in names_by_role.items() for name in names}
+    nodes: _NodesByRole = {role: [] for role in (*names_by_role, "bodies")}
+    wanted = {*roles, *(kinds.owners if kinds.bodies else ())}
+    for node in root.find_all({"rule": {"any": [{"kind": name} for name in sorted(wanted)]}}):
+        kind = node.kind()
+        if kinds.bodies and kind in kinds.owners and _is_owner(node, kinds.owner_pattern):
+            nodes["bodies"] += (
+                (child, child.range()) for child in node.children() if child.kind() in kinds.bodies
+            )
+        role = roles.get(kind)
+        if role is None:
+            continue
+        span = node.range()
+        if role in ("errors", "comments") or span.end.line - span.start.line >= max(min_lines, 1):
+            nodes[role].append((node, span))
+    nodes["bodies"].sort(key=lambda found: found[1].start.index)
+    return nodes
 
 
-def _kinds(names: Sequence[str]) -> "list[Rule]":
-    return [{"kind": name} for name in names]
+def _is_owner(node: Node, pattern: str) -> bool:
+    """Whether a node's text begins as it must; its first child has its first word."""
+    if not pattern:
+        return True
+    first = node.child(0)
+    return first is not None and re.match(pattern, first.text()) is not None
 
 
-def _broken_chars(found: _Found) -> int:
+def _broken_chars(nodes: _NodesByRole) -> int:
     broken = reached = 0
-    for _, span in found.errors:
+    for _, span in nodes["errors"]:
         start = max(span.start.index, reached)
         broken += max(span.end.index - start, 0)
         reached = max(reached, span.end.index)
@@ -126,14 +122,14 @@ def _body(node: Node, span: NodeRange, rows: Sequence[str]) -> Fold:
     rest = rows[last][span.end.column :].strip() if last == span.end.line else ""
     if (between and _closes(rows[last])) or (rest and not rest.startswith(_COMMENT_STARTS)):
         last -= 1
-    return max(first, _behind_docstring(node, rows)), last
+    return max(first, _after_docstring(node, rows)), last
 
 
 def _closes(row: str) -> bool:
     return row.lstrip().startswith(("}", ")", "]", "end"))
 
 
-def _behind_docstring(body: Node, rows: Sequence[str]) -> int:
+def _after_docstring(body: Node, rows: Sequence[str]) -> int:
     """Return the line after a docstring's first words, 0 if there is none."""
     if body.kind() != "block":
         return 0

@@ -81,8 +81,8 @@ def detect_language(path: str, text: str) -> str | None:
     if dot and stem:
         if ending.lower() == "h":
             return "cpp" if re.search(_ONLY_CPP, text[:200_000], re.MULTILINE) else "c"
-        if found := _BY_ENDING.get(ending) or _BY_ENDING.get(ending.lower()):
-            return found
+        if language := _BY_ENDING.get(ending) or _BY_ENDING.get(ending.lower()):
+            return language
     return _by_shebang(text)
 
 
@@ -95,5 +95,5 @@ def _by_shebang(text: str) -> str | None:
         words = [word for word in match["rest"].split() if not word.startswith("-") and "=" not in word]
         program = words[0].rpartition("/")[2] if words else ""
     bare = program.rstrip("0123456789.")
-    found = _BY_PROGRAM.get(program, _BY_PROGRAM.get(bare))
-    return None if found is None else found or bare
+    language = _BY_PROGRAM.get(program, _BY_PROGRAM.get(bare))
+    return None if language is None else language or bare

@@ -62,7 +62,6 @@ _AROUND: dict[str, tuple[tuple[str, str], ...]] = {
 
 
 def is_code(pattern: str, language: str) -> bool:
-    """Whether the pattern parses as code of this language."""
     try:
         build_rule(pattern, language)
     except ToolError:
@@ -92,11 +91,11 @@ def build_rule(pattern: str, language: str) -> "Config":
     plains = dict.fromkeys(_fill_holes(pattern, many, one) for many, one in _STAND_INS)
     refusal = _refusal(pattern, list(plains), language)
     readings: list[Rule] = [] if refusal else [{"pattern": pattern}]
-    for before, behind in _AROUND.get(language, ()):
-        selectors = (_selector(before, plain, behind, language) for plain in plains)
+    for before, after in _AROUND.get(language, ()):
+        selectors = (_selector(before, plain, after, language) for plain in plains)
         selector = next((selector for selector in selectors if selector), None)
         if selector is not None:
-            whole = before + pattern.strip() + behind
+            whole = before + pattern.strip() + after
             reading: Rule = {"pattern": {"context": whole, "selector": selector, "strictness": "smart"}}
             if not _find_error(reading, language):
                 readings.append(reading)
@@ -164,10 +163,10 @@ def _find_error(reading: "Rule", language: str) -> str:
     return ""
 
 
-def _selector(before: str, plain: str, behind: str, language: str) -> str | None:
+def _selector(before: str, plain: str, after: str, language: str) -> str | None:
     """Return the node kind of the pattern inside its context, None if it is not exactly one node."""
     code = plain.strip()
-    root = parse(before + code + behind, language)
+    root = parse(before + code + after, language)
     if root is None or is_broken(root):
         return None
     start, end = len(before), len(before) + len(code)
@@ -182,11 +181,11 @@ def _selector(before: str, plain: str, behind: str, language: str) -> str | None
 
 def _innermost(root: Node, start: int, end: int) -> "Node | None":
     """Return the deepest node that covers exactly this range."""
-    found: Node | None = None
+    innermost: Node | None = None
     node: Node | None = root
     while node is not None:
         if _covers(node, start, end):
-            found = node
+            innermost = node
         node = next(
             (
                 child
@@ -195,7 +194,7 @@ def _innermost(root: Node, start: int, end: int) -> "Node | None":
             ),
             None,
         )
-    return found
+    return innermost
 
 
 def _covers(node: Node, start: int, end: int) -> bool:

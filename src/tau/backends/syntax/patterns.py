@@ -1,17 +1,20 @@
 """Structural search and rewriting of one text: code with holes (`$A`, `$$$ARGS`) instead of expressions."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from itertools import islice
 
 from msgspec import Struct
 
 from tau.backends.syntax.languages import MAX_PARSED_CHARS
 from tau.backends.syntax.pattern_parser import HOLE, build_rule
-from tau.backends.syntax.substitution import Substitution, fill_template
 from tau.backends.syntax.trees import Node, parse
 from tau.base.errors import ToolError
 
+_HOLE = (
+    r"(?P<before>,[ \t]*)?\$\$\$(?P<list>[A-Z][A-Z0-9_]*)(?P<after>,[ \t]*)?|\$\$?(?P<one>[A-Z][A-Z0-9_]*)"
+)
 MAX_MATCHES = 10_000
 _NAMED_HOLE = r"(?P<many>\$\$\$)(?P<list>[A-Z][A-Z0-9_]*)|\$\$?(?P<one>[A-Z][A-Z0-9_]*)"
 # Where `$NAME` is ordinary code, unknown ones stay unchanged in the replacement.
@@ -67,7 +70,9 @@ def search(pattern: str, text: str, language: str, *, max_matches: int = MAX_MAT
 def rewrite(ops: Sequence[Op], text: str, language: str, *, max_changes: int = MAX_MATCHES) -> RewriteResult:
     """Replace every match. All patterns see the original text; unmatched text is unchanged. Where matches
     overlap, the outer one and the earlier rewrite win. Raises ToolError."""
-    newline = "\r\n" if text.count("\r\n") * 2 > text.count("\n") else "\n" if "\n" in text else _bare(text)
+    newline = "\r" if "\r" in text and "\n" not in text else "\n"
+    if text.count("\r\n") * 2 > text.count("\n"):
+        newline = "\r\n"
     changes: list[PatternEdit] = []
     for index, op in enumerate(ops):
         _check_replacement(op, language)
@@ -152,10 +157,6 @@ def _bounds(node: Node, names: frozenset[str]) -> dict[str, tuple[int, int]]:
     return bounds
 
 
-def _bare(text: str) -> str:
-    return "\r" if "\r" in text else "\n"
-
-
 def _apply(text: str, changes: list[PatternEdit]) -> RewriteResult:
     kept: list[PatternEdit] = []
     pieces: list[str] = []
@@ -168,3 +169,50 @@ def _apply(text: str, changes: list[PatternEdit]) -> RewriteResult:
         at = change.end
         kept.append(change)
     return RewriteResult(text="".join([*pieces, text[at:]]), changes=kept, overlapping=overlapping)
+
+
+class Substitution(Struct, frozen=True):
+    """A range of the old text; empty if `start` equals `end`."""
+
+    start: int
+    end: int
+
+
+def fill_template(
+    template: str, values: Mapping[str, Substitution], text: str, place: int, newline: str
+) -> str:
+    """Fill the template for a match at `place` of `text`. A `$NAME` without a value stays unchanged.
+
+    Lines after the first are indented like the line of the match; lines of a value move with it. An empty
+    `$$$NAME` also removes an adjacent comma.
+    """
+    indent = _indent(text, place)
+    rows = template.replace("\r\n", "\n").split("\n")
+    out: list[str] = []
+    for number, row in enumerate(rows):
+        lead = indent + row[: len(row) - len(row.lstrip())] if number else indent
+        body = row if number == 0 else f"{indent}{row}" if row.strip() else row
+        out.append(re.sub(_HOLE, partial(_value, values=values, text=text, lead=lead), body))
+    return newline.join(out)
+
+
+def _value(match: re.Match[str], values: Mapping[str, Substitution], text: str, lead: str) -> str:
+    value = values.get(match["list"] or match["one"])
+    if value is None:
+        return match[0]
+    before, after = match["before"] or "", match["after"] or ""
+    if value.start == value.end:
+        return before if after else ""
+    old = text[value.start : value.end]
+    indent = _indent(text, value.start)
+    if indent != lead and "\n" in old:
+        first, *rest = old.split("\n")
+        moved = (lead + row[len(indent) :] if row.startswith(indent) and row.strip() else row for row in rest)
+        old = "\n".join([first, *moved])
+    return before + old + after
+
+
+def _indent(text: str, place: int) -> str:
+    start = text.rfind("\n", 0, place) + 1
+    row = text[start:place]
+    return row[: len(row) - len(row.lstrip(" \t"))]

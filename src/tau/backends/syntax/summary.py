@@ -48,17 +48,11 @@ class CodeSummary(Struct, frozen=True, kw_only=True):
 def summarize(path: str, text: str, options: SummaryOptions | None = None) -> CodeSummary | None:
     """None if the language is unknown, the file is too short, too large or broken, or nothing folds."""
     options = options or SummaryOptions()
+    language = summary_language(path, text, options)
+    root = None if language is None else parse(text, language)
+    if language is None or root is None:
+        return None
     rows = _rows(text)
-    if not options.min_total_lines <= len(rows) <= MAX_SUMMARY_LINES or len(text) > MAX_SUMMARY_BYTES:
-        return None
-    language = detect_language(path, text)
-    if language is None or (FOLDS[language].prose and not options.prose):
-        return None
-    if not text.isascii() and len(text.encode(errors="surrogatepass")) > MAX_SUMMARY_BYTES:
-        return None
-    root = parse(text, language)
-    if root is None:
-        return None
     folds = find_folds(root, rows, FOLDS[language], options.min_body_lines, options.min_comment_lines)
     closed = _choose_folds(_nest(folds), len(rows), options, force=not FOLDS[language].data)
     elided = sum(last - first + 1 for first, last in closed)
@@ -70,6 +64,16 @@ def summarize(path: str, text: str, options: SummaryOptions | None = None) -> Co
         elided_spans=[(first + 1, last + 1) for first, last in closed],
         elided_lines=elided,
     )
+
+
+def summary_language(path: str, text: str, options: SummaryOptions) -> str | None:
+    """The language of a text that is worth parsing for a summary."""
+    if len(text) > MAX_SUMMARY_BYTES or not options.min_total_lines <= len(_rows(text)) <= MAX_SUMMARY_LINES:
+        return None
+    if not text.isascii() and len(text.encode(errors="surrogatepass")) > MAX_SUMMARY_BYTES:
+        return None
+    language = detect_language(path, text)
+    return language if language is not None and (options.prose or not FOLDS[language].prose) else None
 
 
 def render(summary: CodeSummary, text: str) -> str:
@@ -87,7 +91,6 @@ def render(summary: CodeSummary, text: str) -> str:
 
 
 def merged_row(rows: Sequence[str], segment: SummarySegment) -> str:
-    """Return the single row of a merged segment."""
     return f"{rows[segment.first - 1].rstrip()} .. {rows[segment.last - 1].strip()}"
 
 
@@ -99,7 +102,7 @@ def _rows(text: str) -> list[str]:
     return [row.removesuffix("\r") for row in rows] if newline == "\n" and "\r" in text else rows
 
 
-class _Closed:
+class _FoldNode:
     """A fold with its nested folds."""
 
     __slots__ = ("first", "inner", "last")
@@ -107,7 +110,7 @@ class _Closed:
     def __init__(self, first: int, last: int) -> None:
         self.first = first
         self.last = last
-        self.inner: list[_Closed] = []
+        self.inner: list[_FoldNode] = []
 
     @property
     def size(self) -> int:
@@ -119,22 +122,22 @@ class _Closed:
         return self.size - sum(fold.size for fold in self.inner)
 
 
-def _nest(folds: list[Fold]) -> list[_Closed]:
+def _nest(folds: list[Fold]) -> list[_FoldNode]:
     """Return the outermost folds; partial overlaps are dropped."""
-    outer: list[_Closed] = []
-    path: list[_Closed] = []
+    outer: list[_FoldNode] = []
+    path: list[_FoldNode] = []
     for first, last in sorted(set(folds), key=lambda fold: (fold[0], -fold[1])):
         while path and path[-1].last < first:
             path.pop()
         if path and last > path[-1].last:
             continue
-        fold = _Closed(first, last)
+        fold = _FoldNode(first, last)
         (path[-1].inner if path else outer).append(fold)
         path.append(fold)
     return outer
 
 
-def _choose_folds(outer: list[_Closed], total: int, options: SummaryOptions, *, force: bool) -> list[Fold]:
+def _choose_folds(outer: list[_FoldNode], total: int, options: SummaryOptions, *, force: bool) -> list[Fold]:
     """Return the folds that remain after opening the cheapest ones that fit.
 
     With `force`, open a function that spans the whole file, unless its contents are most of the file.

@@ -28,11 +28,13 @@ class NodeSpan(Struct, frozen=True):
     last: int
 
 
-class _Last:
-    """Cache of the latest tree: callers often resolve several blocks of one file in a row."""
+class _ParseCache:
+    """Cache of the latest tree: callers often resolve several blocks of one file in a row.
 
-    key: tuple[str, str] | None = None
-    root: "Node | None" = None
+    One value, because files are also parsed on threads.
+    """
+
+    latest: "tuple[str, str, Node] | None" = None
 
 
 def parse(text: str, language: str) -> "Node | None":
@@ -43,8 +45,9 @@ def parse(text: str, language: str) -> "Node | None":
     """
     if language not in LANGUAGES or len(text) > MAX_PARSED_CHARS:
         return None
-    if _Last.key == (text, language):
-        return _Last.root
+    latest = _ParseCache.latest
+    if latest is not None and latest[:2] == (text, language):
+        return latest[2]
     source = text.replace("\r", "\n") if "\n" not in text else text
     try:
         if _is_slow(source, language):
@@ -53,7 +56,7 @@ def parse(text: str, language: str) -> "Node | None":
     except UnicodeEncodeError:  # a lone surrogate
         return None
     if len(text) <= MAX_KEPT_CHARS:
-        _Last.key, _Last.root = (text, language), root
+        _ParseCache.latest = (text, language, root)
     return root
 
 
@@ -77,6 +80,6 @@ def is_broken(node: Node) -> bool:
     if node.kind() == "ERROR" or node.find(kind="ERROR") is not None:
         return True
     return any(
-        found.is_leaf() and found.kind() not in _EMPTY and found.parent() is not None
-        for found in node.find_all(regex="^$")
+        empty.is_leaf() and empty.kind() not in _EMPTY and empty.parent() is not None
+        for empty in node.find_all(regex="^$")
     )

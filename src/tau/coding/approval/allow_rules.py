@@ -1,16 +1,15 @@
 """The user's permanent permissions: patterns such as `run: git status *` or `write: ~/notes/**`.
 
 Command patterns match the words of simple commands, never raw text: see `shell_syntax`. Each word of a
-pattern matches one word, `*` in it any characters; a final `*` also allows more words. A `*` never matches
-an option that makes the program run another one or write a file of the caller's choice: the pattern must
-spell out such a word.
+pattern matches one word, `*` in it any characters; a final `*` also allows more words. A `*` covers only
+arguments that `harmless_options` lists for the program: the pattern must spell out all others.
 """
 
 import re
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from msgspec import Struct
 
@@ -19,12 +18,18 @@ from tau.base.late import late
 from tau.coding.files.paths import real
 
 commands = late("tau.coding.approval.shell_syntax")
-options = late("tau.coding.approval.unsafe_options")
+options = late("tau.coding.approval.harmless_options")
+shell_words = late("tau.coding.approval.shell_words")
 shlex = late("shlex")
+
+if TYPE_CHECKING:
+    from tau.coding.approval.shell_words import ShellWord
 
 _Kind = Literal["run", "write", "connect"]
 MAX_PATTERNS = 500
 MAX_PATTERN_CHARS = 1_000
+# What is between the `*` of a word; a word without any has one part.
+_PatternWord: TypeAlias = tuple[str, ...]
 
 
 class AllowRule(Struct, frozen=True):
@@ -32,7 +37,7 @@ class AllowRule(Struct, frozen=True):
 
     kind: _Kind
     text: str
-    words: tuple[str, ...] = ()
+    words: tuple[_PatternWord, ...] = ()
     open_end: bool = False
     path: str = ""
     host: str = ""
@@ -55,6 +60,7 @@ class AllowRules(Struct, frozen=True):
                 break
             try:
                 rules.append(parse_rule(text))
+                problems += _find_problem(rules[-1])
             except ValueError as error:
                 problems.append(f'The pattern "{text[:200]}" in tools.allow is ignored: {error}.')
         return cls(tuple(rules), tuple(problems))
@@ -63,15 +69,25 @@ class AllowRules(Struct, frozen=True):
         more = AllowRules.of(patterns)
         return AllowRules((*self.rules, *more.rules), (*self.problems, *more.problems))
 
-    def command(self, text: str, folders: Sequence[Path]) -> bool:
+    def command(
+        self,
+        text: str,
+        folders: Sequence[Path],
+        *,
+        env: Sequence[tuple[str, str]] = (),
+        cwd: Path | None = None,
+    ) -> bool:
         """Whether every simple command of this shell text is allowed.
 
-        A leading `cd` is allowed if it stays inside one of these folders.
+        A leading `cd` is allowed if it stays inside one of these folders, and so is `cwd`, if the call names
+        one. Variables that the call sets can make any program run another: see `can_be_remembered`.
         """
         rules = [rule for rule in self.rules if rule.kind == "run"]
-        if not rules:
+        if not rules or not can_be_remembered(env):
             return False
-        found = commands.simple_commands(text)
+        if cwd is not None and not _is_inside(cwd, folders):
+            return False
+        found = commands.plain_commands(text)
         if found is None:
             return False
         if len(found) > 1 and _stays_inside(found[0], text, folders):
@@ -109,44 +125,109 @@ def parse_rule(text: str) -> AllowRule:
     raise ValueError(f'it starts with "{kind}" instead of run, write or connect')
 
 
+def can_be_remembered(env: Sequence[tuple[str, str]]) -> bool:
+    """Whether patterns and answers for the session may cover a call that sets these variables.
+
+    No list of harmless variables would be complete: PATH, BASH_ENV, GIT_EXTERNAL_DIFF and PAGER all run
+    programs, so such a call asks every time.
+    """
+    return not env
+
+
 def _run_rule(text: str, rest: str) -> AllowRule:
-    try:
-        words = shlex.split(rest)
-    except ValueError:
-        raise ValueError("a quote is not closed") from None
-    if not words or "*" in words[0] or not words[0]:
+    words = _split_words(rest)
+    if not words or len(words[0]) > 1 or not words[0][0]:
         raise ValueError("the program name must be spelled out; to allow everything, set tools.approvalMode")
-    open_end = rest.endswith("*")
-    if words[-1] == "*":
+    open_end = len(words[-1]) > 1 and not words[-1][-1]
+    if words[-1] == ("", ""):
         words.pop()
     return AllowRule("run", text, words=tuple(words), open_end=open_end)
 
 
-def _fits(rule: AllowRule, words: tuple[str, ...]) -> bool:
+def _split_words(text: str) -> list[_PatternWord]:
+    """The words of a pattern, split like a shell does. An unquoted `~` is the home folder, as in commands."""
+    words: list[list[str]] = []
+    is_inside = False
+    at = 0
+    for piece in re.finditer(r"""'([^']*)'|"((?:[^"\\]|\\.)*)"|\\(.)|(\s+)|(.)""", text, re.DOTALL):
+        if piece.start() != at or piece[5] in ("'", '"', "\\"):
+            break
+        at = piece.end()
+        if piece[4] is not None:
+            is_inside = False
+            continue
+        if not is_inside:
+            words.append([""])
+            is_inside = True
+        if piece[5] is None:
+            quoted = piece[1] if piece[1] is not None else piece[2]
+            words[-1][-1] += piece[3] if quoted is None else re.sub(r'\\([$`"\\])', r"\1", quoted)
+        elif piece[5] == "*":
+            words[-1].append("")
+        elif piece[5] == "~" and words[-1] == [""]:
+            name = re.match(r"~[^/\s]*", text[piece.start() :])
+            words[-1][-1] += str(typed_path("~")) if name and name[0] == "~" else "~"
+        elif piece[5] in "?[{}$`;&|<>()":
+            raise ValueError(f'a "{piece[5]}" must be quoted')
+        else:
+            words[-1][-1] += piece[5]
+    if at != len(text):
+        raise ValueError("a quote is not closed")
+    return [tuple(word) for word in words]
+
+
+def _find_problem(rule: AllowRule) -> list[str]:
+    """A sentence if a `*` of the pattern covers nothing."""
+    if rule.kind != "run" or not (rule.open_end or any(len(word) > 1 for word in rule.words)):
+        return []
+    check = options.ArgumentCheck(rule.words[0][0])
+    known = [rule.words[0][0]]
+    for word in rule.words[1:]:
+        if len(word) > 1 or not check.is_open:
+            break
+        check.accepts(word[0], fixed=True)
+        known.append(word[0])
+    if check.is_open:
+        return []
+    return [
+        f'The * of the pattern "{rule.text}" in tools.allow covers nothing: there is no list of harmless '
+        f'arguments for "{" ".join(known)}". Add a pattern for each command instead.'
+    ]
+
+
+def _fits(rule: AllowRule, words: "tuple[ShellWord, ...]") -> bool:
     wanted = rule.words
     if len(words) < len(wanted) or (len(words) > len(wanted) and not rule.open_end):
         return False
-    loose = list(range(len(wanted), len(words)))
-    for at, pattern in enumerate(wanted):
-        if pattern == words[at]:
+    check = options.ArgumentCheck(wanted[0][0])
+    for at, word in enumerate(words):
+        value = shell_words.known_value(word)
+        if at >= len(wanted):
+            # What a glob matches is a word each; it never begins with a dash here.
+            if not check.accepts(word.text if value is None else value, fixed=False, is_glob=value is None):
+                return False
             continue
-        if "*" not in pattern or not _matches(pattern, words[at]):
+        if value is None or not _matches(wanted[at], value):
             return False
-        loose.append(at)
-    return not any(options.is_unsafe(words, at) for at in loose)
+        if at > 0 and not check.accepts(value, fixed=len(wanted[at]) == 1):
+            return False
+    return True
 
 
-def _matches(pattern: str, word: str) -> bool:
-    return re.fullmatch(".*".join(map(re.escape, pattern.split("*"))), word, re.DOTALL) is not None
+def _matches(pattern: _PatternWord, word: str) -> bool:
+    return re.fullmatch(".*".join(map(re.escape, pattern)), word, re.DOTALL) is not None
 
 
-def _stays_inside(words: tuple[str, ...], text: str, folders: Sequence[Path]) -> bool:
+def _stays_inside(words: "tuple[ShellWord, ...]", text: str, folders: Sequence[Path]) -> bool:
     """Whether this is `cd FOLDER &&` with an absolute path in the workspace."""
-    if len(words) != 2 or words[0] != "cd" or not words[1].startswith("/"):
+    if len(words) != 2 or words[0].text != "cd" or not words[1].text.startswith("/") or words[1].expansions:
         return False
-    beginning = f"cd {shlex.quote(words[1])} && "
-    folder = real(Path(words[1]))
-    return text.startswith(beginning) and any(folder.is_relative_to(root) for root in folders)
+    beginning = f"cd {shlex.quote(words[1].text)} && "
+    return text.startswith(beginning) and _is_inside(Path(words[1].text), folders)
+
+
+def _is_inside(folder: Path, folders: Sequence[Path]) -> bool:
+    return any(real(folder).is_relative_to(root) for root in folders)
 
 
 def _path_pattern(text: str) -> str:

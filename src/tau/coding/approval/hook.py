@@ -1,221 +1,239 @@
-"""Approves tool calls: decides by policy, asks the user, remembers "always"."""
+"""Approves tool calls: decides by policy, asks the user, remembers and records the answers."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING
 
-from msgspec import Struct
-
-from tau.agent.hooks import Hooks, ToolQuestion
-from tau.agent.ports import ToolContext
-from tau.agent.tool import Tool
+from tau.agent.hooks import Hooks, Refusal, ToolQuestion
 from tau.agent.ui import Ui
 from tau.base.errors import TauError
 from tau.base.late import late
-from tau.base.text import plain
-from tau.coding.approval.policy import ApprovalItem, Workspace, decide
+from tau.base.tasks import spawn
+from tau.base.text import reveal
+from tau.coding.approval.policy import ApprovalItem, PolicyVerdict, Workspace, decide
+from tau.coding.approval.session_permissions import SessionPermissions
 from tau.coding.ports import CodingDialogs
-from tau.config.settings import ApprovalMode
 
 if TYPE_CHECKING:
-    from tau.coding.approval.allow_rules import AllowRules
+    from tau.coding.approval.decision_log import DecidedBy
+    from tau.coding.approval.request import ApprovalChoice, ApprovalDecision, ApprovalRequest
 
-rules = late("tau.coding.approval.allow_rules")
+decision_log = late("tau.coding.approval.decision_log")
+plan_review = late("tau.coding.plan.review")
+refusals = late("tau.coding.approval.refusals")
+requests = late("tau.coding.approval.request")
+request_text = late("tau.coding.approval.request_text")
 suggestions = late("tau.coding.approval.suggestions")
 
 YES = "Yes"
 ALWAYS = "Yes, always this session"
 NO = "No"
 SHELL_TOOLS = frozenset({"bash"})
-_SHOWN_CHARS = 2_000
-# The message for the model, in parts, so that a mode can phrase it differently for the user.
-_REFUSED = "The user declined this call, which would "
-_THEY_SAY = ". They say: "
-_NO_OTHER_WAY = ". Do not reach the same effect another way; ask what they want instead."
-_UNANSWERED = "The user did not answer whether to "
-
-_Choice = Literal["once", "session", "always", "no"]
-
-
-class ApprovalRequest(Struct, frozen=True, kw_only=True):
-    """A request for the user: the call, what needs approval, and the answers beside "once" and "no".
-
-    `patterns`, if any, can be saved in the user's settings to allow similar calls without asking.
-    """
-
-    tool: str
-    label: str
-    arguments: dict[str, Any]
-    cwd: Path
-    questions: tuple[ApprovalItem, ...]
-    for_session: bool
-    patterns: tuple[str, ...] = ()
-
-
-class ApprovalDecision(Struct, frozen=True):
-    """`reason` is the user's message to the model when declining."""
-
-    choice: _Choice
-    reason: str = ""
+ELSEWHERE = frozenset({"ssh"})  # their commands run on another machine, where no sandbox of ours is
 
 
 class ApprovalHook(Hooks):
-    """One per session. `mode` can be changed at any time; "always" answers end with the hook.
+    """One per session. `contained` says whether commands started now run in a working sandbox.
 
-    `patterns` come from the user's settings; `remember` adds to them there and raises TauError if it cannot.
-    `problems` says which are ignored, and why.
+    Decisions are recorded in the session's log, except for calls that the mode allows.
     """
 
     def __init__(
         self,
         workspace: Workspace,
-        mode: ApprovalMode = "workspace",
-        patterns: Iterable[str] = (),
+        permissions: SessionPermissions,
         *,
-        remember: Callable[[Sequence[str]], None] | None = None,
         dialogs: CodingDialogs | None = None,
+        contained: Callable[[Sequence[str]], bool] = lambda commands: False,
     ) -> None:
         self.workspace = workspace
-        self.mode: ApprovalMode = mode
-        wanted = tuple(patterns)
-        self._allowed: AllowRules | None = rules.AllowRules.of(wanted) if wanted else None
-        self._remember = remember
+        self.permissions = permissions
         self._dialogs = dialogs
-        self._always: set[tuple[str, str]] = set()
+        self._contained = contained
         self._one_at_a_time = asyncio.Lock()
 
-    @property
-    def problems(self) -> Sequence[str]:
-        return () if self._allowed is None else self._allowed.problems
-
-    async def before_tool(self, question: ToolQuestion) -> str | None:
+    async def before_tool(self, question: ToolQuestion) -> Refusal | None:
         """None to proceed, or a sentence for the model why the call did not run."""
-        open_questions, refusal = self._open(question)
-        if not open_questions:
-            return refusal
+        verdict = self._decide(question)
+        if verdict.verdict != "ask":
+            return self._settle(question, verdict)
         async with self._one_at_a_time:  # the user answers one request at a time
-            open_questions, refusal = self._open(
-                question
-            )  # and may just have answered this one with "always"
-            if not open_questions:
-                return refusal
-            return await self._ask(question, open_questions, question.context)
+            while True:
+                verdict = self._decide(question)  # an answer or a change meanwhile may cover this
+                if verdict.verdict != "ask":
+                    return self._settle(question, verdict)
+                if question.context.ui is None:
+                    return self._refuse_unasked(question, verdict)
+                request = self._request(question, verdict.questions)
+                if await self._changes_first(question, verdict, asking := _Asking(self._dialogs, request)):
+                    continue
+                refusal = self._apply(question, verdict, request, asking.answer)
+                after = self._decide(question)
+                return (
+                    self._settle(question, after) if refusal is None and after.verdict == "deny" else refusal
+                )
 
-    def _open(self, question: ToolQuestion) -> tuple[list[ApprovalItem], str | None]:
-        """The items left to ask about; if none, whether the call is refused."""
-        decision = decide(
+    def _decide(self, question: ToolQuestion) -> PolicyVerdict:
+        permissions = self.permissions.current
+        if permissions.mode == "plan":
+            text = plan_review.refusal(question.tool.name, question.call.arguments, question.effects)
+            if text is not None:
+                return PolicyVerdict("deny", text)
+        return decide(
             question.effects,
-            self.mode,
+            permissions,
             self.workspace,
-            demo=question.model.demo,
-            allowed=self._allowed,
+            demo=question.model.demo or question.model.unconfirmed,
+            contained=self._is_contained(question),
             shell=question.tool.name in SHELL_TOOLS,
+            tool=question.tool.name,
         )
-        if decision.verdict == "deny":
-            return [], f"Not allowed: {decision.reason}."
-        return [wish for wish in decision.questions if wish.key not in self._always], None
 
-    async def _ask(self, asked: ToolQuestion, questions: list[ApprovalItem], ctx: ToolContext) -> str | None:
-        wish = _bounded("; ".join(question.reason for question in questions))
-        if ctx.ui is None:
-            return (
-                f"This call needs the user's approval to {wish}. This mode cannot ask, so it did "
-                "not run. Continue without it, or tell the user what to do or which approval mode to choose."
-            )
-        keys = [question.key for question in questions]
-        if self._dialogs is not None:
-            request = self._request(asked, questions, ctx)
-            answer = await self._dialogs.approve(request)
-            self._keep(answer, keys, request, ctx.ui)
-        else:
-            answer = await _select(ctx.ui, asked.tool, wish, for_session=None not in keys)
-            self._keep(answer, keys, None, ctx.ui)
-        if answer is None:
-            return f"{_UNANSWERED}{wish}, so this call did not run."
-        if answer.choice != "no":
-            return None
-        return refusal(wish, answer.reason)
+    def _is_contained(self, question: ToolQuestion) -> bool:
+        return (
+            bool(question.effects.runs)
+            and question.tool.name not in ELSEWHERE
+            and self._contained(question.effects.runs)
+        )
 
-    def _request(
-        self, asked: ToolQuestion, questions: list[ApprovalItem], ctx: ToolContext
-    ) -> ApprovalRequest:
-        return ApprovalRequest(
+    async def _changes_first(self, question: ToolQuestion, verdict: PolicyVerdict, asking: "_Asking") -> bool:
+        """Ask; True if the decision changed before there was an answer, which closes the question."""
+
+        async def watch() -> None:
+            while self._decide(question) == verdict:
+                await self.permissions.wait()
+
+        assert question.context.ui is not None
+        try:
+            async with asyncio.TaskGroup() as group:
+                ask = spawn(group, asking.ask(question.context.ui))
+                change = spawn(group, watch())
+                await asyncio.wait((ask, change), return_when=asyncio.FIRST_COMPLETED)
+                changed = not ask.done()
+                ask.cancel()
+                change.cancel()
+        except BaseExceptionGroup as failures:
+            raise failures.exceptions[0] from None
+        return changed
+
+    def _request(self, asked: ToolQuestion, items: tuple[ApprovalItem, ...]) -> "ApprovalRequest":
+        effects, ctx = asked.effects, asked.context
+        return requests.ApprovalRequest(
             tool=asked.tool.name,
             label=asked.tool.label,
             arguments=asked.call.arguments,
-            cwd=ctx.cwd,
-            questions=tuple(questions),
-            for_session=all(question.key is not None for question in questions),
-            patterns=_patterns(questions) if self._remember is not None else (),
+            cwd=effects.run_cwd or ctx.cwd,
+            questions=items,
+            for_session=all(item.key is not None for item in items),
+            patterns=() if self._dialogs is None else _patterns(items),
+            session_cwd=ctx.cwd,
+            env=effects.env,
+            details=effects.details,
+            contained=self._is_contained(asked),
         )
 
-    def _keep(
+    def _apply(
         self,
-        answer: ApprovalDecision | None,
-        keys: Sequence[tuple[str, str] | None],
-        request: ApprovalRequest | None,
-        ui: Ui,
-    ) -> None:
-        if answer is None or answer.choice not in ("session", "always"):
-            return
-        self._always.update(key for key in keys if key is not None)
-        if answer.choice == "session" or request is None or self._remember is None:
-            return
-        self._allowed = (self._allowed or rules.NOTHING).adding(request.patterns)
-        try:
-            self._remember(request.patterns)
-        except TauError as error:
-            ui.notify(f"Allowed for this session only. {error}", "warning")
-
-
-async def _select(ui: Ui, tool: Tool[Any], wish: str, *, for_session: bool) -> ApprovalDecision | None:
-    options = [YES, NO, ALWAYS] if for_session else [YES, NO]  # a number means the same in every request
-    chosen = await ui.select(f"{tool.label}: allow to {wish}?", options)
-    choices: dict[str | None, _Choice] = {YES: "once", ALWAYS: "session", NO: "no"}
-    return ApprovalDecision(choices[chosen]) if chosen in choices else None
-
-
-def refusal(wish: str, reason: str = "") -> str:
-    """The message to the model about a declined call."""
-    reason = plain(reason.strip())
-    return f"{_REFUSED}{wish}{_THEY_SAY}{reason}" if reason else f"{_REFUSED}{wish}{_NO_OTHER_WAY}"
-
-
-def declined(result: str) -> str | None:
-    """The message to the user if the result is that of a declined call, else None."""
-    if result.startswith(_UNANSWERED):
-        return "Not run: no answer."
-    if not result.startswith(_REFUSED):
+        asked: ToolQuestion,
+        verdict: PolicyVerdict,
+        request: "ApprovalRequest",
+        answer: "ApprovalDecision | None",
+    ) -> Refusal | None:
+        """Remember and record the answer."""
+        if answer is None:
+            self._record(asked, "user", verdict.reason, allowed=False)
+            return refusals.unanswered(verdict.reason)
+        self._record(asked, "user", verdict.reason, allowed=answer.choice != "no", answer=answer.choice)
+        if answer.choice == "no":
+            return refusals.declined(verdict.reason, answer.reason)
+        if answer.choice in ("session", "always"):
+            self.permissions.answer(item.key for item in request.questions if item.key is not None)
+        if answer.choice == "always":
+            self.permissions.apply("allow", request.patterns)
+            try:
+                self.permissions.store.add("allow", request.patterns)
+            except TauError as error:
+                ui: Ui | None = asked.context.ui
+                assert ui is not None
+                ui.notify(f"Allowed for this session only. {error}", "warning")
         return None
-    if _NO_OTHER_WAY in result or _THEY_SAY not in result:
-        return "You declined."
-    return f"You declined: {result.rpartition(_THEY_SAY)[2]}"
+
+    def _settle(self, asked: ToolQuestion, verdict: PolicyVerdict) -> Refusal | None:
+        """Act on a decision that needs no answer."""
+        if verdict.verdict == "deny":
+            planning = self.permissions.mode == "plan"
+            self._record(asked, "mode" if planning else "rules", verdict.reason, allowed=False)
+            refuse = refusals.planning if planning and verdict.reason.endswith(".") else refusals.denied
+            return refuse(verdict.reason)
+        if verdict.granted:
+            self._record(asked, "rules", "; ".join(verdict.granted), allowed=True)
+        return None
+
+    def _refuse_unasked(self, asked: ToolQuestion, verdict: PolicyVerdict) -> Refusal:
+        self._record(asked, "nobody", verdict.reason, allowed=False)
+        notes = dict.fromkeys(note for item in verdict.questions for note in item.notes)
+        text = "".join(f"{reveal(note)} " for note in notes)
+        return refusals.unasked(verdict.reason, text, _patterns(verdict.questions))
+
+    def _record(
+        self, asked: ToolQuestion, by: "DecidedBy", reason: str, *, allowed: bool, answer: str = ""
+    ) -> None:
+        decision_log.record(
+            self.permissions.log,
+            decision_log.DecisionRecord(
+                call_id=asked.call.id,
+                tool=asked.tool.name,
+                allowed=allowed,
+                by=by,
+                mode=self.permissions.mode,
+                reason=refusals.shorten(reason),
+                answer=answer,
+            ),
+        )
 
 
-def _patterns(questions: Sequence[ApprovalItem]) -> tuple[str, ...]:
+class _Asking:
+    """Asks the user, with the mode's own dialog if it has one."""
+
+    def __init__(self, dialogs: CodingDialogs | None, request: "ApprovalRequest") -> None:
+        self._dialogs = dialogs
+        self._request = request
+        self.answer: ApprovalDecision | None = None
+
+    async def ask(self, ui: Ui) -> None:
+        if self._dialogs is not None:
+            self.answer = await self._dialogs.approve(self._request)
+        else:
+            self.answer = await _select(ui, self._request)
+
+
+async def _select(ui: Ui, request: "ApprovalRequest") -> "ApprovalDecision | None":
+    options = [YES, NO, ALWAYS] if request.for_session else [YES, NO]  # numbers mean the same every time
+    chosen = await ui.select(request_text.describe_request(request), options)
+    choices: dict[str | None, ApprovalChoice] = {YES: "once", ALWAYS: "session", NO: "no"}
+    return requests.ApprovalDecision(choices[chosen]) if chosen in choices else None
+
+
+def _patterns(items: Sequence[ApprovalItem]) -> tuple[str, ...]:
     """Patterns that allow all items; empty if one of them cannot have a pattern."""
-    found: dict[str, None] = {}
-    for question in questions:
-        if not question.patterned:
+    patterns: dict[str, None] = {}
+    for item in items:
+        if not item.patterned:
             return ()
-        match question.kind:
+        match item.kind:
             case "run":
-                made = suggestions.suggest_run(question.subject)
+                suggested = suggestions.suggest_run(item.subject)
             case "write":
-                made = suggestions.suggest_write(Path(question.subject))
+                suggested = suggestions.suggest_write(Path(item.subject))
             case "connect":
-                made = suggestions.suggest_connection(question.subject)
-        if not made:
+                suggested = suggestions.suggest_connection(item.subject)
+            case "read":
+                subject = item.subject
+                suggested = () if "*" in subject or not subject.isprintable() else (f"read: {subject}",)
+            case "tool":
+                return ()
+        if not suggested:
             return ()
-        found |= dict.fromkeys(made)
-    return tuple(found)
-
-
-def _bounded(text: str) -> str:
-    """Sanitize and shorten, keeping both ends visible so that nothing hides in a long text."""
-    text = plain(text)
-    if len(text) <= _SHOWN_CHARS:
-        return text
-    half = _SHOWN_CHARS // 2
-    return f"{text[:half]} … [{len(text) - 2 * half} characters not shown] … {text[-half:]}"
+        patterns |= dict.fromkeys(suggested)
+    return tuple(patterns)

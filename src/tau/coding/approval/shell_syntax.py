@@ -16,6 +16,7 @@ from tau.coding.approval.shell_words import (
     METACHARACTERS,
     SUBSTITUTIONS,
     WORD_NODES,
+    Expansion,
     NotUnderstoodError,
     ShellWord,
     Span,
@@ -27,6 +28,7 @@ from tau.coding.approval.shell_words import (
 )
 
 MAX_CHARS = 10_000
+MAX_NESTING = 60
 
 
 class Assignment(Struct, frozen=True):
@@ -37,20 +39,29 @@ class Assignment(Struct, frozen=True):
 
 
 class Redirection(Struct, frozen=True):
-    """`2>file`. The target is a file, a descriptor, a here-string or the delimiter of a here-document."""
+    """`2>file`. The target is a file, a descriptor, a here-string or the delimiter of a here-document.
+
+    `body` is the text of a here-document; `start` is where the redirection begins in the text.
+    """
 
     operator: str
     descriptor: str
     target: ShellWord
     source: str
+    body: ShellWord | None = None
+    start: int = 0
 
 
-class SimpleCommand(Struct, frozen=True):
-    """A program and its arguments. Assignments and redirections may also occur without any words."""
+class ShellCommand(Struct, frozen=True):
+    """A program and its arguments. Assignments and redirections may also occur without any words.
+
+    `start` is where the command begins in the text.
+    """
 
     words: tuple[ShellWord, ...]
     assignments: tuple[Assignment, ...] = ()
     redirections: tuple[Redirection, ...] = ()
+    start: int = 0
 
     @property
     def name(self) -> ShellWord | None:
@@ -65,10 +76,12 @@ class ParsedCommand(Struct, frozen=True):
     """Every simple command of a text in order, including those in compound commands and substitutions.
 
     `constructs` are the grammar's names for everything beyond pipelines and lists of simple commands.
-    `redirections` are those of compound commands.
+    `redirections` are those of compound commands. `tree` is the whole syntax tree.
     """
 
-    commands: tuple[SimpleCommand, ...]
+    text: str
+    commands: tuple[ShellCommand, ...]
+    tree: SyntaxNode
     constructs: frozenset[str] = frozenset()
     redirections: tuple[Redirection, ...] = ()
 
@@ -96,27 +109,48 @@ _PLAIN = frozenset(("program", "list", "pipeline", ";", "&&", "||", "|"))
 _TOKENS = _RESERVED | {"$(", "<(", ">(", "(", ")", "`", "&", "|&", "\n"}
 _CASE_ENDS = frozenset((";;", ";&", ";;&"))
 _CONTINUATION = r"(?<=[^\s\\])[ \t]+\\\n[ \t]*(?=[^\s\\])"
+_DASH_BEFORE_HEREDOC = r"\A([^'\"\\<#`$()\n]*[ \t])-(?=[ \t]*<<)"
 _DELIMITER = r"(?P<quote>['\"]?)(?P<word>\w+)(?P=quote)"
 
 
 def parse_command(text: str) -> ParsedCommand | None:
     """The commands of a text, or None if it is not understood."""
-    # Control characters, and characters that are blanks to the grammar, but not to a shell.
-    if len(text) > MAX_CHARS or not re.sub(r"[\n\t]", " ", text).isprintable():
+    try:
+        return read_command(text)
+    except NotUnderstoodError:
         return None
+
+
+def read_command(text: str) -> ParsedCommand:
+    """The commands of a text; raises NotUnderstoodError with the reason."""
+    if len(text) > MAX_CHARS:
+        raise NotUnderstoodError(f"it is longer than {MAX_CHARS:,} characters")
+    # Control characters, and characters that are blanks to the grammar, but not to a shell.
+    if not re.sub(r"[\n\t]", " ", text).isprintable():
+        raise NotUnderstoodError("it contains invisible characters")
     # The grammar ends a word at every line continuation.
     if "\\\n" in re.sub(_CONTINUATION, "", text):
-        return None
+        raise NotUnderstoodError("a line continues inside a word")
+    if _nesting(text) > MAX_NESTING:  # which the parser may need minutes for
+        raise NotUnderstoodError("it is nested too deeply")
+    # The grammar loses the dash of `python - <<E`.
+    text = re.sub(_DASH_BEFORE_HEREDOC, r"\1'-'", text, count=1)
     root = parse(text, "bash")
     if root is None or is_broken(root):
-        return None
-    try:
-        return _Reader(text).read(copy_tree(root))
-    except (NotUnderstoodError, RecursionError):
-        return None
+        raise NotUnderstoodError("it has a syntax error")
+    return _Reader(text).read(copy_tree(root))
 
 
-def simple_commands(text: str) -> list[tuple[str, ...]] | None:
+def _nesting(text: str) -> int:
+    """How deep parentheses are nested, quoted or not."""
+    depth = deepest = 0
+    for sign in re.findall(r"[()]", text):
+        depth = depth + 1 if sign == "(" else max(depth - 1, 0)
+        deepest = max(deepest, depth)
+    return deepest
+
+
+def plain_commands(text: str) -> list[tuple[ShellWord, ...]] | None:
     """The words of each command of a list or a pipeline; None for anything more complex.
 
     Every shell reads the same words, except that globs and tildes are not expanded here.
@@ -124,10 +158,16 @@ def simple_commands(text: str) -> list[tuple[str, ...]] | None:
     parsed = parse_command(text) if text.isprintable() else None
     if parsed is None or parsed.constructs or not all(map(_is_plain, parsed.commands)):
         return None
-    return [tuple(word.text for word in command.words) for command in parsed.commands] or None
+    return [command.words for command in parsed.commands] or None
 
 
-def _is_plain(command: SimpleCommand) -> bool:
+def simple_commands(text: str) -> list[tuple[str, ...]] | None:
+    """The texts of the words of plain commands."""
+    found = plain_commands(text)
+    return None if found is None else [tuple(word.text for word in words) for words in found]
+
+
+def _is_plain(command: ShellCommand) -> bool:
     name = command.name
     return (
         name is not None
@@ -163,14 +203,20 @@ class _Reader:
     def read(self, root: SyntaxNode) -> ParsedCommand:
         self._check_gaps(root, (0, len(self._text)))
         self._read_statement(root)
-        found: list[tuple[int, SimpleCommand]] = []
+        found: list[tuple[int, ShellCommand]] = []
         for command in self._commands:  # which grows: words contain substitutions
             words = self._read_words(command)
-            simple = SimpleCommand(tuple(words), tuple(command.assignments), tuple(command.redirections))
+            simple = ShellCommand(
+                tuple(words), tuple(command.assignments), tuple(command.redirections), command.start
+            )
             found.append((command.start, simple))
         found.sort(key=lambda each: each[0])
         return ParsedCommand(
-            tuple(simple for _, simple in found), frozenset(self._constructs), tuple(self._redirections)
+            self._text,
+            tuple(simple for _, simple in found),
+            root,
+            frozenset(self._constructs),
+            tuple(self._redirections),
         )
 
     def _read_statement(self, node: SyntaxNode) -> _Command | None:
@@ -292,8 +338,9 @@ class _Reader:
             require(not descriptor and self._text[node.start - 1] != "}")
             self._constructs.add("glued_redirect")
         sign, end = self._source(operator), operator.end
+        body = None
         if node.kind == "heredoc_redirect":
-            target, end = self._read_heredoc(sign, rest, command)
+            target, body, end = self._read_heredoc(sign, rest, command)
         elif sign.endswith("-"):
             require(not rest and self._text[end : end + 1] in METACHARACTERS)
             sign, target = sign[:-1], ShellWord("-", "-")
@@ -306,7 +353,8 @@ class _Reader:
             require(command is not None or not more)
             if command is not None:
                 command.parts += (part for parts in more for part in parts)
-        found = Redirection(sign, descriptor, target, self._text[node.start : end])
+        source = self._text[node.start : end]
+        found = Redirection(sign, descriptor, target, source, body, node.start)
         if command is None:
             self._redirections.append(found)
         else:
@@ -315,7 +363,7 @@ class _Reader:
 
     def _read_heredoc(
         self, sign: str, nodes: list[SyntaxNode], command: _Command | None
-    ) -> tuple[ShellWord, int]:
+    ) -> tuple[ShellWord, ShellWord, int]:
         opening, closing = nodes[0], nodes[-1]
         written = re.fullmatch(_DELIMITER, self._source(opening))
         body = self._text.find("\n", opening.end) + 1
@@ -326,12 +374,14 @@ class _Reader:
         if sign == "<<-":
             lines = [line.lstrip("\t") for line in lines]
         require(lines[-1] == written["word"] and lines.count(written["word"]) == 1)
+        content = "\n".join(lines[:-1])
+        expansions: set[Expansion] = set()
         for node in nodes[1:-1]:
             kind = node.kind
             if kind == "heredoc_body":
                 if not written["quote"]:
                     require("\\\n" not in self._text[body : closing.end])
-                    self._words.read_quoted(node, (body, closing.start), set())
+                    content = self._words.read_quoted(node, (body, closing.start), expansions)
                 continue
             require(node.end <= body)
             if kind in _REDIRECTIONS:
@@ -339,7 +389,8 @@ class _Reader:
             elif kind not in ("&&", "||"):
                 self._read_statement(node)
                 command = None  # what follows belongs to another one
-        return ShellWord(written["word"], self._source(opening)), opening.end
+        delimiter = ShellWord(written["word"], self._source(opening))
+        return delimiter, ShellWord(content, content, frozenset(expansions)), opening.end
 
     def _read_words(self, command: _Command) -> list[ShellWord]:
         spans = [(part.start, part.end, True) for part in command.parts]

@@ -1,5 +1,6 @@
 """Reads the words of shell text from its syntax tree: removes quotes and finds what a shell would expand."""
 
+import os
 import re
 from collections.abc import Callable, Iterator
 from typing import Literal, TypeAlias
@@ -21,8 +22,11 @@ Expansion: TypeAlias = Literal[
     "glob",
     "option-glob",  # one that may match a name that begins with a dash
     "zsh",  # something that only zsh expands
+    "found",  # a path below this one, as in `find FOLDER -exec`
 ]
 Span: TypeAlias = tuple[int, int]
+MAX_DEPTH = 100
+MAX_NODES = 3_000
 
 SUBSTITUTIONS: dict[str, Expansion] = {"command_substitution": "command", "process_substitution": "process"}
 EXPANSIONS: dict[str, Expansion] = {
@@ -44,6 +48,8 @@ _WORDS = frozenset(
 )
 METACHARACTERS = " \t\n;|&<>()"
 _GLOBS = "*?["
+# Expansions that leave one word as it is, or whose result is known.
+_LITERAL: frozenset[Expansion] = frozenset(("tilde", "ansi-c", "history", "zsh"))
 # What a character may mean to some shell, even where bash takes it literally.
 _SIGNS: dict[str, Expansion] = {"{": "brace", "}": "brace", "!": "history", "#": "zsh", "$": "parameter"}
 _AFTER_DOLLAR = r"[\w({\[@*#?$!-]"
@@ -72,7 +78,7 @@ class ShellWord(Struct, frozen=True):
 
 
 class NotUnderstoodError(Exception):
-    """The text is beyond this parser."""
+    """The text is beyond this parser; the message says why."""
 
 
 class WordReader:
@@ -178,16 +184,40 @@ class WordReader:
             require(not re.search(r"[(){}]", rest.removesuffix(_CLOSINGS[opening[1]])))
 
 
+def known_value(word: ShellWord) -> str | None:
+    """The one word that a shell makes of it, or None if that depends on more than the text."""
+    text, more = word.text, word.expansions - _LITERAL
+    is_literal = text == "[" or (more == {"brace"} and not re.search(r",|\.\.", text))
+    if more and not is_literal:
+        return None
+    if "tilde" not in word.expansions:
+        return text
+    start = re.match(r"(?:\w+=)?(?=~)", text)
+    if start is None or re.match(r"~[-+\d]|.*[:=]~", text[start.end() :]):
+        return None
+    path = os.path.expanduser(text[start.end() :])  # noqa: PTH111 - keeps a final slash, never raises
+    return None if path.startswith("~") else text[: start.end()] + path
+
+
 def require(is_understood: bool) -> None:
     if not is_understood:
-        raise NotUnderstoodError
+        raise NotUnderstoodError("it has a form that shells read in different ways")
 
 
-def copy_tree(node: Node) -> SyntaxNode:
-    """The tree below a node of the parser."""
-    span = node.range()
-    children = tuple(map(copy_tree, node.children()))
-    return SyntaxNode(node.kind(), span.start.index, span.end.index, node.is_named(), children)
+def copy_tree(root: Node) -> SyntaxNode:
+    """The tree below a node of the parser. Everything that walks it may rely on its limits."""
+    count = 0
+
+    def copy(node: Node, depth: int) -> SyntaxNode:
+        nonlocal count
+        count += 1
+        if depth > MAX_DEPTH or count > MAX_NODES:
+            raise NotUnderstoodError("it is nested too deeply" if depth > MAX_DEPTH else "it is too long")
+        span = node.range()
+        children = tuple([copy(child, depth + 1) for child in node.children()])
+        return SyntaxNode(node.kind(), span.start.index, span.end.index, node.is_named(), children)
+
+    return copy(root, 0)
 
 
 def parts_of(node: SyntaxNode) -> Iterator[SyntaxNode]:

@@ -1,93 +1,70 @@
 """Suggests narrow patterns for an approval request: what the user would likely allow again."""
 
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 
 from tau.base.files import typed_path
-from tau.coding.approval.shell_syntax import simple_commands
-from tau.coding.approval.unsafe_options import is_unsafe
+from tau.coding.approval.allow_rules import can_be_remembered
+from tau.coding.approval.harmless_options import ArgumentCheck
+from tau.coding.approval.shell_syntax import plain_commands
+from tau.coding.approval.shell_words import ShellWord, known_value
 
 MAX_SUGGESTED = 3
 
-# Programs that only inspect or check, whatever their arguments.
-_LOOKS = frozenset(
-    (
-        *(
-            "ls",
-            "cat",
-            "head",
-            "tail",
-            "wc",
-            "grep",
-            "rg",
-            "pwd",
-            "echo",
-            "which",
-            "file",
-            "stat",
-            "du",
-            "df",
-        ),
-        *("tree", "diff", "sort", "cut", "ps", "date", "basename", "dirname", "realpath", "id", "uname"),
-        *("pytest", "mypy", "pyright", "flake8", "pylint", "tsc", "jest", "vitest", "jq", "find", "fd"),
-    )
-)
-# Programs that do so with these subcommands.
-_LOOKS_WITH = {
-    "git": frozenset(
-        (
-            *("status", "diff", "log", "show", "blame", "grep", "ls-files", "rev-parse", "describe"),
-            *("shortlog", "add", "commit", "fetch", "ls-tree", "cat-file", "reflog", "merge-base"),
-        )
-    ),
-    "cargo": frozenset(("build", "test", "check", "clippy", "tree", "fmt")),
-    "go": frozenset(("build", "test", "vet", "list", "fmt")),
-    "npm": frozenset(("test", "ls", "view", "outdated")),
-    "pnpm": frozenset(("test", "ls", "view", "outdated")),
-    "yarn": frozenset(("test", "list", "info")),
-    "pip": frozenset(("list", "show", "freeze", "check")),
-    "uv": frozenset(("tree", "lock")),
-    "ruff": frozenset(("check", "format")),
-    "docker": frozenset(("ps", "images", "logs", "inspect")),
-    "kubectl": frozenset(("get", "describe", "logs")),
-    "gh": frozenset(),
-    "dotnet": frozenset(("build", "test")),
-    "make": frozenset(),
-}
+# What their arguments name runs code of the project: suggest exactly this.
+_EXACT = frozenset(("make",))
 
 
-def suggest_run(command: str) -> tuple[str, ...]:
+def suggest_run(command: str, env: Sequence[tuple[str, str]] = ()) -> tuple[str, ...]:
     """Patterns that together allow this command; none if it is more than a few simple commands."""
-    found = simple_commands(command)
-    if found is None:
+    commands = plain_commands(command)
+    if commands is None or not can_be_remembered(env):
         return ()
-    if len(found) > 1 and found[0][0] == "cd":
-        found = found[1:]
-    patterns = [_of_command(words) for words in found]
-    wanted = tuple(dict.fromkeys(pattern for pattern in patterns if pattern))
-    return wanted if all(patterns) and len(wanted) <= MAX_SUGGESTED else ()
+    if len(commands) > 1 and commands[0][0].text == "cd":
+        commands = commands[1:]
+    patterns = tuple(dict.fromkeys(_suggest_pattern(words) for words in commands))
+    return patterns if all(patterns) and len(patterns) <= MAX_SUGGESTED else ()
 
 
 def suggest_write(target: Path) -> tuple[str, ...]:
-    """The files of the same folder."""
-    folder = str(target.parent)
+    """The files of the same folder; in the home folder, which has the files that run at login, this one."""
     home = str(typed_path("~"))
-    if folder == home or folder.startswith(f"{home}/"):
-        folder = "~" + folder[len(home) :]
-    return () if "*" in folder or not folder.isprintable() or folder == "/" else (f"write: {folder}/*",)
+    is_alone = str(target.parent) == home
+    path = str(target if is_alone else target.parent)
+    if "*" in path or not path.isprintable() or path == "/":
+        return ()
+    path = f"~{path[len(home) :]}" if path.startswith(f"{home}/") else path
+    return (f"write: {path}",) if is_alone else (f"write: {path}/*",)
 
 
 def suggest_connection(host: str) -> tuple[str, ...]:
     return () if "*" in host or not host.isprintable() else (f"connect: {host}",)
 
 
-def _of_command(words: tuple[str, ...]) -> str:
-    program = words[0]
-    unsafe = any(is_unsafe(words, at) for at in range(1, len(words)))
-    if program in _LOOKS and not unsafe:
-        return f"run: {program} *" if len(words) > 1 else f"run: {program}"
-    if len(words) > 1 and words[1] in _LOOKS_WITH.get(program, ()) and not unsafe:
-        return f"run: {program} {words[1]} *"
+def _suggest_pattern(words: tuple[ShellWord, ...]) -> str:
+    """The pattern for one command; empty if it cannot have one."""
+    values = [known_value(word) for word in words]
+    program = words[0].text
+    fixed = _fixed_words(words) if program not in _EXACT else None
+    if fixed is not None:
+        named = shlex.join(fixed)
+        return f"run: {named} *" if len(words) > 1 else f"run: {named}"
     # Exactly this command.
-    text = shlex.join(words)
-    return "" if "*" in text or not text.isprintable() else f"run: {text}"
+    if None in values:
+        return ""
+    text = shlex.join(value for value in values if value is not None)
+    return f"run: {text}" if text.isprintable() else ""
+
+
+def _fixed_words(words: tuple[ShellWord, ...]) -> list[str] | None:
+    """The program and its subcommand, if all further arguments are harmless."""
+    check = ArgumentCheck(words[0].text)
+    fixed = [words[0].text]
+    for word in words[1:]:
+        value = known_value(word)
+        if not check.accepts(value or word.text, fixed=False, is_glob=value is None):
+            return None
+        if value is not None and check.is_at_subcommand:
+            fixed.append(value)
+    return fixed if check.is_open and not check.needs_subcommand else None

@@ -36,7 +36,6 @@ class Stack(Struct, frozen=True):
 
 
 def chart_page(summary: UsageSummary) -> Iterator[str]:
-    """The page in pieces."""
     style = Path(__file__).with_name("chart.css").read_text(encoding="utf-8")
     total, usage = summary.total, summary.total.usage
     tokens = counts(usage)

@@ -12,7 +12,7 @@ from tau.ai.wire import Usage
 from tau.base.clock import now_ms
 from tau.base.jsonl import Scan
 from tau.base.sizes import KIB
-from tau.coding.session.stats import CostLedger, ModelUsage, RequestCost, Tally, UsageRecord
+from tau.coding.session.stats import CostLedger, ModelUsage, Tally, UsageRecord
 
 HEADER_BYTES = 64 * KIB  # a longer first line is not a header
 MS = 1_000_000  # nanoseconds
@@ -131,29 +131,17 @@ def _rows(file: _File, seen: set[tuple[str, str]] | None, since_ms: int) -> Iter
     fd = os.open(file.path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         for line, _, _ in Scan(fd, _line_decoder, texts=False):
-            paid = ledger.take(line)
-            if paid is None:
+            cost = ledger.add(line)
+            if cost is None:
                 continue
             if seen is not None and line.id:
                 key = (line.id, line.timestamp)
                 if key in seen:
                     continue
                 seen.add(key)
-            time_ms = paid.time_ms if OLDEST_MS <= paid.time_ms <= latest_ms else file.written_ms
+            time_ms = cost.time_ms if OLDEST_MS <= cost.time_ms <= latest_ms else file.written_ms
             if time_ms >= since_ms:
-                yield _row(header, paid, max(time_ms, OLDEST_MS))
+                who = (max(time_ms, OLDEST_MS), header.id, header.cwd, cost.provider, cost.model)
+                yield UsageRow(*who, cost.kind, cost.usage, cost.failed)
     finally:
         os.close(fd)
-
-
-def _row(header: _Header, paid: RequestCost, time_ms: int) -> UsageRow:
-    return UsageRow(
-        time_ms,
-        header.id,
-        header.cwd,
-        paid.provider,
-        paid.model,
-        paid.kind,
-        paid.usage,
-        paid.failed,
-    )

@@ -43,14 +43,14 @@ def usage_lines(summary: UsageSummary) -> Iterator[str]:
 def _table(title: str, shares: Sequence[Share], *, bars: bool = False, left_out: int = 0) -> Iterator[str]:
     names = [shortened(clean_line(share.name), NAME_CHARS) for share in shares]
     width = max([len(title), *map(len, names)])
-    most = max((_weight(share) for share in shares), default=0.0)
+    most = max((share.usage.cost.total for share in shares), default=0.0)
     yield _line(title, width, ("requests", "input", "cached", "output", "hits", "cost"))
     for name, share in zip(names, shares, strict=True):
         tokens = counts(share.usage)
         sent = tokens.input + tokens.cache_write
         cells = (f"{share.requests:,}", _short(sent), _short(tokens.cache_read), _short(tokens.output))
         line = _line(name, width, (*cells, _percent(share), _money(share)))
-        yield f"{line}  {_bar(_weight(share), most)}".rstrip() if bars else line
+        yield f"{line}  {_bar(share.usage.cost.total, most)}".rstrip() if bars else line
     if left_out > 0:
         yield f"({left_out:,} more not shown; --json has them all)"
 
@@ -58,11 +58,6 @@ def _table(title: str, shares: Sequence[Share], *, bars: bool = False, left_out:
 def _line(name: str, width: int, cells: Sequence[str]) -> str:
     figures = (f"{cell:>{size}}" for cell, size in zip(cells, _WIDTHS, strict=True))
     return "  ".join((f"{name:{width}}", *figures))
-
-
-def _weight(share: Share) -> float:
-    """The value that a bar shows."""
-    return share.usage.cost.total
 
 
 def _bar(value: float, most: float) -> str:

@@ -3,10 +3,11 @@
 import re
 from pathlib import Path
 
+from msgspec import Struct
+
 from tau.base.errors import ToolError
-from tau.coding.edits.hunks import HunkRow, PatchHunk
-from tau.coding.edits.multi_file_patch import MultiFilePatch, PatchSection
-from tau.coding.edits.patch_wrapper import unwrapped
+from tau.coding.edits.hunks import HunkRow, PatchHunk, parse_row
+from tau.coding.edits.multi_file_patch import MultiFilePatch, PatchSection, unwrapped
 from tau.coding.files.paths import resolve
 
 _BEGIN = re.compile(r"\*\*\*\s*Begin Patch\s*$", re.IGNORECASE)
@@ -14,17 +15,17 @@ _END = re.compile(r"\*\*\*\s*End Patch\s*$", re.IGNORECASE)
 _FILE = re.compile(r"\*\*\*\s*(Add|Delete|Update) File:[ \t]*(.*?)\s*$", re.IGNORECASE)
 _MOVE = re.compile(r"\*\*\*\s*Move to:[ \t]*(.*?)\s*$", re.IGNORECASE)
 _END_OF_FILE = re.compile(r"\*\*\*\s*End of File\s*$", re.IGNORECASE)
+_MARKER = re.compile("|".join(f"(?:{each.pattern})" for each in (_BEGIN, _END, _FILE)), re.IGNORECASE)
 _NUMBERED = re.compile(r"-(\d+)(?:,\d+)?\s+\+\d+(?:,\d+)?\s*(?:@@.*)?$")
 _GIT_NOISE = ("diff --git ", "index ", "new file mode ", "deleted file mode ", "similarity index ")
 
 
 def parse(text: str, cwd: Path) -> MultiFilePatch:
     """Parse the patch into sections. Raises ToolError if it is malformed or may be truncated."""
-    lines = unwrapped(text, lambda line: line.startswith("***"))
+    lines = _without_indentation(unwrapped(text, lambda line: line.lstrip().startswith("***")))
     notes: list[str] = []
-    body = _inside(lines, notes)
-    heads = [index for index, line in body if _FILE.match(line)]
-    if not heads:
+    body = _patch_lines(lines, notes)
+    if not any(_FILE.match(line) for _, line in body):
         raise ToolError(
             "Not a patch: it names no file. Write `*** Begin Patch`, then `*** Update File: path`, "
             "`*** Add File: path` or `*** Delete File: path` with its lines, then `*** End Patch`."
@@ -47,7 +48,31 @@ def parse(text: str, cwd: Path) -> MultiFilePatch:
     return MultiFilePatch(tuple(sections), tuple(notes))
 
 
-def _inside(lines: list[str], notes: list[str]) -> list[tuple[int, str]]:
+def _without_indentation(lines: list[str]) -> list[str]:
+    """Strip blanks before markers, except among the lines of an update, where they mean a kept line."""
+    first = next((line for line in lines if line.strip()), "")
+    prefix = first[: len(first) - len(first.lstrip())]
+    if prefix and first.lstrip().startswith("***") and _all_start_with(prefix, lines):
+        lines = [line.removeprefix(prefix) for line in lines]
+    last = max((index for index, line in enumerate(lines) if line.strip()), default=0)
+    result: list[str] = []
+    updating = False
+    for index, line in enumerate(lines):
+        bare = line.lstrip()
+        if bare != line and _MARKER.match(bare) and (not updating or index == last):
+            line = bare
+        head = _FILE.match(line)
+        if head is not None or _BEGIN.match(line) or _END.match(line):
+            updating = head is not None and head[1].lower() == "update"
+        result.append(line)
+    return result
+
+
+def _all_start_with(prefix: str, lines: list[str]) -> bool:
+    return all(line.startswith(prefix) for line in lines if line.strip())
+
+
+def _patch_lines(lines: list[str], notes: list[str]) -> list[tuple[int, str]]:
     """Return the numbered lines between the markers, or all lines if there are no markers."""
     numbered = list(enumerate(lines, start=1))
     begins = [index for index, line in enumerate(lines) if _BEGIN.match(line)]
@@ -155,13 +180,19 @@ def _hunks(rows: list[tuple[int, str]], name: str) -> tuple[tuple[PatchHunk, ...
         elif line[:1] in ("", " ", "-", "+"):
             if drafts[-1].at_end:
                 drafts.append(_DraftHunk())
-            drafts[-1].rows.append(_row(line))
+            drafts[-1].rows.append(parse_row(line))
         else:
             raise _broken(row, f"must begin with ` `, `-`, `+` or `@@`, like every line for {name}")
     hunks: list[PatchHunk] = []
     notes: list[str] = []
     for draft in drafts:
-        hunk = draft.finished(len(hunks) + 1)
+        hunk = PatchHunk(
+            number=len(hunks) + 1,
+            rows=tuple(draft.rows),
+            scopes=tuple(draft.scopes),
+            line=draft.line,
+            at_end=draft.at_end,
+        )
         if hunk.changes:
             hunks.append(hunk)
         elif any(row.text.strip() for row in hunk.rows):
@@ -169,24 +200,13 @@ def _hunks(rows: list[tuple[int, str]], name: str) -> tuple[tuple[PatchHunk, ...
     return tuple(hunks), tuple(notes)
 
 
-def _row(line: str) -> HunkRow:
-    match line[:1]:
-        case "-":
-            return HunkRow("-", line[1:])
-        case "+":
-            return HunkRow("+", line[1:])
-        case _:
-            return HunkRow(" ", line[1:])
-
-
-class _DraftHunk:
+class _DraftHunk(Struct):
     """A hunk under construction."""
 
-    def __init__(self) -> None:
-        self.rows: list[HunkRow] = []
-        self.scopes: list[str] = []
-        self.line: int | None = None
-        self.at_end = False
+    rows: list[HunkRow] = []
+    scopes: list[str] = []
+    line: int | None = None
+    at_end: bool = False
 
     def add_header(self, line: str) -> None:
         text = line[2:].removeprefix(" ").rstrip()
@@ -197,15 +217,6 @@ class _DraftHunk:
         text = text.removesuffix("@@").rstrip()
         if text.strip() not in ("", "..."):
             self.scopes.append(text)
-
-    def finished(self, number: int) -> PatchHunk:
-        return PatchHunk(
-            number=number,
-            rows=tuple(self.rows),
-            scopes=tuple(self.scopes),
-            line=self.line,
-            at_end=self.at_end,
-        )
 
 
 def _broken(row: tuple[int, str], what: str) -> ToolError:

@@ -8,12 +8,17 @@ from msgspec import Struct
 from tau.base.errors import ToolError
 from tau.base.late import late
 from tau.coding.edits.diff import equal_start
-from tau.coding.edits.exact_match import CharSpan, find_pattern, line_at, line_end
 from tau.coding.edits.hunks import HunkPlacement, HunkRow, PatchHunk, splices_of
-from tau.coding.edits.indents import shift, shifted
 from tau.coding.edits.lines import LINE_ENDS, LOOKALIKES, TextLines, line_numbers
-from tau.coding.edits.replace import ReplaceMatch, Replacement
-from tau.coding.edits.similar import similar_windows
+from tau.coding.edits.replace import (
+    CharSpan,
+    ReplaceMatch,
+    Replacement,
+    find_pattern,
+    fit_indentation,
+    line_at,
+    line_end,
+)
 from tau.coding.edits.splices import Splice
 
 difflib = late("difflib")
@@ -23,6 +28,7 @@ MAX_SHOWN = 6
 _ANY_LINE_END = r"(?:\r\n|\r|\n)"
 _TRAILING = r"[^\S\r\n]*"
 _WORD = re.compile(r"\w+")
+_TOKEN = re.compile(r"\w+|[^\w\s]+")
 # A single line of only these words is too generic for an approximate match.
 _COMMON = frozenset(
     _WORD.findall(
@@ -32,6 +38,9 @@ _COMMON = frozenset(
         "true try val var void while with yield"
     )
 )
+Shift = Callable[[str], str | None]
+"""Maps an old indentation to the new one; None where the rule does not apply."""
+_UNITS = (4, 2, 8, 3)
 
 
 class _Quote(Struct, frozen=True):
@@ -44,7 +53,7 @@ class _Quote(Struct, frozen=True):
 def match(text: str, wanted: Replacement, name: str) -> ReplaceMatch | None:
     """Find the only approximate match, or None. Raises ToolError if there are several."""
     old, new = wanted.old.replace("\r\n", "\n"), wanted.new.replace("\r\n", "\n")
-    if says_little(old):
+    if is_generic(old):
         return None
     if "\n" not in text:
         old, new = old.replace("\r", "\n"), new.replace("\r", "\n")
@@ -52,24 +61,20 @@ def match(text: str, wanted: Replacement, name: str) -> ReplaceMatch | None:
         spans = find(text, old)
         if spans:
             _refuse_several([line_at(text, span.start) - 1 for span in spans], what, name)
-            return _piece(text, spans[0], old, new, what)
+            return _replace_span(text, spans[0], old, fit_indentation(text, spans[0], old, new), what)
     quote = _quote(old, new)
     if quote is None:
         return None
     lines = TextLines(text)
-    for what, fold in (("indentation", str.rstrip), ("indentation and look-alike characters", _fold)):
+    for what, fold in _LINEWISE:
         starts = [at for at in _stripped_places(lines, quote.old, fold) if _rows(lines, at, quote)]
         if starts:
             _refuse_several(starts, what, name)
-            return _window(lines, starts[0], quote, what)
-    found = similar_windows(lines.bodies, quote.old, wanted.threshold)
-    if found is None or _rows(lines, found.at, quote) is None:
-        return None
-    percent = f"{int(found.similarity * 1000) / 10:g} %"
-    return _window(lines, found.at, quote, f"some characters ({percent} are the same)")
+            return _replace_lines(lines, starts[0], quote, what)
+    return None
 
 
-def says_little(old: str) -> bool:
+def is_generic(old: str) -> bool:
     """Whether the text is too short or too generic to match approximately."""
     if len("".join(old.split())) < MIN_CHARACTERS:
         return True
@@ -89,10 +94,10 @@ def _refuse_several(indexes: list[int], what: str, name: str) -> None:
 def _line_ends(text: str, old: str) -> list[CharSpan]:
     """Match any line ending with any other, and ignore a final newline that the file lacks."""
     lines = list(map(re.escape, old.replace("\r", "\n").split("\n")))
-    found = find_pattern(text, _ANY_LINE_END.join(lines))
-    if not found and old.endswith("\n"):
-        found = find_pattern(text, _ANY_LINE_END.join(lines[:-1]) + r"\Z")
-    return found
+    spans = find_pattern(text, _ANY_LINE_END.join(lines))
+    if not spans and old.endswith("\n"):
+        spans = find_pattern(text, _ANY_LINE_END.join(lines[:-1]) + r"\Z")
+    return spans
 
 
 def _trailing(text: str, old: str) -> list[CharSpan]:
@@ -116,7 +121,7 @@ _PIECEWISE: tuple[tuple[str, Callable[[str, str], list[CharSpan]]], ...] = (
 )
 
 
-def _piece(text: str, span: CharSpan, old: str, new: str, what: str) -> ReplaceMatch | None:
+def _replace_span(text: str, span: CharSpan, old: str, new: str, what: str) -> ReplaceMatch | None:
     """Replace a span line by line; lines that `new_text` does not change keep the file's text."""
     matched = text[span.start : span.end]
     pattern = re.compile(_ANY_LINE_END) if what == "line ends" else line_end(text)
@@ -187,6 +192,18 @@ def _fold(line: str) -> str:
     return line.translate(LOOKALIKES).rstrip()
 
 
+def _words(line: str) -> str:
+    """The words and operators of a line: white space between them does not count, all else does."""
+    return " ".join(_TOKEN.findall(line.translate(LOOKALIKES)))
+
+
+_LINEWISE: tuple[tuple[str, Callable[[str], str]], ...] = (
+    ("indentation", str.rstrip),
+    ("indentation and look-alike characters", _fold),
+    ("white space and look-alike characters", _words),
+)
+
+
 def _stripped_places(lines: TextLines, old: list[str], fold: Callable[[str], str]) -> Iterator[int]:
     """Find the lines, ignoring indentation."""
     wanted = [fold(line).lstrip() for line in old]
@@ -217,7 +234,7 @@ def _rows(lines: TextLines, at: int, quote: _Quote) -> tuple[HunkRow, ...] | Non
     return tuple(rows)
 
 
-def _window(lines: TextLines, at: int, quote: _Quote, what: str) -> ReplaceMatch:
+def _replace_lines(lines: TextLines, at: int, quote: _Quote, what: str) -> ReplaceMatch:
     rows = _rows(lines, at, quote)
     assert rows is not None, "checked by the caller"
     place = HunkPlacement(PatchHunk(number=1, rows=rows), at, LINE_ENDS, rows)
@@ -238,3 +255,88 @@ def _note(what: str, line: int, pairs: Sequence[tuple[str, str]]) -> str:
         rows.append(f"[… {len(differing) - MAX_SHOWN} more lines differ]")
     where = f"line {line}" if last == line else f"lines {line}-{last}"
     return "\n".join([f"The match at {where} is approximate: `old_text` differs in {what}.", *rows])
+
+
+def shift(old: Sequence[str], new: Sequence[str]) -> Shift | None:
+    """Find the rule that maps the indentation of the old lines to that of the new ones, or None.
+
+    Rules: add or remove a fixed prefix, spaces to tabs, tabs to spaces, scale the spaces.
+    """
+    pairs = {(indent(one), indent(other)) for one, other in zip(old, new, strict=True) if one.strip()}
+    if not pairs:
+        return lambda text: text
+    for rule in (*_fixed(pairs), *_units(pairs), _scaled(pairs)):
+        if rule is not None and all(rule(one) == other for one, other in pairs):
+            return rule
+    return None
+
+
+def shifted(lines: Sequence[str], rule: Shift) -> list[str] | None:
+    """Apply the rule to all lines, or return None if it does not cover one of them."""
+    result: list[str] = []
+    for line in lines:
+        if not line.strip():
+            result.append(line)
+            continue
+        before = indent(line)
+        after = rule(before)
+        if after is None:
+            return None
+        result.append(after + line[len(before) :])
+    return result
+
+
+def indent(line: str) -> str:
+    return line[: len(line) - len(line.lstrip(" \t"))]
+
+
+def _fixed(pairs: set[tuple[str, str]]) -> list[Shift]:
+    one, other = min(pairs)
+    rules: list[Shift] = []
+    if other.endswith(one):
+        more = other.removesuffix(one)
+        rules.append(lambda text: more + text)
+    if one.endswith(other):
+        less = one.removesuffix(other)
+        rules.append(lambda text: text.removeprefix(less) if text.startswith(less) else None)
+    return rules
+
+
+def _units(pairs: set[tuple[str, str]]) -> list[Shift]:
+    """Rules between tabs and spaces, plus the extra indentation of the outermost line."""
+    one, other = min(pairs)
+    rules: list[Shift] = []
+    for unit in _UNITS:
+        for rule in (_tabs(unit), _blanks(unit)):
+            start = rule(one)
+            if start is not None and other.endswith(start):
+                rules.append(_after(other.removesuffix(start), rule))
+    return rules
+
+
+def _after(more: str, rule: Shift) -> Shift:
+    def longer(text: str) -> str | None:
+        rest = rule(text)
+        return None if rest is None else more + rest
+
+    return longer
+
+
+def _tabs(unit: int) -> Shift:
+    return lambda text: None if "\t" in text else "\t" * (len(text) // unit) + " " * (len(text) % unit)
+
+
+def _blanks(unit: int) -> Shift:
+    return lambda text: None if " " in text else " " * unit * len(text)
+
+
+def _scaled(pairs: set[tuple[str, str]]) -> Shift | None:
+    deep = next(((len(one), len(other)) for one, other in sorted(pairs, reverse=True) if one), None)
+    if deep is None or not deep[1] or any("\t" in one + other for one, other in pairs):
+        return None
+    before, after = deep
+
+    def rule(text: str) -> str | None:
+        return None if "\t" in text or len(text) * after % before else " " * (len(text) * after // before)
+
+    return rule

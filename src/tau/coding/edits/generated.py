@@ -29,15 +29,17 @@ _NAMES = (
 )
 _COMMENT = r"\s*(?://|#|/\*|\*|<!--|--|;|%|'''|\"\"\"|\{-|\(\*|\.\.\s|!|rem\b|dnl\b)"
 _OPENERS = (("/*", "*/"), ("<!--", "-->"), ('"""', '"""'), ("'''", "'''"), ("{-", "-}"), ("(*", "*)"))
+# A marker begins a line or says that this file must not be edited; other mentions of generation are prose.
+_DO_NOT = r"\bdo(?: not|n't) (?:edit|modify|change)(?! (?:the|any|its|their|these|those|order)\b)"
 _MARKS = (
-    r"(?<![\w@])@generated\b"
-    r"|\bcode generated\b[\s\S]{0,200}\bdo not (?:edit|modify)\b"
+    r"^[^\w@]*@generated\b(?! (?:files?|code|marker|header)s?\b)"
+    rf"|^\W*code generated\b[\s\S]{{0,200}}{_DO_NOT}"
     r"|^\W*(?:auto-?|automatically |machine[- ])generated (?:by|from|with|using|file|code)\b"
-    r"|\bgenerated (?:automatically|by|from|with|using)\b[\s\S]{0,200}"
-    r"\bdo(?: not|n't) (?:edit|modify|change)\b"
-    r"|\bdo(?: not|n't) (?:edit|modify|change)\b[\s\S]{0,200}\bgenerated\b"
-    r"|\bthis (?:file|code|module|class) (?:is|was|has been) (?:auto-?|automatically )?generated\b"
-    r"|<auto-?generated\b"
+    rf"|^\W*(?:auto-?)?generated (?:automatically|by|from|with|using)\b[\s\S]{{0,200}}{_DO_NOT}"
+    rf"|^\W*(?:please )?{_DO_NOT}[^.\n]{{0,40}}\W+(?:\w+ ){{0,4}}(?:auto-?)?generated\b"
+    r"|^\W*this (?:file|code|module|class) (?:is|was|has been) (?:auto-?|automatically )?generated\b"
+    r"(?! (?:if|when|only|lazily|on demand)\b)"
+    r"|^\W*<auto-?generated\b"
 )
 
 

@@ -17,6 +17,15 @@ class HunkRow(Struct, frozen=True, gc=False):
     text: str
 
 
+def parse_row(line: str) -> HunkRow:
+    """Parse a line that starts with `-`, `+` or a blank, or is empty."""
+    match line[:1]:
+        case "-" | "+" as kind:
+            return HunkRow(kind, line[1:])
+        case _:
+            return HunkRow(" ", line[1:])
+
+
 class PatchHunk(Struct, frozen=True, kw_only=True):
     """`number` is one-based within its file.
 
@@ -83,13 +92,13 @@ def splices_of(lines: TextLines, places: Sequence[HunkPlacement]) -> list[Splice
             splice = _splice(lines, run, place)
             if splices and splices[-1].end > splice.start:
                 raise ToolError(f"Hunk {place.hunk.number} overlaps another hunk.")
-            if splices and _glued(splices[-1], splice):
+            if splices and _joins(splices[-1], splice):
                 raise ToolError(f"Hunk {place.hunk.number} follows a line that ends without a newline.")
             splices.append(splice)
     return [one for one in splices if lines.text[one.start : one.end] != one.text]
 
 
-def _glued(before: Splice, after: Splice) -> bool:
+def _joins(before: Splice, after: Splice) -> bool:
     """Whether a new line would join the one before it."""
     touching = before.end == after.start and before.text and after.text
     return bool(touching) and not before.text.endswith(("\n", "\r")) and after.text[0] not in "\r\n"
@@ -102,7 +111,7 @@ def _runs(lines: TextLines, place: HunkPlacement) -> Iterator[_Run]:
     for row in (*place.rows, HunkRow(" ", "")):
         if row.kind == " ":
             if old or new:
-                yield _trimmed(_Run(start, at, new), old, place.hunk)
+                yield _trim(_Run(start, at, new), old, place.hunk)
             at += 1
             start, old, new = at, [], []
         elif row.kind == "-":
@@ -112,7 +121,7 @@ def _runs(lines: TextLines, place: HunkPlacement) -> Iterator[_Run]:
             new.append(row.text)
 
 
-def _trimmed(run: _Run, old: list[str], hunk: PatchHunk) -> _Run:
+def _trim(run: _Run, old: list[str], hunk: PatchHunk) -> _Run:
     """Drop lines that a patch removes and adds back unchanged, so the file's own are kept."""
     start, end, new = run.start, run.end, run.new
     if hunk.old_unended or hunk.new_unended:
@@ -126,9 +135,12 @@ def _trimmed(run: _Run, old: list[str], hunk: PatchHunk) -> _Run:
 
 def _splice(lines: TextLines, run: _Run, place: HunkPlacement) -> Splice:
     start, end = lines.offset(run.start), lines.offset(run.end)
-    if not run.new:
-        return Splice(start, end, "")
     hunk, new = place.hunk, run.new
+    if not new:
+        stays_open = not (lines.final_newline or hunk.old_unended or hunk.new_unended)
+        if stays_open and run.end == len(lines) and run.start and lines.bodies[run.start - 1]:
+            start -= len(lines.ending(run.start - 1))  # a file without a final newline stays without one
+        return Splice(start, end, "")
     if not is_faithful(lines, place):
         new = [text.removesuffix("\r") for text in new]
     pieces = [text + ending for text, ending in zip(new, _endings(lines, run, place), strict=True)]
@@ -166,7 +178,7 @@ def is_faithful(lines: TextLines, place: HunkPlacement) -> bool:
     return place.end > place.at and bool(lines.ending(place.at))
 
 
-def remark(place: HunkPlacement) -> str | None:
+def match_note(place: HunkPlacement) -> str | None:
     """Return the note for an inexact match."""
     if place.tier <= LINE_ENDS:
         return None

@@ -1,5 +1,6 @@
 """A text as lines: content, ending and offset of each, and approximate line comparison."""
 
+from collections.abc import Sequence
 from functools import cached_property
 
 # Maps one character to one, so offsets in the folded text are offsets in the text.
@@ -107,10 +108,15 @@ def folded(text: str, tier: int) -> str:
     return text if tier == TRAILING_SPACE or text.isascii() else text.translate(LOOKALIKES)
 
 
-def quoted(lines: list[str], start: int, count: int) -> str:
+def visible(text: str) -> str:
+    """The text with carriage returns that can be seen."""
+    return text.replace("\r", "\\r")
+
+
+def quoted(lines: Sequence[str], start: int, count: int) -> str:
     """Format lines with their numbers, as `read` shows them."""
     chosen = lines[start : start + min(count, MAX_SHOWN_LINES)]
-    rows = [f"{start + index + 1}:{line[:MAX_SHOWN_CHARS]}" for index, line in enumerate(chosen)]
+    rows = [f"{start + index + 1}:{visible(line[:MAX_SHOWN_CHARS])}" for index, line in enumerate(chosen)]
     if count > MAX_SHOWN_LINES:
         rows.append(f"[… {count - MAX_SHOWN_LINES} more lines]")
     return "\n".join(rows)

@@ -9,9 +9,15 @@ from tau.ai.model import Model
 from tau.base.errors import UsageError
 from tau.config.settings import EDIT_MODES, EditMode, EditSettings, Settings
 
+# Models trained on this format, by id.
+_TRAINED: tuple[tuple[str, EditMode], ...] = (("*gpt-5*", "apply_patch"), ("*codex*", "apply_patch"))
+
 
 def with_edit_mode(settings: Settings, environ: Mapping[str, str], model: Model | None = None) -> Settings:
-    """Resolve the edit mode: from the environment, the model's setting, or the default."""
+    """Resolve the edit mode: the environment, the setting for the model, the general setting.
+
+    If neither setting says anything, a model gets the format it was trained on.
+    """
     mode = _mode(environ.get("TAU_EDIT_MODE", ""), settings.edit, model)
     return (
         settings if mode == settings.edit.mode else replace(settings, edit=replace(settings.edit, mode=mode))
@@ -30,8 +36,15 @@ def _mode(wanted: str, edit: EditSettings, model: Model | None) -> EditMode:
             for pattern, mode in edit.model_modes.items()
             if model is not None and (fnmatchcase(model.id, pattern) or fnmatchcase(model.key, pattern))
         )
-        return next(fitting, edit.mode)
+        return next(fitting, None) or (
+            _trained_mode(model) if edit.mode == EditSettings().mode else edit.mode
+        )
     for mode in EDIT_MODES:
         if wanted == mode:
             return mode
     raise UsageError(f'TAU_EDIT_MODE is "{wanted}"; use one of {", ".join(EDIT_MODES)}.')
+
+
+def _trained_mode(model: Model | None) -> EditMode:
+    modes = (mode for pattern, mode in _TRAINED if model and fnmatchcase(model.id.lower(), pattern))
+    return next(modes, EditSettings().mode)

@@ -1,6 +1,7 @@
 """Multi-file patches of any format, converted to one change per file."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Literal
 
@@ -9,15 +10,60 @@ from msgspec import Struct
 from tau.agent.ports import ToolContext
 from tau.base.errors import ToolError
 from tau.base.text import DecodedText
-from tau.coding.edits.change import FileChange, creation, deletion, moved, update
+from tau.coding.edits.change import (
+    FileChange,
+    FileSource,
+    change_bytes,
+    creation,
+    deletion,
+    moved,
+    text_of,
+    update,
+)
 from tau.coding.edits.hunks import PatchHunk
 from tau.coding.edits.placement import patched
-from tau.coding.edits.source import FileSource, text_of
 from tau.coding.edits.splices import Splice, composed, spliced
 from tau.coding.edits.transaction import Guard, WrittenChange, change_files
 from tau.coding.files.paths import real
 
 MAX_PROBLEMS = 10
+_HEREDOC = re.compile(r"(?:(?:apply_patch|patch|cat|git apply)\b[^<&;]*)?<<-?\s*(['\"]?)(\w+)\1[^&;]*$")
+_FENCE = re.compile(r"\s*(?:```+|~~~+)[\w+-]*\s*$")
+
+
+def unwrapped(text: str, is_mark: Callable[[str], bool]) -> list[str]:
+    """Return the lines of a patch without its wrapping.
+
+    If every marker line of the patch ends with a carriage return, strip it from all lines: it is an artifact
+    of transport. If only quoted lines have it, it belongs to the files.
+    """
+    lines = text.split("\n")
+    if not lines[-1]:
+        lines.pop()
+    marks = [line for line in lines if is_mark(line)]
+    if marks and all(line.endswith("\r") for line in marks):
+        lines = [line.removesuffix("\r") for line in lines]
+    start, end = 0, len(lines)
+    while start < end and not lines[start].strip():
+        start += 1
+    if start < end and _FENCE.match(lines[start]):
+        start += 1
+        end = _without_last(lines, start, end, _FENCE.match)
+    heredoc = _HEREDOC.match(lines[start].strip()) if start < end else None
+    if heredoc is not None:
+        start += 1
+        word = heredoc[2]
+        end = _without_last(lines, start, end, lambda line: line.strip() == word)
+    # Blank the lines before instead of dropping them, so line numbers in errors stay right.
+    return [""] * start + lines[start:end]
+
+
+def _without_last(lines: list[str], start: int, end: int, closes: Callable[[str], object]) -> int:
+    """Return the end without a closing line of the wrapping, if there is one."""
+    last = end
+    while last > start and not lines[last - 1].strip():
+        last -= 1
+    return last - 1 if last > start and closes(lines[last - 1]) else end
 
 
 class PatchSection(Struct, frozen=True, kw_only=True):
@@ -89,21 +135,17 @@ def changes_of(patch: MultiFilePatch, sources: Mapping[Path, FileSource]) -> lis
     changes: list[FileChange] = []
     for one in drafts.values():
         try:
-            change = one.finished() if one not in problems else None
+            change = one.result() if one not in problems else None
         except ToolError as error:
             problems[one] = str(error)
             continue
         changes += [change] if change is not None else []
     if problems:
-        raise ToolError(_told(list(problems.values()), len(drafts)))
+        lines = list(problems.values())[:MAX_PROBLEMS]
+        if len(problems) > MAX_PROBLEMS:
+            lines.append(f"[… and {len(problems) - MAX_PROBLEMS} more files]")
+        raise ToolError("\n".join(lines + ["No file was changed."] * (len(drafts) > 1)))
     return changes
-
-
-def _told(problems: list[str], files: int) -> str:
-    more = len(problems) - MAX_PROBLEMS
-    rest = [f"[… and {more} more files]"] if more > 0 else []
-    nothing = ["No file was changed."] if files > 1 else []
-    return "\n".join(problems[:MAX_PROBLEMS] + rest + nothing)
 
 
 class _Draft:
@@ -138,9 +180,9 @@ class _Draft:
         self._like = DecodedText(text=section.content) if model is None else text_of(model)
         text = self._like.text
         if section.hunks:
-            found = patched(text, section.hunks, name)
-            text = spliced(text, found.splices)
-            self.notes += tuple(found.notes)
+            patch = patched(text, section.hunks, name)
+            text = spliced(text, patch.splices)
+            self.notes += tuple(patch.notes)
         if self.source.stat is not None:
             # Deleted by an earlier section: together they replace the content.
             self._decoded = text_of(self.source)
@@ -154,8 +196,7 @@ class _Draft:
         if section.only_empty and self.source.data:
             raise ToolError(f"{name} is not empty, but the patch deletes it as an empty file.")
         if section.hunks:
-            found = patched(self.text, section.hunks, name)
-            left = spliced(self.text, found.splices)
+            left = spliced(self.text, patched(self.text, section.hunks, name).splices)
             if left:
                 lines = left.count("\n") + (not left.endswith("\n"))
                 raise ToolError(f"{name} has {lines} lines that the deletion does not list.")
@@ -164,14 +205,14 @@ class _Draft:
     def change(self, section: PatchSection) -> None:
         if not section.hunks:
             return
-        found = patched(self.text, section.hunks, self.source.name)
+        patch = patched(self.text, section.hunks, self.source.name)
         if self._decoded is None:
-            self._text = spliced(self.text, found.splices)
+            self._text = spliced(self.text, patch.splices)
         else:
             # The text is built on demand.
-            self._splices = composed(self._splices, found.splices, len(self._decoded.text))
+            self._splices = composed(self._splices, patch.splices, len(self._decoded.text))
             self._text = None
-        self.notes += tuple(found.notes)
+        self.notes += tuple(patch.notes)
         self._touched = True
 
     def move(self, to: FileSource) -> None:
@@ -183,26 +224,18 @@ class _Draft:
             raise ToolError(f"{to.name} already exists; cannot move {self.source.name} there.")
         self.target, self._touched = to, True
 
-    def finished(self) -> FileChange | None:
+    def result(self) -> FileChange | None:
         """Return the final change, or None if the file was only read."""
         source = self.source
         if not self._touched:
             return None
         if not self._exists:
-            return None if source.stat is None else deletion(source, _readable(source), self.notes)
+            return None if source.stat is None else deletion(source, _text_or_empty(source), self.notes)
         if source.stat is None:
             return creation(source, self._text or "", self.notes, like=self._like)
         if self._decoded is None:
             # A pure move: the content may be binary.
-            change = FileChange(
-                path=source.path,
-                name=source.name,
-                kind="update",
-                old=source.data,
-                new=source.data,
-                stat=source.stat,
-                notes=self.notes,
-            )
+            change = change_bytes(source, source.data, notes=self.notes)
         else:
             change = update(source, self._decoded, self._splices, self.notes)
         if self.target is not None:
@@ -212,7 +245,7 @@ class _Draft:
         return change
 
 
-def _readable(source: FileSource) -> str:
+def _text_or_empty(source: FileSource) -> str:
     try:
         return text_of(source).text
     except ToolError:

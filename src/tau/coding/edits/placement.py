@@ -7,7 +7,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from tau.base.errors import ToolError
-from tau.coding.edits.hunks import HunkPlacement, HunkRow, PatchHunk, remark, splices_of
+from tau.coding.edits.hunks import HunkPlacement, HunkRow, PatchHunk, match_note, splices_of
 from tau.coding.edits.lines import (
     EXACT,
     LINE_ENDS,
@@ -17,11 +17,10 @@ from tau.coding.edits.lines import (
     TextLines,
     folded,
     line_numbers,
-    quoted,
+    visible,
 )
+from tau.coding.edits.not_found import nearest_lines
 from tau.coding.edits.splices import Splice
-
-MAX_VOTES_PER_LINE = 50
 
 
 class PatchResult(Struct, frozen=True):
@@ -45,7 +44,7 @@ def patched(text: str, hunks: Sequence[PatchHunk], name: str) -> PatchResult:
     places, order_note = _in_order(searches, name)
     for place, search in zip(places, searches, strict=True):
         notes += search.notes
-        notes += filter(None, [remark(place)])
+        notes += filter(None, [match_note(place)])
     return PatchResult(splices_of(lines, places), [*notes, *order_note])
 
 
@@ -57,9 +56,9 @@ def _search(lines: TextLines, hunk: PatchHunk, name: str) -> _Search:
         places = [HunkPlacement(hunk, at, tier, rows) for at in lines.places(wanted, tier)]
         if not places:
             continue
-        found = _within(lines, hunk, places)
-        return _at_end(lines, hunk, found) if hunk.at_end else found
-    raise ToolError(f"Hunk {hunk.number} does not fit {name}. {_why(lines, hunk)}")
+        search = _within_scopes(lines, hunk, places)
+        return _at_end(lines, hunk, search) if hunk.at_end else search
+    raise ToolError(f"Hunk {hunk.number} does not fit {name}. {_mismatch_reason(lines, hunk)}")
 
 
 def _attempts(rows: tuple[HunkRow, ...]) -> Iterator[tuple[tuple[HunkRow, ...], int]]:
@@ -72,7 +71,7 @@ def _attempts(rows: tuple[HunkRow, ...]) -> Iterator[tuple[tuple[HunkRow, ...], 
 def _variants(rows: tuple[HunkRow, ...]) -> Iterator[tuple[HunkRow, ...]]:
     """Yield the rows, then variants without blank rows at the ends, where patches often have too many."""
     yield rows
-    first, last = _lead(rows), len(rows) - _lead(rows[::-1])
+    first, last = _leading_blanks(rows), len(rows) - _leading_blanks(rows[::-1])
     for start, end in ((0, last), (first, len(rows)), (first, last)):
         if (start, end) != (0, len(rows)) and any(row.kind != "+" for row in rows[start:end]):
             yield rows[start:end]
@@ -81,11 +80,13 @@ def _variants(rows: tuple[HunkRow, ...]) -> Iterator[tuple[HunkRow, ...]]:
 def _insertion(lines: TextLines, hunk: PatchHunk, name: str) -> _Search:
     """Place a pure insertion by its line number or scope, else at the end of the file."""
     if hunk.scopes:
-        found = list(_scope_lines(lines, hunk.scopes))
-        if not found:
-            raise ToolError(f"Hunk {hunk.number} does not fit {name}: no line says `{hunk.scopes[-1]}`.")
-        notes = [f"Hunk {hunk.number} has no old lines; its lines follow line {found[0] + 1}."]
-        return _Search([HunkPlacement(hunk, at + 1, 0, hunk.rows) for at in found], notes)
+        starts = list(_scope_lines(lines, hunk.scopes))
+        if not starts:
+            raise ToolError(
+                f"Hunk {hunk.number} does not fit {name}: no line says `{visible(hunk.scopes[-1])}`."
+            )
+        notes = [f"Hunk {hunk.number} has no old lines; its lines follow line {starts[0] + 1}."]
+        return _Search([HunkPlacement(hunk, at + 1, 0, hunk.rows) for at in starts], notes)
     if hunk.line is None or hunk.at_end or not len(lines):
         notes = []
         if len(lines) and not hunk.at_end:
@@ -105,13 +106,15 @@ def _at_end(lines: TextLines, hunk: PatchHunk, search: _Search) -> _Search:
     return _Search(search.places, [*search.notes, note])
 
 
-def _within(lines: TextLines, hunk: PatchHunk, places: list[HunkPlacement]) -> _Search:
+def _within_scopes(lines: TextLines, hunk: PatchHunk, places: list[HunkPlacement]) -> _Search:
     """Restrict placements to those inside the scopes, else after them."""
     if not hunk.scopes:
         return _Search(places, [])
     starts = list(_scope_lines(lines, hunk.scopes))
     if not starts:
-        return _Search(places, [f"Hunk {hunk.number}: no line says `{hunk.scopes[-1]}`; found without it."])
+        return _Search(
+            places, [f"Hunk {hunk.number}: no line says `{visible(hunk.scopes[-1])}`; found without it."]
+        )
     inside: dict[int, HunkPlacement] = {}
     after: dict[int, HunkPlacement] = {}
     for start in starts:
@@ -128,24 +131,23 @@ def _scope_lines(lines: TextLines, scopes: Sequence[str]) -> Iterator[int]:
     """Yield the lines that match the last scope, each nested in a match of the scope before it."""
     spans = [(-1, len(lines))]
     for scope in scopes:
-        inner = [at for at in _matching(lines, scope) if any(start < at < stop for start, stop in spans)] or [
-            at for at in _matching(lines, scope) if any(start < at for start, _ in spans)
-        ]
+        matching = _matching_lines(lines, scope)
+        inner = [at for at in matching if any(start < at < stop for start, stop in spans)]
+        inner = inner or [at for at in matching if any(start < at for start, _ in spans)]
         spans = [(at, _extent(lines.bodies, at)) for at in inner]
     yield from (at for at, _ in spans)
 
 
-def _matching(lines: TextLines, scope: str) -> list[int]:
+def _matching_lines(lines: TextLines, scope: str) -> list[int]:
     """Find lines equal to the scope, else equal except for indentation, else starting with it."""
-    found = lines.places([scope], LOOKALIKE)
-    if found:
-        return found[:MAX_PLACES]
-    wanted = folded(scope, LOOKALIKE).strip()
-    stripped = [folded(line, LOOKALIKE).strip() for line in lines.bodies]
-    found = [index for index, line in enumerate(stripped) if line == wanted]
-    if not found and wanted:
-        found = [index for index, line in enumerate(stripped) if line.startswith(wanted)]
-    return found[:MAX_PLACES]
+    matching = lines.places([scope], LOOKALIKE)
+    if not matching:
+        wanted = folded(scope, LOOKALIKE).strip()
+        stripped = [folded(line, LOOKALIKE).strip() for line in lines.bodies]
+        matching = [index for index, line in enumerate(stripped) if line == wanted]
+        if not matching and wanted:
+            matching = [index for index, line in enumerate(stripped) if line.startswith(wanted)]
+    return matching[:MAX_PLACES]
 
 
 def _extent(bodies: Sequence[str], start: int) -> int:
@@ -176,9 +178,9 @@ def _use_line_numbers(searches: list[_Search], last: int) -> list[str]:
             if not hunk.at_end:
                 search.places = [replace(place, at=min(max(place.at + shift, 0), last))]
             continue
-        said = hunk.line - 1
+        stated = hunk.line - 1
         # Blank rows dropped at the top shift the first line down.
-        exact = [place for place in search.places if place.at - _left_out(place) == said + shift]
+        exact = [place for place in search.places if place.at - _dropped_rows(place) == stated + shift]
         if exact and trusted:
             search.places = exact
         if len(search.places) > 1:
@@ -186,7 +188,7 @@ def _use_line_numbers(searches: list[_Search], last: int) -> list[str]:
             trusted = False
         else:
             place = search.places[0]
-            moved = place.at - _left_out(place) - said
+            moved = place.at - _dropped_rows(place) - stated
             if moved != shift:
                 notes.append(_offset_note(place, moved))
             shift = moved
@@ -199,14 +201,15 @@ def _offset_note(place: HunkPlacement, moved: int) -> str:
     return f"Hunk {place.hunk.number} was found at line {place.at + 1}, {where} its header says."
 
 
-def _left_out(place: HunkPlacement) -> int:
+def _dropped_rows(place: HunkPlacement) -> int:
+    """Count the blank rows at the top of the hunk that were dropped to place it."""
     rows = place.hunk.rows
     if len(rows) == len(place.rows) or rows[: len(place.rows)] == place.rows:
         return 0
-    return len(rows) - len(place.rows) if rows[-len(place.rows) :] == place.rows else _lead(rows)
+    return len(rows) - len(place.rows) if rows[-len(place.rows) :] == place.rows else _leading_blanks(rows)
 
 
-def _lead(rows: Sequence[HunkRow]) -> int:
+def _leading_blanks(rows: Sequence[HunkRow]) -> int:
     return next((index for index, row in enumerate(rows) if row.kind != " " or row.text.strip()), 0)
 
 
@@ -269,39 +272,13 @@ def _ambiguous(search: _Search, name: str) -> str:
     )
 
 
-def _why(lines: TextLines, hunk: PatchHunk) -> str:
+def _mismatch_reason(lines: TextLines, hunk: PatchHunk) -> str:
     """Return what the file has instead, for the next attempt."""
     if hunk.changes and any(row.kind == "+" for row in hunk.rows):
-        there = lines.places(hunk.new, LOOKALIKE)
-        if len(there) == 1:
-            stop = there[0] + len(hunk.new)
-            return f"It seems to be applied already: its new lines are lines {there[0] + 1}-{stop}."
-    old = hunk.old
-    start = _nearest(lines.bodies, old)
-    if start is None:
-        return "None of its old lines are in the file; read it again."
-    start = max(start, 0)
-    for index, row in enumerate(old):
-        found = lines.bodies[start + index] if start + index < len(lines) else None
-        if found is None or folded(found, LOOKALIKE) != folded(row, LOOKALIKE):
-            has = "the file ends" if found is None else f"the file has `{found[:200]}`"
-            differs = f"Where it quotes `{row[:200]}`, {has} (line {start + index + 1})."
-            break
-    else:
-        differs = "Its first lines are before the start of the file."
-    return f"{differs} The nearest lines are:\n{quoted(lines.bodies, start, len(old))}"
-
-
-def _nearest(bodies: Sequence[str], old: Sequence[str]) -> int | None:
-    """Return the line at which most of the old lines would match."""
-    where: dict[str, list[int]] = {}
-    wanted = {line.strip() for line in old if line.strip()}
-    for index, line in enumerate(bodies):
-        key = line.strip()
-        if key in wanted and len(where.setdefault(key, [])) < MAX_VOTES_PER_LINE:
-            where[key].append(index)
-    votes: dict[int, int] = {}
-    for index, line in enumerate(old):
-        for at in where.get(line.strip(), ()):
-            votes[at - index] = votes.get(at - index, 0) + 1
-    return max(votes, key=lambda start: (votes[start], -start)) if votes else None
+        places = lines.places(hunk.new, LOOKALIKE)
+        if len(places) == 1:
+            stop = places[0] + len(hunk.new)
+            return f"It seems to be applied already: its new lines are lines {places[0] + 1}-{stop}."
+    # Where the patch quotes carriage returns, show those of the file too.
+    there = lines.raw if any("\r" in row for row in hunk.old) else lines.bodies
+    return nearest_lines(there, hunk.old) or "None of its old lines are in the file; read it again."

@@ -6,8 +6,10 @@ from typing import Literal
 from msgspec import UNSET, Struct, UnsetType
 
 from tau.agent.output import ToolOutput
+from tau.base.text import show_escaped
 from tau.coding.edits.change import FileChange, summary
 from tau.coding.edits.transaction import WrittenChange
+from tau.coding.files.paths import wire_path
 from tau.coding.ports import CodingContext
 
 
@@ -37,17 +39,18 @@ def remember(written: Sequence[WrittenChange], ctx: CodingContext) -> None:
 def report(written: Sequence[WrittenChange], ctx: CodingContext, notes: Sequence[str] = ()) -> ToolOutput:
     """Write one sentence per file, then the notes on the patch as a whole."""
     remember(written, ctx)
+    notes = [*notes, *(note for done in written for note in done.notes)]
     changes = [done.change for done in written]
-    text = "\n".join([*map(summary, changes), *notes])
+    text = show_escaped("\n".join([*map(summary, changes), *notes]))
     return ToolOutput.text(text, details(changes, list(notes)))
 
 
 def details(changes: Sequence[FileChange], warnings: list[str]) -> EditDetails:
     files = [
         FileDetails(
-            path=str(change.target),
+            path=wire_path(change.target),
             op=change.kind,
-            diff=change.diff,
+            diff=show_escaped(change.diff),
             first_changed_line=change.first_changed_line,
             added=change.added,
             removed=change.removed,

@@ -1,5 +1,7 @@
 """Atomic multi-file changes: check all, write one by one, roll back if one fails."""
 
+import asyncio
+import os
 import stat as modes
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -7,12 +9,16 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from tau.agent.ports import Stat, ToolContext
+from tau.agent.ports import ABSENT, Stat, ToolContext
 from tau.base.errors import ToolError
-from tau.coding.edits.change import FileChange
-from tau.coding.edits.file_locks import turns
-from tau.coding.edits.source import FileSource, load
-from tau.coding.files.paths import failure, real
+from tau.base.late import late
+from tau.coding.edits.change import FileChange, FileSource, load
+from tau.coding.edits.file_locks import lock_files
+from tau.coding.files.paths import OTHER_NAMES, failure, real
+from tau.coding.files.targets import locate_file
+from tau.coding.ports import CodingContext
+
+exact_paths = late("tau.base.exact_paths")
 
 MAX_FILES = 500
 
@@ -28,19 +34,54 @@ class WrittenChange(Struct, frozen=True):
     change: FileChange
     stat: Stat | None
 
+    @property
+    def notes(self) -> list[str]:
+        """What the change did to other files."""
+        before = self.change.stat
+        shared = self.change.kind == "update" and before is not None and before.names > 1
+        return [f"{self.change.name}: {OTHER_NAMES}"] if shared else []
+
+
+async def find_target(name: str, ctx: CodingContext) -> Path:
+    """The file that a path or an internal URL such as `local://plan.md` names. Raises ToolError."""
+    target = locate_file(name, ctx.cwd)
+    if target.kind != "url":
+        return target.path
+    resource = await ctx.urls.resolve(target.text, ctx)
+    if resource.path is None or resource.immutable:
+        raise ToolError(f"{name} can be read, not edited.")
+    return resource.path
+
+
+def declared_path(name: str, cwd: Path) -> tuple[Path, ...]:
+    """The file that an edit of `name` declares; internal URLs are not outside."""
+    target = locate_file(name, cwd)
+    return () if target.kind == "url" else (target.path,)
+
 
 async def change_files(
-    paths: Sequence[Path], make: _Make, ctx: ToolContext, *, guard: Guard | None = None
+    paths: Sequence[Path],
+    make: _Make,
+    ctx: ToolContext,
+    *,
+    guard: Guard | None = None,
+    names: Mapping[Path, str] | None = None,
 ) -> list[WrittenChange]:
     """Read the files, plan and write, with no other edit of ours in between.
 
+    `names` are what to call files that are not shown by their path.
     Raises ToolError; then nothing has changed, or the error says what could not be restored.
     """
     if len(paths) > MAX_FILES:
         raise ToolError(f"This names {len(paths)} files; one edit may change at most {MAX_FILES}.")
-    async with turns(paths):
-        sources = {real(path): await load(path, ctx) for path in dict.fromkeys(paths)}
-        return await apply_changes(make(sources), ctx, guard=guard)
+    async with lock_files(paths):
+        called = names or {}
+        sources: dict[Path, FileSource] = {}
+        for path in dict.fromkeys(paths):
+            sources[real(path)] = await load(path, ctx, called.get(path, ""))
+            await asyncio.sleep(0)  # a hundred files would hold the event loop
+        changes = await asyncio.to_thread(make, sources)  # matching and diffs take a while in large files
+        return await apply_changes(changes, ctx, guard=guard)
 
 
 async def apply_changes(
@@ -58,6 +99,7 @@ async def apply_changes(
             current = change
             if change.new is not None:
                 stats[index] = await steps.write(change, change.new)
+                await asyncio.sleep(0)
         # Delete last: restoring a deleted file loses its owner and its hard links.
         for change in changes:
             current = change
@@ -130,7 +172,7 @@ class _Steps:
             raise ToolError(f"{change.new_name or change.name} already exists.")
         self._done.append(change)
         self._after.append(None)
-        expect = change.stat if change.kind == "update" else None
+        expect = change.stat if change.kind == "update" else ABSENT
         stat = await self._ctx.fs.write(change.target, data, expect=expect)
         self._after[-1] = stat
         if change.kind == "move" and change.stat is not None:
@@ -139,17 +181,14 @@ class _Steps:
         return stat
 
     async def remove(self, change: FileChange) -> None:
-        """Delete a file. The port removes whatever is there, so check again right before."""
-        if await self._ctx.fs.stat(change.path) != change.stat:
-            raise ToolError(f"{change.name} has changed on disk since it was read.")
-        await self._ctx.fs.remove(change.path)
+        await self._ctx.fs.remove(change.path, expect=change.stat)
         self._removed.append(change)
 
     async def undo(self) -> str:
         """Roll everything back and describe the outcome."""
         stuck: list[str] = []
         for change in reversed(self._removed):
-            if not await self._restored(change.path, None, change):
+            if not await self._restored(change.path, ABSENT, change):
                 stuck.append(f"{change.name} is deleted")
         for change, after in zip(reversed(self._done), reversed(self._after), strict=True):
             if not await self._taken_back(change, after):
@@ -196,8 +235,12 @@ class _Steps:
         if not mode or modes.S_IMODE(stat.mode) == modes.S_IMODE(mode):
             return stat
         with suppress(OSError):
-            info = path.stat()
-            if (info.st_ino, info.st_mtime_ns, info.st_size) == (stat.inode, stat.mtime_ns, stat.size):
-                path.chmod(modes.S_IMODE(mode))
-                return await self._ctx.fs.stat(path) or stat
+            fd = exact_paths.open_exact(self._ctx.approved.write(path), os.O_RDONLY | os.O_NONBLOCK)
+            try:
+                info = os.fstat(fd)
+                if (info.st_ino, info.st_mtime_ns, info.st_size) == (stat.inode, stat.mtime_ns, stat.size):
+                    os.fchmod(fd, modes.S_IMODE(mode))
+            finally:
+                os.close(fd)
+            return await self._ctx.fs.stat(path) or stat
         return stat

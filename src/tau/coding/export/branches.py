@@ -1,6 +1,5 @@
 """A session for readers: sanitized entries, split into segments at branch points."""
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -8,8 +7,8 @@ import msgspec
 from msgspec import Struct
 
 from tau.ai.wire import UserMessage
+from tau.base.secrets import SecretMask
 from tau.base.text import plain
-from tau.coding.export.secrets import Masker
 from tau.coding.session import entries as s
 from tau.coding.session.context import EntryNode
 from tau.coding.session.snippets import message_text
@@ -18,8 +17,7 @@ from tau.coding.session.storage.log import SessionLog
 from tau.coding.session.titles import first_words
 
 # Entries with content. A branch without any of these is not shown.
-TOLD = frozenset({"message", "custom_message", "compaction", "branch_summary"})
-_TURNS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")  # bidirectional control characters
+CONTENT_TYPES = frozenset({"message", "custom_message", "compaction", "branch_summary"})
 
 
 class BranchSegment(Struct, frozen=True):
@@ -28,7 +26,7 @@ class BranchSegment(Struct, frozen=True):
     `siblings` are the indexes of all segments that continue from the same entry, this one included.
     """
 
-    place: int
+    index: int
     parent: int
     active: bool
     nodes: list[EntryNode]
@@ -38,7 +36,7 @@ class BranchSegment(Struct, frozen=True):
 class ExportedSession:
     """A session's entries, safe to show, and the segments of its tree."""
 
-    def __init__(self, log: SessionLog, masker: Masker | None) -> None:
+    def __init__(self, log: SessionLog, masker: SecretMask | None) -> None:
         self.log = log
         self.masker = masker
         self._blobs = Blobs(log.blobs)
@@ -47,7 +45,7 @@ class ExportedSession:
         """The entry with its images inlined and secrets masked; None if its type is unknown."""
         value = self.value(node)
         try:
-            entry: s.KnownEntry = msgspec.convert(self.shown(value), s.KnownEntry)
+            entry: s.KnownEntry = msgspec.convert(self.sanitize(value), s.KnownEntry)
             return entry
         except (msgspec.ValidationError, RecursionError):
             return None
@@ -55,17 +53,17 @@ class ExportedSession:
     def value(self, node: EntryNode) -> Any:
         """The stored entry as plain JSON with its images inlined; None if it cannot be read."""
         try:
-            return msgspec.json.decode(self._blobs.inlined(self.log.line(node), self._warn))
+            return msgspec.json.decode(self._blobs.inline(self.log.line(node), self.log.warn))
         except (ValueError, RecursionError):
             return None
 
-    def shown(self, value: Any) -> Any:
-        cleaned = _cleaned(value)
-        return cleaned if self.masker is None else self.masker.value(cleaned)
+    def sanitize(self, value: Any) -> Any:
+        cleaned = _clean_value(value)
+        return cleaned if self.masker is None else self.masker.mask_value(cleaned)
 
     def text(self, text: str) -> str:
         cleaned = visible(text)
-        return cleaned if self.masker is None else self.masker.text(cleaned)
+        return cleaned if self.masker is None else self.masker.mask(cleaned)
 
     def title(self) -> str:
         """The session's name, or its first words."""
@@ -79,62 +77,55 @@ class ExportedSession:
 
     def segments(self) -> list[BranchSegment]:
         """Segments in file order, so that each follows its parent."""
-        kept = _worth_telling(self.log)
+        kept = _nodes_with_content(self.log)
         leaf = self.log.leaf
         active = {node.id for node in self.log.branch()}
         children: dict[str | None, int] = {}
         for node in kept:
             children[node.parent_id] = children.get(node.parent_id, 0) + 1
-        at: dict[str, int] = {}
-        found: list[BranchSegment] = []
-        beginnings: dict[str | None, list[int]] = {}
+        segment_of: dict[str, int] = {}
+        result: list[BranchSegment] = []
+        siblings_of: dict[str | None, list[int]] = {}
         for node in kept:
-            before = -1 if node.parent_id is None else at.get(node.parent_id, -1)
-            parts = before < 0 or children[node.parent_id] > 1 or node.parent_id == leaf
-            if parts:
-                siblings = beginnings.setdefault(node.parent_id, [])
-                siblings.append(len(found))
-                found.append(BranchSegment(len(found), before, node.id in active, [], siblings))
-            place = len(found) - 1 if parts else before
-            at[node.id] = place
-            found[place].nodes.append(node)
-        return found
+            before = -1 if node.parent_id is None else segment_of.get(node.parent_id, -1)
+            starts_segment = before < 0 or children[node.parent_id] > 1 or node.parent_id == leaf
+            if starts_segment:
+                siblings = siblings_of.setdefault(node.parent_id, [])
+                siblings.append(len(result))
+                result.append(BranchSegment(len(result), before, node.id in active, [], siblings))
+            index = len(result) - 1 if starts_segment else before
+            segment_of[node.id] = index
+            result[index].nodes.append(node)
+        return result
 
     def branch(self) -> Iterator[tuple[EntryNode, s.KnownEntry | None]]:
-        """The entries of the active branch."""
         for node in self.log.branch():
             yield node, self.entry(node)
 
-    def _warn(self, warning: str) -> None:
-        if warning not in self.log.warnings:
-            self.log.warnings.append(warning)
-
 
 def visible(text: str) -> str:
-    """Text without control characters; bidirectional controls are spelled out."""
+    """Text without control characters; hidden ones are spelled out."""
     if text.isascii() and text.isprintable():
         return text
-    if not text.isascii():
-        text = _TURNS.sub(lambda match: f"⟦U+{ord(match.group()):04X}⟧", text)
     return plain(text)
 
 
-def _cleaned(value: Any) -> Any:
+def _clean_value(value: Any) -> Any:
     match value:
         case str():
             return visible(value)
         case list():
-            return [_cleaned(item) for item in value]
+            return [_clean_value(item) for item in value]
         case dict():
-            return {_cleaned(key): _cleaned(item) for key, item in value.items()}
+            return {_clean_value(key): _clean_value(item) for key, item in value.items()}
     return value
 
 
-def _worth_telling(log: SessionLog) -> Sequence[EntryNode]:
+def _nodes_with_content(log: SessionLog) -> Sequence[EntryNode]:
     """Entries that have content or lead to some; omits branches with notes only."""
     nodes = list(log.nodes())
-    telling: set[str] = set()
+    ancestors: set[str] = set()
     for node in reversed(nodes):
-        if (node.type in TOLD or node.id in telling) and node.parent_id is not None:
-            telling.add(node.parent_id)
-    return [node for node in nodes if node.type in TOLD or node.id in telling]
+        if (node.type in CONTENT_TYPES or node.id in ancestors) and node.parent_id is not None:
+            ancestors.add(node.parent_id)
+    return [node for node in nodes if node.type in CONTENT_TYPES or node.id in ancestors]

@@ -19,25 +19,12 @@ from tau.ai.wire import (
 from tau.coding.export.markdown_html import code_block
 from tau.coding.export.syntax_colors import escape as escape_text
 from tau.coding.export.syntax_colors import language_of, language_of_file
-from tau.coding.session.snippets import one_line
+from tau.coding.session.snippets import MAIN_ARGUMENTS, json_text, one_line
 
 TITLE_CHARS = 140
 MAX_TEXT_CHARS = 500_000  # per output; the other formats have the rest
 OPEN_DIFF_LINES = 30  # shorter changes start expanded
 
-_TELLING = (
-    "command",
-    "path",
-    "file_path",
-    "pattern",
-    "query",
-    "url",
-    "input",
-    "code",
-    "prompt",
-    "task",
-    "title",
-)
 _IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp", "image/avif", "image/bmp"})
 _BASE64 = re.compile(r"[A-Za-z0-9+/\s]*={0,2}\s*")
 
@@ -45,8 +32,8 @@ _BASE64 = re.compile(r"[A-Za-z0-9+/\s]*={0,2}\s*")
 def call_card(call: ToolCall, result: ToolResultMessage | None) -> str:
     """A call and its result; None: no result."""
     details = result.details if result is not None and isinstance(result.details, dict) else {}
-    found = details.get("diff")
-    diff = found if isinstance(found, str) else ""
+    stored = details.get("diff")
+    diff = stored if isinstance(stored, str) else ""
     body = [_diff(diff)] if diff else list(_arguments(call))
     if result is not None:
         body.append(_output(result, language=_output_language(call), quiet=bool(diff)))
@@ -121,10 +108,10 @@ def _title(call: ToolCall, details: dict[str, Any]) -> str:
     cells = arguments.get("cells")
     if isinstance(cells, list) and cells and isinstance(cells[0], dict):
         arguments = {**cells[0], "path": cells[0].get("title") or cells[0].get("code")}
-    for key in _TELLING:
+    for key in (*MAIN_ARGUMENTS, "title"):
         if isinstance(value := arguments.get(key), str) and value.strip():
             return one_line(value, TITLE_CHARS)
-    return one_line(_json(arguments), TITLE_CHARS) if arguments else ""
+    return one_line(json_text(arguments), TITLE_CHARS) if arguments else ""
 
 
 def _changed(details: dict[str, Any]) -> str:
@@ -146,10 +133,10 @@ def _arguments(call: ToolCall) -> Iterator[str]:
         elif isinstance(value, str) and ("\n" in value or len(value) > TITLE_CHARS or key == "command"):
             long.append(code_block(value, _argument_language(key, value, file_language), label=key))
         elif isinstance(value, (dict, list)) and value:
-            text = msgspec.json.format(_json(value), indent=2)
+            text = msgspec.json.format(json_text(value), indent=2)
             long.append(code_block(text, "json", label=key))
         else:
-            shown = value if isinstance(value, str) else _json(value)
+            shown = value if isinstance(value, str) else json_text(value)
             short.append(f"<dt>{escape_text(key)}</dt><dd>{escape_text(shown)}</dd>")
     if short:
         yield f"<dl>{''.join(short)}</dl>"
@@ -166,7 +153,7 @@ def _argument_language(key: str, value: str, file_language: str) -> str:
 
 def _cell(cell: Any) -> str:
     if not isinstance(cell, dict):
-        return code_block(_json(cell), "json")
+        return code_block(json_text(cell), "json")
     language = language_of(str(cell.get("language", "")))
     return code_block(str(cell.get("code", "")), language, label=str(cell.get("title") or "")[:80])
 
@@ -191,7 +178,3 @@ def _output(result: ToolResultMessage, *, language: str = "", quiet: bool = Fals
     if quiet and not result.is_error:
         return f'<details class="told"><summary>Sent to the model</summary>{shown}</details>'
     return f'<div class="output">{shown}</div>'
-
-
-def _json(value: Any) -> str:
-    return msgspec.json.encode(value, enc_hook=str).decode()

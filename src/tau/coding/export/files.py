@@ -9,16 +9,15 @@ from typing import Literal, get_args
 
 from tau.base.errors import UsageError
 from tau.base.files import mode_of, write_all
+from tau.base.secrets import SecretMask
 from tau.base.sizes import KIB
 from tau.coding.export import html, json, markdown, page
 from tau.coding.export.branches import ExportedSession
-from tau.coding.export.secrets import Masker
 from tau.coding.session.stats import UsageStats
 from tau.coding.session.storage.log import SessionLog
 
 ExportFormat = Literal["html", "markdown", "json", "pi"]
 FORMATS: tuple[ExportFormat, ...] = get_args(ExportFormat)
-MASKED: frozenset[ExportFormat] = frozenset({"html", "markdown"})  # default
 
 _SUFFIXES: dict[str, ExportFormat] = {
     ".html": "html",
@@ -36,20 +35,20 @@ def format_of(path: Path) -> ExportFormat | None:
 
 
 def exported(
-    log: SessionLog, format: ExportFormat, masker: Masker | None, stats: UsageStats | None = None
+    log: SessionLog, format: ExportFormat, masker: SecretMask | None, stats: UsageStats | None = None
 ) -> Iterator[bytes]:
     """The session in chunks. `masker.count` is correct after the last one."""
-    story = ExportedSession(log, masker)
+    session = ExportedSession(log, masker)
     counted = stats or UsageStats(log)
     match format:
         case "html":
-            yield from _bytes(html.html_page(story, counted))
+            yield from _bytes(html.html_page(session, counted))
         case "markdown":
-            yield from _bytes(markdown.markdown_page(story, counted))
+            yield from _bytes(markdown.markdown_page(session, counted))
         case "json":
-            yield from json.json_document(story, counted)
+            yield from json.json_document(session, counted)
         case "pi":
-            yield from json.pi_document(story)
+            yield from json.pi_document(session)
 
 
 def write_export(path: Path, pieces: Iterable[bytes], *, force: bool = False) -> None:

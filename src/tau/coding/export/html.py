@@ -7,9 +7,10 @@ from msgspec import Struct
 
 from tau.ai.wire import AssistantMessage, ToolCall, ToolResultMessage
 from tau.base.clock import iso, now_ms
+from tau.base.secrets import masked_text
 from tau.base.version import VERSION
-from tau.coding.export.branches import TOLD, BranchSegment, ExportedSession
-from tau.coding.export.entry_html import EntryView, messages, note, show
+from tau.coding.export.branches import CONTENT_TYPES, BranchSegment, ExportedSession
+from tau.coding.export.entry_html import EntryView, note, outline_entry, render_entry
 from tau.coding.export.page import (
     data_file,
     fact,
@@ -20,7 +21,6 @@ from tau.coding.export.page import (
     tokens_text,
     usage_table,
 )
-from tau.coding.export.secrets import masked_text
 from tau.coding.session import entries as s
 from tau.coding.session.context import EntryNode
 from tau.coding.session.stats import UsageStats
@@ -37,23 +37,23 @@ class _Row(Struct, frozen=True):
     is_note: bool
 
 
-def html_page(story: ExportedSession, stats: UsageStats) -> Iterator[str]:
+def html_page(session: ExportedSession, stats: UsageStats) -> Iterator[str]:
     """The page in chunks. The last one reports how many secrets were masked."""
-    return _Page(story, stats).pieces()
+    return _Page(session, stats).pieces()
 
 
 class _Page:
-    def __init__(self, story: ExportedSession, stats: UsageStats) -> None:
-        self._story = story
+    def __init__(self, session: ExportedSession, stats: UsageStats) -> None:
+        self._session = session
         self._stats = stats
-        self._segments = story.segments()
-        self._labels = {id: story.text(label) for id, label in labels_of(story.log).items()}
+        self._segments = session.segments()
+        self._labels = {id: session.text(label) for id, label in labels_of(session.log).items()}
         self._rows: dict[int, list[_Row]] = {}  # outline rows by segment
         self._anchors = 0
         self._answering = False  # whether the previous entry is an answer too
 
     def pieces(self) -> Iterator[str]:
-        title = self._story.title()
+        title = self._session.title()
         script = data_file("page.js")
         yield page_start(title, script=script)
         yield "<main>\n"
@@ -68,17 +68,19 @@ class _Page:
         yield page_end(script=script)
 
     def _masthead(self, title: str) -> str:
-        log, summary, models = self._story.log, self._stats.summary(), self._stats.models
+        log, summary, models = self._session.log, self._stats.summary(), self._stats.models
         tokens = summary.tokens
         sent = tokens.input + tokens.cache_read + tokens.cache_write
-        names = [self._story.text(part.model) for part in models if part.model]
+        names = [self._session.text(part.model) for part in models if part.model]
         more = f"and {len(names) - 1} more" if len(names) > 1 else ""
-        said = summary.user_messages + summary.assistant_messages
+        total = summary.user_messages + summary.assistant_messages
         facts = [
-            fact("Started", log.header.timestamp[:10], _span(self._story)),
+            fact("Started", log.header.timestamp[:10], _span(self._session)),
             fact("Model", names[0] if names else "none", more),
             fact(
-                "Messages", f"{said:,}", f"{summary.user_messages:,} yours, {summary.tool_calls:,} tool calls"
+                "Messages",
+                f"{total:,}",
+                f"{summary.user_messages:,} yours, {summary.tool_calls:,} tool calls",
             ),
             fact(
                 "Tokens",
@@ -88,15 +90,16 @@ class _Page:
             fact("Cost", money_text(summary.cost), f"{percent_text(summary.cache_hit_rate)} cache hits"),
         ]
         rows = [
-            (self._story.text(f"{part.provider}/{part.model}"), part.requests, part.usage) for part in models
+            (self._session.text(f"{part.provider}/{part.model}"), part.requests, part.usage)
+            for part in models
         ]
-        spent = (
+        usage = (
             f'<details class="spent"><summary>Usage by model</summary>{usage_table("model", rows)}</details>'
         )
         return (
             f'<header class="masthead">\n<h1>{escape(title)}</h1>\n'
-            f'<p class="where">{escape(self._story.text(log.header.cwd))}</p>\n'
-            f'<dl class="facts">{"".join(facts)}</dl>\n{spent if rows else ""}\n'
+            f'<p class="where">{escape(self._session.text(log.header.cwd))}</p>\n'
+            f'<dl class="facts">{"".join(facts)}</dl>\n{usage if rows else ""}\n'
             '<div class="tools" hidden><button type="button">Expand all</button>'
             '<button type="button">Light or dark</button></div>\n</header>\n'
         )
@@ -104,7 +107,7 @@ class _Page:
     def _segment(self, segment: BranchSegment) -> Iterator[str]:
         parent = f' data-parent="s{segment.parent}"' if segment.parent >= 0 else ""
         hidden = "" if segment.active else " hidden"
-        yield f'<section class="segment" id="s{segment.place}"{parent}{hidden}>\n'
+        yield f'<section class="segment" id="s{segment.index}"{parent}{hidden}>\n'
         self._answering = False
         if len(segment.siblings) > 1:
             yield self._fork(segment)
@@ -114,9 +117,9 @@ class _Page:
     def _fork(self, segment: BranchSegment) -> str:
         """Links to sibling branches; the script marks the current one."""
         links = []
-        for number, place in enumerate(segment.siblings[:FORK_LINKS], 1):
-            current = ' aria-current="true"' if place == segment.place else ""
-            links.append(f'<a href="#s{place}"{current}>{number}</a>')
+        for number, index in enumerate(segment.siblings[:FORK_LINKS], 1):
+            current = ' aria-current="true"' if index == segment.index else ""
+            links.append(f'<a href="#s{index}"{current}>{number}</a>')
         more = len(segment.siblings) - FORK_LINKS
         rest = f" and {more} more in the outline" if more > 0 else ""
         return (
@@ -131,7 +134,7 @@ class _Page:
         for node in segment.nodes:
             if self._anchors == 0 and waiting is None and node.type == "model_change":
                 continue  # the page header names the first model
-            entry = self._story.entry(node)
+            entry = self._session.entry(node)
             if entry is None:
                 notes.append(note(f"An entry of type {node.type}, unknown to this version"))
                 continue
@@ -139,23 +142,23 @@ class _Page:
             if waiting is not None and result is not None and result.tool_call_id in _calls(waiting[1]):
                 results[result.tool_call_id] = result
                 continue
-            if waiting is not None and node.type not in TOLD:
-                notes += show(entry, EntryView())
+            if waiting is not None and node.type not in CONTENT_TYPES:
+                notes += render_entry(entry, EntryView())
                 continue
             if waiting is not None:
-                yield self._told(segment, *waiting, results)
+                yield self._render(segment, *waiting, results)
                 waiting, results = None, {}
             yield from notes
             notes = []
             if _calls(entry):
                 waiting = (node, entry)
             else:
-                yield self._told(segment, node, entry, {})
+                yield self._render(segment, node, entry, {})
         if waiting is not None:
-            yield self._told(segment, *waiting, results)
+            yield self._render(segment, *waiting, results)
         yield from notes
 
-    def _told(
+    def _render(
         self,
         segment: BranchSegment,
         node: EntryNode,
@@ -166,16 +169,16 @@ class _Page:
         anchor = f"e{self._anchors}"
         label = self._labels.get(node.id, "")
         is_answer = isinstance(entry, s.MessageEntry) and isinstance(entry.message, AssistantMessage)
-        how = EntryView(anchor=anchor, label=label, results=results, goes_on=is_answer and self._answering)
-        told = "".join(show(entry, how))
-        self._answering = is_answer or (self._answering and not told)
-        rows = self._rows.setdefault(segment.place, [])
-        words = messages(entry)
-        if told and words is not None:
-            text, begins_turn = words
+        view = EntryView(anchor=anchor, label=label, results=results, continued=is_answer and self._answering)
+        rendered = "".join(render_entry(entry, view))
+        self._answering = is_answer or (self._answering and not rendered)
+        rows = self._rows.setdefault(segment.index, [])
+        outline = outline_entry(entry)
+        if rendered and outline is not None:
+            text, begins_turn = outline
             if begins_turn or label or not rows:
                 rows.append(_Row(anchor, f"{label}: {text}" if label else text, not begins_turn))
-        return told
+        return rendered
 
     def _outline(self) -> Iterator[str]:
         """The start of each turn, branch by branch."""
@@ -189,7 +192,7 @@ class _Page:
         while stack:
             segment, above = stack.pop()
             depth = min(above + (len(segment.siblings) > 1), OUTLINE_LEVELS)
-            for number, row in enumerate(self._rows.get(segment.place, ())):
+            for number, row in enumerate(self._rows.get(segment.index, ())):
                 if left <= 0:
                     dropped += 1
                     continue
@@ -197,17 +200,17 @@ class _Page:
                 kinds = [f"d{depth}"] * bool(depth) + ["on"] * segment.active + ["aside"] * row.is_note
                 kinds += ["first"] * (number == 0 and len(segment.siblings) > 1)
                 yield (
-                    f'<a class="{" ".join(kinds)}" data-segment="s{segment.place}" href="#{row.anchor}">'
+                    f'<a class="{" ".join(kinds)}" data-segment="s{segment.index}" href="#{row.anchor}">'
                     f"{escape(row.text)}</a>\n"
                 )
-            stack += [(child, depth) for child in reversed(children.get(segment.place, []))]
+            stack += [(child, depth) for child in reversed(children.get(segment.index, []))]
         if dropped:
             yield f'<p class="left-out">{dropped:,} more are left out here.</p>\n'
         yield "</nav>\n"
 
     def _end(self) -> str:
-        told = masked_text(self._story.masker)
-        return f'<footer class="end">Exported by tau {VERSION} on {_when(iso(now_ms()))}. {told}</footer>\n'
+        masked = masked_text(self._session.masker)
+        return f'<footer class="end">Exported by tau {VERSION} on {_when(iso(now_ms()))}. {masked}</footer>\n'
 
 
 def _result(entry: s.KnownEntry) -> ToolResultMessage | None:
@@ -223,15 +226,13 @@ def _calls(entry: s.KnownEntry) -> set[str]:
 
 
 def _when(timestamp: str) -> str:
-    """Format a session timestamp."""
     return f"{timestamp[:10]} {timestamp[11:16]} UTC" if len(timestamp) >= 16 else timestamp
 
 
-def _span(story: ExportedSession) -> str:
-    """Format a time range."""
-    start = story.log.header.timestamp
-    nodes = list(story.log.nodes())
-    last = story.value(nodes[-1]) if nodes else None
+def _span(session: ExportedSession) -> str:
+    start = session.log.header.timestamp
+    nodes = list(session.log.nodes())
+    last = session.value(nodes[-1]) if nodes else None
     end = last.get("timestamp") if isinstance(last, dict) else None
     if not isinstance(end, str) or len(end) < 16 or len(start) < 16:
         return ""

@@ -15,26 +15,26 @@ from tau.coding.session.storage.log import SessionLog
 MARK = b'{"header":{"type":"session"'
 
 
-def json_document(story: ExportedSession, stats: UsageStats) -> Iterator[bytes]:
+def json_document(session: ExportedSession, stats: UsageStats) -> Iterator[bytes]:
     """The document in chunks, one entry per line; unknown entries are unchanged."""
-    yield b'{"header":' + _masked(story, s.encode(story.log.header)) + b',\n"entries":['
+    yield b'{"header":' + _masked(session, s.encode(session.log.header)) + b',\n"entries":['
     separator = b"\n"
-    for node in story.log.nodes():
-        value = story.value(node)
+    for node in session.log.nodes():
+        value = session.value(node)
         if value is None:
             continue
-        if story.masker is not None:
-            value = story.masker.value(value)
+        if session.masker is not None:
+            value = session.masker.mask_value(value)
         yield separator + msgspec.json.encode(value)
         separator = b",\n"
     usage = {"session": stats.summary(), "models": stats.models, "turns": stats.turns}
     yield b'],\n"usage":' + msgspec.json.encode(usage) + b"}\n"
 
 
-def pi_document(story: ExportedSession) -> Iterator[bytes]:
+def pi_document(session: ExportedSession) -> Iterator[bytes]:
     """A session file for pi."""
-    for line in pi_lines(story.log):
-        yield _masked(story, line) + b"\n"
+    for line in pi_lines(session.log):
+        yield _masked(session, line) + b"\n"
 
 
 def pi_lines(log: SessionLog) -> Iterator[bytes]:
@@ -42,7 +42,7 @@ def pi_lines(log: SessionLog) -> Iterator[bytes]:
     yield s.encode(log.header)
     blobs = Blobs(log.blobs)
     for node in log.nodes():
-        yield _pi_line(node, blobs.inlined(log.line(node), log.warn))
+        yield _pi_line(node, blobs.inline(log.line(node), log.warn))
 
 
 def _pi_line(node: EntryNode, line: bytes) -> bytes:
@@ -61,8 +61,8 @@ def _pi_line(node: EntryNode, line: bytes) -> bytes:
     return msgspec.json.encode({**change, "provider": provider, "modelId": id})
 
 
-def _masked(story: ExportedSession, line: bytes) -> bytes:
-    if story.masker is None:
+def _masked(session: ExportedSession, line: bytes) -> bytes:
+    if session.masker is None:
         return line
     value: Any = msgspec.json.decode(line)
-    return msgspec.json.encode(story.masker.value(value))
+    return msgspec.json.encode(session.masker.mask_value(value))

@@ -4,54 +4,40 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import msgspec
-
-from tau.ai.wire import (
-    AssistantMessage,
-    BashExecutionMessage,
-    CustomMessage,
-    ImageContent,
-    PythonExecutionMessage,
-    TextContent,
-    ThinkingContent,
-    ToolCall,
-    ToolResultMessage,
-    UserContent,
-    UserMessage,
-)
+from tau.ai import wire as w
 from tau.base.clock import iso, now_ms
+from tau.base.secrets import masked_text
 from tau.base.version import VERSION
+from tau.coding.approval import decision_log
 from tau.coding.export.branches import ExportedSession
 from tau.coding.export.page import money_text, percent_text, tokens_text
-from tau.coding.export.secrets import masked_text
 from tau.coding.export.syntax_colors import language_of_file
 from tau.coding.session import entries as s
-from tau.coding.session.snippets import one_line
+from tau.coding.session.snippets import json_text, one_line
 from tau.coding.session.stats import UsageStats
 
 MARK = "<!-- exported by tau -->"
 TITLE_CHARS = 200
 
 
-def markdown_page(story: ExportedSession, stats: UsageStats) -> Iterator[str]:
-    """The document in chunks."""
-    log, summary = story.log, stats.summary()
+def markdown_page(session: ExportedSession, stats: UsageStats) -> Iterator[str]:
+    log, summary = session.log, stats.summary()
     tokens = summary.tokens
     models = ", ".join(f"{part.provider}/{part.model}" for part in stats.models if part.model) or "none"
-    yield f"{MARK}\n# {_heading(story.title())}\n\n"
-    yield f"- Folder: {_inline(story.text(log.header.cwd))}\n"
-    yield f"- Started: {story.text(log.header.timestamp)}\n"
-    yield f"- Models: {_heading(story.text(models))}\n"
+    yield f"{MARK}\n# {_heading(session.title())}\n\n"
+    yield f"- Folder: {_inline(session.text(log.header.cwd))}\n"
+    yield f"- Started: {session.text(log.header.timestamp)}\n"
+    yield f"- Models: {_heading(session.text(models))}\n"
     yield (
         f"- Usage, all branches: {tokens_text(tokens.total)} tokens "
         f"({percent_text(summary.cache_hit_rate)} of the input from the cache), {money_text(summary.cost)}\n"
     )
-    for _, entry in story.branch():
+    for _, entry in session.branch():
         if entry is not None:
             for block in _blocks(entry):
                 if block.strip():
                     yield f"\n{block.rstrip()}\n"
-    yield f"\n---\n\nExported by tau {VERSION} on {iso(now_ms())[:10]}. {masked_text(story.masker)}\n"
+    yield f"\n---\n\nExported by tau {VERSION} on {iso(now_ms())[:10]}. {masked_text(session.masker)}\n"
 
 
 def _blocks(entry: s.KnownEntry) -> Iterator[str]:
@@ -61,6 +47,8 @@ def _blocks(entry: s.KnownEntry) -> Iterator[str]:
         case s.CustomMessageEntry() if entry.display:
             yield f"## {_heading(entry.custom_type)}"
             yield from _contents(entry.content)
+        case s.CustomEntry():
+            yield from (f"*Permission:* {_inline(line)}" for line in decision_log.lines_of(entry))
         case s.CompactionEntry(summary=summary):
             yield "## Summary of earlier messages"
             yield summary
@@ -71,47 +59,46 @@ def _blocks(entry: s.KnownEntry) -> Iterator[str]:
 
 def _message(message: Any) -> Iterator[str]:
     match message:
-        case UserMessage():
+        case w.UserMessage():
             yield "## You"
             yield from _contents(message.content)
             for file in message.attachments or ():
                 yield f"*Attached: {_inline(file.file_name)}*"
-        case AssistantMessage():
+        case w.AssistantMessage():
             yield from _answer(message)
-        case ToolResultMessage():
+        case w.ToolResultMessage():
             yield f"**Result: {_inline(message.tool_name)}**{' (failed)' if message.is_error else ''}"
             yield from _result(message)
-        case BashExecutionMessage():
+        case w.BashExecutionMessage() | w.PythonExecutionMessage():
             yield "## You ran"
-            yield fenced(message.command, "sh")
+            if isinstance(message, w.BashExecutionMessage):
+                yield fenced(message.command, "sh")
+            else:
+                yield fenced(message.code, "python")
             yield fenced(message.output) if message.output.strip() else ""
-        case PythonExecutionMessage():
-            yield "## You ran"
-            yield fenced(message.code, "python")
-            yield fenced(message.output) if message.output.strip() else ""
-        case CustomMessage() if message.display:
+        case w.CustomMessage() if message.display:
             yield f"## {_heading(message.custom_type)}"
             yield from _contents(message.content)
 
 
-def _answer(message: AssistantMessage) -> Iterator[str]:
+def _answer(message: w.AssistantMessage) -> Iterator[str]:
     yield "## tau"
     for part in message.content:
         match part:
-            case TextContent(text=text):
-                yield _closed(text)
-            case ThinkingContent(thinking=thinking) if thinking.strip():
+            case w.TextContent(text=text):
+                yield _close_fences(text)
+            case w.ThinkingContent(thinking=thinking) if thinking.strip():
                 quoted = "\n".join(f"> {line}".rstrip() for line in thinking.strip().splitlines())
                 yield f"> *Thinking*\n>\n{quoted}"
-            case ToolCall():
+            case w.ToolCall():
                 yield f"**Call: {_inline(part.name)}**"
                 yield from _arguments(part)
     if message.stop_reason in ("error", "aborted", "length"):
-        said = message.error_message if isinstance(message.error_message, str) else message.stop_reason
-        yield f"*Ended early: {_heading(said)}*"
+        reason = message.error_message if isinstance(message.error_message, str) else message.stop_reason
+        yield f"*Ended early: {_heading(reason)}*"
 
 
-def _arguments(call: ToolCall) -> Iterator[str]:
+def _arguments(call: w.ToolCall) -> Iterator[str]:
     path = call.arguments.get("path")
     file_language = language_of_file(path) if isinstance(path, str) else ""
     short = []
@@ -123,29 +110,28 @@ def _arguments(call: ToolCall) -> Iterator[str]:
         elif isinstance(value, str):
             short.append(f"- {_heading(key)}: {_inline(value)}")
         else:
-            text = msgspec.json.encode(value, enc_hook=str).decode()
-            short.append(f"- {_heading(key)}: {_inline(text)}")
+            short.append(f"- {_heading(key)}: {_inline(json_text(value))}")
     if short:
         yield "\n".join(short)
     yield from long
 
 
-def _result(message: ToolResultMessage) -> Iterator[str]:
+def _result(message: w.ToolResultMessage) -> Iterator[str]:
     details = message.details if isinstance(message.details, dict) else {}
     diff = details.get("diff")
     if isinstance(diff, str) and diff.strip():
         yield fenced(diff, "diff")
         return
     for part in message.content:
-        yield _image(part) if isinstance(part, ImageContent) else fenced(part.text)
+        yield _image(part) if isinstance(part, w.ImageContent) else fenced(part.text)
 
 
-def _contents(content: str | Sequence[UserContent]) -> Iterator[str]:
-    for part in [TextContent(content)] if isinstance(content, str) else content:
-        yield _image(part) if isinstance(part, ImageContent) else _closed(part.text)
+def _contents(content: str | Sequence[w.UserContent]) -> Iterator[str]:
+    for part in [w.TextContent(content)] if isinstance(content, str) else content:
+        yield _image(part) if isinstance(part, w.ImageContent) else _close_fences(part.text)
 
 
-def _image(part: ImageContent) -> str:
+def _image(part: w.ImageContent) -> str:
     return f"*(an image, {_inline(part.mime_type)})*"
 
 
@@ -156,14 +142,14 @@ def fenced(text: str, language: str = "") -> str:
     return f"{fence}{language}\n{text.removesuffix(chr(10))}\n{fence}"
 
 
-def _closed(text: str) -> str:
+def _close_fences(text: str) -> str:
     """Prose with open fences and comments closed, so that it cannot swallow what follows."""
     fence = ""
     for line in text.split("\n"):
-        found = re.match(r" {0,3}(`{3,}|~{3,})(.*)", line)
-        if not found:
+        match = re.match(r" {0,3}(`{3,}|~{3,})(.*)", line)
+        if not match:
             continue
-        run, rest = found.groups()
+        run, rest = match.groups()
         if not fence:
             fence = "" if run[0] == "`" and "`" in rest else run
         elif run[0] == fence[0] and len(run) >= len(fence) and not rest.strip():
@@ -180,7 +166,6 @@ def _heading(text: str) -> str:
 
 
 def _inline(text: str) -> str:
-    """Inline code."""
     line = " ".join(text.split())
     longest = max((len(run) for run in re.findall(r"`+", line)), default=0)
     ticks = "`" * (longest + 1)

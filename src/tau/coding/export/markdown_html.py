@@ -28,47 +28,47 @@ def code_block(code: str, language: str = "", *, label: str = "", numbered: bool
 class _Renderer(RendererHTML):
     """Escapes all text; every tag is written here."""
 
-    def fence(self, tokens: Sequence[Token], place: int, options: Any, env: Any) -> str:
-        token = tokens[place]
+    def fence(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+        token = tokens[index]
         name = token.info.split()[0] if token.info.split() else ""
         language = "diff" if name in ("diff", "patch") else syntax_colors.language_of(name)
         return code_block(token.content, language, label=name[:40])
 
-    def code_block(self, tokens: Sequence[Token], place: int, options: Any, env: Any) -> str:
-        return code_block(tokens[place].content)
+    def code_block(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+        return code_block(tokens[index].content)
 
-    def heading_open(self, tokens: Sequence[Token], place: int, options: Any, env: Any) -> str:
-        return f"<h{_level(tokens[place])}>"
+    def heading_open(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+        return f"<h{_level(tokens[index])}>"
 
-    def heading_close(self, tokens: Sequence[Token], place: int, options: Any, env: Any) -> str:
-        return f"</h{_level(tokens[place])}>\n"
+    def heading_close(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+        return f"</h{_level(tokens[index])}>\n"
 
-    def link_open(self, tokens: Sequence[Token], place: int, options: Any, env: Any) -> str:
-        target = str(tokens[place].attrGet("href") or "")
+    def link_open(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+        target = str(tokens[index].attrGet("href") or "")
         if not _SAFE.match(target):
             return f'<a title="{escape(target)}">'
         return f'<a href="{escape(target)}" rel="noopener noreferrer" target="_blank">'
 
-    def image(self, tokens: Sequence[Token], place: int, options: Any, env: Any) -> str:
+    def image(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
         """A remote image would trigger a request: show a link instead."""
-        target = str(tokens[place].attrGet("src") or "")
-        words = escape(tokens[place].content or target)
+        target = str(tokens[index].attrGet("src") or "")
+        words = escape(tokens[index].content or target)
         if not _SAFE.match(target):
             return f'<span class="picture" title="{escape(target[:500])}">{words}</span>'
         link = f'href="{escape(target)}" rel="noopener noreferrer" target="_blank"'
         return f'<a class="picture" {link}>{words}</a>'
 
-    def table_open(self, tokens: Sequence[Token], place: int, options: Any, env: Any) -> str:
+    def table_open(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
         return '<div class="wide"><table>\n'
 
-    def table_close(self, tokens: Sequence[Token], place: int, options: Any, env: Any) -> str:
+    def table_close(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
         return "</table></div>\n"
 
-    def th_open(self, tokens: Sequence[Token], place: int, options: Any, env: Any) -> str:
-        return _cell("th", tokens[place])
+    def th_open(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+        return _cell("th", tokens[index])
 
-    def td_open(self, tokens: Sequence[Token], place: int, options: Any, env: Any) -> str:
-        return _cell("td", tokens[place])
+    def td_open(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+        return _cell("td", tokens[index])
 
 
 def _level(token: Token) -> int:
@@ -88,7 +88,6 @@ _markdown.enable(["table", "strikethrough"])
 
 
 def prose(text: str) -> str:
-    """Render Markdown as HTML."""
     if len(text) > MAX_CHARS:
         return f'<div class="typed">{syntax_colors.escape(text)}</div>'
     html: str = _markdown.render(text)

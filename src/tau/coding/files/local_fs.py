@@ -4,51 +4,64 @@ import asyncio
 import errno
 import os
 import stat as modes
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from io import FileIO
 from pathlib import Path
 from typing import Literal
 
-from tau.agent.ports import DirectoryEntry, DirectoryScan, Stat
+from tau.agent.ports import ABSENT, DirectoryEntry, DirectoryScan, Stat
 from tau.base.errors import ToolError
-from tau.base.files import open_at_once, write_atomic
+from tau.base.files import FileChangedError, Unchanged, remove, write_atomic
 from tau.base.late import late
-from tau.base.sizes import KIB
+from tau.base.sizes import KIB, MIB
 
+exact_paths = late("tau.base.exact_paths")
 threads = late("tau.base.threads")
 
 MORE_BYTES = 256 * KIB  # slack for files that grow while read; files in /proc claim to be empty
 MAX_MORE = 100
+LARGE_BYTES = MIB  # read on a thread
 
 
 class LocalFileSystem:
-    """Synchronous inside: for files of this size a thread costs more than the disk."""
+    """Synchronous inside, but for large files: for most a thread costs more than the disk.
+
+    Paths are real paths: a link in one of them was put there after the path was checked, and is an error.
+    """
 
     async def read(self, path: Path) -> bytes:
-        with open(path, "rb", buffering=0, opener=open_at_once) as file:
+        with open(path, "rb", buffering=0, opener=_opener) as file:
             size = os.fstat(file.fileno()).st_size
-            pieces = [file.read(size) or b""]
-            # A read that would block, as in some /proc files, returns nothing.
-            while more := file.read(MORE_BYTES):
-                pieces.append(more)
-                if len(pieces) > MAX_MORE:
-                    raise OSError(errno.EFBIG, "It is longer than its size says, perhaps endless")
-        return b"".join(pieces)
+            if size > LARGE_BYTES:
+                return await threads.in_thread(lambda stop: _read(file, size))
+            return _read(file, size)
 
     async def read_part(self, path: Path, start: int, size: int) -> bytes:
         await asyncio.sleep(0)  # a long series of parts must not starve the event loop
-        with open(path, "rb", opener=open_at_once) as file:
+        with open(path, "rb", opener=_opener) as file:
             file.seek(start)
             return file.read(size) or b""
 
     async def write(self, path: Path, data: bytes, *, expect: Stat | None = None) -> Stat:
-        """A new file starting with `#!` becomes executable for everyone who can read it."""
-        path.parent.mkdir(parents=True, exist_ok=True)
-        before = _stat(path)
-        if expect is not None and before != expect:
-            state = "has been deleted" if before is None else "has changed on disk"
-            raise ToolError(f"{path} {state} since it was read; nothing was written. Read it again first.")
-        write_atomic(path, data, executable=data.startswith(b"#!"))
-        after = _stat(path)
+        """A new file starting with `#!` becomes executable for everyone who can read it.
+
+        Other names of the file (hard links), which may be anywhere, keep the old content.
+        """
+        with _in_folder(path, make=True) as target:
+            if expect is not None and (_stat(target) or ABSENT) != expect:
+                raise _unexpected(path, expect, "written")
+            try:
+                write_atomic(
+                    target,
+                    data,
+                    executable=data.startswith(b"#!"),
+                    unchanged=_as_expected(expect),
+                    links=False,
+                )
+            except FileChangedError as error:
+                raise _unexpected(path, expect, "written") from error
+            after = _stat(target)
         if after is None:
             raise FileNotFoundError(f"{path} was deleted by another process right after it was written")
         return after
@@ -62,8 +75,58 @@ class LocalFileSystem:
     async def scan(self, path: Path, *, most: int) -> DirectoryScan:
         return await threads.in_thread(lambda stop: _scan(path, most, stop))
 
-    async def remove(self, path: Path) -> None:
-        path.unlink()
+    async def remove(self, path: Path, *, expect: Stat | None = None) -> None:
+        with _in_folder(path) as target:
+            try:
+                remove(target, unchanged=_as_expected(expect))
+            except FileChangedError as error:
+                raise _unexpected(path, expect, "deleted") from error
+
+
+def _opener(path: str, flags: int) -> int:
+    """Open without links, and without waiting for the writer of a pipe."""
+    return exact_paths.open_exact(path, flags | os.O_NONBLOCK)
+
+
+@contextmanager
+def _in_folder(path: Path, *, make: bool = False) -> Iterator[Path]:
+    """The path by way of its folder as it is now; errors name the path as it was given."""
+    with exact_paths.pinned(path.parent, make=make) as folder:
+        try:
+            yield folder / path.name
+        except OSError as error:
+            error.filename, error.filename2 = str(path), None
+            if error.strerror:
+                error.strerror = error.strerror.replace(str(folder), str(path.parent))
+            raise
+
+
+def _as_expected(expect: Stat | None) -> Unchanged | None:
+    return None if expect is None else lambda info: (ABSENT if info is None else _of(info)) == expect
+
+
+def _unexpected(path: Path, expect: Stat | None, done: str) -> ToolError:
+    now = _stat(path)
+    advice = "Read it again first"
+    if expect == ABSENT:
+        state = "was created by another program meanwhile"
+    elif now is None:
+        state = "has been deleted since it was read"
+    elif now == expect:
+        state, advice = "is open for writing in another program", "Try again when that program is done"
+    else:
+        state = "has changed on disk since it was read"
+    return ToolError(f"{path} {state}; nothing was {done}. {advice}.")
+
+
+def _read(file: FileIO, size: int) -> bytes:
+    pieces = [file.read(size) or b""]
+    # A read that would block, as in some /proc files, returns nothing.
+    while more := file.read(MORE_BYTES):
+        pieces.append(more)
+        if len(pieces) > MAX_MORE:
+            raise OSError(errno.EFBIG, "It is longer than its size says, perhaps endless")
+    return b"".join(pieces)
 
 
 def _scan(path: Path, most: int, stop: "threads.StopSignal") -> DirectoryScan:
@@ -96,10 +159,15 @@ def _stat(path: Path) -> Stat | None:
         info = path.stat()
     except (FileNotFoundError, NotADirectoryError):
         return None
+    return _of(info)
+
+
+def _of(info: os.stat_result) -> Stat:
     return Stat(
         size=info.st_size,
         mtime_ns=info.st_mtime_ns,
         inode=info.st_ino,
         is_dir=modes.S_ISDIR(info.st_mode),
         mode=info.st_mode,
+        names=info.st_nlink,
     )

@@ -4,17 +4,25 @@ import os
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import Struct
 
 from tau.base.errors import ToolError
-from tau.coding.files.paths import Selector, resolve, split_selector
+from tau.base.late import late
+from tau.coding.files.paths import Selector, resolve, split_selector, unquote
+from tau.coding.files.targets import archive_of, url_scheme
+from tau.coding.output import list_names
 from tau.coding.search.globs import is_glob
 
+if TYPE_CHECKING:
+    from tau.agent.approved_effects import ApprovedEffects
+
+credentials = late("tau.coding.files.credential_stores")
+
 MAX_ENTRIES = 1000
-_ADDRESS = r"(?!file://)[A-Za-z][A-Za-z0-9+.-]*://"
-_ARCHIVE = r"(?i)(?P<archive>.+?\.(?:zip|tar|tar\.gz|tgz)):(?P<member>[^:].*)"
+MISSING_NAMED = 20
 
 
 class PathTarget(Struct, frozen=True, kw_only=True):
@@ -40,7 +48,7 @@ def entries(given: str | Sequence[str], cwd: Path, *, selectors: bool = False) -
 
     Accidentally joined entries are split by what exists: an existing path with a comma stays whole.
     """
-    texts = [part for text in _listed(given) for part in _separate(text, cwd, selectors)]
+    texts = [part for text in _parse_list(given) for part in _separate(text, cwd, selectors)]
     if not texts or not all(texts):
         raise ToolError("`paths` must contain non-empty paths or globs.")
     if len(texts) > MAX_ENTRIES:
@@ -51,9 +59,23 @@ def entries(given: str | Sequence[str], cwd: Path, *, selectors: bool = False) -
     return list({(entry.text, entry.selector): entry for entry in found}.values())
 
 
+def read_paths(found: Iterable[PathTarget]) -> tuple[Path, ...]:
+    """What a call reads that searches these targets: everything below a folder, credential stores too."""
+    bases = dict.fromkeys(entry.base for entry in found if not entry.url)
+    stores = (store for base in bases for store in credentials.stores_below(base))
+    return tuple(dict.fromkeys((*bases, *stores)))
+
+
+def check_approved(found: Iterable[PathTarget], approved: "ApprovedEffects") -> None:
+    """For code that walks folders itself. Raises ToolError if one of them was not approved."""
+    for entry in found:
+        if not entry.url:
+            approved.read(entry.base)
+
+
 def parse(text: str, cwd: Path, *, selectors: bool = False) -> PathTarget:
     """Parse one entry: a URL, an archive member, or a path with or without a glob."""
-    if re.match(_ADDRESS, text):
+    if url_scheme(text):
         url, selector = split_selector(text) if selectors else (text, Selector())
         if is_glob(url.partition("://")[2]):
             raise ToolError(f"Glob patterns are not supported for internal URLs: {url}.")
@@ -61,13 +83,14 @@ def parse(text: str, cwd: Path, *, selectors: bool = False) -> PathTarget:
     if os.path.lexists(whole := resolve(text, cwd)):
         return PathTarget(text=text, base=whole)
     path_text, selector = split_selector(text) if selectors else (text, Selector())
-    archive = re.fullmatch(_ARCHIVE, path_text) if selectors else None
-    if archive is not None and (base := resolve(archive["archive"], cwd)).is_file():
-        return PathTarget(text=path_text, base=base, selector=selector, member=archive["member"])
+    archive = archive_of(path_text, cwd) if selectors else None
+    if archive is not None and archive.rest:
+        return PathTarget(text=path_text, base=archive.path, selector=selector, member=archive.rest)
     if is_glob(path_text) and not os.path.lexists(resolve(path_text, cwd)):
         base_text, glob = split_glob(path_text.replace("\\", "/"))
         return PathTarget(text=path_text, base=resolve(base_text, cwd), glob=glob, selector=selector)
-    return PathTarget(text=path_text, base=resolve(path_text, cwd), selector=selector)
+    base = whole if path_text == text else resolve(path_text, cwd)
+    return PathTarget(text=path_text, base=base, selector=selector)
 
 
 def split_glob(text: str) -> tuple[str, str]:
@@ -90,38 +113,34 @@ def partition(found: Iterable[PathTarget]) -> tuple[list[PathTarget], list[str]]
         else:
             missing.append(entry.text)
     if not present:
-        raise ToolError(f"Path not found: {', '.join(missing)}.")
+        raise ToolError(f"Path not found: {list_names(missing, MISSING_NAMED)}.")
     return present, missing
 
 
-def scope_text(found: Sequence[PathTarget], cwd: Path) -> str:
+def missing_note(missing: Sequence[str]) -> str:
+    return f"Skipped missing paths: {list_names(missing, MISSING_NAMED)}"
+
+
+def scope_text(targets: Sequence[PathTarget], cwd: Path) -> str:
     """A short description of the searched paths."""
-    names = [entry.text if entry.text not in ("", ".") else str(cwd) for entry in found]
-    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+    return list_names([entry.text if entry.text not in ("", ".") else str(cwd) for entry in targets])
 
 
-def _listed(given: str | Sequence[str]) -> list[str]:
+def _parse_list(given: str | Sequence[str]) -> list[str]:
     """Accept a JSON list passed as a string."""
     if not isinstance(given, str):
-        return [_unquoted(text) for text in given]
+        return [unquote(text) for text in given]
     if given.lstrip().startswith("[") and given.rstrip().endswith("]"):
         try:
-            return [_unquoted(text) for text in msgspec.json.decode(given, type=list[str])]
+            return [unquote(text) for text in msgspec.json.decode(given, type=list[str])]
         except msgspec.MsgspecError:
             pass  # a glob such as [ab]
-    return [_unquoted(given)]
-
-
-def _unquoted(text: str) -> str:
-    text = text.strip()
-    if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'`":
-        text = text[1:-1].strip()
-    return text
+    return [unquote(given)]
 
 
 def _separate(text: str, cwd: Path, selectors: bool) -> list[str]:
     """Split a joined entry: at commas and semicolons if any part exists, at blanks only if all do."""
-    if not text or re.match(_ADDRESS, text) or not re.search(r"[,;\s]", text):
+    if not text or url_scheme(text) or not re.search(r"[,;\s]", text):
         return [text]
     whole = parse(text, cwd, selectors=selectors)
     if whole.exists and not re.search(r"[,;\s]", whole.glob):
@@ -146,4 +165,4 @@ def _cut(text: str, separators: str) -> list[str]:
             parts.append("")
         else:
             parts[-1] += char
-    return [part for part in map(_unquoted, parts) if part]
+    return [part for part in map(unquote, parts) if part]

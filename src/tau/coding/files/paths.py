@@ -9,10 +9,13 @@ from msgspec import Struct
 
 from tau.base.errors import ToolError
 from tau.base.late import late
+from tau.base.text import shortened
 
 unicodedata = late("unicodedata")
 urllib_parse = late("urllib.parse")
 
+MAX_SHOWN_CHARS = 300  # of a path in an error
+MAX_DIGITS = 15  # of a line number
 # Patterns are strings, compiled on first use: together they would cost a millisecond at startup.
 _RANGE = r"L?\d+(?:-(?:L?\d+)?|\+L?\d+)?"
 _SELECTOR = rf":(?:conflicts|(?:raw:)?(?:raw|{_RANGE}(?:,{_RANGE})*(?::raw)?))$"
@@ -35,6 +38,15 @@ class Selector(Struct, frozen=True):
     raw: bool = False
     conflicts: bool = False  # show only merge conflicts
 
+    def picks(self, total: int) -> list[int]:
+        """The selected of `total` entries of a list, 1-based; all of them without ranges."""
+        ranges = self.ranges or (LineRange(1),)
+        return [
+            number
+            for span in ranges
+            for number in range(span.first, min(total if span.last is None else span.last, total) + 1)
+        ]
+
 
 def resolve(path_text: str, cwd: Path, *, existing: bool = True) -> Path:
     """The absolute path for a model's text. A symbolic link in the last part is kept.
@@ -44,8 +56,9 @@ def resolve(path_text: str, cwd: Path, *, existing: bool = True) -> Path:
     path = _absolute(path_text, cwd)
     if os.path.lexists(path):
         return path
-    cleaned = _absolute(_cleaned(path_text, cwd), cwd)
-    if existing and not os.path.lexists(cleaned):
+    clean_text = _clean(path_text, cwd)
+    cleaned = path if clean_text == path_text else _absolute(clean_text, cwd)
+    if existing and (cleaned is path or not os.path.lexists(cleaned)):
         return next((variant for variant in _variants(cleaned) if os.path.lexists(variant)), cleaned)
     return cleaned
 
@@ -65,7 +78,16 @@ def shown(path: Path, cwd: Path) -> str:
     Always one line: a line break in a name could otherwise fake a separate row.
     """
     text = str(path.relative_to(cwd)) if path.is_relative_to(cwd) else str(path)
-    return text if text.isprintable() else re.sub(_CONTROL, lambda found: ascii(found[0])[1:-1], text)
+    if text.isprintable():
+        return text
+    text = re.sub(_CONTROL, lambda found: ascii(found[0])[1:-1], text)
+    return os.fsencode(text).decode("utf-8", "replace")  # names may be bytes that are not text
+
+
+def wire_path(path: Path) -> str:
+    """The whole path as text, for details; bytes that are not text are replaced."""
+    text = str(path)
+    return text if text.isascii() else os.fsencode(text).decode("utf-8", "replace")
 
 
 def split_selector(path_text: str) -> tuple[str, Selector]:
@@ -77,12 +99,15 @@ def split_selector(path_text: str) -> tuple[str, Selector]:
         return path_text[: match.start()], Selector(conflicts=True)
     words = match[0][1:].split(":")
     chunks = [chunk for word in words if word != "raw" for chunk in word.split(",")]
-    return path_text[: match.start()], Selector(_merged([_lines(chunk) for chunk in chunks]), "raw" in words)
+    ranges = _merge([_parse_range(chunk) for chunk in chunks])
+    return path_text[: match.start()], Selector(ranges, "raw" in words)
 
 
-def _lines(text: str) -> LineRange:
+def _parse_range(text: str) -> LineRange:
     match = re.match(_ONE_RANGE, text)
     assert match is not None, "the selector pattern has matched"
+    if any(len(number or "") > MAX_DIGITS for number in match.groups()):
+        raise ToolError(f"The selector :{shortened(text, 40)} is too large; no file has so many lines.")
     first = int(match["first"])
     if first == 0:
         raise ToolError("Line numbers start at 1; use :1 for the first line.")
@@ -97,7 +122,7 @@ def _lines(text: str) -> LineRange:
     return LineRange(first, int(match["last"]))
 
 
-def _merged(ranges: list[LineRange]) -> tuple[LineRange, ...]:
+def _merge(ranges: list[LineRange]) -> tuple[LineRange, ...]:
     merged: list[LineRange] = []
     for lines in sorted(ranges, key=lambda lines: lines.first):
         previous = merged[-1] if merged else None
@@ -114,6 +139,10 @@ def _absolute(text: str, cwd: Path) -> Path:
         raise ToolError("The path is empty; name a file, or `.` for the working directory.")
     if "\0" in text:
         raise ToolError("The path contains a NUL character, which no file name can have.")
+    try:
+        os.fsencode(text)
+    except UnicodeEncodeError:
+        raise ToolError("The path contains a lone surrogate, which no file name can have.") from None
     path = cwd / os.path.expanduser(text)  # noqa: PTH111 - Path.expanduser raises on an unknown `~x`; this keeps it
     if ".." not in path.parts:
         return path
@@ -122,16 +151,22 @@ def _absolute(text: str, cwd: Path) -> Path:
     return Path(os.path.realpath(Path(*path.parts[:after])), *path.parts[after:])
 
 
-def _cleaned(text: str, cwd: Path) -> str:
+def _clean(text: str, cwd: Path) -> str:
     """Strip what models and people put around a path: blanks, quotes, a leading @, file://."""
-    text = text.strip()
-    if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'`":
-        text = text[1:-1].strip()
-    if text.startswith("file://"):
-        host_and_path = text.removeprefix("file://")
+    text = unquote(text)
+    if text[:7].lower() == "file://":
+        host_and_path = text[7:]
         text = urllib_parse.unquote(host_and_path[max(host_and_path.find("/"), 0) :])
     if len(text) > 1 and text[0] == "@" and not os.path.lexists(cwd / Path(text).parts[0]):
         text = text[1:]
+    return text
+
+
+def unquote(text: str) -> str:
+    """Strip blanks and one pair of quotes."""
+    text = text.strip()
+    if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'`":
+        text = text[1:-1].strip()
     return text
 
 
@@ -152,6 +187,9 @@ def _variants(path: Path) -> Iterator[Path]:
             yield Path(unicodedata.normalize(form, spelling))
 
 
+OTHER_NAMES = "It had another name (a hard link), which keeps the old content."
+
+
 def failure(verb: str, where: str, error: OSError) -> ToolError:
     """The system's error as a sentence for the model: `Cannot read x: Permission denied.`"""
-    return ToolError(f"Cannot {verb} {where}: {error.strerror or error}.")
+    return ToolError(f"Cannot {verb} {shortened(where, MAX_SHOWN_CHARS)}: {error.strerror or error}.")

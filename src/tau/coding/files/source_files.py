@@ -1,10 +1,13 @@
 """Finds and decodes source files for structural search and edits, and detects their language."""
 
 import asyncio
+import os
 import stat as modes
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
+from typing import TypeVar
 
 from msgspec import Struct
 
@@ -21,6 +24,12 @@ from tau.coding.search.walk import walk
 MAX_FILES = 20_000
 SECONDS = 30.0
 PAUSE_S = 0.02
+MAX_ENTRIES = 2_000
+SCAN_S = 0.02
+RESCAN_S = 2.0
+NOT_CODE = (None, "json", "markdown", "yaml")
+QUICK_CHARS = 32 * 1024  # longer texts are parsed on a thread
+T = TypeVar("T")
 
 
 class CodeFile(Struct, frozen=True, kw_only=True):
@@ -32,6 +41,12 @@ class CodeFile(Struct, frozen=True, kw_only=True):
     language: str
 
 
+async def parse_file(file: CodeFile, work: Callable[[CodeFile], T]) -> T:
+    """The result of `work`, which parses the file; a long one does not hold the event loop."""
+    quick = len(file.decoded.text) <= QUICK_CHARS
+    return work(file) if quick else await asyncio.to_thread(work, file)
+
+
 class SourceScope(Struct, frozen=True, kw_only=True):
     """`single`: exactly one file was named; `capped`: there were too many files."""
 
@@ -40,6 +55,44 @@ class SourceScope(Struct, frozen=True, kw_only=True):
     missing: list[str]
     single: bool
     capped: bool
+
+
+class CodeDetector:
+    """Whether there is code below the folders. Once found it stays found: servers cache a request's tools."""
+
+    def __init__(
+        self, roots: Sequence[Path], *, max_entries: int = MAX_ENTRIES, rescan_s: float = RESCAN_S
+    ) -> None:
+        self._roots = roots
+        self._max_entries = max_entries
+        self._rescan_s = rescan_s
+        self._found = False
+        self._next_scan = 0.0
+
+    @property
+    def found(self) -> bool:
+        if not self._found and time.monotonic() >= self._next_scan:
+            self._found = self._scan()
+            self._next_scan = time.monotonic() + self._rescan_s
+        return self._found
+
+    def _scan(self) -> bool:
+        """Look at file names; folders too large to search count as code."""
+        until, seen = time.monotonic() + SCAN_S, 0
+        waiting = [os.fspath(root) for root in self._roots]
+        for folder in waiting:
+            with suppress(OSError), os.scandir(folder) as entries:
+                for entry in entries:
+                    seen += 1
+                    if seen > self._max_entries or time.monotonic() > until:
+                        return True
+                    if entry.name.startswith("."):
+                        continue
+                    if entry.is_dir(follow_symlinks=False):
+                        waiting.append(entry.path)
+                    elif detect_language(entry.name, "") not in NOT_CODE:
+                        return True
+        return False
 
 
 class FileReadReport:
@@ -62,11 +115,9 @@ class FileReadReport:
         for path in scope.paths:
             try:
                 file = await _load(path, ctx, named=scope.single)
-            except OSError as error:
-                if scope.single:
+            except (OSError, ToolError) as error:
+                if scope.single and isinstance(error, OSError):
                     raise failure("read", shown(path, ctx.cwd), error) from error
-                file = None
-            except ToolError:
                 if scope.single:
                     raise
                 file = None
@@ -90,6 +141,7 @@ async def scope_of(given: str | Sequence[str], ctx: CodingContext) -> SourceScop
     for entry in entries:
         if entry.url or entry.member:
             raise ToolError(f"{entry.text} is not a file; name files, directories or globs.")
+    path_arguments.check_approved(entries, ctx.approved)
     entries, missing = path_arguments.partition(entries)
     found: dict[Path, Path] = {}
     for entry in entries:

@@ -1,12 +1,15 @@
 """Routes reads and writes of internal URLs to their handlers."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 from tau.agent.ports import ToolContext
 from tau.base.errors import ToolError
+from tau.base.late import late
+from tau.coding.files.targets import WEB, url_scheme
 from tau.coding.ports import Resource, UrlScheme
 
-OUTSIDE = ("file", "http", "https")
+urllib_parse = late("urllib.parse")
 
 
 class SchemeRouter:
@@ -23,19 +26,31 @@ class SchemeRouter:
 
     def handles(self, text: str) -> bool:
         """Any `scheme://` except files and the web: unknown ones get a clear error."""
-        scheme, separator, _ = text.partition("://")
-        return bool(separator) and scheme.isidentifier() and scheme.lower() not in OUTSIDE
+        return url_scheme(text) not in ("", *WEB)
+
+    def written_files(self, url: str) -> tuple[Path, ...]:
+        """The files outside the session's own folder that a write to this URL changes."""
+        scheme, rest = self._find(url)
+        return scheme.written_files(rest)
 
     async def resolve(self, url: str, ctx: ToolContext) -> Resource:
         scheme, rest = self._find(url)
-        return await scheme.resolve(rest, ctx)
+        resource = await scheme.resolve(rest, ctx)
+        if resource.path is not None:
+            ctx.approved.add_own(resource.path, writable=not resource.immutable)
+        return resource
 
     async def write(self, url: str, data: bytes, ctx: ToolContext) -> Resource:
         scheme, rest = self._find(url)
         return await scheme.write(rest, data, ctx)
 
     def _find(self, url: str) -> tuple[UrlScheme, str]:
+        """The scheme, and the rest of the URL with its `%20` and the like decoded."""
         name, _, rest = url.partition("://")
+        if "%" in rest:
+            rest = urllib_parse.unquote(rest)
+        if any("\ud800" <= letter <= "\udfff" for letter in rest):
+            raise ToolError("The address contains a lone surrogate, which no name can have.")
         make = self._makers.pop(name.lower(), None)
         if make is not None:
             self.register(make())
@@ -44,20 +59,3 @@ class SchemeRouter:
             known = ", ".join(f"{each}://" for each in sorted({*self._schemes, *self._makers}))
             raise ToolError(f"Unknown scheme {name}://. Known: {known}.")
         return scheme, rest
-
-
-class ReadOnlyUrls:
-    """Base class of read-only schemes."""
-
-    scheme: str
-
-    async def write(self, rest: str, data: bytes, ctx: ToolContext) -> Resource:
-        raise ToolError(f"{self.scheme}:// can be read, not written.")
-
-
-def inner_parts(rest: str, scheme: str) -> list[str]:
-    """The parts of a path after `scheme://`, which must stay inside its folder."""
-    parts = [part for part in rest.replace("\\", "/").split("/") if part not in ("", ".")]
-    if any(part == ".." or "\0" in part for part in parts):
-        raise ToolError(f"{scheme}://{rest} is outside its folder; remove the `..`.")
-    return parts

@@ -83,16 +83,16 @@ def duration_text(duration_ms: int) -> str:
     return f"{minutes} min" if minutes < 120 else f"{round(minutes / 60)} h"
 
 
-def words_of(job: Job) -> str:
+def output_of(job: Job) -> str:
     """The result and error of a job, or its last progress before it was stopped."""
-    said = job.progress if job.result_text is None else job.result_text
-    return "\n".join(part.rstrip("\n") for part in (said, job.error_text or "") if part.strip())
+    output = job.progress if job.result_text is None else job.result_text
+    return "\n".join(part.rstrip("\n") for part in (output, job.error_text or "") if part.strip())
 
 
 def delivery_text(job: Job) -> str:
     """The message to the model about a finished job."""
     head = f"Background job {job.id} {job.status} after {duration_text(job.duration_ms)}: {job.label}"
-    return f"[{head}]\n{words_of(job) or '[No output]'}"
+    return f"[{head}]\n{output_of(job) or '[No output]'}"
 
 
 def put_result(queue: Queue, job: Job) -> None:
@@ -101,8 +101,8 @@ def put_result(queue: Queue, job: Job) -> None:
     queue.aside(CustomMessage(MESSAGE_TYPE, delivery_text(job), True, now_ms(), details))
 
 
-def take_back_result(queue: Queue, id: str) -> None:
-    """Remove a queued result. Leaves those of an earlier run of the session alone."""
+def retract_result(queue: Queue, id: str) -> None:
+    """Remove a queued result, but none of an earlier run of the session."""
     for item in queue.waiting():
         match item.message:
             case CustomMessage(details=JobSnapshot(id=known)) if known == id:
@@ -128,27 +128,24 @@ def backoff_ms(failures: int) -> int:
     return min(doubled, LONGEST_WAIT_MS) + jitter
 
 
-class JobDelivery:
-    """One delivery: `pack` returns the job, `wanted` whether it is still needed, `done` records success."""
+class JobDelivery(Struct):
+    """One delivery: `load` returns the job, `wanted` whether it is still needed, `done` records success."""
 
-    def __init__(
-        self, id: str, pack: Callable[[], Job], wanted: Callable[[], bool], done: Callable[[Job], None]
-    ) -> None:
-        self.id = id
-        self.wanted = wanted
-        self.in_flight = False
-        self.task: asyncio.Task[None] | None = None
-        self._pack = pack
-        self._done = done
-        self._packed: Job | None = None
+    id: str
+    load: Callable[[], Job]
+    wanted: Callable[[], bool]
+    done: Callable[[Job], None]
+    in_flight: bool = False
+    task: asyncio.Task[None] | None = None
+    job: Job | None = None
 
     async def attempt(self, deliver: Deliver) -> bool:
         """Returns whether it arrived."""
         self.in_flight = True
         try:
-            if self._packed is None:
-                self._packed = self._pack()
-            outcome = deliver(self._packed)
+            if self.job is None:
+                self.job = self.load()
+            outcome = deliver(self.job)
             if isinstance(outcome, Awaitable):
                 await outcome
         except Exception as error:
@@ -156,7 +153,7 @@ class JobDelivery:
             return False
         finally:
             self.in_flight = False
-        self._done(self._packed)
+        self.done(self.job)
         return True
 
 
@@ -166,45 +163,47 @@ class Outbox:
     def __init__(self, deliver: Deliver, sleep: Sleep) -> None:
         self._deliver = deliver
         self._sleep = sleep
-        self._parcels: dict[str, JobDelivery] = {}
+        self._pending: dict[str, JobDelivery] = {}
         self.burst = 0  # the most pending deliveries since it was last empty
 
     def __len__(self) -> int:
-        return len(self._parcels)
+        return len(self._pending)
 
     def tasks(self) -> list[asyncio.Task[None]]:
-        return [parcel.task for parcel in self._parcels.values() if parcel.task is not None]
+        return [delivery.task for delivery in self._pending.values() if delivery.task is not None]
 
-    def put(self, group: asyncio.TaskGroup, parcel: JobDelivery) -> None:
-        if parcel.id in self._parcels:
+    def put(self, group: asyncio.TaskGroup, delivery: JobDelivery) -> None:
+        if delivery.id in self._pending:
             return
-        self._parcels[parcel.id] = parcel
-        self.burst = max(self.burst, len(self._parcels))
-        parcel.task = spawn(group, self._carry(parcel), name=f"deliver {parcel.id}")
+        self._pending[delivery.id] = delivery
+        self.burst = max(self.burst, len(self._pending))
+        delivery.task = spawn(group, self._deliver_with_retries(delivery), name=f"deliver {delivery.id}")
 
     def drop(self, id: str) -> None:
         """Drop a delivery. One in flight cannot be stopped, but is not retried."""
-        parcel = self._parcels.get(id)
-        if parcel is not None and not parcel.in_flight:
-            self._remove(parcel)
-            if parcel.task is not None:
-                parcel.task.cancel()
+        delivery = self._pending.get(id)
+        if delivery is not None and not delivery.in_flight:
+            self._remove(delivery)
+            if delivery.task is not None:
+                delivery.task.cancel()
 
     async def close(self) -> None:
         """Try once more to deliver what is pending, for a limited time."""
-        left = list(self._parcels.values())
-        waiting = [parcel for parcel in left if not parcel.in_flight]
-        flying = [parcel.task for parcel in left if parcel.in_flight and parcel.task is not None]
-        for parcel in waiting:
-            self.drop(parcel.id)
-        lost = [parcel.id for parcel in waiting]
+        pending = list(self._pending.values())
+        waiting = [delivery for delivery in pending if not delivery.in_flight]
+        in_flight = [
+            delivery.task for delivery in pending if delivery.in_flight and delivery.task is not None
+        ]
+        for delivery in waiting:
+            self.drop(delivery.id)
+        lost = [delivery.id for delivery in waiting]
         try:
             async with asyncio.timeout(LAST_TRY_S):
-                for parcel in waiting:
-                    if not parcel.wanted() or await parcel.attempt(self._deliver):
-                        lost.remove(parcel.id)
-                if flying:
-                    await asyncio.wait(flying)
+                for delivery in waiting:
+                    if not delivery.wanted() or await delivery.attempt(self._deliver):
+                        lost.remove(delivery.id)
+                if in_flight:
+                    await asyncio.wait(in_flight)
         except TimeoutError:
             pass
         finally:
@@ -213,19 +212,19 @@ class Outbox:
             if lost:
                 log.error(f"The session ended before these results were delivered: {', '.join(lost)}.")
 
-    async def _carry(self, parcel: JobDelivery) -> None:
+    async def _deliver_with_retries(self, delivery: JobDelivery) -> None:
         failures = 0
         try:
-            while parcel.wanted() and not await parcel.attempt(self._deliver):
+            while delivery.wanted() and not await delivery.attempt(self._deliver):
                 failures += 1
-                if parcel.wanted():
+                if delivery.wanted():
                     await self._sleep(backoff_ms(failures) / 1000)
         finally:
-            self._remove(parcel)
+            self._remove(delivery)
 
-    def _remove(self, parcel: JobDelivery) -> None:
+    def _remove(self, delivery: JobDelivery) -> None:
         """Remove it now, not when the task ends: the same job may be queued again before that."""
-        if self._parcels.get(parcel.id) is parcel:
-            del self._parcels[parcel.id]
-        if not self._parcels:
+        if self._pending.get(delivery.id) is delivery:
+            del self._pending[delivery.id]
+        if not self._pending:
             self.burst = 0

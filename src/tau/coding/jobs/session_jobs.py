@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+
 from tau.agent.ports import Artifacts
 from tau.base import log
 from tau.base.errors import TauError, ToolError
@@ -20,7 +22,6 @@ if TYPE_CHECKING:
     from tau.coding.jobs.delivery import Deliver, Outbox, Sleep
 
 delivery = late("tau.coding.jobs.delivery")
-texts = late("tau.coding.jobs.delivery")
 
 MAX_RUNNING = 100
 MAX_KEPT = 200  # finished jobs
@@ -33,32 +34,27 @@ SLACK = OutputLimits(lines=20, bytes=2 * KIB, columns=0)
 DELIVERED = OutputLimits(lines=500, bytes=16 * KIB)
 
 
-def unheard(job: Job) -> None:
-    """Ignore job events."""
+class _Record(Struct, eq=False):
+    """A stored job. Only `SessionJobs` changes it."""
 
-
-class _Record:
-    """A remembered job. Only `SessionJobs` changes it."""
-
-    def __init__(self, id: str, kind: JobKind, label: str, now_s: float) -> None:
-        self.id = id
-        self.kind: JobKind = kind
-        self.label = label
-        self.status: JobStatus = "running"
-        self.began_s = now_s
-        self.ended_s: float | None = None
-        self.ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self.result_text: str | None = None
-        self.error_text: str | None = None
-        self.progress = ""
-        self.watchers = 0
-        self.acknowledged = False
-        self.delivered = False
+    id: str
+    kind: JobKind
+    label: str
+    began_s: float
+    ended: asyncio.Future[None]
+    status: JobStatus = "running"
+    ended_s: float | None = None
+    result_text: str | None = None
+    error_text: str | None = None
+    progress: str = ""
+    watchers: int = 0
+    acknowledged: bool = False
+    delivered: bool = False
 
     @property
     def deliverable(self) -> bool:
-        told = self.acknowledged or self.delivered or self.watchers
-        return not told and self.status in ("completed", "failed")
+        was_shown = self.acknowledged or self.delivered or self.watchers
+        return not was_shown and self.status in ("completed", "failed")
 
     def job(self, now_s: float) -> Job:
         ended_s = now_s if self.ended_s is None else self.ended_s
@@ -79,8 +75,7 @@ class SessionJobs:
 
     `deliver` adds the result of a finished job to the conversation, and raises if it cannot right now;
     `retract` removes it again if it is still queued, because the model has seen it in the meantime.
-    A mode may set `on_change`, called when a job starts or ends, and `on_delivered`, called after a
-    delivery: if the session is idle then, the mode decides whether to start a turn.
+    `on_change` is called when a job starts or ends, `on_delivered` after a delivery.
     """
 
     def __init__(
@@ -95,8 +90,8 @@ class SessionJobs:
         sleep: "Sleep" = asyncio.sleep,
     ) -> None:
         wanted = limits or OutputLimits()
-        self.on_change: Callable[[Job], None] = unheard
-        self.on_delivered: Callable[[Job], None] = unheard
+        self.on_change: Callable[[Job], None] = lambda job: None
+        self.on_delivered: Callable[[Job], None] = lambda job: None
         self._deliver = deliver
         self._retract = retract
         self._max_running = min(max(max_running, 1), MAX_RUNNING)
@@ -138,17 +133,19 @@ class SessionJobs:
             raise ToolError(
                 f"{self._max_running} background jobs are already running; wait for one or cancel one."
             )
-        if len(self._tasks) + self._undelivered >= MAX_UNDELIVERED:
+        undelivered = 0 if self._outbox is None else len(self._outbox)
+        if len(self._tasks) + undelivered >= MAX_UNDELIVERED:
             raise ToolError(
-                f"The results of {self._undelivered} background jobs are undelivered; poll some of them."
+                f"The results of {undelivered} background jobs are undelivered; poll some of them."
             )
         self._count += 1
         id = f"{kind}-{self._count}"
-        record = _Record(id, kind, shortened(clean_line(label), LABEL_CHARS), self._clock())
+        ended = asyncio.get_running_loop().create_future()
+        record = _Record(id, kind, shortened(clean_line(label), LABEL_CHARS), self._clock(), ended)
         self._records[id] = record
         self._tasks[id] = task = spawn(self._group, self._run(record, work), name=id)
-        task.add_done_callback(lambda _: self._gone(record))
-        _tell(self.on_change, record.job(self._clock()))
+        task.add_done_callback(lambda _: self._task_ended(record))
+        _notify(self.on_change, record.job(self._clock()))
         return id
 
     def get(self, id: str) -> Job | None:
@@ -172,7 +169,7 @@ class SessionJobs:
 
     @contextmanager
     def watching(self, ids: Iterable[str]) -> Iterator[None]:
-        watched = [self._records[id] for id in dict.fromkeys(ids) if id in self._records]
+        watched = self._find(ids)
         for record in watched:
             record.watchers += 1
         try:
@@ -183,7 +180,7 @@ class SessionJobs:
                 self._send(record)
 
     async def wait(self, ids: Iterable[str], seconds: float) -> bool:
-        records = [self._records[id] for id in dict.fromkeys(ids) if id in self._records]
+        records = self._find(ids)
         if not records or any(record.status != "running" for record in records):
             return True
         ended, _ = await asyncio.wait(
@@ -194,7 +191,7 @@ class SessionJobs:
         return bool(ended)
 
     def acknowledge(self, ids: Iterable[str]) -> None:
-        for record in [self._records[id] for id in dict.fromkeys(ids) if id in self._records]:
+        for record in self._find(ids):
             if record.status == "running" or record.acknowledged:
                 continue
             record.acknowledged = True
@@ -203,9 +200,11 @@ class SessionJobs:
             if record.delivered and self._retract is not None:
                 self._retract(record.id)
 
-    async def quiet(self) -> None:
-        """Wait until nothing runs and everything is delivered."""
-        while busy := [*self._tasks.values(), *(self._outbox.tasks() if self._outbox else ())]:
+    async def quiet(self, *, running: bool = True) -> None:
+        while busy := [
+            *(self._tasks.values() if running else ()),
+            *(self._outbox.tasks() if self._outbox else ()),
+        ]:
             await asyncio.wait(busy)
 
     async def _run(self, record: _Record, work: JobWork) -> None:
@@ -222,7 +221,10 @@ class SessionJobs:
         else:
             self._settle(record, "completed", result_text=result)
 
-    def _gone(self, record: _Record) -> None:
+    def _find(self, ids: Iterable[str]) -> Sequence[_Record]:
+        return [self._records[id] for id in dict.fromkeys(ids) if id in self._records]
+
+    def _task_ended(self, record: _Record) -> None:
         del self._tasks[record.id]
         if record.status == "running":  # cancelled from inside its own work
             self._settle(record, "failed", error_text="The job was stopped before it had a result.")
@@ -241,9 +243,9 @@ class SessionJobs:
     ) -> None:
         """Store the result. A cancelled job stays cancelled."""
         if result_text is not None:
-            record.result_text = _kept(result_text, self._limits, self._artifacts)
+            record.result_text = _limit(result_text, self._limits, self._artifacts)
         if error_text is not None:
-            record.error_text = _kept(error_text, self._limits, self._artifacts)
+            record.error_text = _limit(error_text, self._limits, self._artifacts)
         if record.status == "running":
             self._end(record, status)
             self._send(record)
@@ -253,7 +255,7 @@ class SessionJobs:
         record.ended_s = self._clock()
         record.ended.set_result(None)
         self._forget_old()
-        _tell(self.on_change, record.job(record.ended_s))
+        _notify(self.on_change, record.job(record.ended_s))
 
     def _send(self, record: _Record) -> None:
         """Deliver the result of a finished job, unless it was shown already."""
@@ -263,26 +265,21 @@ class SessionJobs:
             self._outbox = delivery.Outbox(self._deliver, self._sleep)
         outbox = self._outbox
 
-        def pack() -> Job:
-            return texts.fitted(
-                record.job(self._clock()), DELIVERED, self._artifacts, share=max(outbox.burst, 1)
-            )
+        def load() -> Job:
+            share = max(outbox.burst, 1)
+            return delivery.fitted(record.job(self._clock()), DELIVERED, self._artifacts, share=share)
 
         def done(job: Job) -> None:
             record.delivered = True
             if record.acknowledged and self._retract is not None:  # during the delivery
                 self._retract(record.id)
             else:
-                _tell(self.on_delivered, job)
+                _notify(self.on_delivered, job)
 
-        outbox.put(self._group, delivery.JobDelivery(record.id, pack, lambda: record.deliverable, done))
+        outbox.put(self._group, delivery.JobDelivery(record.id, load, lambda: record.deliverable, done))
 
     def _running(self) -> Sequence[_Record]:
         return [record for record in self._records.values() if record.status == "running"]
-
-    @property
-    def _undelivered(self) -> int:
-        return 0 if self._outbox is None else len(self._outbox)
 
     def _forget_old(self) -> None:
         """Forget jobs that ended minutes ago, and the oldest if there are too many."""
@@ -295,17 +292,16 @@ class SessionJobs:
                 del self._records[id]
 
 
-def _kept(text: str, limits: OutputLimits, artifacts: Artifacts | None) -> str:
+def _limit(text: str, limits: OutputLimits, artifacts: Artifacts | None) -> str:
     """The text within limits. An error must not reach the task group, which would end all jobs."""
     try:
-        kept = texts.bounded(text, limits, artifacts)
+        return delivery.bounded(text, limits, artifacts)
     except Exception as error:
         log.error("The full result of a job could not be saved.", error)
-        kept = texts.bounded(str(text), limits, None)
-    return kept
+        return delivery.bounded(str(text), limits, None)
 
 
-def _tell(listener: Callable[[Job], None], job: Job) -> None:
+def _notify(listener: Callable[[Job], None], job: Job) -> None:
     try:
         listener(job)
     except Exception as error:

@@ -2,15 +2,15 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-from tau.agent.hooks import Hooks, ToolQuestion
 from tau.agent.output import ToolOutput
 from tau.agent.tool import Tool
 from tau.agent.ui import Ui
 from tau.ai.model import Model
 from tau.base.errors import TauError, ToolError
 from tau.base.sizes import KIB, format_bytes
+from tau.coding.model_resolver import ResumedModel
 from tau.coding.pending_changes import PendingChange, PendingChanges
 from tau.coding.plan.review import (
     PLAN_FILE,
@@ -21,7 +21,6 @@ from tau.coding.plan.review import (
     PlanReview,
     ask_user,
     file_stem,
-    refusal,
     title_of,
 )
 from tau.coding.ports import CodingContext, CodingDialogs
@@ -31,27 +30,34 @@ from tau.coding.session.context import EntryNode
 from tau.coding.session.entries import ModeChange, ModelChange
 from tau.coding.session.storage.log import SessionLog
 
+if TYPE_CHECKING:
+    from tau.coding.artifacts import FolderArtifacts
+    from tau.coding.context import ModelRoles
+
 PLAN, NONE = "plan", "none"
 MAX_PLAN_BYTES = 256 * KIB
 
 
-class Scratch(Protocol):
-    """Where the files of `local://` are."""
-
-    def scratch(self, *, make: bool) -> Path | None: ...
-
-
-class Roles(Protocol):
-    @property
-    def default(self) -> Model: ...
-    def role(self, name: str) -> Model: ...
-
-
-def resumed_model(log: SessionLog) -> tuple[str, str] | None:
+def resumed_model(log: SessionLog) -> ResumedModel | None:
     """The model to resume with: not the planning model."""
     context = log.context()
-    if context.mode != PLAN:
-        return context.model
+    model = context.model if context.mode != PLAN else _before_plan(log) or context.model
+    if model is None:
+        return None
+    provider, id = model
+    return ResumedModel(provider, id, context.base_url if model == context.model else _address(log, model))
+
+
+def _address(log: SessionLog, model: tuple[str, str]) -> str | None:
+    """The address that the model was last chosen with."""
+    for node in reversed(log.branch()):
+        entry = log.decode(node) if node.type == "model_change" else None
+        if isinstance(entry, ModelChange) and (entry.provider, entry.model_id) == model:
+            return entry.base_url or None
+    return None
+
+
+def _before_plan(log: SessionLog) -> tuple[str, str] | None:
     for node in reversed(log.branch()):
         entry = log.decode(node) if node.type in ("model_change", "mode_change") else None
         if isinstance(entry, ModelChange) and entry.model_id:
@@ -60,7 +66,7 @@ def resumed_model(log: SessionLog) -> tuple[str, str] | None:
         if isinstance(before, str) and "/" in before:
             provider, _, id = before.partition("/")
             return provider, id
-    return context.model
+    return None
 
 
 class PlanMode:
@@ -69,8 +75,8 @@ class PlanMode:
     def __init__(
         self,
         log: SessionLog,
-        files: Scratch,
-        models: Roles,
+        files: "FolderArtifacts",
+        models: "ModelRoles",
         previews: PendingChanges | None = None,
         *,
         enabled: bool = True,
@@ -79,6 +85,8 @@ class PlanMode:
         self._files = files
         self._models = models
         self._previews = previews
+        if previews is not None:
+            previews.default = self._submission
         self._enabled = enabled
         self._newest = BranchState(log, self._read)
         self.changed: Callable[[bool], None] = lambda on: None
@@ -86,10 +94,6 @@ class PlanMode:
     @property
     def on(self) -> bool:
         return self._log.context().mode == PLAN
-
-    @property
-    def plan_file(self) -> str:
-        return PLAN_FILE
 
     @property
     def approved(self) -> str | None:
@@ -140,10 +144,9 @@ class PlanMode:
         template = (Path(__file__).parents[1] / "prompts" / "plan.md").read_text(encoding="utf-8")
         return f"{prompt}\n\n{fill(template.strip(), plan_file=PLAN_FILE)}"
 
-    def offer(self) -> None:
-        """Let `resolve` submit the plan."""
-        if self._previews is not None and self._previews.pending is None:
-            self._previews.propose(PendingChange(title="the plan", paths=(), apply=self.submit))
+    def _submission(self) -> PendingChange | None:
+        """While planning, `resolve` submits the plan."""
+        return PendingChange(title="the plan", paths=(), apply=self.submit) if self.on else None
 
     async def submit(self, ctx: CodingContext) -> ToolOutput:
         """Submit the plan to the user; approval ends plan mode. Raises ToolError."""
@@ -158,17 +161,17 @@ class PlanMode:
                 f"This mode cannot ask. The plan is saved at {plan.url}; end your answer with it.",
                 details,
             )
-        url, told = self._settle(plan, answer)
+        url, message = self._settle(plan, answer)
         return ToolOutput.text(
-            told, PlanDetails(title=plan.title, url=url, verdict=answer.verdict, feedback=answer.feedback)
+            message, PlanDetails(title=plan.title, url=url, verdict=answer.verdict, feedback=answer.feedback)
         )
 
     async def review(self, ui: Ui, dialogs: CodingDialogs | None = None) -> PlanReview:
         """Ask the user about the current plan again. Raises ToolError if there is none."""
         plan = self.plan()
         answer = await ask_user(plan, ui, dialogs) or PlanAnswer("keep")
-        _, told = self._settle(plan, answer)
-        return PlanReview(answer, "" if answer.verdict == "keep" else told)
+        _, message = self._settle(plan, answer)
+        return PlanReview(answer, "" if answer.verdict == "keep" else message)
 
     def plan(self) -> Plan:
         """The current plan. Raises ToolError."""
@@ -188,11 +191,11 @@ class PlanMode:
 
     def _settle(self, plan: Plan, answer: PlanAnswer) -> tuple[str, str]:
         """Act on the answer; returns where the plan is then, and the message for the model."""
-        before, plan = plan, self._as_it_is(plan)
+        before, plan = plan, self._reload(plan)
         changed = "" if plan.text == before.text else f"\n\nThe user changed the plan:\n\n{plan.text}"
         match answer.verdict:
             case "approve":
-                url = self._put_away(plan)
+                url = self._archive(plan)
                 self.leave(approved=url)
                 return url, (
                     f"The user approved the plan; it is saved at {url}. Plan mode is over: all tools "
@@ -209,14 +212,14 @@ class PlanMode:
                     "The user wants to keep planning. End your answer and wait for their reply.",
                 )
 
-    def _as_it_is(self, plan: Plan) -> Plan:
+    def _reload(self, plan: Plan) -> Plan:
         """The user may edit the plan file during the review."""
         try:
             return self.plan()
         except ToolError:
             return plan
 
-    def _put_away(self, plan: Plan) -> str:
+    def _archive(self, plan: Plan) -> str:
         """Rename an approved plan so that the next one starts with an empty file."""
         path = self._path()
         if path is None:
@@ -237,22 +240,6 @@ class PlanMode:
     def _read(self, node: EntryNode) -> ModeChange | None:
         entry = self._log.decode(node) if node.type == "mode_change" else None
         return entry if isinstance(entry, ModeChange) else None
-
-
-class PlanHook(Hooks):
-    """Refuses calls that plan mode does not allow, whatever tools the model was offered."""
-
-    def __init__(self, mode: PlanMode) -> None:
-        self._mode = mode
-
-    async def before_tool(self, question: ToolQuestion) -> str | None:
-        if not self._mode.on:
-            return None
-        name = question.tool.name
-        problem = refusal(name, question.call.arguments, question.effects, self._mode.plan_file)
-        if problem is None and name == "resolve":
-            self._mode.offer()
-        return problem
 
 
 def _data(change: ModeChange) -> dict[str, Any]:

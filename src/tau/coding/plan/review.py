@@ -58,16 +58,16 @@ class PlanReview(Struct, frozen=True):
     prompt: str = ""
 
 
-def refusal(tool: str, arguments: Mapping[str, Any], effects: Effects, plan_file: str) -> str | None:
+def refusal(tool: str, arguments: Mapping[str, Any], effects: Effects) -> str | None:
     """Why a call may not run in plan mode, as a sentence for the model."""
     if tool not in TOOLS:
-        return f"Plan mode is on: {tool} is not available. Put the planned work into {plan_file}."
+        return f"Plan mode is on: {tool} is not available. Put the planned work into {PLAN_FILE}."
     if tool == "write":
-        if str(arguments.get("path", "")).strip() == plan_file:
+        if str(arguments.get("path", "")).strip() == PLAN_FILE:
             return None
-        return f"Plan mode is on: only {plan_file} can be written."
+        return f"Plan mode is on: only {PLAN_FILE} can be written."
     if effects.writes or effects.runs:
-        return f"Plan mode is on: no changes, no commands. Put it into {plan_file}."
+        return f"Plan mode is on: no changes, no commands. Put it into {PLAN_FILE}."
     return None
 
 

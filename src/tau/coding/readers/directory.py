@@ -12,11 +12,11 @@ from tau.agent.ports import DirectoryEntry, FileSystem
 from tau.base.sizes import format_bytes
 from tau.base.text import clean_line
 from tau.base.threads import in_thread
-from tau.coding.output import EntryLimit
+from tau.coding.files.credential_stores import is_credential_store
+from tau.coding.files.paths import Selector
+from tau.coding.output import EntryLimit, OutputLimits, take
 
-DEPTH = 2
 PER_FOLDER = 12
-MAX_LINES = 3_000
 MAX_SCANNED = 100_000
 FEW = 2_000  # entries that can be sorted without a noticeable pause
 # Listed, but not expanded: their contents are just noise in the parent's tree.
@@ -36,38 +36,51 @@ class DirectoryTree(Struct, frozen=True, kw_only=True):
     limit: EntryLimit | None = None
 
 
+def _is_closed(folder: Path) -> bool:
+    return folder.name in CLOSED or is_credential_store(folder)
+
+
 async def directory_tree(
     path: Path,
     fs: FileSystem,
+    selector: Selector | None = None,
     *,
-    max_lines: int = MAX_LINES,
-    first_entry: int = 1,
+    limits: OutputLimits | None = None,
     now_ns: int | None = None,
 ) -> DirectoryTree:
-    """Build the tree of a folder, starting at `first_entry`. Raises OSError."""
+    """Build the tree of the selected entries of a folder. Raises OSError."""
     top = await fs.scan(path, most=MAX_SCANNED)
     total = len(top.entries)
     if not total:
         return DirectoryTree(text="(empty directory)", lines=1, entries=0)
     now = time.time_ns() if now_ns is None else now_ns
+    limits = limits or OutputLimits()
+    room_bytes = limits.bytes
     lines: list[str] = []
-    shown = hidden = 0
-    for entry in (await _newest(top.entries, first_entry - 1 + max_lines))[first_entry - 1 :]:
-        if len(lines) >= max_lines:
-            break
-        shown += 1
+    shown = hidden = last = 0
+    picked = (selector or Selector()).picks(total)[: limits.lines]
+    newest = await _newest(top.entries, picked[-1] if picked else 0)
+    for number in picked:
+        entry = newest[number - 1]
         row = _row(entry, now, "")
         below: list[str] = []
-        if entry.kind == "folder" and entry.name not in CLOSED:
+        if entry.kind == "folder" and not _is_closed(path / entry.name):
             remark, below, left = await _below(path / entry.name, fs, now)
             row += remark
             hidden += left
-        room = max_lines - len(lines)
-        lines += [row, *below][:room]
-        if 1 + len(below) > room:
-            hidden += 1 + len(below) - room
-            lines.append(f"  - [cut after {max_lines:,} lines]")
-    notices = _notices(shown, total, first_entry, top.more)
+        rows = [row, *below]
+        size = sum(len(line.encode()) + 1 for line in rows)
+        fits = size <= room_bytes and len(lines) + len(rows) <= limits.lines
+        if not fits and lines:
+            break
+        shown, last = shown + 1, number
+        room_bytes -= size
+        lines += take(rows, limits).lines
+        if not fits:
+            hidden += len(rows) - len(lines)
+            lines.append(f"  - [cut after {len(lines):,} lines]")
+            break
+    notices = _notices(shown, total, last, top.more)
     limit = EntryLimit(shown, total) if shown < total or hidden or top.more else None
     return DirectoryTree(text="\n".join([*lines, *notices]), lines=len(lines), entries=total, limit=limit)
 
@@ -93,15 +106,15 @@ async def _newest(entries: Sequence[DirectoryEntry], count: int) -> list[Directo
 
 
 def _row(item: DirectoryEntry, now_ns: int, indent: str) -> str:
-    name = f"{indent}- {_shown(item.name)}"
-    told = age(item.mtime_ns, now_ns) if item.mtime_ns else ""
+    name = f"{indent}- {_printable(item.name)}"
+    changed = age(item.mtime_ns, now_ns) if item.mtime_ns else ""
     if item.kind == "folder":
-        return f"{name}/ ({told})" if told else f"{name}/"
+        return f"{name}/ ({changed})" if changed else f"{name}/"
     if item.kind == "link":
-        return f"{name} -> {_shown(item.target)}"
+        return f"{name} -> {_printable(item.target)}"
     if item.kind == "other":
         return f"{name} (no regular file)"
-    return f"{name} ({format_bytes(item.size)}{', ' if told else ''}{told})"
+    return f"{name} ({format_bytes(item.size)}{', ' if changed else ''}{changed})"
 
 
 async def _below(path: Path, fs: FileSystem, now_ns: int) -> tuple[str, list[str], int]:
@@ -117,17 +130,16 @@ async def _below(path: Path, fs: FileSystem, now_ns: int) -> tuple[str, list[str
     return "" if scan.entries else " [empty]", rows, left
 
 
-def _notices(shown: int, total: int, first: int, more: bool) -> list[str]:
+def _notices(shown: int, total: int, last: int, more: bool) -> list[str]:
     notices = []
-    last = first + shown - 1
     if shown < total:
-        rest = f"; continue with :{last + 1}-" if last < total else ""
+        rest = f"; continue with :{last + 1}-" if 0 < last < total else ""
         notices.append(f"[Showing {shown} of {total} entries{rest}]")
     if more:
         notices.append(f"[There are more: only {MAX_SCANNED:,} entries were scanned, in no order]")
     return notices
 
 
-def _shown(name: str) -> str:
+def _printable(name: str) -> str:
     """Make a name printable in a row, whatever bytes it contains."""
     return clean_line(os.fsencode(name).decode("utf-8", "replace"))

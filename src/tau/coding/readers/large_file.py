@@ -2,13 +2,15 @@
 
 from pathlib import Path
 
+from msgspec import UNSET
+
 from tau.agent.ports import FileSystem
 from tau.base.errors import ToolError
 from tau.base.sizes import KIB, MIB, format_bytes
 from tau.base.text import is_binary
 from tau.coding.files.paths import LineRange, Selector
-from tau.coding.output import OutputLimits, take, with_notice
-from tau.coding.readers.text import GAP, LINES_AFTER, LINES_BEFORE, TextPage
+from tau.coding.output import OutputLimits, Truncation, take, with_notice
+from tau.coding.readers.text import GAP, LINES_AFTER, LINES_BEFORE, TextPage, without_numbers
 
 LARGE_BYTES = 32 * MIB
 CHUNK_BYTES = 256 * KIB
@@ -30,21 +32,37 @@ async def large_page(
         await scan.skip_to(span.first)
         first = scan.number
         room = LIMITS.lines - len(rows)
-        found = await scan.take(room if span.last is None else min(span.last - first + 1, room))
-        if found and rows:
+        lines = await scan.take(room if span.last is None else min(span.last - first + 1, room))
+        if lines and rows:
             rows.append(GAP)
             numbers.append(0)
-        numbers += range(first, first + len(found))
-        rows += found if selector.raw else [f"{first + at}:{line}" for at, line in enumerate(found)]
+        numbers += range(first, first + len(lines))
+        rows += lines if selector.raw else [f"{first + at}:{line}" for at, line in enumerate(lines)]
     if not rows:
         beyond = f"[Nothing there: {name} ends with line {scan.number - 1}]"
         return TextPage(text=beyond, total_lines=scan.number - 1)
-    shown = take(rows, LIMITS).lines
+    taken = take(rows, LIMITS)
+    shown = taken.lines
     last = max(numbers[: len(shown)])
-    more = "" if scan.ended and last == max(numbers) else f"; continue with {name}:{last + 1}-"
-    told = f"[A part of {format_bytes(size)}, too large for edits by line{more}]"
+    at_end = scan.ended and last == max(numbers)
+    more = "" if at_end else f"; continue with {name}:{last + 1}-"
+    note = f"[A part of {format_bytes(size)}, too large for edits by line{more}]"
+    ranges = _ranges(numbers[: len(shown)])
+    truncation = Truncation(
+        kept="head",
+        ranges=ranges,
+        total_lines=UNSET,
+        total_bytes=size,
+        shown_bytes=sum(len(line.encode()) + 1 for line in shown),
+        cut_lines=taken.cut,
+        next_offset=UNSET if at_end else last + 1,
+    )
     return TextPage(
-        text=with_notice("\n".join(shown), told), total_lines=0, ranges=_ranges(numbers[: len(shown)])
+        text=with_notice("\n".join(shown), note),
+        total_lines=0,
+        ranges=ranges,
+        truncation=truncation,
+        display=without_numbers(shown, raw=selector.raw) if len(ranges) == 1 else None,
     )
 
 
@@ -93,21 +111,21 @@ class _Scan:
 
     async def take(self, count: int) -> list[str]:
         """Return the next lines, at most `count`, truncating huge ones."""
-        found: list[bytes] = []
-        while len(found) < count:
-            *complete, rest = self.buffer.split(b"\n", count - len(found))
-            found += complete
+        lines: list[bytes] = []
+        while len(lines) < count:
+            *complete, rest = self.buffer.split(b"\n", count - len(lines))
+            lines += complete
             self.number += len(complete)
             self.buffer = rest
-            if len(found) == count:
+            if len(lines) == count:
                 break
             if len(rest) > CHUNK_BYTES:
-                found.append(rest)
+                lines.append(rest)
                 await self.skip_to(self.number + 1)
             elif not await self.fill():
                 if rest:
-                    found.append(rest)
+                    lines.append(rest)
                     self.buffer = b""
                     self.number += 1
                 break
-        return [line.decode("utf-8", "replace").removesuffix("\r") for line in found]
+        return [line.decode("utf-8", "replace").removesuffix("\r") for line in lines]

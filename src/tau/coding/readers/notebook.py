@@ -87,13 +87,13 @@ def from_text(text: str, original: bytes) -> bytes:
         if number is not None and number < len(notebook.cells) and number not in used:
             used.add(number)
             old = notebook.cells[number]
-            rendered.append(_changed(notebook, old, cell, style))
+            rendered.append(_edit_cell(notebook, old, cell, style))
         else:
             rendered.append(_new_cell(cell, position, ids, notebook.has_ids, style))
     if used == set(range(len(notebook.cells))) == {cell.number for cell in wanted} and _in_order(wanted):
-        changed = _spliced(notebook, rendered)
+        changed = _replace_cells(notebook, rendered)
     else:
-        changed = _rebuilt(notebook, rendered, style)
+        changed = _rebuild(notebook, rendered, style)
     encoded = ((_BOM if notebook.bom else "") + changed).encode()
     parse(encoded)
     return encoded
@@ -112,12 +112,12 @@ def is_cell_text(text: str) -> bool:
 
 def parse_cells(text: str) -> list[TextCell]:
     """Parse the cells of an editable text. Raises ToolError if it does not start with one."""
-    found = list(re.finditer(rf"(?m)^{_MARKER}", text))
-    before = text[: found[0].start()] if found else text
+    markers = list(re.finditer(rf"(?m)^{_MARKER}", text))
+    before = text[: markers[0].start()] if markers else text
     if before.strip(f"{_BOM} \t\r\n"):
         raise ToolError('The text of a notebook begins with a cell, such as the line "# %% [code] cell:0".')
-    ends = [*(match.start() for match in found[1:]), len(text)]
-    return [_text_cell(match, text[match.end() : ends[at]]) for at, match in enumerate(found)]
+    ends = [*(match.start() for match in markers[1:]), len(text)]
+    return [_text_cell(match, text[match.end() : ends[at]]) for at, match in enumerate(markers)]
 
 
 def parse(data: bytes) -> Notebook:
@@ -136,7 +136,7 @@ def parse(data: bytes) -> Notebook:
         _, end = _DECODER.raw_decode(text, start)
         if _skip(text, end) != len(text):
             raise JSONDecodeError("Unexpected data after the end", text, _skip(text, end))
-        return _located(text, bom, fields)
+        return _locate_cells(text, bom, fields)
     except JSONDecodeError as error:
         raise ToolError(
             f"The notebook is broken JSON: {error.msg} (line {error.lineno}, column {error.colno})."
@@ -145,7 +145,7 @@ def parse(data: bytes) -> Notebook:
         raise ToolError("The notebook is broken: its JSON is nested too deeply.") from error
 
 
-def _located(text: str, bom: bool, fields: dict[str, _JsonSpan]) -> Notebook:
+def _locate_cells(text: str, bom: bool, fields: dict[str, _JsonSpan]) -> Notebook:
     version = _value(text, fields.get("nbformat"))
     cells = fields.get("cells")
     if cells is None or text[cells.start] != "[":
@@ -256,7 +256,7 @@ def _style(notebook: Notebook) -> _Style:
     )
 
 
-def _dumped(value: Any, depth: int, style: _Style) -> str:
+def _to_json(value: Any, depth: int, style: _Style) -> str:
     if style.step is None:
         return json.dumps(value, ensure_ascii=style.ascii_only)
     text = json.dumps(value, ensure_ascii=style.ascii_only, indent=style.step)
@@ -267,21 +267,21 @@ def _lines(source: str) -> list[str]:
     return source.splitlines(keepends=True)
 
 
-def _changed(notebook: Notebook, old: NotebookCell, new: TextCell, style: _Style) -> str:
+def _edit_cell(notebook: Notebook, old: NotebookCell, new: TextCell, style: _Style) -> str:
     """Return the JSON of an existing cell."""
     raw = notebook.text[old.span.start : old.span.end]
     if new.kind != old.kind:
-        return _retyped(raw, new, style)
+        return _change_kind(raw, new, style)
     if new.source == old.text:
         return raw
     if old.source is None:
         raise ToolError("A cell without a source cannot be edited; replace it by a new one.")
-    value = _dumped(_lines(new.source) if old.as_lines else new.source, 3, style)
+    value = _to_json(_lines(new.source) if old.as_lines else new.source, 3, style)
     start, end = old.source.start - old.span.start, old.source.end - old.span.start
     return raw[:start] + value + raw[end:]
 
 
-def _retyped(raw: str, new: TextCell, style: _Style) -> str:
+def _change_kind(raw: str, new: TextCell, style: _Style) -> str:
     """Change the type of a cell, keeping the fields that both types share."""
     _check_kind(new)
     cell: dict[str, Any] = json.loads(raw)
@@ -293,7 +293,7 @@ def _retyped(raw: str, new: TextCell, style: _Style) -> str:
     else:
         cell.pop("execution_count", None)
         cell.pop("outputs", None)
-    return _dumped(cell, 2, style)
+    return _to_json(cell, 2, style)
 
 
 def _new_cell(new: TextCell, position: int, ids: set[str], has_ids: bool, style: _Style) -> str:
@@ -307,7 +307,7 @@ def _new_cell(new: TextCell, position: int, ids: set[str], has_ids: bool, style:
     if new.kind == "code":
         cell["outputs"] = []
     cell["source"] = _lines(new.source)
-    return _dumped(cell, 2, style)
+    return _to_json(cell, 2, style)
 
 
 def _new_id(new: TextCell, position: int, ids: set[str]) -> str:
@@ -331,7 +331,7 @@ def _in_order(cells: list[TextCell]) -> bool:
     return numbers == list(range(len(cells)))
 
 
-def _spliced(notebook: Notebook, rendered: list[str]) -> str:
+def _replace_cells(notebook: Notebook, rendered: list[str]) -> str:
     """Replace cells in place, keeping the text between them."""
     pieces, at = [], 0
     for cell, raw in zip(notebook.cells, rendered, strict=True):
@@ -340,7 +340,7 @@ def _spliced(notebook: Notebook, rendered: list[str]) -> str:
     return "".join([*pieces, notebook.text[at:]])
 
 
-def _rebuilt(notebook: Notebook, rendered: list[str], style: _Style) -> str:
+def _rebuild(notebook: Notebook, rendered: list[str], style: _Style) -> str:
     text, array = notebook.text, notebook.array
     if style.step is None:
         body = f"[{', '.join(rendered)}]"

@@ -1,30 +1,39 @@
 """Format text for the model: numbered lines under a tag, ranges, or a summary."""
 
+import asyncio
 from collections.abc import Iterator, Sequence
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
 
 from tau.base.late import late
+from tau.base.run import Runner
 from tau.coding.files.paths import LineRange, Selector
 from tau.coding.output import OutputLimits, Truncation, notice, take, with_notice
 from tau.config.settings import SummarizeSettings
 
 hashline_format = late("tau.hashline.format")
 syntax = late("tau.backends.syntax.summary")
+syntax_worker = late("tau.backends.syntax.worker")
 
 LINES_BEFORE, LINES_AFTER = 1, 3  # context around the requested lines
 GAP = "[…]"
 MAX_EXAMPLES = 2
+QUICK_CHARS = 256 * 1024  # longer texts are prepared on a thread
+BLOCK_CHARS = 64 * 1024
 
 
 class TextPage(Struct, frozen=True, kw_only=True):
-    """The shown part of a text. `ranges` are its lines; `elided` the spans that a summary omits."""
+    """The shown part of a text. `ranges` are its lines; `elided` the spans that a summary omits.
+
+    `display` is the text without line numbers, if the lines are contiguous.
+    """
 
     text: str
     total_lines: int
     ranges: list[tuple[int, int]] = []
     truncation: Truncation | None = None
     elided: list[tuple[int, int]] | None = None
+    display: str | None = None
 
 
 class PageOptions(Struct, frozen=True, kw_only=True):
@@ -38,24 +47,29 @@ class PageOptions(Struct, frozen=True, kw_only=True):
     summary: SummarizeSettings | None = None  # summarizes a long file
 
 
-def page(text: str, shape: PageOptions) -> TextPage:
-    """Return the requested part of the text, with notices about the rest."""
+async def page(text: str, shape: PageOptions, run: Runner) -> TextPage:
+    """Return the requested part of the text, with notices about the rest, without blocking the event loop."""
+    selector = shape.selector
+    if shape.summary is not None and not selector.ranges and not selector.raw:
+        summary = await _summarize(text, shape, shape.summary, run)
+        if summary is not None:
+            return summary
+    return _page(text, shape) if len(text) <= QUICK_CHARS else await asyncio.to_thread(_page, text, shape)
+
+
+def _page(text: str, shape: PageOptions) -> TextPage:
     separator = "\r" if "\n" not in text and "\r" in text else "\n"
     total = text.count(separator) + (not text.endswith(separator) if text else 0)
     if total == 0:
-        return TextPage(text=_headed("[The file is empty]", shape), total_lines=0)
+        return TextPage(text=_add_header("[The file is empty]", shape), total_lines=0)
     selector = shape.selector
     if selector.ranges and selector.ranges[0].first > total:
         beyond = f"[Nothing there: {shape.name} has {total} lines, the last of them is :{total}]"
         return TextPage(text=beyond, total_lines=total)
-    if shape.summary is not None and not selector.ranges and not selector.raw:
-        found = _summarised(text, shape, total)
-        if found is not None:
-            return found
     wanted = with_context(selector.ranges, total) or [LineRange(1, min(shape.first_lines, total))]
-    lines = text.split(separator, max(span.last or total for span in wanted))
-    taken = take(_rows(lines, wanted, selector.raw), OutputLimits())
-    ranges = _covered(wanted, len(taken.lines))
+    taken = take(_rows(text, separator, wanted, selector.raw), OutputLimits())
+    ranges = _covered_lines(wanted, len(taken.lines))
+    last = ranges[-1][1]
     truncation = None
     if taken.cut or ranges != [(1, total)]:
         truncation = Truncation(
@@ -65,12 +79,22 @@ def page(text: str, shape: PageOptions) -> TextPage:
             total_bytes=len(text.encode(errors="replace")),
             shown_bytes=sum(len(line.encode(errors="replace")) + 1 for line in taken.lines),
             cut_lines=taken.cut,
+            next_offset=last + 1 if last < total else UNSET,
         )
-    last = ranges[-1][1]
     more = f"continue with {shape.name}:{last + 1}-" if last < total else ""
-    told = "\n".join(part for part in (notice(truncation, more=more), shape.remark) if part)
-    shown = _headed(with_notice("\n".join(taken.lines), told), shape)
-    return TextPage(text=shown, total_lines=total, ranges=ranges, truncation=truncation)
+    notes = "\n".join(part for part in (notice(truncation, more=more), shape.remark) if part)
+    shown = _add_header(with_notice("\n".join(taken.lines), notes), shape)
+    return TextPage(
+        text=shown,
+        total_lines=total,
+        ranges=ranges,
+        truncation=truncation,
+        display=without_numbers(taken.lines, raw=selector.raw) if len(ranges) == 1 else None,
+    )
+
+
+def without_numbers(rows: Sequence[str], *, raw: bool) -> str:
+    return "\n".join(rows if raw else (row.partition(":")[2] for row in rows))
 
 
 def with_context(ranges: Sequence[LineRange], total: int) -> list[LineRange]:
@@ -87,16 +111,16 @@ def with_context(ranges: Sequence[LineRange], total: int) -> list[LineRange]:
     return result
 
 
-def _headed(text: str, shape: PageOptions) -> str:
+def _add_header(text: str, shape: PageOptions) -> str:
     if shape.tag is None or shape.selector.raw:
         return text
     return f"{hashline_format.format_header(shape.name, shape.tag)}\n{text}"
 
 
-def _summarised(text: str, shape: PageOptions, total: int) -> TextPage | None:
+async def _summarize(
+    text: str, shape: PageOptions, wanted: SummarizeSettings, run: Runner
+) -> TextPage | None:
     """Summarize a long code file as its declarations, with a hint on how to see the rest."""
-    wanted = shape.summary
-    assert wanted is not None
     options = syntax.SummaryOptions(
         min_body_lines=wanted.min_body_lines,
         min_comment_lines=wanted.min_comment_lines,
@@ -105,29 +129,48 @@ def _summarised(text: str, shape: PageOptions, total: int) -> TextPage | None:
         unfold_limit=wanted.unfold_limit,
         prose=wanted.prose,
     )
-    summary = syntax.summarize(shape.name, text, options)
+    summary = await syntax_worker.summarize_in_worker(shape.name, text, options, run)
     if summary is None:
         return None
     body = syntax.render(summary, text)
-    if len(body.encode(errors="replace")) > OutputLimits().bytes:
+    limits = OutputLimits()
+    if len(body.encode(errors="replace")) > limits.bytes or body.count("\n") >= limits.lines:
         return None
     spans: list[tuple[int, int]] = summary.elided_spans
     examples = ",".join(f"{first}-{last}" for first, last in spans[:MAX_EXAMPLES])
     footer = f"[{summary.elided_lines} lines elided; read what you need, e.g. {shape.name}:{examples}]"
-    told = "\n".join(part for part in (footer, shape.remark) if part)
-    return TextPage(text=_headed(with_notice(body, told), shape), total_lines=total, elided=spans)
+    notes = "\n".join(part for part in (footer, shape.remark) if part)
+    return TextPage(
+        text=_add_header(with_notice(body, notes), shape), total_lines=summary.lines_total, elided=spans
+    )
 
 
-def _rows(lines: list[str], wanted: list[LineRange], raw: bool) -> Iterator[str]:
+def _rows(text: str, separator: str, wanted: list[LineRange], raw: bool) -> Iterator[str]:
+    """Yield the wanted lines. Splitting the whole text would stop all other threads meanwhile."""
+    start = done = 0
     for index, span in enumerate(wanted):
         if index:
             yield GAP
-        for number in range(span.first, (span.last or len(lines)) + 1):
-            line = lines[number - 1].removesuffix("\r")
+        start = _skip_lines(text, separator, start, span.first - done - 1)
+        for number in range(span.first, (span.last or span.first) + 1):
+            end = text.find(separator, start)
+            line = (text[start:] if end < 0 else text[start:end]).removesuffix("\r")
+            start = end + 1
             yield line if raw else f"{number}:{line}"
+        done = span.last or span.first
 
 
-def _covered(wanted: list[LineRange], count: int) -> list[tuple[int, int]]:
+def _skip_lines(text: str, separator: str, start: int, count: int) -> int:
+    """Return the start of the line after `count` more lines."""
+    while (found := text.count(separator, start, start + BLOCK_CHARS)) < count:
+        count -= found
+        start += BLOCK_CHARS
+    for _ in range(count):
+        start = text.index(separator, start) + 1
+    return start
+
+
+def _covered_lines(wanted: list[LineRange], count: int) -> list[tuple[int, int]]:
     """Return the lines covered by `count` output rows; gaps between ranges are rows too."""
     covered: list[tuple[int, int]] = []
     for span in wanted:

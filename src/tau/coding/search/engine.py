@@ -36,9 +36,13 @@ class MatchingFiles(Struct, frozen=True, kw_only=True):
 
 
 class MatchingLines(Struct, frozen=True, kw_only=True):
-    """Line numbers by file, at most as many as requested per file."""
+    """Line numbers by file, at most as many as requested per file.
+
+    `columns` are the bytes before the first match of a line, as UTF-8, by file and line.
+    """
 
     lines: Mapping[str, list[int]]
+    columns: Mapping[str, Mapping[int, int]] = {}
     timed_out: bool = False
 
 
@@ -89,7 +93,7 @@ async def matching_lines(
         exited = await process.wait()
     if exited.code == COMPLAINT and rows.rest.strip():
         raise ToolError(rg.complaint(os.fsdecode(rows.rest)))
-    return MatchingLines(lines=rows.lines, timed_out=exited.timed_out)
+    return MatchingLines(lines=rows.lines, columns=rows.columns, timed_out=exited.timed_out)
 
 
 async def _start(request: SearchRequest, runner: Runner, seconds: float) -> run.Process:
@@ -98,20 +102,23 @@ async def _start(request: SearchRequest, runner: Runner, seconds: float) -> run.
     program = rg.locate()
     if program is not None:
         try:
-            return await runner.start(rg.command(program, request), cwd=root, limits=limits)
+            return await runner.start(
+                rg.command(program, request), cwd=root, limits=limits, sandbox=run.OUTSIDE
+            )
         except FileNotFoundError:
             rg.locate.cache_clear()  # it was removed in the meantime
     argv = [sys.executable, "-P", "-W", "ignore", "-m", "tau.coding.search.fallback_search"]
     # Use msgspec's JSON, because file names may contain non-text bytes.
     stdin = json.dumps(to_builtins(request)).encode()
-    return await runner.start(argv, cwd=root, limits=limits, stdin=stdin)
+    return await runner.start(argv, cwd=root, limits=limits, stdin=stdin, sandbox=run.OUTSIDE)
 
 
 class _Rows:
-    """Parses `path NUL line:anything` rows from chunks."""
+    """Parses `path NUL line:column:anything` rows from chunks."""
 
     def __init__(self, counts: Callable[[str, int], bool]) -> None:
         self.lines: dict[str, list[int]] = {}
+        self.columns: dict[str, dict[int, int]] = {}
         self.rest = b""
         self._counts = counts
 
@@ -120,11 +127,12 @@ class _Rows:
         at = 0
         while (middle := data.find(b"\0", at)) >= 0 and (end := data.find(b"\n", middle)) >= 0:
             path = os.fsdecode(data[at:middle])
-            number = int(data[middle + 1 : data.index(b":", middle)])
+            number, column = map(int, data[middle + 1 : end].split(b":", 2)[:2])
             at = end + 1
             if not self._counts(path, number):
                 continue
             numbers = self.lines.setdefault(path, [])
             if len(numbers) < MAX_MATCHES and (not numbers or numbers[-1] != number):
                 numbers.append(number)
+                self.columns.setdefault(path, {})[number] = column - 1
         self.rest = data[at:]

@@ -6,6 +6,8 @@ Used for globs in tool calls and ignore files, with ripgrep's semantics.
 import re
 from collections.abc import Callable, Sequence
 
+from tau.base.errors import ToolError
+
 GLOB_CHARS = "*?[{"
 
 
@@ -22,6 +24,14 @@ def matcher(globs: Sequence[str]) -> Callable[[str], object]:
     if all(glob in ("**/*", "**") for glob in globs):
         return lambda path: True
     return re.compile("|".join(f"(?:{to_regex(glob)})" for glob in globs), re.DOTALL).fullmatch
+
+
+def tool_matcher(globs: Sequence[str]) -> Callable[[str], object]:
+    """Like `matcher`, for globs in tool calls. Raises ToolError."""
+    try:
+        return matcher(globs)
+    except BadGlob as error:
+        raise ToolError(f"Invalid glob: {error}.") from None
 
 
 def to_regex(glob: str) -> str:

@@ -4,17 +4,19 @@ First find the names of all matching files, which ripgrep does in parallel; then
 the files on the page. So pages are stable, and a pattern that matches everywhere stays cheap.
 """
 
+import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 
 from msgspec import Struct
 
 from tau.base.sizes import MIB
+from tau.base.text import NotText, decode
 from tau.coding.files.paths import LineRange, real, shown
 from tau.coding.ports import CodingContext
 from tau.coding.search import engine
-from tau.coding.search.content import FileContent, content_of, read_lines
 from tau.coding.search.pages import (
     MATCHES_IN_ONE_FILE,
     MATCHES_PER_FILE,
@@ -30,6 +32,8 @@ from tau.coding.search.walk import pieces
 MIN_SECONDS = 2.0  # for the page, if finding the files used up the time
 MAX_WHOLE_BYTES = 32 * MIB  # larger files get no tag
 MAX_PAGE_BYTES = 64 * MIB
+CHUNK_BYTES = 1024 * 1024
+MAX_LINE_BYTES = 64 * 1024  # longer lines are truncated
 
 
 class SearchOptions(Struct, frozen=True, kw_only=True):
@@ -65,26 +69,44 @@ class SearchHits(Struct, frozen=True, kw_only=True):
         return after if self.total > after else None
 
 
-async def find_hits(wish: SearchOptions, sources: Sources, ctx: CodingContext) -> SearchHits:
+class FileContent(Struct, frozen=True, kw_only=True):
+    """`text` is the whole file, if it round-trips as text in the same lines; `lines` are the requested ones.
+
+    `starts` are the positions of matches in their lines.
+    """
+
+    lines: dict[int, str]
+    starts: dict[int, int] = {}
+    text: str | None = None
+    binary: bool = False
+
+
+class WantedLines(Struct, frozen=True):
+    """The lines to show, and for those that match the bytes before the match."""
+
+    near: AbstractSet[int]
+    columns: Mapping[int, int]
+
+
+async def find_hits(options: SearchOptions, sources: Sources, ctx: CodingContext) -> SearchHits:
     """Search. Raises ToolError for an invalid pattern, OSError if no search could be started."""
-    until = time.monotonic() + wish.seconds
+    until = time.monotonic() + options.seconds
     found = engine.MatchingFiles(files=[str(source.path) for source in sources.files])
     listed = bool(sources.trees) or len(sources.files) > PAGE_FILES
     if listed:
-        scope = scope_of(sources, wish.gitignore)
-        found = await engine.matching_files(wish.query, scope, ctx.run, seconds=wish.seconds)
+        scope = scope_of(sources, options.gitignore)
+        found = await engine.matching_files(options.query, scope, ctx.helpers, seconds=options.seconds)
     candidates = in_order(found.files, sources)
     named = {str(source.path): source for source in sources.files}
-    skip = 0 if sources.single else wish.skip
+    skip = 0 if sources.single else options.skip
     # With only a few files, which of them match is not known yet.
     asked = [
         named.get(name) or SearchSource(name="", path=Path(name))
         for name in (candidates[skip : skip + PAGE_FILES] if listed else candidates)
     ]
     cap = MATCHES_IN_ONE_FILE if sources.single else MATCHES_PER_FILE
-    lines, timed_out = await _matches(
-        wish.query, asked, ctx, cap + 1, max(until - time.monotonic(), MIN_SECONDS)
-    )
+    matches = await _matches(options.query, asked, ctx, cap + 1, max(until - time.monotonic(), MIN_SECONDS))
+    lines = matches.lines
     matching = [source for source in asked if lines.get(str(source.path))]
     files: list[FileHits] = []
     binary: list[str] = []
@@ -92,19 +114,22 @@ async def find_hits(wish: SearchOptions, sources: Sources, ctx: CodingContext) -
     for source in matching if listed else matching[skip:]:
         matched = lines[str(source.path)]
         name = source.name or shown(source.path, ctx.cwd)
-        content = await _content(source, around(matched[:cap], wish.before, wish.after), ctx, room)
+        near = around(matched[:cap], options.before, options.after)
+        columns = matches.columns.get(str(source.path), {})
+        content = await _content(source, WantedLines(near, columns), ctx, room)
         if content is None or content.binary:
             binary += [] if content is None else [name]
             continue
         room -= 0 if content.text is None else len(content.text)
         tag = None
-        if wish.tagged and source.editable and content.text is not None:
+        if options.tagged and source.editable and content.text is not None:
             tag = ctx.snapshots.record(source.path, content.text)
         files.append(
             FileHits(
                 name=name,
                 matched=[line for line in matched[:cap] if line in content.lines],
                 lines=content.lines,
+                starts=content.starts,
                 tag=tag,
                 capped=len(matched) > cap,
             )
@@ -114,7 +139,7 @@ async def find_hits(wish: SearchOptions, sources: Sources, ctx: CodingContext) -
         total=len(candidates) if listed else len(matching),
         skip=skip,
         binary=binary,
-        timed_out=found.timed_out or timed_out,
+        timed_out=found.timed_out or matches.timed_out,
         unreadable=found.unreadable,
         capped=found.capped,
     )
@@ -150,13 +175,13 @@ def in_order(found: Sequence[str], sources: Sources) -> list[str]:
     return [*sorted(accepted), *filter(present.__contains__, copies)]
 
 
-async def unreadable_folders(sources: Sources, wish: SearchOptions, ctx: CodingContext) -> list[str]:
+async def unreadable_folders(sources: Sources, options: SearchOptions, ctx: CodingContext) -> list[str]:
     """List the folders that could not be entered: a second pass, for the rare unreadable case."""
     names: list[str] = []
     try:
         for tree in sources.trees:
             until = time.monotonic() + MIN_SECONDS
-            async for piece in pieces(tree.root, gitignore=wish.gitignore, deadline=until):
+            async for piece in pieces(tree.root, gitignore=options.gitignore, deadline=until):
                 if piece.unreadable:
                     names.append(shown(Path(piece.folder), ctx.cwd))
     except TimeoutError:
@@ -166,28 +191,31 @@ async def unreadable_folders(sources: Sources, wish: SearchOptions, ctx: CodingC
 
 async def _matches(
     query: Query, sources: Sequence[SearchSource], ctx: CodingContext, max_count: int, seconds: float
-) -> tuple[dict[str, list[int]], bool]:
+) -> engine.MatchingLines:
     """Find matching lines by path. If only some lines count, request all."""
     result: dict[str, list[int]] = {}
+    columns: dict[str, Mapping[int, int]] = {}
     timed_out = False
     plain = [str(source.path) for source in sources if not source.ranges]
     ranged = {str(source.path): source.ranges for source in sources if source.ranges}
     if plain:
-        matched = await engine.matching_lines(query, plain, ctx.run, max_count=max_count, seconds=seconds)
+        matched = await engine.matching_lines(query, plain, ctx.helpers, max_count=max_count, seconds=seconds)
         result.update(matched.lines)
+        columns.update(matched.columns)
         timed_out = matched.timed_out
     if ranged:
         matched = await engine.matching_lines(
             query,
             list(ranged),
-            ctx.run,
+            ctx.helpers,
             max_count=0,
             seconds=seconds,
             counts=lambda path, line: _within(line, ranged[path]),
         )
         timed_out |= matched.timed_out
         result.update({path: lines[:max_count] for path, lines in matched.lines.items()})
-    return result, timed_out
+        columns.update(matched.columns)
+    return engine.MatchingLines(lines=result, columns=columns, timed_out=timed_out)
 
 
 def _within(line: int, ranges: Sequence[LineRange]) -> bool:
@@ -195,16 +223,84 @@ def _within(line: int, ranges: Sequence[LineRange]) -> bool:
 
 
 async def _content(
-    source: SearchSource, wanted: set[int], ctx: CodingContext, room: int
+    source: SearchSource, wanted: WantedLines, ctx: CodingContext, room: int
 ) -> FileContent | None:
     """Read the content; None if the file is gone."""
     try:
         if source.data is not None:
-            return content_of(source.data, wanted)
-        return await read_lines(source.path, wanted, ctx, max_bytes=min(MAX_WHOLE_BYTES, room))
+            return await _parsed(source.data, wanted)
+        return await _read_lines(source.path, wanted, ctx, max_bytes=min(MAX_WHOLE_BYTES, room))
     except OSError:
         return None
 
 
 def _paths(sources: Sources) -> list[Path]:
     return [source.path for source in sources.files]
+
+
+async def _read_lines(path: Path, wanted: WantedLines, ctx: CodingContext, *, max_bytes: int) -> FileContent:
+    """Read the wanted lines; keeps no full text above `max_bytes`. Raises OSError."""
+    stat = await ctx.fs.stat(path)
+    if stat is not None and stat.size > max_bytes:
+        return await _read_parts(path, wanted, ctx)
+    return await _parsed(await ctx.fs.read(path), wanted)
+
+
+async def _parsed(data: bytes, wanted: WantedLines) -> FileContent:
+    if len(data) <= MIB:
+        return _parse_content(data, wanted)
+    return await asyncio.to_thread(_parse_content, data, wanted)
+
+
+def _parse_content(data: bytes, wanted: WantedLines) -> FileContent:
+    marked = data.startswith((b"\xff\xfe", b"\xfe\xff"))
+    if not marked and b"\0" in data:
+        return FileContent(lines={}, binary=True)
+    try:
+        text: str | None = decode(data).text
+    except NotText:
+        text = None
+    lines = (data.decode("utf-8", "replace") if text is None else text).split("\n")
+    if not lines[-1]:
+        del lines[-1]
+    near = {number: lines[number - 1].removesuffix("\r") for number in wanted.near if number <= len(lines)}
+    starts = {number: _chars(near[number], at) for number, at in wanted.columns.items() if number in near}
+    if text is not None and "\n" not in text and "\r" in text:
+        text = None  # the search takes it for one line: its numbers are not those of a tag
+    return FileContent(lines=near, starts=starts, text=text)
+
+
+def _chars(line: str, count_bytes: int) -> int:
+    """How many characters the first bytes of a line are."""
+    return (
+        count_bytes
+        if line.isascii()
+        else len(line.encode(errors="replace")[:count_bytes].decode(errors="ignore"))
+    )
+
+
+async def _read_parts(path: Path, wanted: WantedLines, ctx: CodingContext) -> FileContent:
+    """Read the file in chunks, keeping of each wanted line the beginning, or what is around the match."""
+    last = max(wanted.near, default=0)
+    kept: dict[int, bytes] = {}
+    skipped = {line: max(at - MAX_LINE_BYTES // 2, 0) for line, at in wanted.columns.items()}
+    left = dict(skipped)  # bytes still to skip
+    number = 1
+    offset = 0
+    while number <= last and (chunk := await ctx.fs.read_part(path, offset, CHUNK_BYTES)):
+        offset += len(chunk)
+        breaks = chunk.count(b"\n")
+        if any(number <= line <= number + breaks for line in wanted.near):
+            for index, piece in enumerate(chunk.split(b"\n"), number):
+                if index in wanted.near:
+                    skip = left.get(index, 0)
+                    left[index] = max(skip - len(piece), 0)
+                    kept[index] = (kept.get(index, b"") + piece[skip:])[:MAX_LINE_BYTES]
+        number += breaks
+    if number in kept and not kept[number]:
+        del kept[number]  # the file ends with a line break: no line follows
+    lines = {line: data.removesuffix(b"\r").decode("utf-8", "replace") for line, data in kept.items()}
+    starts = {
+        line: _chars(lines[line], at - skipped[line]) for line, at in wanted.columns.items() if line in lines
+    }
+    return FileContent(lines=lines, starts=starts)

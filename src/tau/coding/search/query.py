@@ -2,8 +2,6 @@
 
 from msgspec import Struct
 
-MAX_FILE_BYTES = 4 * 1024 * 1024  # larger files are searched only if named explicitly
-
 
 class Query(Struct, frozen=True, kw_only=True):
     """`pattern` is in ripgrep's syntax, already repaired."""

@@ -33,8 +33,8 @@ def _tokens(pattern: str) -> list[str]:
     at = 0
     piece = re.compile(rf"{_BRACED_ESCAPE}|\\.|{_QUANTIFIER}", re.DOTALL)
     while at < len(pattern):
-        found = piece.match(pattern, at)
-        end = at + 1 if found is None else found.end()
+        match = piece.match(pattern, at)
+        end = at + 1 if match is None else match.end()
         if pattern[at] == "[":
             end = class_end(pattern, at)
         tokens.append(pattern[at:end])

@@ -6,8 +6,9 @@ import sys
 from functools import cache
 from pathlib import Path
 
+from tau.base.programs import search_path
 from tau.base.text import sentence
-from tau.coding.search.query import MAX_FILE_BYTES, SearchRequest, SearchScope
+from tau.coding.search.query import SearchRequest, SearchScope
 
 # Ignore the user's configuration, so results are the same on every machine.
 _ALWAYS = (
@@ -21,20 +22,20 @@ _KIND = r"\*(?:\.\w+)+"
 @cache
 def locate() -> str | None:
     """Find the system's ripgrep, else one installed next to our interpreter, else None."""
-    for folder in (*os.get_exec_path(), str(Path(sys.executable).parent)):
+    for folder in (*search_path(), str(Path(sys.executable).parent)):
         if os.access(path := f"{folder}/rg", os.X_OK) and Path(path).is_file():
             return path
     return None
 
 
 def command(program: str, request: SearchRequest) -> list[str]:
-    """Build the command. It prints NUL-terminated file names, or `path NUL line:` rows."""
+    """Build the command. It prints NUL-terminated file names, or `path NUL line:column:` rows."""
     argv = [program, *_ALWAYS]
     if request.max_count is None:
-        argv += ["--files-with-matches", f"--max-filesize={MAX_FILE_BYTES}"]
+        argv.append("--files-with-matches")
     else:
         # Lines may be huge and are read elsewhere: print as little as possible.
-        argv += ["--line-number", "--with-filename", "--no-heading", "--text", "--max-columns=1"]
+        argv += ["--line-number", "--column", "--with-filename", "--no-heading", "--text", "--max-columns=1"]
         argv += [f"--max-count={request.max_count}"] if request.max_count else []
     argv += ignore_flags(request.scope)
     if request.scope.names:
@@ -65,10 +66,13 @@ def is_kind(glob: str) -> bool:
 def complaint(text: str) -> str:
     """Summarize an error in one sentence; for a bad pattern, in ripgrep's own words."""
     text = text.strip().removeprefix("rg: ")
-    if "Found argument" in text or "unrecognized flag" in text:
+    about_pattern = "regex parse error" in text
+    if not about_pattern and ("Found argument" in text or "unrecognized flag" in text):
         return "The installed ripgrep is too old for search: install version 12 or newer, or remove it."
-    found = re.search(r"^error: (.+)$", text, re.MULTILINE)
-    words = text.partition("\n")[0] if found is None else found[1]
+    match = re.search(r"^error: (.+)$", text, re.MULTILINE)
+    words = text.partition("\n")[0] if match is None else match[1]
     if words.startswith("the literal"):
         words = "a line break is written \\n"
+    elif words == "unrecognized flag":
+        words = "unrecognized flag after (?; atomic groups and other extensions are not supported"
     return sentence(f"Invalid regex: {words}")

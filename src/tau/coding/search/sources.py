@@ -12,8 +12,9 @@ from tau.base.late import late
 from tau.base.text import NotText, decode
 from tau.coding.files.path_arguments import PathTarget
 from tau.coding.files.paths import LineRange, shown
+from tau.coding.files.targets import FileTarget
 from tau.coding.ports import CodingContext, Resource
-from tau.coding.search.globs import BadGlob, matcher
+from tau.coding.search.globs import tool_matcher
 
 archive = late("tau.coding.readers.archives.archive")
 
@@ -67,7 +68,7 @@ async def gather(entries: Sequence[PathTarget], ctx: CodingContext, scratch: Cal
             files.append(await _file(entry, ctx))
     if unreadable and not files and not trees:
         raise ToolError(f"Cannot search archive member(s): {'; '.join(unreadable)}.")
-    files = _once(files)
+    files = _deduplicate(files)
     for index, source in enumerate(files):
         if source.data is not None:
             files[index] = replace(source, path=scratch() / f"{index:05}")
@@ -75,8 +76,8 @@ async def gather(entries: Sequence[PathTarget], ctx: CodingContext, scratch: Cal
     return Sources(files=files, trees=trees, unreadable=unreadable)
 
 
-def _once(files: Sequence[SearchSource]) -> list[SearchSource]:
-    """Deduplicate files, merging the ranges of repeated ones."""
+def _deduplicate(files: Sequence[SearchSource]) -> list[SearchSource]:
+    """Merge the ranges of repeated files."""
     merged: dict[tuple[Path, str], SearchSource] = {}
     for source in files:
         key = (source.path, source.name if source.data is not None else "")
@@ -101,14 +102,11 @@ async def _tree(entry: PathTarget, ctx: CodingContext) -> SearchFolder | None:
         raise ToolError(f"Path is not a directory: {shown(entry.base, ctx.cwd)}.")
     if not is_dir:
         return None
-    try:
-        glob = entry.glob or "**/*"
-        return SearchFolder(root=entry.base, glob=glob, accepts=_acceptance(matcher([glob])))
-    except BadGlob as error:
-        raise ToolError(f"Invalid glob: {error}.") from None
+    glob = entry.glob or "**/*"
+    return SearchFolder(root=entry.base, glob=glob, accepts=_accept_below(tool_matcher([glob])))
 
 
-def _acceptance(matches: Callable[[str], object]) -> Callable[[str], object]:
+def _accept_below(matches: Callable[[str], object]) -> Callable[[str], object]:
     """Accept everything below a folder that matches the glob."""
 
     def accepts(path: str) -> bool:
@@ -153,9 +151,8 @@ def _resource(url: str, resource: Resource, entry: PathTarget) -> SearchSource:
 
 
 async def _member(entry: PathTarget, ctx: CodingContext) -> SearchSource:
-    found = await archive.find(entry.text, ctx.cwd, ctx.fs)
-    if found is None:
-        raise ToolError("There is no such archive.")
+    target = FileTarget(kind="archive", text=entry.text, path=entry.base, rest=entry.member)
+    found = await archive.locate(target, ctx.cwd, ctx.fs)
     content = await archive.read(found, ctx.fs)
     if not isinstance(content, archive.ArchiveEntry):
         raise ToolError("It is a directory; name a file in it.")

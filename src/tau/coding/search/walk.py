@@ -2,20 +2,101 @@
 
 import asyncio
 import os
+import re
 import time
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from msgspec import Struct
 
-from tau.base.errors import ToolError
-from tau.coding.search.gitignore import IgnoreRules, load
-from tau.coding.search.globs import BadGlob, matcher
+from tau.coding.search.globs import BadGlob, to_regex, tool_matcher
 
+PAUSE_S = 0.005
 PIECE_ENTRIES = 4096  # larger folders are yielded in pieces, so the caller can pause
 _IGNORE_FILES = (".rgignore", ".ignore", ".gitignore")
+MAX_IGNORE_FILE_BYTES = 1024 * 1024
+_PLAIN_NAME = r"[^*?\[\]{}\\]+"
+_PLAIN_ENDING = r"\*\.([^*?\[\]{}\\./]+)"
 
-Chain = tuple[IgnoreRules, ...]  # nearest folder first
+
+class IgnoreRules:
+    """The rules of one ignore file, indexed for fast lookup. The last matching line wins."""
+
+    def __init__(self, lines: Iterable[str], start: int, prefix: str = "") -> None:
+        """Paths to check, cut at `start` and prefixed with `prefix`, are relative to the file's folder."""
+        self._start = start
+        self._prefix = prefix
+        self._ignores: list[bool] = []
+        self._names: dict[tuple[str, bool], int] = {}
+        self._endings: dict[tuple[str, bool], int] = {}
+        self._globs: list[tuple[int, bool, bool, re.Pattern[str]]] = []  # line, for folders only, by name
+        for line in lines:
+            self._add(line)
+        self._globs.reverse()
+
+    def __bool__(self) -> bool:
+        return bool(self._ignores)
+
+    def verdict(self, name: str, path: str, is_dir: bool) -> bool | None:
+        """Return True if the entry is ignored, False if explicitly included, None if no line matches."""
+        best = self._names.get((name, False), -1)
+        ending = name.rpartition(".")
+        if ending[1]:
+            best = max(best, self._endings.get((ending[2], False), -1))
+        if is_dir:
+            best = max(best, self._names.get((name, True), -1))
+            if ending[1]:
+                best = max(best, self._endings.get((ending[2], True), -1))
+        for index, only_dirs, by_name, glob in self._globs:
+            if index < best:
+                break
+            if only_dirs and not is_dir:
+                continue
+            if glob.fullmatch(name if by_name else self._prefix + path[self._start :]):
+                best = index
+                break
+        return None if best < 0 else self._ignores[best]
+
+    def _add(self, line: str) -> None:
+        line = line.rstrip("\r\n")
+        if line.startswith("#"):
+            return
+        if not line.endswith("\\ "):
+            line = line.rstrip()
+        ignores = not line.startswith("!")
+        line = line[not ignores :]
+        line = line[1:] if line.startswith(("\\!", "\\#")) else line
+        anchored = line.startswith("/")
+        line = line[anchored:]
+        only_dirs = line.endswith("/")
+        line = line[:-1] if only_dirs else line
+        if not line:
+            return
+        index = len(self._ignores)
+        by_name = not anchored and "/" not in line
+        if by_name and re.fullmatch(_PLAIN_NAME, line):
+            self._names[line, only_dirs] = index
+        elif by_name and (ending := re.fullmatch(_PLAIN_ENDING, line)):
+            self._endings[ending[1], only_dirs] = index
+        else:
+            glob = f"{line}/*" if line.endswith("/**") else line
+            try:
+                compiled = re.compile(to_regex(glob), re.DOTALL)
+            except BadGlob:
+                return
+            self._globs.append((index, only_dirs, by_name, compiled))
+        self._ignores.append(ignores)
+
+
+def load_rules(file: Path, start: int, prefix: str = "") -> IgnoreRules | None:
+    """Load the rules of a file; None if it has none or is unreadable."""
+    try:
+        if not file.is_file() or file.stat().st_size > MAX_IGNORE_FILE_BYTES:
+            return None
+        text = file.read_bytes().decode("utf-8-sig", "surrogateescape")
+    except OSError:
+        return None
+    return IgnoreRules(text.split("\n"), start, prefix) or None
 
 
 class FolderEntries(Struct, frozen=True, gc=False):
@@ -29,7 +110,7 @@ class FolderEntries(Struct, frozen=True, gc=False):
 class _Frame(Struct, frozen=True):
     """The rules in effect in a folder, by kind: the first kind with a verdict decides."""
 
-    kinds: tuple[Chain, ...] = ((), (), (), ())
+    kinds: tuple[tuple[IgnoreRules, ...], ...] = ((), (), (), ())  # each nearest folder first
 
     @property
     def idle(self) -> bool:
@@ -61,7 +142,7 @@ def tree(
         if gitignore:
             names = [entry.name for entry in entries]
             frame = _inside(frame, Path(folder), names, len(folder.rstrip("/")) + 1)
-        kept, folders = _kept(entries, frame, hidden)
+        kept, folders = _filter_entries(entries, frame, hidden)
         if max_depth is None or depth < max_depth:
             waiting += [(entry.path, frame, depth + 1) for entry in reversed(folders)]
         for start in range(0, len(kept), PIECE_ENTRIES):
@@ -70,7 +151,7 @@ def tree(
             yield FolderEntries(folder)
 
 
-def _kept(
+def _filter_entries(
     entries: list["os.DirEntry[str]"], frame: _Frame, hidden: bool
 ) -> tuple[list["os.DirEntry[str]"], list["os.DirEntry[str]"]]:
     kept: list[os.DirEntry[str]] = []
@@ -96,10 +177,10 @@ def _inside(frame: _Frame, folder: Path, names: list[str], start: int, prefix: s
         return frame
     kinds = list(frame.kinds)
     if ".git" in wanted:
-        own = load(_git_folder(folder / ".git") / "info" / "exclude", start, prefix)
+        own = load_rules(_git_folder(folder / ".git") / "info" / "exclude", start, prefix)
         kinds[2:] = [(), () if own is None else (own,)]
     for kind, name in enumerate(_IGNORE_FILES):
-        if name in wanted and (rules := load(folder / name, start, prefix)) is not None:
+        if name in wanted and (rules := load_rules(folder / name, start, prefix)) is not None:
             kinds[kind] = (rules, *kinds[kind])
     return _Frame(tuple(kinds))
 
@@ -128,9 +209,6 @@ def _git_folder(path: Path) -> Path:
         return path
 
 
-PAUSE_S = 0.005
-
-
 async def walk(
     roots: Sequence[Path],
     *,
@@ -144,10 +222,7 @@ async def walk(
     `globs` match the path below the root. Links are neither followed nor listed; unreadable
     folders are skipped. Raises ToolError for an invalid glob.
     """
-    try:
-        wanted = matcher(globs or ("**",))
-    except BadGlob as error:
-        raise ToolError(f"Invalid glob: {error}.") from None
+    wanted = tool_matcher(globs or ("**",))
     found: set[str] = set()
     for root in map(str, roots):
         if not Path(root).is_dir():

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 
 from tau.agent.abort import Abort
 from tau.base.errors import TauError
@@ -31,18 +31,16 @@ class Activities:
         """Whether `abort` would stop the agent rather than another activity."""
         return bool(self._aborts) and self._aborts[-1] is self._run
 
-    @contextmanager
-    def quietly(self) -> Iterator[Abort]:
+    def quietly(self) -> AbstractContextManager[Abort]:
         """An invisible activity: it ends with the session, and no key stops it."""
-        with self._noted(self._quiet) as abort:
-            yield abort
+        return self._listed(self._quiet)
 
     @contextmanager
     def begin(self, *, run: bool = False) -> Iterator[Abort]:
         """An activity that can be stopped. Only one `run` of the agent is allowed at a time."""
         if run and self.running:
             raise TauError("The agent is busy; steer it, queue a follow-up, or stop it first.")
-        with self._noted(self._aborts) as abort:
+        with self._listed(self._aborts) as abort:
             if run:
                 self._run = abort
             try:
@@ -61,18 +59,15 @@ class Activities:
         if self._run is not None:
             self._run.abort()
 
-    def abort_all(self) -> None:
-        for abort in (*self._aborts, *self._quiet):
-            abort.abort()
-
     async def end(self) -> None:
         """Stop all activities, including those that start meanwhile, and wait until none is left."""
         while self._aborts or self._quiet:
-            self.abort_all()
+            for abort in (*self._aborts, *self._quiet):
+                abort.abort()
             await self._idle.wait()
 
     @contextmanager
-    def _noted(self, aborts: list[Abort]) -> Iterator[Abort]:
+    def _listed(self, aborts: list[Abort]) -> Iterator[Abort]:
         abort = Abort()
         aborts.append(abort)
         self._idle.clear()

@@ -10,7 +10,7 @@ from tau.coding.session.storage.log import SessionLog
 
 T = TypeVar("T")
 
-LOOKED_AT_BEHIND = 2_000  # entries to search before a stop, in case nothing was recorded again after it
+MAX_PAST_STOP = 2_000  # entries to search beyond a stop, in case nothing was recorded again after it
 
 
 class BranchState(Generic[T]):
@@ -23,34 +23,34 @@ class BranchState(Generic[T]):
         self._log = log
         self._read = read
         self._stop = stop
-        self._at: str | None = None  # up to this entry, `_found` is the newest
-        self._found: T | None = None
+        self._cached_leaf: str | None = None  # the leaf for which `_cached` is the newest
+        self._cached: T | None = None
 
     def get(self) -> T | None:
-        place = self._log.leaf
+        id = self._log.leaf
         left: int | None = None  # how many more entries to search
-        while place is not None and place != self._at and left != 0:
-            node = self._log.node(place)
-            found = None if node is None else self._read(node)
-            if node is None or found is not None:
-                return self._note(found)
+        while id is not None and id != self._cached_leaf and left != 0:
+            node = self._log.node(id)
+            value = None if node is None else self._read(node)
+            if node is None or value is not None:
+                return self._cache(value)
             if left is not None:
                 left -= 1
             elif node.type == self._stop:
-                left = LOOKED_AT_BEHIND
-            place = node.parent_id
-        return self._note(self._found if place == self._at else None)
+                left = MAX_PAST_STOP
+            id = node.parent_id
+        return self._cache(self._cached if id == self._cached_leaf else None)
 
-    def behind_stop(self) -> T | None:
+    def get_past_stop(self) -> T | None:
         """The newest value on the whole branch, ignoring stops."""
         for node in reversed(self._log.branch()):
-            if (found := self._read(node)) is not None:
-                return found
+            if (value := self._read(node)) is not None:
+                return value
         return None
 
-    def _note(self, found: T | None) -> T | None:
-        self._at, self._found = self._log.leaf, found
-        return found
+    def _cache(self, value: T | None) -> T | None:
+        self._cached_leaf, self._cached = self._log.leaf, value
+        return value
 
 
 def tool_result(log: SessionLog, node: EntryNode, *tools: str) -> ToolResultMessage | None:

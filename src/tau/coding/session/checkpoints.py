@@ -24,13 +24,13 @@ from tau.coding.ports import Checkpoint
 from tau.coding.session.branch_state import BranchState, tool_result
 from tau.coding.session.context import EntryNode
 from tau.coding.session.entries import BranchSummaryEntry, MessageEntry
-from tau.coding.session.reminders import has_next_prompt, is_last_word, remind, withdraw
+from tau.coding.session.reminders import has_next_prompt, is_final_answer, remind, remove_reminders
 from tau.coding.session.storage.log import SessionLog
 
 file_ops = late("tau.coding.session.compaction.file_ops")
 
 MAX_WARNINGS = 3  # to a model that stops without a rewind, per user message
-MAX_SAID_CHARS = 2_000  # kept of each user message
+MAX_QUOTE_CHARS = 2_000  # kept of each user message
 KIND = "rewind"
 
 NOTHING_YET = "The checkpoint was made in this same answer, so there is nothing to rewind yet."
@@ -46,7 +46,7 @@ class _Mark(Struct, frozen=True, kw_only=True):
     """What an entry says about checkpoints: one was made, a rewind was requested, or it was done."""
 
     id: str
-    made: Checkpoint | None = None
+    checkpoint: Checkpoint | None = None
     report: str | None = None
 
 
@@ -55,7 +55,7 @@ class _Report(Struct, frozen=True):
 
 
 class SessionCheckpoints:
-    """The `Checkpoints` of one session; `saw` gets every event.
+    """The `Checkpoints` of one session; `observe` gets every event.
 
     All state is in the log, so that a resumed session or another branch knows what is active. A requested
     rewind happens at the end of its turn, or after a crash when the next run starts.
@@ -71,7 +71,7 @@ class SessionCheckpoints:
     @property
     def active(self) -> Checkpoint | None:
         mark = self._newest.get()
-        return None if mark is None else mark.made
+        return None if mark is None else mark.checkpoint
 
     def mark(self, checkpoint: Checkpoint) -> None:
         """Nothing to do: the tool's result records it."""
@@ -80,45 +80,45 @@ class SessionCheckpoints:
     def rewind(self, report: str) -> str | None:
         return NOTHING_YET if self._boundary(self._log.branch()) is None else None
 
-    def saw(self, event: object) -> None:
+    def observe(self, event: object) -> None:
         """Called with every event, after the todo list is recorded."""
         match event:
             case AgentStart():
-                self._finish()
+                self._complete_rewind()
             case MessageEnd(message=UserMessage()):
                 self._warnings = 0
             case TurnEnd(message=message, tool_results=results):
                 if any(result.tool_name == "rewind" and not result.is_error for result in results):
-                    self._finish()
-                elif is_last_word(message):
-                    self._warn()
+                    self._complete_rewind()
+                elif is_final_answer(message):
+                    self._remind()
             case AgentEnd():
-                withdraw(self._queue, "rewind-reminder")
+                remove_reminders(self._queue, "rewind-reminder")
 
-    def _finish(self) -> None:
+    def _complete_rewind(self) -> None:
         """Do a requested rewind that is not done yet."""
-        asked = self._newest.get()
-        if asked is None or asked.report is None or self._is_done(asked.id):
+        requested = self._newest.get()
+        if requested is None or requested.report is None or self._is_done(requested.id):
             return
         branch = self._log.branch()
-        found = self._boundary(branch)
-        if found is None:
+        boundary = self._boundary(branch)
+        if boundary is None:
             return
-        checkpoint, place = found
-        left = [message for node in branch[place + 1 :] if (message := self._message(node)) is not None]
+        checkpoint, index = boundary
+        abandoned = [message for node in branch[index + 1 :] if (message := self._message(node)) is not None]
         old = branch[-1].id
         entry = BranchSummaryEntry(
             from_id=old,
-            summary=summary_text(checkpoint, asked.report, left),
+            summary=summary_text(checkpoint, requested.report, abandoned),
             details={
                 "kind": KIND,
                 "goal": checkpoint.goal,
                 "startedAt": checkpoint.started_at,
-                "rewindId": asked.id,
-                **file_ops.file_ops(left, self._log.header.cwd).details(),
+                "rewindId": requested.id,
+                **file_ops.file_ops(abandoned, self._log.header.cwd).details(),
             },
         )
-        self._log.move(branch[place].id)
+        self._log.move(branch[index].id)
         try:
             self._log.append(entry)
         except SessionError as error:
@@ -126,11 +126,11 @@ class SessionCheckpoints:
             logfile.error("A rewind could not be recorded.", error)
             self._emit(Notice("warning", f"The rewind failed; the conversation is unchanged. {error}"))
             return
-        told = BranchSummaryMessage(entry.summary, old, now_ms())
-        self._emit(MessageStart(told))
-        self._emit(MessageEnd(told))
+        message = BranchSummaryMessage(entry.summary, old, now_ms())
+        self._emit(MessageStart(message))
+        self._emit(MessageEnd(message))
 
-    def _warn(self) -> None:
+    def _remind(self) -> None:
         if has_next_prompt(self._queue) or self.active is None:
             return
         if self._warnings == MAX_WARNINGS:
@@ -147,21 +147,21 @@ class SessionCheckpoints:
         if result is None or result.is_error:
             return None
         if result.tool_name == "checkpoint":
-            made = _converted(result.details, Checkpoint)
-            return None if made is None else _Mark(id=node.id, made=made)
-        asked = _converted(result.details, _Report)
-        return None if asked is None else _Mark(id=node.id, report=asked.report)
+            checkpoint = _convert_details(result.details, Checkpoint)
+            return None if checkpoint is None else _Mark(id=node.id, checkpoint=checkpoint)
+        requested = _convert_details(result.details, _Report)
+        return None if requested is None else _Mark(id=node.id, report=requested.report)
 
     def _boundary(self, branch: Sequence[EntryNode]) -> tuple[Checkpoint, int] | None:
         """The checkpoint, and the index of the last entry that stays."""
         answer: int | None = None
-        for place in range(len(branch) - 1, -1, -1):
-            mark = self._read(branch[place])
+        for index in range(len(branch) - 1, -1, -1):
+            mark = self._read(branch[index])
             if mark is not None and mark.report is None:
-                stays = None if answer is None else answer - 1
-                return None if mark.made is None or stays is None else (mark.made, stays)
-            if isinstance(self._message(branch[place]), AssistantMessage):
-                answer = place
+                last_kept = None if answer is None else answer - 1
+                return None if mark.checkpoint is None or last_kept is None else (mark.checkpoint, last_kept)
+            if isinstance(self._message(branch[index]), AssistantMessage):
+                answer = index
         return None
 
     def _is_done(self, rewind: str) -> bool:
@@ -182,25 +182,25 @@ class SessionCheckpoints:
         return entry.message if isinstance(entry, MessageEntry) else None
 
 
-def summary_text(checkpoint: Checkpoint, report: str, left: Sequence[AppMessage]) -> str:
+def summary_text(checkpoint: Checkpoint, report: str, abandoned: Sequence[AppMessage]) -> str:
     """The report, and what the user said meanwhile, which must not be lost."""
     parts = [
         f'The investigation "{shortened(checkpoint.goal, 500)}" is over, its checkpoint is closed, and its '
         "messages were removed from the conversation. Files and processes are as it left them. "
         f"Your report:\n\n{report}"
     ]
-    said = [_words(message) for message in left if isinstance(message, UserMessage)]
-    if said:
-        parts.append("\n\n".join(["Meanwhile the user said:", *said]))
+    quotes = [_quote(message) for message in abandoned if isinstance(message, UserMessage)]
+    if quotes:
+        parts.append("\n\n".join(["Meanwhile the user said:", *quotes]))
     return "\n\n".join(parts)
 
 
-def _words(message: UserMessage) -> str:
+def _quote(message: UserMessage) -> str:
     text = message.content if isinstance(message.content, str) else text_of(message.content)
-    return "\n".join(f"> {line}" for line in shortened(text.strip(), MAX_SAID_CHARS).split("\n"))
+    return "\n".join(f"> {line}" for line in shortened(text.strip(), MAX_QUOTE_CHARS).split("\n"))
 
 
-def _converted(details: Any, type: type[T]) -> T | None:
+def _convert_details(details: Any, type: type[T]) -> T | None:
     try:
         return msgspec.convert(to_builtins(details), type)
     except (msgspec.ValidationError, TypeError):

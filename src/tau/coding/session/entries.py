@@ -20,7 +20,7 @@ class SessionHeader(Struct, frozen=True, rename="camel", tag_field="type", tag="
     title: str | UnsetType = UNSET
 
 
-class SessionEntryBase(Struct, frozen=True, rename="camel"):
+class SessionEntryBase(Struct, frozen=True, rename="camel", tag_field="type"):
     """The place of any entry in the tree. The log fills in these fields when it appends one."""
 
     id: str = ""
@@ -28,36 +28,29 @@ class SessionEntryBase(Struct, frozen=True, rename="camel"):
     timestamp: str = ""
 
 
-class MessageEntry(
-    SessionEntryBase, frozen=True, kw_only=True, rename="camel", tag_field="type", tag="message"
-):
+class MessageEntry(SessionEntryBase, frozen=True, kw_only=True, tag="message"):
     message: AppMessage
 
 
-class ModelChange(
-    SessionEntryBase, frozen=True, kw_only=True, rename="camel", tag_field="type", tag="model_change"
-):
-    """`model` is omp's form: `provider/id`."""
+class ModelChange(SessionEntryBase, frozen=True, kw_only=True, tag="model_change"):
+    """`model` is omp's form: `provider/id`. `base_url` is an address given for this session only."""
 
     provider: str = ""
     model_id: str = ""
     model: str | UnsetType = UNSET
     role: str | UnsetType = UNSET
+    base_url: str | UnsetType = UNSET
 
 
-class ThinkingLevelChange(
-    SessionEntryBase, frozen=True, kw_only=True, rename="camel", tag_field="type", tag="thinking_level_change"
-):
+class ThinkingLevelChange(SessionEntryBase, frozen=True, kw_only=True, tag="thinking_level_change"):
     thinking_level: str | None = None
 
 
-class TierChange(
-    SessionEntryBase, frozen=True, kw_only=True, rename="camel", tag_field="type", tag="service_tier_change"
-):
+class TierChange(SessionEntryBase, frozen=True, kw_only=True, tag="service_tier_change"):
     service_tier: str | None = None
 
 
-class UsageEntry(SessionEntryBase, frozen=True, kw_only=True, rename="camel", tag_field="type", tag="usage"):
+class UsageEntry(SessionEntryBase, frozen=True, kw_only=True, tag="usage"):
     """The cost of a side request: for a title, for instance."""
 
     kind: str
@@ -67,9 +60,7 @@ class UsageEntry(SessionEntryBase, frozen=True, kw_only=True, rename="camel", ta
     note: str | UnsetType = UNSET
 
 
-class CompactionEntry(
-    SessionEntryBase, frozen=True, kw_only=True, rename="camel", tag_field="type", tag="compaction"
-):
+class CompactionEntry(SessionEntryBase, frozen=True, kw_only=True, tag="compaction"):
     """`summary` replaces everything before `first_kept_entry_id` on this branch."""
 
     summary: str
@@ -81,9 +72,7 @@ class CompactionEntry(
     from_hook: bool | UnsetType = UNSET
 
 
-class BranchSummaryEntry(
-    SessionEntryBase, frozen=True, kw_only=True, rename="camel", tag_field="type", tag="branch_summary"
-):
+class BranchSummaryEntry(SessionEntryBase, frozen=True, kw_only=True, tag="branch_summary"):
     """`from_id` is the leaf that was left."""
 
     from_id: str
@@ -93,9 +82,7 @@ class BranchSummaryEntry(
     from_hook: bool | UnsetType = UNSET
 
 
-class ContextEdit(
-    SessionEntryBase, frozen=True, kw_only=True, rename="camel", tag_field="type", tag="context_edit"
-):
+class ContextEdit(SessionEntryBase, frozen=True, kw_only=True, tag="context_edit"):
     """From here on, the model sees this replacement (None: nothing) of an earlier entry's content."""
 
     target_id: str
@@ -106,18 +93,14 @@ class ContentReplacement(Struct, frozen=True, rename="camel"):
     content: str | list[UserContent | AssistantContent]
 
 
-class CustomEntry(
-    SessionEntryBase, frozen=True, kw_only=True, rename="camel", tag_field="type", tag="custom"
-):
+class CustomEntry(SessionEntryBase, frozen=True, kw_only=True, tag="custom"):
     """State stored by tau or an extension. No model sees it."""
 
     custom_type: str
     data: Any = UNSET
 
 
-class CustomMessageEntry(
-    SessionEntryBase, frozen=True, kw_only=True, rename="camel", tag_field="type", tag="custom_message"
-):
+class CustomMessageEntry(SessionEntryBase, frozen=True, kw_only=True, tag="custom_message"):
     """A message to the model that is not from the user."""
 
     custom_type: str
@@ -126,43 +109,33 @@ class CustomMessageEntry(
     details: Any = UNSET
 
 
-class LabelEntry(SessionEntryBase, frozen=True, kw_only=True, rename="camel", tag_field="type", tag="label"):
+class LabelEntry(SessionEntryBase, frozen=True, kw_only=True, tag="label"):
     """Without a label, the target's label is removed."""
 
     target_id: str
     label: str | UnsetType | None = UNSET
 
 
-class SessionInfo(
-    SessionEntryBase, frozen=True, kw_only=True, rename="camel", tag_field="type", tag="session_info"
-):
+class SessionInfo(SessionEntryBase, frozen=True, kw_only=True, tag="session_info"):
     name: str | UnsetType | None = UNSET
 
 
-class ModeChange(
-    SessionEntryBase, frozen=True, kw_only=True, rename="camel", tag_field="type", tag="mode_change"
-):
+class ModeChange(SessionEntryBase, frozen=True, kw_only=True, tag="mode_change"):
     """The mode `none` ends the one before."""
 
     mode: str
     data: Any = UNSET
 
 
-class RuleInjection(
-    SessionEntryBase, frozen=True, kw_only=True, rename="camel", tag_field="type", tag="ttsr_injection"
-):
+class RuleInjection(SessionEntryBase, frozen=True, kw_only=True, tag="ttsr_injection"):
     injected_rules: list[str]
 
 
-class McpToolSelection(
-    SessionEntryBase, frozen=True, kw_only=True, rename="camel", tag_field="type", tag="mcp_tool_selection"
-):
+class McpToolSelection(SessionEntryBase, frozen=True, kw_only=True, tag="mcp_tool_selection"):
     selected_tool_names: list[str]
 
 
-class SessionInit(
-    SessionEntryBase, frozen=True, kw_only=True, rename="camel", tag_field="type", tag="session_init"
-):
+class SessionInit(SessionEntryBase, frozen=True, kw_only=True, tag="session_init"):
     """What a subagent session was started with."""
 
     system_prompt: str
@@ -207,12 +180,8 @@ def decode_known(line: bytes) -> KnownEntry | None:
 
 
 def encode(entry: SessionHeader | KnownEntry) -> bytes:
+    """One line. Tools may put anything into `details`; values unknown to JSON are written as text."""
     try:
-        return msgspec.json.encode(entry, enc_hook=_plain)
+        return msgspec.json.encode(entry, enc_hook=str)
     except UnicodeEncodeError:  # half of a surrogate pair, from a model or from a file's name
-        return msgspec.json.encode(cleaned(msgspec.to_builtins(entry, enc_hook=_plain, str_keys=True)))
-
-
-def _plain(value: Any) -> Any:
-    """Tools may put anything into `details`; values unknown to JSON are written as text."""
-    return str(value)
+        return msgspec.json.encode(cleaned(msgspec.to_builtins(entry, enc_hook=str, str_keys=True)))

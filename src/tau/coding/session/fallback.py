@@ -1,8 +1,9 @@
 """Fallback models to use while the first one fails, and the return to it."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from fnmatch import fnmatchcase
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from tau.agent.events import AgentEvent, FallbackApplied, FallbackSucceeded, Notice
@@ -40,55 +41,43 @@ def make_resolver(
     return resolve
 
 
-class Fallbacks:
+class Fallbacks(Struct):
     """The chains of the setting retry.fallbackChains, and the model currently replaced.
 
-    `resolve` finds a model by pattern; None if there is none or its key is missing. `use_model` switches the
-    session to it. `role_of` returns a model's role, whose chain applies if the model has none.
-    The replaced model is also logged, so that a resumed session can return to it.
+    `resolve` finds a model by pattern; None if there is none or its key is missing. `roles` names the roles
+    of a model. `use_model` switches the session to it. The replaced model is also logged, so that a resumed
+    session can return to it.
     """
 
-    def __init__(
-        self,
-        retry: RetrySettings,
-        log: SessionLog,
-        *,
-        model: Callable[[], Model],
-        use_model: Callable[[Model], None],
-        emit: Callable[[AgentEvent], None],
-        resolve: _Resolve,
-        role_of: Callable[[Model], str] = lambda model: DEFAULT_ROLE,
-        clock_ms: Callable[[], int] = now_ms,
-    ) -> None:
-        self._retry = retry
-        self._log = log
-        self._model = model
-        self._use_model = use_model
-        self._emit = emit
-        self._resolve = resolve
-        self._role_of = role_of
-        self._clock_ms = clock_ms
-        self._first: Model | None = None  # the model being replaced
-        self._substitute: Model | None = None
-        self._role = ""
-        self._unproven = False
-        self._resting: dict[str, int] = {}  # until when not to use a model
-        self._tried: set[str] = set()  # since the last answer
-        self._recalled = False
+    retry: RetrySettings
+    log: SessionLog
+    model: Callable[[], Model]
+    use_model: Callable[[Model], None]
+    emit: Callable[[AgentEvent], None]
+    resolve: _Resolve
+    roles: Callable[[Model], Sequence[str]]
+    clock_ms: Callable[[], int] = now_ms
+    _first: Model | None = None  # the model being replaced
+    _substitute: Model | None = None
+    _role: str = ""
+    _unproven: bool = False
+    _blocked_until: dict[str, int] = {}  # until when not to use a model
+    _tried: set[str] = set()  # since the last answer
+    _restored: bool = False
 
     @property
-    def _on(self) -> bool:
-        return self._retry.enabled and self._retry.model_fallback
+    def _enabled(self) -> bool:
+        return self.retry.enabled and self.retry.model_fallback
 
     async def apply(self, error: ProviderError) -> bool:
         """Switch to the next model of the chain; False if none is left."""
-        failed = self._model()
-        if not self._on:
+        failed = self.model()
+        if not self._enabled:
             return False
         if self._substitute is None or self._substitute.key != failed.key:
             self._first, self._substitute = failed, None
         wait_ms = COOLDOWN_MS if error.retry_after is None else int(error.retry_after * 1000)
-        self._resting[failed.key] = self._clock_ms() + wait_ms
+        self._blocked_until[failed.key] = self.clock_ms() + wait_ms
         self._tried.add(failed.key)
         first = self._first or failed
         self._role, chain = self._chain(first)
@@ -96,91 +85,90 @@ class Fallbacks:
             if (other := await self._usable(pattern)) is not None:
                 break
         else:
-            if self._substitute is None:
-                self._first = None
             return False
         self._tried.add(other.key)
         self._substitute, self._unproven = other, True
-        self._use_model(other)
-        self._log.append(
+        self.use_model(other)
+        self.log.append(
             CustomEntry(
                 custom_type=ENTRY_TYPE,
-                data={"from": first.key, "to": other.key, "until": self._resting[first.key]},
+                data={"from": first.key, "to": other.key, "until": self._blocked_until[first.key]},
             )
         )
-        self._emit(FallbackApplied(failed.key, other.key, self._role))
-        self._emit(Notice("warning", f"{sentence(str(error))} Switching to {other.key}."))
+        self.emit(FallbackApplied(failed.key, other.key, self._role))
+        self.emit(Notice("warning", f"{sentence(str(error))} Switching to {other.key}."))
         return True
 
-    def answered(self) -> None:
+    def on_answer(self) -> None:
         """Note that the current model has answered."""
         self._tried.clear()
         if self._unproven and self._substitute is not None:
             self._unproven = False
-            self._emit(FallbackSucceeded(self._substitute.key, self._role))
+            self.emit(FallbackSucceeded(self._substitute.key, self._role))
 
     async def before_prompt(self) -> None:
         """Return to the first model after its cooldown, unless the user has chosen another model."""
         self._tried.clear()
-        if not self._on:
+        if not self._enabled:
             return
-        if not self._recalled:
-            self._recalled = True
-            await self._recall()
+        if not self._restored:
+            self._restored = True
+            await self._restore()
         first, substitute = self._first, self._substitute
         if first is None or substitute is None:
             return
-        if self._model().key != substitute.key:
-            self._forget()
+        if self.model().key != substitute.key:
+            self._reset()
             return
-        rested = self._clock_ms() >= self._resting.get(first.key, 0)
-        if self._retry.fallback_revert_policy == "cooldown-expiry" and rested:
-            self._forget()
-            self._use_model(first)
-            self._emit(Notice("info", f"Back to {first.key}."))
+        available = self.clock_ms() >= self._blocked_until.get(first.key, 0)
+        if self.retry.fallback_revert_policy == "cooldown-expiry" and available:
+            self._reset()
+            self.use_model(first)
+            self.emit(Notice("info", f"Back to {first.key}."))
 
-    def user_chose(self) -> None:
+    def on_model_chosen(self) -> None:
         """Stay on the model that the user chose, even if it is the fallback."""
         if self._substitute is not None:
-            self._log.append(CustomEntry(custom_type=ENTRY_TYPE, data={}))
-        self._forget()
-        self._resting.clear()
-        self._recalled = True
+            self.log.append(CustomEntry(custom_type=ENTRY_TYPE, data={}))
+        self._reset()
+        self._blocked_until.clear()
+        self._restored = True
 
-    def _forget(self) -> None:
+    def _reset(self) -> None:
         self._first = self._substitute = None
         self._unproven = False
 
     def _chain(self, model: Model) -> tuple[str, list[str]]:
-        """The chain's name and patterns: the model's own, one whose pattern matches, or its role's."""
-        chains = self._retry.fallback_chains
+        """The chain's name and patterns: the model's own, one that matches it, its role's, or the default."""
+        chains = self.retry.fallback_chains
         names = [name for name in (model.key, model.id) if name in chains]
         names += [name for name in chains if fnmatchcase(model.key, name) or fnmatchcase(model.id, name)]
-        names += [name for name in (self._role_of(model), DEFAULT_ROLE) if name in chains]
-        return (names[0], chains[names[0]]) if names else (DEFAULT_ROLE, [])
+        names += [role for role in self.roles(model) if role in chains]
+        name = names[0] if names else DEFAULT_ROLE
+        return name, chains.get(name, [])
 
     async def _usable(self, pattern: str) -> Model | None:
         try:
-            model = await self._resolve(pattern)
+            model = await self.resolve(pattern)
         except (UsageError, ConfigError):
             return None
         if model is None or model.key in self._tried:
             return None
-        return model if self._clock_ms() >= self._resting.get(model.key, 0) else None
+        return model if self.clock_ms() >= self._blocked_until.get(model.key, 0) else None
 
-    async def _recall(self) -> None:
+    async def _restore(self) -> None:
         """Restore the replaced model from the log, if its fallback is still in use."""
-        for node in reversed(self._log.branch()):
+        for node in reversed(self.log.branch()):
             if node.type != "custom":
                 continue
-            entry = self._log.decode(node)
+            entry = self.log.decode(node)
             if not isinstance(entry, CustomEntry) or entry.custom_type != ENTRY_TYPE:
                 continue
             data = entry.data if isinstance(entry.data, dict) else {}
-            current, until = self._model(), data.get("until")
+            current, until = self.model(), data.get("until")
             if data.get("to") == current.key and isinstance(until, int):
                 first = await self._usable(str(data.get("from")))
                 if first is not None and first.key == data.get("from"):
                     self._first, self._substitute = first, current
-                    self._resting[first.key] = until
+                    self._blocked_until[first.key] = until
             return

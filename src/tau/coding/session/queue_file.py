@@ -10,6 +10,7 @@ from msgspec import Struct
 from tau.agent.events import AgentEvent, Notice, QueueChanged
 from tau.agent.queue import Prompt, Queue, QueuedMessage, UserExecution, typed_text
 from tau.ai.normalization import cleaned
+from tau.base import secrets
 from tau.base.files import make_private, write_atomic
 from tau.coding.session.entries import MessageEntry
 from tau.coding.session.storage.log import SessionLog
@@ -19,7 +20,7 @@ FILE_NAME = "queue.json"
 TAIL_ENTRIES = 5_000
 
 
-class _Kept(Struct, frozen=True, rename="camel"):
+class _QueueFile(Struct, frozen=True, rename="camel"):
     waiting: list[QueuedMessage]
     version: int = 1
 
@@ -29,41 +30,40 @@ def persist_queue(queue: Queue, log: SessionLog, emit: Callable[[AgentEvent], No
 
     Returns notices for the user. An in-memory session, or one that another process is writing, saves nothing.
     """
-    kept = _KeptQueue(queue, log, emit)
-    notices = kept.restore()
-    queue.on_change = kept.note
-    kept.save()
+    saver = _QueueSaver(queue, log, emit)
+    notices = saver.restore()
+    queue.on_change = saver.on_change
+    saver.save()
     return notices
 
 
-class _KeptQueue:
+class _QueueSaver(Struct):
     """Writes the file after each change. A message leaves the file only after it is in the log."""
 
-    def __init__(self, queue: Queue, log: SessionLog, emit: Callable[[AgentEvent], None]) -> None:
-        self._queue = queue
-        self._log = log
-        self._emit = emit
-        self._saved: list[QueuedMessage] = []
-        self._told: tuple[list[str], list[str]] = ([], [])
-        self._failing = False
+    queue: Queue
+    log: SessionLog
+    emit: Callable[[AgentEvent], None]
+    _saved: list[QueuedMessage] = []
+    _reported: tuple[list[str], list[str]] = ([], [])
+    _failing: bool = False
 
-    def note(self) -> None:
+    def on_change(self) -> None:
         self.save()
         texts = self._texts()
-        if texts != self._told:
-            self._told = texts
-            self._emit(QueueChanged(*texts))
+        if texts != self._reported:
+            self._reported = texts
+            self.emit(QueueChanged(*texts))
 
     def save(self) -> None:
         """Save the queue. A full disk is reported once and does not stop the run."""
         path = self._path
-        waiting = self._queue.unsettled()
+        waiting = self.queue.unsettled()
         if path is None or waiting == self._saved:
             return
         try:
             if waiting:
                 make_private(path.parent)
-                write_atomic(path, _encode(_Kept(waiting)), mode=0o600)
+                write_atomic(path, secrets.mask_line(_encode(_QueueFile(waiting))), mode=0o600)
             else:
                 path.unlink(missing_ok=True)
                 with suppress(OSError):  # it contains artifacts
@@ -71,7 +71,7 @@ class _KeptQueue:
         except OSError as error:
             if not self._failing:
                 self._failing = True
-                self._emit(Notice("warning", _not_saved(path, error)))
+                self.emit(Notice("warning", _not_saved(path, error)))
             return
         self._failing = False
         self._saved = waiting
@@ -81,20 +81,22 @@ class _KeptQueue:
         if path is None:
             return []
         try:
-            kept = msgspec.json.decode(path.read_bytes(), type=_Kept)
+            stored = msgspec.json.decode(path.read_bytes(), type=_QueueFile)
         except FileNotFoundError:
             return []
         except (OSError, msgspec.DecodeError) as error:
-            aside = path.with_name(f"{FILE_NAME}.damaged")
+            damaged = path.with_name(f"{FILE_NAME}.damaged")
             with suppress(OSError):
-                path.replace(aside)
-            text = f"The messages queued when the session ended cannot be read; they are in {aside}. {error}"
+                path.replace(damaged)
+            text = (
+                f"The messages queued when the session ended cannot be read; they are in {damaged}. {error}"
+            )
             return [Notice("warning", text)]
-        self._saved = kept.waiting
-        waiting = _unrecorded(kept.waiting, self._log)
-        self._queue.restore(waiting)
-        self._told = self._texts()  # modes read the queue when they open a session
-        count = len(self._queue)
+        self._saved = stored.waiting
+        waiting = _unrecorded(stored.waiting, self.log)
+        self.queue.restore(waiting)
+        self._reported = self._texts()  # modes read the queue when they open a session
+        count = len(self.queue)
         if not count:
             return []
         what = "1 message" if count == 1 else f"{count} messages"
@@ -102,11 +104,11 @@ class _KeptQueue:
 
     @property
     def _path(self) -> Path | None:
-        folder = self._log.artifacts_folder
-        return None if folder is None or self._log.read_only is not None else folder / FILE_NAME
+        folder = self.log.artifacts_folder
+        return None if folder is None or self.log.read_only is not None else folder / FILE_NAME
 
     def _texts(self) -> tuple[list[str], list[str]]:
-        waiting = self._queue.waiting()
+        waiting = self.queue.waiting()
         steering = [item.text for item in waiting if item.kind == "steering"]
         return steering, [item.text for item in waiting if item.kind == "followUp"]
 
@@ -119,14 +121,14 @@ def _unrecorded(waiting: list[QueuedMessage], log: SessionLog) -> list[QueuedMes
             message = entry.message
             if isinstance(message, Prompt | UserExecution):
                 recorded.add((message.timestamp, typed_text(message)))
-    return [item for item in waiting if (item.message.timestamp, item.text) not in recorded]
+    return [item for item in waiting if (item.message.timestamp, secrets.mask(item.text)) not in recorded]
 
 
-def _encode(kept: _Kept) -> bytes:
+def _encode(stored: _QueueFile) -> bytes:
     try:
-        return msgspec.json.encode(kept)
+        return msgspec.json.encode(stored)
     except UnicodeEncodeError:  # half of a surrogate pair
-        return msgspec.json.encode(cleaned(msgspec.to_builtins(kept)))
+        return msgspec.json.encode(cleaned(msgspec.to_builtins(stored)))
 
 
 def _not_saved(path: Path, error: OSError) -> str:

@@ -1,14 +1,15 @@
 """Decides in one place how to recover from a failed run.
 
-A request that is too large is compacted, one with a refused image is sent without it, one that failed for a
-transient reason is retried after a delay and then sent to a fallback model; any other failure ends the run.
+A request that asks for too long an answer is sent again asking for less, one that is too large is compacted,
+one with a refused image is sent without it, one that failed for a transient reason is retried after a delay
+and then sent to a fallback model; any other failure ends the run.
 """
 
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Literal
 
-from msgspec import UNSET
+from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from tau.agent.abort import Abort, Aborted
@@ -20,6 +21,7 @@ from tau.base import log as log_file
 from tau.base.errors import ProviderError, TauError
 from tau.base.late import late
 from tau.base.text import sentence
+from tau.coding.session.answer_limits import AnswerLimits
 from tau.coding.session.storage.log import SessionLog
 from tau.config.settings import RetrySettings
 
@@ -28,46 +30,37 @@ if TYPE_CHECKING:
 
 # Most runs succeed and need none of these.
 images = late("tau.coding.session.refused_images")
-waits = late("tau.coding.session.retry")
+retry = late("tau.coding.session.retry")
 
 MAX_COMPACTIONS = 4  # without an answer in between
 MAX_EMPTY_RETRIES = 3
+MAX_LOWERED = 4  # without an answer in between
 CUT_SHARE = 0.9  # of the output limit: an answer truncated below this share filled the window
 
 RoomReason = Literal["threshold", "overflow", "incomplete"]
+# Compacts the conversation; True if it got smaller. On an abort it returns or raises Aborted.
+CompactContext = Callable[[Abort, RoomReason], Awaitable[bool]]
 
 
-class CompactContext(Protocol):
-    """Compacts the conversation; True if it got smaller. On an abort it returns or raises Aborted."""
-
-    def __call__(self, abort: Abort, /, *, reason: RoomReason) -> Awaitable[bool]: ...
-
-
-class RunRecovery:
+class RunRecovery(Struct, kw_only=True):
     """One per session. Without `compact`, a request that is too large fails.
 
     `fallbacks` is set if the user has configured fallback chains.
     """
 
-    def __init__(
-        self,
-        *,
-        log: SessionLog,
-        settings: RetrySettings,
-        model: Callable[[], Model],
-        emit: Callable[[AgentEvent], None],
-        compact: CompactContext | None,
-        fallbacks: "Fallbacks | None",
-    ) -> None:
-        self._log = log
-        self._retry = settings
-        self._model = model
-        self._emit = emit
-        self._compact = compact
-        self._fallbacks = fallbacks
-        self._waiting: Abort | None = None
-        self._attempt = 0  # retries since the last answer
-        self._compactions = 0  # since the last answer
+    log: SessionLog
+    settings: RetrySettings
+    model: Callable[[], Model]
+    limits: AnswerLimits
+    emit: Callable[[AgentEvent], None]
+    compact: CompactContext | None
+    fallbacks: "Fallbacks | None"
+    _waiting: Abort | None = None
+    _attempt: int = 0  # retries since the last answer
+    _compactions: int = 0  # since the last answer
+    _lowered: int = 0  # how often the answer limit was lowered since the last answer
+    _limit_reached: bool = False  # by the last answer
+    _limit_raised: bool = False  # after it
 
     @property
     def waiting(self) -> bool:
@@ -81,18 +74,18 @@ class RunRecovery:
         self._waiting.abort()
         return True
 
-    def user_chose_model(self) -> None:
+    def on_model_chosen(self) -> None:
         """Stay on the model that the user chose, rather than return to an earlier one."""
-        if self._fallbacks is not None:
-            self._fallbacks.user_chose()
+        if self.fallbacks is not None:
+            self.fallbacks.on_model_chosen()
 
     async def begin(self, abort: Abort, *, new_prompt: bool) -> None:
         """Reset the counters; before a new prompt, return to the first model if it is usable again."""
-        self._attempt = self._compactions = 0
-        if new_prompt and self._fallbacks is not None:
+        self._attempt = self._compactions = self._lowered = 0
+        if new_prompt and self.fallbacks is not None:
             with suppress(Aborted):
                 async with abort.scope():
-                    await self._fallbacks.before_prompt()
+                    await self.fallbacks.before_prompt()
 
     async def recover(
         self, outcome: Outcome, rerun: Callable[[Abort], Awaitable[Outcome]], abort: Abort
@@ -106,18 +99,18 @@ class RunRecovery:
         finally:
             if self._attempt:
                 error = None if final is None else final.error
-                self._emit(RetryEnd(False, self._attempt, UNSET if error is None else str(error)))
+                self.emit(RetryEnd(False, self._attempt, UNSET if error is None else str(error)))
         return final
 
     async def make_room(self, abort: Abort, reason: RoomReason) -> bool:
         """Compact if needed; True if the conversation got smaller. A failure does not end the run."""
-        if self._compact is None:
+        if self.compact is None:
             return False
         try:
-            return await self._compact(abort, reason=reason)
+            return await self.compact(abort, reason)
         except TauError as error:
             log_file.error("A compaction failed.", error)
-            self._emit(Notice("warning", f"The conversation could not be compacted: {error}"))
+            self.emit(Notice("warning", f"The conversation could not be compacted: {error}"))
             return False
 
     def observe(self, event: AgentEvent) -> None:
@@ -125,59 +118,73 @@ class RunRecovery:
         if not isinstance(event, MessageEnd) or not isinstance(event.message, AssistantMessage):
             return
         message = event.message
-        if message.stop_reason in ("error", "aborted") or not has_content(message):
+        self._limit_reached = self._limit_raised = False
+        if message.stop_reason in ("error", "aborted"):
             return
-        if message.stop_reason == "length" and not is_usable(message):
+        if message.stop_reason == "length":
+            self._limit_reached = message.usage.output >= self.limits.limit(self.model()) * CUT_SHARE
+            self._limit_raised = self._limit_reached and self.limits.raise_after_cut(self.model())
+        if not has_content(message) or (message.stop_reason == "length" and not is_usable(message)):
             return
         if self._attempt:
-            self._emit(RetryEnd(True, self._attempt))
-        self._attempt = self._compactions = 0
-        if self._fallbacks is not None:
-            self._fallbacks.answered()
+            self.emit(RetryEnd(True, self._attempt))
+        self._attempt = self._compactions = self._lowered = 0
+        self.limits.on_answer(self.model())
+        if self.fallbacks is not None:
+            self.fallbacks.on_answer()
 
     async def _finish_or_retry(self, outcome: Outcome, abort: Abort) -> Outcome | None:
         """The final outcome, or None to run the loop again."""
         try:
-            return await self._judge(outcome, abort)
+            return await self._decide(outcome, abort)
         except Aborted:
             return replace(outcome, aborted=True)
 
-    async def _judge(self, outcome: Outcome, abort: Abort) -> Outcome | None:
+    async def _decide(self, outcome: Outcome, abort: Abort) -> Outcome | None:
         error = outcome.error
         if abort.aborted or outcome.aborted:
             return outcome
         if error is None:
-            return await self._judge_answer(outcome, abort)
+            return await self._decide_on_answer(outcome, abort)
         if not isinstance(error, ProviderError):
             return outcome
+        if self._lowered < MAX_LOWERED and self.limits.lower(self.model(), error):
+            self._lowered += 1
+            limit = self.limits.limit(self.model())
+            self.emit(Notice("info", f"The server allows answers of {limit:,} tokens here; asking again."))
+            return None
         if error.overflow:
             return await self._compact_and_retry(outcome, error, "overflow", abort)
         if error.media:
-            notice = images.quarantine(self._log, self._model(), error)
+            notice = images.remove_refused_images(self.log, self.model(), error)
             if notice is None:
                 return outcome
-            self._emit(notice)
+            self.emit(notice)
             return None
-        delay_ms = waits.retry_delay_ms(self._retry, self._attempt + 1, error)
+        delay_ms = retry.retry_delay_ms(self.settings, self._attempt + 1, error)
         if delay_ms is not None:
-            return None if await self._wait(self._retry.max_retries, delay_ms, str(error), abort) else outcome
+            return (
+                None if await self._wait(self.settings.max_retries, delay_ms, str(error), abort) else outcome
+            )
         return await self._fall_back(outcome, error, abort)
 
-    async def _judge_answer(self, outcome: Outcome, abort: Abort) -> Outcome | None:
+    async def _decide_on_answer(self, outcome: Outcome, abort: Abort) -> Outcome | None:
         """Detect answers that are empty or were truncated by a full window."""
         message = outcome.message
         if message is None:
             return outcome
+        if self._limit_raised and not is_usable(message):
+            return None  # it was all thinking: ask again with more room
         if message.stop_reason == "length" and self._window_was_full(message):
             error = ProviderError("The context window is full: the answer was cut off before it started.")
             return await self._compact_and_retry(outcome, error, "incomplete", abort)
-        if message.stop_reason != "stop" or has_content(message) or not self._retry.enabled:
+        if message.stop_reason != "stop" or has_content(message) or not self.settings.enabled:
             return outcome
         name = f"{message.provider}/{message.model}"
-        if self._attempt < (most := min(MAX_EMPTY_RETRIES, self._retry.max_retries)):
-            told = f"{name} returned an empty response."
-            delay_ms = waits.backoff_ms(self._retry, self._attempt + 1)
-            return None if await self._wait(most, delay_ms, told, abort) else outcome
+        if self._attempt < (most := min(MAX_EMPTY_RETRIES, self.settings.max_retries)):
+            reason = f"{name} returned an empty response."
+            delay_ms = retry.backoff_ms(self.settings, self._attempt + 1)
+            return None if await self._wait(most, delay_ms, reason, abort) else outcome
         if _follows_results(outcome):
             return outcome  # after tool calls, the model may have nothing to add
         error = ProviderError(
@@ -188,7 +195,7 @@ class RunRecovery:
     async def _compact_and_retry(
         self, outcome: Outcome, error: ProviderError, reason: RoomReason, abort: Abort
     ) -> Outcome | None:
-        if self._compact is None:
+        if self.compact is None:
             return outcome
         if self._compactions < MAX_COMPACTIONS:
             self._compactions += 1
@@ -208,7 +215,7 @@ class RunRecovery:
         self._attempt += 1
         self._waiting = Abort()
         try:
-            self._emit(RetryStart(self._attempt, most, delay_ms, why))
+            self.emit(RetryStart(self._attempt, most, delay_ms, why))
             async with abort.scope():
                 await self._waiting.sleep(delay_ms / 1000)
         except Aborted:
@@ -221,30 +228,30 @@ class RunRecovery:
 
     async def _fall_back(self, outcome: Outcome, error: ProviderError, abort: Abort) -> Outcome | None:
         """Switch to a fallback model, if there is one."""
-        if not self._retry.enabled or not (error.retryable or error.quota):
+        if not self.settings.enabled or not (error.retryable or error.quota):
             return outcome
-        if waits.exceeds_max_delay(self._retry, error):
+        if retry.exceeds_max_delay(self.settings, error):
             assert error.retry_after is not None
-            self._emit(
+            self.emit(
                 Notice(
                     "warning",
                     f"The server asks for a delay of {_format_duration(error.retry_after)}; "
-                    f"retry.maxDelayMs allows {_format_duration(self._retry.max_delay_ms / 1000)}.",
+                    f"retry.maxDelayMs allows {_format_duration(self.settings.max_delay_ms / 1000)}.",
                 )
             )
         attempts, self._attempt = self._attempt, 0
         if attempts:
-            self._emit(RetryEnd(False, attempts, str(error)))
-        if self._fallbacks is None:
+            self.emit(RetryEnd(False, attempts, str(error)))
+        if self.fallbacks is None:
             return outcome
         async with abort.scope():
-            return None if await self._fallbacks.apply(error) else outcome
+            return None if await self.fallbacks.apply(error) else outcome
 
     def _window_was_full(self, message: AssistantMessage) -> bool:
         """Whether the answer was cut off below the model's output limit, before any text or call."""
         usage = message.usage
         known = usage.input + usage.cache_read + usage.cache_write + usage.output > 0
-        return known and not is_usable(message) and usage.output < self._model().max_tokens * CUT_SHARE
+        return known and not is_usable(message) and not self._limit_reached
 
 
 def has_content(message: AssistantMessage) -> bool:

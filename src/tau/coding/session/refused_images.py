@@ -3,17 +3,8 @@
 from collections.abc import Iterable, Sequence
 
 from tau.agent.events import Notice
+from tau.ai import wire as w
 from tau.ai.model import Model
-from tau.ai.wire import (
-    AppMessage,
-    AssistantMessage,
-    CustomMessage,
-    ImageContent,
-    TextContent,
-    ToolResultMessage,
-    UserContent,
-    UserMessage,
-)
 from tau.base.errors import ProviderError
 from tau.base.sizes import format_bytes
 from tau.base.text import sentence, shortened
@@ -24,58 +15,60 @@ from tau.coding.session.storage.log import SessionLog
 MAX_REASON_CHARS = 300
 
 
-def quarantine(log: SessionLog, model: Model, error: ProviderError) -> Notice | None:
+def remove_refused_images(log: SessionLog, model: Model, error: ProviderError) -> Notice | None:
     """Replace the suspect images with notes. Returns a notice for the user, None if there are no images.
 
     A server rarely says which image it means. Suspects are the images since its last answer, or else all.
     """
     items = log.context().items
-    suspects = list(_with_images(items[_answered(items, model) :])) or list(_with_images(items))
+    suspects = list(_with_images(items[_end_of_last_answer(items, model) :])) or list(_with_images(items))
     if not suspects:
         return None
     reason = shortened(str(error), MAX_REASON_CHARS)
     count = 0
     for id, content in suspects:
-        count += sum(isinstance(part, ImageContent) for part in content)
+        count += sum(isinstance(part, w.ImageContent) for part in content)
         log.append(
-            ContextEdit(target_id=id, replacement=ContentReplacement([_noted(p, reason) for p in content]))
+            ContextEdit(
+                target_id=id, replacement=ContentReplacement([_replace_image(p, reason) for p in content])
+            )
         )
     what = "An image was" if count == 1 else f"{count} images were"
-    kept = "it stays" if count == 1 else "they stay"
-    return Notice("warning", f"{what} left out, though {kept} in the session: {sentence(str(error))}")
+    stays = "it stays" if count == 1 else "they stay"
+    return Notice("warning", f"{what} left out, though {stays} in the session: {sentence(str(error))}")
 
 
-def _answered(items: Sequence[ContextItem], model: Model) -> int:
+def _end_of_last_answer(items: Sequence[ContextItem], model: Model) -> int:
     """The index after the latest complete answer of this model."""
-    for place in range(len(items) - 1, -1, -1):
-        message = items[place].message
+    for index in range(len(items) - 1, -1, -1):
+        message = items[index].message
         if (
-            isinstance(message, AssistantMessage)
+            isinstance(message, w.AssistantMessage)
             and message.stop_reason not in ("error", "aborted")
             and (message.provider, message.model) == (model.provider, model.id)
         ):
-            return place + 1
+            return index + 1
     return 0
 
 
-def _with_images(items: Iterable[ContextItem]) -> Iterable[tuple[str, list[UserContent]]]:
+def _with_images(items: Iterable[ContextItem]) -> Iterable[tuple[str, list[w.UserContent]]]:
     for item in items:
-        content = _parts(item.message)
-        if any(isinstance(part, ImageContent) for part in content):
+        content = _content_parts(item.message)
+        if any(isinstance(part, w.ImageContent) for part in content):
             yield item.id, content
 
 
-def _parts(message: AppMessage) -> list[UserContent]:
+def _content_parts(message: w.AppMessage) -> list[w.UserContent]:
     match message:
-        case UserMessage() | CustomMessage():
+        case w.UserMessage() | w.CustomMessage():
             return [] if isinstance(message.content, str) else message.content
-        case ToolResultMessage():
+        case w.ToolResultMessage():
             return message.content
     return []
 
 
-def _noted(part: UserContent, reason: str) -> UserContent:
-    if not isinstance(part, ImageContent):
+def _replace_image(part: w.UserContent, reason: str) -> w.UserContent:
+    if not isinstance(part, w.ImageContent):
         return part
     size = format_bytes(len(part.data) * 3 // 4)
-    return TextContent(f"[An image was here ({part.mime_type}, {size}); the server refused it: {reason}]")
+    return w.TextContent(f"[An image was here ({part.mime_type}, {size}); the server refused it: {reason}]")

@@ -11,7 +11,7 @@ from tau.base.errors import TauError
 _Kind = Literal["todo-reminder", "todo-error-reminder", "rewind-reminder"]
 
 
-def is_last_word(message: AssistantMessage) -> bool:
+def is_final_answer(message: AssistantMessage) -> bool:
     """Whether the model has stopped normally, with text and without calls."""
     return message.stop_reason == "stop" and not message.tool_calls and bool(message.text.strip())
 
@@ -26,7 +26,7 @@ def has_next_prompt(queue: Queue) -> bool:
     return any(item.kind != "held" for item in queue.waiting())
 
 
-def withdraw(queue: Queue, *kinds: _Kind) -> None:
+def remove_reminders(queue: Queue, *kinds: _Kind) -> None:
     """Remove reminders not sent before the run ended: they would come too late."""
     for item in queue.waiting():
         if isinstance(item.message, CustomMessage) and item.message.custom_type in kinds:

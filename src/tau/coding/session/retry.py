@@ -6,7 +6,7 @@ from tau.base.late import late
 from tau.coding.session.storage.log import SessionLog
 from tau.config.settings import RetrySettings
 
-_TOLD = (UserMessage, AssistantMessage, ToolResultMessage)
+_TURN_MESSAGES = (UserMessage, AssistantMessage, ToolResultMessage)
 
 
 def rewind_failed_turn(log: SessionLog) -> bool:
@@ -16,12 +16,14 @@ def rewind_failed_turn(log: SessionLog) -> bool:
     it instead of starting over. Raises NothingToDo if nothing was sent yet or the last answer is complete.
     """
     items = log.context().items
-    last = next((item for item in reversed(items) if isinstance(item.message, _TOLD)), None)
+    last = next((item for item in reversed(items) if isinstance(item.message, _TURN_MESSAGES)), None)
     if last is None:
         raise NothingToDo("There is nothing to retry yet.")
     if not isinstance(last.message, AssistantMessage):
         return False
     if last.message.stop_reason not in ("error", "aborted"):
+        if last.message.tool_calls:  # tau was killed while they ran
+            return False
         raise NothingToDo("The last answer is complete; there is nothing to retry.")
     node = log.node(last.id)
     if last.message.stop_reason == "error" or last is not items[-1] or node is None:
@@ -45,8 +47,8 @@ def retry_delay_ms(retry: RetrySettings, attempt: int, error: ProviderError) -> 
         return None
     if not error.retryable or error.overflow or error.quota or exceeds_max_delay(retry, error):
         return None
-    asked_ms = int((error.retry_after or 0) * 1000)
-    return asked_ms if asked_ms and attempt == 1 else max(asked_ms, backoff_ms(retry, attempt))
+    requested_ms = int((error.retry_after or 0) * 1000)
+    return requested_ms if requested_ms and attempt == 1 else max(requested_ms, backoff_ms(retry, attempt))
 
 
 def exceeds_max_delay(retry: RetrySettings, error: ProviderError) -> bool:

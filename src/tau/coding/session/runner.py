@@ -1,57 +1,116 @@
-"""Runs the agent loop on a prompt, with retries, until the agent stops and the queue is empty."""
+"""Sets up requests and runs the agent loop on a prompt, until the agent stops and the queue is empty."""
 
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import msgspec
+from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from tau.agent.abort import Abort, Aborted
+from tau.agent.event_bus import EventBus
 from tau.agent.events import AgentEvent
 from tau.agent.hooks import Hooks
 from tau.agent.loop import Outcome, run_loop
 from tau.agent.output import ToolOutput
-from tau.agent.owner import Setup, StreamFunction
+from tau.agent.owner import InterruptMode, Setup, StreamFunction
 from tau.agent.ports import ToolContext
 from tau.agent.queue import Prompt, Queue
+from tau.agent.tool import Tool
 from tau.agent.world import NestedCall
-from tau.ai.dialect import Delta, Request
-from tau.ai.model import Model
+from tau.ai.model import Model, ThinkingLevel
 from tau.ai.wire import AppMessage, ToolCall, UserMessage
 from tau.base import log as log_file
 from tau.base.errors import SessionError, TauError
-from tau.coding.context import CodingCall, CodingWorld
+from tau.base.late import late
+from tau.coding.context import CodingCall, CodingWorld, ModelRoles
+from tau.coding.session.answer_limits import AnswerLimits
+from tau.coding.session.entries import ModelChange, ThinkingLevelChange
 from tau.coding.session.recovery import RunRecovery
-from tau.coding.session.request_setup import RequestSetup
 from tau.coding.session.storage.log import SessionLog
 
 if TYPE_CHECKING:
+    from tau.coding.plan.mode import PlanMode
     from tau.coding.undo.recorder import Recorder
 
+lost = late("tau.coding.session.lost_results")
 
-class AgentRunner:
-    """Runs prompts one at a time; `recovery` decides whether a failed run continues."""
+# The demo model reads prompts slowly and rarely calls a tool: two are enough to show how they work.
+DEMO_TOOLS = ("read", "bash")
 
-    def __init__(
-        self,
-        *,
-        log: SessionLog,
-        queue: Queue,
-        hooks: Hooks,
-        setup: RequestSetup,
-        recovery: RunRecovery,
-        stream: StreamFunction,
-        world: CodingWorld,
-        emit: Callable[[AgentEvent], None],
-        recorder: "Recorder | None" = None,
-    ) -> None:
-        self._log = log
-        self._queue = queue
-        self._hooks = hooks
-        self._setup = setup
-        self._recovery = recovery
-        self._recorder = recorder
-        self._loop_owner = _LoopOwner(log, queue, hooks, setup.build, recovery, stream, world, emit)
+
+class RequestSetup(Struct, kw_only=True):
+    """Owns the thinking level; shares the models and the log."""
+
+    log: SessionLog
+    models: ModelRoles
+    thinking: ThinkingLevel
+    system: Callable[[Model], str]
+    tools: Sequence[Tool[Any]]
+    interrupt_mode: InterruptMode
+    plan: "PlanMode"
+    limits: AnswerLimits = msgspec.field(default_factory=AnswerLimits)
+    _system: tuple[Model, str] | None = None  # the prompt last made, and for which model
+
+    def model(self) -> Model:
+        """The model in use: the default one, or that of plan mode."""
+        return self.plan.model()
+
+    def build(self) -> Setup:
+        model = self.model()
+        if self._system is None or self._system[0] != model:
+            self._system = (model, self.system(model))
+        return Setup(
+            model=self.limits.served(model),
+            thinking=self.thinking if model.reasoning else "off",
+            system=self.plan.system(self._system[1]),
+            tools=self.plan.tools(tools_for(model, self.tools)),
+            max_tokens=self.limits.limit(model),
+            cache_key=self.log.header.id,
+            interrupt_mode=self.interrupt_mode,
+        )
+
+    def renew_prompt(self) -> None:
+        """Make a new system prompt for the next request: what it says has changed."""
+        self._system = None
+
+    def record_changes(self) -> None:
+        """Log the default model and the thinking level if they differ from the last ones logged."""
+        context = self.log.context()
+        model = self.models.default
+        address = model.base_url if model.custom_address else None
+        if (context.model, context.base_url) != ((model.provider, model.id), address):
+            self.log.append(_model_change(model))
+        if context.thinking != self.thinking:
+            self.log.append(ThinkingLevelChange(thinking_level=self.thinking))
+
+    def switch_model(self, model: Model) -> None:
+        """Use another model without a request of the user: as the default, which is logged, or to plan."""
+        if self.plan.on and self.models.replace("plan", model):
+            return
+        self.models.default = model
+        self.log.append(_model_change(model))
+
+
+def _model_change(model: Model) -> ModelChange:
+    address = model.base_url if model.custom_address else UNSET
+    return ModelChange(provider=model.provider, model_id=model.id, base_url=address)
+
+
+class AgentRunner(Struct, kw_only=True):
+    """Runs prompts one at a time and owns the loop; `recovery` decides whether a failed run continues."""
+
+    log: SessionLog
+    queue: Queue
+    hooks: Hooks
+    next_request: RequestSetup
+    recovery: RunRecovery
+    stream: StreamFunction
+    world: CodingWorld
+    events: EventBus
+    recorder: "Recorder | None" = None
+    resumed: bool = False  # what an earlier process left behind has been dealt with
 
     async def run_prompt(self, message: UserMessage | None, abort: Abort) -> Outcome:
         """Work on `message`, or on the history as it is if None, then on what was queued meanwhile."""
@@ -63,12 +122,14 @@ class AgentRunner:
                 if accepted is None:
                     return Outcome(message=None, messages=[])
                 prompts = [accepted]
-            self._setup.record_changes()
+            self._answer_lost_calls()
+            self._report_lost_jobs()
+            self.next_request.record_changes()
             while True:
                 try:
-                    await self._recovery.begin(abort, new_prompt=bool(prompts))
-                    outcome = await run_loop(self._loop_owner, prompts, abort)
-                    outcome = await self._recovery.recover(outcome, self._rerun, abort)
+                    await self.recovery.begin(abort, new_prompt=bool(prompts))
+                    outcome = await run_loop(self, prompts, abort)
+                    outcome = await self.recovery.recover(outcome, self._rerun, abort)
                 finally:
                     await self._settle(abort)
                 messages += outcome.messages
@@ -85,19 +146,33 @@ class AgentRunner:
         """The message as the hooks leave it; None if one blocks it."""
         try:
             async with abort.scope():
-                return await self._hooks.input(message)
+                return await self.hooks.input(message)
         except (TauError, Aborted):
             raise
         except Exception as error:
             log_file.error("A hook failed on a message.", error)
             raise TauError(f"A hook failed on the message, which was not sent: {error!r}.") from error
 
+    def _answer_lost_calls(self) -> None:
+        """Record what may have become of calls that a killed tau left without a result."""
+        if self.recorder is not None and self.log.context().items:
+            for result in lost.lost_results(self.log.messages(), self.recorder.records):
+                self.log.append_message(result)
+
+    def _report_lost_jobs(self) -> None:
+        """Record which background jobs ended with an earlier process: the model still waits for them."""
+        if not self.resumed and self.log.context().items:
+            waiting = [item.message for item in self.queue.waiting()]
+            for note in lost.lost_jobs([*self.log.messages(), *waiting]):
+                self.log.append_message(note)
+        self.resumed = True
+
     async def _rerun(self, abort: Abort) -> Outcome:
-        return await run_loop(self._loop_owner, [], abort)
+        return await run_loop(self, [], abort)
 
     def _take_queued(self) -> Sequence[Prompt]:
         """Messages that were queued after the loop last checked."""
-        return self._queue.take_steering() or self._queue.take_follow_ups()
+        return [*self.queue.take_asides(), *(self.queue.take_steering() or self.queue.take_follow_ups())]
 
     async def _settle(self, abort: Abort) -> None:
         """Record what the user ran during the run, and file changes, after the last turn.
@@ -105,53 +180,36 @@ class AgentRunner:
         The latter takes a while in a large repository; an abort skips the wait.
         """
         with suppress(SessionError):
-            self._queue.release(self._log.append_message)
-        if self._recorder is not None:
-            self._recorder.look_beside()
+            self.queue.release(self.log.append_message)
+        if self.recorder is not None:
+            self.recorder.settle_in_background()
             with suppress(Aborted):
                 async with abort.scope():
-                    await self._recorder.settle()
+                    await self.recorder.settle()
 
+    def setup(self) -> Setup:
+        return self.next_request.build()
 
-class _LoopOwner:
-    """What the loop asks of a session."""
-
-    def __init__(
-        self,
-        log: SessionLog,
-        queue: Queue,
-        hooks: Hooks,
-        setup: Callable[[], Setup],
-        recovery: RunRecovery,
-        stream: StreamFunction,
-        world: CodingWorld,
-        emit: Callable[[AgentEvent], None],
-    ) -> None:
-        self.hooks = hooks
-        self.queue = queue
-        self.setup = setup
-        self.history = log.messages
-        self._log = log
-        self._recovery = recovery
-        self._stream = stream
-        self._world = world
-        self._emit = emit
+    def history(self) -> list[AppMessage]:
+        return self.log.messages()
 
     def record(self, message: AppMessage) -> None:
-        self._log.append_message(message)
+        self.log.append_message(message)
 
     async def make_room(self, abort: Abort) -> None:
         with suppress(Aborted):
-            await self._recovery.make_room(abort, "threshold")
+            await self.recovery.make_room(abort, "threshold")
 
     def emit(self, event: AgentEvent) -> None:
-        self._emit(event)
-        self._recovery.observe(event)
-
-    def stream(self, model: Model, request: Request) -> AsyncGenerator[Delta, None]:
-        return self._stream(model, request)
+        self.events.emit(event)
+        self.recovery.observe(event)
 
     def tool_context(
         self, call: ToolCall, update: Callable[[ToolOutput], None], nested: NestedCall
     ) -> ToolContext:
-        return CodingCall(self._world, call, update, nested)
+        return CodingCall(self.world, call, update, nested)
+
+
+def tools_for(model: Model, tools: Sequence[Tool[Any]]) -> Sequence[Tool[Any]]:
+    """The tools that a model is offered."""
+    return [tool for tool in tools if tool.name in DEMO_TOOLS] if model.demo else tools

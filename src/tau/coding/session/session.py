@@ -26,13 +26,14 @@ from tau.coding.session.activities import Activities
 from tau.coding.session.compaction.compactor import Compactor
 from tau.coding.session.queue_file import persist_queue
 from tau.coding.session.recovery import RunRecovery
-from tau.coding.session.request_setup import RequestSetup
-from tau.coding.session.runner import AgentRunner
+from tau.coding.session.runner import AgentRunner, RequestSetup
 from tau.coding.session.stats import UsageStats
 from tau.coding.session.storage.log import SessionLog
 from tau.config.settings import Settings
 
 if TYPE_CHECKING:
+    from tau.coding.approval.session_permissions import SessionPermissions
+    from tau.coding.files.workspace_folders import WorkspaceFolders
     from tau.coding.plan.mode import PlanMode
     from tau.coding.session.fallback import Fallbacks
     from tau.coding.session.titles import SessionTitle
@@ -73,17 +74,21 @@ class SessionParts(Struct, frozen=True, kw_only=True):
     events: EventBus
     activities: Activities
     plan: "PlanMode"
+    permissions: "SessionPermissions"
     todos: "Todos"
     recorder: "Recorder | None" = None  # of file changes
+    folders: "WorkspaceFolders | None" = None
     settings: Settings = Settings()
     resources: SessionResources = SessionResources()
     resolve_model: Callable[[str], Awaitable[Model | None]] | None = None
     notices: list[Notice] = []
+    trusted: bool = False  # what the repository supplies may run
 
 
 class Session:
     """Owns its parts. Modes use `log`, `models`, `queue`, `tree`, `names`, `compaction`, `retry`, `stats`,
-    `plan`, `todos`, `recorder`, `jobs`, `tools` and `settings`; `setup` returns the next request's setup.
+    `plan`, `permissions`, `todos`, `recorder`, `folders`, `sandbox`, `jobs`, `tools` and `settings`; `setup`
+    returns the next request's setup.
 
     A prompt goes from `prompt` through `AgentRunner.run_prompt` to the agent's `run_loop`.
     Each activity that can be stopped takes its abort from `activities`; `abort` stops the innermost one, and
@@ -99,12 +104,12 @@ class Session:
         self.jobs = parts.world.jobs
         self.tools = parts.tools
         self.settings = parts.settings
+        self.trusted = parts.trusted
         self.queue = parts.queue
-        self.plan = parts.plan
-        self.todos = parts.todos
-        self.recorder = parts.recorder
-        self.activities = parts.activities
-        self.abort = parts.activities.abort
+        self.plan, self.permissions = parts.plan, parts.permissions
+        self.todos, self.recorder, self.folders = parts.todos, parts.recorder, parts.folders
+        self.sandbox = parts.resources.sandbox
+        self.activities, self.abort = parts.activities, parts.activities.abort
         self.subscribe = parts.events.subscribe
         self.emit = parts.events.emit
         self.stats = UsageStats(parts.log)
@@ -117,6 +122,8 @@ class Session:
             interrupt_mode=parts.settings.interrupt_mode,
             plan=parts.plan,
         )
+        if parts.folders is not None:
+            parts.folders.on_change(lambda _: self._setup.renew_prompt())
         self.setup = self._setup.build
         self.record_changes = self._setup.record_changes
         self.compaction = Compactor(
@@ -131,6 +138,7 @@ class Session:
             log=parts.log,
             settings=parts.settings.retry,
             model=self._setup.model,
+            limits=self._setup.limits,
             emit=self.emit,
             compact=self.compaction.make_room,
             fallbacks=_make_fallbacks(parts, self._setup),
@@ -139,11 +147,11 @@ class Session:
             log=parts.log,
             queue=parts.queue,
             hooks=parts.hooks,
-            setup=self._setup,
+            next_request=self._setup,
             recovery=self.retry,
             stream=parts.stream,
             world=parts.world,
-            emit=self.emit,
+            events=parts.events,
             recorder=parts.recorder,
         )
         self.notices = [*parts.notices, *persist_queue(parts.queue, parts.log, self.emit)]
@@ -162,7 +170,6 @@ class Session:
 
     @cached_property
     def tree(self) -> "TreeNavigator":
-        """The tree of entries."""
         parts = self._parts
         return tree_navigation.TreeNavigator(
             self.log, parts.hooks, parts.complete, lambda: self.model, parts.settings.branch_summary
@@ -178,7 +185,7 @@ class Session:
         )
 
     @cached_property
-    def _lines(self) -> "tuple[UserShell, UserPython | None]":
+    def _user_runners(self) -> "tuple[UserShell, UserPython | None]":
         """Run the lines that start with `!` and `$`."""
         parts = self._parts
 
@@ -209,16 +216,16 @@ class Session:
         with self.activities.begin(run=True) as abort:
             return await self._runner.run_prompt(user_message(text, images), abort)
 
-    async def go_on(self, *, moved: Callable[[], None] | None = None) -> Outcome:
+    async def go_on(self, *, moved: Callable[[], None] | None = None, results: bool = False) -> Outcome:
         """Retry the last request, which failed or was stopped; only the new answer is logged.
 
         A partial answer stays on its own branch; `moved` is called in that case. Raises TauError if there is
-        nothing to retry.
+        nothing to retry. With `results`, work on those of background jobs that ended since instead.
         """
         if self._closed:
             raise TauError(CLOSED)
         with self.activities.begin(run=True) as abort:
-            if retry.rewind_failed_turn(self.log) and moved is not None:
+            if not results and retry.rewind_failed_turn(self.log) and moved is not None:
                 moved()
             return await self._runner.run_prompt(None, abort)
 
@@ -244,17 +251,17 @@ class Session:
     ) -> BashExecutionMessage:
         """Run a user's command. The model sees it with the next prompt, unless `exclude`."""
         with self.activities.begin() as abort:
-            return await self._lines[0].run(command, exclude=exclude, abort=abort, show=show)
+            return await self._user_runners[0].run(command, exclude=exclude, abort=abort, show=show)
 
     async def python(
         self, code: str, *, exclude: bool = False, show: Callable[[str], None] | None = None
     ) -> PythonExecutionMessage:
         """Run a user's Python code in the kernel of the eval tool."""
-        runs = self._lines[1]
-        if runs is None:
+        runner = self._user_runners[1]
+        if runner is None:
             raise TauError("This session has no Python kernel.")
         with self.activities.begin() as abort:
-            return await runs.run(code, exclude=exclude, abort=abort, show=show)
+            return await runner.run(code, exclude=exclude, abort=abort, show=show)
 
     async def compact(self, focus: str = "") -> CompactionResult:
         """Summarize older messages to free up context. Raises TauError or Aborted."""
@@ -269,7 +276,7 @@ class Session:
     def use_model(self, model: Model) -> None:
         """Switch models from the next request on."""
         self.models.default = model
-        self.retry.user_chose_model()
+        self.retry.on_model_chosen()
         self.record_changes()
 
     def use_thinking(self, level: ThinkingLevel) -> None:
@@ -297,4 +304,5 @@ def _make_fallbacks(parts: SessionParts, setup: RequestSetup) -> "Fallbacks | No
         use_model=setup.switch_model,
         emit=parts.events.emit,
         resolve=parts.resolve_model,
+        roles=setup.models.names,
     )

@@ -6,21 +6,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct, UnsetType
 
-from tau.ai.wire import (
-    AssistantMessage,
-    BashExecutionMessage,
-    BranchSummaryMessage,
-    CompactionSummaryMessage,
-    CustomMessage,
-    PythonExecutionMessage,
-    TextContent,
-    ThinkingContent,
-    ToolCall,
-    ToolResultMessage,
-    UserContent,
-    UserMessage,
-    text_of,
-)
+from tau.ai import wire as w
 from tau.base.text import plain
 from tau.coding.session import entries as s
 
@@ -29,16 +15,27 @@ CALL_CHARS = 100  # of a tool call's arguments
 SEARCHED_CHARS = 500  # of an entry's text; of tool output only the first SHOWN_CHARS
 UNKNOWN = "(unknown to this version of tau)"
 
-# The most telling arguments of a call.
-_TELLING = ("command", "path", "file_path", "pattern", "query", "url", "input", "code", "prompt", "task")
+# The arguments that describe a call best.
+MAIN_ARGUMENTS = (
+    "command",
+    "path",
+    "file_path",
+    "pattern",
+    "query",
+    "url",
+    "input",
+    "code",
+    "prompt",
+    "task",
+)
 
 
 class Snippet(Struct, frozen=True, gc=False):
-    """`words` are in lower case. `quiet`: an answer without text that only calls tools."""
+    """`search_text` is in lower case. `quiet`: an answer without text that only calls tools."""
 
     role: str
     text: str
-    words: str
+    search_text: str
     failed: bool = False
     quiet: bool = False
 
@@ -52,83 +49,83 @@ def snippet(entry: s.KnownEntry | None, calls: Calls) -> Snippet:
         return Snippet("", UNKNOWN, "")
     if type(entry) is s.MessageEntry:
         message = entry.message
-        if type(message) is AssistantMessage:
+        if type(message) is w.AssistantMessage:
             return _assistant(message, calls)
-        if type(message) is ToolResultMessage:
+        if type(message) is w.ToolResultMessage:
             return _result(message, calls)
-        if type(message) is UserMessage:
-            return _said("user", message_text(message.content))
-        return _SAY[type(message)](message)
-    show = _SHOW.get(type(entry))
-    return _note(str(entry.__struct_config__.tag)) if show is None else show(entry)
+        if type(message) is w.UserMessage:
+            return _text_snippet("user", message_text(message.content))
+        return _MESSAGE_SNIPPETS[type(message)](message)
+    make = _ENTRY_SNIPPETS.get(type(entry))
+    return _note(str(entry.__struct_config__.tag)) if make is None else make(entry)
 
 
 def one_line(text: str, max_chars: int) -> str:
     """The start of a text on one line, safe for a terminal."""
     line = text[:max_chars]
     if not line.isprintable() or "  " in line or line[:1] == " ":
-        beginning = text[: max_chars + max_chars // 2]
-        if beginning.isspace():
+        start = text[: max_chars + max_chars // 2]
+        if start.isspace():
             text = text.lstrip()
-            beginning = text[: max_chars + max_chars // 2]
-        line = " ".join(beginning.split())
+            start = text[: max_chars + max_chars // 2]
+        line = " ".join(start.split())
         if not line.isprintable():
             line = plain(line)
-        if len(line) <= max_chars and len(beginning) == len(text):
+        if len(line) <= max_chars and len(start) == len(text):
             return line
     elif len(text) <= max_chars:
         return line.rstrip()
     return f"{line[: max_chars - 1].rstrip()}…"
 
 
-def message_text(content: str | Sequence[UserContent]) -> str:
+def message_text(content: str | Sequence[w.UserContent]) -> str:
     """The text of a message, or a note if it has only images."""
     if isinstance(content, str):
         return content
-    return text_of(content) or ("(image)" if content else "")
+    return w.text_of(content) or ("(image)" if content else "")
 
 
-def call_line(call: ToolCall) -> str:
+def call_line(call: w.ToolCall) -> str:
     """A call as `[bash: ls]`."""
     arguments = call.arguments
-    for name in _TELLING:
+    for name in MAIN_ARGUMENTS:
         value = arguments.get(name)
         if isinstance(value, str) and value:
             return f"[{call.name}: {one_line(value, CALL_CHARS)}]"
     if not arguments:
         return f"[{call.name}]"
-    return f"[{call.name}: {one_line(_json(arguments), CALL_CHARS)}]"
+    return f"[{call.name}: {one_line(json_text(arguments), CALL_CHARS)}]"
 
 
-def _json(value: Any) -> str:
+def json_text(value: Any) -> str:
     return msgspec.json.encode(value, enc_hook=str).decode()
 
 
-def _said(role: str, text: str, *, failed: bool = False) -> Snippet:
+def _text_snippet(role: str, text: str, *, failed: bool = False) -> Snippet:
     return Snippet(role, one_line(text, SHOWN_CHARS), f"{role} {text[:SEARCHED_CHARS]}".lower(), failed)
 
 
-def _assistant(message: AssistantMessage, calls: Calls) -> Snippet:
+def _assistant(message: w.AssistantMessage, calls: Calls) -> Snippet:
     text = called = ""
     for part in message.content:
-        if type(part) is TextContent:
+        if type(part) is w.TextContent:
             text += part.text
-        elif type(part) is ToolCall:
+        elif type(part) is w.ToolCall:
             line = calls[part.id] = call_line(part)
             called = f"{called} {line}" if called else line
     failed = message.stop_reason not in ("stop", "toolUse")
     blank = not text or text.isspace()
     if not blank:
         shown = text
-        words = f"assistant {text[:SEARCHED_CHARS]} {called[:SEARCHED_CHARS]}".lower()
+        search_text = f"assistant {text[:SEARCHED_CHARS]} {called[:SEARCHED_CHARS]}".lower()
     else:
-        shown = _wordless(message, called, failed)
-        words = f"assistant {shown[:SEARCHED_CHARS]}".lower()
+        shown = _describe_textless(message, called, failed)
+        search_text = f"assistant {shown[:SEARCHED_CHARS]}".lower()
     quiet = blank and called != "" and not failed
-    return Snippet("assistant", one_line(shown, SHOWN_CHARS), words, failed, quiet)
+    return Snippet("assistant", one_line(shown, SHOWN_CHARS), search_text, failed, quiet)
 
 
-def _wordless(message: AssistantMessage, called: str, failed: bool) -> str:
+def _describe_textless(message: w.AssistantMessage, called: str, failed: bool) -> str:
     """What to show of an answer without text: its error, its calls, or its state."""
     if failed and message.error_message:
         return f"{message.error_message} {called}"
@@ -136,22 +133,22 @@ def _wordless(message: AssistantMessage, called: str, failed: bool) -> str:
         return called
     if failed:
         return f"({message.stop_reason})"
-    return "(thinking)" if any(type(part) is ThinkingContent for part in message.content) else "(nothing)"
+    return "(thinking)" if any(type(part) is w.ThinkingContent for part in message.content) else "(nothing)"
 
 
-def _result(message: ToolResultMessage, calls: Calls) -> Snippet:
+def _result(message: w.ToolResultMessage, calls: Calls) -> Snippet:
     line = calls.pop(message.tool_call_id, "") or f"[{message.tool_name}]"
-    output = next((part.text for part in message.content if type(part) is TextContent), "")
-    words = f"toolresult {line} {output[:SHOWN_CHARS]}".lower()
-    return Snippet("toolResult", line, words, message.is_error)
+    output = next((part.text for part in message.content if type(part) is w.TextContent), "")
+    search_text = f"toolresult {line} {output[:SHOWN_CHARS]}".lower()
+    return Snippet("toolResult", line, search_text, message.is_error)
 
 
-def _ran(role: str, code: str, message: BashExecutionMessage | PythonExecutionMessage) -> Snippet:
-    return _said(role, code, failed=message.cancelled or message.exit_code != 0)
+def _execution(role: str, code: str, message: w.BashExecutionMessage | w.PythonExecutionMessage) -> Snippet:
+    return _text_snippet(role, code, failed=message.cancelled or message.exit_code != 0)
 
 
-def _custom(type: str, content: str | Sequence[UserContent]) -> Snippet:
-    return _said("custom", f"{type}: {message_text(content)}")
+def _custom(type: str, content: str | Sequence[w.UserContent]) -> Snippet:
+    return _text_snippet("custom", f"{type}: {message_text(content)}")
 
 
 def _note(kind: str, *parts: object) -> Snippet:
@@ -160,15 +157,15 @@ def _note(kind: str, *parts: object) -> Snippet:
     return Snippet("", one_line(text, SHOWN_CHARS), f"{kind} {text[:SEARCHED_CHARS]}".lower())
 
 
-_SAY: dict[type, Callable[[Any], Snippet]] = {
-    BashExecutionMessage: lambda m: _ran("bashExecution", m.command, m),
-    PythonExecutionMessage: lambda m: _ran("pythonExecution", m.code, m),
-    CustomMessage: lambda m: _custom(m.custom_type, m.content),
-    BranchSummaryMessage: lambda m: _said("branchSummary", m.summary),
-    CompactionSummaryMessage: lambda m: _said("compactionSummary", m.summary),
+_MESSAGE_SNIPPETS: dict[type, Callable[[Any], Snippet]] = {
+    w.BashExecutionMessage: lambda m: _execution("bashExecution", m.command, m),
+    w.PythonExecutionMessage: lambda m: _execution("pythonExecution", m.code, m),
+    w.CustomMessage: lambda m: _custom(m.custom_type, m.content),
+    w.BranchSummaryMessage: lambda m: _text_snippet("branchSummary", m.summary),
+    w.CompactionSummaryMessage: lambda m: _text_snippet("compactionSummary", m.summary),
 }
 
-_SHOW: dict[type, Callable[[Any], Snippet]] = {
+_ENTRY_SNIPPETS: dict[type, Callable[[Any], Snippet]] = {
     s.ModelChange: lambda e: _note("model_change", f"{e.provider}/{e.model_id}" if e.model_id else e.model),
     s.ThinkingLevelChange: lambda e: _note("thinking_level_change", e.thinking_level),
     s.TierChange: lambda e: _note("service_tier_change", e.service_tier),

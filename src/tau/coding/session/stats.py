@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from itertools import islice
 
 import msgspec
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import UNSET, Struct, UnsetType, field
 from msgspec.structs import replace
 
 from tau.agent.owner import Complete
@@ -25,7 +25,7 @@ class _Part(Struct, frozen=True, gc=False):
     type: str = ""
 
 
-class _Said(Struct, frozen=True, rename="camel"):
+class _MessageUsage(Struct, frozen=True, rename="camel"):
     """The counted fields of a message; the rest is skipped when decoding."""
 
     role: str = ""
@@ -43,7 +43,7 @@ class UsageRecord(Struct, frozen=True, rename="camel"):
     id: str = ""
     parent_id: str | None = None
     timestamp: str = ""
-    message: _Said | UnsetType = UNSET
+    message: _MessageUsage | UnsetType = UNSET
     usage: Usage | UnsetType = UNSET
     kind: str = ""
     provider: str = ""
@@ -70,44 +70,45 @@ class RequestCost(Struct, frozen=True, gc=False):
     failed: bool = False
 
 
-class CostLedger:
+class CostLedger(Struct):
     """Takes the lines of one session in file order and returns the cost of each.
 
     A summary does not name its model: its cost goes to the model that its branch was using.
     """
 
-    def __init__(self) -> None:
-        self._places: dict[str, tuple[str, tuple[str, str]]] = {}  # turn and model, by entry
-        self._last: tuple[str, tuple[str, str]] = ("", ("", ""))
-        self._models: dict[tuple[str, str], tuple[str, str]] = {}  # one copy of each name
+    _places: dict[str, tuple[str, tuple[str, str]]] = {}  # turn and model, by entry
+    _last: tuple[str, tuple[str, str]] = ("", ("", ""))
+    _models: dict[tuple[str, str], tuple[str, str]] = {}  # one copy of each name
 
-    def take(self, line: UsageRecord) -> RequestCost | None:
+    def add(self, line: UsageRecord) -> RequestCost | None:
         place = turn, model = self._places.get(line.parent_id or "", self._last)
-        said, paid = line.message, None
-        if line.type == "message" and isinstance(said, _Said):
-            if said.role == "user":
+        message, cost = line.message, None
+        if line.type == "message" and isinstance(message, _MessageUsage):
+            if message.role == "user":
                 place = (line.id, model)
-            elif said.role == "assistant":
-                named = (said.provider, said.model)
+            elif message.role == "assistant":
+                named = (message.provider, message.model)
                 if named != model:
                     place = (turn, self._models.setdefault(named, named))
-                if isinstance(said.usage, Usage):
-                    failed = said.stop_reason in ("error", "aborted")
-                    paid = RequestCost(turn, from_iso(line.timestamp), ANSWER, *place[1], said.usage, failed)
+                if isinstance(message.usage, Usage):
+                    failed = message.stop_reason in ("error", "aborted")
+                    cost = RequestCost(
+                        turn, from_iso(line.timestamp), ANSWER, *place[1], message.usage, failed
+                    )
         elif line.type == "model_change":
-            named = _chosen(line) or model
+            named = _chosen_model(line) or model
             place = (turn, self._models.setdefault(named, named))
         elif line.type in _PAID and isinstance(line.usage, Usage):
             named = (line.provider, line.model) if line.type == "usage" else model
             kind = line.kind if line.type == "usage" else line.type
-            paid = RequestCost(turn, from_iso(line.timestamp), kind, *named, line.usage)
+            cost = RequestCost(turn, from_iso(line.timestamp), kind, *named, line.usage)
         self._last = place
         if line.id:
             self._places[line.id] = place
-        return paid
+        return cost
 
 
-def _chosen(line: UsageRecord) -> tuple[str, str] | None:
+def _chosen_model(line: UsageRecord) -> tuple[str, str] | None:
     if line.model_id:
         return line.provider, line.model_id
     if not line.model or line.role not in ("", "default"):
@@ -117,8 +118,6 @@ def _chosen(line: UsageRecord) -> tuple[str, str] | None:
 
 
 class Tally:
-    """A sum of usages."""
-
     __slots__ = ("cost", "requests", "tokens")
 
     def __init__(self) -> None:
@@ -194,35 +193,27 @@ def counts(usage: Usage) -> TokenCounts:
     return TokenCounts(*parts, total=sum(parts))
 
 
-def _no_children() -> Iterable[ModelUsage]:
-    return ()
-
-
-class UsageStats:
+class UsageStats(Struct):
     """Counts each entry once, on demand.
 
     `children` returns the usage of subagent sessions, which is part of every sum except `turns`.
     """
 
-    def __init__(self, log: SessionLog, children: Callable[[], Iterable[ModelUsage]] = _no_children) -> None:
-        self.children = children
-        self._log = log
-        self._counted = 0
-        self._ledger = CostLedger()
-        self._total = Tally()
-        self._models: dict[tuple[str, str], Tally] = {}
-        self._roles: dict[str, int] = {}
-        self._calls = 0
+    log: SessionLog
+    children: Callable[[], Iterable[ModelUsage]] = lambda: ()
+    _counted: int = 0
+    _ledger: CostLedger = field(default_factory=CostLedger)
+    _total: Tally = field(default_factory=Tally)
+    _models: dict[tuple[str, str], Tally] = {}
+    _roles: dict[str, int] = {}
+    _calls: int = 0
 
     @property
     def usage(self) -> Usage:
         """All tokens and costs, including failed and aborted answers and summaries: they were paid for."""
         self._count()
-        children = list(self.children())
-        if not children:
-            return self._total.usage
         total = self._total.usage
-        for child in children:
+        for child in self.children():
             total = add_usage(total, child.usage)
         return total
 
@@ -231,9 +222,9 @@ class UsageStats:
         """In order of their first request."""
         tallies: dict[str, Tally] = {}
         ledger = CostLedger()
-        for node in self._log.nodes():
-            if (paid := ledger.take(self._line(node))) is not None:
-                tallies.setdefault(paid.turn, Tally()).add(paid.usage)
+        for node in self.log.nodes():
+            if (cost := ledger.add(self._line(node))) is not None:
+                tallies.setdefault(cost.turn, Tally()).add(cost.usage)
         return [TurnUsage(id, tally.requests, tally.usage) for id, tally in tallies.items()]
 
     @property
@@ -244,15 +235,15 @@ class UsageStats:
         own = (ModelUsage(*name, tally.requests, tally.usage) for name, tally in self._models.items())
         for part in (*own, *self.children()):
             tallies.setdefault((part.provider, part.model), Tally()).add(part.usage, part.requests)
-        found = [ModelUsage(*name, tally.requests, tally.usage) for name, tally in tallies.items()]
-        return sorted(found, key=lambda part: (-part.usage.cost.total, -counts(part.usage).total))
+        usages = [ModelUsage(*name, tally.requests, tally.usage) for name, tally in tallies.items()]
+        return sorted(usages, key=lambda part: (-part.usage.cost.total, -counts(part.usage).total))
 
     def summary(self) -> SessionStats:
         usage = self.usage
         roles = self._roles
         return SessionStats(
-            session_file=UNSET if self._log.path is None else str(self._log.path),
-            session_id=self._log.header.id,
+            session_file=UNSET if self.log.path is None else str(self.log.path),
+            session_id=self.log.header.id,
             user_messages=roles.get("user", 0),
             assistant_messages=roles.get("assistant", 0),
             tool_calls=self._calls,
@@ -264,27 +255,27 @@ class UsageStats:
         )
 
     def _count(self) -> None:
-        for node in list(islice(self._log.nodes(), self._counted, None)):
+        for node in list(islice(self.log.nodes(), self._counted, None)):
             self._counted += 1
             line = self._line(node)
-            if isinstance(line.message, _Said):
-                self._saw(line.message)
-            paid = self._ledger.take(line)
-            if paid is not None:
-                self._total.add(paid.usage)
-                self._models.setdefault((paid.provider, paid.model), Tally()).add(paid.usage)
+            if isinstance(line.message, _MessageUsage):
+                self._count_message(line.message)
+            cost = self._ledger.add(line)
+            if cost is not None:
+                self._total.add(cost.usage)
+                self._models.setdefault((cost.provider, cost.model), Tally()).add(cost.usage)
 
     def _line(self, node: EntryNode) -> UsageRecord:
         """The usage of an entry, with the log's own id string, to avoid keeping a copy."""
-        line = decode_usage(self._log.line(node)) if node.type in _COUNTED else None
+        line = decode_usage(self.log.line(node)) if node.type in _COUNTED else None
         if line is None:
             return UsageRecord(node.type, node.id, node.parent_id)
         return replace(line, id=node.id)
 
-    def _saw(self, said: _Said) -> None:
-        self._roles[said.role] = self._roles.get(said.role, 0) + 1
-        if said.role == "assistant" and isinstance(said.content, list):
-            self._calls += sum(part.type == "toolCall" for part in said.content)
+    def _count_message(self, message: _MessageUsage) -> None:
+        self._roles[message.role] = self._roles.get(message.role, 0) + 1
+        if message.role == "assistant" and isinstance(message.content, list):
+            self._calls += sum(part.type == "toolCall" for part in message.content)
 
 
 def decode_usage(line: bytes) -> UsageRecord | None:

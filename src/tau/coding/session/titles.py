@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from pathlib import Path
 
+from msgspec import Struct
+
 from tau.agent.abort import Abort, Aborted
 from tau.agent.owner import Complete
 from tau.ai.dialect import Request
@@ -24,11 +26,11 @@ re = late("re")
 TITLE_CHARS = 60
 NAME_CHARS = 200  # of a name typed by the user
 READ_CHARS = 2_000  # of the message to make a title from
-NONSENSE_CHARS = 120  # a longer line is an answer, not a title
+MAX_LINE_CHARS = 120  # a longer line is an answer, not a title
 ANSWER_TOKENS = 1_024  # a title takes ten, but some models always think first
 UNTITLED = "Untitled session"
 
-_TALK = (
+_CHAT_STARTS = (
     "i ",
     "i'",
     "i’",
@@ -50,7 +52,7 @@ async def make_title(complete: Complete, model: Model, first_message: str) -> tu
     """
     request = Request(
         system=Path(__file__).with_name("title.md").read_text(encoding="utf-8").strip(),
-        messages=[UserMessage(clean(f"<message>\n{_beginning(first_message)}\n</message>"), now_ms())],
+        messages=[UserMessage(clean(f"<message>\n{_start_of(first_message)}\n</message>"), now_ms())],
         tools=[],
         max_tokens=min(ANSWER_TOKENS, model.max_tokens),
     )
@@ -76,16 +78,16 @@ def clean_title(text: str) -> str | None:
         r"^(?:[#>•\-–\s]|\d{1,2}[.)]\s)*(?:(?i:(?:session |the )?(?:title|name))\s*[:：]\s*)?", "", line
     )
     line = line.strip(" \t\"'“”„‘’«»").rstrip(".。:;,").strip(" \"'“”„‘’«»")
-    if not any(letter.isalnum() for letter in line) or len(line) > NONSENSE_CHARS:
+    if not any(letter.isalnum() for letter in line) or len(line) > MAX_LINE_CHARS:
         return None
-    if line.lower().startswith(_TALK):
+    if line.lower().startswith(_CHAT_STARTS):
         return None
     return _cut(line)
 
 
 def first_words(message: str) -> str:
     """A title from the message itself. Never empty."""
-    lines = (one_line(line, NONSENSE_CHARS) for line in message[:READ_CHARS].splitlines())
+    lines = (one_line(line, MAX_LINE_CHARS) for line in message[:READ_CHARS].splitlines())
     line = next((line for line in lines if any(letter.isalnum() for letter in line)), "")
     return _cut(line.strip("#>*` ")) or UNTITLED
 
@@ -99,34 +101,31 @@ def _cut(line: str) -> str:
     return f"{(whole if len(whole) > TITLE_CHARS // 2 else kept).rstrip(' ,;:-–')}…"
 
 
-def _beginning(message: str) -> str:
+def _start_of(message: str) -> str:
     return message if len(message) <= READ_CHARS else f"{message[:READ_CHARS]}\n[rest omitted]"
 
 
-class SessionTitle:
+class SessionTitle(Struct):
     """Names a session. `model` returns the small model when it is needed.
 
     `enabled` tells modes whether to name sessions automatically.
     """
 
-    def __init__(
-        self, log: SessionLog, complete: Complete, model: Callable[[], Model], *, enabled: bool = True
-    ) -> None:
-        self.enabled = enabled
-        self._log = log
-        self._complete = complete
-        self._model = model
-        self._suggested = False
+    log: SessionLog
+    complete: Complete
+    model: Callable[[], Model]
+    enabled: bool = True
+    _suggested: bool = False
 
     @property
     def name(self) -> str | None:
-        return self._log.name
+        return self.log.name
 
     def rename(self, text: str) -> str | None:
         """Rename the session; an empty text removes its name. Returns the new name."""
         name = one_line(text, NAME_CHARS)
-        if name != (self._log.name or ""):
-            self._log.append(s.SessionInfo(name=name))
+        if name != (self.log.name or ""):
+            self.log.append(s.SessionInfo(name=name))
         return name or None
 
     async def suggest(self, abort: Abort) -> str | None:
@@ -138,10 +137,10 @@ class SessionTitle:
         if first is None:
             return None
         self._suggested = True
-        model = self._model()
+        model = self.model()
         try:
             async with abort.scope():
-                title, usage = await make_title(self._complete, model, first)
+                title, usage = await make_title(self.complete, model, first)
         except Aborted:
             self._suggested = False
             return None
@@ -149,27 +148,27 @@ class SessionTitle:
             log.error("A title could not be made.", error)
             return None
         try:
-            return self._give(title, model, usage)
+            return self._record_title(title, model, usage)
         except SessionError as error:
             log.error("A title could not be written.", error)
             return None
 
-    def _give(self, title: str, model: Model, usage: Usage) -> str | None:
+    def _record_title(self, title: str, model: Model, usage: Usage) -> str | None:
         """Log the title, unless the user has typed a name meanwhile, and the usage in any case."""
         named = self._is_named()
         if not named:
-            self._log.append(s.SessionInfo(name=title))
+            self.log.append(s.SessionInfo(name=title))
         if usage != Usage():
-            self._log.append(s.UsageEntry(kind="title", provider=model.provider, model=model.id, usage=usage))
+            self.log.append(s.UsageEntry(kind="title", provider=model.provider, model=model.id, usage=usage))
         return None if named else title
 
     def _is_named(self) -> bool:
         """Whether there is a name, or the user has removed it."""
-        return self._log.name is not None or any(n.type == "session_info" for n in self._log.nodes())
+        return self.log.name is not None or any(n.type == "session_info" for n in self.log.nodes())
 
     def _first_message(self) -> str | None:
-        for node in self._log.nodes():
-            entry = self._log.decode(node) if node.type == "message" else None
+        for node in self.log.nodes():
+            entry = self.log.decode(node) if node.type == "message" else None
             if isinstance(entry, s.MessageEntry) and isinstance(entry.message, UserMessage):
                 return message_text(entry.message.content)
         return None

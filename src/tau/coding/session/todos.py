@@ -17,7 +17,7 @@ from tau.base.errors import SessionError, TauError
 from tau.coding.session.branch_state import BranchState, tool_result
 from tau.coding.session.context import EntryNode
 from tau.coding.session.entries import CustomEntry, CustomMessageEntry
-from tau.coding.session.reminders import has_next_prompt, is_last_word, remind, withdraw
+from tau.coding.session.reminders import has_next_prompt, is_final_answer, remind, remove_reminders
 from tau.coding.session.storage.log import SessionLog
 from tau.coding.todo.list import (
     Phases,
@@ -60,14 +60,14 @@ def call_later(seconds: float, action: Callable[[], None]) -> _Timer:
     return asyncio.get_running_loop().call_later(seconds, action)
 
 
-class _Kept(Struct, frozen=True):
+class _TodoData(Struct, frozen=True):
     """The fields shared by tool results and user edits."""
 
     phases: Phases
 
 
 class Todos:
-    """A `TodoBoard` over the log. `saw` gets every event; `quiet` suppresses reminders.
+    """A `TodoBoard` over the log. `observe` gets every event; `quiet` suppresses reminders.
 
     The list is that of the newest tool result or user edit on this branch. Only the open tasks of a list
     that an earlier process logged are used.
@@ -94,7 +94,7 @@ class Todos:
         self._newest = BranchState(log, self._read, stop="compaction")
         self._recorded: Phases | None = None  # the list in the log when last read
         self._phases: Phases = ()
-        self._kept: Phases | None = None  # the list that must be in the log after the turn
+        self._unrecorded: Phases | None = None  # the list that must be in the log after the turn
         self._clearing: dict[str, _Timer] = {}
         self._attempt = 0
 
@@ -118,7 +118,7 @@ class Todos:
 
     def keep(self, phases: Phases) -> None:
         """Set the tool's new list, which is recorded with its result."""
-        self._kept = phases
+        self._unrecorded = phases
         self._set(phases)
 
     def edit(self, phases: Phases) -> None:
@@ -127,10 +127,10 @@ class Todos:
         if problem is not None:
             raise TauError(problem)
         phases = normalized(phases)
-        self._log.append(CustomEntry(custom_type=USER_EDIT, data=to_builtins(_Kept(phases))))
+        self._log.append(CustomEntry(custom_type=USER_EDIT, data=to_builtins(_TodoData(phases))))
         self._recorded = self._newest.get()
         self._set(phases)
-        self._tell_of_edit()
+        self._report_edit()
 
     def change(self, ops: Sequence[TodoOp]) -> list[str]:
         """Apply operations to the list that people see; returns the problems."""
@@ -139,45 +139,45 @@ class Todos:
             self.edit(phases)
         return errors
 
-    def saw(self, event: object) -> None:
+    def observe(self, event: object) -> None:
         """Called with every event, after all subscribers and before the checkpoints."""
         match event:
             case MessageEnd(message=UserMessage()):
                 self._attempt = 0
             case TurnEnd(message=message, tool_results=results):
-                self._make_sure()
+                self._ensure_recorded()
                 if any(result.tool_name == "todo" and result.is_error for result in results):
                     remind(self._queue, "todo-error-reminder", FAILED)
-                elif is_last_word(message) and not message.text.rstrip().endswith("?"):
+                elif is_final_answer(message) and not message.text.rstrip().endswith("?"):
                     self._remind()  # an answer that asks the user something may stop
             case Compacted():
-                self._carry_over()
+                self._record_after_compaction()
             case AgentEnd():
-                withdraw(self._queue, "todo-error-reminder", "todo-reminder")
+                remove_reminders(self._queue, "todo-error-reminder", "todo-reminder")
 
     def close(self) -> None:
         for timer in self._clearing.values():
             timer.cancel()
         self._clearing.clear()
 
-    def _carry_over(self) -> None:
+    def _record_after_compaction(self) -> None:
         """Record the list again after a compaction, since the search stops there."""
-        phases = self._newest.behind_stop()
+        phases = self._newest.get_past_stop()
         if phases:
             self._record(phases)
 
-    def _make_sure(self) -> None:
+    def _ensure_recorded(self) -> None:
         """Record the list if no result has it: after a nested or stopped call."""
-        kept, self._kept = self._kept, None
-        if kept is None:
+        phases, self._unrecorded = self._unrecorded, None
+        if phases is None:
             return
-        if self._newest.get() != kept:
-            self._record(kept)
+        if self._newest.get() != phases:
+            self._record(phases)
         self._recorded = self._newest.get()
 
     def _record(self, phases: Phases) -> None:
         try:
-            self._log.append(CustomEntry(custom_type=STATE, data=to_builtins(_Kept(phases))))
+            self._log.append(CustomEntry(custom_type=STATE, data=to_builtins(_TodoData(phases))))
         except SessionError as error:
             logfile.error("The todo list could not be recorded.", error)
 
@@ -220,7 +220,7 @@ class Todos:
             remind(self._queue, "todo-reminder", reminder_text(tasks, self._attempt, rules.max_reminders))
             self._emit(TodoReminder(tasks, self._attempt, rules.max_reminders))
 
-    def _tell_of_edit(self) -> None:
+    def _report_edit(self) -> None:
         lines = [f"- [{task.status}] {task.content} ({phase.name})" for phase, task in tasks_of(self._phases)]
         text = "\n".join(["The user changed the todo list. It is now:", *(lines or ["(empty)"])])
         if self._running():
@@ -245,6 +245,6 @@ def reminder_text(tasks: Sequence[TodoItem], attempt: int, most: int) -> str:
 
 def _phases(data: Any) -> Phases | None:
     try:
-        return msgspec.convert(to_builtins(data), _Kept).phases
+        return msgspec.convert(to_builtins(data), _TodoData).phases
     except (msgspec.ValidationError, TypeError):
         return None

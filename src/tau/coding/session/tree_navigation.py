@@ -57,56 +57,47 @@ class BranchPoint(Struct, frozen=True, rename="camel"):
     image_count: int = 0
 
 
-class TreeNavigator:
+class TreeNavigator(Struct):
     """`model` returns the model that summarizes; `moved` is called after every move."""
 
-    def __init__(
-        self,
-        log: SessionLog,
-        hooks: Hooks,
-        complete: Complete,
-        model: Callable[[], Model],
-        settings: BranchSummarySettings | None = None,
-        *,
-        moved: Callable[[Move], None] | None = None,
-    ) -> None:
-        self._log = log
-        self._hooks = hooks
-        self._complete = complete
-        self._model = model
-        self._settings = settings or BranchSummarySettings()
-        self._moved = moved
-        self._tree = SessionTree(log)
+    log: SessionLog
+    hooks: Hooks
+    complete: Complete
+    model: Callable[[], Model]
+    settings: BranchSummarySettings = BranchSummarySettings()
+    moved: Callable[[Move], None] | None = None
+    _tree: SessionTree | None = None
 
     @property
     def labels(self) -> dict[str, str]:
         """The label of every entry that has one."""
-        return labels_of(self._log)
+        return labels_of(self.log)
 
     def rows(self, filter: TreeFilter = "default", query: str = "") -> list[TreeRow]:
         """The visible rows from top to bottom; `tree_rows.draw_row` and `tree_rows.prefix` draw them."""
+        self._tree = self._tree or SessionTree(self.log)
         return self._tree.rows(filter, query)
 
     def branch_points(self) -> list[BranchPoint]:
         """The user's messages on all branches, in the order they were sent."""
         points = []
-        for node in self._log.nodes():
-            if node.type == "message" and (found := _to_edit(s.decode_known(self._log.line(node)))):
-                text, images = found
+        for node in self.log.nodes():
+            if node.type == "message" and (editable := _to_edit(s.decode_known(self.log.line(node)))):
+                text, images = editable
                 if text.strip() or images:
                     points.append(BranchPoint(node.id, text, len(images)))
         return points
 
     def to_edit(self, target: str) -> tuple[str, list[ImageContent]]:
         """The text and images of an entry to edit and send again; empty if it is not a message."""
-        return _to_edit(self._log.decode(self._node(target))) or ("", [])
+        return _to_edit(self.log.decode(self._node(target))) or ("", [])
 
     def label(self, target: str, text: str | None) -> str | None:
         """Set the label of an entry; None or an empty text removes it. Returns the new label."""
         self._node(target)
         label = one_line(text or "", LABEL_CHARS)
         if label != self.labels.get(target, ""):
-            self._log.append(s.LabelEntry(target_id=target, label=label or UNSET))
+            self.log.append(s.LabelEntry(target_id=target, label=label or UNSET))
         return label or None
 
     async def goto(
@@ -123,87 +114,87 @@ class TreeNavigator:
         the model fails; an abort is reported in the result. Neither moves anything.
         """
         node = self._node(target)
-        old = self._log.leaf
+        old = self.log.leaf
         if self.is_at(target):
             return Move(old_leaf=old, leaf=old, already_there=True)
-        editing = _to_edit(self._log.decode(node))
+        editing = _to_edit(self.log.decode(node))
         summary = None
         try:
             async with (abort or Abort()).scope():
-                if not await self._hooks.before_switch(target):
-                    return Move(old_leaf=old, leaf=self._log.leaf, cancelled=True)
+                if not await self.hooks.before_switch(target):
+                    return Move(old_leaf=old, leaf=self.log.leaf, cancelled=True)
                 if summarize:
-                    summary = await self._summarise(target, instructions)
+                    summary = await self._summarize(target, instructions)
         except Aborted:
-            return Move(old_leaf=old, leaf=self._log.leaf, cancelled=True, aborted=True)
+            return Move(old_leaf=old, leaf=self.log.leaf, cancelled=True, aborted=True)
         if abort is not None and abort.aborted:  # the abort came just after the summary was done
-            return Move(old_leaf=old, leaf=self._log.leaf, cancelled=True, aborted=True)
+            return Move(old_leaf=old, leaf=self.log.leaf, cancelled=True, aborted=True)
         if not self.is_at(old):
             raise SessionError("The conversation continued meanwhile, so the session did not move.")
         summary_id = self._move(node.id if editing is None else node.parent_id, summary)
         text, images = editing or (None, [])
-        move = Move(old_leaf=old, leaf=self._log.leaf, editor_text=text, images=images, summary_id=summary_id)
-        if self._moved is not None:
-            self._moved(move)
+        move = Move(old_leaf=old, leaf=self.log.leaf, editor_text=text, images=images, summary_id=summary_id)
+        if self.moved is not None:
+            self.moved(move)
         return move
 
     def abandoned(self, target: str) -> list[EntryNode]:
         """The entries that a move to `target` leaves behind: from the common ancestor to the leaf."""
-        kept = {node.id for node in self._log.branch(target)}
-        return [node for node in self._log.branch() if node.id not in kept]
+        kept = {node.id for node in self.log.branch(target)}
+        return [node for node in self.log.branch() if node.id not in kept]
 
-    async def _summarise(self, target: str, instructions: str | None) -> s.BranchSummaryEntry | None:
+    async def _summarize(self, target: str, instructions: str | None) -> s.BranchSummaryEntry | None:
         left = self.abandoned(target)
         ids = {node.id for node in left}
         # The context omits what no model should see: content edited away or compacted.
-        messages = [item.message for item in self._log.context().items if item.id in ids]
+        messages = [item.message for item in self.log.context().items if item.id in ids]
         if not messages:
             return None
         summary = await branch_summary.summarize_branch(
-            self._complete,
-            self._model(),
+            self.complete,
+            self.model(),
             branch_summary.Branch(
                 messages=messages,
-                cwd=self._log.header.cwd,
+                cwd=self.log.header.cwd,
                 before=[
                     file_ops.earlier_file_ops(entry.details)
                     for node in left
                     if node.type in ("compaction", "branch_summary")
-                    and isinstance(entry := self._log.decode(node), s.CompactionEntry | s.BranchSummaryEntry)
+                    and isinstance(entry := self.log.decode(node), s.CompactionEntry | s.BranchSummaryEntry)
                 ],
             ),
-            reserve_tokens=self._settings.reserve_tokens,
+            reserve_tokens=self.settings.reserve_tokens,
             instructions=instructions,
         )
         if summary is None:
             return None
         return s.BranchSummaryEntry(
-            from_id=self._log.leaf or ROOT, summary=summary.text, details=summary.details, usage=summary.usage
+            from_id=self.log.leaf or ROOT, summary=summary.text, details=summary.details, usage=summary.usage
         )
 
     def _move(self, leaf: str | None, summary: s.BranchSummaryEntry | None) -> str | None:
         """Move and write the summary there; if it cannot be written, move back."""
-        old = self._log.leaf
-        self._log.move(leaf)
+        old = self.log.leaf
+        self.log.move(leaf)
         if summary is None:
             return None
         try:
-            return self._log.append(summary)
+            return self.log.append(summary)
         except BaseException:
-            self._log.move(old)
+            self.log.move(old)
             raise
 
     def _node(self, id: str) -> EntryNode:
-        node = self._log.node(id)
+        node = self.log.node(id)
         if node is None:
             raise SessionError(f'The session has no entry "{id}".')
         return node
 
     def is_at(self, id: str | None) -> bool:
         """Whether the session is at this entry, with nothing but notes after it."""
-        place = self._log.leaf
+        place = self.log.leaf
         while place != id and place is not None:
-            node = self._log.node(place)
+            node = self.log.node(place)
             if node is None or node.type not in _NOTES:
                 return False
             place = node.parent_id

@@ -64,8 +64,8 @@ class TreeRow(Struct, frozen=True, gc=False, rename="camel"):
     def title(self) -> str:
         """The row's text, as `[label] user: text`."""
         name = self.role or self.kind
-        words = f"{name}: {self.text}" if self.text else name
-        return words if self.label is None else f"[{self.label}] {words}"
+        search_text = f"{name}: {self.text}" if self.text else name
+        return search_text if self.label is None else f"[{self.label}] {search_text}"
 
 
 class TreeLog(Protocol):
@@ -83,7 +83,7 @@ class SessionTree:
     def __init__(self, log: TreeLog) -> None:
         self._log = log
         self._nodes: list[EntryNode] = []
-        self._places: dict[str, int] = {}
+        self._indexes: dict[str, int] = {}
         self._parents: list[int] = []  # indexes; -1 for a root
         self._times: list[str] = []
         self._snippets: list[Snippet] = []
@@ -93,15 +93,15 @@ class SessionTree:
 
     def rows(self, filter: TreeFilter = "default", query: str = "") -> list[TreeRow]:
         """The visible rows from top to bottom. All words of `query` must match, ignoring case."""
-        self._take_in()
+        self._read_new()
         if self._order is None:
             self._order = _preorder(self._parents, self._times)
-        shown = self._shown(filter, query.lower().split())
-        places, parents = _contract(self._order, self._parents, shown)
+        shown = self._row_filter(filter, query.lower().split())
+        indexes, parents = _contract(self._order, self._parents, shown)
         active = self._active()
         rows: list[TreeRow] = []
-        for place, (depth, connector, parent, head) in zip(places, _lines(parents), strict=True):
-            node, snippet = self._nodes[place], self._snippets[place]
+        for index, (depth, connector, parent, head) in zip(indexes, _lines(parents), strict=True):
+            node, snippet = self._nodes[index], self._snippets[index]
             rows.append(
                 TreeRow(
                     id=node.id,
@@ -109,7 +109,7 @@ class SessionTree:
                     role=snippet.role,
                     text=snippet.text,
                     label=self._labels.get(node.id),
-                    timestamp=self._times[place],
+                    timestamp=self._times[index],
                     failed=snippet.failed,
                     active=node.id in active,
                     leaf=node.id == self._log.leaf,
@@ -121,7 +121,7 @@ class SessionTree:
             )
         return rows
 
-    def _take_in(self) -> None:
+    def _read_new(self) -> None:
         """Decode what was appended since the last call; everything if the log was rewritten."""
         count = len(self._nodes)
         rest = islice(self._log.nodes(), max(count - 1, 0), None)
@@ -129,15 +129,15 @@ class SessionTree:
         if count and (last is None or last.id != self._nodes[-1].id):
             SessionTree.__init__(self, self._log)
             rest = islice(self._log.nodes(), None)
-        places, calls = self._places, self._calls
+        indexes, calls = self._indexes, self._calls
         time = self._times[-1] if self._times else ""
         for node in rest:
             entry = s.decode_known(self._log.line(node))  # without images stored in other files
             if entry is not None:  # an entry without a time came after the one before it
                 time = entry.timestamp
             # A parent that comes later, or never, means damage; making the entry a root avoids cycles.
-            self._parents.append(-1 if node.parent_id is None else places.get(node.parent_id, -1))
-            places[node.id] = len(self._nodes)
+            self._parents.append(-1 if node.parent_id is None else indexes.get(node.parent_id, -1))
+            indexes[node.id] = len(self._nodes)
             self._nodes.append(node)
             self._times.append(time)
             self._snippets.append(snippet(entry, calls))
@@ -148,17 +148,17 @@ class SessionTree:
     def _active(self) -> set[str]:
         """From the leaf up to its root."""
         found = set()
-        place = -1 if self._log.leaf is None else self._places.get(self._log.leaf, -1)
-        while place >= 0:
-            found.add(self._nodes[place].id)
-            place = self._parents[place]
+        index = -1 if self._log.leaf is None else self._indexes.get(self._log.leaf, -1)
+        while index >= 0:
+            found.add(self._nodes[index].id)
+            index = self._parents[index]
         return found
 
-    def _shown(self, filter: TreeFilter, tokens: Sequence[str]) -> Callable[[int], bool]:
+    def _row_filter(self, filter: TreeFilter, tokens: Sequence[str]) -> Callable[[int], bool]:
         nodes, snippets, labels, leaf = self._nodes, self._snippets, self._labels, self._log.leaf
 
-        def shown(place: int) -> bool:
-            node, snippet = nodes[place], snippets[place]
+        def shown(index: int) -> bool:
+            node, snippet = nodes[index], snippets[index]
             match filter:
                 case "all":
                     kept = True
@@ -175,7 +175,7 @@ class SessionTree:
             if not kept or not tokens:
                 return kept
             label = labels.get(node.id, "").lower()
-            return all(token in snippet.words or token in label for token in tokens)
+            return all(token in snippet.search_text or token in label for token in tokens)
 
         return shown
 
@@ -197,11 +197,11 @@ def _set_label(labels: dict[str, str], entry: s.LabelEntry) -> None:
         labels.pop(entry.target_id, None)
 
 
-def prefix(rows: Sequence[TreeRow], place: int, max_levels: int = MAX_LEVELS) -> str:
+def prefix(rows: Sequence[TreeRow], index: int, max_levels: int = MAX_LEVELS) -> str:
     """The lines before a row, three columns per level."""
-    row = rows[place]
+    row = rows[index]
     cells = [f"{row.connector}─ "] if row.connector else []
-    above = row.parent if row.connector else place
+    above = row.parent if row.connector else index
     while above >= 0 and len(cells) < max_levels:
         head = rows[rows[above].head]
         if head.connector:
@@ -210,44 +210,44 @@ def prefix(rows: Sequence[TreeRow], place: int, max_levels: int = MAX_LEVELS) ->
     return ("… " if row.depth > len(cells) else "") + "".join(reversed(cells))
 
 
-def draw_row(rows: Sequence[TreeRow], place: int, max_levels: int = MAX_LEVELS) -> str:
+def draw_row(rows: Sequence[TreeRow], index: int, max_levels: int = MAX_LEVELS) -> str:
     """A row as plain text: lines, a bullet if it is on the active branch, label, text."""
-    row = rows[place]
-    return f"{prefix(rows, place, max_levels)}{'• ' if row.active else ''}{row.title}"
+    row = rows[index]
+    return f"{prefix(rows, index, max_levels)}{'• ' if row.active else ''}{row.title}"
 
 
 def current_row(rows: Sequence[TreeRow]) -> int:
     """The row to start at: the leaf's, or that of the nearest visible entry above; -1 if there is none."""
-    return next((place for place in range(len(rows) - 1, -1, -1) if rows[place].active), -1)
+    return next((index for index in range(len(rows) - 1, -1, -1) if rows[index].active), -1)
 
 
 def _preorder(parents: Sequence[int], times: Sequence[str]) -> list[int]:
     """Entries in preorder, children by time, oldest first."""
     only = [-1] * len(parents)  # the child of an entry that has one
     several: dict[int, list[int]] = {-1: []}
-    for place, parent in enumerate(parents):
+    for index, parent in enumerate(parents):
         if parent in several:
-            several[parent].append(place)
+            several[parent].append(index)
         elif only[parent] < 0:
-            only[parent] = place
+            only[parent] = index
         else:
-            several[parent] = [only[parent], place]
+            several[parent] = [only[parent], index]
     stack: list[int] = []
 
     def push(parent: int) -> None:
-        children = sorted(several[parent], key=lambda place: from_iso(times[place]))
+        children = sorted(several[parent], key=lambda index: from_iso(times[index]))
         stack.extend(reversed(children))
 
     push(-1)
     order: list[int] = []
     while stack:
-        place = stack.pop()
-        while place >= 0:
-            order.append(place)
-            if place in several:
-                push(place)
+        index = stack.pop()
+        while index >= 0:
+            order.append(index)
+            if index in several:
+                push(index)
                 break
-            place = only[place]
+            index = only[index]
     return order
 
 
@@ -255,20 +255,19 @@ def _contract(
     order: Sequence[int], parents: Sequence[int], shown: Callable[[int], bool]
 ) -> tuple[list[int], list[int]]:
     """The visible entries, and for each the row of the nearest visible entry above it, or -1."""
-    above = [-1] * (
-        len(parents) + 1
-    )  # each entry's own row or the nearest above; the last item is not an entry
-    places: list[int] = []
+    # Each entry's own row or the nearest above; the last item is not an entry.
+    above = [-1] * (len(parents) + 1)
+    indexes: list[int] = []
     rows: list[int] = []
-    for place in order:
-        row = above[parents[place]]
-        if shown(place):
-            above[place] = len(places)
-            places.append(place)
+    for index in order:
+        row = above[parents[index]]
+        if shown(index):
+            above[index] = len(indexes)
+            indexes.append(index)
             rows.append(row)
         else:
-            above[place] = row
-    return places, rows
+            above[index] = row
+    return indexes, rows
 
 
 def _lines(parents: Sequence[int]) -> list[tuple[int, str, int, int]]:

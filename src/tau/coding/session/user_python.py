@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import assert_never
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, Struct
 
 from tau.agent.abort import Abort, Aborted
 from tau.agent.queue import Queue
@@ -23,20 +23,17 @@ MAX_CHARS = 50_000  # of the output that is kept
 _Show = Callable[[str], None]
 
 
-class UserPython:
+class UserPython(Struct, frozen=True, kw_only=True):
     """Runs a cell in the same kernel as the model's cells, so that both see the same variables.
 
     If it ends while the agent is busy, it is recorded after the results of the turn, as shell commands are.
     """
 
-    def __init__(
-        self, *, kernels: Kernels, cwd: Path, log: SessionLog, queue: Queue, busy: Callable[[], bool]
-    ) -> None:
-        self._kernels = kernels
-        self._cwd = cwd
-        self._log = log
-        self._queue = queue
-        self._busy = busy
+    kernels: Kernels
+    cwd: Path
+    log: SessionLog
+    queue: Queue
+    busy: Callable[[], bool]
 
     async def run(
         self, code: str, *, exclude: bool = False, abort: Abort, show: _Show | None = None
@@ -49,12 +46,12 @@ class UserPython:
         stopped: BaseException | None = None
         try:
             async with abort.scope():
-                result = await self._kernels.run_python(
-                    code, cwd=self._cwd, timeout_s=cells.MAX_TIMEOUT_S, listen=output.take
+                result = await self.kernels.run_python(
+                    code, cwd=self.cwd, timeout_s=cells.MAX_TIMEOUT_S, listen=output.take
                 )
             end = result.end
             if end.reason:
-                output.say(f"{end.reason}\n")
+                output.add(f"{end.reason}\n")
         except (Aborted, asyncio.CancelledError) as stop:
             stopped = stop
         message = PythonExecutionMessage(
@@ -66,10 +63,10 @@ class UserPython:
             timestamp=now_ms(),
             exclude_from_context=True if exclude else UNSET,
         )
-        if self._busy():
-            self._queue.hold(message)
+        if self.busy():
+            self.queue.hold(message)
         else:
-            self._log.append_message(message)
+            self.log.append_message(message)
         if isinstance(stopped, asyncio.CancelledError):
             raise stopped
         return message
@@ -87,19 +84,19 @@ class _Output:
     def take(self, event: cells.CellEvent) -> None:
         match event:
             case cells.TextOutput(data):
-                self.say(self._decoder.decode(data))
+                self.add(self._decoder.decode(data))
             case cells.JsonOutput(value):
-                self.say(f"{msgspec.json.encode(value, enc_hook=str).decode()}\n")
+                self.add(f"{msgspec.json.encode(value, enc_hook=str).decode()}\n")
             case cells.MarkdownOutput(text) | cells.HtmlOutput(text):
-                self.say(f"{text}\n")
+                self.add(f"{text}\n")
             case cells.ImageOutput(mime_type=kind):
-                self.say(f"[an image, {kind}]\n")
+                self.add(f"[an image, {kind}]\n")
             case cells.StatusOutput():
                 pass
             case _:
                 assert_never(event)
 
-    def say(self, text: str) -> None:
+    def add(self, text: str) -> None:
         room = MAX_CHARS - len(self.text)
         self.cut = self.cut or len(text) > room
         self.text += text[:room]

@@ -5,7 +5,7 @@ from codecs import getincrementaldecoder
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, Struct, UnsetType
 
 from tau.agent.abort import Abort, Aborted
 from tau.agent.events import AgentEvent, BashEnd
@@ -26,33 +26,21 @@ if TYPE_CHECKING:
 _Show = Callable[[str], None]
 
 
-class UserShell:
+class UserShell(Struct, frozen=True, kw_only=True):
     """Runs a command as the `bash` tool does, but without a time limit: the user can stop it.
 
     If it ends while the agent is busy, it is recorded after the results of the turn, never between a call and
     its result; until then it waits in the queue, which is saved to disk.
     """
 
-    def __init__(
-        self,
-        *,
-        world: World,
-        log: SessionLog,
-        queue: Queue,
-        hooks: Hooks,
-        emit: Callable[[AgentEvent], None],
-        busy: Callable[[], bool],
-        limits: OutputLimits | None = None,
-        shell: "ShellSession | None" = None,
-    ) -> None:
-        self._world = world
-        self._log = log
-        self._queue = queue
-        self._hooks = hooks
-        self._emit = emit
-        self._busy = busy  # whether the agent is running
-        self._limits = limits or OutputLimits()
-        self._shell = shell
+    world: World
+    log: SessionLog
+    queue: Queue
+    hooks: Hooks
+    emit: Callable[[AgentEvent], None]
+    busy: Callable[[], bool]  # whether the agent is running
+    limits: OutputLimits
+    shell: "ShellSession | None" = None
 
     async def run(
         self, command: str, *, exclude: bool = False, abort: Abort, show: _Show | None = None
@@ -61,12 +49,12 @@ class UserShell:
 
         Raises TauError if it cannot run or is refused. A stopped command is recorded too.
         """
-        with OutputSink(self._world.artifacts, "bash", self._limits) as sink:
+        with OutputSink(self.world.artifacts, "bash", self.limits) as sink:
             exited: Exit | None = None
             cancelled: BaseException | None = None
             try:
                 async with abort.scope():
-                    command = await self._allowed(command)
+                    command = await self._check_command(command)
                     exited = await self._until_exit(command, sink, show)
             except (Aborted, asyncio.CancelledError) as stop:
                 cancelled = stop
@@ -76,34 +64,34 @@ class UserShell:
                 raise cancelled
             return message
 
-    async def _allowed(self, command: str) -> str:
-        wanted = await self._hooks.user_bash(command)
-        if wanted is None:
+    async def _check_command(self, command: str) -> str:
+        allowed = await self.hooks.user_bash(command)
+        if allowed is None:
             raise TauError(f'The command "{command}" was refused and did not run.')
-        if not wanted.strip():
+        if not allowed.strip():
             raise TauError("There is no command to run; type one after the exclamation mark.")
-        if "\0" in wanted:
+        if "\0" in allowed:
             raise TauError("The command contains a NUL character, which no shell accepts.")
-        return wanted
+        return allowed
 
     async def _start(self, command: str) -> Process:
         """Start the command in the session's shell, or in a new one."""
-        if self._shell is not None:
-            return (await self._shell.start(command)).process
-        return await self._world.run.start(command, cwd=self._world.cwd, env=QUIET)
+        if self.shell is not None:
+            return (await self.shell.start(command)).process
+        return await self.world.run.start(command, cwd=self.world.cwd, env=QUIET)
 
     async def _until_exit(self, command: str, sink: OutputSink, show: _Show | None) -> Exit:
         try:
             process = await self._start(command)
         except OSError as error:
-            where = error.filename or self._world.cwd
+            where = error.filename or self.world.cwd
             raise TauError(f"The command cannot run: {where}: {error.strerror or error}.") from error
         decoder = getincrementaldecoder("utf-8")("replace")
         async with process:
             async for chunk in process.output():
                 sink.push(chunk)
                 if show is not None and (text := decoder.decode(chunk)):
-                    _tell(show, text)
+                    _show_safely(show, text)
             return await process.wait()
 
     def _message(
@@ -116,7 +104,7 @@ class UserShell:
             if cut.artifact_note is not UNSET:  # the stored output is incomplete
                 text = with_notice(text, notice(cut))
             if cut.artifact_id is not UNSET:
-                path = str(self._world.artifacts.open(cut.artifact_id))
+                path = str(self.world.artifacts.open(cut.artifact_id))
         return BashExecutionMessage(
             command=command,
             output=text,
@@ -129,15 +117,15 @@ class UserShell:
         )
 
     def _record(self, message: BashExecutionMessage) -> None:
-        if self._busy() and len(self._queue.waiting()) < MAX_WAITING:
-            self._queue.hold(message)
+        if self.busy() and len(self.queue.waiting()) < MAX_WAITING:
+            self.queue.hold(message)
         else:
-            self._queue.release(self._log.append_message)
-            self._log.append_message(message)
-        self._emit(BashEnd(message))
+            self.queue.release(self.log.append_message)
+            self.log.append_message(message)
+        self.emit(BashEnd(message))
 
 
-def _tell(show: _Show, text: str) -> None:
+def _show_safely(show: _Show, text: str) -> None:
     try:
         show(text)
     except Exception as error:

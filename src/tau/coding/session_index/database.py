@@ -15,10 +15,10 @@ Create: TypeAlias = Callable[[sqlite3.Connection], None]
 
 _BUSY_S = 10.0
 _CACHE_KIB = 32 * 1024
-_BESIDE = ("-wal", "-shm", "-journal")
+_SIDE_FILES = ("-wal", "-shm", "-journal")
 _DAMAGE = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 # A table or column is missing although the version is right: another program changed the database.
-_STRANGE = {*_DAMAGE, sqlite3.SQLITE_ERROR}
+_UNUSABLE = {*_DAMAGE, sqlite3.SQLITE_ERROR}
 
 
 class Schema(Struct, frozen=True):
@@ -40,7 +40,7 @@ class OpenedDatabase(Struct, frozen=True):
 def open_database(path: Path, schema: Schema, *, busy_s: float = _BUSY_S) -> OpenedDatabase:
     """Open the database at `path`, or create it. Raises OSError and sqlite3.Error."""
     make_private(path.parent)
-    inode = _made(path)
+    inode = _create_file(path)
     try:
         connection, version = _connect(path, schema, busy_s)
     except sqlite3.DatabaseError as error:
@@ -63,14 +63,14 @@ def replace_database(
     remark = None
     with locked(path):
         if _inode(path) == inode:
-            kept = "" if version is None else f".v{version}"
-            aside = path.with_name(f"{path.name}{kept or '.damaged'}")
-            disposed = version is not None and schema.disposable
-            _move(path, None if disposed else aside)
+            suffix = "" if version is None else f".v{version}"
+            backup = path.with_name(f"{path.name}{suffix or '.damaged'}")
+            delete = version is not None and schema.disposable
+            _move(path, None if delete else backup)
             what = "was damaged" if version is None else "was written by another version of tau"
-            where = "" if disposed else f"; the old one was kept as {aside.name}"
+            where = "" if delete else f"; the old one was kept as {backup.name}"
             remark = f"{path} {what}; created a new one{where}."
-        inode = _made(path)
+        inode = _create_file(path)
         return OpenedDatabase(_connect(path, schema, busy_s)[0], inode, remark)
 
 
@@ -83,7 +83,7 @@ def in_memory(schema: Schema) -> sqlite3.Connection:
 def is_damage(error: BaseException, *, strange: bool = False) -> bool:
     """Whether the database itself is damaged; with `strange`, also if tables or columns are missing."""
     code = getattr(error, "sqlite_errorcode", None)
-    return code is not None and code & 0xFF in (_STRANGE if strange else _DAMAGE)
+    return code is not None and code & 0xFF in (_UNUSABLE if strange else _DAMAGE)
 
 
 def has_fts5(connection: sqlite3.Connection) -> bool:
@@ -136,7 +136,7 @@ def _has_tables(connection: sqlite3.Connection) -> bool:
     return connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone() is not None
 
 
-def _made(path: Path) -> int:
+def _create_file(path: Path) -> int:
     """Create the file if it is missing, since SQLite would let others read it; returns its inode."""
     fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
@@ -152,13 +152,13 @@ def _inode(path: Path) -> int:
         return 0
 
 
-def _move(path: Path, aside: Path | None) -> None:
+def _move(path: Path, backup: Path | None) -> None:
     """Move the database with its log, which a new database must not find."""
-    for ending in _BESIDE:
+    for ending in _SIDE_FILES:
         with suppress(FileNotFoundError):
             path.with_name(path.name + ending).unlink()
     with suppress(FileNotFoundError):
-        if aside is None:
+        if backup is None:
             path.unlink()
         else:
-            path.replace(aside)
+            path.replace(backup)

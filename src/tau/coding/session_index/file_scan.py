@@ -4,6 +4,7 @@ import os
 import stat
 from collections.abc import Iterable, Iterator
 from math import isfinite
+from pathlib import Path
 from typing import TypeVar, cast
 from zlib import crc32
 
@@ -26,6 +27,7 @@ from tau.coding.session_index.records import (
     SessionSummary,
 )
 
+headers = late("tau.coding.session.storage.header")
 migration = late("tau.coding.session.storage.migration")
 
 T = TypeVar("T")
@@ -33,7 +35,7 @@ T = TypeVar("T")
 TEXT_CHARS = 4_000  # of an entry's searchable text
 PROMPT_CHARS = 400  # of the first prompt, to show
 NAME_CHARS = 400
-PLACE_CHARS = 4_096  # of a path or a model name in a file
+PATH_CHARS = 4_096  # of a path or a model name in a file
 MAX_TEXTS = (1 << 20) - 1  # of a session; the index numbers them
 _BLOCK_BYTES = 512 * KIB
 _LARGEST = 2**63 - 1
@@ -43,24 +45,24 @@ NO_HEADER = "It does not start with a session header."
 NEWER = "It was written by a newer tau."
 
 
-class _Place(Struct, frozen=True, gc=False, rename="camel"):
+class _LineFields(Struct, frozen=True, gc=False, rename="camel"):
     type: str
     id: str = ""
     parent_id: str | None = None  # only its type is checked, as when a session is opened
     message: Raw = Raw(b"")
 
 
-class _Words(Struct, frozen=True, gc=False):
+class _ContentPart(Struct, frozen=True, gc=False):
     """A part of a message; thinking and calls have no `text`."""
 
     text: str = ""
 
 
-class _Said(Struct, frozen=True, gc=False):
+class _MessageFields(Struct, frozen=True, gc=False):
     """The fields of a message that the index needs; the rest is skipped when decoding."""
 
     role: str = ""
-    content: str | list[_Words] = ""
+    content: str | list[_ContentPart] = ""
     provider: str = ""
     model: str = ""
     usage: Usage | UnsetType = UNSET
@@ -72,8 +74,8 @@ class _Version(Struct, frozen=True):
     version: int = 1
 
 
-_said_decoder = msgspec.json.Decoder(_Said)
-_place_decoder = msgspec.json.Decoder(_Place)
+_message_decoder = msgspec.json.Decoder(_MessageFields)
+_line_decoder = msgspec.json.Decoder(_LineFields)
 _version_decoder = msgspec.json.Decoder(_Version)
 
 
@@ -94,14 +96,14 @@ def read_session(path: bytes, known: ScanProgress | None = None) -> ScanResult |
         if not stat.S_ISREG(info.st_mode):
             return None
         signature = signature_of(info)
-        part = None if known is None else _grown(fd, known, signature)
+        part = None if known is None else _appended_part(fd, known, signature)
         if part is not None and known is not None:
-            reading = _Reading(msgspec.structs.replace(known.summary), known.ids())
-            reading.entries(part.records())
-            found = reading.found(part, signature)
-            found.grown = True
-            return found
-        return _whole(fd, signature)
+            scan = _SessionScan(msgspec.structs.replace(known.summary), known.ids())
+            scan.entries(part.records())
+            result = scan.result(part, signature)
+            result.grown = True
+            return result
+        return _scan_whole(Path(os.fsdecode(path)), fd, signature)
     except OSError as error:
         return _unreadable(path, error)
     finally:
@@ -121,7 +123,7 @@ def _unreadable(path: bytes, error: OSError) -> ScanResult | None:
     return ScanResult(summary=summary, signature=signature, done=-1, checksum=0, ids=[], texts=[])
 
 
-def _grown(fd: int, known: ScanProgress, signature: FileFingerprint) -> "_Part[_Place] | None":
+def _appended_part(fd: int, known: ScanProgress, signature: FileFingerprint) -> "_Part[_LineFields] | None":
     """The lines after the known ones, if the known bytes are unchanged."""
     if known.done <= 0 or signature.inode != known.inode or signature.size < known.done:
         return None
@@ -131,39 +133,48 @@ def _grown(fd: int, known: ScanProgress, signature: FileFingerprint) -> "_Part[_
         at += len(data)
     if at != known.done or checksum != known.checksum:
         return None
-    return _Part(fd, _place_decoder, at, signature.size, checksum)
+    return _Part(fd, _line_decoder, at, signature.size, checksum)
 
 
-def _whole(fd: int, signature: FileFingerprint) -> ScanResult:
-    part = _Part(fd, _place_decoder, 0, signature.size)
+def _scan_whole(path: Path, fd: int, signature: FileFingerprint) -> ScanResult:
+    part = _Part(fd, _line_decoder, 0, signature.size)
     records = part.records()
-    reading = _Reading(SessionSummary(), set())
-    version = reading.header(part, records)
-    if version >= s.VERSION or reading.summary.problem:
-        reading.entries(records)
-        return reading.found(part, signature)
+    scan = _SessionScan(SessionSummary(), set())
+    version = scan.header(part, records)
+    is_damaged = scan.summary.problem == NO_HEADER
+    if not is_damaged and (version >= s.VERSION or scan.summary.problem):
+        scan.entries(records)
+        return scan.result(part, signature)
     for _ in records:
         pass  # the checksum and the damage are those of the file
-    _read_old(fd, reading, version)
-    found = reading.found(part, signature)
-    found.done = -1
-    return found
+    _read_old(path, fd, scan, None if is_damaged else version)
+    result = scan.result(part, signature)
+    result.done = -1
+    return result
 
 
-def _read_old(fd: int, reading: "_Reading", version: int) -> None:
-    """Read a file of an older version as it will be after migration."""
+def _read_old(path: Path, fd: int, scan: "_SessionScan", version: int | None) -> None:
+    """Read a file of an older version, or with a damaged header, as it will be after it is rewritten."""
     raw: Scan[Raw] = Scan(fd, msgspec.json.Decoder(Raw))
     try:
-        lines = migration.migrate_lines([bytes(line) for line, _, _ in raw], version)
+        old = [bytes(line) for line, _, _ in raw]
+        if version is None or 1 in raw.damaged:
+            lines = headers.rebuild(path, old)
+        else:
+            lines = migration.migrate_lines(old, version)
     except (ValueError, AttributeError, TypeError):
-        reading.summary.problem = NO_HEADER
+        lines = None
+    if lines is None:
+        scan.summary.problem = NO_HEADER
         return
+    scan.summary.problem = ""
+    scan.take_header(s.decode_header(lines[0]))
     for line in lines[1:]:
         try:
-            place = _place_decoder.decode(line)
+            fields = _line_decoder.decode(line)
         except ValueError:
             continue
-        reading.entries([(place, line)])
+        scan.entries([(fields, line)])
 
 
 class _Part(Scan[T]):
@@ -211,7 +222,7 @@ class _Part(Scan[T]):
                 return
 
 
-class _Reading:
+class _SessionScan:
     """Adds lines to a summary."""
 
     def __init__(self, summary: SessionSummary, ids: set[str]) -> None:
@@ -220,57 +231,65 @@ class _Reading:
         self._tally = Tally()
         tokens = summary.input_tokens, summary.output_tokens, summary.cache_read_tokens
         self._tally.add(Usage(*tokens, summary.cache_write_tokens, Cost(total=summary.cost)))
-        self._model: str | _Said = summary.model  # the latest, or the one in an answer
+        self._model: str | _MessageFields = summary.model  # the latest, or the one in an answer
         self._new_ids: list[str] = []
         self._texts: list[SearchableText] = []
 
-    def header(self, part: _Part[_Place], records: Iterator[tuple[_Place, bytes]]) -> int:
+    def header(self, part: _Part[_LineFields], records: Iterator[tuple[_LineFields, bytes]]) -> int:
         """Read the first line as the header and return its version."""
         summary = self.summary
         first = next(records, None)
         if first is None:
             summary.problem = "It is empty." if part.end == 0 else NO_HEADER
             return s.VERSION
-        _, line = first
+        fields, line = first
+        title = b""
+        if fields.type == "title" and (after := next(records, None)) is not None:  # omp's first line
+            title, first = line, after
+            _, line = after
         try:
             version = _version_decoder.decode(line).version
             if version < s.VERSION:
                 (line,) = migration.migrate_lines([line], version)
             header = s.decode_header(line)
+            header = headers.with_title(header, title) if title else header
         except ValueError:
             summary.problem = NO_HEADER
-            self.entries([first])
             return s.VERSION
         if version > s.VERSION:
             summary.problem = NEWER
-        summary.cwd = _kept(header.cwd, PLACE_CHARS)
-        summary.created_ms = from_iso(header.timestamp)
-        summary.title = _kept(header.title or "", NAME_CHARS)
-        summary.parent = _kept(header.parent_session or "", PLACE_CHARS)
+        self.take_header(header)
         return version
 
-    def entries(self, records: Iterable[tuple[_Place, bytes]]) -> None:
+    def take_header(self, header: s.SessionHeader) -> None:
+        summary = self.summary
+        summary.cwd = _clean_start(header.cwd, PATH_CHARS)
+        summary.created_ms = from_iso(header.timestamp)
+        summary.title = _clean_start(header.title or "", NAME_CHARS)
+        summary.parent = _clean_start(header.parent_session or "", PATH_CHARS)
+
+    def entries(self, records: Iterable[tuple[_LineFields, bytes]]) -> None:
         """Read entries; those with a duplicate id do not count."""
         ids, new_ids, messages = self._ids, self._new_ids, 0
-        for place, line in records:
-            id = place.id
+        for fields, line in records:
+            id = fields.id
             if not id or id in ids:
                 continue
             ids.add(id)
             new_ids.append(id)
-            if place.type != "message":
-                self._other(place.type, line)
+            if fields.type != "message":
+                self._other(fields.type, line)
                 continue
             messages += 1
             # Tool output is most of a file, and the index needs none of it.
-            if not bytes(place.message).startswith(_TOOL_RESULT):
-                self._message(place.message, line)
+            if not bytes(fields.message).startswith(_TOOL_RESULT):
+                self._message(fields.message, line)
         self.summary.messages += messages
 
     def _other(self, kind: str, line: bytes) -> None:
         if kind in _PAID:
-            if (paid := decode_usage(line)) is not None and isinstance(paid.usage, Usage):
-                self._tally.add(paid.usage)
+            if (record := decode_usage(line)) is not None and isinstance(record.usage, Usage):
+                self._tally.add(record.usage)
         elif kind == "session_info":
             self._info(s.decode_known(line))
         elif kind == "model_change" and isinstance(change := s.decode_known(line), s.ModelChange):
@@ -278,15 +297,15 @@ class _Reading:
             if name:
                 self._model = name
 
-    def found(self, part: _Part[_Place], signature: FileFingerprint) -> ScanResult:
+    def result(self, part: _Part[_LineFields], signature: FileFingerprint) -> ScanResult:
         summary = self.summary
-        sane = self._put_usage()
+        plausible = self._store_usage()
         model = self._model
         name = model if isinstance(model, str) else f"{model.provider}/{model.model}"
-        summary.model = _kept(name, PLACE_CHARS)
+        summary.model = _clean_start(name, PATH_CHARS)
         summary.damaged += len(part.damaged)
         complete = part.done == part.end
-        continuable = complete and summary.problem != NEWER and sane
+        continuable = complete and summary.problem != NEWER and plausible
         if not complete and part.torn.strip(b"\0 \t\r"):
             summary.damaged += 1
         return ScanResult(
@@ -298,63 +317,63 @@ class _Reading:
             texts=self._texts,
         )
 
-    def _put_usage(self) -> bool:
+    def _store_usage(self) -> bool:
         """Put the usage in the summary; False if it is absurdly large, and so counts as none."""
         usage, summary = self._tally.usage, self.summary
         counts = (usage.input, usage.output, usage.cache_read, usage.cache_write)
-        sane = all(0 <= count <= _LARGEST for count in counts) and isfinite(usage.cost.total)
-        if not sane:
+        plausible = all(0 <= count <= _LARGEST for count in counts) and isfinite(usage.cost.total)
+        if not plausible:
             usage = Usage()
         summary.input_tokens, summary.output_tokens = usage.input, usage.output
         summary.cache_read_tokens, summary.cache_write_tokens = usage.cache_read, usage.cache_write
         summary.cost = usage.cost.total
-        return sane
+        return plausible
 
-    def _message(self, message: Raw, line: bytes) -> None:
+    def _message(self, raw: Raw, line: bytes) -> None:
         try:
-            said = _said_decoder.decode(message)
+            message = _message_decoder.decode(raw)
         except (ValueError, RecursionError):
-            self._pay(line)
+            self._add_usage(line)
             return
-        role, summary = said.role, self.summary
+        role, summary = message.role, self.summary
         if role == "assistant":
-            if isinstance(said.usage, Usage) and line.isascii():
-                self._tally.add(said.usage)
+            if isinstance(message.usage, Usage) and line.isascii():
+                self._tally.add(message.usage)
             else:  # content that may not be text goes through the full decoder
-                self._pay(line)
-            self._model = said
-            if type(said.content) is list:
-                self._searchable(role, "".join([part.text for part in said.content]))
+                self._add_usage(line)
+            self._model = message
+            if type(message.content) is list:
+                self._searchable(role, "".join([part.text for part in message.content]))
         elif role == "user":
-            content = said.content
+            content = message.content
             if type(content) is list:
                 words = "\n".join([part.text for part in content if part.text])
                 content = words or ("(image)" if content else "")
             summary.prompts += 1
             if summary.prompts == 1:
-                summary.first_prompt = _kept(cast(str, content), PROMPT_CHARS)
+                summary.first_prompt = _clean_start(cast(str, content), PROMPT_CHARS)
             self._searchable(role, cast(str, content))
         elif role in ("bashExecution", "pythonExecution"):
-            self._searchable("user", said.command or said.code)
+            self._searchable("user", message.command or message.code)
 
-    def _pay(self, line: bytes) -> None:
+    def _add_usage(self, line: bytes) -> None:
         """Count an answer, even if other parts of it are invalid: it was paid for."""
-        paid = decode_usage(line)
-        said = None if paid is None else paid.message
-        if said and said.role == "assistant" and isinstance(said.usage, Usage):
-            self._tally.add(said.usage)
+        record = decode_usage(line)
+        message = None if record is None else record.message
+        if message and message.role == "assistant" and isinstance(message.usage, Usage):
+            self._tally.add(message.usage)
 
     def _info(self, entry: s.KnownEntry | None) -> None:
         self.summary.named = isinstance(entry, s.SessionInfo)
         if isinstance(entry, s.SessionInfo):
-            self.summary.name = _kept(entry.name or "", NAME_CHARS)
+            self.summary.name = _clean_start(entry.name or "", NAME_CHARS)
 
     def _searchable(self, role: str, text: str) -> None:
         summary = self.summary
         text = text[:TEXT_CHARS]
         if "\n" in text or "\t" in text or "  " in text:
             text = " ".join(text.split())
-        text = _kept(text, TEXT_CHARS)
+        text = _clean_start(text, TEXT_CHARS)
         if text and summary.texts < MAX_TEXTS:
             summary.texts += 1
             self._texts.append(SearchableText(summary.texts, role, text))
@@ -363,7 +382,7 @@ class _Reading:
 _PAID = frozenset({"usage", "compaction", "branch_summary"})
 
 
-def _kept(text: str, max_chars: int) -> str:
+def _clean_start(text: str, max_chars: int) -> str:
     """The start of a text, in a form that a database accepts."""
     text = text[:max_chars]
     return clean(text).replace("\0", " ") if not text.isascii() or "\0" in text else text

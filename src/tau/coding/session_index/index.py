@@ -27,7 +27,7 @@ from tau.coding.session_index.database import (
 )
 from tau.coding.session_index.file_scan import read_session
 from tau.coding.session_index.records import SessionSummary
-from tau.coding.session_index.tables import SearchMark, TablePlace
+from tau.coding.session_index.tables import FileKey, FileMark
 
 T = TypeVar("T")
 Progress: TypeAlias = Callable[[int, int], None]  # files read, files to read
@@ -84,7 +84,7 @@ class SessionIndex:
         self._flat = flat
         self._opened: OpenedDatabase | None = None
         self._memory: sqlite3.Connection | None = None
-        self._fts = False
+        self.fts = False  # whether there is a full-text index; otherwise every text is searched
 
     def close(self) -> None:
         for connection in (self._memory, None if self._opened is None else self._opened.connection):
@@ -101,43 +101,38 @@ class SessionIndex:
     def sessions(self, folder: Path | None = None, *, limit: int | None = None) -> list[SessionRow]:
         """All sessions, or those in one folder of session files, newest first."""
         where = None if folder is None else os.fsencode(folder.absolute())
-        return self.ask(lambda db: self._sessions(db, where, limit))
+        return self.query(lambda db: self._sessions(db, where, limit))
 
     def rebuild(self) -> int:
         """Clear the index and read all files again; returns the number of sessions."""
 
-        def ask(db: sqlite3.Connection) -> int:
+        def rebuild(db: sqlite3.Connection) -> int:
             with writing(db):
                 tables.drop(db)
                 tables.create(db)
-            self._fts = tables.prepare(db, has_fts5(db))
+            self.fts = tables.prepare(db, has_fts5(db))
             return len(self.current(db)[1])
 
-        return self.ask(ask)
+        return self.query(rebuild)
 
-    def ask(self, question: Callable[[sqlite3.Connection], T]) -> T:
+    def query(self, run: Callable[[sqlite3.Connection], T]) -> T:
         """Query the database; replace it if it is damaged, or use one in memory if necessary."""
         for _ in range(_ATTEMPTS):
             if self._memory is not None:
                 break
             try:
-                return question(self._connected())
+                return run(self._connected())
             except sqlite3.Error as error:
                 if is_damage(error, strange=True) and self._opened is not None:
                     self._replace(error)
                 else:
-                    self._do_without(error)
+                    self._use_memory(error)
             except OSError as error:
-                self._do_without(error)
+                self._use_memory(error)
         if self._memory is None:
-            self._do_without(sqlite3.DatabaseError("it keeps getting damaged"))
+            self._use_memory(sqlite3.DatabaseError("it keeps getting damaged"))
         assert self._memory is not None
-        return question(self._memory)
-
-    @property
-    def fts(self) -> bool:
-        """Whether there is a full-text index; otherwise every text is searched."""
-        return self._fts
+        return run(self._memory)
 
     def _sessions(self, db: sqlite3.Connection, folder: bytes | None, limit: int | None) -> list[SessionRow]:
         with pause_gc():
@@ -156,7 +151,7 @@ class SessionIndex:
         if opened.remark is not None:
             self.remarks.append(opened.remark)
             log.warning(opened.remark)
-        self._fts = tables.prepare(opened.connection, has_fts5(opened.connection))
+        self.fts = tables.prepare(opened.connection, has_fts5(opened.connection))
 
     def _replace(self, error: sqlite3.Error) -> None:
         opened, self._opened = self._opened, None
@@ -166,9 +161,9 @@ class SessionIndex:
         try:
             self._use(replace_database(self._path, tables.SCHEMA, opened.inode))
         except (OSError, sqlite3.Error) as failure:
-            self._do_without(failure)
+            self._use_memory(failure)
 
-    def _do_without(self, error: Exception) -> None:
+    def _use_memory(self, error: Exception) -> None:
         log.warning("The session index cannot be used.", error)
         self.close()
         reason = getattr(error, "strerror", None) or error
@@ -176,46 +171,46 @@ class SessionIndex:
             f"The index {self._path} cannot be used: {reason}; all session files are read instead."
         )
         self._memory = in_memory(tables.SCHEMA)
-        self._fts = tables.prepare(self._memory, has_fts5(self._memory))
+        self.fts = tables.prepare(self._memory, has_fts5(self._memory))
 
     def current(
         self, db: sqlite3.Connection, folder: bytes | None = None
     ) -> tuple[dict[int, bytes], list[tuple[Any, ...]]]:
         """All folders by number and all rows of the table, up to date."""
         # First the index, then the files, so that what another process adds in between is not lost.
-        paths, rows = self._known(db, folder)
-        known: dict[bytes, dict[bytes, SearchMark]] = {path: {} for path in paths.values()}
+        paths, rows = self._indexed_rows(db, folder)
+        known: dict[bytes, dict[bytes, FileMark]] = {path: {} for path in paths.values()}
         by_number = {no: known[path] for no, path in paths.items()}
         for row in rows:
             by_number[row[5]][row[6]] = row[:5]
-        changed: list[tuple[TablePlace, SearchMark]] = []
-        gone: list[TablePlace] = []
+        changed: list[tuple[FileKey, FileMark]] = []
+        deleted: list[FileKey] = []
         for path in {*known, *(self._folders() if folder is None else [folder])}:
             before, now = known.get(path, {}), files_in(path)
             if before != now:
                 changed += [((path, name), mark) for name, mark in now.items() if before.get(name) != mark]
-                gone += [(path, name) for name in before if name not in now]
-        if not changed and not gone:
+                deleted += [(path, name) for name in before if name not in now]
+        if not changed and not deleted:
             return paths, rows
         done = 0
         for batch in _batches(changed):
             with pause_gc(), writing(db):
-                writer = tables.IndexWriter(db, self._root, fts=self._fts)
+                writer = tables.IndexWriter(db, self._root, fts=self.fts)
                 for place, mark in batch:
-                    self._take(db, writer, place, mark)
+                    self._index_file(db, writer, place, mark)
                 writer.finish()
             done += len(batch)
             if self.on_progress is not None:
                 self.on_progress(done, len(changed))
-        if gone:
+        if deleted:
             with writing(db):
-                writer = tables.IndexWriter(db, self._root, fts=self._fts)
-                for place in gone:
-                    writer.forget(place)
+                writer = tables.IndexWriter(db, self._root, fts=self.fts)
+                for place in deleted:
+                    writer.remove(place)
                 writer.tidy()
-        return self._known(db, folder)
+        return self._indexed_rows(db, folder)
 
-    def _known(
+    def _indexed_rows(
         self, db: sqlite3.Connection, folder: bytes | None
     ) -> tuple[dict[int, bytes], list[tuple[Any, ...]]]:
         scope, value = ("root", self._root) if folder is None else ("path", folder)
@@ -230,21 +225,21 @@ class SessionIndex:
             rows = [row for row in db.execute(tables.SELECT_ROWS) if row[5] in paths]
         return paths, rows
 
-    def _take(
-        self, db: sqlite3.Connection, writer: tables.IndexWriter, place: TablePlace, mark: SearchMark
+    def _index_file(
+        self, db: sqlite3.Connection, writer: tables.IndexWriter, place: FileKey, mark: FileMark
     ) -> None:
         """Read a changed file, unless another process has just done so."""
-        kept = tables.find_indexed(db, place)
-        if kept is not None and kept.mark == mark:
+        indexed = tables.find_indexed(db, place)
+        if indexed is not None and indexed.mark == mark:
             return
         began_ns = time.time_ns()
-        found = read_session(b"/".join(place), None if kept is None else kept.known)
-        if found is None:
-            writer.forget(place)
+        scanned = read_session(b"/".join(place), None if indexed is None else indexed.known)
+        if scanned is None:
+            writer.remove(place)
             return
-        signature = found.signature
+        signature = scanned.signature
         settled = began_ns - max(signature.mtime_ns, signature.ctime_ns) > COARSE_NS
-        writer.keep(place, found, kept, settled=settled)
+        writer.put(place, scanned, indexed, settled=settled)
 
     def _folders(self) -> list[bytes]:
         if self._flat:
@@ -264,9 +259,9 @@ def row_of(paths: dict[int, bytes], row: tuple[Any, ...]) -> SessionRow:
     return SessionRow(file, row[0], row[1], tables.decode_summary(row[7]))
 
 
-def files_in(folder: bytes) -> dict[bytes, SearchMark]:
+def files_in(folder: bytes) -> dict[bytes, FileMark]:
     """The session files in a folder now."""
-    found: dict[bytes, SearchMark] = {}
+    files: dict[bytes, FileMark] = {}
     try:
         with os.scandir(folder) as entries:
             for entry in entries:
@@ -278,15 +273,15 @@ def files_in(folder: bytes) -> dict[bytes, SearchMark]:
                 except OSError:  # deleted meanwhile, or a dangling link
                     continue
                 if S_ISREG(info.st_mode):
-                    found[name] = (info.st_size, info.st_mtime_ns, info.st_ctime_ns, info.st_ino, 1)
+                    files[name] = (info.st_size, info.st_mtime_ns, info.st_ctime_ns, info.st_ino, 1)
     except OSError:
-        return found
-    return found
+        return files
+    return files
 
 
-def _batches(changed: list[tuple[TablePlace, SearchMark]]) -> Iterator[list[tuple[TablePlace, SearchMark]]]:
+def _batches(changed: list[tuple[FileKey, FileMark]]) -> Iterator[list[tuple[FileKey, FileMark]]]:
     """Limit each transaction, because other processes wait for it."""
-    batch: list[tuple[TablePlace, SearchMark]] = []
+    batch: list[tuple[FileKey, FileMark]] = []
     size = 0
     for one in changed:
         batch.append(one)

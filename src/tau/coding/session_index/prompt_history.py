@@ -79,26 +79,30 @@ class PromptHistory:
         """Save a prompt, unless it repeats the one before."""
         text = clean(prompt).replace("\0", "\N{REPLACEMENT CHARACTER}").strip()
         if text and len(text.encode()) <= MAX_PROMPT_BYTES:
-            self._ask(lambda db: _add(db, text, clean(str(cwd))), None)
+            self._query(lambda db: _add(db, text, clean(str(cwd))), None)
 
     def recent(self, limit: int = 100, cwd: Path | str | None = None) -> list[PastPrompt]:
         """The newest prompts first, each text once, of all folders or of one."""
         where, values = ("", ()) if cwd is None else (" WHERE cwd = ?", (clean(str(cwd)),))
-        return self._ask(lambda db: _newest(db, where, values, limit), [])
+        return self._query(lambda db: _newest(db, where, values, limit), [])
 
     def search(self, query: str, limit: int = 100) -> list[PastPrompt]:
         """Prompts that contain all words of the query, newest first, each text once."""
         words = query.split()
-        return self._ask(lambda db: _newest(db, *_condition(words, fts=self._fts), limit), [])
+        return self._query(lambda db: _newest(db, *_condition(words, fts=self._fts), limit), [])
+
+    def redact(self, mask: Callable[[str], str], *, dry_run: bool = False) -> int:
+        """Replace the text of prompts that the mask changes; returns how many."""
+        return self._query(lambda db: _redact(db, mask, dry_run=dry_run), 0)
 
     def close(self) -> None:
         opened, self._opened = self._opened, None
         if opened is not None:
             opened.connection.close()
 
-    def _ask(self, question: Callable[[sqlite3.Connection], T], otherwise: T) -> T:
+    def _query(self, run: Callable[[sqlite3.Connection], T], default: T) -> T:
         try:
-            return question(self._connected())
+            return run(self._connected())
         except (sqlite3.Error, OSError) as error:
             failure: Exception = error
         if is_damage(failure) and self._opened is not None:
@@ -106,13 +110,13 @@ class PromptHistory:
             self.close()
             try:
                 self._use(replace_database(self._path, _SCHEMA, inode, busy_s=_BUSY_S))
-                return question(self._connected())
+                return run(self._connected())
             except (sqlite3.Error, OSError) as error:
                 failure = error
         if not self._failing:  # log it once: every prompt gets here
             self._failing = True
             log.warning(f"The prompt history {self._path} cannot be used.", failure)
-        return otherwise
+        return default
 
     def _connected(self) -> sqlite3.Connection:
         if self._opened is None:
@@ -124,8 +128,8 @@ class PromptHistory:
         self._opened = opened
         if opened.remark is not None:
             log.warning(opened.remark)
-        there = opened.connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'prompts_fts'")
-        self._fts = there.fetchone() is not None and has_fts5(opened.connection)
+        table = opened.connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'prompts_fts'")
+        self._fts = table.fetchone() is not None and has_fts5(opened.connection)
 
 
 def _add(db: sqlite3.Connection, text: str, cwd: str) -> None:
@@ -141,6 +145,19 @@ def _add(db: sqlite3.Connection, text: str, cwd: str) -> None:
                 "DELETE FROM prompts WHERE no <= (SELECT no FROM prompts ORDER BY no DESC LIMIT 1 OFFSET ?)",
                 (MAX_PROMPTS,),
             )
+
+
+def _redact(db: sqlite3.Connection, mask: Callable[[str], str], *, dry_run: bool) -> int:
+    rows = db.execute("SELECT no, text, cwd, time_ms FROM prompts").fetchall()
+    masked = [(no, mask(text), cwd, time_ms) for no, text, cwd, time_ms in rows if mask(text) != text]
+    if masked and not dry_run:
+        with writing(db):
+            for row in masked:  # deleted and added: the triggers follow
+                db.execute("DELETE FROM prompts WHERE no = ?", row[:1])
+                db.execute("INSERT INTO prompts(no, text, cwd, time_ms) VALUES (?, ?, ?, ?)", row)
+        db.execute("VACUUM")  # deleted rows stay readable in the file
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    return len(masked)
 
 
 def _newest(db: sqlite3.Connection, where: str, values: tuple[str, ...], limit: int) -> list[PastPrompt]:

@@ -69,7 +69,7 @@ class ScanResult(Struct, kw_only=True):
 
 
 class ScanProgress(Struct, frozen=True):
-    """Where an earlier scan stopped, and what it found."""
+    """Where an earlier scan stopped. `ids` fetches the entries' ids: most changed files cannot be resumed."""
 
     summary: SessionSummary
     done: int

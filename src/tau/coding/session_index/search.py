@@ -1,4 +1,4 @@
-"""Finds sessions by words in them."""
+"""Finds sessions by words in them, and previews them without opening their files."""
 
 import sqlite3
 from collections.abc import Iterable, Sequence
@@ -6,6 +6,7 @@ from functools import cache
 from os import fsencode
 from pathlib import Path
 from re import findall
+from typing import NamedTuple
 from unicodedata import category, normalize
 
 from msgspec import Struct
@@ -16,6 +17,8 @@ from tau.coding.session_index.tables import TEXT_BITS
 
 SNIPPET_CHARS = 160
 MAX_WORDS = 20
+PROMPTS_SHOWN = 3
+PREVIEW_CHARS = 1_500
 _BEFORE_CHARS = 40  # of a snippet, before the match
 _FIRST_UNSPACED = 0x0E00  # from Thai on, there are scripts without spaces between words
 
@@ -35,6 +38,15 @@ class SessionHits(Struct, frozen=True):
     total: int
 
 
+class SessionPreview(NamedTuple):
+    """The first prompts of a session and its last answer."""
+
+    prompts: Sequence[str]
+    more: int
+    """The number of prompts not included."""
+    answer: str
+
+
 def search(
     index: SessionIndex, words: Sequence[str], *, folder: Path | None = None, limit: int | None = None
 ) -> SessionHits:
@@ -47,22 +59,51 @@ def search(
         return SessionHits([], 0)
     where = None if folder is None else fsencode(folder.absolute())
 
-    def ask(db: sqlite3.Connection) -> SessionHits:
+    def query(db: sqlite3.Connection) -> SessionHits:
         with pause_gc():
             paths, rows = index.current(db, where)
-            places = [_places(db, word, fts=index.fts) for word in wanted]
+            places = [_sessions_with(db, word, fts=index.fts) for word in wanted]
         found = [row for row in rows if all(row[8] in place for place in places)]
         found.sort(key=lambda row: (row[1], row[6]), reverse=True)
         hits = []
         for row in found[:limit]:
             numbers = sorted({number for place in places for number in place[row[8]]})
-            hits.append(SessionHit(row_of(paths, row), *_best(db, numbers, wanted)))
+            hits.append(SessionHit(row_of(paths, row), *_best_snippet(db, numbers, wanted)))
         return SessionHits(hits, len(found))
 
-    return index.ask(ask)
+    return index.query(query)
 
 
-def _places(db: sqlite3.Connection, word: str, *, fts: bool) -> dict[int, tuple[int, int]]:
+def preview_session(index: SessionIndex, file: bytes) -> SessionPreview:
+    """Preview the session in this file; empty if it is not in the index."""
+
+    def query(db: sqlite3.Connection) -> SessionPreview:
+        folder, _, name = file.rpartition(b"/")
+        number = db.execute(
+            "SELECT sessions.no FROM sessions JOIN folders ON folders.no = sessions.folder "
+            "WHERE folders.path = ? AND sessions.file = ?",
+            (folder, name),
+        ).fetchone()
+        if number is None:
+            return SessionPreview((), 0, "")
+        first = number[0] << TEXT_BITS
+        texts = "FROM texts WHERE no > ? AND no < ? AND role = ? ORDER BY no"
+        bounds = (first, first + (1 << TEXT_BITS))
+        prompts = db.execute(
+            f"SELECT substr(text, 1, ?) {texts} LIMIT ?", (PREVIEW_CHARS, *bounds, "user", PROMPTS_SHOWN)
+        ).fetchall()
+        count = db.execute(f"SELECT count(*) {texts}", (*bounds, "user")).fetchone()[0]
+        answer = db.execute(
+            f"SELECT substr(text, 1, ?) {texts} DESC LIMIT 1", (PREVIEW_CHARS, *bounds, "assistant")
+        ).fetchone()
+        return SessionPreview(
+            [text for (text,) in prompts], count - len(prompts), answer[0] if answer else ""
+        )
+
+    return index.query(query)
+
+
+def _sessions_with(db: sqlite3.Connection, word: str, *, fts: bool) -> dict[int, tuple[int, int]]:
     """The sessions that contain a word, each with the first and last text that has it."""
     query = fts_query(word) if fts else None
     like = f"%{escape_like(word)}%"
@@ -99,13 +140,13 @@ def escape_like(text: str) -> str:
     return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
 
 
-def _best(db: sqlite3.Connection, numbers: Iterable[int], words: Sequence[str]) -> tuple[str, str]:
+def _best_snippet(db: sqlite3.Connection, numbers: Iterable[int], words: Sequence[str]) -> tuple[str, str]:
     """The role, and the snippet with the most matching words."""
     best = (-1, "", "")
     for number in numbers:
         role, text = db.execute("SELECT role, text FROM texts WHERE no = ?", (number,)).fetchone()
-        has = fold_text(text)
-        count = sum(fold_text(word) in has for word in words)
+        folded = fold_text(text)
+        count = sum(fold_text(word) in folded for word in words)
         if count > best[0]:
             best = (count, role, text)
     return best[1], snippet(best[2], words)
@@ -115,8 +156,8 @@ def snippet(text: str, words: Sequence[str], max_chars: int = SNIPPET_CHARS) -> 
     """The part of a text around the first match, cut between words."""
     if len(text) <= max_chars:
         return text
-    has = fold_text(text)
-    found = [at for word in words if (at := has.find(fold_text(word))) >= 0]
+    folded = fold_text(text)
+    found = [at for word in words if (at := folded.find(fold_text(word))) >= 0]
     start = max(0, min(found, default=0) - _BEFORE_CHARS)
     start = max(0, min(start, len(text) - max_chars))
     if start:

@@ -2,6 +2,7 @@
 
 import os
 import sqlite3
+from functools import partial
 from typing import TypeAlias
 
 import msgspec
@@ -16,8 +17,8 @@ TEXT_BITS = 20  # a text's number: its session's, then in the lower bits its own
 NAME_ROLE = "name"
 _HASH_BYTES = 16 * MIB  # of words that FTS5 buffers before it writes them
 
-TablePlace: TypeAlias = tuple[bytes, bytes]  # folder and file
-SearchMark: TypeAlias = tuple[int, int, int, int, int]  # size, times, inode; 1 if they can be trusted
+FileKey: TypeAlias = tuple[bytes, bytes]  # folder and file
+FileMark: TypeAlias = tuple[int, int, int, int, int]  # size, times, inode; 1 if they can be trusted
 
 # `done`, `checksum` and `entry_ids` let the next scan resume where the last one stopped.
 _TABLES = (
@@ -50,7 +51,7 @@ class IndexedSession(Struct, frozen=True):
     """A session that is already in the index."""
 
     no: int
-    mark: SearchMark
+    mark: FileMark
     known: ScanProgress
 
 
@@ -89,118 +90,108 @@ def prepare(db: sqlite3.Connection, fts: bool) -> bool:
     return True
 
 
-def find_indexed(db: sqlite3.Connection, place: TablePlace) -> IndexedSession | None:
+def find_indexed(db: sqlite3.Connection, key: FileKey) -> IndexedSession | None:
     row = db.execute(
         "SELECT sessions.no, size, mtime_ns, ctime_ns, inode, settled, done, checksum, summary "
         "FROM sessions JOIN folders ON folders.no = sessions.folder WHERE folders.path = ? AND file = ?",
-        place,
+        key,
     ).fetchone()
     if row is None:
         return None
     no, *_, inode, _settled, done, checksum, summary = row
     return IndexedSession(
-        no, row[1:6], ScanProgress(decode_summary(summary), done, checksum, inode, _Ids(db, no))
+        no,
+        row[1:6],
+        ScanProgress(decode_summary(summary), done, checksum, inode, partial(_entry_ids, db, no)),
     )
 
 
-class _Ids:
-    """The ids of a session's entries, fetched on demand: most changed files cannot be resumed."""
-
-    def __init__(self, db: sqlite3.Connection, no: int) -> None:
-        self._db = db
-        self._no = no
-
-    def __call__(self) -> set[str]:
-        rows = self._db.execute("SELECT ids FROM entry_ids WHERE session = ?", (self._no,))
-        return {id for (ids,) in rows for id in msgspec.msgpack.decode(ids, type=list[str])}
+def _entry_ids(db: sqlite3.Connection, no: int) -> set[str]:
+    rows = db.execute("SELECT ids FROM entry_ids WHERE session = ?", (no,))
+    return {id for (ids,) in rows for id in msgspec.msgpack.decode(ids, type=list[str])}
 
 
 _INSERT = f"INSERT OR REPLACE INTO sessions VALUES ({', '.join('?' * 16)})"
 
 
-class IndexWriter:
+class IndexWriter(Struct):
     """Writes sessions in one transaction. Texts wait for `finish`: a batch takes a quarter of the time."""
 
-    def __init__(self, db: sqlite3.Connection, root: bytes, *, fts: bool) -> None:
-        self._db = db
-        self._root = root
-        self._fts = fts
-        self._folders: dict[bytes, int] = {}
-        self._texts: list[tuple[int, str, str]] = []
+    db: sqlite3.Connection
+    root: bytes
+    fts: bool
+    _folders: dict[bytes, int] = {}
+    _texts: list[tuple[int, str, str]] = []
 
-    def keep(
-        self, place: TablePlace, found: ScanResult, old: IndexedSession | None, *, settled: bool
-    ) -> None:
+    def put(self, key: FileKey, scanned: ScanResult, old: IndexedSession | None, *, settled: bool) -> None:
         """Replace the indexed session, or extend it if the file has only grown."""
-        summary, signature = found.summary, found.signature
-        grown = old is not None and found.grown
+        summary, signature = scanned.summary, scanned.signature
+        grown = old is not None and scanned.grown
         if old is not None and not grown:
-            self._forget_texts(old.no)
+            self._remove_texts(old.no)
         values = (
-            *(None if old is None else old.no, self._folder(place[0]), place[1]),
+            *(None if old is None else old.no, self._folder(key[0]), key[1]),
             *(signature.size, signature.mtime_ns, signature.ctime_ns, signature.inode, settled),
-            *(found.done, found.checksum, _encode(summary)),
+            *(scanned.done, scanned.checksum, _encode(summary)),
             *(summary.cwd, summary.shown_name, summary.model, summary.cost, summary.created_ms),
         )
-        no = self._db.execute(_INSERT, values).lastrowid
+        no = self.db.execute(_INSERT, values).lastrowid
         assert no is not None
-        if found.ids:
+        if scanned.ids:
             start = old.known.done if old is not None and grown else 0
-            ids = msgspec.msgpack.encode(found.ids)
-            self._db.execute("INSERT OR REPLACE INTO entry_ids VALUES (?, ?, ?)", (no, start, ids))
+            ids = msgspec.msgpack.encode(scanned.ids)
+            self.db.execute("INSERT OR REPLACE INTO entry_ids VALUES (?, ?, ?)", (no, start, ids))
         if old is None or not grown or old.known.summary.shown_name != summary.shown_name:
             if grown:
-                self._forget_texts(no, only_name=True)
+                self._remove_texts(no, only_name=True)
             if summary.shown_name:
                 self._texts.append((no << TEXT_BITS, NAME_ROLE, summary.shown_name))
-        self._texts += [(no << TEXT_BITS | text.number, text.role, text.text) for text in found.texts]
+        self._texts += [(no << TEXT_BITS | text.number, text.role, text.text) for text in scanned.texts]
 
-    def forget(self, place: TablePlace) -> None:
-        row = self._db.execute(
+    def remove(self, key: FileKey) -> None:
+        row = self.db.execute(
             "SELECT sessions.no FROM sessions JOIN folders ON folders.no = sessions.folder "
             "WHERE folders.path = ? AND file = ?",
-            place,
+            key,
         ).fetchone()
         if row is not None:
-            self._forget_texts(row[0])
-            self._db.execute("DELETE FROM sessions WHERE no = ?", row)
+            self._remove_texts(row[0])
+            self.db.execute("DELETE FROM sessions WHERE no = ?", row)
 
     def tidy(self) -> None:
         """Remove folders without sessions, and missing folders of other roots."""
-        rows = self._db.execute("SELECT root, no, path FROM folders WHERE root != ?", (self._root,))
+        rows = self.db.execute("SELECT root, no, path FROM folders WHERE root != ?", (self.root,))
         for root, no, path in rows.fetchall():
             if not os.path.isdir(root):  # noqa: PTH112 - it is bytes
-                files = self._db.execute("SELECT file FROM sessions WHERE folder = ?", (no,))
+                files = self.db.execute("SELECT file FROM sessions WHERE folder = ?", (no,))
                 for (file,) in files.fetchall():
-                    self.forget((path, file))
-        self._db.execute("DELETE FROM folders WHERE no NOT IN (SELECT folder FROM sessions)")
+                    self.remove((path, file))
+        self.db.execute("DELETE FROM folders WHERE no NOT IN (SELECT folder FROM sessions)")
 
     def finish(self) -> None:
         self._texts.sort()  # the full-text index is fastest with ascending numbers
-        self._db.executemany("INSERT INTO texts VALUES (?, ?, ?)", self._texts)
-        if self._fts:
+        self.db.executemany("INSERT INTO texts VALUES (?, ?, ?)", self._texts)
+        if self.fts:
             rows = ((no, text) for no, _, text in self._texts)
-            self._db.executemany("INSERT INTO texts_fts(rowid, text) VALUES (?, ?)", rows)
+            self.db.executemany("INSERT INTO texts_fts(rowid, text) VALUES (?, ?)", rows)
         self._texts.clear()
 
     def _folder(self, path: bytes) -> int:
         if path not in self._folders:
-            row = self._db.execute("SELECT no FROM folders WHERE path = ?", (path,)).fetchone()
+            row = self.db.execute("SELECT no FROM folders WHERE path = ?", (path,)).fetchone()
             if row is None:
-                values = (path, self._root)
-                made = self._db.execute("INSERT INTO folders(path, root) VALUES (?, ?)", values)
-                row = (made.lastrowid,)
+                values = (path, self.root)
+                inserted = self.db.execute("INSERT INTO folders(path, root) VALUES (?, ?)", values)
+                row = (inserted.lastrowid,)
             self._folders[path] = row[0]
         return self._folders[path]
 
-    def _forget_texts(self, no: int, *, only_name: bool = False) -> None:
+    def _remove_texts(self, no: int, *, only_name: bool = False) -> None:
         first = no << TEXT_BITS
         span = (first, first if only_name else first | (1 << TEXT_BITS) - 1)
-        if self._fts:
-            rows = self._db.execute("SELECT no, text FROM texts WHERE no BETWEEN ? AND ?", span).fetchall()
-            self._db.executemany(
-                "INSERT INTO texts_fts(texts_fts, rowid, text) VALUES ('delete', ?, ?)", rows
-            )
-        self._db.execute("DELETE FROM texts WHERE no BETWEEN ? AND ?", span)
+        if self.fts:
+            rows = self.db.execute("SELECT no, text FROM texts WHERE no BETWEEN ? AND ?", span).fetchall()
+            self.db.executemany("INSERT INTO texts_fts(texts_fts, rowid, text) VALUES ('delete', ?, ?)", rows)
+        self.db.execute("DELETE FROM texts WHERE no BETWEEN ? AND ?", span)
         if not only_name:
-            self._db.execute("DELETE FROM entry_ids WHERE session = ?", (no,))
+            self.db.execute("DELETE FROM entry_ids WHERE session = ?", (no,))

@@ -1,9 +1,8 @@
 """The result of a command: its output within limits, and how it ended."""
 
 import signal
-from collections.abc import Sequence
 
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
 from tau.agent.output import ToolOutput
@@ -22,49 +21,40 @@ from tau.coding.shell.details import BashDetails
 from tau.coding.shell.rewrite import TrimmedCommand
 
 
-class CommandOutcome(Struct, frozen=True, kw_only=True):
-    exited: Exit
-    seconds: int  # the time limit
-    duration_ms: int
-    notes: Sequence[str] = ()
-
-
 def result(
     sink: OutputSink,
     artifacts: Artifacts,
     details: BashDetails,
-    outcome: CommandOutcome,
+    exited: Exit,
+    time_limit_s: int,
     limited: TrimmedCommand | None,
 ) -> ToolOutput:
-    """The final result: output, remarks, and any error."""
+    """The final result: output, the notes in `details`, and any error."""
     output = sink.finish()
     if limited is not None:
         output = _limited(output, limited, sink.limits, artifacts)
     more = "" if limited is None else f"`{limited.dropped}` chose what is shown"
     text = with_notice(output.text, notice(output.truncation, more=more))
-    ending = ending_of(outcome.exited, outcome.seconds)
+    ending = describe_exit(exited, time_limit_s)
     if not text.strip():
         text = "" if ending else "[No output]"
-    for note in outcome.notes:
+    for note in details.notes or ():
         text = with_notice(text, f"[{note.removesuffix('.')}]")
-    exited = outcome.exited
-    told = replace(
+    details = replace(
         details,
         exit_code=exited.code,
         signal=UNSET if exited.signal is None else signal_name(exited.signal),
         timed_out=exited.timed_out,
-        duration_ms=outcome.duration_ms,
         meta=output.meta,
         stripped=UNSET if limited is None else limited.dropped,
-        notes=list(outcome.notes) or UNSET,
     )
-    return ToolOutput.text(with_notice(text, ending), told, is_error=bool(ending))
+    return ToolOutput.text(with_notice(text, ending), details, is_error=bool(ending))
 
 
-def ending_of(exited: Exit, seconds: int) -> str:
+def describe_exit(exited: Exit, time_limit_s: int) -> str:
     """How the command ended, unless it succeeded."""
     if exited.timed_out:
-        return f"[Stopped: exceeded its time limit of {seconds} s]"
+        return f"[Stopped: exceeded its time limit of {time_limit_s} s]"
     if exited.signal is not None:
         return f"[Ended by signal {signal_name(exited.signal)}]"
     if exited.code is None:
@@ -94,7 +84,7 @@ def _limited(
         wanted = OutputLimits(lines=limited.lines, bytes=limits.bytes, columns=limits.columns)
         cut = truncate(shown.text, wanted, limited.keep)
         assert cut.truncation is not None
-        return LimitedText(cut.text, replace(cut.truncation, artifact_id=_kept(shown.text, artifacts)))
+        return LimitedText(cut.text, replace(cut.truncation, artifact_id=_save(shown.text, artifacts)))
     ranges = shown.truncation.ranges
     first, last = ranges[0] if limited.keep == "head" else ranges[-1]
     count = min(limited.lines, last - first + 1)
@@ -107,7 +97,7 @@ def _limited(
     return LimitedText(text, truncation)
 
 
-def _kept(text: str, artifacts: Artifacts) -> str | UnsetType:
+def _save(text: str, artifacts: Artifacts) -> str | UnsetType:
     try:
         sink = artifacts.create("bash")
         try:

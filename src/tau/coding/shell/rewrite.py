@@ -12,7 +12,7 @@ from msgspec import Struct
 
 INTERNAL_SCHEMES = ("artifact", "conflict", "local", "tau")
 
-_SEES = "it notices unexpected file contents"
+_EDIT_REASON = "it notices unexpected file contents"
 
 # Patterns are strings, compiled on first use.
 _CD = r"""\s*cd\s+(?:--\s+)?(?P<folder>'[^'\n]+'|"[^"\n$`\\]+"|[\w./~@%+:,=-]+)\s*&&\s*(?P<rest>\S.*)"""
@@ -25,33 +25,9 @@ _QUOTED = r"""'[^']*'|"(?:\\.|[^"\\])*"|\\."""
 _NOT_SIMPLE = frozenset(
     (
         *("if", "for", "while", "until", "case", "select", "function", "time", "coproc", "{", "[[", "!"),
-        *(
-            "cd",
-            "pushd",
-            "popd",
-            "export",
-            "declare",
-            "typeset",
-            "local",
-            "readonly",
-            "unset",
-            "alias",
-            "set",
-        ),
-        *(
-            "shopt",
-            "source",
-            ".",
-            "eval",
-            "exec",
-            "exit",
-            "return",
-            "trap",
-            "read",
-            "wait",
-            "umask",
-            "ulimit",
-        ),
+        *("cd", "pushd", "popd", "export", "declare", "typeset", "local", "readonly", "unset", "alias"),
+        *("set", "shopt", "source", ".", "eval", "exec", "exit", "return", "trap", "read", "wait", "umask"),
+        "ulimit",
     )
 )
 # Programs that terminate and whose exit code matters. `head` would cut them off.
@@ -112,9 +88,9 @@ RULES = (
         "find",
         "it skips ignored files",
     ),
-    ToolHint(r"sed\s+(.*\s)?(-[a-zA-Z]*i\S*|--in-place\S*)(\s.*)?", "edit", _SEES),
-    ToolHint(r"perl\s+(.*\s)?-[a-zA-Z]*i\S*(\s.*)?", "edit", _SEES),
-    ToolHint(r"g?awk\s+(.*\s)?-i\s*inplace(\s.*)?", "edit", _SEES),
+    ToolHint(r"sed\s+(.*\s)?(-[a-zA-Z]*i\S*|--in-place\S*)(\s.*)?", "edit", _EDIT_REASON),
+    ToolHint(r"perl\s+(.*\s)?-[a-zA-Z]*i\S*(\s.*)?", "edit", _EDIT_REASON),
+    ToolHint(r"g?awk\s+(.*\s)?-i\s*inplace(\s.*)?", "edit", _EDIT_REASON),
     ToolHint(
         r"((echo|printf)\s[^<>]*(?<!>)|cat\s*<<[^>]*?(?<!>)|cat\s*)>(?![>&])\s*(?!/dev/)\S.*",
         "write",
@@ -155,12 +131,10 @@ def without_limit(command: str, max_lines: int) -> TrimmedCommand | None:
         source, merged = re.sub(_MERGED, "", source), True
     if not merged or re.search(r"[<>]", re.sub(_QUOTED, "", source)):
         return None
-    if words[0] == "head" and (len(before) > 1 or not _ends_by_itself(source)):
+    if words[0] == "head" and (len(before) > 1 or not _terminates(source)):
         return None
-    kept = command[: command.rindex("|")].removesuffix("|").rstrip()
-    kept = re.sub(_MERGED, "", kept).strip()
-    keep: Literal["head", "tail"] = "head" if words[0] == "head" else "tail"
-    return TrimmedCommand(kept, keep, lines, last.strip())
+    rest = re.sub(_MERGED, "", command[: command.rindex("|")].removesuffix("|").rstrip()).strip()
+    return TrimmedCommand(rest, "head" if words[0] == "head" else "tail", lines, last.strip())
 
 
 def better_tool(command: str, active: Collection[str]) -> str | None:
@@ -213,7 +187,7 @@ def _stages(command: str) -> list[tuple[str, bool]] | None:
 
     None for anything but one pipeline of simple commands.
     """
-    found: list[tuple[str, bool]] = []
+    stages: list[tuple[str, bool]] = []
     text, merged, inside = "", False, ""
     for token in re.findall(r"\\.|\|&|\|\||&&|&>|>&|<<|\$\(|[<>]\(|.", command.strip(), re.DOTALL):
         if inside:
@@ -221,7 +195,7 @@ def _stages(command: str) -> list[tuple[str, bool]] | None:
         elif token in ("'", '"'):
             inside = token
         elif token in ("|", "|&"):
-            found.append((text, merged))
+            stages.append((text, merged))
             text, merged = "", token == "|&"
             continue
         elif token in ("||", "&&", "&", ";", "\n", "(", ")", "<<", "<(", ">(", "#"):
@@ -229,10 +203,10 @@ def _stages(command: str) -> list[tuple[str, bool]] | None:
         if token in ("`", "$(") and inside != "'":
             return None
         text += token
-    found.append((text, merged))
-    if inside or any(not stage.split() or stage.split()[0] in _NOT_SIMPLE for stage, _ in found):
+    stages.append((text, merged))
+    if inside or any(not stage.split() or stage.split()[0] in _NOT_SIMPLE for stage, _ in stages):
         return None
-    return found
+    return stages
 
 
 def _line_count(arguments: str) -> int | None:
@@ -244,7 +218,8 @@ def _line_count(arguments: str) -> int | None:
     return None if match is None else int(match["n"] or match["short"] or match["long"])
 
 
-def _ends_by_itself(command: str) -> bool:
+def _terminates(command: str) -> bool:
+    """Whether this is a known program that ends without being stopped."""
     words = command.split()
     while words and re.fullmatch(r"[A-Za-z_]\w*=\S*", words[0]):
         del words[0]

@@ -2,11 +2,11 @@
 
 import asyncio
 import time
-from collections.abc import Callable
 from contextlib import AsyncExitStack
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct
+from msgspec import UNSET
+from msgspec.structs import replace
 
 from tau.agent.output import ToolOutput
 from tau.agent.ports import ToolContext
@@ -16,27 +16,29 @@ from tau.base.late import late
 from tau.base.run import Exit
 from tau.base.tasks import spawn
 from tau.coding.output import OutputSink, ProgressUpdates
+from tau.coding.ports import JobReport
 from tau.coding.shell.details import BashDetails
-from tau.coding.shell.result import CommandOutcome, result
+from tau.coding.shell.result import result
 from tau.coding.shell.rewrite import TrimmedCommand
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tau.backends.shell.session import RunningShellCommand
     from tau.backends.shell.terminal import TerminalInput
+    from tau.coding.shell.blocked_attempts import BlockedAttempt
+    from tau.coding.shell.contained_commands import ContainedCommands
 
 terminals = late("tau.backends.shell.terminal")
 
-ReportProgress: TypeAlias = Callable[[str], None]
-
-
-class Keyboard(Struct, frozen=True):
-    """The user's terminal for a `pty` command, or none."""
-
-    person: "TerminalInput | None" = None
-
 
 class RunningCommand:
-    """A context manager: leaving it ends the command unless it was handed over."""
+    """A context manager: leaving it ends the command unless it was detached.
+
+    `blocked` is what a sandbox kept it from doing, known with its report; `mark` is when it began there.
+
+    `in_terminal`: the command runs in a terminal, which the user controls through `keyboard`, if any.
+    """
 
     def __init__(
         self,
@@ -45,21 +47,28 @@ class RunningCommand:
         sink: OutputSink,
         *,
         details: BashDetails,
-        seconds: int,
+        time_limit_s: int,
         limited: TrimmedCommand | None = None,
-        keyboard: Keyboard | None = None,
+        in_terminal: bool = False,
+        keyboard: "TerminalInput | None" = None,
+        contained: "ContainedCommands | None" = None,
+        mark: int = 0,
     ) -> None:
         self.running = running
         self.details = details
         self._process = running.process
         self._sink = sink
         self._ctx = ctx
-        self._seconds = seconds
+        self._time_limit_s = time_limit_s
         self._limited = limited
+        self._in_terminal = in_terminal
         self._keyboard = keyboard
+        self._contained = contained
+        self._mark = mark
+        self.blocked: Sequence[BlockedAttempt] = ()
         self._began = time.monotonic()
         self._exited: Exit | None = None
-        self._progress = ProgressUpdates(lambda: self._show(self.tail()))
+        self._progress = ProgressUpdates(lambda: ctx.update(ToolOutput.text(self.tail(), details)))
         self._stack = AsyncExitStack()
 
     async def __aenter__(self) -> "RunningCommand":
@@ -73,8 +82,8 @@ class RunningCommand:
             self._progress.send()
         await self._stack.__aexit__(kind, *rest)
 
-    def handed_over(self) -> AsyncExitStack:
-        """Hand the open resources to the caller; leaving our own block then closes nothing."""
+    def detach(self) -> AsyncExitStack:
+        """Hand the open resources to the caller; leaving the context then closes nothing."""
         self._progress.stop()
         return self._stack.pop_all()
 
@@ -83,17 +92,17 @@ class RunningCommand:
 
     async def follow(self) -> None:
         """Collect output until the end. Can be cancelled and called again without loss."""
-        if self._keyboard is None:
+        if not self._in_terminal:
             await self._read()
             return
         async with asyncio.TaskGroup() as group:
-            feeding = spawn(group, terminals.feed(self._process, self._keyboard.person))
+            feeding = spawn(group, terminals.feed(self._process, self._keyboard))
             try:
                 await self._read()
             finally:
                 feeding.cancel()
 
-    async def to_end(self, report: ReportProgress) -> str:
+    async def to_end(self, report: JobReport) -> str:
         """Like `follow`, for a job: progress goes to `report`, failure raises."""
         self._progress = ProgressUpdates(lambda: report(self.tail()))
         try:
@@ -108,21 +117,24 @@ class RunningCommand:
 
     def report(self) -> ToolOutput:
         assert self._exited is not None
-        outcome = CommandOutcome(
-            exited=self._exited,
-            seconds=self._seconds,
+        if self._contained is not None:
+            self.blocked = self._contained.find_blocked(
+                self.details.command, self.running.cwd, self._exited, self._mark
+            )
+        notes = [*self.running.notes(), *(attempt.note for attempt in self.blocked)]
+        details = replace(
+            self.details,
             duration_ms=round((time.monotonic() - self._began) * 1000),
-            notes=self.running.notes(),
+            notes=notes or UNSET,
         )
-        return result(self._sink, self._ctx.artifacts, self.details, outcome, self._limited)
+        return result(
+            self._sink, self._ctx.artifacts, details, self._exited, self._time_limit_s, self._limited
+        )
 
     async def _read(self) -> None:
         async for chunk in self._process.output():
             self._sink.push(chunk)
             self._progress.note()
-            if self._keyboard is not None and self._keyboard.person is not None:
-                self._keyboard.person.show(chunk)
+            if self._keyboard is not None:
+                self._keyboard.show(chunk)
         self._exited = await self._process.wait()
-
-    def _show(self, text: str) -> None:
-        self._ctx.update(ToolOutput.text(text, self.details))

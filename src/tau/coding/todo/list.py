@@ -39,27 +39,27 @@ Change = Callable[[TodoItem], TodoItem]
 
 
 class NewPhase(Struct, frozen=True):
-    phase: Annotated[str, Meta(description="Name of the phase")]
-    items: Annotated[list[str], Meta(description="Its tasks in order", min_length=1)]
+    phase: Annotated[str, Meta(title="Name of the phase")]
+    items: Annotated[list[str], Meta(title="Its tasks in order", min_length=1)]
 
 
 class TodoOp(Struct, frozen=True, kw_only=True):
     """One operation; which fields it needs depends on `op`."""
 
-    op: Annotated[TodoOpName, Meta(description="What to do")]
-    phases: Annotated[list[NewPhase] | None, Meta(description="init: the whole new list, phase by phase")] = (
-        field(default=None, name="list")
+    op: Annotated[TodoOpName, Meta(title="What to do")]
+    phases: Annotated[list[NewPhase] | None, Meta(title="init: the whole new list, phase by phase")] = field(
+        default=None, name="list"
     )
-    task: Annotated[
-        str | None, Meta(description="start, note, and done, drop, rm of one task: its exact text")
-    ] = None
+    task: Annotated[str | None, Meta(title="start, note, and done, drop, rm of one task: its exact text")] = (
+        None
+    )
     phase: Annotated[
-        str | None, Meta(description="append, and done, drop, rm of a whole phase: its exact name")
+        str | None, Meta(title="append, and done, drop, rm of a whole phase: its exact name")
     ] = None
     items: Annotated[
-        Annotated[list[str], Meta(min_length=1)] | None, Meta(description="append: the tasks to add")
+        Annotated[list[str], Meta(min_length=1)] | None, Meta(title="append: the tasks to add")
     ] = None
-    text: Annotated[str | None, Meta(description="note: what to remember about the task")] = None
+    text: Annotated[str | None, Meta(title="note: what to remember about the task")] = None
 
 
 class CompletedTask(Struct, frozen=True, rename="camel"):
@@ -91,7 +91,7 @@ def apply_ops(phases: Phases, ops: Sequence[TodoOp]) -> tuple[Phases, list[str]]
     errors: list[str] = []
     for op in ops:
         try:
-            phases = _bounded(_applied(phases, op, errors), phases)
+            phases = _check_size(_apply(phases, op, errors), phases)
         except TodoError as problem:
             errors.append(str(problem))
     return normalized(phases), errors
@@ -111,7 +111,7 @@ def normalized(phases: Phases) -> Phases:
             return _with(task, "in_progress")
         return _with(task, "pending") if task.status == "in_progress" else task
 
-    return _mapped(phases, settle)
+    return _map_tasks(phases, settle)
 
 
 def completed_between(before: Phases, after: Phases) -> list[CompletedTask]:
@@ -153,24 +153,24 @@ def one_line(text: str) -> str:
     return " ".join(text.splitlines()).strip()
 
 
-def _applied(phases: Phases, op: TodoOp, errors: list[str]) -> Phases:
+def _apply(phases: Phases, op: TodoOp, errors: list[str]) -> Phases:
     match op.op:
         case "init":
             return _initial(op.phases)
         case "start":
             target = _task(phases, op.task)
-            rested = _mapped(phases, lambda task: _with(task, "pending", only="in_progress"))
-            return _changed(rested, target.content, lambda task: _with(task, "in_progress"))
+            rested = _map_tasks(phases, lambda task: _with(task, "pending", only="in_progress"))
+            return _change_task(rested, target.content, lambda task: _with(task, "in_progress"))
         case "done":
-            return _closed(phases, op, "completed")
+            return _close(phases, op, "completed")
         case "drop":
-            return _closed(phases, op, "abandoned")
+            return _close(phases, op, "abandoned")
         case "rm":
-            return _removed(phases, op)
+            return _remove(phases, op)
         case "append":
-            return _appended(phases, op, errors)
+            return _append(phases, op, errors)
         case "note":
-            return _noted(phases, op)
+            return _add_note(phases, op)
         case "view":
             return phases
 
@@ -187,18 +187,18 @@ def _initial(wanted: list[NewPhase] | None) -> Phases:
     return tuple(phases)
 
 
-def _closed(phases: Phases, op: TodoOp, status: Status) -> Phases:
+def _close(phases: Phases, op: TodoOp, status: Status) -> Phases:
     if op.task is not None:
         target = _task(phases, op.task)
-        return _changed(phases, target.content, lambda task: _with(task, status))
+        return _change_task(phases, target.content, lambda task: _with(task, status))
     if op.phase is not None:
         closing = _phase(phases, op.phase)
         done = TodoPhase(closing.name, tuple(_with(task, status) for task in closing.tasks))
         return tuple(done if phase is closing else phase for phase in phases)
-    return _mapped(phases, lambda task: _with(task, status))
+    return _map_tasks(phases, lambda task: _with(task, status))
 
 
-def _removed(phases: Phases, op: TodoOp) -> Phases:
+def _remove(phases: Phases, op: TodoOp) -> Phases:
     if op.task is not None:
         target = _task(phases, op.task)
         return tuple(
@@ -211,7 +211,7 @@ def _removed(phases: Phases, op: TodoOp) -> Phases:
     return tuple(TodoPhase(phase.name) for phase in phases)
 
 
-def _appended(phases: Phases, op: TodoOp, errors: list[str]) -> Phases:
+def _append(phases: Phases, op: TodoOp, errors: list[str]) -> Phases:
     """Add the tasks; an existing one is an error."""
     name = one_line(op.phase or "")
     if not name:
@@ -234,13 +234,13 @@ def _appended(phases: Phases, op: TodoOp, errors: list[str]) -> Phases:
     return tuple(longer if phase is target else phase for phase in phases)
 
 
-def _noted(phases: Phases, op: TodoOp) -> Phases:
+def _add_note(phases: Phases, op: TodoOp) -> Phases:
     target = _task(phases, op.task)
     text = "\n".join((op.text or "").splitlines()).rstrip()
     if not text:
         raise TodoError("`note` needs `text`.")
     notes = () if isinstance(target.notes, UnsetType) else target.notes
-    return _changed(phases, target.content, lambda task: replace(task, notes=(*notes, text)))
+    return _change_task(phases, target.content, lambda task: replace(task, notes=(*notes, text)))
 
 
 def _task(phases: Phases, wanted: str | None) -> TodoItem:
@@ -276,25 +276,25 @@ def _with(task: TodoItem, status: Status, only: Status | None = None) -> TodoIte
     return replace(task, status=status)
 
 
-def _mapped(phases: Phases, change: Change) -> Phases:
+def _map_tasks(phases: Phases, change: Change) -> Phases:
     return tuple(TodoPhase(phase.name, tuple(map(change, phase.tasks))) for phase in phases)
 
 
-def _changed(phases: Phases, content: str, change: Change) -> Phases:
+def _change_task(phases: Phases, content: str, change: Change) -> Phases:
     """Replace the first task with this text."""
-    found = False
+    done = False
 
     def once(task: TodoItem) -> TodoItem:
-        nonlocal found
-        if found or task.content != content:
+        nonlocal done
+        if done or task.content != content:
             return task
-        found = True
+        done = True
         return change(task)
 
-    return _mapped(phases, once)
+    return _map_tasks(phases, once)
 
 
-def _bounded(phases: Phases, before: Phases) -> Phases:
+def _check_size(phases: Phases, before: Phases) -> Phases:
     """Check the size limits; a list may always shrink."""
     problem = too_large(phases)
     if problem is not None and _size(phases) > _size(before):

@@ -34,7 +34,7 @@ def to_markdown(phases: Phases) -> str:
         lines = [f"# {one_line(phase.name)}", ""]
         for task in phase.tasks:
             lines.append(f"- [{MARKS[task.status]}] {one_line(task.content)}")
-            lines += _quoted(task)
+            lines += _quote_notes(task)
         parts.append("\n".join(lines).rstrip("\n") + "\n")
     return "\n".join(parts)
 
@@ -47,7 +47,7 @@ def from_markdown(text: str) -> ParsedTodos:
     return ParsedTodos(normalized(reader.phases()), reader.errors)
 
 
-def _quoted(task: TodoItem) -> Iterator[str]:
+def _quote_notes(task: TodoItem) -> Iterator[str]:
     """The notes, one quote each."""
     for place, note in enumerate(() if isinstance(task.notes, UnsetType) else task.notes):
         if place:

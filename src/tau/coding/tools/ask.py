@@ -22,7 +22,7 @@ DONE = "Done"
 class AskParams(Struct, frozen=True):
     questions: Annotated[
         list[AskQuestion],
-        Meta(description="All questions at once", min_length=1, max_length=MAX_QUESTIONS),
+        Meta(title="All questions at once", min_length=1, max_length=MAX_QUESTIONS),
     ]
 
 
@@ -41,7 +41,7 @@ class Ask(Tool[AskParams]):
 
     def decode(self, arguments: dict[str, Any]) -> tuple[AskParams, list[str]]:
         """Accept options as plain strings and questions without an id."""
-        return super().decode(_with_forms(arguments))
+        return super().decode(_normalize(arguments))
 
     async def run(self, params: AskParams, ctx: CodingContext) -> ToolOutput:
         if ctx.ui is None:
@@ -55,7 +55,7 @@ class Ask(Tool[AskParams]):
                 "The user closed the question without an answer. Do not ask it again: end your answer, and "
                 "say what you need to know."
             )
-        return ToolOutput.text(_told(answers, self._timeout_s), AskDetails(answers=answers))
+        return ToolOutput.text(_format(answers, self._timeout_s), AskDetails(answers=answers))
 
 
 async def _one_by_one(
@@ -79,7 +79,7 @@ async def _ask(question: AskQuestion, ui: Ui, timeout_s: float | None) -> AskAns
     if not question.options:
         text = await ui.input(question.question, timeout=timeout_s)
         return None if text is None else answer_of(question, (), text)
-    labels = {_shown(question, at): option.label for at, option in enumerate(question.options)}
+    labels = {_label(question, at): option.label for at, option in enumerate(question.options)}
     selected: list[str] = []
     while True:
         left = [shown for shown, label in labels.items() if label not in selected]
@@ -97,45 +97,48 @@ async def _ask(question: AskQuestion, ui: Ui, timeout_s: float | None) -> AskAns
             return answer_of(question, selected)
 
 
-def _shown(question: AskQuestion, at: int) -> str:
+def _label(question: AskQuestion, at: int) -> str:
     option = question.options[at]
     about = f": {clean_line(option.description)}" if option.description.strip() else ""
     mark = " (recommended)" if at == question.suggested else ""
     return f"{clean_line(option.label)}{mark}{shortened(about, 200)}"
 
 
-def _told(answers: Sequence[AskAnswer], timeout_s: float | None) -> str:
+def _format(answers: Sequence[AskAnswer], timeout_s: float | None) -> str:
     """Format the answers for the model."""
     if len(answers) == 1:
-        return f"The user {_words(answers[0], timeout_s)}"
-    return "\n".join(f"{answer.id}: the user {_words(answer, timeout_s)}" for answer in answers)
+        return f"The user {_describe(answers[0], timeout_s)}"
+    return "\n".join(f"{answer.id}: the user {_describe(answer, timeout_s)}" for answer in answers)
 
 
-def _words(answer: AskAnswer, timeout_s: float | None) -> str:
+def _describe(answer: AskAnswer, timeout_s: float | None) -> str:
     chosen = ", ".join(answer.selected)
     if answer.timed_out:
-        taken = f"so the default applies: {chosen}" if chosen else "so decide yourself"
-        return f"did not answer within {timeout_s or 0:g} s, {taken}."
+        outcome = f"so the default applies: {chosen}" if chosen else "so decide yourself"
+        return f"did not answer within {timeout_s or 0:g} s, {outcome}."
     if isinstance(answer.text, str):
         before = f"chose {chosen}, and " if chosen else ""
         return f"{before}wrote: {answer.text}"
     return f"chose {chosen}." if chosen else "chose none of the options."
 
 
-def _with_forms(arguments: dict[str, Any]) -> dict[str, Any]:
+def _normalize(arguments: dict[str, Any]) -> dict[str, Any]:
     questions = arguments.get("questions")
     if not isinstance(questions, list):
         return arguments
-    return {**arguments, "questions": [_form(number, one) for number, one in enumerate(questions, 1)]}
+    return {
+        **arguments,
+        "questions": [_normalize_one(number, one) for number, one in enumerate(questions, 1)],
+    }
 
 
-def _form(number: int, question: Any) -> Any:
+def _normalize_one(number: int, question: Any) -> Any:
     if isinstance(question, str):
         question = {"question": question}
     if not isinstance(question, dict):
         return question
-    made = {"id": f"q{number}", **{name: value for name, value in question.items() if value is not None}}
-    options = made.get("options")
+    fields = {"id": f"q{number}", **{name: value for name, value in question.items() if value is not None}}
+    options = fields.get("options")
     if isinstance(options, list):
-        made["options"] = [{"label": one} if isinstance(one, str) else one for one in options]
-    return made
+        fields["options"] = [{"label": one} if isinstance(one, str) else one for one in options]
+    return fields

@@ -1,6 +1,7 @@
 """ast_edit: structural edits in many files, previewed first and written by `resolve`."""
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
@@ -13,12 +14,17 @@ from tau.agent.tool import Tool
 from tau.base.errors import ToolError
 from tau.base.late import late
 from tau.base.sizes import MIB
-from tau.base.text import decode, encode
-from tau.coding.edits import diff
-from tau.coding.edits.diff import change_rows
-from tau.coding.edits.file_locks import turns
+from tau.base.text import decode
+from tau.coding.edits.file_locks import lock_files
 from tau.coding.files import path_arguments
-from tau.coding.files.source_files import CodeFile, FileReadReport, SourceScope, scope_of
+from tau.coding.files.source_files import (
+    CodeDetector,
+    CodeFile,
+    FileReadReport,
+    SourceScope,
+    parse_file,
+    scope_of,
+)
 from tau.coding.output import OutputLimits, OutputMeta, notice, truncate, with_notice
 from tau.coding.pending_changes import PendingChange, PendingChanges
 from tau.coding.ports import CodingContext
@@ -29,6 +35,7 @@ changes = late("tau.coding.edits.change")
 generated = late("tau.coding.edits.generated")
 patterns = late("tau.backends.syntax.patterns")
 pattern_parser = late("tau.backends.syntax.pattern_parser")
+splices = late("tau.coding.edits.splices")
 transactions = late("tau.coding.edits.transaction")
 trees = late("tau.backends.syntax.trees")
 
@@ -41,15 +48,15 @@ _State = Literal["preview", "applied", "unchanged"]
 
 
 class Rewrite(Struct, frozen=True):
-    pat: Annotated[str, Meta(description="Code with holes: $NAME, $$$NAME")]
-    out: Annotated[str, Meta(description="Its replacement, with the same holes; empty to delete")]
+    pat: Annotated[str, Meta(title="Code with holes: $NAME, $$$NAME")]
+    out: Annotated[str, Meta(title="Its replacement, with the same holes; empty to delete")]
 
 
 class AstEditParams(Struct, frozen=True):
     aliases: ClassVar[dict[str, str]] = {"path": "paths"}
 
-    ops: Annotated[list[Rewrite], Meta(description="Replacements", min_length=1)]
-    paths: Annotated[str | list[str], Meta(description="Files, directories or globs")]
+    ops: Annotated[list[Rewrite], Meta(title="Replacements", min_length=1)]
+    paths: Annotated[str | list[str], Meta(title="Files, directories or globs")]
 
 
 class AstEditFile(Struct, frozen=True, rename="camel", kw_only=True):
@@ -88,14 +95,24 @@ class AstEdit(Tool[AstEditParams]):
     name, label = "ast_edit", "Structural edit"
     exclusive = True
 
-    def __init__(self, previews: PendingChanges, settings: EditSettings | None = None) -> None:
+    def __init__(
+        self,
+        previews: PendingChanges,
+        settings: EditSettings | None = None,
+        code: CodeDetector | None = None,
+    ) -> None:
         self._previews = previews
         self._settings = settings or EditSettings()
+        self._code = code
+
+    @property
+    def offered(self) -> bool:
+        return self._code is None or self._code.found
 
     def effects(self, params: AstEditParams, cwd: Path) -> Effects:
         """Only reads: the call that applies the preview declares the writes."""
         entries = path_arguments.entries(params.paths, cwd)
-        return Effects(reads=tuple(entry.base for entry in entries if not entry.url))
+        return Effects(reads=path_arguments.read_paths(entries))
 
     async def run(self, params: AstEditParams, ctx: CodingContext) -> ToolOutput:
         ops = _checked(params.ops)
@@ -104,7 +121,7 @@ class AstEdit(Tool[AstEditParams]):
         plan = _Plan([], [])
         guard = generated.guard_of(self._settings)
         async for file in reading.files(scope, [patterns.required_words(op.pat) for op in ops], ctx):
-            _rewrite(file, ops, plan, guard)
+            await parse_file(file, partial(_rewrite, ops, plan, guard))
         if not plan.staged:
             for op in ops:
                 pattern_parser.check_any(op.pat, sorted(reading.languages))
@@ -114,7 +131,7 @@ class AstEdit(Tool[AstEditParams]):
         if reading.timed_out:
             raise ToolError("Reading all files took too long; nothing was prepared. Narrow `paths`.")
         replaced = self._previews.propose(_preview(plan, scope, reading))
-        return _shown(plan, scope, reading, replaced)
+        return _report_preview(plan, scope, reading, replaced)
 
 
 def _checked(ops: Sequence[Rewrite]) -> "list[patterns.Op]":
@@ -130,7 +147,7 @@ def _checked(ops: Sequence[Rewrite]) -> "list[patterns.Op]":
 
 
 def _rewrite(
-    file: CodeFile, ops: "Sequence[patterns.Op]", plan: _Plan, guard: "transactions.Guard | None"
+    ops: "Sequence[patterns.Op]", plan: _Plan, guard: "transactions.Guard | None", file: CodeFile
 ) -> None:
     usable = [op for op in ops if pattern_parser.is_code(op.pat, file.language)]
     old = file.decoded.text
@@ -138,29 +155,27 @@ def _rewrite(
     plan.overlapping += result.overlapping
     if result.text == old:
         return
-    new_data = encode(result.text, file.decoded)
-    plan.size += len(file.data) + len(new_data)
+    source = changes.FileSource(path=file.path, name=file.name, stat=file.stat, data=file.data)
+    edits = [splices.Splice(edit.start, edit.end, edit.text) for edit in result.changes]
+    change = changes.update(source, file.decoded, edits)
+    plan.size += len(file.data) + len(change.new or b"")
     if len(plan.staged) == MAX_CHANGED_FILES or plan.size > MAX_STAGED_BYTES:
         raise ToolError(
             f"This would change more than {MAX_CHANGED_FILES} files or {MAX_STAGED_BYTES // MIB} MiB; "
             "do it folder by folder."
         )
-    change = changes.FileChange(
-        path=file.path, name=file.name, kind="update", old=file.data, new=new_data, stat=file.stat
-    )
     refusal = None if guard is None else guard(change)
     if refusal is not None:
         plan.guarded.append(refusal)
         return
     plan.staged.append(change)
-    rows = change_rows(old, result.changes)
     plan.files.append(
         AstEditFile(
             path=file.name,
             replacements=len(result.changes),
-            added=rows.added,
-            removed=rows.removed,
-            diff=diff.shown(rows.rows, f"a/{file.name}", f"b/{file.name}"),
+            added=change.added,
+            removed=change.removed,
+            diff=change.diff,
             broken=_is_broken(result.text, file.language) and not _is_broken(old, file.language),
         )
     )
@@ -172,18 +187,15 @@ def _is_broken(text: str, language: str) -> bool:
 
 
 def _preview(plan: _Plan, scope: SourceScope, reading: FileReadReport) -> PendingChange:
-    async def apply(ctx: CodingContext) -> ToolOutput:
-        return await _apply(plan, scope, reading, ctx)
-
     return PendingChange(
-        title=f"structural edit, {_counted(plan)}",
+        title=f"structural edit, {_count(plan)}",
         paths=tuple(file.path for file in plan.staged),
-        apply=apply,
+        apply=partial(_apply, plan, scope, reading),
     )
 
 
 async def _apply(plan: _Plan, scope: SourceScope, reading: FileReadReport, ctx: CodingContext) -> ToolOutput:
-    async with turns([change.path for change in plan.staged]):
+    async with lock_files([change.path for change in plan.staged]):
         unchanged = [change for change in plan.staged if await _stat(change.path, ctx) == change.stat]
         done = await transactions.apply_changes(unchanged, ctx) if unchanged else []
     for each in done:
@@ -194,10 +206,10 @@ async def _apply(plan: _Plan, scope: SourceScope, reading: FileReadReport, ctx: 
     written = _Plan(unchanged, [file for file in plan.files if file.path not in refused])
     details = _details("applied", scope, reading, written, refused=refused)
     names = ", ".join(refused[:NAMED_FILES]) + (" and others" if len(refused) > NAMED_FILES else "")
-    told = f"Not changed, because modified since the preview: {names}. Run ast_edit again."
+    note = f"Not changed, because modified since the preview: {names}. Run ast_edit again."
     if not done:
-        raise ToolError(f"Nothing was written. {told}")
-    return ToolOutput.text(f"Applied {_counted(written)}." + (f" {told}" if refused else ""), details)
+        raise ToolError(f"Nothing was written. {note}")
+    return ToolOutput.text(f"Applied {_count(written)}." + (f" {note}" if refused else ""), details)
 
 
 async def _stat(path: Path, ctx: CodingContext) -> Stat | None:
@@ -207,7 +219,7 @@ async def _stat(path: Path, ctx: CodingContext) -> Stat | None:
         return None
 
 
-def _shown(
+def _report_preview(
     plan: _Plan, scope: SourceScope, reading: FileReadReport, replaced: PendingChange | None
 ) -> ToolOutput:
     cut = truncate("\n".join(file.diff.rstrip("\n") for file in plan.files), OutputLimits())
@@ -221,7 +233,7 @@ def _shown(
     if replaced is not None:
         notes.append(f"[The previous preview was dropped: {replaced.title}]")
     notes += [f"[{note}]" for note in scope_notes(scope, reading)]
-    head = f"Preview of {_counted(plan)}. Nothing is written yet; call resolve to apply or discard it."
+    head = f"Preview of {_count(plan)}. Nothing is written yet; call resolve to apply or discard it."
     text = with_notice(f"{head}\n\n{cut.text}", "\n".join(notes))
     return ToolOutput.text(text, _details("preview", scope, reading, plan, meta=cut.meta))
 
@@ -247,7 +259,7 @@ def _details(
     )
 
 
-def _counted(plan: _Plan) -> str:
+def _count(plan: _Plan) -> str:
     places = sum(file.replacements for file in plan.files)
     files = len(plan.files)
     return f"{places} replacement{'s' * (places != 1)} in {files} file{'s' * (files != 1)}"

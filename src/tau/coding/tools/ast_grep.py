@@ -1,11 +1,11 @@
 """ast_grep: structural code search, a page of files at a time."""
 
-from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Annotated, ClassVar
 
 from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec.structs import replace
 
 from tau.agent.effects import Effects
 from tau.agent.output import ToolOutput
@@ -13,15 +13,25 @@ from tau.agent.tool import Tool
 from tau.base.late import late
 from tau.coding.edits.modes import tags_lines
 from tau.coding.files import path_arguments
-from tau.coding.files.source_files import MAX_FILES, SECONDS, CodeFile, FileReadReport, SourceScope, scope_of
-from tau.coding.output import EntryLimit, OutputMeta, with_notice
+from tau.coding.files.source_files import (
+    MAX_FILES,
+    SECONDS,
+    CodeDetector,
+    CodeFile,
+    FileReadReport,
+    SourceScope,
+    parse_file,
+    scope_of,
+)
+from tau.coding.output import OutputMeta, list_names, with_notice
 from tau.coding.ports import CodingContext
 from tau.coding.search.pages import (
     MATCHES_IN_ONE_FILE,
     MATCHES_PER_FILE,
     PAGE_FILES,
     FileHits,
-    ResultPage,
+    fill_limits,
+    no_matches,
     render,
 )
 from tau.config.settings import Settings
@@ -35,9 +45,9 @@ LINES_OF_MATCH = 8  # only the start of a long match is shown
 class AstGrepParams(Struct, frozen=True):
     aliases: ClassVar[dict[str, str]] = {"pattern": "pat", "path": "paths"}
 
-    pat: Annotated[str, Meta(description="Code with holes: $NAME, $$$NAME")]
-    paths: Annotated[str | list[str], Meta(description="Files, directories or globs; `.` for everything")]
-    skip: Annotated[int, Meta(description="Matching files to skip, for the next page", ge=0)] = 0
+    pat: Annotated[str, Meta(title="Code with holes: $NAME, $$$NAME")]
+    paths: Annotated[str | list[str], Meta(title="Files, directories or globs; `.` for everything")]
+    skip: Annotated[int, Meta(title="Matching files to skip, for the next page", ge=0)] = 0
 
 
 class AstGrepDetails(Struct, frozen=True, rename="camel", kw_only=True):
@@ -56,92 +66,89 @@ class AstGrepDetails(Struct, frozen=True, rename="camel", kw_only=True):
     meta: OutputMeta | UnsetType = UNSET
 
 
-class _Found(Struct, kw_only=True):
-    """The files of the page, and the total count."""
-
-    page: list[FileHits]
-    total: int = 0
-
-
 class AstGrep(Tool[AstGrepParams]):
     name, label = "ast_grep", "Structural search"
 
-    def __init__(self, settings: Settings | None = None) -> None:
+    def __init__(self, settings: Settings | None = None, code: CodeDetector | None = None) -> None:
         self._tagged = tags_lines(settings or Settings())
+        self._code = code
+
+    @property
+    def offered(self) -> bool:
+        return self._code is None or self._code.found
 
     @cached_property
     def description(self) -> str:
-        numbers = {"files": PAGE_FILES, "each": MATCHES_PER_FILE, "single": MATCHES_IN_ONE_FILE}
-        text = super().description
-        for word, number in numbers.items():
-            text = text.replace(f"{{{{{word}}}}}", str(number))
-        return text
+        return fill_limits(super().description)
 
     def effects(self, params: AstGrepParams, cwd: Path) -> Effects:
         entries = path_arguments.entries(params.paths, cwd)
-        return Effects(reads=tuple(entry.base for entry in entries if not entry.url))
+        return Effects(reads=path_arguments.read_paths(entries))
 
     async def run(self, params: AstGrepParams, ctx: CodingContext) -> ToolOutput:
         scope = await scope_of(params.paths, ctx)
         reading = FileReadReport()
         skip = 0 if scope.single else params.skip
         cap = MATCHES_IN_ONE_FILE if scope.single else MATCHES_PER_FILE
-        found = _Found(page=[])
+        hits: list[FileHits] = []
+        total = 0
         pattern_parser.check_shape(params.pat)
         async for file in reading.files(scope, [patterns.required_words(params.pat)], ctx):
             if not pattern_parser.is_code(params.pat, file.language):
                 continue
-            matches = patterns.search(params.pat, file.decoded.text, file.language)
-            if matches and skip <= found.total < skip + PAGE_FILES:
+            found = await parse_file(file, partial(_hits, params.pat, cap))
+            if found is not None and skip <= total < skip + PAGE_FILES:
                 tag = ctx.snapshots.record(file.path, file.decoded.text) if self._tagged else None
-                found.page.append(_hits(file, matches, cap, tag))
-            found.total += bool(matches)
-        if not found.total:
+                hits.append(replace(found, tag=tag))
+            total += found is not None
+        if not total:
             pattern_parser.check_any(params.pat, sorted(reading.languages))
-        page = render(found.page, before=0, after=LINES_OF_MATCH - 1, single=scope.single)
-        return _report(params, scope, reading, found, page, skip)
+        return _report(scope, reading, hits, total, skip)
 
 
-def _hits(file: CodeFile, matches: "Sequence[patterns.PatternMatch]", cap: int, tag: str | None) -> FileHits:
-    rows = file.decoded.text.split("\n" if "\n" in file.decoded.text else "\r")
+def _hits(pattern: str, cap: int, file: CodeFile) -> FileHits | None:
+    """The matches in a file, up to `cap`; None if there are none."""
+    text = file.decoded.text
+    matches = patterns.search(pattern, text, file.language)
+    if not matches:
+        return None
+    newline = "\n" if "\n" in text else "\r"
+    rows = text.split(newline)
     starts = sorted({match.first_line for match in matches})
+    shown = set(starts[:cap])
     lines: dict[int, str] = {}
+    columns: dict[int, int] = {}
     for match in matches:
+        if match.first_line not in shown:
+            continue
+        columns.setdefault(match.first_line, match.start - text.rfind(newline, 0, match.start) - 1)
         last = min(match.last_line, match.first_line + LINES_OF_MATCH - 1)
         for number in range(match.first_line, last + 1):
             lines[number] = rows[number - 1].removesuffix("\r")
     return FileHits(
-        name=file.name,
-        matched=starts[:cap],
-        lines=lines,
-        tag=tag,
-        capped=len(starts) > cap,
+        name=file.name, matched=starts[:cap], lines=lines, starts=columns, tag=None, capped=len(starts) > cap
     )
 
 
 def _report(
-    params: AstGrepParams,
-    scope: SourceScope,
-    reading: FileReadReport,
-    found: _Found,
-    page: ResultPage,
-    skip: int,
+    scope: SourceScope, reading: FileReadReport, hits: list[FileHits], total: int, skip: int
 ) -> ToolOutput:
-    matching = sum(len(file.matched) for file in found.page)
+    page = render(hits, before=0, after=LINES_OF_MATCH - 1, single=scope.single)
+    matching = sum(len(file.matched) for file in hits)
     shown = sum(page.matches.values())
-    capped = [file.name for file in found.page if file.capped]
+    capped = [file.name for file in hits if file.capped]
     cap = MATCHES_IN_ONE_FILE if scope.single else MATCHES_PER_FILE
-    more = found.total > skip + PAGE_FILES
+    more = total > skip + PAGE_FILES
     notes: list[str] = []
     if shown < matching:
         notes.append(f"Showing {shown} of {matching} matches that fit; narrow the search")
     if capped:
-        notes.append(f"Only the first {cap} matches of {_few(capped)}")
+        notes.append(f"Only the first {cap} matches of {list_names(capped)}")
     if more:
         last = skip + PAGE_FILES
-        notes.append(f"Files {skip + 1}-{last} of {found.total} matching. Use skip={last} for the next page")
+        notes.append(f"Files {skip + 1}-{last} of {total} matching. Use skip={last} for the next page")
     notes += scope_notes(scope, reading)
-    text = page.text or _nothing(found, skip)
+    text = page.text or no_matches(total, skip)
     details = AstGrepDetails(
         scope_path=scope.text,
         match_count=shown,
@@ -153,7 +160,7 @@ def _report(
         timed_out=reading.timed_out or UNSET,
         missing_paths=scope.missing or UNSET,
         display_content=page.display or UNSET,
-        meta=OutputMeta(entries=EntryLimit(shown, matching)) if shown < matching else UNSET,
+        meta=UNSET if page.truncation is None else OutputMeta(truncation=page.truncation),
     )
     return ToolOutput.text(with_notice(text, "\n".join(f"[{note}]" for note in notes)), details)
 
@@ -166,15 +173,5 @@ def scope_notes(scope: SourceScope, reading: FileReadReport) -> list[str]:
     if scope.capped:
         notes.append(f"Only the first {MAX_FILES} files were searched; narrow `paths`")
     if scope.missing:
-        notes.append(f"Skipped missing paths: {', '.join(scope.missing)}")
+        notes.append(path_arguments.missing_note(scope.missing))
     return notes
-
-
-def _nothing(found: _Found, skip: int) -> str:
-    if found.total and skip >= found.total:
-        return f"No matches from skip={skip} on: {found.total} files match."
-    return "No matches found"
-
-
-def _few(names: Sequence[str]) -> str:
-    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")

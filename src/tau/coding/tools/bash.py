@@ -2,18 +2,20 @@
 
 import asyncio
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from msgspec import Meta, Struct, field
 from msgspec.structs import replace
 
+from tau.agent.arguments import UNLISTED
 from tau.agent.effects import Effects
 from tau.agent.output import ToolOutput
 from tau.agent.tool import Tool
+from tau.ai.wire import TextContent
 from tau.base import run
 from tau.base.errors import ToolError
 from tau.base.late import late
@@ -21,21 +23,24 @@ from tau.base.run import IN_TERMINAL, QUIET
 from tau.base.text import clean_line, shortened
 from tau.coding.files.paths import failure, resolve, shown
 from tau.coding.output import OutputSink, command_limits
-from tau.coding.ports import CodingContext, JobWork
+from tau.coding.ports import CodingContext, JobReport, JobWork
 from tau.config.settings import Settings
 
 if TYPE_CHECKING:
     from tau.backends.shell.session import ShellSession
+    from tau.coding.sandbox import LateSandbox
+    from tau.coding.shell.blocked_attempts import BlockedAttempt
     from tau.coding.shell.rewrite import TrimmedCommand
-    from tau.coding.shell.running_command import ReportProgress, RunningCommand
+    from tau.coding.shell.running_command import RunningCommand
+    from tau.coding.shell.transfers import TransferPlan
 
+controls = late("tau.coding.shell.control_characters")
 commands = late("tau.coding.shell.running_command")
 sessions = late("tau.backends.shell.session")
 rewrite = late("tau.coding.shell.rewrite")
+sandboxes = late("tau.coding.sandbox")
 shell_details = late("tau.coding.shell.details")
 shlex = late("shlex")
-
-__all__ = ["QUIET", "Bash", "BashParams"]
 
 MAX_TIMEOUT_S = 3600
 LABEL_CHARS = 120
@@ -46,13 +51,15 @@ RESERVED = (run.RUN_ID, run.FAMILY_ID)
 class BashParams(Struct, frozen=True):
     aliases: ClassVar[dict[str, str]] = {"cmd": "command", "workdir": "cwd"}
 
-    command: Annotated[str, Meta(description="Shell text")]
+    command: Annotated[str, Meta(title="Shell text")]
     timeout: Annotated[int | None, Meta(description="Seconds, 1 to 3600")] = None
-    cwd: Annotated[str | None, Meta(description="Directory to run in")] = None
-    env: Annotated[dict[str, str], Meta(description="Variables for this call")] = {}
+    cwd: Annotated[str | None, Meta(title="Directory to run in")] = None
+    env: Annotated[
+        dict[str, str], Meta(description="Variables for this call", extra_json_schema=UNLISTED)
+    ] = {}
     pty: Annotated[bool, Meta(description="Run in a terminal")] = False
     in_background: Annotated[bool, Meta(description="Run as a job")] = field(name="async", default=False)
-    fresh: Annotated[bool, Meta(description="Run in a new shell")] = False
+    fresh: Annotated[bool, Meta(description="Run in a new shell", extra_json_schema=UNLISTED)] = False
 
 
 class PreparedCommand(Struct, frozen=True, kw_only=True):
@@ -78,6 +85,7 @@ class Bash(Tool[BashParams]):
         *,
         shell: "ShellSession | None" = None,
         tools: Collection[str] = (),
+        sandbox: "LateSandbox | None" = None,
     ) -> None:
         wanted = settings or Settings()
         self._settings = wanted.bash
@@ -85,31 +93,40 @@ class Bash(Tool[BashParams]):
         self._timeout_s = wanted.bash.timeout_seconds
         self._limits = command_limits(wanted.tools)
         self._shell = shell
+        self._program = wanted.shell_path
+        self._outside = tuple(wanted.sandbox.outside)
         self._tools = tools
+        self._sandbox = sandbox
 
     @cached_property
     def description(self) -> str:
         fresh = "Run a command in a fresh shell: `cd` and variables end with the call."
         lasting = "Run a command in your shell: directory, variables and functions stay for later calls."
         text = super().description.replace("{{seconds}}", str(self._timeout_s))
-        return text.replace("{{shell}}", fresh if self._shell is None else lasting)
+        kind = fresh if self._shell is None else lasting
+        program = (self._program or run.find_shell()) if self._shell is None else self._shell.program
+        name = Path(program).name
+        return text.replace("{{shell}}", kind if name == "bash" else f"{kind} It is {name}, not bash.")
 
     def effects(self, params: BashParams, cwd: Path) -> Effects:
         """The command as it will run, and its folder if that is not the session's."""
-        plan = self._plan(params, cwd)
-        folder = self._folder(plan, cwd)
-        there = "" if folder == cwd else f"cd {shlex.quote(str(folder))} && "
-        return Effects(runs=(there + plan.command,))
+        self._check(params)
+        here = self._here(cwd)
+        plan = self._plan(params, cwd, here)
+        return self._declared(params, plan.command, plan.folder or here, cwd)
 
     async def run(self, params: BashParams, ctx: CodingContext) -> ToolOutput:
         self._check(params)
-        plan = self._plan(params, ctx.cwd)
+        plan = self._approved_plan(params, ctx)
         if params.cwd is not None:
             await _check_folder(resolve(params.cwd, ctx.cwd), ctx)
         plan = replace(plan, command=await _with_paths(plan.command, ctx))
-        seconds = min(max(self._timeout_s if params.timeout is None else params.timeout, 1), MAX_TIMEOUT_S)
+        seconds = self._seconds(params)
         if params.in_background:
             return self._in_background(params, plan, seconds, ctx)
+        transfer = await self._plan_git(params, plan, ctx)
+        if transfer is not None and transfer.argv:
+            return await self._transfer(transfer, params, plan, seconds, ctx)
         async with await self._started(params, plan, seconds, ctx) as command:
             try:
                 async with asyncio.timeout(self._wait_s(params, seconds)):
@@ -118,13 +135,88 @@ class Bash(Tool[BashParams]):
                 with suppress(ToolError):  # the job limit is reached: wait for it here
                     return self._detached(command, ctx)
                 await command.follow()
-            return command.report()
+            output = command.report()
+        if transfer is not None:
+            output = _with_note(output, transfer.note)
+        for attempt in command.blocked:
+            if attempt.kind in ("write", "socket"):  # a connection was asked about while the request waited
+                return await self._run_again(attempt, output, params, plan, seconds, ctx)
+        return output
+
+    async def _run_again(
+        self,
+        attempt: "BlockedAttempt",
+        output: ToolOutput,
+        params: BashParams,
+        plan: PreparedCommand,
+        seconds: int,
+        ctx: CodingContext,
+    ) -> ToolOutput:
+        """Offer to allow what the sandbox blocked; run the command again if the user does."""
+        assert self._sandbox is not None
+        answer = await self._sandbox.commands.grants.ask_rerun(attempt, plan.command)
+        if answer == "no":
+            return output
+        outside = answer == "outside"
+        if not outside:
+            await self._sandbox.commands.grant(attempt)
+        async with await self._started(params, plan, seconds, ctx, outside=outside) as command:
+            await command.follow()
+            again = command.report()
+        place = "outside the sandbox" if outside else f"with access to {attempt.subject}"
+        return _with_note(
+            again, f"{attempt.note}. The user allowed it; this is the result of running it {place}"
+        )
+
+    async def _plan_git(
+        self, params: BashParams, plan: PreparedCommand, ctx: CodingContext
+    ) -> "TransferPlan | None":
+        """Git needs what the sandbox keeps away: the network and keys to transfer, an agent to sign."""
+        if self._sandbox is None or params.pty or "git" not in plan.command or not await ctx.run.prepare():
+            return None
+        folder = self._folder(plan, ctx.cwd)
+        transfer = await self._sandbox.commands.transfers.plan(plan.command, folder)
+        if transfer is not None:
+            return transfer
+        note = await self._sandbox.commands.offer_signing(plan.command, folder)
+        return self._sandbox.commands.transfers.stay_inside(note) if note else None
+
+    async def _transfer(
+        self,
+        transfer: "TransferPlan",
+        params: BashParams,
+        plan: PreparedCommand,
+        seconds: int,
+        ctx: CodingContext,
+    ) -> ToolOutput:
+        """Run a transfer outside the sandbox, and what follows it inside."""
+        assert self._sandbox is not None
+        transfers = self._sandbox.commands.transfers
+        async with transfers.runner(transfer) as runner:
+            process = await runner.start(
+                transfer.argv,
+                cwd=transfer.folder,
+                env={**QUIET, **transfer.env},
+                limits=run.Limits(timeout=seconds),
+            )
+            running = sessions.RunningShellCommand(process=process, cwd=transfer.folder)
+            async with self._running(running, plan, seconds, ctx) as command:
+                await command.follow()
+                output = command.report()
+        if output.is_error or not transfer.then:
+            return output
+        rest = replace(plan, command=transfer.then)
+        async with await self._started(params, rest, seconds, ctx) as command:
+            await command.follow()
+            merged = command.report()
+        return ToolOutput([*output.content, *merged.content], merged.details, merged.is_error)
 
     def _check(self, params: BashParams) -> None:
         if not params.command.strip():
             raise ToolError("`command` is empty; there is nothing to run.")
-        if any("\0" in text for text in (params.command, *params.env, *params.env.values())):
-            raise ToolError("`command` or `env` contains a NUL character, which no shell can take.")
+        controls.refuse_controls("`command`", params.command)
+        controls.refuse_controls("`env`", *params.env, *params.env.values())
+        controls.refuse_controls("`cwd`", params.cwd or "")
         wrong = [name for name in params.env if not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII)]
         if wrong or not set(RESERVED).isdisjoint(params.env):
             named = ", ".join(wrong or RESERVED)
@@ -138,9 +230,41 @@ class Bash(Tool[BashParams]):
             if reason is not None:
                 raise ToolError(reason)
 
-    def _plan(self, params: BashParams, cwd: Path) -> PreparedCommand:
+    def _seconds(self, params: BashParams) -> int:
+        return min(max(self._timeout_s if params.timeout is None else params.timeout, 1), MAX_TIMEOUT_S)
+
+    def _here(self, cwd: Path) -> Path:
+        """Where a command runs that names no folder."""
+        return cwd if self._shell is None else self._shell.cwd
+
+    def _declared(self, params: BashParams, command: str, folder: Path, cwd: Path) -> Effects:
+        there = "" if folder == cwd else f"cd {shlex.quote(str(folder))} && "
+        facts = (
+            ("timeout", f"{self._seconds(params)} s" if params.timeout is not None else ""),
+            ("terminal", "yes" if params.pty else ""),
+            ("in the background", "yes" if params.in_background else ""),
+        )
+        return Effects(
+            runs=(there + command,),
+            env=tuple(sorted(params.env.items())),
+            run_cwd=None if folder == cwd else folder,
+            details=tuple(fact for fact in facts if fact[1]),
+        )
+
+    def _approved_plan(self, params: BashParams, ctx: CodingContext) -> PreparedCommand:
+        """The plan as it was approved: in that folder, even if another call has moved the shell since."""
+        effects, cwd = ctx.approved.effects, ctx.cwd
+        here = self._here(cwd)
+        plan = self._plan(params, cwd, here)
+        if effects is None or self._declared(params, plan.command, plan.folder or here, cwd) == effects:
+            return plan
+        plan = replace(plan, folder=effects.run_cwd or cwd)
+        [command] = self._declared(params, plan.command, plan.folder or cwd, cwd).runs
+        ctx.approved.run(command)
+        return plan
+
+    def _plan(self, params: BashParams, cwd: Path, here: Path) -> PreparedCommand:
         """Fold a leading `cd` and strip a trailing `head` or `tail` where that is safe."""
-        here = cwd if self._shell is None else self._shell.cwd
         folder = None if params.cwd is None else resolve(params.cwd, cwd)
         command, stay = params.command.strip("\n"), False
         folded = rewrite.fold_cd(command)
@@ -164,6 +288,7 @@ class Bash(Tool[BashParams]):
         ctx: CodingContext,
         *,
         beside: bool = False,
+        outside: bool = False,
     ) -> "RunningCommand":
         keyboard = ctx.dialogs.terminal if params.pty and ctx.dialogs is not None else None
         terminal = None
@@ -172,11 +297,19 @@ class Bash(Tool[BashParams]):
             terminal = run.Pty(columns=columns, rows=rows, echo=keyboard is not None)
         limits = run.Limits(timeout=seconds)
         folder = self._folder(plan, ctx.cwd)
+        sandbox = (
+            run.OUTSIDE
+            if outside or (self._outside and _runs_outside(self._outside, params, plan, ctx))
+            else None
+        )
+        contained = None if sandbox is not None or self._sandbox is None else self._sandbox.commands
+        mark = 0 if contained is None else contained.mark()
         try:
-            if self._shell is None:
+            # Outside, the shell's functions and variables would be those that commands set inside.
+            if self._shell is None or sandbox is not None:
                 env = {**(QUIET if terminal is None else IN_TERMINAL), **params.env}
                 process = await ctx.run.start(
-                    plan.command, cwd=folder, env=env, limits=limits, terminal=terminal
+                    plan.command, cwd=folder, env=env, limits=limits, terminal=terminal, sandbox=sandbox
                 )
                 running = sessions.RunningShellCommand(process=process, cwd=folder)
             else:
@@ -194,18 +327,29 @@ class Bash(Tool[BashParams]):
             if error.filename and str(error.filename) != str(folder):
                 raise failure("start", str(error.filename), error) from error
             raise failure("run the command in", shown(folder, ctx.cwd), error) from error
+        terminal_options = {"in_terminal": params.pty, "keyboard": keyboard}
+        return self._running(running, plan, seconds, ctx, **terminal_options, contained=contained, mark=mark)
+
+    def _running(
+        self,
+        running: "sessions.RunningShellCommand",
+        plan: PreparedCommand,
+        seconds: int,
+        ctx: CodingContext,
+        **more: Any,
+    ) -> "RunningCommand":
         return commands.RunningCommand(
             running,
             ctx,
             OutputSink(ctx.artifacts, self.name, self._limits),
             details=shell_details.BashDetails(command=plan.command, cwd=str(running.cwd)),
-            seconds=seconds,
+            time_limit_s=seconds,
             limited=plan.limited,
-            keyboard=commands.Keyboard(keyboard) if params.pty else None,
+            **more,
         )
 
     def _folder(self, plan: PreparedCommand, cwd: Path) -> Path:
-        return plan.folder or (cwd if self._shell is None else self._shell.cwd)
+        return plan.folder or self._here(cwd)
 
     def _wait_s(self, params: BashParams, seconds: int) -> float | None:
         """Seconds before a command moves to the background; None for never."""
@@ -217,7 +361,7 @@ class Bash(Tool[BashParams]):
     def _in_background(
         self, params: BashParams, plan: PreparedCommand, seconds: int, ctx: CodingContext
     ) -> ToolOutput:
-        async def work(report: "ReportProgress") -> str:
+        async def work(report: JobReport) -> str:
             async with await self._started(params, plan, seconds, ctx, beside=True) as command:
                 return await command.to_end(report)
 
@@ -227,14 +371,14 @@ class Bash(Tool[BashParams]):
     def _detached(self, command: "RunningCommand", ctx: CodingContext) -> ToolOutput:
         """End the call and continue the command as a job. Raises ToolError if that is impossible."""
 
-        async def work(report: "ReportProgress") -> str:
+        async def work(report: JobReport) -> str:
             async with rest:
                 return await command.to_end(report)
 
         output = self._job(command.details, work, ctx, already=command.tail())
         if self._shell is not None:
             self._shell.detach(command.running)
-        rest = command.handed_over()
+        rest = command.detach()
         return output
 
     def _job(
@@ -244,6 +388,19 @@ class Bash(Tool[BashParams]):
         before = f"{already.rstrip()}\n" if already.strip() else ""
         text = f"{before}[Running in the background as {id}; its result will follow, or use job]"
         return ToolOutput.text(text, replace(details, job_id=id))
+
+
+def _runs_outside(
+    patterns: Sequence[str], params: BashParams, plan: PreparedCommand, ctx: CodingContext
+) -> bool:
+    """Whether the user's settings say so, about the command as it was approved and as it is now."""
+    declared = () if ctx.approved.effects is None else ctx.approved.effects.runs
+    texts = (plan.command, *declared)
+    return not params.env and all(sandboxes.runs_outside(text, patterns) for text in texts)
+
+
+def _with_note(output: ToolOutput, note: str) -> ToolOutput:
+    return ToolOutput([*output.content, TextContent(f"[{note}]")], output.details, output.is_error)
 
 
 async def _check_folder(folder: Path, ctx: CodingContext) -> None:

@@ -11,7 +11,7 @@ from tau.agent.tool import Tool
 from tau.base.late import late
 from tau.coding.edits.replace import Replacement, replace_text
 from tau.coding.edits.report import report
-from tau.coding.files.paths import resolve
+from tau.coding.edits.transaction import declared_path, find_target
 from tau.coding.ports import CodingContext
 from tau.config.settings import EditSettings
 
@@ -27,10 +27,10 @@ class EditParams(Struct, frozen=True):
         "newText": "new_text",
     }
 
-    path: Annotated[str, Meta(description="File to change")]
-    old_text: Annotated[str, Meta(description="Exact text to find, whitespace included")]
-    new_text: Annotated[str, Meta(description="Replacement text")]
-    replace_all: Annotated[bool, Meta(description="Replace every occurrence")] = False
+    path: Annotated[str, Meta(title="File to change")]
+    old_text: Annotated[str, Meta(title="Exact text to find, whitespace included")]
+    new_text: Annotated[str, Meta(title="Replacement text")]
+    replace_all: Annotated[bool, Meta(title="Replace every occurrence")] = False
 
 
 class Edit(Tool[EditParams]):
@@ -40,20 +40,20 @@ class Edit(Tool[EditParams]):
         self._settings = settings or EditSettings()
 
     def effects(self, params: EditParams, cwd: Path) -> Effects:
-        path = resolve(params.path, cwd)
-        return Effects(reads=(path,), writes=(path,))
+        paths = declared_path(params.path, cwd)
+        return Effects(reads=paths, writes=paths)
 
     async def run(self, params: EditParams, ctx: CodingContext) -> ToolOutput:
-        path = resolve(params.path, ctx.cwd)
+        path = await find_target(params.path, ctx)
+        name = params.path if ctx.urls.handles(params.path) else ""
         wanted = Replacement(
             params.old_text,
             params.new_text,
             params.replace_all,
             self._settings.fuzzy_match,
-            self._settings.fuzzy_threshold,
         )
         seen = ctx.snapshots.last_seen(path)
-        written = await replace_text(path, wanted, ctx, guard=generated.guard_of(self._settings))
+        written = await replace_text(path, wanted, ctx, name, guard=generated.guard_of(self._settings))
         changed_meanwhile = seen is not None and seen != written.change.stat
         note = "It had changed on disk since you last saw it; those changes are kept."
         return report([written], ctx, [note] if changed_meanwhile else [])

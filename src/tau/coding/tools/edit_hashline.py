@@ -15,11 +15,11 @@ from tau.config.settings import EditSettings
 
 editing = late("tau.coding.edits.hashline")
 generated = late("tau.coding.edits.generated")
-texts = late("tau.hashline.texts")
+texts = late("tau.hashline.prompt")
 
 
 class HashlineParams(Struct, frozen=True):
-    input: Annotated[str, Meta(description="Sections of hunks, one section per file")]
+    input: Annotated[str, Meta(title="Sections of hunks, one section per file")]
 
 
 class HashlineEdit(Tool[HashlineParams]):

@@ -24,7 +24,7 @@ Mode = Literal["apply_patch", "patch"]
 
 
 class PatchParams(Struct, frozen=True):
-    input: Annotated[str, Meta(description="The whole patch")]
+    input: Annotated[str, Meta(title="The whole patch")]
 
 
 class PatchEdit(Tool[PatchParams]):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, Struct
 
+from tau.agent.arguments import UNLISTED
 from tau.agent.effects import Effects
 from tau.agent.output import ToolOutput
 from tau.agent.owner import Complete
@@ -34,8 +35,10 @@ from tau.config.settings import Settings
 
 if TYPE_CHECKING:
     from tau.backends.kernels.pool import Kernels
+    from tau.coding.sandbox import LateSandbox
     from tau.coding.tools.eval_output import CellDetails, EvalOutput
 
+controls = late("tau.coding.shell.control_characters")
 hosts = late("tau.coding.tools.eval_host")
 outputs = late("tau.coding.tools.eval_output")
 pool = late("tau.backends.kernels.pool")
@@ -46,17 +49,17 @@ STDIN = "Kernel requested stdin; interactive input is not supported."
 
 
 class CellParams(Struct, frozen=True):
-    language: Annotated[Literal["py", "js"], Meta(description="Kernel to run it in")]
-    code: Annotated[str, Meta(description="Plain code, no fences")]
-    title: Annotated[str | None, Meta(description="Short label")] = None
-    timeout: Annotated[int, Meta(description="Seconds, 1 to 600", ge=MIN_TIMEOUT_S, le=MAX_TIMEOUT_S)] = (
+    language: Annotated[Literal["py", "js"], Meta(title="Kernel to run it in")]
+    code: Annotated[str, Meta(title="Plain code, no fences")]
+    title: Annotated[str | None, Meta(description="Short label", extra_json_schema=UNLISTED)] = None
+    timeout: Annotated[int, Meta(title="Seconds, 1 to 600", ge=MIN_TIMEOUT_S, le=MAX_TIMEOUT_S)] = (
         DEFAULT_TIMEOUT_S
     )
-    reset: Annotated[bool, Meta(description="Restart this language's kernel first")] = False
+    reset: Annotated[bool, Meta(title="Restart this language's kernel first")] = False
 
 
 class EvalParams(Struct, frozen=True):
-    cells: Annotated[list[CellParams], Meta(description="Run in this order", min_length=1)]
+    cells: Annotated[list[CellParams], Meta(title="Run in this order", min_length=1)]
 
 
 class Eval(Tool[EvalParams]):
@@ -70,10 +73,12 @@ class Eval(Tool[EvalParams]):
         kernels: "Kernels | None" = None,
         settings: Settings | None = None,
         complete: Complete | None = None,
+        sandbox: "LateSandbox | None" = None,
     ) -> None:
         self._kernels = kernels
         self._settings = settings or Settings()
         self._complete = complete
+        self._sandbox = sandbox
 
     @cached_property
     def description(self) -> str:
@@ -85,15 +90,51 @@ class Eval(Tool[EvalParams]):
         return text
 
     def effects(self, params: EvalParams, cwd: Path) -> Effects:
+        for cell in params.cells:
+            controls.refuse_controls("`code`", cell.code)
+        limits = (cell.timeout for cell in params.cells if cell.timeout != DEFAULT_TIMEOUT_S)
         return Effects(
-            runs=tuple(f"{LABELS[LANGUAGES[cell.language]]}: {cell.code}" for cell in params.cells)
+            runs=tuple(f"{LABELS[LANGUAGES[cell.language]]}: {cell.code}" for cell in params.cells),
+            details=(
+                *(("interpreter", program) for program in self._programs(params, cwd)),
+                *(("timeout", f"{seconds} s") for seconds in dict.fromkeys(limits)),
+            ),
         )
+
+    def _programs(self, params: EvalParams, cwd: Path) -> list[str]:
+        """The interpreters of the cells: a project's own may be any program."""
+        found: dict[str, None] = {}
+        for name in dict.fromkeys(cell.language for cell in params.cells):
+            is_fresh = any(cell.reset for cell in params.cells if cell.language == name)
+            program = self._program(LANGUAGES[name], cwd, fresh=is_fresh)
+            found |= {} if program is None else {program: None}
+        return list(found)
+
+    def _program(self, language: KernelLanguage, cwd: Path, *, fresh: bool) -> str | None:
+        """None if it cannot run, which `run` reports."""
+        if self._unavailable(language) is not None:
+            return None
+        try:
+            if self._kernels is not None:
+                return self._kernels.program(language, cwd, fresh=fresh)
+            if language == "js":
+                return interpreters.node_launch().argv[0]
+            return interpreters.find_python(cwd, self._settings.python.interpreter)
+        except KernelError:
+            return None
 
     async def run(self, params: EvalParams, ctx: CodingContext) -> ToolOutput:
         for name in dict.fromkeys(cell.language for cell in params.cells):
             problem = self._unavailable(LANGUAGES[name])
             if problem is not None:
                 raise ToolError(problem)
+        for number, cell in enumerate(params.cells, 1):
+            try:
+                cell.code.encode()
+            except UnicodeEncodeError as error:
+                raise ToolError(f"Cell {number} has a lone surrogate at offset {error.start}.") from None
+        if ctx.approved.effects not in (None, self.effects(params, ctx.cwd)):
+            raise ToolError("Not run: the interpreter of these cells is not the one that was approved.")
         with OutputSink(ctx.artifacts, self.name, command_limits(self._settings.tools)) as sink:
             output = outputs.EvalOutput(
                 sink,
@@ -104,7 +145,11 @@ class Eval(Tool[EvalParams]):
             host = hosts.EvalHost(ctx, self._complete, self._settings.task.max_concurrency, output.note)
             async with self._pool(ctx) as kernels:
                 call = _Call(params.cells, kernels, host, output, ctx)
+                mark = 0 if self._sandbox is None else self._sandbox.commands.mark()
                 is_error = await call.run()
+                if self._sandbox is not None:
+                    for note in self._sandbox.commands.connection_notes(mark):
+                        output.remark(f"[{note}]")
             return _report(output, is_error=is_error)
 
     def _unavailable(self, language: KernelLanguage) -> str | None:

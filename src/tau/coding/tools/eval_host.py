@@ -24,7 +24,7 @@ Note = Callable[[dict[str, Any]], None]
 
 
 class EvalHost:
-    """Implements `tau.backends.kernels.cells.CellHost` for one call; `note` gets messages for the user."""
+    """Implements `tau.backends.kernels.cells.CellHost` for one call; `note` receives status events."""
 
     def __init__(self, ctx: CodingContext, complete: Complete | None, concurrency: int, note: Note) -> None:
         self._ctx = ctx
@@ -63,7 +63,7 @@ class EvalHost:
             max_tokens=min(chosen.max_tokens, MAX_ANSWER_TOKENS),
             thinking="high" if model == "slow" and chosen.reasoning else "off",
         )
-        message = await _asked(self._complete, chosen, request)
+        message = await _complete(self._complete, chosen, request)
         self._note({"op": "completion", "model": chosen.key, "chars": len(message.text)})
         return _text(message, chosen) if schema is None else _object(message, chosen)
 
@@ -77,14 +77,14 @@ class EvalHost:
         return self._concurrency
 
 
-async def _asked(complete: Complete, model: Model, request: Request) -> AssistantMessage:
+async def _complete(complete: Complete, model: Model, request: Request) -> AssistantMessage:
     try:
         message = await complete(model, request)
     except TauError as error:
         raise ToolError(str(error)) from error
     if message.stop_reason == "error":
-        given = message.error_message
-        raise ToolError(given if given is not UNSET and given else f"The request to {model.key} failed.")
+        reason = message.error_message
+        raise ToolError(reason if reason is not UNSET and reason else f"The request to {model.key} failed.")
     if message.stop_reason == "aborted":
         raise ToolError(f"The request to {model.key} was aborted.")
     return message

@@ -10,6 +10,7 @@ from typing import Annotated, Any, ClassVar
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+from tau.agent.arguments import UNLISTED
 from tau.agent.effects import Effects
 from tau.agent.output import ToolOutput
 from tau.agent.tool import Tool
@@ -17,16 +18,24 @@ from tau.base.errors import ToolError
 from tau.coding.files import path_arguments
 from tau.coding.files.path_arguments import PathTarget
 from tau.coding.files.paths import failure, real, shown
-from tau.coding.output import EntryLimit, OutputLimits, OutputMeta, notice, truncate, with_notice
+from tau.coding.output import (
+    EntryLimit,
+    OutputLimits,
+    OutputMeta,
+    ReachedLimits,
+    list_names,
+    notice,
+    truncate,
+    with_notice,
+)
 from tau.coding.ports import CodingContext
-from tau.coding.search.globs import BadGlob, matcher
+from tau.coding.search.globs import tool_matcher
 from tau.coding.search.walk import pieces
 
 MAX_RESULTS = 200
 DEFAULT_SECONDS = 5.0
 MIN_SECONDS, MAX_SECONDS = 0.5, 60.0
 UPDATE_INTERVAL_S = 0.2
-NAMED_FOLDERS = 5
 
 Match = tuple[int, str, bool]  # modification time, path, whether it is a directory
 
@@ -34,11 +43,13 @@ Match = tuple[int, str, bool]  # modification time, path, whether it is a direct
 class FindParams(Struct, frozen=True):
     aliases: ClassVar[dict[str, str]] = {"path": "paths", "pattern": "paths"}
 
-    paths: Annotated[list[str], Meta(description="Globs, directories or files")]
-    hidden: Annotated[bool, Meta(description="Include hidden files")] = True
-    gitignore: Annotated[bool, Meta(description="Respect .gitignore")] = True
-    limit: Annotated[float, Meta(description="Maximum results")] = MAX_RESULTS
-    timeout: Annotated[float, Meta(description="Seconds, 0.5 to 60")] = DEFAULT_SECONDS
+    paths: Annotated[list[str], Meta(title="Globs, directories or files")]
+    hidden: Annotated[bool, Meta(description="Include hidden files", extra_json_schema=UNLISTED)] = True
+    gitignore: Annotated[bool, Meta(title="Omit ignored files")] = True
+    limit: Annotated[float, Meta(description="Maximum results", extra_json_schema=UNLISTED)] = MAX_RESULTS
+    timeout: Annotated[float, Meta(description="Seconds, 0.5 to 60", extra_json_schema=UNLISTED)] = (
+        DEFAULT_SECONDS
+    )
 
 
 class FindDetails(Struct, frozen=True, rename="camel", kw_only=True):
@@ -68,30 +79,31 @@ class Find(Tool[FindParams]):
         return super().decode(given)
 
     def effects(self, params: FindParams, cwd: Path) -> Effects:
-        entries = path_arguments.entries(_listed(params), cwd)
-        return Effects(reads=tuple(entry.base for entry in entries if not entry.url))
+        entries = path_arguments.entries(_path_argument(params), cwd)
+        return Effects(reads=path_arguments.read_paths(entries))
 
     async def run(self, params: FindParams, ctx: CodingContext) -> ToolOutput:
         limit = _limit(params.limit)
         seconds = DEFAULT_SECONDS if math.isnan(params.timeout) else params.timeout
         seconds = min(max(seconds, MIN_SECONDS), MAX_SECONDS)
-        entries = path_arguments.entries(_listed(params), ctx.cwd)
+        entries = path_arguments.entries(_path_argument(params), ctx.cwd)
+        path_arguments.check_approved(entries, ctx.approved)
         missing: list[str] = []
         if len(entries) > 1 or not entries[0].exists:
             entries, missing = path_arguments.partition(entries)
-        look = _Look(params, ctx, limit, time.monotonic() + seconds, several=len(entries) > 1)
+        search = _Search(params, ctx, limit, time.monotonic() + seconds, several=len(entries) > 1)
         scope = path_arguments.scope_text(entries, ctx.cwd)
         try:
             for entry in entries:
-                await look.into(entry)
+                await search.run(entry)
         except TimeoutError:
-            look.timed_out = True
+            search.timed_out = True
         except OSError as error:
             raise failure("look into", scope, error) from error
-        return _report(look, limit, seconds, scope, missing)
+        return _report(search, seconds, scope, missing)
 
 
-def _listed(params: FindParams) -> str | list[str]:
+def _path_argument(params: FindParams) -> str | list[str]:
     """A single entry may be a whole list passed as a string."""
     return params.paths[0] if len(params.paths) == 1 else params.paths
 
@@ -102,7 +114,7 @@ def _limit(value: float) -> int:
     return min(max(math.floor(value), 1), MAX_RESULTS)
 
 
-class _Look:
+class _Search:
     """The matches so far. Keeps the newest and counts the others."""
 
     def __init__(
@@ -117,22 +129,22 @@ class _Look:
         self.seen: set[str] | None = set() if several else None
         self.unreadable: list[str] = []
         self.timed_out = False
-        self._told_at = time.monotonic()
+        self._updated_at = time.monotonic()
 
-    async def into(self, entry: PathTarget) -> None:
+    async def run(self, entry: PathTarget) -> None:
         base = await self._base(entry)
         stat = await self.ctx.fs.stat(base)
         if stat is None or not stat.is_dir:
             if entry.glob:
                 raise ToolError(f"Path is not a directory: {self.name(str(base))}.")
             # A dangling link still exists.
-            self.take([(base.lstat().st_mtime_ns if stat is None else stat.mtime_ns, str(base), False)])
+            self.add([(base.lstat().st_mtime_ns if stat is None else stat.mtime_ns, str(base), False)])
             return
-        if real(base) == Path(base.anchor):
+        if real(base).parent == real(base):
             raise ToolError("Searching from root directory '/' is not allowed; name a folder below it.")
         await self._below(base, entry.glob or "**/*")
 
-    def take(self, matches: list[Match]) -> None:
+    def add(self, matches: list[Match]) -> None:
         fresh = matches
         if self.seen is not None:  # list overlapping entries once
             fresh = [match for match in matches if match[1] not in self.seen]
@@ -145,11 +157,11 @@ class _Look:
     def name(self, path: str) -> str:
         return shown(Path(path), self.ctx.cwd)
 
-    def tell(self) -> None:
-        """Show progress a few times a second."""
+    def show_progress(self) -> None:
+        """Update the call's output a few times a second."""
         now = time.monotonic()
-        if now - self._told_at >= UPDATE_INTERVAL_S and self.newest:
-            self._told_at = now
+        if now - self._updated_at >= UPDATE_INTERVAL_S and self.newest:
+            self._updated_at = now
             names = [self.name(path) for _, path, _ in heapq.nlargest(self.limit, self.newest)]
             self.ctx.update(ToolOutput.text("\n".join(names)))
 
@@ -164,7 +176,7 @@ class _Look:
         return resource.path
 
     async def _below(self, base: Path, glob: str) -> None:
-        wanted = _accepts(glob)
+        wanted = tool_matcher([glob])
         start = len(str(base).rstrip("/")) + 1
         depth = None if "**" in glob or "{" in glob else glob.count("/") + 1
         walk = pieces(
@@ -177,15 +189,8 @@ class _Look:
         async for piece in walk:
             if piece.unreadable:
                 self.unreadable.append(self.name(piece.folder))
-            self.take(_matches(piece.entries, wanted, start))
-            self.tell()
-
-
-def _accepts(glob: str) -> Callable[[str], object]:
-    try:
-        return matcher([glob])
-    except BadGlob as error:
-        raise ToolError(f"Invalid glob: {error}.") from None
+            self.add(_matches(piece.entries, wanted, start))
+            self.show_progress()
 
 
 def _matches(
@@ -202,8 +207,8 @@ def _matches(
     return matches
 
 
-def _report(look: _Look, limit: int, seconds: float, scope: str, missing: list[str]) -> ToolOutput:
-    newest = heapq.nlargest(limit, look.newest)
+def _report(look: _Search, seconds: float, scope: str, missing: list[str]) -> ToolOutput:
+    newest = heapq.nlargest(look.limit, look.newest)
     names = [f"{look.name(path)}{'/' if is_dir else ''}" for _, path, is_dir in newest]
     limited = look.total > len(names)
     notes: list[str] = []
@@ -215,23 +220,21 @@ def _report(look: _Look, limit: int, seconds: float, scope: str, missing: list[s
     if limited:
         notes.append(f"Showing the newest {len(names)} of {look.total} matches; narrow the pattern")
     if missing:
-        notes.append(f"Skipped missing paths: {', '.join(missing)}")
+        notes.append(path_arguments.missing_note(missing))
     if look.unreadable:
-        more = len(look.unreadable) - NAMED_FOLDERS
-        folders = ", ".join(look.unreadable[:NAMED_FOLDERS]) + (f" and {more} more" if more > 0 else "")
-        notes.append(f"Skipped unreadable folders: {folders}")
+        notes.append(f"Skipped unreadable folders: {list_names(look.unreadable)}")
     output = truncate(grouped(names), OutputLimits(lines=10 * MAX_RESULTS, columns=10_000))
     cut = output.truncation
     meta: OutputMeta | UnsetType = UNSET
     if limited or cut is not None:
-        entries = EntryLimit(len(names), look.total) if limited else UNSET
-        meta = OutputMeta(truncation=UNSET if cut is None else cut, entries=entries)
+        limits = ReachedLimits(result_limit=EntryLimit(len(names), look.total)) if limited else UNSET
+        meta = OutputMeta(truncation=UNSET if cut is None else cut, limits=limits)
     details = FindDetails(
         scope_path=scope,
         file_count=len(names),
         files=names,
         truncated=limited or look.timed_out or cut is not None,
-        result_limit_reached=limit if limited else UNSET,
+        result_limit_reached=look.limit if limited else UNSET,
         timed_out=look.timed_out or UNSET,
         missing_paths=missing or UNSET,
         meta=meta,

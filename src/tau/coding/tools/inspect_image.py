@@ -19,10 +19,12 @@ from tau.base.clock import now_ms
 from tau.base.errors import TauError, ToolError
 from tau.base.late import late
 from tau.coding import prompts
-from tau.coding.files.paths import failure, resolve, shown
+from tau.coding.files.paths import failure, shown, wire_path
+from tau.coding.files.targets import locate_file
 from tau.coding.ports import CodingContext
 from tau.config.settings import ImagesSettings
 
+image_header = late("tau.base.image_header")
 images = late("tau.coding.images")
 
 MAX_ANSWER_TOKENS = 4_096
@@ -31,8 +33,8 @@ MAX_ANSWER_TOKENS = 4_096
 class InspectImageParams(Struct, frozen=True):
     aliases: ClassVar[dict[str, str]] = {"file_path": "path", "file": "path", "prompt": "question"}
 
-    path: Annotated[str, Meta(description="Image file")]
-    question: Annotated[str, Meta(description="What to find out about the image")]
+    path: Annotated[str, Meta(title="Image file")]
+    question: Annotated[str, Meta(title="What to find out about the image")]
 
 
 class InspectImageDetails(Struct, frozen=True, rename="camel", kw_only=True):
@@ -56,9 +58,8 @@ class InspectImage(Tool[InspectImageParams]):
         return (folder / "inspect_image.md").read_text(encoding="utf-8").strip()
 
     def effects(self, params: InspectImageParams, cwd: Path) -> Effects:
-        if "://" in params.path and not params.path.startswith("file://"):
-            return Effects()
-        return Effects(reads=(resolve(params.path, cwd),))
+        target = locate_file(params.path, cwd)
+        return Effects(reads=() if target.kind == "url" else (target.path,))
 
     async def run(self, params: InspectImageParams, ctx: CodingContext) -> ToolOutput:
         if self._settings.block_images:
@@ -70,7 +71,7 @@ class InspectImage(Tool[InspectImageParams]):
             raise ToolError("No vision model is available here.")
         model = _seeing_model(ctx)
         path, data = await _read(params.path, ctx)
-        if images.read_header(data) is None:
+        if image_header.read_header(data) is None:
             raise ToolError("inspect_image takes only PNG, JPEG, GIF and WEBP files (judged by content).")
         image = await asyncio.to_thread(images.load_image, data, auto_resize=self._settings.auto_resize)
         question = UserMessage([image.content(), TextContent(params.question)], now_ms())
@@ -87,7 +88,7 @@ class InspectImage(Tool[InspectImageParams]):
 
 def _seeing_model(ctx: CodingContext) -> Model:
     try:
-        model = ctx.models.role("vision")
+        model = ctx.models.for_images()
     except TauError as error:
         raise ToolError(f"There is no model for inspect_image: {error}") from error
     if "image" not in model.input:
@@ -105,8 +106,8 @@ async def _ask(complete: Complete, model: Model, request: Request) -> str:
     except TauError as error:
         raise ToolError(str(error)) from error
     if message.stop_reason == "error":
-        given = message.error_message
-        raise ToolError(given if given is not UNSET and given else "The inspect_image request failed.")
+        reason = message.error_message
+        raise ToolError(reason if reason is not UNSET and reason else "The inspect_image request failed.")
     if message.stop_reason == "aborted":
         raise ToolError("The inspect_image request was aborted.")
     text = message.text.strip()
@@ -117,10 +118,11 @@ async def _ask(complete: Complete, model: Model, request: Request) -> str:
 
 async def _read(text: str, ctx: CodingContext) -> tuple[str, bytes]:
     """The resolved path or URL, and the bytes. Refuses files that are too large or endless."""
-    if ctx.urls.handles(text):
-        resource = await ctx.urls.resolve(text, ctx)
-        return str(resource.path or resource.url), resource.data
-    path = resolve(text, ctx.cwd)
+    target = locate_file(text, ctx.cwd)
+    if target.kind == "url":
+        resource = await ctx.urls.resolve(target.text, ctx)
+        return resource.url if resource.path is None else wire_path(resource.path), resource.data
+    path = target.path
     name = shown(path, ctx.cwd)
     try:
         stat = await ctx.fs.stat(path)
@@ -131,6 +133,6 @@ async def _read(text: str, ctx: CodingContext) -> tuple[str, bytes]:
         if stat.mode and not modes.S_ISREG(stat.mode):
             raise ToolError(f"{name} is a device, pipe or socket, not a file.")
         images.check_size(stat.size)
-        return str(path), await ctx.fs.read(path)
+        return wire_path(path), await ctx.fs.read(path)
     except OSError as error:
         raise failure("read", name, error) from error

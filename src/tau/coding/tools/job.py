@@ -13,7 +13,7 @@ from tau.agent.output import ToolOutput
 from tau.agent.tool import Tool
 from tau.base.errors import ToolError
 from tau.base.sizes import KIB
-from tau.coding.jobs.delivery import JobSnapshot, duration_text, fitted, snapshot, words_of
+from tau.coding.jobs.delivery import JobSnapshot, duration_text, fitted, output_of, snapshot
 from tau.coding.output import OutputLimits, truncate
 from tau.coding.ports import CancelStatus, CodingContext, Job, Jobs
 
@@ -27,9 +27,9 @@ PROGRESS = OutputLimits(lines=100, bytes=8 * KIB)
 
 
 class JobParams(Struct, frozen=True):
-    poll: Annotated[list[str] | None, Meta(description="Ids of jobs; waits until the first one ends")] = None
-    cancel: Annotated[list[str] | None, Meta(description="Ids of jobs to stop")] = None
-    list_all: Annotated[bool, Meta(description="Show all jobs now, without waiting")] = field(
+    poll: Annotated[list[str] | None, Meta(title="Ids of jobs; waits until the first one ends")] = None
+    cancel: Annotated[list[str] | None, Meta(title="Ids of jobs to stop")] = None
+    list_all: Annotated[bool, Meta(title="Show all jobs now, without waiting")] = field(
         name="list", default=False
     )
 
@@ -63,7 +63,7 @@ class JobTool(Tool[JobParams]):
             raise ToolError("`list` cannot be combined with `poll` or `cancel`.")
         jobs = ctx.jobs
         if params.list_all:
-            return _listed(jobs)
+            return _list_jobs(jobs)
         cancelled = [CancelOutcome(id, jobs.cancel(id)) for id in dict.fromkeys(params.cancel or ())]
         polled = _polled(params, jobs)
         ids = list(dict.fromkeys([*(outcome.id for outcome in cancelled), *polled]))
@@ -88,8 +88,8 @@ class JobTool(Tool[JobParams]):
         until_s = time.monotonic() + self._wait_s
         try:
             while True:
-                found = [job for id in ids if (job := ctx.jobs.get(id)) is not None]
-                ctx.update(ToolOutput.text("", _details(found, cancelled, with_texts=False)))
+                known = [job for id in ids if (job := ctx.jobs.get(id)) is not None]
+                ctx.update(ToolOutput.text("", _details(known, cancelled, with_texts=False)))
                 left_s = until_s - time.monotonic()
                 if left_s <= 0 or await ctx.jobs.wait(running, min(UPDATE_INTERVAL_S, left_s)):
                     return False
@@ -115,13 +115,13 @@ def _nothing(named: Sequence[str]) -> str:
     return f'No job matches "{ids}"; finished jobs are forgotten after some minutes.'
 
 
-def _listed(jobs: Jobs) -> ToolOutput:
+def _list_jobs(jobs: Jobs) -> ToolOutput:
     """Listing does not acknowledge: pending results are still delivered."""
-    found = list(jobs.list())
-    if not found:
+    all_jobs = list(jobs.list())
+    if not all_jobs:
         return ToolOutput.text("There are no background jobs.", JobDetails(jobs=[]))
-    share = max(sum(not job.running for job in found), 1)
-    shown = [fitted(job, LISTED, None, share=share, more="poll it for the rest") for job in found]
+    share = max(sum(not job.running for job in all_jobs), 1)
+    shown = [fitted(job, LISTED, None, share=share, more="poll it for the rest") for job in all_jobs]
     return ToolOutput.text("\n\n".join(_sections(shown)), _details(shown, []))
 
 
@@ -132,9 +132,9 @@ def _report(
 
     After an interrupt this result may be discarded, so job results are left to delivery.
     """
-    found = [job for id in ids if (job := ctx.jobs.get(id)) is not None]
-    ended = [job.id for job in found if not job.running]
-    shown = [fitted(job, RESULTS, ctx.artifacts, share=max(len(ended), 1)) for job in found]
+    known = [job for id in ids if (job := ctx.jobs.get(id)) is not None]
+    ended = [job.id for job in known if not job.running]
+    shown = [fitted(job, RESULTS, ctx.artifacts, share=max(len(ended), 1)) for job in known]
     sections = [_cancelled(cancelled)] if cancelled else []
     sections += _sections(shown, heads_only=stopped)
     if stopped:
@@ -156,12 +156,12 @@ def _cancelled(outcomes: Sequence[CancelOutcome]) -> str:
     return "\n".join([f"## Cancelled ({len(outcomes)})", *lines])
 
 
-def _sections(found: Sequence[Job], *, heads_only: bool = False) -> list[str]:
-    ended = [job for job in found if not job.running]
-    running = [job for job in found if job.running]
+def _sections(jobs: Sequence[Job], *, heads_only: bool = False) -> list[str]:
+    ended = [job for job in jobs if not job.running]
+    running = [job for job in jobs if job.running]
     sections: list[str] = []
     if ended:
-        parts = [_part(job, "" if heads_only else words_of(job)) for job in ended]
+        parts = [_part(job, "" if heads_only else output_of(job)) for job in ended]
         sections.append("\n\n".join([f"## Completed ({len(ended)})", *parts]))
     if running:
         parts = [_part(job, _progress(job, len(running))) for job in running]
@@ -169,10 +169,10 @@ def _sections(found: Sequence[Job], *, heads_only: bool = False) -> list[str]:
     return sections
 
 
-def _part(job: Job, words: str) -> str:
+def _part(job: Job, output: str) -> str:
     state = "" if job.running else f"{job.status}, "
     head = f"### {job.id} ({state}{duration_text(job.duration_ms)}): {job.label}"
-    return f"{head}\n{words}" if words else head
+    return f"{head}\n{output}" if output else head
 
 
 def _progress(job: Job, share: int) -> str:

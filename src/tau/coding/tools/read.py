@@ -2,10 +2,12 @@
 
 import asyncio
 import os
+import re
 import stat as modes
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 from msgspec.structs import replace
@@ -18,17 +20,31 @@ from tau.ai.wire import TextContent
 from tau.base.errors import ToolError
 from tau.base.late import late
 from tau.base.sizes import format_bytes
-from tau.base.text import NotText, decode, is_binary
+from tau.base.text import NotText, decode, decode_escaped, is_binary, show_escaped
 from tau.coding.edits.modes import tags_lines
-from tau.coding.files.paths import Selector, failure, resolve, shown, split_selector
-from tau.coding.output import EntryLimit, OutputLimits, OutputMeta
+from tau.coding.files.paths import Selector, failure, shown, split_selector, wire_path
+from tau.coding.files.targets import FileTarget, locate
+from tau.coding.output import (
+    NOTICE_BYTES,
+    NOTICE_LINES,
+    EntryLimit,
+    OutputLimits,
+    OutputMeta,
+    OutputSource,
+    ReachedLimits,
+    Truncation,
+    notice,
+    truncate,
+    with_notice,
+)
 from tau.coding.ports import CodingContext
-from tau.coding.readers import names_archive, names_database
-from tau.coding.readers.text import PageOptions, TextPage, page
+from tau.coding.readers import archive_splits, database_splits, names_document
+from tau.coding.readers.text import QUICK_CHARS, PageOptions, TextPage, page
 from tau.config.settings import Settings
 
 archive = late("tau.coding.readers.archives.archive")
-markers = late("tau.coding.conflicts.markers")
+credentials = late("tau.coding.files.credential_stores")
+conflicts = late("tau.coding.conflicts.store")
 difflib = late("difflib")
 documents = late("tau.coding.readers.documents.worker")
 document_limits = late("tau.coding.readers.documents.limits")
@@ -41,15 +57,19 @@ directory = late("tau.coding.readers.directory")
 walking = late("tau.coding.search.walk")
 
 SUFFIX_SECONDS = 5
-DOCUMENTS = (".pdf", ".docx", ".pptx", ".xlsx", ".epub", ".rtf", ".doc", ".ppt", ".xls")
+LISTED = OutputLimits(  # with room for the notices of lists that page themselves
+    lines=OutputLimits().lines + NOTICE_LINES // 2,
+    bytes=OutputLimits().bytes + NOTICE_BYTES // 2,
+    columns=OutputLimits().bytes,
+)
+T = TypeVar("T")
+Kind = Literal["file", "directory", "image", "archive", "database", "document", "conflicts"]
 
 
 class ReadParams(Struct, frozen=True):
     aliases: ClassVar[dict[str, str]] = {"file_path": "path", "file": "path", "filename": "path"}
 
-    path: Annotated[
-        str, Meta(description="File or directory, with optional line selector, e.g. src/a.py:50-100")
-    ]
+    path: Annotated[str, Meta(title="File or directory, with optional selector, such as src/a.py:50-100")]
 
 
 class SummaryDetails(Struct, frozen=True, rename="camel", kw_only=True):
@@ -58,11 +78,21 @@ class SummaryDetails(Struct, frozen=True, rename="camel", kw_only=True):
     elided_lines: int
 
 
+class DisplayContent(Struct, frozen=True, rename="camel"):
+    """The shown text without line numbers, and the number of its first line."""
+
+    text: str
+    start_line: int
+
+
 class ReadDetails(Struct, frozen=True, rename="camel", kw_only=True):
-    """`first_line` and `last_line` are the shown lines, 1-based."""
+    """`first_line` and `last_line` are the shown lines, 1-based. `resolved_path` is the file behind `path`.
+
+    `display_content` is set if the shown lines are contiguous.
+    """
 
     path: str
-    kind: Literal["file", "directory", "image", "archive", "database", "document", "conflicts"]
+    kind: Kind
     is_directory: bool | UnsetType = UNSET
     resolved_path: str | UnsetType = UNSET
     total_lines: int | UnsetType = UNSET
@@ -71,20 +101,45 @@ class ReadDetails(Struct, frozen=True, rename="camel", kw_only=True):
     mime_type: str | UnsetType = UNSET
     summary: SummaryDetails | UnsetType = UNSET
     suffix_resolution: str | UnsetType = UNSET
+    display_content: DisplayContent | UnsetType = UNSET
     meta: OutputMeta | UnsetType = UNSET
 
 
 class ReadTarget(Struct, frozen=True):
-    """A resolved target that is not read yet. `stat` is None if it is not a file.
+    """What a path refers to. `path` is the file behind it, `stat` is None if it is not the file itself.
 
     `editable` targets are shown under a tag that `edit` accepts.
     """
 
     name: str
     path: Path | None
-    data: bytes
+    data: bytes = b""
     stat: Stat | None = None
     editable: bool = False
+    url: str = ""
+
+    @property
+    def source(self) -> OutputSource:
+        if self.url:
+            return OutputSource("internal", self.url)
+        return OutputSource("path", self.name if self.path is None else wire_path(self.path))
+
+    def details(
+        self,
+        kind: Kind,
+        truncation: Truncation | None = None,
+        limit: EntryLimit | None = None,
+        **fields: Any,
+    ) -> ReadDetails:
+        meta = OutputMeta(
+            source=self.source,
+            truncation=UNSET if truncation is None else truncation,
+            limits=UNSET if limit is None else ReachedLimits(result_limit=limit),
+        )
+        file = None if self.path is None else wire_path(self.path)
+        return ReadDetails(
+            path=file or self.name, kind=kind, resolved_path=file or UNSET, meta=meta, **fields
+        )
 
 
 class Read(Tool[ReadParams]):
@@ -99,76 +154,83 @@ class Read(Tool[ReadParams]):
         return super().description.replace("{{lines}}", str(self._first_lines))
 
     def effects(self, params: ReadParams, cwd: Path) -> Effects:
-        if "://" in params.path and not params.path.startswith("file://"):
+        """A file that is missing is looked for below the working folder."""
+        target = locate(params.path, cwd)
+        if target.kind == "url":
             return Effects()
-        return Effects(reads=(_path_and_selector(params.path, cwd)[0],))
+        if os.path.exists(target.path):  # noqa: PTH110 - also for names that are too long
+            return Effects(reads=(target.path,))
+        return Effects(reads=(target.path, cwd))
 
     async def run(self, params: ReadParams, ctx: CodingContext) -> ToolOutput:
-        if params.path.lower().startswith(("http://", "https://")):
-            raise ToolError("read takes files, not web addresses; fetch the page with bash and curl.")
-        if ctx.urls.handles(params.path):
-            url, selector = split_selector(params.path)
-            resource = await ctx.urls.resolve(url, ctx)
-            source = ReadTarget(url, resource.path, resource.data, editable=not resource.immutable)
-            return await self._show(source, selector, ctx)
+        target = locate(params.path, ctx.cwd)
+        if target.kind == "url":
+            resource = await ctx.urls.resolve(target.text, ctx)
+            source = ReadTarget(
+                target.text, resource.path, resource.data, editable=not resource.immutable, url=resource.url
+            )
+            return await self._show(source, target.selector, ctx)
         try:
-            return await self._packed(params.path, ctx) or await self._plain(params.path, ctx)
+            output = await self._read_existing(target, ctx)
+            if output is not None:
+                return output
+            found, resolution = await _by_suffix(params.path, ctx)
+            output = await self._read_existing(locate(found, ctx.cwd), ctx) if resolution else None
+            if output is not None:
+                return _add_resolution(output, resolution)
+            raise ToolError(await _missing_text(target.path, shown(target.path, ctx.cwd), ctx))
         except OSError as error:
             raise failure("read", params.path, error) from error
 
-    async def _packed(self, text: str, ctx: CodingContext) -> ToolOutput | None:
-        """The content inside an archive or a database, if the path names one."""
-        if names_archive(text):
-            found = await archive.find(text, ctx.cwd, ctx.fs)
-            if found is not None:
-                inside = await archive.read(found, ctx.fs)
-                if isinstance(inside, archive.ArchiveListing):
-                    return _listed(str(found.path), "archive", inside.text, inside.limit)
-                notice = inside.binary_notice()
-                if notice is not None:
-                    return _listed(str(found.path), "archive", notice, None)
-                return await self._show(
-                    ReadTarget(inside.name, found.path, inside.data), inside.selector, ctx
-                )
-        if names_database(text):
-            place = await database.find(text, ctx.cwd, ctx.fs)
+    async def _read_existing(self, target: FileTarget, ctx: CodingContext) -> ToolOutput | None:
+        """None if there is no such file."""
+        if target.kind == "archive":
+            return await self._read_archive(target, ctx)
+        if target.kind == "database":
+            place = await database.locate(target, ctx.cwd, ctx.fs)
             if place is not None:
-                answer = await database.read(place)
-                return _listed(str(place.path), "database", answer.text, answer.limit)
-        return None
+                answer = await database.read(replace(place, path=ctx.approved.read(place.path)))
+                source = ReadTarget(place.name, place.path)
+                return _listing(source, "database", answer.text, answer.limit, display=True)
+        return await self._read_file(target.path, target.selector, ctx)
 
-    async def _plain(self, text: str, ctx: CodingContext) -> ToolOutput:
-        path, selector = _path_and_selector(text, ctx.cwd)
+    async def _read_archive(self, target: FileTarget, ctx: CodingContext) -> ToolOutput:
+        found = await archive.locate(target, ctx.cwd, ctx.fs)
+        inside = await archive.read(found, ctx.fs)
+        source = ReadTarget(inside.name, found.path)
+        if isinstance(inside, archive.ArchiveListing):
+            return _listing(source, "archive", inside.text, inside.limit)
+        notice_text = inside.binary_notice()
+        if notice_text is not None:
+            return _listing(source, "archive", notice_text)
+        return await self._show(replace(source, data=inside.data), inside.selector, ctx)
+
+    async def _read_file(self, path: Path, selector: Selector, ctx: CodingContext) -> ToolOutput | None:
         stat = await ctx.fs.stat(path)
-        resolution = ""
         if stat is None:
-            path, resolution = await _by_suffix(path, text, ctx)
-            stat = await ctx.fs.stat(path)
+            return None
         name = shown(path, ctx.cwd)
-        if stat is None:
-            raise ToolError(await _missing_text(path, name, ctx))
         if stat.is_dir:
-            first = selector.ranges[0].first if selector.ranges else 1
-            listing = await directory.directory_tree(path, ctx.fs, first_entry=first)
-            return _listed(str(path), "directory", listing.text, listing.limit)
+            listing = await directory.directory_tree(path, ctx.fs, selector)
+            return _listing(ReadTarget(name, path), "directory", listing.text, listing.limit)
         if stat.mode and not modes.S_ISREG(stat.mode):
             raise ToolError(f"{name} is a device, pipe or socket, not a file; reading might never end.")
-        if stat.size > large_file.LARGE_BYTES and path.suffix.lower() not in DOCUMENTS:
+        if stat.size > large_file.LARGE_BYTES and not names_document(path.name):
             part = await large_file.large_page(path, name, stat.size, selector, self._first_lines, ctx.fs)
-            return ToolOutput.text(part.text, _details(ReadTarget(name, path, b""), part))
+            return ToolOutput.text(part.text, _details(ReadTarget(name, path), part))
         source = ReadTarget(name, path, await ctx.fs.read(path), stat, editable=True)
         output = await self._show(source, selector, ctx)
         ctx.snapshots.remember(path, stat)
-        return _resolved(output, resolution) if resolution else output
+        return output
 
     async def _show(self, source: ReadTarget, selector: Selector, ctx: CodingContext) -> ToolOutput:
         data = source.data
         if image_header.image_type(data) is not None:
             return await self._picture(source)
-        suffix = Path(source.name).suffix.lower()
-        if suffix == ".ipynb" and not selector.raw:
-            return self._paged(source, notebook.to_text(data), "", selector, ctx)
-        if suffix in DOCUMENTS and not selector.raw:
+        if Path(source.name).suffix.lower() == ".ipynb" and not selector.raw:
+            cells = await _computed(len(data), lambda: notebook.to_text(data))
+            return await self._paged(source, cells, "", selector, ctx)
+        if names_document(source.name) and not selector.raw:
             return await self._document(source, selector, ctx)
         if is_binary(data):
             size = format_bytes(len(data))
@@ -176,21 +238,28 @@ class Read(Tool[ReadParams]):
                 f"{source.name} is binary ({size}), not text; look inside with bash: file, strings, xxd."
             )
         try:
-            if selector.conflicts:
-                return self._conflicts(source, decode(data).text, ctx)
-            return self._paged(source, decode(data).text, "", selector, ctx)
+            text = await _computed(len(data), lambda: decode(data).text)
         except NotText as error:
-            remark = f"[{error}. Such bytes are shown as \ufffd; edit will refuse this file]"
-            lossy = ReadTarget(source.name, source.path, data, source.stat)
-            return self._paged(lossy, data.decode("utf-8", "replace"), remark, selector, ctx)
+            remark = f"[{error}. Such bytes are shown as \ufffd"
+            try:
+                text = await _computed(len(data), lambda: decode_escaped(data).text)
+            except NotText:
+                lossy = replace(source, stat=source.stat, editable=False)
+                text = data.decode("utf-8", "replace")
+                return await self._paged(lossy, text, f"{remark}; edit will refuse this file]", selector, ctx)
+            return await self._paged(source, text, f"{remark}; edit only other lines]", selector, ctx)
+        if selector.conflicts:
+            return await self._conflicts(source, text, ctx)
+        return await self._paged(source, text, "", selector, ctx)
 
-    def _conflicts(self, source: ReadTarget, text: str, ctx: CodingContext) -> ToolOutput:
+    async def _conflicts(self, source: ReadTarget, text: str, ctx: CodingContext) -> ToolOutput:
         if source.path is None or not source.editable:
             raise ToolError(f"{source.name} cannot be written to, so its conflicts cannot be resolved.")
-        numbered = ctx.conflicts.record(source.path, text)
-        return _listed(str(source.path), "conflicts", markers.render(source.name, numbered), None)
+        regions = await _computed(len(text), lambda: conflicts.find_regions(text))
+        numbered = ctx.conflicts.record(source.path, regions)
+        return _listing(source, "conflicts", conflicts.render(source.name, numbered))
 
-    def _paged(
+    async def _paged(
         self, source: ReadTarget, text: str, remark: str, selector: Selector, ctx: CodingContext
     ) -> ToolOutput:
         tag = None
@@ -205,22 +274,18 @@ class Read(Tool[ReadParams]):
             remark=remark,
             summary=brief if source.stat is not None and brief.enabled else None,
         )
-        shown_page = page(text, shape)
+        shown_page = await page(show_escaped(text), shape, ctx.helpers)
         return ToolOutput.text(shown_page.text, _details(source, shown_page))
 
     async def _picture(self, source: ReadTarget) -> ToolOutput:
         info = image_header.read_header(source.data)
         if info is not None and (self._settings.images.block_images or self._settings.inspect_image.enabled):
-            details = ReadDetails(
-                path=str(source.path or source.name), kind="image", mime_type=info.mime_type
-            )
+            details = source.details("image", mime_type=info.mime_type)
             return ToolOutput.text(self._described(info, len(source.data)), details)
         loaded = await asyncio.to_thread(
             images.load_image, source.data, auto_resize=self._settings.images.auto_resize
         )
-        if loaded.problem:  # it would stay in the history and break every later request
-            raise ToolError(f"{source.name} cannot be shown: {loaded.problem}.")
-        details = ReadDetails(path=str(source.path or source.name), kind="image", mime_type=loaded.mime_type)
+        details = source.details("image", mime_type=loaded.mime_type)
         return ToolOutput([TextContent(loaded.note), loaded.content()], details)
 
     def _described(self, info: "image_header.ImageInfo", size_bytes: int) -> str:
@@ -232,11 +297,17 @@ class Read(Tool[ReadParams]):
 
     async def _document(self, source: ReadTarget, selector: Selector, ctx: CodingContext) -> ToolOutput:
         try:
-            text = await documents.convert_in_worker(source.name, source.data, ctx.run)
+            text = await documents.convert_in_worker(source.name, source.data, ctx.helpers)
         except document_limits.DocumentError as error:
-            notice = f"[Cannot read {Path(source.name).suffix} file: {error}]"
-            return _listed(str(source.path or source.name), "document", notice, None)
-        return self._paged(ReadTarget(source.name, source.path, source.data), text, "", selector, ctx)
+            failed = f"[Cannot read {Path(source.name).suffix} file: {error}]"
+            return _listing(source, "document", failed)
+        converted = replace(source, stat=None, editable=False)
+        return await self._paged(converted, text, "", selector, ctx)
+
+
+async def _computed(size: int, work: Callable[[], T]) -> T:
+    """The result of `work` on a text; of a long one on a thread, where an interrupt need not wait for it."""
+    return work() if size <= QUICK_CHARS else await asyncio.to_thread(work)
 
 
 def _details(source: ReadTarget, shown_page: TextPage) -> ReadDetails:
@@ -247,57 +318,69 @@ def _details(source: ReadTarget, shown_page: TextPage) -> ReadDetails:
         summary = SummaryDetails(
             lines=shown_page.total_lines - lines, elided_spans=elided, elided_lines=lines
         )
-    truncation = shown_page.truncation
-    return ReadDetails(
-        path=str(source.path or source.name),
-        kind="file",
-        total_lines=shown_page.total_lines,
-        first_line=shown_page.ranges[0][0] if shown_page.ranges else UNSET,
-        last_line=shown_page.ranges[-1][1] if shown_page.ranges else UNSET,
+    ranges, display = shown_page.ranges, shown_page.display
+    return source.details(
+        "file",
+        shown_page.truncation,
+        total_lines=shown_page.total_lines if shown_page.total_lines or not ranges else UNSET,
+        first_line=ranges[0][0] if ranges else UNSET,
+        last_line=ranges[-1][1] if ranges else UNSET,
         summary=summary,
-        meta=UNSET if truncation is None else OutputMeta(truncation=truncation),
+        display_content=UNSET if display is None else DisplayContent(display, ranges[0][0]),
     )
 
 
-def _listed(
-    path: str,
-    kind: Literal["directory", "archive", "database", "document", "conflicts"],
-    text: str,
-    limit: EntryLimit | None,
+def _listing(
+    source: ReadTarget, kind: Kind, text: str, limit: EntryLimit | None = None, *, display: bool = False
 ) -> ToolOutput:
-    meta = UNSET if limit is None else OutputMeta(entries=limit)
-    folder = True if kind == "directory" else UNSET
-    return ToolOutput.text(text, ReadDetails(path=path, kind=kind, is_directory=folder, meta=meta))
+    """Text that is not a file's own: within the limits, whatever it is."""
+    cut = truncate(text, LISTED)
+    details = source.details(
+        kind,
+        cut.truncation,
+        limit,
+        is_directory=True if kind == "directory" else UNSET,
+        display_content=DisplayContent(cut.text, 1) if display else UNSET,
+    )
+    return ToolOutput.text(with_notice(cut.text, notice(cut.truncation)), details)
 
 
-def _resolved(output: ToolOutput, resolution: str) -> ToolOutput:
+def _add_resolution(output: ToolOutput, resolution: str) -> ToolOutput:
     first, *rest = output.content
     assert isinstance(first, TextContent)
-    details = replace(output.details, suffix_resolution=resolution, resolved_path=output.details.path)
+    details = replace(output.details, suffix_resolution=resolution)
     return ToolOutput([TextContent(f"[{resolution}]\n{first.text}"), *rest], details, output.is_error)
 
 
-def _path_and_selector(text: str, cwd: Path) -> tuple[Path, Selector]:
-    """A file whose name looks like it has a selector wins. A bare `/` is the working folder."""
-    path_text, selector = split_selector(text)
-    if path_text != text and os.path.lexists(whole := resolve(text, cwd)):
-        return whole, Selector()
-    return cwd if path_text.strip() == "/" else resolve(path_text, cwd), selector
+async def _by_suffix(text: str, ctx: CodingContext) -> tuple[str, str]:
+    """The path with the only file in the working folder that ends like it, and a sentence about that."""
+    for wanted, rest in _splits(text):
+        if wanted and not Path(wanted).is_absolute() and not any(letter in wanted for letter in "*?[{~"):
+            found = await _only_match(wanted, ctx)
+            if found is not None:
+                resolution = f"There is no {wanted}; this is {shown(found, ctx.cwd)}, the only match"
+                return f"{found}{rest}", resolution
+    return text, ""
 
 
-async def _by_suffix(path: Path, text: str, ctx: CodingContext) -> tuple[Path, str]:
-    """The only file in the working folder whose path ends with a missing path."""
-    wanted = split_selector(text)[0].strip().lstrip("./")
-    if not wanted or Path(wanted).is_absolute() or any(letter in wanted for letter in "*?[{~"):
-        return path, ""
+def _splits(text: str) -> Iterator[tuple[str, str]]:
+    """All ways to split a path into a file and what is asked of it."""
+    ways: list[tuple[str, str]] = []
+    ways += [(path, f":{inner}" if inner else "") for path, inner in archive_splits(text)]
+    ways += database_splits(text)
+    path = split_selector(text)[0]
+    for wanted, rest in (*ways, (path, text[len(path) :])):
+        yield re.sub(r"^(?:\.{0,2}/)+", "", wanted.strip()), rest
+
+
+async def _only_match(wanted: str, ctx: CodingContext) -> Path | None:
     try:
         async with asyncio.timeout(SUFFIX_SECONDS):
-            found = await walking.walk([ctx.cwd], globs=[f"**/{wanted}"], limit=2)
+            matches = await walking.walk([ctx.cwd], globs=[f"**/{wanted}"], limit=2)
     except (TimeoutError, ToolError):
-        return path, ""
-    if len(found) != 1:
-        return path, ""
-    return found[0], f"There is no {wanted}; this is {shown(found[0], ctx.cwd)}, the only match"
+        return None
+    found = matches[0] if len(matches) == 1 else None
+    return None if found is None or credentials.is_credential_store(found) else found
 
 
 async def _missing_text(path: Path, name: str, ctx: CodingContext) -> str:
@@ -311,6 +394,8 @@ async def _missing_text(path: Path, name: str, ctx: CodingContext) -> str:
     if not stat.is_dir:
         return f"There is no file {name}: {shown(folder, ctx.cwd)} is a file, not a directory."
     names = await ctx.fs.list(folder)
+    if path.name in names:
+        return f"{name} is a link to something that does not exist."
     similar = [entry for entry in names if entry.casefold() == path.name.casefold()]
     similar = similar or difflib.get_close_matches(path.name, names, n=3, cutoff=0.6)
     hint = ", ".join(shown(folder / entry, ctx.cwd) for entry in similar)

@@ -3,14 +3,16 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from tau.agent.owner import Complete
 from tau.agent.tool import Tool
 from tau.base.errors import UsageError
 from tau.base.late import late
+from tau.coding.files.source_files import CodeDetector
 from tau.coding.output import command_limits
 from tau.coding.pending_changes import PendingChanges
+from tau.coding.ports import UrlRouter
 from tau.coding.resources import SessionResources
 from tau.config.settings import Settings
 
@@ -35,28 +37,21 @@ _todo = late("tau.coding.tools.todo")
 _write = late("tau.coding.tools.write")
 
 
-class ToolParts:
+class ToolParts(Struct):
     """Dependencies of a session's tools; tools that propose and apply changes share `previews`.
 
     `complete` sends a side request and returns the whole answer; tools that need it are missing without it.
-    `can_ask`: a user can answer questions.
+    `can_ask`: a user can answer questions. With `code`, structural tools are offered where it finds some.
     """
 
-    def __init__(
-        self,
-        settings: Settings,
-        complete: Complete | None = None,
-        *,
-        resources: SessionResources | None = None,
-        previews: PendingChanges | None = None,
-        can_ask: bool = False,
-    ) -> None:
-        self.settings = settings
-        self.complete = complete
-        self.resources = resources or SessionResources()
-        self.previews = PendingChanges() if previews is None else previews
-        self.can_ask = can_ask
-        self.names: Sequence[str] = tuple(TOOLS)  # names of the created tools
+    settings: Settings
+    complete: Complete | None = None
+    resources: SessionResources = SessionResources()
+    previews: PendingChanges = field(default_factory=PendingChanges)
+    can_ask: bool = False
+    code: CodeDetector | None = None
+    urls: UrlRouter | None = None
+    names: Sequence[str] = ()  # of the created tools
 
 
 class ToolEntry(Struct, frozen=True):
@@ -70,17 +65,29 @@ class ToolEntry(Struct, frozen=True):
 TOOLS: dict[str, ToolEntry] = {
     "read": ToolEntry(lambda parts: _read.Read(parts.settings)),
     "bash": ToolEntry(
-        lambda parts: _bash.Bash(parts.settings, shell=parts.resources.shell, tools=parts.names)
+        lambda parts: _bash.Bash(
+            parts.settings,
+            shell=parts.resources.shell,
+            tools=parts.names,
+            sandbox=parts.resources.sandbox,
+        )
     ),
     "edit": ToolEntry(lambda parts: _edit_tool(parts.settings)),
-    "write": ToolEntry(lambda parts: _write.Write(parts.settings)),
+    "write": ToolEntry(lambda parts: _write.Write(parts.settings, parts.urls)),
     "search": ToolEntry(lambda parts: _search.Search(parts.settings)),
     "find": ToolEntry(lambda parts: _find.Find()),
-    "ast_grep": ToolEntry(lambda parts: _ast_grep.AstGrep(parts.settings)),
-    "ast_edit": ToolEntry(lambda parts: _ast_edit.AstEdit(parts.previews, parts.settings.edit)),
+    "ast_grep": ToolEntry(lambda parts: _ast_grep.AstGrep(parts.settings, parts.code)),
+    "ast_edit": ToolEntry(lambda parts: _ast_edit.AstEdit(parts.previews, parts.settings.edit, parts.code)),
     "resolve": ToolEntry(lambda parts: _resolve.Resolve(parts.previews)),
-    "job": ToolEntry(lambda parts: _job.JobTool(_job.POLL_WAITS_S[parts.settings.async_.poll_wait_duration])),
-    "eval": ToolEntry(lambda parts: _eval.Eval(parts.resources.kernels, parts.settings, parts.complete)),
+    "job": ToolEntry(
+        lambda parts: _job.JobTool(_job.POLL_WAITS_S[parts.settings.async_.poll_wait_duration]),
+        lambda parts: parts.settings.async_.enabled or parts.settings.bash.auto_background.enabled,
+    ),
+    "eval": ToolEntry(
+        lambda parts: _eval.Eval(
+            parts.resources.kernels, parts.settings, parts.complete, parts.resources.sandbox
+        )
+    ),
     "ssh": ToolEntry(
         lambda parts: _ssh.Ssh(
             parts.resources.hosts, parts.resources.connections, command_limits(parts.settings.tools)

@@ -14,8 +14,8 @@ from tau.coding.ports import CodingContext
 
 
 class ResolveParams(Struct, frozen=True):
-    action: Annotated[Literal["apply", "discard"], Meta(description="What to do with the preview")]
-    reason: Annotated[str, Meta(description="Why, in one sentence")] = ""
+    action: Annotated[Literal["apply", "discard"], Meta(title="What to do with the preview")]
+    reason: Annotated[str, Meta(title="Why, in one sentence")] = ""
 
 
 class ResolveDetails(Struct, frozen=True, rename="camel", kw_only=True):
@@ -33,13 +33,20 @@ class Resolve(Tool[ResolveParams]):
     def __init__(self, previews: PendingChanges) -> None:
         self._previews = previews
 
+    @property
+    def offered(self) -> bool:
+        return self._previews.pending is not None
+
     def effects(self, params: ResolveParams, cwd: Path) -> Effects:
         pending = self._previews.pending
         if params.action == "discard" or pending is None:
             return Effects()
-        return Effects(writes=pending.paths)
+        name = f"{pending.title} (number {self._previews.number})"
+        return Effects(writes=pending.paths, details=(("preview", name),))
 
     async def run(self, params: ResolveParams, ctx: CodingContext) -> ToolOutput:
+        if ctx.approved.effects not in (None, self.effects(params, ctx.cwd)):
+            raise ToolError("Not applied: another preview has replaced the approved one. Look at it first.")
         preview = self._previews.take()
         if preview is None:
             raise ToolError("There is no pending preview; none was made, or it is already resolved.")

@@ -11,7 +11,7 @@ from tau.coding.ports import MAX_REPORT_CHARS, CodingContext
 
 
 class RewindParams(Struct, frozen=True):
-    report: Annotated[str, Meta(description="Your findings; nothing else of the investigation is kept")]
+    report: Annotated[str, Meta(title="Your findings; nothing else of the investigation is kept")]
 
 
 class RewindDetails(Struct, frozen=True, rename="camel", kw_only=True):

@@ -2,7 +2,8 @@
 
 import math
 from collections.abc import Sequence
-from functools import cached_property
+from contextlib import ExitStack
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
@@ -16,7 +17,7 @@ from tau.base.late import late
 from tau.coding.edits.modes import tags_lines
 from tau.coding.files import path_arguments
 from tau.coding.files.paths import failure
-from tau.coding.output import EntryLimit, OutputMeta, with_notice
+from tau.coding.output import OutputMeta, list_names, with_notice
 from tau.coding.ports import CodingContext
 from tau.coding.search import pages
 from tau.coding.search.query import Query
@@ -32,19 +33,18 @@ sources_of = late("tau.coding.search.sources")
 tempfile = late("tempfile")
 
 SECONDS = 30.0
-NAMED_FILES = 5  # per notice
 
 
 class SearchParams(Struct, frozen=True):
     aliases: ClassVar[dict[str, str]] = {"path": "paths", "ignore_case": "i", "regex": "pattern"}
 
-    pattern: Annotated[str, Meta(description="Regular expression")]
+    pattern: Annotated[str, Meta(title="Regular expression")]
     paths: Annotated[
-        str | list[str], Meta(description="Files, directories, globs or internal URLs; `.` for everything")
+        str | list[str], Meta(title="Files, directories, globs or internal URLs; `.` for everything")
     ]
     i: Annotated[bool, Meta(description="Ignore case")] = False
-    gitignore: Annotated[bool, Meta(description="Respect .gitignore")] = True
-    skip: Annotated[float, Meta(description="Matching files to skip, for the next page")] = 0
+    gitignore: Annotated[bool, Meta(title="Omit ignored files")] = True
+    skip: Annotated[float, Meta(title="Matching files to skip, for the next page")] = 0
 
 
 class FileCount(Struct, frozen=True, rename="camel"):
@@ -78,22 +78,14 @@ class Search(Tool[SearchParams]):
 
     @cached_property
     def description(self) -> str:
-        numbers = {
-            "files": pages.PAGE_FILES,
-            "each": pages.MATCHES_PER_FILE,
-            "single": pages.MATCHES_IN_ONE_FILE,
-        }
-        text = super().description
-        for word, number in numbers.items():
-            text = text.replace(f"{{{{{word}}}}}", str(number))
-        return text
+        return pages.fill_limits(super().description)
 
     def effects(self, params: SearchParams, cwd: Path) -> Effects:
         entries = path_arguments.entries(params.paths, cwd, selectors=True)
-        return Effects(reads=tuple(entry.base for entry in entries if not entry.url))
+        return Effects(reads=path_arguments.read_paths(entries))
 
     async def run(self, params: SearchParams, ctx: CodingContext) -> ToolOutput:
-        wish = finding.SearchOptions(
+        options = finding.SearchOptions(
             query=_query(params),
             gitignore=params.gitignore,
             skip=_skip(params.skip),
@@ -103,38 +95,26 @@ class Search(Tool[SearchParams]):
             tagged=tags_lines(self._settings),
         )
         entries = path_arguments.entries(params.paths, ctx.cwd, selectors=True)
+        path_arguments.check_approved(entries, ctx.approved)
         missing: list[str] = []
         if len(entries) > 1:
             entries, missing = path_arguments.partition(entries)
         scope = path_arguments.scope_text(entries, ctx.cwd)
         try:
-            # Few searches need a folder for copies: it is created on demand.
-            with _Scratch() as scratch:
-                sources = await sources_of.gather(entries, ctx, scratch.folder)
-                hits = await finding.find_hits(wish, sources, ctx)
-            notes = await _notes(hits, sources, wish, missing, ctx)
+            with ExitStack() as stack:
+
+                @cache
+                def scratch() -> Path:
+                    """A folder for copies of what is not a file; few searches need it."""
+                    folder = tempfile.TemporaryDirectory(prefix="tau-search-")
+                    return Path(stack.enter_context(folder))
+
+                sources = await sources_of.gather(entries, ctx, scratch)
+                hits = await finding.find_hits(options, sources, ctx)
+            notes = await _notes(hits, sources, options, missing, ctx)
         except OSError as error:
             raise failure("search", scope, error) from error
-        return _report(hits, wish, sources.single, scope, missing, notes)
-
-
-class _Scratch:
-    """A folder for copies of non-files; it is removed after the call."""
-
-    def __init__(self) -> None:
-        self._made: tempfile.TemporaryDirectory[str] | None = None
-
-    def folder(self) -> Path:
-        if self._made is None:
-            self._made = tempfile.TemporaryDirectory(prefix="tau-search-")
-        return Path(self._made.name)
-
-    def __enter__(self) -> "_Scratch":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._made is not None:
-            self._made.cleanup()
+        return _report(hits, options, sources.single, scope, missing, notes)
 
 
 def _query(params: SearchParams) -> Query:
@@ -165,52 +145,57 @@ def _skip(value: float) -> int:
 
 
 async def _notes(
-    hits: "SearchHits", sources: "Sources", wish: "SearchOptions", missing: Sequence[str], ctx: CodingContext
+    hits: "SearchHits",
+    sources: "Sources",
+    options: "SearchOptions",
+    missing: Sequence[str],
+    ctx: CodingContext,
 ) -> list[str]:
     """Notes for the model, one line each."""
     notes: list[str] = []
     if hits.timed_out:
-        notes.append(f"Stopped after {wish.seconds:g} s, so there may be more; narrow `paths` or `pattern`")
+        seconds = f"{options.seconds:g} s"
+        notes.append(f"Stopped after {seconds}, so there may be more; narrow `paths` or `pattern`")
     if hits.capped:
         notes.append("Too many files match to list them all; narrow `paths` or `pattern`")
     if missing:
-        notes.append(f"Skipped missing paths: {', '.join(missing)}")
+        notes.append(path_arguments.missing_note(missing))
     if sources.unreadable:
-        notes.append(f"Skipped unreadable archive members: {'; '.join(sources.unreadable)}")
+        notes.append(f"Skipped unreadable archive members: {list_names(sources.unreadable)}")
     if hits.binary:
-        notes.append(f"Skipped binary files: {_few(hits.binary)}")
+        notes.append(f"Skipped binary files: {list_names(hits.binary)}")
     if hits.unreadable:
-        folders = await finding.unreadable_folders(sources, wish, ctx)
-        what = f"folders: {_few(folders)}" if folders else "files"
+        folders = await finding.unreadable_folders(sources, options, ctx)
+        what = f"folders: {list_names(folders)}" if folders else "files, or files too large without ripgrep"
         notes.append(f"Skipped unreadable {what}")
     return [f"[{note}]" for note in notes]
 
 
-def _few(names: Sequence[str]) -> str:
-    more = len(names) - NAMED_FILES
-    return ", ".join(names[:NAMED_FILES]) + (f" and {more} more" if more > 0 else "")
-
-
 def _report(
-    hits: "SearchHits", wish: "SearchOptions", single: bool, scope: str, missing: list[str], notes: list[str]
+    hits: "SearchHits",
+    options: "SearchOptions",
+    single: bool,
+    scope: str,
+    missing: list[str],
+    notes: list[str],
 ) -> ToolOutput:
-    page = pages.render(hits.files, before=wish.before, after=wish.after, single=single)
-    found = sum(len(file.matched) for file in hits.files)
+    page = pages.render(hits.files, before=options.before, after=options.after, single=single)
+    total = sum(len(file.matched) for file in hits.files)
     shown = sum(page.matches.values())
     capped = [file.name for file in hits.files if file.capped and file.name in page.matches]
     cap = pages.MATCHES_IN_ONE_FILE if single else pages.MATCHES_PER_FILE
     limits: list[str] = []
-    if shown < found:
-        limits.append(f"[Showing {shown} of {found} matches that fit; narrow the search]")
+    if shown < total:
+        limits.append(f"[Showing {shown} of {total} matches that fit; narrow the search]")
     if capped:
         more = "" if single else "; search one file alone for more"
-        limits.append(f"[Only the first {cap} matches of {_few(capped)}{more}]")
+        limits.append(f"[Only the first {cap} matches of {list_names(capped)}{more}]")
     if hits.next_skip is not None:
         first, last = hits.skip + 1, hits.skip + pages.PAGE_FILES
         limits.append(
             f"[Files {first}-{last} of {hits.total} matching. Use skip={hits.next_skip} for the next page]"
         )
-    text = page.text or _nothing(hits)
+    text = page.text or pages.no_matches(hits.total, hits.skip)
     details = SearchDetails(
         scope_path=scope,
         match_count=shown,
@@ -220,16 +205,10 @@ def _report(
         file_limit_reached=UNSET if hits.next_skip is None else pages.PAGE_FILES,
         per_file_limit_reached=cap if capped else UNSET,
         lines_truncated=page.cut_lines or UNSET,
-        truncated=True if shown < found or hits.next_skip is not None or hits.timed_out else UNSET,
+        truncated=True if shown < total or hits.next_skip is not None or hits.timed_out else UNSET,
         timed_out=hits.timed_out or UNSET,
         missing_paths=missing or UNSET,
         display_content=page.display or UNSET,
-        meta=OutputMeta(entries=EntryLimit(shown, found)) if shown < found else UNSET,
+        meta=UNSET if page.truncation is None else OutputMeta(truncation=page.truncation),
     )
     return ToolOutput.text(with_notice(text, "\n".join([*limits, *notes])), details)
-
-
-def _nothing(hits: "SearchHits") -> str:
-    if hits.total and hits.skip >= hits.total:
-        return f"No matches from skip={hits.skip} on: {hits.total} files match."
-    return "No matches found"

@@ -15,15 +15,18 @@ from tau.agent.output import ToolOutput
 from tau.agent.ports import ToolContext
 from tau.agent.tool import Tool
 from tau.base.errors import ToolError
+from tau.base.late import late
 from tau.base.run import Exit, Limits
 from tau.base.text import clean_line, shortened
 from tau.coding.output import OutputLimits, OutputMeta, OutputSink, ProgressUpdates, notice, with_notice
-from tau.coding.shell.result import ending_of
+from tau.coding.shell.result import describe_exit
 
 if TYPE_CHECKING:
     from tau.backends.ssh.command import RemoteCommand
     from tau.backends.ssh.connections import Connections
     from tau.backends.ssh.hosts import SshHost
+
+controls = late("tau.coding.shell.control_characters")
 
 TIMEOUT_S = 60
 MAX_TIMEOUT_S = 3600
@@ -33,8 +36,8 @@ LOST = "[The connection was lost or the remote shell was killed; the command may
 class SshParams(Struct, frozen=True):
     aliases: ClassVar[dict[str, str]] = {"cmd": "command", "workdir": "cwd"}
 
-    host: Annotated[str, Meta(description="Host name from the list")]
-    command: Annotated[str, Meta(description="Text for the remote shell")]
+    host: Annotated[str, Meta(title="Host name from the list")]
+    command: Annotated[str, Meta(title="Text for the remote shell")]
     cwd: Annotated[str | None, Meta(description="Remote directory to run in")] = None
     timeout: Annotated[int | None, Meta(description="Seconds, 1 to 3600")] = None
 
@@ -76,18 +79,21 @@ class Ssh(Tool[SshParams]):
         return text.replace("{{hosts}}", "\n".join(lines) if self._hosts else "No hosts are configured.")
 
     def effects(self, params: SshParams, cwd: Path) -> Effects:
+        _check(params)
         host = self._hosts.get(params.host)
-        there = "" if params.cwd is None else f" in {params.cwd}"
         return Effects(
-            runs=(f"on {params.host}{there}: {params.command}",),
+            runs=(_declared(params),),
             network=() if host is None else (host.address,),
+            details=() if params.timeout is None else (("timeout", f"{_seconds(params)} s"),),
         )
 
     async def run(self, params: SshParams, ctx: ToolContext) -> ToolOutput:
         host = self._host(params.host)
         _check(params)
+        ctx.approved.run(_declared(params))
+        ctx.approved.connect(host.address)
         assert self._connections is not None
-        seconds = min(max(TIMEOUT_S if params.timeout is None else params.timeout, 1), MAX_TIMEOUT_S)
+        seconds = _seconds(params)
         details = SshDetails(
             host=host.name,
             target=host.target,
@@ -107,8 +113,8 @@ class Ssh(Tool[SshParams]):
             if running.folder_missing:
                 raise ToolError(f'`cwd` is not a directory on "{host.name}": {params.cwd}.')
             lost = running.lost and not exited.timed_out
-            told = replace(details, duration_ms=round((time.monotonic() - began) * 1000))
-            return _result(sink, told, exited, seconds, lost=lost)
+            details = replace(details, duration_ms=round((time.monotonic() - began) * 1000))
+            return _result(sink, details, exited, seconds, lost=lost)
 
     def _host(self, name: str) -> "SshHost":
         if not self._hosts or self._connections is None:
@@ -124,11 +130,21 @@ class Ssh(Tool[SshParams]):
         return f"{host.name} ({host.target}; {known}){host.description and f': {host.description}'}"
 
 
+def _seconds(params: SshParams) -> int:
+    return min(max(TIMEOUT_S if params.timeout is None else params.timeout, 1), MAX_TIMEOUT_S)
+
+
+def _declared(params: SshParams) -> str:
+    there = "" if params.cwd is None else f" in {params.cwd}"
+    return f"on {params.host}{there}: {params.command}"
+
+
 def _check(params: SshParams) -> None:
     if not params.command.strip():
         raise ToolError("`command` is empty; there is nothing to run.")
-    if "\0" in params.command or "\0" in (params.cwd or ""):
-        raise ToolError("`command` or `cwd` contains a NUL character, which no shell can take.")
+    controls.refuse_controls("`host`", params.host)
+    controls.refuse_controls("`command`", params.command)
+    controls.refuse_controls("`cwd`", params.cwd or "")
     if params.cwd == "":
         raise ToolError("`cwd` is empty; omit it to run in the home directory.")
 
@@ -150,14 +166,14 @@ async def _follow(running: "RemoteCommand", sink: OutputSink, ctx: ToolContext, 
 def _result(sink: OutputSink, details: SshDetails, exited: Exit, seconds: int, *, lost: bool) -> ToolOutput:
     output = sink.finish()
     text = with_notice(output.text, notice(output.truncation))
-    ending = LOST if lost else ending_of(exited, seconds)
+    ending = LOST if lost else describe_exit(exited, seconds)
     if not text.strip():
         text = "" if ending else "[No output]"
-    told = replace(
+    details = replace(
         details,
         exit_code=None if lost or exited.timed_out else exited.code,
         timed_out=exited.timed_out,
         lost=lost,
         meta=output.meta,
     )
-    return ToolOutput.text(with_notice(text, ending), told, is_error=bool(ending))
+    return ToolOutput.text(with_notice(text, ending), details, is_error=bool(ending))

@@ -25,7 +25,7 @@ EMPTY = "The todo list is empty."
 
 
 class TodoParams(Struct, frozen=True):
-    ops: Annotated[list[TodoOp], Meta(description="Operations, in order", min_length=1)]
+    ops: Annotated[list[TodoOp], Meta(title="Operations, in order", min_length=1)]
 
 
 class TodoDetails(Struct, frozen=True, rename="camel", kw_only=True):

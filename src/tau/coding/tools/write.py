@@ -5,22 +5,24 @@ from pathlib import Path
 from typing import Annotated, ClassVar
 
 from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec.structs import replace
 
 from tau.agent.effects import Effects
 from tau.agent.output import ToolOutput
-from tau.agent.ports import Stat
+from tau.agent.ports import ABSENT, Stat
 from tau.agent.tool import Tool
 from tau.ai.wire import TextContent
 from tau.base.errors import ToolError
 from tau.base.late import late
 from tau.base.sizes import MIB, format_bytes
-from tau.base.text import NotText, decode, is_binary
+from tau.base.text import NotText, decode, is_binary, shortened
 from tau.coding.edits.diff import unified
-from tau.coding.edits.file_locks import turns
+from tau.coding.edits.file_locks import lock_files
 from tau.coding.edits.modes import tags_lines
-from tau.coding.files.paths import failure, resolve, shown
-from tau.coding.ports import CodingContext, Resource
-from tau.coding.readers import ARCHIVE_SIGNS, DATABASE_SIGNS, names_archive, names_database
+from tau.coding.files.paths import MAX_SHOWN_CHARS, OTHER_NAMES, failure, shown, wire_path
+from tau.coding.files.targets import FileTarget, locate_for_write
+from tau.coding.output import OutputMeta
+from tau.coding.ports import CodingContext, Resource, UrlRouter
 from tau.config.settings import Settings
 
 archive = late("tau.coding.readers.archives.archive")
@@ -34,46 +36,49 @@ MAX_DIFFED_BYTES = MIB
 class WriteParams(Struct, frozen=True):
     aliases: ClassVar[dict[str, str]] = {"file_path": "path", "file": "path", "filename": "path"}
 
-    path: Annotated[str, Meta(description="File to create or replace")]
-    content: Annotated[str, Meta(description="Its whole content")]
+    path: Annotated[str, Meta(title="File to create or replace")]
+    content: Annotated[str, Meta(title="Its whole content")]
 
 
 class WriteDetails(Struct, frozen=True, rename="camel", kw_only=True):
-    """`diff` is set when a text file was replaced."""
+    """`diff` is set when a text file was replaced, `meta.source_path` when the text went into a file."""
 
     path: str
     bytes: int
     lines: int
     created: bool
-    executable: bool = False
+    made_executable: bool = False
     diff: str | UnsetType = UNSET
     added: int | UnsetType = UNSET
     removed: int | UnsetType = UNSET
+    meta: OutputMeta | UnsetType = UNSET
 
 
 class Write(Tool[WriteParams]):
     name, label = "write", "Write"
 
-    def __init__(self, settings: Settings | None = None) -> None:
+    def __init__(self, settings: Settings | None = None, urls: UrlRouter | None = None) -> None:
         wanted = settings or Settings()
+        self._urls = urls
         self._edit = wanted.edit
         self._tagged = tags_lines(wanted)
 
     def effects(self, params: WriteParams, cwd: Path) -> Effects:
-        """Writing a row or an archive entry rewrites its file; internal URLs write nothing outside."""
-        if "://" in params.path and not params.path.startswith("file://"):
-            return Effects()
-        holder = holding_file(params.path, cwd)
-        return Effects(writes=(holder or resolve(params.path, cwd, existing=False),))
+        """Writing a row or an archive entry rewrites its file, and a conflict the file it is in."""
+        target = locate_for_write(params.path, cwd)
+        if target.kind != "url":
+            return Effects(writes=(target.path,))
+        return Effects(writes=() if self._urls is None else self._urls.written_files(target.text))
 
     async def run(self, params: WriteParams, ctx: CodingContext) -> ToolOutput:
         content, pasted = params.content, False
         if self._tagged:
             content, pasted = hashline_format.strip_pasted(content)
+        target = locate_for_write(params.path, ctx.cwd)
         try:
-            output = await self._elsewhere(params.path, content, ctx)
+            output = await self._write_special(target, content, ctx)
             if output is None:
-                output = await self._plain(params.path, content, ctx)
+                output = await self._write_file(target.path, content, ctx)
         except OSError as error:
             raise failure("write", params.path, error) from error
         if not pasted:
@@ -81,23 +86,26 @@ class Write(Tool[WriteParams]):
         note = TextContent("[Removed read's header and line numbers from the content]")
         return ToolOutput([*output.content, note], output.details)
 
-    async def _elsewhere(self, path: str, content: str, ctx: CodingContext) -> ToolOutput | None:
-        """Write an internal URL, an archive entry or a database row."""
-        if ctx.urls.handles(path):
-            return self._told(await ctx.urls.write(path, _encoded(content), ctx), ctx)
-        if names_archive(path):
-            found = await archive.find_for_write(path, ctx.cwd, ctx.fs)
-            if found is not None:
-                done = await archive.write(found, _encoded(content), ctx.fs)
-                verb = "Replaced" if done.replaced else "Added"
-                return ToolOutput.text(f"{verb} {done.name} ({format_bytes(len(_encoded(content)))}).")
-        if names_database(path):
-            row = await database.find_for_write(path, ctx.cwd, ctx.fs)
-            if row is not None:
-                return ToolOutput.text((await database.write(row, content)).text)
-        return None
+    async def _write_special(self, target: FileTarget, content: str, ctx: CodingContext) -> ToolOutput | None:
+        """Write an internal URL, an archive entry or a database row; None for a plain file."""
+        if target.kind == "url":
+            return self._report_url(await ctx.urls.write(target.text, _encode(content), ctx), ctx)
+        if target.kind == "archive":
+            found = await archive.locate(target, ctx.cwd, ctx.fs)
+            data = _encode(content)
+            done = await archive.write(found, data, ctx.fs)
+            verb = "Replaced" if done.replaced else "Added"
+            name = shortened(done.name, MAX_SHOWN_CHARS)
+            details = _inside(found.path, content, created=not done.replaced)
+            return ToolOutput.text(f"{verb} {name} ({format_bytes(len(data))}).", details)
+        row = await database.locate(target, ctx.cwd, ctx.fs) if target.kind == "database" else None
+        if row is None:
+            return None
+        opened = replace(row, path=ctx.approved.write(row.path))
+        text = (await database.write(opened, content)).text
+        return ToolOutput.text(text, _inside(row.path, content, created=False))
 
-    def _told(self, resource: Resource, ctx: CodingContext) -> ToolOutput:
+    def _report_url(self, resource: Resource, ctx: CodingContext) -> ToolOutput:
         """The result of a write to an internal URL, with a new header for each changed file."""
         headers: list[str] = []
         for file in resource.changed:
@@ -106,38 +114,31 @@ class Write(Tool[WriteParams]):
             if tag is not None:
                 headers.append(hashline_format.format_header(shown(file.path, ctx.cwd), tag))
         note = resource.note or f"Wrote {format_bytes(len(resource.data))} to {resource.url}."
-        return ToolOutput.text("\n".join([note, *headers]))
+        if resource.url.endswith("://*") and headers:
+            return ToolOutput.text("\n".join([note, "Snapshots:", *headers]))
+        return ToolOutput.text("\n".join([*headers, note]))
 
-    async def _plain(self, path_text: str, content: str, ctx: CodingContext) -> ToolOutput:
-        path = resolve(path_text, ctx.cwd, existing=False)
+    async def _write_file(self, path: Path, content: str, ctx: CodingContext) -> ToolOutput:
         name = shown(path, ctx.cwd)
-        data = _encoded(content)
-        async with turns([path]):
+        data = _encode(content)
+        async with lock_files([path]):
             before = await ctx.fs.stat(path)
             old = await _old_text(path, name, before, ctx)
             if old is not None and self._edit.block_auto_generated:
                 refusal = generated.refusal(name, old.encode(errors="replace"))
                 if refusal is not None:
                     raise ToolError(refusal)
-            after = await ctx.fs.write(path, data, expect=before)
+            after = await ctx.fs.write(path, data, expect=before or ABSENT)
         ctx.snapshots.remember(path, after)
         tag = ctx.snapshots.record(path, content, own=True) if self._tagged else None
         header = "" if tag is None else f"{hashline_format.format_header(name, tag)}\n"
-        return _report(path, name, content, old, header, created=before is None, mode=after.mode)
+        output = _report(path, name, content, old, header, created=before is None, mode=after.mode)
+        if before is None or before.names == 1:
+            return output
+        return ToolOutput([*output.content, TextContent(f"[{OTHER_NAMES}]")], output.details)
 
 
-def holding_file(text: str, cwd: Path) -> Path | None:
-    """The archive or database that contains a path, judged by name."""
-    lowered = text.lower()
-    for sign in (*ARCHIVE_SIGNS, *DATABASE_SIGNS):
-        at = lowered.find(sign)
-        end = lowered.find(":", at + len(sign)) if at >= 0 else -1
-        if end > 0:
-            return resolve(text[:end], cwd, existing=False)
-    return None
-
-
-def _encoded(content: str) -> bytes:
+def _encode(content: str) -> bytes:
     try:
         return content.encode()
     except UnicodeEncodeError as error:
@@ -151,32 +152,52 @@ async def _old_text(path: Path, name: str, before: Stat | None, ctx: CodingConte
     if before.is_dir:
         raise ToolError(f"{name} is a directory; name a file inside it.")
     seen = ctx.snapshots.last_seen(path)
+    changed = ToolError(
+        f"{name} has changed on disk since you last saw it; nothing was written. Read it again first."
+    )
     if seen is not None and seen != before:
-        raise ToolError(
-            f"{name} has changed on disk since you last saw it; nothing was written. Read it again first."
-        )
+        raise changed
     if before.size > MAX_DIFFED_BYTES or not modes.S_ISREG(before.mode or modes.S_IFREG):
         return None
     data = await ctx.fs.read(path)
     try:
-        return None if is_binary(data) else decode(data).text
+        text = None if is_binary(data) else decode(data).text
     except NotText:
         return None
+    if seen is None and text is not None and ctx.snapshots.is_unseen(path, text):
+        raise changed
+    return text
+
+
+def _count_lines(content: str) -> int:
+    return content.count("\n") + (not content.endswith("\n") if content else 0)
+
+
+def _inside(path: Path, content: str, *, created: bool) -> WriteDetails:
+    """The details of text that went into an archive or a database."""
+    file = wire_path(path)
+    return WriteDetails(
+        path=file,
+        bytes=len(content.encode()),
+        lines=_count_lines(content),
+        created=created,
+        meta=OutputMeta(source_path=file),
+    )
 
 
 def _report(
     path: Path, name: str, content: str, old: str | None, header: str, *, created: bool, mode: int
 ) -> ToolOutput:
     size = len(content.encode())
-    lines = content.count("\n") + (not content.endswith("\n") if content else 0)
+    lines = _count_lines(content)
     made_executable = created and content.startswith("#!") and bool(mode & modes.S_IXUSR)
     diff = None if old is None else unified(old, content, name)
     details = WriteDetails(
-        path=str(path),
+        path=wire_path(path),
         bytes=size,
         lines=lines,
         created=created,
-        executable=made_executable,
+        made_executable=made_executable,
         diff=UNSET if diff is None else diff.text,
         added=UNSET if diff is None else diff.added,
         removed=UNSET if diff is None else diff.removed,

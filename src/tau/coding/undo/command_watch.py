@@ -13,8 +13,14 @@ from tau.base.run import Runner
 from tau.base.sizes import MIB
 from tau.base.tasks import spawn
 from tau.coding.undo.file_history import FileHistory
-from tau.coding.undo.file_state import RACY_NS, FileObservation, FileState, file_state, look, unchanged
-from tau.coding.undo.git_repository import DirtyFile, Found, GitUnavailable, Repositories, Repository
+from tau.coding.undo.file_state import RACY_NS, FileObservation, FileState, file_state, observe, unchanged
+from tau.coding.undo.git_repository import (
+    DirtyFile,
+    GitUnavailable,
+    Repositories,
+    Repository,
+    RepositoryFile,
+)
 from tau.coding.undo.journal import CommandEnd, CommandStart, known_states, load, new_id
 
 MAX_KEPT_FILES = 2_000  # files saved because they were modified before a command
@@ -35,17 +41,17 @@ class CommandWatch:
 
     def __init__(self, history: FileHistory, run: Runner) -> None:
         self._history = history
-        self._repositories = Repositories(lambda: history.folder, run, history.tell_once)
+        self._repositories = Repositories(lambda: history.folder, run, history.warn_once)
         self.group: asyncio.TaskGroup | None = None
         self._open: dict[str, CommandStart] = {}  # by call
         self._due: set[str] = set()  # finished calls, not scanned yet
         self._lock = asyncio.Lock()
-        self._looked_in = ""  # the turn of the last scan before a command
-        self._look_ms = 0.0
-        self._live = -1
+        self._scanned_turn = ""  # the turn of the last scan before a command
+        self._scan_ms = 0.0
+        self._lock_fd = -1
         self._skipped = False  # the scan before the last command
         self._began_ns = 0
-        self._passed_over: set[str] = set()  # modified files beyond the limit
+        self._unsaved: set[str] = set()  # modified files beyond the limit
 
     async def before(self, call: str, folders: Sequence[Path]) -> None:
         """Save the files that the command may change, unless already saved."""
@@ -55,23 +61,26 @@ class CommandWatch:
                 due = set(self._due)
                 left = [command for call, command in self._open.items() if call not in due]
                 stopped = any(command.turn != turn for command in left)
-                await self._look(ours=True, unsure=stopped)
+                await self._scan(ours=True, unsure=stopped)
                 self._end(list(self._open) if stopped else due)
             read = {os.path.dirname(path) for path in self._history.read_files}  # noqa: PTH120
             new = self._repositories.find(folders, read)
-            self._skipped = self._look_ms > EACH_COMMAND_MS and self._looked_in == turn and not new
+            self._skipped = self._scan_ms > EACH_COMMAND_MS and self._scanned_turn == turn and not new
             if self._open:  # running commands may be making these changes
                 self._repositories.remember(new)
-                await self._look(ours=False, only=new)
+                await self._scan(ours=False, only=new)
             elif not self._skipped:
                 began = time.perf_counter()
                 if len(self._history.known) > MAX_KNOWN_FILES:
                     self._history.known.clear()  # modified and read files are found again
                 self._repositories.remember()
-                await self._look(ours=False)
-                self._look_ms = (time.perf_counter() - began) * 1000
-                self._looked_in = turn
+                await self._scan(ours=False)
+                self._scan_ms = (time.perf_counter() - began) * 1000
+                self._scanned_turn = turn
             self._begin(call)
+            where = os.path.realpath(folders[-1])
+            if not any(Path(where).is_relative_to(root) for root in self._repositories.roots):
+                self._history.note_unwatched("outside the watched Git repositories")
 
     async def after(self, call: str) -> None:
         """Record what has changed since `before`; in the background if there is a task group."""
@@ -79,35 +88,35 @@ class CommandWatch:
             return
         self._due.add(call)
         if self.group is None:
-            await self.quiet()
+            await self.scan_finished()
         else:
-            spawn(self.group, self._look_beside())
+            spawn(self.group, self._scan_safely())
 
-    async def quiet(self) -> None:
+    async def scan_finished(self) -> None:
         """Wait until all changes by finished commands are recorded."""
         if self._due:
             async with self._lock:
                 if due := set(self._due):
-                    await self._look(ours=True)
+                    await self._scan(ours=True)
                     self._end(due)
 
-    async def _look_beside(self) -> None:
+    async def _scan_safely(self) -> None:
         try:
-            await self.quiet()
+            await self.scan_finished()
         except Exception as error:  # must not cancel the task group
             log.error("Could not scan what a command changed.", error)
 
-    def look_beside(self) -> None:
+    def start_scan(self) -> None:
         """Start scanning the changes of stopped commands; `settle` waits for it."""
         self._due.update(self._open)
         if self._due and self.group is not None:
-            spawn(self.group, self._look_beside())
+            spawn(self.group, self._scan_safely())
 
     async def settle(self) -> None:
         """Record the changes of stopped commands, which get no `after` call."""
         async with self._lock:
             if self._open:
-                await self._look(ours=True)
+                await self._scan(ours=True)
                 self._end(list(self._open))
 
     def note_if_changed(self, path: str, call: str = "") -> None:
@@ -116,39 +125,39 @@ class CommandWatch:
         known = history.known.get(path)
         if known is None or unchanged(path, known):
             return
-        seen, _ = look(path)
+        seen, _ = observe(path)
         if seen.state != known.state:
             history.note_change(path, known.state, seen, call=call)
         history.known[path] = seen
 
     def close(self) -> None:
-        if self._live >= 0:
-            os.close(self._live)
-            self._live = -1
+        if self._lock_fd >= 0:
+            os.close(self._lock_fd)
+            self._lock_fd = -1
 
     async def finish_for(self, commands: Sequence[CommandStart]) -> None:
         """Record changes by commands of a dead process, or by others since then."""
         for command in commands:
             self._repositories.recall(Path(os.fsdecode(root)) for root in command.repositories)
             self._open[command.call or command.id] = command
-        await self._look(ours=True, unsure=True)
+        await self._scan(ours=True, unsure=True)
         self._end(list(self._open))
 
-    async def _look(self, *, ours: bool, unsure: bool = False, only: Collection[Path] | None = None) -> None:
+    async def _scan(self, *, ours: bool, unsure: bool = False, only: Collection[Path] | None = None) -> None:
         """Scan all files that may have changed since the last scan, or only some repositories.
 
         If `ours`, record changes as made by the running commands; else save them for the next command.
         """
-        found = await self._repositories.changed(only)
+        changed = await self._repositories.changed(only)
         if ours:
-            await self._note_all(found, unsure)
+            await self._note_all(changed, unsure)
         elif only is not None:
-            await self._keep_all(found)
+            await self._save_all(changed)
         else:
-            self._passed_over.clear()
-            await self._keep_all((*found, *self._history.known, *self._history.read_files))
+            self._unsaved.clear()
+            await self._save_all((*changed, *self._history.known, *self._history.read_files))
 
-    async def _keep_all(self, paths: Iterable[str]) -> None:
+    async def _save_all(self, paths: Iterable[str]) -> None:
         """Save files whose content git does not have, or has in another form."""
         history = self._history
         new = 0
@@ -157,28 +166,28 @@ class CommandWatch:
             if new <= MAX_KEPT_FILES or path in history.known:
                 history.note_known(path)
             else:
-                self._passed_over.add(path)
-        if self._passed_over:
-            history.tell_once(
+                self._unsaved.add(path)
+        if self._unsaved:
+            history.warn_once(
                 f"More than {MAX_KEPT_FILES:,} files were modified before a command; the rest is not "
                 "saved, so undo cannot restore it if a command changes it."
             )
 
-    async def _note_all(self, found: Mapping[str, Found], unsure: bool) -> None:
+    async def _note_all(self, changed: Mapping[str, RepositoryFile], unsure: bool) -> None:
         """Record all files that differ from their last known state or from git."""
         history = self._history
         from_clean: dict[Repository, list[tuple[str, DirtyFile, FileObservation]]] = {}
-        async for path in _in_turn((*found, *history.known)):
+        async for path in _in_turn((*changed, *history.known)):
             known = history.known.get(path)
-            if (known is not None and unchanged(path, known)) or path in self._passed_over:
+            if (known is not None and unchanged(path, known)) or path in self._unsaved:
                 continue
-            seen, _ = look(path)
-            if self._skipped and seen.looks is not None and seen.looks[3] < self._began_ns - RACY_NS:
+            seen, _ = observe(path)
+            if self._skipped and seen.stat_key is not None and seen.stat_key[3] < self._began_ns - RACY_NS:
                 history.note_known(path)  # changed before the command started
             elif known is not None:
                 self._note(path, known.state, seen, unsure)
             else:
-                repository, entry = found[path]
+                repository, entry = changed[path]
                 from_clean.setdefault(repository, []).append((path, entry, seen))
         for repository, items in from_clean.items():
             await self._note_from_clean(repository, items, unsure)
@@ -191,7 +200,7 @@ class CommandWatch:
         try:
             contents = await repository.contents([entry for _, entry, _ in items], MAX_FETCHED_BYTES)
         except (OSError, GitUnavailable) as error:
-            self._repositories.give_up(repository.root, error)
+            self._repositories.exclude(repository.root, error)
             contents = {}
         missing = 0
         for path, entry, seen in items:
@@ -204,19 +213,19 @@ class CommandWatch:
             elif data is not None:
                 before = file_state(data, _mode_before(entry, seen.state))
                 if seen.state != before or self._skipped:
-                    missing += not self._kept(before, data)
+                    missing += not self._save(before, data)
             else:
                 missing += 1
             self._note(path, before, seen, unsure)
         if missing:
-            history.tell_once(
+            history.warn_once(
                 "Some files that a command changed are stored differently in git or are too large: "
                 "undo cannot restore them."
             )
 
-    def _kept(self, state: FileState, data: bytes) -> bool:
+    def _save(self, state: FileState, data: bytes) -> bool:
         try:
-            return self._history.kept.put(state.hash, data, sync=False)
+            return self._history.contents.put(state.hash, data, sync=False)
         except OSError:
             return False
 
@@ -235,10 +244,10 @@ class CommandWatch:
         if not self._open:
             self._began_ns = time.time_ns()
         try:
-            if self._live < 0:
+            if self._lock_fd < 0:
                 make_private(history.folder)
-                self._live = os.open(history.folder / LOCK_NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-                try_lock(self._live)
+                self._lock_fd = _open_lock(history.folder)
+                try_lock(self._lock_fd)
             history.add(command)
         except OSError as error:
             history.failed(error)
@@ -266,7 +275,7 @@ async def recover(folder: Path, run: Runner) -> bool:
     left = [record for record in records if isinstance(record, CommandStart) and record.id not in ended]
     if not left:
         return True
-    fd = os.open(folder / LOCK_NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    fd = _open_lock(folder)
     try:
         if not try_lock(fd):
             return False
@@ -281,6 +290,10 @@ async def recover(folder: Path, run: Runner) -> bool:
     return True
 
 
+def _open_lock(folder: Path) -> int:
+    return os.open(folder / LOCK_NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+
+
 async def _in_turn(paths: Iterable[str]) -> AsyncIterator[str]:
     """Yield each path once, pausing regularly to let other tasks run."""
     for number, path in enumerate(dict.fromkeys(paths)):
@@ -290,7 +303,9 @@ async def _in_turn(paths: Iterable[str]) -> AsyncIterator[str]:
 
 
 def _mode_before(entry: DirtyFile, now: FileState) -> int:
-    """Return the mode before. Git stores only the executable bit; the rest is the current or default mode."""
+    """Return the mode before. Git stores only the executable bit; the rest is as now, or the default."""
+    if entry.permissions is not None:
+        return entry.permissions
     mode = now.mode if now.kind == "file" else 0o666 & ~_umask()
     readers = (mode & 0o444) >> 2
     return mode | readers if entry.mode & stat.S_IXUSR else mode & ~0o111

@@ -14,12 +14,12 @@ from tau.base.sizes import MIB
 hashlib = late("hashlib")
 
 MAX_FILE_BYTES = 16 * MIB  # larger files are not saved
-BY_LOOKS = "looks:"  # instead of a hash: the file was not read, size and time identify its content
+UNREAD_PREFIX = "looks:"  # instead of a hash: the file was not read, size and time identify its content
 # A file changed this recently may change again without a different stat.
 RACY_NS = 50_000_000
 
 _Kind = Literal["absent", "file", "link", "folder", "other"]
-Looks: TypeAlias = tuple[int, int, int, int, int]  # changes whenever the file does, except in a race
+StatKey: TypeAlias = tuple[int, int, int, int, int]  # changes whenever the file does, except in a race
 
 
 class FileState(Struct, frozen=True, rename="camel", omit_defaults=True):
@@ -37,7 +37,7 @@ class FileState(Struct, frozen=True, rename="camel", omit_defaults=True):
     @property
     def readable(self) -> bool:
         """Whether the content was read, so it may have been saved."""
-        return self.kind != "file" or not self.hash.startswith(BY_LOOKS)
+        return self.kind != "file" or not self.hash.startswith(UNREAD_PREFIX)
 
 
 ABSENT = FileState()
@@ -47,7 +47,7 @@ class FileObservation(Struct, frozen=True):
     """A state and the stat fields seen with it. `settled`: those fields are reliable."""
 
     state: FileState
-    looks: Looks | None = None
+    stat_key: StatKey | None = None
     settled: bool = False
 
 
@@ -55,7 +55,7 @@ def same_content(one: FileState, other: FileState) -> bool:
     return (one.kind, one.hash, one.target) == (other.kind, other.hash, other.target)
 
 
-def looks_of(path: str) -> os.stat_result | None:
+def stat_or_none(path: str) -> os.stat_result | None:
     """Return the stat of a path, or None if it is missing or inaccessible."""
     try:
         return os.lstat(path)
@@ -63,19 +63,19 @@ def looks_of(path: str) -> os.stat_result | None:
         return None
 
 
-def looks(info: os.stat_result) -> Looks:
+def stat_key(info: os.stat_result) -> StatKey:
     return info.st_ino, info.st_size, info.st_mtime_ns, info.st_ctime_ns, info.st_mode
 
 
-def look(path: str) -> tuple[FileObservation, bytes]:
+def observe(path: str) -> tuple[FileObservation, bytes]:
     """Observe the current state, and the content if it was read.
 
     `path` is a real path: if a link has replaced one of its folders, the file counts as missing.
     """
-    info = looks_of(path)
-    if info is None or leads_elsewhere(path):
+    info = stat_or_none(path)
+    if info is None or has_linked_parent(path):
         return FileObservation(ABSENT), b""
-    seen, permissions = looks(info), stat.S_IMODE(info.st_mode)
+    seen, permissions = stat_key(info), stat.S_IMODE(info.st_mode)
     settled = time.time_ns() - info.st_ctime_ns > RACY_NS
     if stat.S_ISLNK(info.st_mode):
         try:
@@ -88,14 +88,14 @@ def look(path: str) -> tuple[FileObservation, bytes]:
         return FileObservation(FileState(kind=kind, mode=permissions), seen, settled), b""
     data = _content(path, info)
     if data is None:
-        name = f"{BY_LOOKS}{info.st_size}:{info.st_mtime_ns}:{info.st_ino}"
+        name = f"{UNREAD_PREFIX}{info.st_size}:{info.st_mtime_ns}:{info.st_ino}"
         state = FileState(kind="file", hash=name, mode=permissions, size=info.st_size)
         return FileObservation(state, seen, settled), b""
     state = FileState(kind="file", hash=digest(data), mode=permissions, size=len(data))
     return FileObservation(state, seen, settled), data
 
 
-def leads_elsewhere(path: str) -> bool:
+def has_linked_parent(path: str) -> bool:
     """Whether a parent folder is a symbolic link."""
     folder = os.path.dirname(path)  # noqa: PTH120 - called for every file of a large repository
     return os.path.realpath(folder) != folder
@@ -103,10 +103,10 @@ def leads_elsewhere(path: str) -> bool:
 
 def unchanged(path: str, before: FileObservation) -> bool:
     """Whether the file is surely unchanged, judging by its stat alone."""
-    info = looks_of(path)
+    info = stat_or_none(path)
     if info is None:
         return before.state.kind == "absent"
-    return before.settled and before.looks == looks(info)
+    return before.settled and before.stat_key == stat_key(info)
 
 
 def digest(data: bytes) -> str:

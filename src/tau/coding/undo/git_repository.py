@@ -1,34 +1,155 @@
-"""Query git about the files of a work tree without writing to the repository."""
+"""Query git, or read its index, about the files of a work tree without writing to the repository."""
 
 import os
-import re
 import stat
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from msgspec import Struct
 
 from tau.base.files import make_private
-from tau.base.run import Limits, Runner, capture
+from tau.base.git_dir import git_dir, submodules
+from tau.base.late import late
+from tau.base.run import OUTSIDE, Limits, Runner, capture
 from tau.base.sizes import MIB
 from tau.coding.undo.file_state import digest
-from tau.coding.undo.git_index import TrackedFile, is_as_tracked, sizes_in, tracked_in
 from tau.config.paths import repo_root
+
+git = late("tau.base.git")
 
 MAX_INDEX_BYTES = 64 * MIB  # some 600,000 files
 MAX_SECONDS = 2.0
 MAX_OUTPUT_BYTES = 32 * MIB
-MAX_SUBMODULES = 64
 _BLOBS_AT_ONCE = 500
-_MODULE_PATH = rb"^\s*path\s*=\s*(.+?)\s*$"
-_ENV = {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
-# Inspecting a repository must not run programs named in its configuration.
 MAX_QUICK_FILES = 1_000  # git itself is faster in larger work trees
 MAX_QUICK_BYTES = 2 * MIB  # of the index
 MAX_QUICK_CHANGES = 200
-_GIT = ("git", "-c", "core.fsmonitor=false")
+_SIGNATURE = b"DIRC"
+_HASH_BYTES = (20, 32)  # SHA-1, SHA-256
+_STAT_BYTES = 40
+_EXTENDED = 0x4000
+_NAME_BYTES = 0x0FFF
+_VALID, _STAGE = 0x8000, 0x3000
+_SUBMODULE = 0o160000
+_LOW = 0xFFFF_FFFF  # the index stores only these bits of a number
+_NS = 1_000_000_000
+
+
+T = TypeVar("T")
+
+
+class TrackedFile(Struct, frozen=True, gc=False):
+    """A file in the index. `stat_key` holds its stat: change times, inode, owner, size."""
+
+    name: bytes
+    mode: int
+    blob: str
+    stat_key: tuple[int, ...]
+    mtime_ns: int
+
+
+def tracked_in(data: bytes) -> list[TrackedFile] | None:
+    """List all files of an index; None if unsupported (merges, sparse or split indexes)."""
+    return _parse_index(data, lambda hash_bytes: _all_tracked(data, hash_bytes))
+
+
+def sizes_in(data: bytes, names: Collection[bytes]) -> dict[bytes, int]:
+    """Return the sizes of these files as far as known; empty for an unreadable index."""
+    return _parse_index(data, lambda hash_bytes: _sizes(data, names, hash_bytes)) or {}
+
+
+def _parse_index(data: bytes, parse: Callable[[int], T]) -> T | None:
+    """Parse with either hash size: the index does not say which it has. None if unreadable."""
+    if data[:4] == _SIGNATURE and int.from_bytes(data[4:8], "big") in (2, 3, 4):
+        for hash_bytes in _HASH_BYTES:
+            with suppress(IndexError, ValueError):
+                return parse(hash_bytes)
+    return None
+
+
+def _all_tracked(data: bytes, hash_bytes: int) -> list[TrackedFile] | None:
+    tracked: list[TrackedFile] = []
+    end = 12
+    for start, after, flags, name in _entries(data, hash_bytes):
+        end = after
+        mode = int.from_bytes(data[start + 24 : start + 28], "big")
+        if flags & (_VALID | _EXTENDED | _STAGE) or stat.S_ISDIR(mode):
+            return None
+        if mode == _SUBMODULE:
+            continue
+        numbers = [int.from_bytes(data[at : at + 4], "big") for at in range(start, start + _STAT_BYTES, 4)]
+        ctime_s, ctime_ns, mtime_s, mtime_ns, _, inode, _, uid, gid, size = numbers
+        blob = data[start + _STAT_BYTES : start + _STAT_BYTES + hash_bytes].hex()
+        stat_key = (ctime_s * _NS + ctime_ns, mtime_s * _NS + mtime_ns, inode, uid, gid, size)
+        tracked.append(TrackedFile(name, mode, blob, stat_key, stat_key[1]))
+    while end < len(data) - hash_bytes:
+        if data[end : end + 4] in (b"link", b"sdir"):
+            return None
+        end += 8 + int.from_bytes(data[end + 4 : end + 8], "big")
+    return tracked
+
+
+def is_as_tracked(one: TrackedFile, info: os.stat_result) -> bool:
+    """Whether a file's stat is unchanged since git last checked it."""
+    stat_key = (
+        info.st_ctime_ns,
+        info.st_mtime_ns,
+        info.st_ino & _LOW,
+        info.st_uid & _LOW,
+        info.st_gid & _LOW,
+        info.st_size & _LOW,
+    )
+    if stat_key != one.stat_key:
+        return False
+    if stat.S_ISLNK(one.mode) or not stat.S_ISREG(info.st_mode):
+        return stat.S_ISLNK(one.mode) and stat.S_ISLNK(info.st_mode)
+    return bool(one.mode & 0o100) == bool(info.st_mode & 0o100)
+
+
+def _sizes(data: bytes, names: Collection[bytes], hash_bytes: int) -> dict[bytes, int]:
+    return {
+        name: int.from_bytes(data[start + 36 : start + 40], "big")
+        for start, _, flags, name in _entries(data, hash_bytes)
+        if name in names and not flags & _STAGE  # in a merge, none of the stages is the file's
+    }
+
+
+def _entries(data: bytes, hash_bytes: int) -> Iterator[tuple[int, int, int, bytes]]:
+    """Yield the start, end, flags and name of each entry."""
+    version, count = int.from_bytes(data[4:8], "big"), int.from_bytes(data[8:12], "big")
+    at, name, end_of_data = 12, b"", len(data) - hash_bytes
+    for _ in range(count):
+        start = at
+        at += _STAT_BYTES + hash_bytes
+        flags = int.from_bytes(data[at : at + 2], "big")
+        at += 4 if flags & _EXTENDED else 2
+        if version == 4:
+            cut, at = _varint(data, at)
+            kept = name[: len(name) - cut]
+        else:
+            kept = b""
+        end = data.index(b"\0", at)
+        name = kept + data[at:end]
+        # The length is stored twice, which verifies the guessed hash size.
+        if len(name) != flags & _NAME_BYTES and len(name) < _NAME_BYTES:
+            raise ValueError("not an entry")
+        at = end + 1 if version == 4 else start + (end - start + 8) // 8 * 8
+        if at > end_of_data:
+            raise ValueError("cut off")
+        yield start, at, flags, name
+
+
+def _varint(data: bytes, at: int) -> tuple[int, int]:
+    """Decode a number in git's encoding; return it and its end."""
+    byte = data[at]
+    value = byte & 0x7F
+    while byte & 0x80:
+        at += 1
+        byte = data[at]
+        value = ((value + 1) << 7) | (byte & 0x7F)
+    return value, at + 1
 
 
 class GitUnavailable(Exception):
@@ -36,11 +157,15 @@ class GitUnavailable(Exception):
 
 
 class DirtyFile(Struct, frozen=True):
-    """A file that differs from the index: its name, and its mode and blob there (empty: untracked)."""
+    """A file that differs from the index: its name, and its mode and blob there (empty: untracked).
+
+    `permissions` are those it had when it was last unchanged, if known: git stores only one bit of them.
+    """
 
     name: str
     mode: int
     blob: str
+    permissions: int | None = None
 
 
 class Repository:
@@ -53,16 +178,19 @@ class Repository:
     def __init__(self, root: Path, folder: Path, run: Runner) -> None:
         self.root = Path(os.path.realpath(root))
         self._run = run
-        self._copy = folder / f"index-{digest(os.fsencode(self.root))[:16]}"
+        name = digest(os.fsencode(self.root))[:16]
+        self._copy = folder / f"index-{name}"
+        self._git_folder = folder / f"git-{name}"
         self._signature: tuple[int, int, int] | None = None
         self._tracked: list[TrackedFile] | None = None  # of the copy, once read
+        self._permissions: dict[bytes, int] = {}
         self._empty = True
 
     def remember(self) -> None:
         """Copy the index if it has changed. Raises OSError and GitUnavailable."""
-        index = _git_folder(self.root) / "index"
+        index = git_dir(self.root).own / "index"
         try:
-            fd = os.open(index, os.O_RDONLY | os.O_CLOEXEC)
+            fd = os.open(index, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
         except FileNotFoundError:
             self._empty = True
             return
@@ -71,6 +199,8 @@ class Repository:
             signature = info.st_ino, info.st_size, info.st_mtime_ns
             if signature == self._signature:
                 return
+            if not stat.S_ISREG(info.st_mode):
+                raise GitUnavailable("its index is not a file")
             if info.st_size > MAX_INDEX_BYTES:
                 raise GitUnavailable("it has too many files")
             data = file.read()
@@ -91,10 +221,10 @@ class Repository:
         """List the files that differ, or may differ, from the remembered index. Raises GitUnavailable."""
         if self._empty:
             return []
-        if (quick := self._quickly()) is not None:
+        if (quick := self._changed_by_stat()) is not None:
             return quick
         words = ("diff-files", "--raw", "-z", "--no-abbrev", "--no-renames", "--ignore-submodules=all")
-        fields = (await self._ask(words)).split(b"\0")
+        fields = (await self._git(words)).split(b"\0")
         entries: list[DirtyFile] = []
         for about, name in zip(fields[0::2], fields[1::2], strict=False):
             parts = about.split()
@@ -105,7 +235,7 @@ class Repository:
             entries.append(DirtyFile(os.fsdecode(name), int(parts[0][1:], 8), blob if known else ""))
         return entries
 
-    def _quickly(self) -> list[DirtyFile] | None:
+    def _changed_by_stat(self) -> list[DirtyFile] | None:
         """Do the same without starting git, which takes milliseconds; None if git is needed."""
         if self._tracked is None:
             data = self._copy.read_bytes() if self._copy.stat().st_size <= MAX_QUICK_BYTES else b""
@@ -117,11 +247,15 @@ class Repository:
         entries: list[DirtyFile] = []
         for one in self._tracked:
             try:
-                same = one.mtime_ns < written_ns and is_as_tracked(one, os.lstat(root + one.name))
+                info = os.lstat(root + one.name)
+                same = one.mtime_ns < written_ns and is_as_tracked(one, info)
             except OSError:
                 same = False
-            if not same:
-                entries.append(DirtyFile(os.fsdecode(one.name), one.mode, one.blob))
+            if same:
+                self._permissions[one.name] = stat.S_IMODE(info.st_mode)
+            else:
+                known = self._permissions.get(one.name)
+                entries.append(DirtyFile(os.fsdecode(one.name), one.mode, one.blob, known))
                 if len(entries) > MAX_QUICK_CHANGES:  # perhaps only because the index was written elsewhere
                     return None
         return entries
@@ -150,20 +284,10 @@ class Repository:
                     found[entry.name] = data
         return found
 
-    def submodules(self) -> list[Path]:
-        """List the submodules that are checked out."""
-        try:
-            text = (self.root / ".gitmodules").read_bytes()
-        except OSError:
-            return []
-        names = re.findall(_MODULE_PATH, text[:MIB], re.MULTILINE)[:MAX_SUBMODULES]
-        paths = [self.root / os.fsdecode(name.strip(b'"')) for name in names]
-        return [path for path in paths if (path / ".git").exists() and Path(os.path.realpath(path)) == path]
-
     async def _blobs(self, ids: Sequence[str], max_bytes: int) -> dict[str, bytes]:
         if not ids:
             return {}
-        answer = await self._ask(
+        answer = await self._git(
             ("cat-file", "--batch"), "\n".join([*ids, ""]).encode(), max_bytes + 200 * len(ids)
         )
         blobs: dict[str, bytes] = {}
@@ -178,13 +302,18 @@ class Repository:
             at = end + 1 + size + 1
         return blobs
 
-    async def _ask(
+    async def _git(
         self, words: Sequence[str], stdin: bytes | None = None, max_bytes: int = MAX_OUTPUT_BYTES
     ) -> bytes:
-        env: Mapping[str, str] = {**_ENV, "GIT_INDEX_FILE": str(self._copy)}
         try:
+            view = git.open_git_view(self.root, self._git_folder)
             process = await self._run.start(
-                (*_GIT, *words), cwd=self.root, env=env, limits=Limits(timeout=MAX_SECONDS), stdin=stdin
+                view.command(*words),
+                cwd=self.root,
+                env=view.env(index=self._copy),
+                limits=Limits(timeout=MAX_SECONDS),
+                stdin=stdin,
+                sandbox=OUTSIDE,
             )
         except OSError as error:
             raise GitUnavailable(f"git could not be started ({error.strerror or error})") from error
@@ -201,19 +330,8 @@ def find_root(folder: Path) -> Path | None:
     """Find the work tree of a folder, unless the environment overrides git's lookup."""
     if "GIT_DIR" in os.environ or "GIT_WORK_TREE" in os.environ:
         return None
-    found = repo_root(Path(os.path.realpath(folder)))
-    return None if found is None else Path(os.path.realpath(found))
-
-
-def _git_folder(root: Path) -> Path:
-    """Return the git folder; in submodules and linked work trees `.git` is a file that names it."""
-    place = root / ".git"
-    with suppress(OSError):
-        if stat.S_ISREG(place.stat().st_mode):
-            line = place.read_bytes()[:4096].partition(b"\n")[0]
-            if line.startswith(b"gitdir:"):
-                return root / os.fsdecode(line.removeprefix(b"gitdir:").strip())
-    return place
+    root = repo_root(Path(os.path.realpath(folder)))
+    return None if root is None else Path(os.path.realpath(root))
 
 
 def _in_work_tree(blob: bytes | None, size: int) -> bytes | None:
@@ -226,19 +344,19 @@ def _in_work_tree(blob: bytes | None, size: int) -> bytes | None:
 
 MAX_REPOSITORIES = 16
 
-Found: TypeAlias = tuple[Repository, DirtyFile]
+RepositoryFile: TypeAlias = tuple[Repository, DirtyFile]
 
 
 class Repositories:
     """The watched repositories; `folder` holds the copies of their indexes."""
 
-    def __init__(self, folder: Callable[[], Path], run: Runner, tell: Callable[[str], None]) -> None:
+    def __init__(self, folder: Callable[[], Path], run: Runner, warn: Callable[[str], None]) -> None:
         self._folder = folder
         self._run = run
-        self._tell = tell
+        self._warn = warn
         self._known: dict[Path, Repository] = {}
-        self._silent: set[Path] = set()  # those that could not be queried
-        self._looked_at: set[str] = set()  # folders with a known repository
+        self._failed: set[Path] = set()  # those that could not be queried
+        self._searched: set[str] = set()  # folders with a known repository
 
     @property
     def roots(self) -> list[Path]:
@@ -251,8 +369,8 @@ class Repositories:
         """
         known = set(self._known)
         places = [Path(os.path.realpath(folder)) for folder in folders]
-        places += [Path(place) for place in sorted(set(read) - self._looked_at)]
-        self._looked_at.update(read)
+        places += [Path(place) for place in sorted(set(read) - self._searched)]
+        self._searched.update(read)
         for place in places:
             root = find_root(place)
             if root is not None:
@@ -265,7 +383,7 @@ class Repositories:
             try:
                 self._known[root].remember()
             except (OSError, GitUnavailable) as error:
-                self.give_up(root, error)
+                self.exclude(root, error)
 
     def recall(self, roots: Iterable[Path]) -> None:
         """Reuse the baseline of an earlier process."""
@@ -273,37 +391,38 @@ class Repositories:
             self._known[root] = repository = Repository(root, self._folder(), self._run)
             repository.recall()
 
-    async def changed(self, only: Collection[Path] | None = None) -> dict[str, Found]:
+    async def changed(self, only: Collection[Path] | None = None) -> dict[str, RepositoryFile]:
         """Return the files that differ from the baseline, by path."""
-        found: dict[str, Found] = {}
+        changed: dict[str, RepositoryFile] = {}
         for root, repository in list(self._known.items()):
             if only is not None and root not in only:
                 continue
             try:
                 for entry in await repository.changed():
-                    found[f"{repository.root}/{entry.name}"] = (repository, entry)
+                    changed[f"{repository.root}/{entry.name}"] = (repository, entry)
             except GitUnavailable as error:
-                self.give_up(root, error)
-        return found
+                self.exclude(root, error)
+        return changed
 
-    def give_up(self, root: Path, error: Exception) -> None:
+    def exclude(self, root: Path, error: Exception) -> None:
+        """Stop watching a repository, with a warning."""
         self._known.pop(root, None)
-        self._silent.add(root)
+        self._failed.add(root)
         reason = getattr(error, "strerror", None) or error
-        self._tell(
+        self._warn(
             f"Cannot watch the repository {root} because {reason}: undo covers changes by commands in it "
             "only for files that tau has read or changed."
         )
 
     def _add(self, root: Path) -> None:
-        if root in self._known or root in self._silent:
+        if root in self._known or root in self._failed:
             return
         if len(self._known) >= MAX_REPOSITORIES:
-            self._tell(
+            self._warn(
                 f"Commands are watched in at most {MAX_REPOSITORIES} repositories; elsewhere, undo covers "
                 "changes only to files that tau has read."
             )
             return
-        self._known[root] = repository = Repository(root, self._folder(), self._run)
-        for path in repository.submodules():
+        self._known[root] = Repository(root, self._folder(), self._run)
+        for path in submodules(root):
             self._add(path)

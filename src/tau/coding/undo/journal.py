@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -16,9 +17,11 @@ FILE_NAME = "journal.log"
 TurnKind = Literal["turn", "undo", "redo"]
 
 
-class TurnRecord(
-    Struct, frozen=True, rename="camel", tag_field="type", tag="turn", kw_only=True, omit_defaults=True
-):
+class _Record(Struct, frozen=True, rename="camel", tag_field="type", omit_defaults=True):
+    """One line of the journal."""
+
+
+class TurnRecord(_Record, frozen=True, kw_only=True, tag="turn"):
     """Starts the records of a user prompt, or of an undo of `targets`.
 
     `paths`: the undo was limited to these.
@@ -32,9 +35,7 @@ class TurnRecord(
     paths: list[bytes] = []
 
 
-class ChangeIntent(
-    Struct, frozen=True, rename="camel", tag_field="type", tag="intent", kw_only=True, omit_defaults=True
-):
+class ChangeIntent(_Record, frozen=True, kw_only=True, tag="intent"):
     """A change about to be made. `folders` are those it creates."""
 
     id: str
@@ -46,25 +47,21 @@ class ChangeIntent(
     folders: list[bytes] = []
 
 
-class ChangeOutcome(
-    Struct, frozen=True, rename="camel", tag_field="type", tag="outcome", kw_only=True, omit_defaults=True
-):
+class ChangeOutcome(_Record, frozen=True, kw_only=True, tag="outcome"):
     """The outcome of an intent; without `after`, nothing was changed."""
 
     id: str
     after: FileState | None = None
 
 
-class WatchedFile(Struct, frozen=True, rename="camel", tag_field="type", tag="known", kw_only=True):
+class WatchedFile(_Record, frozen=True, kw_only=True, tag="known"):
     """A file that a command may change, as it was before the command."""
 
     path: bytes
     state: FileState
 
 
-class CommandStart(
-    Struct, frozen=True, rename="camel", tag_field="type", tag="command", kw_only=True, omit_defaults=True
-):
+class CommandStart(_Record, frozen=True, kw_only=True, tag="command"):
     """A command about to run; `repositories` are scanned for its changes."""
 
     id: str
@@ -73,9 +70,7 @@ class CommandStart(
     repositories: list[bytes] = []
 
 
-class ObservedChange(
-    Struct, frozen=True, rename="camel", tag_field="type", tag="change", kw_only=True, omit_defaults=True
-):
+class ObservedChange(_Record, frozen=True, kw_only=True, tag="change"):
     """A change detected after a command. `unsure`: someone else may have made it."""
 
     turn: str
@@ -86,13 +81,33 @@ class ObservedChange(
     unsure: bool = False
 
 
-class CommandEnd(Struct, frozen=True, rename="camel", tag_field="type", tag="ended", kw_only=True):
+class CommandEnd(_Record, frozen=True, kw_only=True, tag="ended"):
     """All changes of the command are recorded."""
 
     id: str
 
 
-class UndoDone(Struct, frozen=True, rename="camel", tag_field="type", tag="finished", kw_only=True):
+class UnwatchedCommand(_Record, frozen=True, kw_only=True, tag="unwatched"):
+    """A command whose changes are not detected; `where` it runs, as words after "ran"."""
+
+    turn: str
+    where: str
+
+
+class AnswerCalls(_Record, frozen=True, kw_only=True, tag="calls"):
+    """The calls of an answer, recorded before any of them begins; `answer_ms` is its timestamp."""
+
+    answer_ms: int
+    calls: list[str]
+
+
+class CallBegan(_Record, frozen=True, kw_only=True, tag="began"):
+    """A call with effects is about to run: approved, and all else is recorded."""
+
+    call: str
+
+
+class UndoDone(_Record, frozen=True, kw_only=True, tag="finished"):
     """An undo has finished: what it skipped, it skipped on purpose."""
 
     id: str
@@ -106,6 +121,9 @@ Record: TypeAlias = (
     | CommandStart
     | ObservedChange
     | CommandEnd
+    | UnwatchedCommand
+    | AnswerCalls
+    | CallBegan
     | UndoDone
 )
 
@@ -133,13 +151,11 @@ def load(folder: Path) -> list[Record]:
         lines = read_jsonl(folder / FILE_NAME).lines
     except OSError:
         return []
-    found: list[Record] = []
+    records: list[Record] = []
     for line in lines:
-        try:
-            found.append(_decoder.decode(line))
-        except msgspec.DecodeError:
-            continue
-    return found
+        with suppress(msgspec.DecodeError):
+            records.append(_decoder.decode(line))
+    return records
 
 
 def new_id() -> str:

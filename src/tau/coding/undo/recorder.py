@@ -18,7 +18,7 @@ from tau.agent.hooks import Hooks, ToolQuestion
 from tau.agent.output import ToolOutput
 from tau.agent.ports import DirectoryScan, FileSystem, Stat
 from tau.agent.queue import typed_text
-from tau.ai.wire import ToolCall, UserMessage
+from tau.ai.wire import AssistantMessage, ToolCall, UserMessage
 from tau.base.late import late
 from tau.base.run import Runner
 from tau.coding.readers import names_database
@@ -27,11 +27,13 @@ if TYPE_CHECKING:
     from tau.coding.undo.command_watch import CommandWatch
     from tau.coding.undo.file_history import FileHistory
     from tau.coding.undo.file_state import FileObservation, FileState
+    from tau.coding.undo.journal import Record
     from tau.coding.undo.undo import Undo
 
 histories = late("tau.coding.undo.file_history")
 shlex = late("shlex")
 file_state = late("tau.coding.undo.file_state")
+journal = late("tau.coding.undo.journal")
 undoing = late("tau.coding.undo.undo")
 watching = late("tau.coding.undo.command_watch")
 
@@ -69,9 +71,9 @@ class RecordingFileSystem:
             stat = await self._fs.write(path, data, expect=expect)
         except BaseException:
             # It may have been cancelled midway: check the file to see whether it was done.
-            self._history().done(id, target, _taken_place(target, wanted))
+            self._history().done(id, target, _state_if(target, wanted))
             raise
-        self._history().done(id, target, _written(target, wanted, stat))
+        self._history().done(id, target, _state_after_write(target, wanted, stat))
         return stat
 
     async def stat(self, path: Path) -> Stat | None:
@@ -83,13 +85,13 @@ class RecordingFileSystem:
     async def scan(self, path: Path, *, most: int) -> DirectoryScan:
         return await self._fs.scan(path, most=most)
 
-    async def remove(self, path: Path) -> None:
+    async def remove(self, path: Path, *, expect: Stat | None = None) -> None:
         target = f"{os.path.realpath(path.parent)}/{path.name}"  # the link itself, not its target
         id = self._history().intend(target, file_state.ABSENT)
         try:
-            await self._fs.remove(path)
+            await self._fs.remove(path, expect=expect)
         finally:
-            self._history().done(id, target, _taken_place(target, file_state.ABSENT))
+            self._history().done(id, target, _state_if(target, file_state.ABSENT))
 
 
 class Recorder(Hooks):
@@ -97,11 +99,15 @@ class Recorder(Hooks):
 
     Inside its `async with` block, scans run while the model continues. `folder` returns
     the place for the history, on the first change. Files that a tool declares as written
-    are recorded even if it bypasses the given file system (database rows).
+    are recorded even if it bypasses the given file system (database rows). Calls are recorded too, unless
+    the session is not `saved` and cannot be resumed after a crash.
     """
 
-    def __init__(self, folder: Callable[[], Path], run: Runner, *, warn: Callable[[str], None]) -> None:
+    def __init__(
+        self, folder: Callable[[], Path], run: Runner, *, warn: Callable[[str], None], saved: bool = True
+    ) -> None:
         self._folder = folder
+        self._saved = saved
         self._run = run
         self._warn = warn
         self._prompt = ""
@@ -147,23 +153,35 @@ class Recorder(Hooks):
     def fs(self, inner: FileSystem) -> RecordingFileSystem:
         return RecordingFileSystem(inner, lambda: self.history)
 
-    def saw(self, event: AgentEvent) -> None:
-        """Start a turn for each user message, queued ones included; for `Session.subscribe`."""
-        if isinstance(event, MessageEnd) and isinstance(event.message, UserMessage):
-            self._prompt = typed_text(event.message)
-            if self._history is not None:
-                self._history.begin_turn(self._prompt)
+    def records(self) -> "list[Record]":
+        """Load the journal."""
+        return journal.load(self._folder())
+
+    def on_event(self, event: AgentEvent) -> None:
+        """Start a turn for each user message, queued ones included, and record the calls of each answer."""
+        match event:
+            case MessageEnd(message=UserMessage() as prompt):
+                self._prompt = typed_text(prompt)
+                if self._history is not None:
+                    self._history.begin_turn(self._prompt)
+            case MessageEnd(message=AssistantMessage(tool_calls=[_, *_] as calls) as answer) if self._saved:
+                ids = [call.id for call in calls]
+                self.history.note(journal.AnswerCalls(answer_ms=answer.timestamp, calls=ids))
 
     async def before_tool(self, question: ToolQuestion) -> str | None:
         call, effects = question.call, question.effects
         if effects.writes and "commands" in vars(self):
-            await self.commands.quiet()
+            await self.commands.scan_finished()
         if call.name in WAITS or (effects.runs and call.name not in NOT_WATCHED):
             folders = _folders(call, effects.runs, question.context.cwd)
             await self.commands.before(call.id, folders)
+        elif effects.runs:
+            self.history.note_unwatched("on another machine")
         if effects.writes and _bypasses(call):
             paths = [os.path.realpath(path) for path in effects.writes]
-            self._writing[call.id] = [path for path in paths if self._watches(path)]
+            self._writing[call.id] = [path for path in paths if self._save(path)]
+        if self._saved and (effects.writes or effects.runs or effects.network):
+            self.history.note(journal.CallBegan(call=call.id))
         return None
 
     async def after_tool(self, call: ToolCall, output: ToolOutput) -> ToolOutput:
@@ -172,12 +190,12 @@ class Recorder(Hooks):
             await self.commands.after(call.id)
         return output
 
-    def look_beside(self) -> None:
-        """Start `settle` in the background, for callers that cannot wait."""
+    def settle_in_background(self) -> None:
+        """Start `settle`, for callers that cannot wait."""
         for call in list(self._writing):
             self._note_writes(call)
         if "commands" in vars(self):
-            self.commands.look_beside()
+            self.commands.start_scan()
 
     async def settle(self) -> None:
         """Record the changes of stopped calls. Await this when a run ends."""
@@ -192,12 +210,13 @@ class Recorder(Hooks):
         if self._history is not None:
             self._history.close()
 
-    def _watches(self, path: str) -> bool:
+    def _save(self, path: str) -> bool:
+        """Save a file before a tool writes it; False if its changes cannot be undone."""
         if not self.history.covers(path):
             return False
-        info = file_state.looks_of(f"{path}-wal")
+        info = file_state.stat_or_none(f"{path}-wal")
         if info is not None and info.st_size:
-            self.history.tell_once(f"{path} is in use by another program; undo cannot restore its rows.")
+            self.history.warn_once(f"{path} is in use by another program; undo cannot restore its rows.")
             return False
         self.history.note_known(path)
         return True
@@ -215,20 +234,21 @@ def _bypasses(call: ToolCall) -> bool:
     return call.name not in THROUGH_PORT
 
 
-def _taken_place(target: str, wanted: "FileState") -> "FileObservation | None":
-    seen = file_state.look(target)[0]
+def _state_if(target: str, wanted: "FileState") -> "FileObservation | None":
+    """Return the state of a file if it has the wanted content, else None."""
+    seen = file_state.observe(target)[0]
     return seen if file_state.same_content(seen.state, wanted) else None
 
 
-def _written(target: str, wanted: "FileState", stat: Stat) -> "FileObservation | None":
+def _state_after_write(target: str, wanted: "FileState", stat: Stat) -> "FileObservation | None":
     """Return the state after a write, or None if it was not on the local file system."""
-    info = file_state.looks_of(target)
+    info = file_state.stat_or_none(target)
     if info is None or (info.st_ino, info.st_size) != (stat.inode, stat.size):
         return None
     if wanted.size > file_state.MAX_FILE_BYTES:
-        return file_state.look(target)[0]
+        return file_state.observe(target)[0]
     return file_state.FileObservation(
-        replace(wanted, mode=modes.S_IMODE(info.st_mode)), file_state.looks(info)
+        replace(wanted, mode=modes.S_IMODE(info.st_mode)), file_state.stat_key(info)
     )
 
 

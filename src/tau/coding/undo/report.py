@@ -10,8 +10,7 @@ from tau.base.text import shortened
 from tau.coding.files.paths import shown
 from tau.coding.undo import file_state
 from tau.coding.undo.file_state import FileState
-from tau.coding.undo.plan import UndoConflict, UndoPlan, UndoStep
-from tau.coding.undo.turns import UndoTurn
+from tau.coding.undo.plan import UndoConflict, UndoPlan, UndoStep, UndoTurn, unwatched_text
 from tau.coding.undo.undo import UndoResult
 
 _SHOWN_HASH_CHARS = 8
@@ -22,19 +21,19 @@ def plan_lines(plan: UndoPlan, cwd: Path) -> list[str]:
     return [
         *_rows("would restore", plan.restore, cwd),
         *_rows("would delete", plan.delete, cwd),
-        *_left(plan.conflicts, plan.unkept, cwd),
+        *_skipped(plan.conflicts, plan.unrestorable, cwd),
+        *([unwatched_text(plan.unwatched).strip()] if plan.unwatched else []),
     ]
 
 
 def result_lines(result: UndoResult, cwd: Path) -> list[str]:
     """Describe what was done, and what was not and why."""
-    failed = [f"failed    {shown(one.path, cwd)}: {one.reason}" for one in result.failed]
     return [
         *_rows("restored", result.restored, cwd),
         *_rows("deleted", result.deleted, cwd),
         *(f"removed   {shown(folder, cwd)}/ (empty folder)" for folder in result.folders),
-        *_left(result.conflicts, result.unkept, cwd),
-        *failed,
+        *_skipped(result.conflicts, result.unrestorable, cwd),
+        *(f"failed    {shown(one.path, cwd)}: {one.reason}" for one in result.failed),
     ]
 
 
@@ -42,14 +41,14 @@ def summary(plan: UndoPlan, result: UndoResult) -> str:
     """Write the last line: the turns, the number of files, and what to do next."""
     redo = plan.turns[0].kind == "undo"
     done = len(result.restored) + len(result.deleted)
-    left = len(result.conflicts) + len(result.unkept) + len(result.failed)
+    left = len(result.conflicts) + len(result.unrestorable) + len(result.failed)
     verb = "Redone" if redo else "Undone"
-    text = f"{verb}: {_named(plan.turns)}, {count(done)}."
+    text = f"{verb}: {_describe_turns(plan.turns)}, {count(done)}."
     if left:
         text += f" {count(left).capitalize()} left as {'it is' if left == 1 else 'they are'}."
     if result.conflicts and not redo:
         text += " To undo a conflicting file anyway, pass it to --force."
-    return text
+    return text + unwatched_text(plan.unwatched)
 
 
 def turn_lines(turns: Sequence[UndoTurn], cwd: Path) -> list[str]:
@@ -83,7 +82,7 @@ def describe(state: FileState) -> str:
     return f"{format_bytes(state.size)}{name}"
 
 
-def _named(turns: Sequence[UndoTurn]) -> str:
+def _describe_turns(turns: Sequence[UndoTurn]) -> str:
     if len(turns) > 1:
         return f"{len(turns)} turns"
     return f'"{shortened(turns[0].prompt, 60)}"' if turns[0].prompt else "1 turn"
@@ -93,19 +92,19 @@ def _rows(verb: str, steps: Iterable[UndoStep], cwd: Path) -> list[str]:
     return [f"{verb:<9} {shown(step.path, cwd)}" for step in steps]
 
 
-def _left(conflicts: Iterable[UndoConflict], unkept: Iterable[UndoStep], cwd: Path) -> list[str]:
+def _skipped(conflicts: Iterable[UndoConflict], unrestorable: Iterable[UndoStep], cwd: Path) -> list[str]:
     lines = [
         f"conflict  {shown(one.path, cwd)}: {one.reason}; the agent left {describe(one.left)}, "
         f"now it is {describe(one.now)}, before it was {describe(one.before)}"
         for one in conflicts
     ]
-    for step in unkept:
-        why = _why_unkept(step.to)
+    for step in unrestorable:
+        why = _why_unrestorable(step.to)
         lines.append(f"not kept  {shown(step.path, cwd)}: cannot restore its earlier content, as {why}")
     return lines
 
 
-def _why_unkept(state: FileState) -> str:
+def _why_unrestorable(state: FileState) -> str:
     if state.hash.startswith("git:"):
         return "git stores it in another form"
     if state.readable:

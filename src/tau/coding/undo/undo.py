@@ -7,17 +7,26 @@ from contextlib import suppress
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from tau.base.errors import SessionError, UsageError
 from tau.base.files import locked, make_private, sync_folder, write_atomic
-from tau.coding.undo.content_store import ContentStore, ignore_warning
-from tau.coding.undo.file_history import FileHistory
-from tau.coding.undo.file_state import FileState, look, same_content
+from tau.coding.undo.file_history import ContentStore, FileHistory, ignore_warning
+from tau.coding.undo.file_state import observe, same_content
 from tau.coding.undo.journal import TurnKind, UndoDone, load
-from tau.coding.undo.plan import CHANGED_SINCE, UndoConflict, UndoPlan, UndoStep, make_plan
-from tau.coding.undo.turns import UndoTurn, turns_of
+from tau.coding.undo.plan import (
+    CHANGED_SINCE,
+    UndoConflict,
+    UndoPlan,
+    UndoStep,
+    UndoTurn,
+    make_plan,
+    turns_of,
+    unwatched_since,
+    unwatched_text,
+)
 
-NOT_KEPT = "its current content could not be saved, so it was skipped"
+NOT_SAVED = "its current content could not be saved, so it was skipped"
 
 
 class UndoFailure(Struct, frozen=True):
@@ -34,14 +43,14 @@ class UndoResult(Struct, frozen=True, kw_only=True):
     restored: tuple[UndoStep, ...] = ()
     deleted: tuple[UndoStep, ...] = ()
     conflicts: tuple[UndoConflict, ...] = ()
-    unkept: tuple[UndoStep, ...] = ()
+    unrestorable: tuple[UndoStep, ...] = ()
     failed: tuple[UndoFailure, ...] = ()
     folders: tuple[Path, ...] = ()
 
     @property
     def clean(self) -> bool:
         """Whether everything was undone."""
-        return not (self.conflicts or self.unkept or self.failed)
+        return not (self.conflicts or self.unrestorable or self.failed)
 
 
 class Undo:
@@ -57,7 +66,7 @@ class Undo:
         self._folder = folder
         self._history = history
         self._warn = warn
-        self._kept = ContentStore(folder / "kept")
+        self._contents = ContentStore(folder / "kept")
 
     def turns(self) -> list[UndoTurn]:
         """Return the turns that changed files, oldest first. Those that can be undone are `open`."""
@@ -82,11 +91,15 @@ class Undo:
         if turn is not None:
             chosen = [one for one in turns if one.id == turn]
         else:
-            chosen = [one for one in turns if _offers(one, (*wanted, *forced))][-count:]
+            chosen = [one for one in turns if _has_changes(one, (*wanted, *forced))][-count:]
         if not chosen:
             where = " to these files" if wanted or forced else ""
-            raise UsageError(f"Nothing to undo: this session has no changes{where} left.")
-        return self._plan(chosen, wanted or forced, forced)
+            unwatched = unwatched_text(unwatched_since(load(self._folder), ()))
+            raise UsageError(f"Nothing to undo: this session has no changes{where} left.{unwatched}")
+        return replace(
+            self._plan(chosen, wanted or forced, forced),
+            unwatched=unwatched_since(load(self._folder), chosen),
+        )
 
     def redo_plan(self, *, force: Iterable[Path] = ()) -> UndoPlan:
         """Plan the redo of the last undo. Raises UsageError if there is none."""
@@ -99,10 +112,12 @@ class Undo:
         """Apply the plan, as far as the files are still as planned. Each change is recorded."""
         forced = _real(force)
         if forced:
-            plan = self._plan(plan.turns, plan.paths, forced)
+            plan = replace(self._plan(plan.turns, plan.paths, forced), unwatched=plan.unwatched)
         if not plan.steps:
-            folders = tuple(_without_empty(plan.folders))
-            return UndoResult(id=None, conflicts=plan.conflicts, unkept=plan.unkept, folders=folders)
+            folders = tuple(_remove_empty(plan.folders))
+            return UndoResult(
+                id=None, conflicts=plan.conflicts, unrestorable=plan.unrestorable, folders=folders
+            )
         make_private(self._folder)
         try:
             with locked(self._folder / "undo"):
@@ -124,11 +139,11 @@ class Undo:
         failed: list[UndoFailure] = []
         try:
             for step in plan.steps:
-                seen = look(str(step.path))[0].state
+                seen = observe(str(step.path))[0].state
                 if seen != step.now:
                     conflicts.append(UndoConflict(step.path, seen, step.now, step.to, CHANGED_SINCE))
                     continue
-                problem = self._take(history, step)
+                problem = self._apply_step(history, step)
                 if problem is not None:
                     failed.append(UndoFailure(step.path, problem))
                 else:
@@ -142,56 +157,54 @@ class Undo:
             restored=tuple(restored),
             deleted=tuple(deleted),
             conflicts=tuple(conflicts),
-            unkept=plan.unkept,
+            unrestorable=plan.unrestorable,
             failed=tuple(failed),
-            folders=tuple(_without_empty(plan.folders)),
+            folders=tuple(_remove_empty(plan.folders)),
         )
 
-    def _take(self, history: FileHistory, step: UndoStep) -> str | None:
+    def _apply_step(self, history: FileHistory, step: UndoStep) -> str | None:
         """Undo one file, saving its current state first. Returns the reason if it failed."""
         path = str(step.path)
         data = b""
         if step.to.kind == "file" and not same_content(step.now, step.to):
-            found = self._kept.get(step.to.hash)
-            if found is None:
+            saved = self._contents.get(step.to.hash)
+            if saved is None:
                 return "its content is damaged in the history"
-            data = found
+            data = saved
         id = history.intend(path, step.to)
         if id is None:
-            return NOT_KEPT
-        if step.now.kind == "file" and not history.kept.has(step.now.hash):
+            return NOT_SAVED
+        if step.now.kind == "file" and not history.contents.has(step.now.hash):
             history.done(id, path, None)
-            return NOT_KEPT
+            return NOT_SAVED
         try:
-            _put(step, data)
+            _write_state(step, data)
         except OSError as error:
             history.done(id, path, None)
             return str(error.strerror or error)
-        seen = look(path)[0]
+        seen = observe(path)[0]
         history.done(id, path, seen)
         if self._history is not None:
             self._history.known[path] = seen
         return None
 
     def _plan(self, turns: Sequence[UndoTurn], paths: Collection[str], force: Collection[str]) -> UndoPlan:
-        return make_plan(turns, _now, self._kept.has, paths=paths, force=force)
+        return make_plan(
+            turns, lambda path: observe(path)[0].state, self._contents.has, paths=paths, force=force
+        )
 
     def _all(self) -> list[UndoTurn]:
         return turns_of(load(self._folder))
 
 
-def _offers(turn: UndoTurn, paths: Sequence[str]) -> bool:
+def _has_changes(turn: UndoTurn, paths: Sequence[str]) -> bool:
     """Whether a turn has something to undo; with `paths`, also files skipped by an undo of the whole turn."""
     if not paths:
         return turn.open
     return any(
-        path not in turn.taken and any(path == one or path.startswith(f"{one}/") for one in paths)
+        path not in turn.undone and any(path == one or path.startswith(f"{one}/") for one in paths)
         for path in turn.files
     )
-
-
-def _now(path: str) -> FileState:
-    return look(path)[0].state
 
 
 def _real(paths: Iterable[Path]) -> list[str]:
@@ -199,7 +212,7 @@ def _real(paths: Iterable[Path]) -> list[str]:
     return [os.path.join(os.path.realpath(path.parent), path.name) for path in map(Path.absolute, paths)]  # noqa: PTH118
 
 
-def _put(step: UndoStep, data: bytes) -> None:
+def _write_state(step: UndoStep, data: bytes) -> None:
     """Put a file into its target state. Raises OSError."""
     path, now, to = step.path, step.now, step.to
     if to.kind == "absent":
@@ -226,7 +239,7 @@ def _put(step: UndoStep, data: bytes) -> None:
     write_atomic(path, data, mode=to.mode or None)
 
 
-def _without_empty(folders: Sequence[Path]) -> Iterable[Path]:
+def _remove_empty(folders: Sequence[Path]) -> Iterable[Path]:
     """Remove empty folders that the agent created, deepest first."""
     for folder in folders:
         with suppress(OSError):

@@ -13,19 +13,18 @@ from tau.coding.session.session import Session
 from tau.config.layers import RunOverrides
 from tau.config.paths import Paths
 from tau.config.settings import Settings
+from tau.modes import job_results
 from tau.modes.exit_status import judge
 from tau.modes.idle_tasks import while_idle
-from tau.modes.interactive.current_session import CurrentSession
+from tau.modes.interactive.current_session import FIRST, CurrentSession, SessionSwitch
 from tau.modes.interactive.early_screen import EarlyScreen
 from tau.modes.interactive.parts import Parts
-from tau.modes.interactive.session_switch import FIRST, SessionSwitch
-from tau.modes.interactive.transcript.welcome import Greeting
+from tau.modes.interactive.transcript.notice import Greeting
 from tau.modes.interactive.ui_controller import ScreenUi
-from tau.modes.prompt import UserPrompt
+from tau.modes.user_prompt import UserPrompt
 
-farewells = late("tau.modes.interactive.exit_message")
+exit_message = late("tau.modes.interactive.exit_message")
 first_runs = late("tau.modes.interactive.dialogs.first_run")
-preload = late("tau.modes.interactive.tool_views.preload")
 
 NO_OVERRIDES = RunOverrides()
 Opening: TypeAlias = Callable[[SessionSwitch, ScreenUi], AbstractAsyncContextManager[Session]]
@@ -46,8 +45,7 @@ class App:
         self.current = CurrentSession(settings, paths, front.cwd, overrides)
         self.parts = Parts(front, self.current, group, self)
         self._idle_work: asyncio.Task[None] | None = None
-        self._preloaded = False
-        self._over = False
+        self._is_quitting = False
         self._prompting = False
         self._task: asyncio.Task[Any] | None = None
         self._leaving: asyncio.Future[SessionSwitch | None] | None = None
@@ -63,17 +61,18 @@ class App:
         for problem in self._front.problems:
             self.say(problem, "warning")
         try:
-            await self._sessions(opening, prompts)
+            await self._run_sessions(opening, prompts)
         except asyncio.CancelledError:
-            if not self._over or self._task is None:
+            if not self._is_quitting or self._task is None:
                 raise
             self._task.uncancel()
         finally:
-            self.parts.themes.stop()
+            self.parts.input.detach()
+            self.parts.themes.watch.stop()
             self.parts.tasks.cancel()
         return 0
 
-    async def _sessions(self, opening: Opening, prompts: Sequence[UserPrompt]) -> None:
+    async def _run_sessions(self, opening: Opening, prompts: Sequence[UserPrompt]) -> None:
         change: SessionSwitch | None = FIRST
         last: str = ""
         while (wanted := change) is not None:
@@ -82,11 +81,11 @@ class App:
                     last = str(session.log.path or "")
                     # Command-line prompts wait until a session opens.
                     first, prompts = prompts, ()
-                    change = await self._hold(session, wanted, first)
+                    change = await self._run_session(session, wanted, first)
             except TauError as error:
-                change = await self._refused(error, wanted, last)
+                change = await self._recover(error, wanted, last)
 
-    async def _hold(
+    async def _run_session(
         self, session: Session, change: SessionSwitch, prompts: Sequence[UserPrompt]
     ) -> SessionSwitch | None:
         """Show this session until the user switches or quits."""
@@ -95,16 +94,17 @@ class App:
         current.settings = session.settings
         self._leaving = asyncio.get_running_loop().create_future()
         listening = [session.subscribe(listener) for listener in (parts.transcript, parts.notifications)]
+        listening.append(job_results.on_result(session, lambda: self._answer_results(session)))
         try:
             parts.transcript.attach(session, fresh=change.kind == "first")
             parts.status_line.attach(session)
             parts.notifications.title()
             if change.notice:
                 self.say(change.notice)
-            parts.composer.sender.bring_back(change.draft, change.images)
+            parts.composer.sender.load_message(change.draft, change.images)
             waiting = [*prompts, *([UserPrompt(change.prompt)] if change.prompt else [])]
             if waiting:
-                parts.tasks.start(self._prompts(waiting))
+                parts.tasks.start(self._run_prompts(waiting))
             early, self._front.early = self._front.early, []
             parts.input.begin_session(early)
             return await self._leaving
@@ -112,18 +112,20 @@ class App:
             for stop in listening:
                 stop()
             self._end_idle_work()
-            self._front.farewell = farewells.farewell(session, current.paths)
+            if not self._is_quitting:
+                for text in exit_message.stopped_jobs(session):
+                    self.say(text, "warning")
+            self._front.exit_message = exit_message.exit_message(session, current.paths)
             current.session = None
             self._leaving = None
             parts.status_line.detach()
             parts.transcript.detach()
 
-    async def _refused(self, error: TauError, change: SessionSwitch, last: str) -> SessionSwitch | None:
+    async def _recover(self, error: TauError, change: SessionSwitch, last: str) -> SessionSwitch | None:
         """Report a session that could not be opened, and return to the previous one or ask what to do."""
         if change.kind != "first" and last:
             return SessionSwitch("resume", last, notice=str(error), draft=change.draft, images=change.images)
-        wanted: SessionSwitch | None = await first_runs.first_run(self.parts.context, error)
-        return wanted
+        return await first_runs.first_run(self.parts.context, error)
 
     def leave(self, change: SessionSwitch | None) -> None:
         """Switch to another session; None quits. Running work is stopped and recorded."""
@@ -132,7 +134,7 @@ class App:
 
     def quit(self) -> None:
         """Quit, even while a session is opening."""
-        self._over = True
+        self._is_quitting = True
         self.parts.dialogs.cancel()
         if self._leaving is not None:
             self.leave(None)
@@ -159,7 +161,7 @@ class App:
 
     def run_first(self, command: str) -> None:
         """Run this once a session is open."""
-        self.parts.composer.sender.later(command)
+        self.parts.composer.sender.queue_command(command)
 
     def say(self, text: str, level: NoticeLevel = "info") -> None:
         """Add a line outside the conversation to the transcript."""
@@ -170,54 +172,59 @@ class App:
     ) -> None:
         if not (self._prompting or self.current.running):
             self._prompting = True
-            self.parts.tasks.start(self._prompts([UserPrompt(text, tuple(images))]))
+            self.parts.tasks.start(self._run_prompts([UserPrompt(text, tuple(images))]))
         elif follow_up:
             session.follow_up(text, images)
         else:
             session.steer(text, images)
 
-    async def _prompts(self, prompts: Sequence[UserPrompt]) -> None:
+    def _answer_results(self, session: Session) -> None:
+        """Start a turn on the results of background jobs, if the agent is idle."""
+        if session is self.current.session and not self._prompting and job_results.may_continue(session):
+            self._prompting = True
+            self.parts.tasks.start(self._run_prompts([]))
+
+    async def _run_prompts(self, prompts: Sequence[UserPrompt]) -> None:
+        """Send these prompts in turn; without any, continue with the results of background jobs."""
         parts, session = self.parts, self.current.session
         assert session is not None
         self._prompting = True
         self._end_idle_work()
-        self._preload()
         left = list(prompts)
+        results = not left
         stopped = False
         try:
-            while left and not stopped:
-                outcome = await session.prompt(left[0].text, left[0].images)
+            while (left or results) and not stopped:
+                if results:
+                    results = False
+                    outcome = await session.go_on(results=True)
+                else:
+                    outcome = await session.prompt(left[0].text, left[0].images)
                 if session is not self.current.session:
                     return
                 stopped = outcome.aborted
                 if outcome.messages or not stopped:
-                    del left[0]
+                    del left[:1]
                 verdict = judge(outcome)
                 if verdict.remark and not stopped:
                     parts.notices.show_error(verdict.remark)
         finally:
             self._prompting = False
             if session is self.current.session:
-                parts.transcript.settled(stopped=stopped)
+                parts.transcript.finish_run(stopped=stopped)
                 for prompt in reversed(left):  # return what was not sent to the editor
-                    parts.composer.sender.bring_back(prompt.text, prompt.images)
+                    parts.composer.sender.load_message(prompt.text, prompt.images)
         if stopped:
             parts.commands.send_waiting(session)
         else:
             parts.notifications.call("The agent has finished.")
         if not self._prompting:
-            self._idle_work = parts.tasks.start(while_idle(session, naming=True, named=self._named))
+            self._idle_work = parts.tasks.start(while_idle(session, naming=True, named=self._show_name))
 
-    def _named(self) -> None:
+    def _show_name(self) -> None:
         """Show the session's new name."""
         self.parts.status_line.refresh()
         self.parts.notifications.title()
-
-    def _preload(self) -> None:
-        """While the model thinks, load what drawing its answer needs."""
-        if not self._preloaded:
-            self._preloaded = True
-            self.parts.tasks.start(asyncio.to_thread(preload.warm))
 
     def _end_idle_work(self) -> None:
         """Stop the session's idle work."""

@@ -3,27 +3,25 @@
 import asyncio
 from collections.abc import Coroutine
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tau.agent.abort import Aborted
 from tau.base import log
 from tau.base.errors import NothingToDo, TauError
 from tau.base.tasks import spawn
-
-if TYPE_CHECKING:
-    from tau.modes.interactive.ports import Notices
+from tau.modes.interactive.ports import Notices
 
 
 class BackgroundTasks:
     """Reports both user errors and internal ones as notices."""
 
-    def __init__(self, group: asyncio.TaskGroup, notices: "Notices") -> None:
+    def __init__(self, group: asyncio.TaskGroup, notices: Notices) -> None:
         self._group = group
         self._notices = notices
         self._started: set[asyncio.Task[None]] = set()
 
     def start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        task = spawn(self._group, self._guarded(work))
+        task = spawn(self._group, self._guard(work))
         task.add_done_callback(lambda _: work.close())  # for one canceled before it started
         self._started.add(task)
         task.add_done_callback(self._started.discard)
@@ -34,7 +32,7 @@ class BackgroundTasks:
         for task in self._started:
             task.cancel()
 
-    async def _guarded(self, work: Coroutine[Any, Any, None]) -> None:
+    async def _guard(self, work: Coroutine[Any, Any, None]) -> None:
         try:
             await work
         except Aborted:

@@ -3,26 +3,24 @@
 import asyncio
 from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from tau.agent.ui import NoticeLevel
 from tau.coding.session.session import Session
 from tau.config.paths import Paths
 from tau.config.settings import Settings
+from tau.modes.interactive.commands.command_names import CommandNames
+from tau.modes.interactive.composer.message_sender import MessageSender
+from tau.modes.interactive.composer.prompt_recall import PromptRecall
 from tau.modes.interactive.current_session import CurrentSession
+from tau.modes.interactive.dialogs.dialog_host import Dialogs
+from tau.modes.interactive.event_controller import EventController
+from tau.modes.interactive.ports import AppActions, Display, Notices, Tasks
+from tau.modes.interactive.status.activity_line import ActivityLine
+from tau.modes.interactive.status.status_line import StatusLine
+from tau.modes.interactive.themes.theme_controller import ThemeController
+from tau.modes.interactive.ui_controller import ScreenUi
 from tau.tui.component import Component
-
-if TYPE_CHECKING:
-    from tau.modes.interactive.commands.command_names import CommandNames
-    from tau.modes.interactive.composer.message_sender import MessageSender
-    from tau.modes.interactive.composer.prompt_recall import PromptRecall
-    from tau.modes.interactive.dialogs.dialog_host import Dialogs
-    from tau.modes.interactive.event_controller import EventController
-    from tau.modes.interactive.ports import AppActions, Display, Notices, Tasks
-    from tau.modes.interactive.status.activity_line import ActivityLine
-    from tau.modes.interactive.status.status_line import StatusLine
-    from tau.modes.interactive.themes.theme_controller import ThemeController
-    from tau.modes.interactive.ui_controller import ScreenUi
 
 T = TypeVar("T")
 
@@ -30,20 +28,20 @@ T = TypeVar("T")
 class CommandContext(NamedTuple):
     """The parts a command may use, with shortcuts for common operations."""
 
-    display: "Display"
+    display: Display
     current: CurrentSession
-    notices: "Notices"
-    tasks: "Tasks"
-    dialogs: "Dialogs"
-    ui: "ScreenUi"
-    activity: "ActivityLine"
-    transcript: "EventController"
-    status_line: "StatusLine"
-    themes: "ThemeController"
-    recall: "PromptRecall"
-    sender: "MessageSender"
-    names: "CommandNames"
-    actions: "AppActions"
+    notices: Notices
+    tasks: Tasks
+    actions: AppActions
+    dialogs: Dialogs
+    ui: ScreenUi
+    activity: ActivityLine
+    transcript: EventController
+    status_line: StatusLine
+    themes: ThemeController
+    recall: PromptRecall
+    sender: MessageSender
+    names: CommandNames
 
     @property
     def session(self) -> Session | None:

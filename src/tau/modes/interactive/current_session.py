@@ -1,7 +1,10 @@
-"""The session on the screen, and state that exists without one."""
+"""The session on the screen, and requests to switch to another."""
 
 from pathlib import Path
+from typing import Literal, NamedTuple
 
+from tau.ai.model import Model
+from tau.ai.wire import ImageContent
 from tau.base.errors import TauError
 from tau.coding.session.session import Session
 from tau.config.layers import RunOverrides
@@ -25,10 +28,6 @@ class CurrentSession:
         return self.folder if self.session is None else self.session.cwd
 
     @property
-    def busy(self) -> bool:
-        return self.session is not None and self.session.busy
-
-    @property
     def running(self) -> bool:
         """Whether a message sent now would steer a running agent."""
         return self.session is not None and self.session.activities.running
@@ -38,3 +37,25 @@ class CurrentSession:
         if self.session is None:
             raise TauError("The session is still opening; try again in a moment.")
         return self.session
+
+
+class SessionSwitch(NamedTuple):
+    """Which session to open next."""
+
+    kind: Literal["first", "new", "resume", "fork"]
+    session: str = ""
+    """Id or path of the session to resume or fork."""
+    prompt: str = ""
+    """What to send first."""
+    draft: str = ""
+    """Initial text of the editor."""
+    images: tuple[ImageContent, ...] = ()
+    """Images of the draft."""
+    notice: str = ""
+    model: str = ""
+    """The model the user chose, overriding flags and settings."""
+    carried: Model | None = None
+    """The model of the session that this one continues."""
+
+
+FIRST = SessionSwitch("first")

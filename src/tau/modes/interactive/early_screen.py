@@ -3,7 +3,6 @@
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tau.base.errors import ConfigError
 from tau.config.keybindings import load_keybindings
@@ -11,14 +10,14 @@ from tau.config.paths import Paths
 from tau.config.settings import Settings
 from tau.modes.interactive.key_bindings import APP_BINDINGS
 from tau.modes.interactive.layout import ScreenLayout
-from tau.modes.interactive.themes.appearance import load_theme, look_of, wanted_name
+from tau.modes.interactive.themes.appearance import Appearance, appearance_of, load_theme, theme_name
 from tau.tui.input.bindings import Keymap
 from tau.tui.render.screen import Screen
 from tau.tui.style import Theme
 from tau.tui.terminal.late_loop import LateLoop
 from tau.tui.terminal.port import Terminal
 from tau.tui.terminal.process import ProcessTerminal
-from tau.tui.text.line_cells import TAB_WIDTH
+from tau.tui.text.clean import TAB_WIDTH
 from tau.tui.timer import Timer
 from tau.tui.widgets.editor.bindings import EDITOR_BINDINGS
 from tau.tui.widgets.editor.editor import Editor
@@ -32,7 +31,7 @@ class EarlyScreen:
     def __init__(
         self,
         terminal: Terminal,
-        look: "Appearance",
+        look: Appearance,
         *,
         timer: Timer,
         cwd: Path,
@@ -54,7 +53,7 @@ class EarlyScreen:
         self.early: list[str] = []
         self.problems: list[str] = []
         """Problems in the user's files, shown once there is a transcript."""
-        self.farewell = ""
+        self.exit_message = ""
         """A line to print after leaving the screen."""
         self.editor.on_submit = self.early.append
         for part in self.layout.parts():
@@ -88,18 +87,14 @@ def open_front(settings: Settings, paths: Paths, cwd: Path) -> tuple[EarlyScreen
     except ConfigError as error:
         problems.append(f"{error} Using the default keys until it is fixed.")
     try:
-        load_theme(wanted_name(settings, "dark"))
-        load_theme(wanted_name(settings, "light"))
+        load_theme(theme_name(settings, "dark"))
+        load_theme(theme_name(settings, "light"))
     except ConfigError as error:
         problems.append(f"{error} Using the default theme.")
-    look = look_of(settings, terminal.capabilities, os.environ)
+    look = appearance_of(settings, terminal.capabilities, os.environ)
     if terminal.switches.hardware_cursor:  # TAU_HARDWARE_CURSOR, for a single run
         look = look._replace(hardware_cursor=True)
     front = EarlyScreen(terminal, look, timer=loop, cwd=cwd, overrides=overrides)
     front.problems += [*problems, *front.keys.problems, *map(str, front.keys.conflicts)]
     front.open()
     return front, loop
-
-
-if TYPE_CHECKING:
-    from tau.modes.interactive.themes.appearance import Appearance

@@ -1,6 +1,5 @@
-"""The line left on the terminal at exit: how to resume the session."""
+"""The lines left on the terminal at exit: what was stopped, and how to resume the session."""
 
-from itertools import takewhile
 from pathlib import Path
 from shlex import quote
 
@@ -11,24 +10,30 @@ from tau.config.paths import Paths
 ID_CHARS = 8
 
 
-def farewell(session: Session, paths: Paths) -> str:
+def exit_message(session: Session, paths: Paths) -> str:
+    """The background jobs that end with the session, and how to resume it; may be empty."""
+    return "\n".join(filter(None, [*stopped_jobs(session), resume_hint(session, paths)]))
+
+
+def stopped_jobs(session: Session) -> list[str]:
+    """What to say about jobs that end with the session."""
+    running = [job for job in session.jobs.list() if job.running]
+    return [f"Stopped background job {job.id}: {plain(job.label)}" for job in running]
+
+
+def resume_hint(session: Session, paths: Paths) -> str:
     """Empty if there is nothing to resume: no messages, or an unsaved session."""
     path = session.log.path
     if path is None or not path.is_file():
         return ""
     name = plain(session.log.name or "").strip()
-    known = path.parent.parent == paths.sessions
-    wanted = _short(session.log.header.id, path.parent) if known else quote(str(path))
-    return f"Resume with tau -r {wanted}{f': {name}' if name else ''}"
+    is_standard = path.parent.parent == paths.sessions
+    target = _short_id(session.log.header.id, path.parent) if is_standard else quote(str(path))
+    return f"Resume with tau -r {target}{f': {name}' if name else ''}"
 
 
-def _short(id: str, folder: Path) -> str:
+def _short_id(id: str, folder: Path) -> str:
     """The shortest prefix that is unique in this folder; ids start with a timestamp."""
-    others = [path.stem.rpartition("_")[2] for path in folder.glob("*.jsonl")]
-    shared = max((_common(id, other) for other in others if other != id), default=0)
-    return id[: max(shared + 1, ID_CHARS)]
-
-
-def _common(one: str, other: str) -> int:
-    """The length of the common prefix."""
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+    ids = [path.stem.rpartition("_")[2] for path in folder.glob("*.jsonl")]
+    prefixes = (id[:length] for length in range(ID_CHARS, len(id)))
+    return next((prefix for prefix in prefixes if sum(one.startswith(prefix) for one in ids) <= 1), id)

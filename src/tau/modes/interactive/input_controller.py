@@ -1,30 +1,26 @@
 """Maps keys to actions, and sends the editor's text to the session."""
 
-import asyncio
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from tau.agent.ui import NoticeLevel
 from tau.base import log
 from tau.base.errors import TauError
 from tau.base.late import late
+from tau.modes.interactive.command_context import CommandContext
+from tau.modes.interactive.composer.composer import Composer
 from tau.modes.interactive.composer.modes import ComposerMode, mode_of, show_mode
 from tau.modes.interactive.composer.type_ahead import TypeAhead
 from tau.tui.input.key import InputEvent, Paste
 from tau.tui.render.screen import CONSUMED, Consumed
+from tau.tui.widgets.autocomplete import Answer, Suggestions
 from tau.tui.widgets.editor.bindings import ActionKeys
-
-if TYPE_CHECKING:
-    from tau.modes.interactive.command_context import CommandContext
-    from tau.modes.interactive.composer.completion import Completion
-    from tau.modes.interactive.composer.composer import Composer
-    from tau.tui.widgets.autocomplete import Answer, Suggestions
 
 clipboard = late("tau.modes.interactive.composer.clipboard")
 completion = late("tau.modes.interactive.composer.completion")
 model_cycle = late("tau.modes.interactive.composer.model_cycle")
 dropped = late("tau.modes.interactive.composer.dropped")
 attachments = late("tau.modes.interactive.composer.attachments")
+permissions_report = late("tau.modes.permissions_report")
 past = late("tau.modes.interactive.selectors.prompt_selector")
 
 ANYWHERE = frozenset(("app.suspend", "app.display.reset"))
@@ -49,9 +45,9 @@ class InputController:
 
     def __init__(
         self,
-        context: "CommandContext",
-        composer: "Composer",
-        complete_command: "Callable[[str, int], Suggestions | None]",
+        context: CommandContext,
+        composer: Composer,
+        complete_command: Callable[[str, int], Suggestions | None],
     ) -> None:
         display = context.display
         self._context = context
@@ -61,13 +57,13 @@ class InputController:
         self._complete_command = complete_command
         self._mode: ComposerMode = ""
         self._type_ahead = TypeAhead(display, context.dialogs, context.notices)
-        self._does = self._actions()
-        self._keys = ActionKeys(display.keys, self._does)
+        self._actions_by_name = self._actions()
+        self._keys = ActionKeys(display.keys, self._actions_by_name)
         self._in_popup = ActionKeys(display.keys, IN_POPUP)
         self._tabbed = False
         self._follows_up = False
         self._had_session = False
-        self._completion: Completion | None = None
+        self._completion: completion.Completion | None = None
 
     def attach(self) -> None:
         """Listen for keys and restore the draft."""
@@ -78,26 +74,18 @@ class InputController:
         editor.completing.on_change = lambda: screen.render_component(editor)
         editor.completing.on_error = lambda error: log.warning("A completion failed.", error)
         editor.on_submit = self._submit
-        editor.on_change = self._changed
-        screen.listen(self._hear)
-        screen.on_unhandled = self._type_ahead.left_over
-        self._changed()
+        editor.on_change = self._on_change
+        screen.listen(self._on_input)
+        screen.on_unhandled = self._type_ahead.keep_paste
+        self._on_change()
         self._display.timer.call_soon(self._composer.drafts.restore)
-        self._context.start(self._until_the_end())
 
     def begin_session(self, early: Sequence[str]) -> None:
         """Send what was sent before the session existed, in order."""
         if self._had_session:
             self._composer.recall.forget()
         self._had_session = True
-        self._composer.sender.early(early)
-
-    async def _until_the_end(self) -> None:
-        """Cancel started work on exit."""
-        try:
-            await asyncio.get_running_loop().create_future()
-        finally:
-            self.detach()
+        self._composer.sender.send_early(early)
 
     def detach(self) -> None:
         """Save the draft and stop searching for files."""
@@ -106,7 +94,7 @@ class InputController:
             self._completion.close()
         self._context.notices.clear_hints()
 
-    def complete(self, text: str, cursor: int) -> "Answer":
+    def complete(self, text: str, cursor: int) -> Answer:
         """Implements `Completions`; loads its parts on first use."""
         tabbed, self._tabbed = self._tabbed, False
         if self._completion is None:
@@ -116,8 +104,7 @@ class InputController:
             self._completion = completion.Completion(
                 self._display, context.current, context.tasks, self._complete_command
             )
-        answer: Answer = self._completion.complete(text, cursor, tabbed=tabbed)
-        return answer
+        return self._completion.complete(text, cursor, tabbed=tabbed)
 
     def _actions(self) -> dict[str, Callable[[], object]]:
         """The function of each action."""
@@ -135,7 +122,7 @@ class InputController:
             "app.model.cycleBackward": lambda: start(model_cycle.next_model(context, -1)),
             "app.tools.expand": lambda: _toggle_expanded(context),
             "app.tools.expandOne": lambda: _expand_one(context),
-            "app.editor.external": lambda: start(self._write_outside()),
+            "app.editor.external": lambda: start(self._open_external_editor()),
             "app.message.followUp": self._follow_up,
             "app.message.dequeue": self._dequeue,
             "app.clipboard.pasteImage": lambda: start(self._paste()),
@@ -145,23 +132,24 @@ class InputController:
             "app.history.search": lambda: start(past.choose_prompt(context)),
             "tui.editor.historySearch": lambda: start(past.choose_prompt(context)),
             "app.plan.toggle": self._toggle_plan,
+            "app.permissions.cycle": lambda: _cycle_permissions(context),
             "app.todo.toggle": lambda: transcript.todo.toggle(),
-            **{action: self._running(command) for action, command in COMMANDS.items()},
+            **{action: self._command_action(command) for action, command in COMMANDS.items()},
         }
 
-    def _running(self, command: str) -> Callable[[], object]:
+    def _command_action(self, command: str) -> Callable[[], object]:
         return lambda: self._context.actions.run_command(command)
 
-    def _hear(self, event: InputEvent) -> InputEvent | Consumed | None:
+    def _on_input(self, event: InputEvent) -> InputEvent | Consumed | None:
         """Handle every key and paste before the focused component."""
         editor = self._editor
         writing = self._display.screen.focused is editor
-        if not writing and self._type_ahead.takes(event):
+        if not writing and self._type_ahead.redirect(event):
             return CONSUMED
         if writing:
-            self._type_ahead.written(event)
+            self._type_ahead.note_editor_key(event)
         if isinstance(event, Paste):
-            return CONSUMED if writing and self._drop(event.text) else None
+            return CONSUMED if writing and self._attach_dropped(event.text) else None
         self._tabbed = self._display.keys.matches(event, "tui.input.tab")
         action = self._keys.get(event.name)
         if not action or event.kind == "release" or not (writing or action in ANYWHERE):
@@ -171,7 +159,7 @@ class InputController:
         if event.kind == "repeat":  # a held key acts once
             return None if action == "app.exit" and not editor.is_empty else CONSUMED
         try:
-            if self._does[action]() is False and action in MAY_DECLINE:
+            if self._actions_by_name[action]() is False and action in MAY_DECLINE:
                 return None
         except TauError as error:
             self._context.notices.show_error(str(error))
@@ -180,13 +168,13 @@ class InputController:
             self._context.notices.show_error(f"Internal error: {error!r}. See the log for details.")
         return CONSUMED
 
-    def _changed(self) -> None:
+    def _on_change(self) -> None:
         """The text changed."""
         mode = mode_of(self._editor.first_line)
         if mode != self._mode:
             self._mode = mode
             show_mode(self._display, mode)
-        self._composer.drafts.changed()
+        self._composer.drafts.text_changed()
 
     def _submit(self, text: str) -> bool:
         follow_up, self._follows_up = self._follows_up, False
@@ -204,14 +192,14 @@ class InputController:
         if message is None:
             self._hint("The queue is empty.")
         else:
-            self._composer.sender.take_back([message])
+            self._composer.sender.return_to_editor([message])
 
-    def _drop(self, text: str) -> bool:
+    def _attach_dropped(self, text: str) -> bool:
         """Turn image files dropped on the terminal into placeholders."""
         if "." not in text or len(text) > dropped.MAX_CHARS:
             return False
-        files = dropped.pictures_in(text, self._context.cwd)
-        if not files or not any(map(attachments.is_picture, files)):
+        files = dropped.find_images(text, self._context.cwd)
+        if not files or not any(map(attachments.is_image, files)):
             return False
         for path in files:
             if not self._composer.attachments.attach(path):  # named like an image, but not one
@@ -221,7 +209,7 @@ class InputController:
     def _hint(self, text: str, level: NoticeLevel = "info", seconds: float | None = None) -> None:
         self._context.notices.hint(text, level, seconds)
 
-    async def _write_outside(self) -> None:
+    async def _open_external_editor(self) -> None:
         """Let the user edit the text in an external editor; on failure it stays unchanged."""
         before = self._editor.text
         after = await self._composer.external_editor.edit(before)
@@ -229,37 +217,43 @@ class InputController:
             self._editor.set_text(after)
 
     async def _paste(self) -> None:
-        found = await clipboard.Clipboard().read()
-        if found.picture:
-            await self._composer.attachments.attach_data(found.picture)
-        elif found.text:
-            self._editor.paste(found.text)
+        clip = await clipboard.Clipboard().read()
+        if clip.picture:
+            await self._composer.attachments.attach_data(clip.picture)
+        elif clip.text:
+            self._editor.paste(clip.text)
             self._display.request_render()
         else:
-            self._hint(found.problem or "The clipboard has no image or text.", "warning")
+            self._hint(clip.problem or "The clipboard has no image or text.", "warning")
 
     async def _copy(self, text: str) -> None:
-        self._hint(await clipboard.copied(text, self._display.terminal))
+        self._hint(await clipboard.copy_text(text, self._display.terminal))
 
     def _toggle_plan(self) -> None:
         session = self._context.session
         if session is not None:
             on = session.plan.toggle()
-            self._context.status_line.refresh()
             self._hint("Plan mode on: the agent makes no changes." if on else "Plan mode off.")
 
 
-def _toggle_thinking(context: "CommandContext") -> None:
+def _cycle_permissions(context: CommandContext) -> None:
+    session = context.session
+    if session is not None:
+        mode = session.permissions.cycle_mode()
+        context.notices.hint(permissions_report.describe_mode(mode))
+
+
+def _toggle_thinking(context: CommandContext) -> None:
     """Say so, since the change may be out of sight."""
     hidden = context.transcript.toggle_thinking()
     context.notices.hint("Thinking hidden." if hidden else "Thinking shown.", seconds=2)
 
 
-def _toggle_expanded(context: "CommandContext") -> None:
+def _toggle_expanded(context: CommandContext) -> None:
     whole = context.transcript.toggle_expanded()
     context.notices.hint("Output expanded." if whole else "Output collapsed.", seconds=2)
 
 
-def _expand_one(context: "CommandContext") -> None:
+def _expand_one(context: CommandContext) -> None:
     if not context.transcript.expand_one():
         context.notices.hint("Nothing to expand.", seconds=2)

@@ -24,6 +24,7 @@ _ROWS = (
     ("app.paste.expand", "alt+p", "Expand or collapse the pasted text at the cursor"),
     ("app.history.search", "ctrl+r", "Search prompt history"),
     ("app.plan.toggle", "alt+shift+p", "Toggle plan mode"),
+    ("app.permissions.cycle", "alt+a", "Next permission mode: workspace, ask, plan"),
     ("app.todo.toggle", "alt+t", "Show or hide the todo list"),
     ("app.session.new", "", "New session"),
     ("app.session.tree", "", "Session tree"),

@@ -11,7 +11,7 @@ from tau.modes.interactive.current_session import CurrentSession
 from tau.modes.interactive.dialogs.dialog_host import Dialogs
 from tau.modes.interactive.event_controller import EventController
 from tau.modes.interactive.input_controller import InputController
-from tau.modes.interactive.ports import AppActions, Display
+from tau.modes.interactive.ports import AppActions, Display, ScreenPorts
 from tau.modes.interactive.status.activity_line import ActivityLine
 from tau.modes.interactive.status.notices import ScreenNotices
 from tau.modes.interactive.status.notifications import Notifications
@@ -32,29 +32,14 @@ class Parts:
         self.tasks = BackgroundTasks(group, self.notices)
         self.status_line = StatusLine(display, current, self.tasks)
         self.themes = ThemeController(display, current, self.notices, self.status_line.refresh)
-        self.notifications = Notifications(display, current, self.themes.check_file)
+        self.notifications = Notifications(display, current, self.themes.watch.check_now)
         self.dialogs = Dialogs(display.screen, display.layout, display.editor)
         self.names = CommandNames(current, display.timer)
-        self.composer = Composer(
-            display, current, self.notices, self.tasks, self.activity, actions, self.names.is_command
-        )
-        self.ui = ScreenUi(
-            display,
-            current,
-            self.notices,
-            self.tasks,
-            actions,
-            dialogs=self.dialogs,
-            activity=self.activity,
-            notifications=self.notifications,
-            external_editor=self.composer.external_editor,
-            stop_agent=self.composer.interrupts.stop_agent,
-        )
+        ports = ScreenPorts(display, current, self.notices, self.tasks, actions)
+        self.composer = Composer(ports, self.activity, self.names.is_command)
+        self.ui = ScreenUi(ports, self.dialogs, self.activity, self.notifications, self.composer)
         self.context = CommandContext(
-            display,
-            current,
-            self.notices,
-            self.tasks,
+            *ports,
             self.dialogs,
             self.ui,
             self.activity,
@@ -64,7 +49,6 @@ class Parts:
             self.composer.recall,
             self.composer.sender,
             self.names,
-            actions,
         )
         self.commands = CommandController(self.context)
         self.input = InputController(self.context, self.composer, self.commands.complete)

@@ -1,13 +1,13 @@
-"""What parts of the screen may ask of the rest: small protocols, passed in on creation."""
+"""What the parts of the screen use of each other: small protocols, passed in on creation."""
 
 import asyncio
 from collections.abc import Coroutine, Sequence
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from tau.agent.ui import NoticeLevel
 from tau.ai.wire import ImageContent
+from tau.modes.interactive.current_session import CurrentSession, SessionSwitch
 from tau.modes.interactive.layout import ScreenLayout
-from tau.modes.interactive.session_switch import SessionSwitch
 from tau.tui.input.bindings import Keymap
 from tau.tui.render.screen import Screen
 from tau.tui.style import Theme
@@ -61,3 +61,13 @@ class AppActions(Protocol):
         """Send a message, whatever it starts with. Raises TauError."""
 
     def run_command(self, text: str) -> None: ...
+
+
+class ScreenPorts(NamedTuple):
+    """What most parts need."""
+
+    display: Display
+    current: CurrentSession
+    notices: Notices
+    tasks: Tasks
+    actions: AppActions

@@ -39,11 +39,6 @@ class ImageBudget:
         if image in self._shown:
             self._shown.remove(image)
 
-    def set_limit(self, limit: int) -> None:
-        """Change the limit at once."""
-        self.limit = max(limit, 0)
-        self._shrink()
-
     def _shrink(self) -> None:
         demoted = self._shown[: max(len(self._shown) - self.limit, 0)]
         if not demoted:

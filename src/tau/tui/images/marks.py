@@ -38,7 +38,6 @@ class ImageSequences:
         return sequence
 
     def forget(self, sequence: str) -> None:
-        """Disallow this sequence."""
         if self._rows_above.pop(sequence, None) is not None:
             self._chars -= len(sequence)
 
@@ -46,14 +45,14 @@ class ImageSequences:
         """Whether the row has a sequence of ours, and no other that looks like an image."""
         if not any(start in row for start in _STRING_STARTS):
             return False
-        return self._found(row) is not None
+        rest = self.without_images(row)
+        return rest != row and not any(start in rest for start in _STRING_STARTS)
 
     def parts(self, row: str) -> list[tuple[bool, str]]:
         """Split the row into (True, a sequence of ours) and (False, other text)."""
-        found = list(self._spans(row))
         pieces: list[tuple[bool, str]] = []
         at = 0
-        for start, end in found:
+        for start, end in self._spans(row):
             if start > at:
                 pieces.append((False, row[at:start]))
             pieces.append((True, row[start:end]))
@@ -63,10 +62,9 @@ class ImageSequences:
         return pieces
 
     def without_images(self, row: str) -> str:
-        """Remove our sequences from the row."""
         return "".join(text for ours, text in self.parts(row) if not ours)
 
-    def fitted(self, row: str, rows_above: int) -> str:
+    def fit_row(self, row: str, rows_above: int) -> str:
         """Return the row for writing with this many screen rows above it.
 
         An image that would begin above the screen is dropped: the terminal would paint it too low.
@@ -84,7 +82,7 @@ class ImageSequences:
         while len(self._pixels) > MAX_PENDING:
             self.drop(next(iter(self._pixels)))
 
-    def keeps(self, image: int) -> bool:
+    def has_pixels(self, image: int) -> bool:
         """Whether the pixels of this image are still queued or sent, not dropped."""
         return image in self._pixels
 
@@ -123,20 +121,9 @@ class ImageSequences:
         self._unsent.clear()
         return text
 
-    def _found(self, row: str) -> list[tuple[int, int]] | None:
-        """Return the spans of our sequences; None if there is none or if another one looks like an image."""
-        spans = list(self._spans(row))
-        if not spans:
-            return None
-        rest = self.without_images(row)
-        return None if any(start in rest for start in _STRING_STARTS) else spans
-
     def _spans(self, row: str) -> Iterator[tuple[int, int]]:
         at = 0
-        while True:
-            start = row.find("\x1b", at)
-            if start < 0:
-                return
+        while (start := row.find("\x1b", at)) >= 0:
             end = self._end_of_known(row, start)
             if end:
                 yield start, end
@@ -145,25 +132,13 @@ class ImageSequences:
     def _end_of_known(self, row: str, start: int) -> int:
         """Return where our sequence that begins at `start` ends, or 0."""
         if row.startswith("\x1b_G", start):
-            stop = row.find("\x1b\\", start + 3)
-            end = stop + 2
-        else:  # upward sequences are between saving and restoring the cursor
-            if not row.startswith("\x1b7", start):
-                return 0
-            stop = row.find("\x1b8", start + 2)
-            end = stop + 2
-        return end if stop >= 0 and row[start:end] in self._rows_above else 0
+            end = row.find("\x1b\\", start + 3) + 2
+        elif row.startswith("\x1b7", start):  # upward sequences are between saving and restoring the cursor
+            end = row.find("\x1b8", start + 2) + 2
+        else:
+            return 0
+        return end if row[start:end] in self._rows_above else 0
 
 
 image_rows = ImageSequences()
 """The process-wide registry, shared by images and the renderer."""
-
-
-def take_pending() -> str:
-    """Return what to write before the rows of the next frame."""
-    return image_rows.take_pending()
-
-
-def screen_cleared() -> None:
-    """Call this after the screen was cleared or the terminal resumed: pixels are sent again."""
-    image_rows.screen_cleared()

@@ -179,16 +179,16 @@ class Keymap:
     def _conflicts(self, changed: set[str]) -> list[KeyConflict]:
         """Return keys that the user bound to an action although another has them; defaults may share."""
         order = {action: place for place, action in enumerate(self.bindings)}
-        found: list[KeyConflict] = []
+        conflicts: list[KeyConflict] = []
         for (scope, key), actions in self._taken().items():
             if len(actions) < 2 or not any(
-                self._is_new(action, key) for action in actions if action in changed
+                key not in self.bindings[action].keys for action in actions if action in changed
             ):
                 continue
             actions.sort(key=lambda one: (one not in changed, one.startswith(_TUI), order[one]))
-            if (conflict := KeyConflict(key, tuple(actions), scope)) not in found:
-                found.append(conflict)
-        return found
+            if (conflict := KeyConflict(key, tuple(actions), scope)) not in conflicts:
+                conflicts.append(conflict)
+        return conflicts
 
     def _taken(self) -> dict[tuple[str, str], list[str]]:
         """Return the actions of each key, by scope."""
@@ -210,9 +210,6 @@ class Keymap:
             rest = tuple(key for key in self._keys[action] if key != conflict.key)
             is_asked_later = action.startswith(_TUI) and not winner.startswith(_TUI)
             self._keys[action] = (*rest, conflict.key) if is_asked_later else rest
-
-    def _is_new(self, action: str, key: str) -> bool:
-        return key not in self.bindings[action].keys
 
 
 def _scope(action: str, binding: Binding) -> str:

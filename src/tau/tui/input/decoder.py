@@ -4,12 +4,20 @@ from collections.abc import Callable
 
 from tau.tui.input.key import InputEvent, Key, Paste
 from tau.tui.input.key_parser import parse_key
-from tau.tui.input.paste_detector import PasteDetector
-from tau.tui.input.scan import ESC, INCOMPLETE, sequence_end
-from tau.tui.input.typed import as_paste, has_controls, is_control, typed_keys
+from tau.tui.input.paste_detector import PasteDetector, as_paste, has_controls, is_control, typed_keys
 from tau.tui.terminal.replies import TerminalReply, parse_reply
 from tau.tui.timer import Handle, Timer
 
+ESC = 0x1B
+_BEL = 0x07
+_DIGITS = range(0x30, 0x3A)
+_PARAMETERS = range(0x30, 0x40)
+_INTERMEDIATES = range(0x20, 0x30)
+_FINALS = range(0x40, 0x7F)
+_MAX_CSI_BYTES = 256
+_MAX_STRING_BYTES = 1024  # of an expected reply: the longest one has about 250
+
+INCOMPLETE = 0
 ESCAPE_MS = 25
 """How long a lone Escape waits for the rest of a sequence."""
 PARTIAL_MS = 250
@@ -43,6 +51,7 @@ class InputDecoder:
         backspace: str = "\x7f",
     ) -> None:
         self._on_events = on_events
+        self._events: list[InputEvent | TerminalReply] = []
         self._timer = timer
         self._escape_ms = escape_ms
         self.backspace = backspace
@@ -58,28 +67,23 @@ class InputDecoder:
         self._quiet_handle: Handle | None = None
 
     def feed(self, data: bytes) -> None:
-        """Decode more bytes."""
         if not data:
             return
-        events: list[InputEvent | TerminalReply] = []
-        self._burst.at(self._timer.time())
+        self._burst.note_read(self._timer.time())
         self._cancel_partial()
         if self._pending:
             data = self._pending + data
             self._pending = b""
-        self._scan(data, events)
+        self._scan(data)
         self._arm()
-        if events:
-            self._on_events(events)
+        self._deliver()
 
     def flush(self) -> None:
         """Deliver everything pending: no more bytes are expected."""
-        events: list[InputEvent | TerminalReply] = []
-        self._end_paste(b"", events)
-        self._end_burst(events)
-        self._give_up_partial(events)
-        if events:
-            self._on_events(events)
+        self._end_paste(b"")
+        self._end_burst()
+        self._give_up_partial()
+        self._deliver()
 
     def close(self) -> None:
         """Drop everything pending and cancel timers."""
@@ -90,21 +94,26 @@ class InputDecoder:
         self._pending, self._paste, self._paste_tail = b"", None, b""
         self._burst = PasteDetector()
 
-    def _scan(self, data: bytes, events: list[InputEvent | TerminalReply]) -> None:
+    def _deliver(self) -> None:
+        events, self._events = self._events, []
+        if events:
+            self._on_events(events)
+
+    def _scan(self, data: bytes) -> None:
         at, size = 0, len(data)
         while at < size:
             if self._paste is not None:
-                at = self._in_paste(data, at, events)
+                at = self._in_paste(data, at)
             elif data[at] != ESC:
                 end = data.find(b"\x1b", at)
                 if end < 0:
                     end = max(size - _count_incomplete_bytes(data), at)
                     self._pending = data[end:]
                     size = end
-                self._text(data[at:end].decode("utf-8", "replace"), events)
+                self._text(data[at:end].decode("utf-8", "replace"))
                 at = end
             elif data.startswith(PASTE_START, at):
-                self._end_burst(events)
+                self._end_burst()
                 self.bursts = False
                 self._paste, self._paste_bytes, self._paste_tail = [], 0, b""
                 at += _MARKER
@@ -113,52 +122,52 @@ class InputDecoder:
                 if end == INCOMPLETE:
                     self._pending = data[at:]
                     return
-                self._sequence(data[at : abs(end)], events)
+                self._sequence(data[at : abs(end)])
                 at = abs(end)
 
-    def _sequence(self, raw: bytes, events: list[InputEvent | TerminalReply]) -> None:
+    def _sequence(self, raw: bytes) -> None:
         """Handle a complete or aborted sequence."""
         if raw == PASTE_END:
             return  # from an abandoned paste, or hidden in one
         text = raw.decode("utf-8", "replace")
         reply = parse_reply(text)
         if reply is not None:
-            events.append(reply)
+            self._events.append(reply)
             return
-        self._end_burst(events)
-        self._burst.interrupted()
-        events.append(self._key(text))
+        self._end_burst()
+        self._burst.interrupt()
+        self._events.append(self._key(text))
 
     def _key(self, sequence: str) -> Key:
         if self.backspace == "\x08" and sequence.endswith("\x08"):
             return parse_key(f"{sequence[:-1]}\x7f")._replace(raw=sequence)
         return parse_key(sequence)
 
-    def _text(self, text: str, events: list[InputEvent | TerminalReply]) -> None:
+    def _text(self, text: str) -> None:
         """Handle characters without escape sequences; control characters are keys."""
         start = 0
         for at, char in enumerate(text) if has_controls(text) else ():
             if is_control(char):
-                self._handle_text(text[start:at], events)
-                self._end_burst(events)
-                self._burst.interrupted()
-                events.append(self._key(char))
+                self._handle_text(text[start:at])
+                self._end_burst()
+                self._burst.interrupt()
+                self._events.append(self._key(char))
                 start = at + 1
-        self._handle_text(text[start:], events)
+        self._handle_text(text[start:])
 
-    def _handle_text(self, text: str, events: list[InputEvent | TerminalReply]) -> None:
+    def _handle_text(self, text: str) -> None:
         if not text:
             return
-        if not self.bursts or not self._burst.takes(text):
-            events.extend(typed_keys(text))
+        if not self.bursts or not self._burst.hold(text):
+            self._events.extend(typed_keys(text))
         elif self._burst.size > MAX_PASTE_BYTES:
-            self._end_burst(events)
+            self._end_burst()
 
-    def _end_burst(self, events: list[InputEvent | TerminalReply]) -> None:
+    def _end_burst(self) -> None:
         if self._burst.size:
-            events.extend(self._burst.end())
+            self._events.extend(self._burst.release())
 
-    def _in_paste(self, data: bytes, at: int, events: list[InputEvent | TerminalReply]) -> int:
+    def _in_paste(self, data: bytes, at: int) -> int:
         """Consume paste content; returns the position after it."""
         assert self._paste is not None
         chunk = self._paste_tail + data[at:]
@@ -166,7 +175,7 @@ class InputDecoder:
         if end >= 0:
             after = at + end + _MARKER - len(self._paste_tail)
             self._paste_tail = b""
-            self._end_paste(chunk[:end], events)
+            self._end_paste(chunk[:end])
             return after
         # The last bytes may begin the end marker.
         cut = max(len(chunk) - _MARKER + 1, 0)
@@ -174,17 +183,17 @@ class InputDecoder:
         self._paste_tail = chunk[cut:]
         self._paste_bytes += cut
         if self._paste_bytes > MAX_PASTE_BYTES:
-            self._end_paste(b"", events)
+            self._end_paste(b"")
             self._paste, self._paste_bytes = [], 0
         return len(data)
 
-    def _end_paste(self, last: bytes, events: list[InputEvent | TerminalReply]) -> None:
+    def _end_paste(self, last: bytes) -> None:
         if self._paste is None:
             return
         content = b"".join([*self._paste, self._paste_tail, last])
         self._paste, self._paste_tail = None, b""
         text = content.replace(PASTE_START, b"").replace(PASTE_END, b"").decode("utf-8", "replace")
-        events.append(Paste(as_paste(text)))
+        self._events.append(Paste(as_paste(text)))
 
     def _arm(self) -> None:
         """Start timers for incomplete input: a partial sequence, a paste, or the pause after a burst."""
@@ -213,35 +222,31 @@ class InputDecoder:
         if left > 0.0005:
             self._quiet_handle = self._timer.call_later(left, self._quiet)
             return
-        events: list[InputEvent | TerminalReply] = []
         if self._paste is not None:
-            self._end_paste(b"", events)
+            self._end_paste(b"")
             self.bursts = True  # its end is missing: the rest must not submit line by line
-        self._end_burst(events)
-        if events:
-            self._on_events(events)
+        self._end_burst()
+        self._deliver()
 
     def _expire_partial(self) -> None:
         self._partial_handle = None
-        events: list[InputEvent | TerminalReply] = []
-        self._end_burst(events)
-        self._give_up_partial(events)
-        if events:
-            self._on_events(events)
+        self._end_burst()
+        self._give_up_partial()
+        self._deliver()
 
-    def _give_up_partial(self, events: list[InputEvent | TerminalReply]) -> None:
+    def _give_up_partial(self) -> None:
         """Deliver a partial sequence: Escapes are keys, an introducer is an alt key, the rest is unknown."""
         pending, self._pending = self._pending, b""
         while pending.startswith(b"\x1b\x1b"):
-            events.append(parse_key("\x1b"))
+            self._events.append(parse_key("\x1b"))
             pending = pending[1:]
         if not pending:
             return
         text = pending.decode("utf-8", "replace")
         if text[0] != "\x1b":
-            events.extend(typed_keys(text))
+            self._events.extend(typed_keys(text))
         else:
-            events.append(parse_key(text) if len(text) <= 2 else Key("unknown", raw=text))
+            self._events.append(parse_key(text) if len(text) <= 2 else Key("unknown", raw=text))
 
     def _cancel_partial(self) -> None:
         if self._partial_handle is not None:
@@ -274,3 +279,89 @@ def _count_incomplete_bytes(data: bytes) -> int:
             needed = 2 if byte < 0xE0 else 3 if byte < 0xF0 else 4
             return back if back < needed and byte < 0xF5 else 0
     return 0
+
+
+def sequence_end(data: bytes, at: int) -> int:
+    """Return the end of the sequence that begins with the escape at `at`.
+
+    INCOMPLETE if more bytes are needed. A negative number -n: the sequence was aborted before n, by a byte
+    that cannot be in it (a key was pressed, another sequence begins) or because it is too long.
+    """
+    if at + 1 >= len(data):
+        return INCOMPLETE
+    second = data[at + 1]
+    if second == 0x5B:  # [
+        return _csi_end(data, at)
+    if second == 0x4F:  # O
+        return _ss3_end(data, at)
+    if second in b"]P_^X":
+        return _string_end(data, at)
+    if second == ESC:
+        return _double_end(data, at)
+    length = 1 if second < 0xC0 else 2 if second < 0xE0 else 3 if second < 0xF0 else 4
+    end = at + 1 + length
+    for index in range(at + 2, min(end, len(data))):
+        if not 0x80 <= data[index] < 0xC0:
+            return index
+    return end if end <= len(data) else INCOMPLETE
+
+
+def _csi_end(data: bytes, at: int) -> int:
+    index, size = at + 2, len(data)
+    if index < size and data[index] == 0x4D:  # legacy mouse report: M and any three bytes
+        return index + 4 if index + 4 <= size else INCOMPLETE
+    if index < size and data[index] == 0x5B:  # a function key of the Linux console
+        index += 1
+    start = index
+    while index < size and index - at < _MAX_CSI_BYTES:
+        byte = data[index]
+        if byte in _FINALS:
+            return index + 1
+        if byte == 0x24 and all(digit in _DIGITS for digit in data[start:index]) and index > start:
+            return index + 1  # rxvt ends shifted keys with a dollar sign
+        if byte not in _PARAMETERS and byte not in _INTERMEDIATES:
+            return -index
+        index += 1
+    return INCOMPLETE if index >= size and index - at < _MAX_CSI_BYTES else -index
+
+
+def _ss3_end(data: bytes, at: int) -> int:
+    index = at + 2
+    while index < len(data) and index - at < 8:
+        byte = data[index]
+        if byte in _FINALS or byte == 0x20:
+            return index + 1
+        if byte not in _DIGITS and byte != 0x3B:
+            return -index
+        index += 1
+    return INCOMPLETE if index >= len(data) else -index
+
+
+def _string_end(data: bytes, at: int) -> int:
+    """Return the end of an OSC, DCS, APC, PM or SOS string: after BEL or ST."""
+    index, limit = at + 2, min(len(data), at + _MAX_STRING_BYTES)
+    while index < limit:
+        byte = data[index]
+        if byte == _BEL:
+            return index + 1
+        if byte == ESC:
+            if index + 1 >= len(data):
+                return INCOMPLETE
+            return index + 2 if data[index + 1] == 0x5C else -index
+        if byte < 0x20:
+            return -index
+        index += 1
+    return INCOMPLETE if len(data) < at + _MAX_STRING_BYTES else -index
+
+
+def _double_end(data: bytes, at: int) -> int:
+    """Handle two Escapes: alt with a cursor or function key in rxvt, else a lone Escape and more."""
+    inner = sequence_end(data, at + 1)
+    if inner == INCOMPLETE:
+        # Only Escapes so far: they are single keys, and only the last may begin a sequence.
+        return at + 1 if at + 2 < len(data) and data[at + 2] not in b"[O" else INCOMPLETE
+    if inner < 0 or data[at + 2] not in b"[O":
+        return at + 1
+    body = data[at + 3 : inner]
+    is_key = body[-1:] in (b"~", b"^", b"$", b"@") or (len(body) == 1 and body in b"ABCDEFHPQRSZabcd")
+    return inner if is_key and not body.startswith((b"200~", b"201~", b"?", b"<", b">", b"=")) else at + 1

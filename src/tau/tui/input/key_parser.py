@@ -103,6 +103,7 @@ _KITTY_KEYPAD = dict(zip(range(57399, 57417), "0123456789./*-+\0=,", strict=True
 _PRIVATE_USE = range(57344, 63744)
 _KINDS: dict[int, KeyKind] = {2: "repeat", 3: "release"}
 _SHIFT, _ALT, _CTRL, _SUPER, _HYPER, _META, _CAPS = (1 << bit for bit in range(7))
+_MODIFIERS = {"shift": _SHIFT, "alt": _ALT | _META, "ctrl": _CTRL, "super": _SUPER | _HYPER}
 
 
 def parse_key(sequence: str) -> Key:
@@ -132,7 +133,11 @@ def _one(char: str) -> Key:
         name = f"ctrl+{chr(ord(char) + 0x60)}"
     if name is None:
         # Combining marks, joiners and the like are typed too, though not printable alone.
-        return Key(char, char, raw=char) if char >= "\xa0" and not _is_surrogate(char) else _unknown(char)
+        return (
+            Key(char, char, raw=char)
+            if char >= "\xa0" and not "\ud800" <= char <= "\udfff"
+            else _unknown(char)
+        )
     return Key(name, raw=char)
 
 
@@ -159,7 +164,7 @@ def _ss3(sequence: str) -> Key:
     # Some terminals put the modifiers before the letter: ESC O 5 P.
     modifiers = _number(body.rpartition(";")[2], 1) if body else 1
     if final in _SS3_KEYPAD:
-        return _handle_text(_SS3_KEYPAD[final], modifiers - 1, sequence, "press")
+        return _keypad_key(_SS3_KEYPAD[final], modifiers - 1, sequence, "press")
     return _named(_SS3.get(final), modifiers - 1, sequence, "press")
 
 
@@ -217,16 +222,7 @@ def _kind(fields: list[list[int]]) -> KeyKind:
 
 def _modifiers(bits: int) -> set[str]:
     """Return modifier names. Hyper counts as super and meta as alt; locks are ignored."""
-    held: set[str] = set()
-    if bits & _SHIFT:
-        held.add("shift")
-    if bits & (_ALT | _META):
-        held.add("alt")
-    if bits & _CTRL:
-        held.add("ctrl")
-    if bits & (_SUPER | _HYPER):
-        held.add("super")
-    return held
+    return {name for name, mask in _MODIFIERS.items() if bits & mask}
 
 
 def _named(name: str | None, bits: int, sequence: str, kind: KeyKind) -> Key:
@@ -256,7 +252,7 @@ def _kitty(fields: list[list[int]], sequence: str) -> Key:
         return _named(name, bits, sequence, kind)
     keypad = _KITTY_KEYPAD.get(code)
     if keypad:
-        return _handle_text(keypad, bits, sequence, kind)
+        return _keypad_key(keypad, bits, sequence, kind)
     text = "".join(_character(number) for number in fields[2]) if len(fields) > 2 else ""
     if code in _PRIVATE_USE or (code <= 0 and not text):
         return _unknown(sequence, kind)
@@ -275,7 +271,7 @@ def _other_key(code: int, bits: int, sequence: str) -> Key:
     return _character_key(_Code(char, char), bits, "", sequence, "press")
 
 
-def _handle_text(char: str, bits: int, sequence: str, kind: KeyKind) -> Key:
+def _keypad_key(char: str, bits: int, sequence: str, kind: KeyKind) -> Key:
     return _character_key(_Code(char, char), bits & ~_SHIFT, "", sequence, kind)
 
 
@@ -318,7 +314,3 @@ def _character(code: int) -> str:
     if not 32 <= code <= 0x10FFFF or 0x7F <= code < 0xA0 or 0xD800 <= code <= 0xDFFF:
         return ""
     return chr(code)
-
-
-def _is_surrogate(char: str) -> bool:
-    return "\ud800" <= char <= "\udfff"

@@ -1,7 +1,39 @@
-"""Detects pastes by typing speed, for terminals without bracketed paste."""
+"""Converts typed text to keys, and detects pastes by typing speed where the terminal does not mark them."""
 
+from tau.base.late import late
 from tau.tui.input.key import Key, Paste
-from tau.tui.input.typed import as_paste, typed_keys
+from tau.tui.input.key_parser import parse_key
+
+width = late("tau.tui.text.width")
+
+
+def is_control(char: str) -> bool:
+    """Whether it is a control key; tabs and line ends are text, since they may be part of a paste."""
+    return (char < " " and char not in "\t\r\n") or "\x7f" <= char < "\xa0"
+
+
+def has_controls(text: str) -> bool:
+    """Whether the text may contain such a character."""
+    return not (text.isprintable() or text.translate({9: None, 10: None, 13: None}).isprintable())
+
+
+def typed_keys(text: str) -> list[Key]:
+    """Return the keys that typed a text, one per grapheme."""
+    if len(text) == 1:
+        return [parse_key(text)]
+    # A terminal in new-line mode sends two characters for Enter.
+    text = text.replace("\r\n", "\r")
+    if text.isascii():
+        return [parse_key(char) for char in text]
+    keys: list[Key] = []
+    for cluster in width.graphemes(text):
+        keys.append(parse_key(cluster) if len(cluster) == 1 else Key(cluster, cluster, raw=cluster))
+    return keys
+
+
+def as_paste(text: str) -> str:
+    """Normalize line ends to newlines."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 class PasteDetector:
@@ -31,17 +63,17 @@ class PasteDetector:
         self._follows_text = False
         self._last_read = float("-inf")
 
-    def at(self, now: float) -> None:
+    def note_read(self, now: float) -> None:
         """Note the time of a read."""
         if not self.size and now - self._last_read > self.GAP_MS / 1000:
             self._run = 0
         self._last_read = now
 
-    def interrupted(self) -> None:
+    def interrupt(self) -> None:
         """Note a key that is never part of a paste."""
         self._run = 0
 
-    def takes(self, text: str) -> bool:
+    def hold(self, text: str) -> bool:
         """Offer text; returns whether it is held back."""
         before = self._run
         self._run += len(text)
@@ -54,7 +86,7 @@ class PasteDetector:
         self.size += len(text)
         return True
 
-    def end(self) -> list[Key | Paste]:
+    def release(self) -> list[Key | Paste]:
         """Return the held text as a paste or keys."""
         raw = "".join(self._held)
         run, self._run = self._run, 0

@@ -107,10 +107,10 @@ def join_parts(parts: Sequence[RowPart], boundaries: Sequence[CommitBoundary | N
 
 def extract_cursor_marker(rows: list[str]) -> tuple[int, int] | None:
     """Remove cursor markers from these rows; returns the row and column of the last one."""
-    found = None
+    cursor = None
     for index, row in enumerate(rows):
         if "\x1b_" in row and CURSOR_MARKER in row:
             head, _, _ = row.partition(CURSOR_MARKER)
-            found = index, visible_width(head)
+            cursor = index, visible_width(head)
             rows[index] = row.replace(CURSOR_MARKER, "")
-    return found
+    return cursor

@@ -5,21 +5,87 @@ the screen yet), the window's position on the terminal is unknown; so all moves 
 the end are reached with line feeds, which scroll the shell's lines away if the screen is full.
 """
 
+import re
 from collections.abc import Sequence
+from functools import cache
 
 from tau.tui.images.marks import image_rows
-from tau.tui.render.patch import patch
 from tau.tui.render.row_sanitizer import BLANK, SafeRow
+from tau.tui.text.sgr import Styles, escape_pattern
+from tau.tui.text.width import NARROW, WIDE, common_prefix_length, visible_width
 
-BEGIN_SYNC = "\x1b[?2026h"
-END_SYNC = "\x1b[?2026l"
-NO_WRAP = "\x1b[?7l"
-WRAP = "\x1b[?7h"
-SHOW_CURSOR = "\x1b[?25h"
-HIDE_CURSOR = "\x1b[?25l"
+_MIN_KEPT = 4
+_LONGEST_ROW = 4096
 ERASE_RIGHT = "\x1b[K"
 ERASE_BELOW = "\x1b[J"
 _MIN_MOVED_CHARS = 24
+
+
+@cache
+def _simple() -> re.Pattern[str]:
+    """Characters that never join with a neighbor from this set."""
+    return re.compile(f"[\x1b{NARROW}{WIDE}]")
+
+
+def patch(old: SafeRow, new: SafeRow) -> str:
+    """Return what turns `old` into `new`, with the cursor anywhere in that row.
+
+    Both rows close their styles, so the pen is plain before and after. Erase last and only if the old row was
+    wider: after the last column it would erase a character on some terminals.
+    """
+    erase = "\x1b[K" if new.width < old.width else ""
+    whole = f"\r{new.text}{erase}"
+    if old.image or new.image:
+        return whole if old.width == 0 or erase else f"\r\x1b[K{new.text}"
+    if not old.width or len(new.text) > _LONGEST_ROW:
+        return whole
+    kept = _kept(old.text, new.text)
+    if kept < _MIN_KEPT:
+        return whole
+    head = new.text[:kept]
+    if "\x1b" in head:
+        styles = Styles()
+        for sequence in escape_pattern().findall(head):
+            styles.feed(sequence)
+        opening = styles.opening()
+    else:
+        opening = ""
+    rest = new.text[kept:]
+    if not escape_pattern().sub("", rest):
+        # Only closing sequences are left, which show nothing.
+        rest = opening = ""
+    part = f"\x1b[{visible_width(head) + 1}G{opening}{rest}{erase}"
+    return part if len(part) < len(whole) else whole
+
+
+def _kept(old: str, new: str) -> int:
+    """Return how many characters of `new` may stay, without splitting a sequence or a cluster."""
+    length = common_prefix_length(old, new, min(len(old), len(new)))
+    while length:
+        escape = new.rfind("\x1b", 0, length)
+        if escape >= 0:
+            start, end = _sequence_around(new, escape)
+            if start < length < end:
+                length = start
+                continue
+        before = length and _simple().match(new, length - 1)
+        if before and _is_start(old, length) and _is_start(new, length):
+            return length
+        length -= 1
+    return 0
+
+
+def _is_start(text: str, at: int) -> bool:
+    return at >= len(text) or _simple().match(text, at) is not None
+
+
+def _sequence_around(text: str, escape: int) -> tuple[int, int]:
+    """Return the sequence that this escape character begins, or ends as the first half of ST."""
+    if text.startswith("\\", escape + 1):
+        start = text.rfind("\x1b]", 0, escape)
+        return (start, escape + 2) if start >= 0 else (escape, escape + 2)
+    match = escape_pattern().match(text, escape)
+    return (escape, match.end()) if match else (escape, len(text))
 
 
 class Pen:
@@ -88,7 +154,7 @@ def rewrite(
             pen.write("\r\n")
         at = start + number
         if line.image:
-            picture = image_rows.fitted(line.text, min(at, pen.height - 1))
+            picture = image_rows.fit_row(line.text, min(at, pen.height - 1))
             pen.write(f"{ERASE_RIGHT}{picture}" if at < fresh_from else picture)
             continue
         pen.write(line.text)
@@ -140,7 +206,7 @@ def _move_rows(pen: Pen, old: list[SafeRow], new: Sequence[SafeRow], shifted: in
         return old
     same = _same_at_end(old, new)
     step = len(new) - len(old)
-    if step and same and _chars(new[len(new) - same :]) >= _MIN_MOVED_CHARS:
+    if step and same and sum(len(line.text) for line in new[len(new) - same :]) >= _MIN_MOVED_CHARS:
         old = _move_tail(pen, old, same, step)
     if shifted > 0 and len(old) == len(new):
         old = _move_body(pen, old, new, len(new) - same, shifted)
@@ -186,7 +252,3 @@ def _same_at_end(old: Sequence[SafeRow], new: Sequence[SafeRow]) -> int:
             break
         same += 1
     return same
-
-
-def _chars(lines: Sequence[SafeRow]) -> int:
-    return sum(len(line.text) for line in lines)

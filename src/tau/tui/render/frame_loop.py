@@ -1,22 +1,92 @@
 """The frame loop of a screen: requests, resizes, composing, painting, and statistics."""
 
+import os
 from collections.abc import Callable, Sequence
 
 from tau.base.late import late
 from tau.tui.component import Component
-from tau.tui.render import debug
 from tau.tui.render.compose import FrameComposer
 from tau.tui.render.ledger import Ledger
 from tau.tui.render.overlays import Overlay
 from tau.tui.render.paint import Emitter, FrameRequest, Intent, KeepRows, Painter, PaintResult, Size
-from tau.tui.render.schedule import Schedule
 from tau.tui.terminal.port import Terminal
 from tau.tui.timer import Handle, Timer
 
 screen_reader = late("tau.tui.render.screen_reader")
+log = late("tau.base.log")
 
+MIN_INTERVAL_S = 0.033
 RESIZE_SETTLE_S = 0.05
 MULTIPLEXER_SETTLE_S = 0.1
+
+
+class Schedule:
+    """Batches requests to draw, with a pause between ordinary frames; urgent ones are drawn at once."""
+
+    def __init__(
+        self, timer: Callable[[], Timer], draw: Callable[[], None], min_interval_s: float = MIN_INTERVAL_S
+    ) -> None:
+        self._timer = timer
+        self._draw = draw
+        self._min_interval_s = min_interval_s
+        self._handle: Handle | None = None
+        self._urgent = False
+        self._held = True
+        self._wanted = False
+        self._last = float("-inf")
+
+    def request(self, *, urgent: bool = False) -> None:
+        """Request a frame: in the next loop iteration if urgent, else after the pause."""
+        if self._held:
+            self._wanted = True
+            self._urgent = self._urgent or urgent
+            return
+        if self._handle is not None:
+            if not urgent or self._urgent:
+                return
+            self._handle.cancel()
+        self._urgent = urgent
+        timer = self._timer()
+        pause = 0.0 if urgent else self._last + self._min_interval_s - timer.time()
+        self._handle = timer.call_later(pause, self._run) if pause > 0 else timer.call_soon(self._run)
+
+    def hold(self) -> None:
+        """Pause drawing until `release`; requests are remembered."""
+        self._held = True
+        self._wanted = self._wanted or self._handle is not None
+        self._cancel()
+
+    def release(self) -> None:
+        """Resume drawing, with requests made meanwhile."""
+        if self._held:
+            self._held = False
+            if self._wanted:
+                urgent, self._urgent = self._urgent, False
+                self.request(urgent=urgent)
+
+    def drawn(self) -> None:
+        """Note that a frame was drawn: no request is pending."""
+        self._cancel()
+        self._wanted = self._urgent = False
+        self._last = self._timer().time()
+
+    def _cancel(self) -> None:
+        if self._handle is not None:
+            self._handle.cancel()
+            self._handle = None
+
+    def _run(self) -> None:
+        self._handle = None
+        self._draw()
+
+
+def _log_frame(painted: PaintResult, ledger: Ledger, size: Size) -> None:
+    """Log one line: why and how the frame was drawn, and the ledger afterwards."""
+    log.warning(
+        f"redraw {painted.intent} {painted.emitter} {size.columns}x{size.rows}"
+        f" C={ledger.committed} W={ledger.window_top} B={ledger.boundary} L={ledger.length}"
+        f" chunk={painted.chunk_start}..{ledger.committed} chars={len(painted.text)}"
+    )
 
 
 class FrameStats:
@@ -67,36 +137,32 @@ class FrameLoop:
         self._written_at = float("-inf")
         # Commit times and the count before each; kept only as long as a resize may go unreported.
         self._commits: list[tuple[float, int]] = []
-        self._running = False
-        self._debug = debug.enabled()
-
-    @property
-    def running(self) -> bool:
-        return self._running
+        self.running = False
+        self._debug = os.environ.get("TAU_DEBUG_REDRAW") == "1"
 
     def size(self) -> Size:
         return Size(max(self._terminal.columns, 1), max(self._terminal.rows, 1))
 
     def begin(self) -> None:
-        self._running = True
+        self.running = True
         self._whole = True
         self._schedule.release()
         self._schedule.request(urgent=True)
 
     def end(self, keep: KeepRows | None) -> None:
         """Draw what is pending and leave the terminal; None leaves without writing."""
-        if not self._running:
+        if not self.running:
             return
         if keep is not None:
             self._draw(())
             self._write(self._painter.leave(keep, self._terminal.capabilities))
-        self._running = False
+        self.running = False
         self._cancel_settling()
         self._schedule.hold()
 
     def flush_record(self) -> None:
         """Write out the rest of the record, as when leaving the screen; painting continues below it."""
-        if self._running and isinstance(self._painter, Painter):
+        if self.running and isinstance(self._painter, Painter):
             self._draw(())
             self._write(self._painter.leave("content", self._terminal.capabilities))
             self._commits.clear()
@@ -125,7 +191,7 @@ class FrameLoop:
 
     def resized(self) -> None:
         """Wait until the size settles: drawing each intermediate step would be wasted."""
-        if not self._running:
+        if not self.running:
             return
         request = self._request
         columns, rows = self.size()
@@ -144,7 +210,7 @@ class FrameLoop:
 
     def draw(self) -> None:
         """Draw a frame now, if running."""
-        if self._running:
+        if self.running:
             self._draw(self._overlays)
 
     def _trusted(self) -> int | None:
@@ -195,19 +261,19 @@ class FrameLoop:
         stats.ledger, stats.chunk_start, stats.size = painter.ledger, painted.chunk_start, size
         self._write(painted.text)
         if self._debug and painted.text:
-            debug.record(painted, painter.ledger, size)
+            _log_frame(painted, painter.ledger, size)
 
     def _only(self, request: FrameRequest, size: Size, overlays: Sequence[Overlay]) -> set[int] | None:
         """Return the children to render if only known components below them changed; None means all."""
         if self._whole or overlays or any(request) or size != self._painter.size:
             return None
-        found = set()
+        ids = set()
         for component in self._scoped:
             child = next((child for child in self._children() if _holds(child, component)), None)
             if child is None:
                 return None
-            found.add(id(child))
-        return found
+            ids.add(id(child))
+        return ids
 
     def _write(self, text: str) -> None:
         count = len(text) if text.isascii() else len(text.encode("utf-8", "replace"))

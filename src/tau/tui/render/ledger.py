@@ -27,10 +27,6 @@ class LedgerStep(NamedTuple):
     ledger: Ledger
     start: int
 
-    @property
-    def chunk_length(self) -> int:
-        return self.ledger.committed - self.start
-
 
 def advance(
     committed: int, *, length: int, height: int, boundary: int, frozen: bool = False, handed_over: int = 0

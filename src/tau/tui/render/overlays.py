@@ -51,7 +51,7 @@ class Overlay:
         self.focus_before: Component | None = None
         """The component that had the focus before."""
         self._hidden = False
-        self._closed = False
+        self.closed = False
         self._changed = changed
 
     @property
@@ -65,19 +65,15 @@ class Overlay:
             self._hidden = value
             self._changed(self)
 
-    @property
-    def closed(self) -> bool:
-        return self._closed
-
     def hide(self) -> None:
         """Close it for good; repeating this does nothing."""
-        if not self._closed:
-            self._closed = True
+        if not self.closed:
+            self.closed = True
             self._changed(self)
 
     def shows_at(self, columns: int, rows: int) -> bool:
         """Whether it is visible on a screen of this size."""
-        if self._hidden or self._closed:
+        if self._hidden or self.closed:
             return False
         visible = self.options.visible
         return visible is None or visible(columns, rows)
@@ -125,36 +121,29 @@ def overlay_width(options: OverlayOptions, columns: int) -> int:
     return max(1, min(max(resolve_size(options.width, columns), options.min_width), room))
 
 
-class CoveredRows(NamedTuple):
-    """A window with its overlays."""
-
-    lines: list[SafeRow]
-    cursor: tuple[int, int] | None
-
-
 def draw_overlays(
     lines: Sequence[SafeRow],
     overlays: Sequence[Overlay],
-    gate: RowSanitizer,
+    sanitizer: RowSanitizer,
     rows: int,
     cursor: tuple[int, int] | None,
-) -> CoveredRows:
-    """Draw the overlays over the lines of a window, the last one on top."""
+) -> tuple[list[SafeRow], tuple[int, int] | None]:
+    """Draw the overlays over the lines of a window, the last one on top; returns lines and cursor."""
     done = list(lines)
     for overlay in overlays:
-        drawn = _render(overlay, overlay_width(overlay.options, gate.width))
-        box = place_overlay(overlay.options, len(drawn), gate.width, rows)
+        drawn = _render(overlay, overlay_width(overlay.options, sanitizer.width))
+        box = place_overlay(overlay.options, len(drawn), sanitizer.width, rows)
         shown = drawn[: box.height]
         marker = extract_cursor_marker(shown)
         if overlay.options.takes_focus:
             cursor = None
         if marker is not None:
-            cursor = box.row + marker[0], min(box.column + marker[1], gate.width - 1)
+            cursor = box.row + marker[0], min(box.column + marker[1], sanitizer.width - 1)
         while len(done) < box.row + len(shown):
             done.append(BLANK)
         for at, row in enumerate(shown, box.row):
-            done[at] = _over(done[at], row, box, gate)
-    return CoveredRows(done, cursor)
+            done[at] = _over(done[at], row, box, sanitizer)
+    return done, cursor
 
 
 def _render(overlay: Overlay, width: int) -> list[str]:
@@ -164,10 +153,10 @@ def _render(overlay: Overlay, width: int) -> list[str]:
         return []
 
 
-def _over(line: SafeRow, row: str, box: Rect, gate: RowSanitizer) -> SafeRow:
+def _over(line: SafeRow, row: str, box: Rect, sanitizer: RowSanitizer) -> SafeRow:
     under = "" if line.image else line.text
     end = box.column + box.width
     left = pad(cut(under, 0, box.column), box.column) if box.column else ""
-    right = cut(under, end, gate.width) if line.width > end else ""
-    middle = gate.line(row).text if not right else fit(gate.line(row).text, box.width)
-    return gate.line(f"{left}{middle}{right}")
+    right = cut(under, end, sanitizer.width) if line.width > end else ""
+    middle = sanitizer.line(row).text if not right else fit(sanitizer.line(row).text, box.width)
+    return sanitizer.line(f"{left}{middle}{right}")

@@ -5,12 +5,12 @@ from typing import Literal, NamedTuple
 
 from tau.tui.images.marks import image_rows
 from tau.tui.render import emit
-from tau.tui.render.anchor import find_rewrapped_start, wrapped_heights
-from tau.tui.render.audit import Audit
+from tau.tui.render.audit import Audit, find_rewrapped_start, wrapped_heights
 from tau.tui.render.compose import EMPTY_FRAME, Frame, extract_cursor_marker
 from tau.tui.render.ledger import Ledger, LedgerStep, advance, restart
 from tau.tui.render.overlays import Overlay, draw_overlays
 from tau.tui.render.row_sanitizer import BLANK, RowSanitizer, SafeRow
+from tau.tui.terminal import sequences
 from tau.tui.terminal.port import Capabilities
 
 Emitter = Literal["none", "cursor", "full", "scroll", "diff", "rewrite"]
@@ -76,7 +76,7 @@ class Painter:
         self.ledger = Ledger()
         self.size = Size(0, 0)
         self._audit = Audit()
-        self._gate = RowSanitizer(1)
+        self._sanitizer = RowSanitizer(1)
         self._frame = EMPTY_FRAME
         self._grid: list[SafeRow] = []
         self._covered = False
@@ -116,23 +116,25 @@ class Painter:
         intent = self._intent(size, request)
         self._reflows = capabilities.reflows
         shown = [overlay for overlay in overlays if overlay.shows_at(*size)]
-        gate = self._gate
-        if gate.width != size.columns or gate.hyperlinks != capabilities.hyperlinks:
-            gate = self._gate = RowSanitizer(size.columns, hyperlinks=capabilities.hyperlinks)
+        sanitizer = self._sanitizer
+        if sanitizer.width != size.columns or sanitizer.hyperlinks != capabilities.hyperlinks:
+            sanitizer = self._sanitizer = RowSanitizer(size.columns, hyperlinks=capabilities.hyperlinks)
         elif intent == "update" and frame is self._frame and not shown and not self._covered:
             return PaintResult("", "none", intent, self.ledger.committed, self.ledger.committed)
         step = self._step(intent, frame, size, bool(shown), before, request)
         ledger = step.ledger
         rows = frame.rows[ledger.window_top : ledger.window_top + size.rows]
         marker = extract_cursor_marker(rows)
-        window = gate.lines(rows)
+        window = sanitizer.lines(rows)
         if shown:
-            window, marker = draw_overlays(window, shown, gate, size.rows, marker)
+            window, marker = draw_overlays(window, shown, sanitizer, size.rows, marker)
             if intent == "resize":  # the window's position was a guess; overlays need a known one
                 window += [BLANK] * (size.rows - len(window))
         window = _fit_images(window)
         chunk_rows = frame.rows[step.start : ledger.committed]
-        pen, emitter = self._emit(intent, step, [gate.line(row) for row in chunk_rows], window, size, request)
+        pen, emitter = self._emit(
+            intent, step, [sanitizer.line(row) for row in chunk_rows], window, size, request
+        )
         text, emitter = self._finish_frame(pen, emitter, self._target(marker, window), capabilities)
         self._audit.truncate(step.start)
         self._audit.commit(chunk_rows)
@@ -161,12 +163,12 @@ class Painter:
         frame, (committed, top, _, length) = self._frame, self.ledger
         end = {"all": length, "content": frame.content_end, "final": frame.boundary}[keep]
         end = max(end, committed)
-        lines = [self._gate.line(row) for row in frame.rows[committed:end]]
+        lines = [self._sanitizer.line(row) for row in frame.rows[committed:end]]
         pen = emit.Pen(self._cursor.row, self._reach, *self.size)
-        pen.write(emit.NO_WRAP)
-        standing = _count_already_shown(lines, self._grid) if top == committed else 0
-        if standing < len(lines):
-            emit.rewrite(pen, standing, lines[standing:], (), old=self._grid)
+        pen.write(sequences.AUTOWRAP_OFF)
+        unchanged = _count_already_shown(lines, self._grid) if top == committed else 0
+        if unchanged < len(lines):
+            emit.rewrite(pen, unchanged, lines[unchanged:], (), old=self._grid)
         elif lines:
             pen.to(len(lines) - 1)
         if lines:
@@ -175,7 +177,7 @@ class Painter:
             emit.erase_below(pen, 0)
             pen.to(0)
             pen.write("\r")
-        pen.write(f"{emit.WRAP}{emit.SHOW_CURSOR}")
+        pen.write(f"{sequences.AUTOWRAP_ON}{sequences.CURSOR_SHOW}")
         # Rows that may still change are shown again if painting resumes: a duplicate is better than a loss.
         self._handed_over = max(committed, min(end, frame.boundary))
         self._audit.commit(frame.rows[committed : self._handed_over])
@@ -338,9 +340,9 @@ class Painter:
         if not chunk:
             emit.update(pen, grid, window, shifted=shifted)
             return "diff"
-        standing = _count_already_shown(chunk, grid)
-        if standing < len(chunk):
-            self._emit_rewrite(pen, standing, chunk[standing:], window, old=grid)
+        unchanged = _count_already_shown(chunk, grid)
+        if unchanged < len(chunk):
+            self._emit_rewrite(pen, unchanged, chunk[unchanged:], window, old=grid)
             return "rewrite"
         grid = emit.scroll(pen, grid, len(chunk))
         emit.update(pen, grid, window, shifted=shifted - len(chunk))
@@ -366,7 +368,7 @@ class Painter:
         """
         if marker is None:
             return Cursor(max(len(window) - 1, 0), 0, False)
-        return Cursor(marker[0], min(marker[1], self._gate.width - 1), self._hardware_cursor)
+        return Cursor(marker[0], min(marker[1], self._sanitizer.width - 1), self._hardware_cursor)
 
     def _finish_frame(
         self, pen: emit.Pen, emitter: Emitter, cursor: Cursor, capabilities: Capabilities
@@ -379,23 +381,23 @@ class Painter:
         if body or pen.parts or cursor.column != was.column:
             pen.write(f"\x1b[{cursor.column + 1}G" if cursor.column else "\r")
         if cursor.visible != was.visible:
-            pen.write(emit.SHOW_CURSOR if cursor.visible else emit.HIDE_CURSOR)
+            pen.write(sequences.CURSOR_SHOW if cursor.visible else sequences.CURSOR_HIDE)
         text = "".join(pen.parts)
         if not body:
             emitter = "cursor" if text else "none"
         else:
-            text = f"{emit.NO_WRAP}{body}{emit.WRAP}{text}"
+            text = f"{sequences.AUTOWRAP_OFF}{body}{sequences.AUTOWRAP_ON}{text}"
         if not text:
             return "", emitter
         if capabilities.synchronized_output:
             return _in_sync(text, capabilities), emitter
         if was.visible and cursor.visible and len(body) > _UNSYNCED_HIDE_BYTES:
-            return f"{emit.HIDE_CURSOR}{text}{emit.SHOW_CURSOR}", emitter
+            return f"{sequences.CURSOR_HIDE}{text}{sequences.CURSOR_SHOW}", emitter
         return text, emitter
 
 
 def _in_sync(text: str, capabilities: Capabilities) -> str:
-    return f"{emit.BEGIN_SYNC}{text}{emit.END_SYNC}" if capabilities.synchronized_output else text
+    return f"{sequences.SYNC_BEGIN}{text}{sequences.SYNC_END}" if capabilities.synchronized_output else text
 
 
 def _count_already_shown(chunk: Sequence[SafeRow], grid: Sequence[SafeRow]) -> int:
@@ -413,6 +415,6 @@ def _fit_images(window: list[SafeRow]) -> list[SafeRow]:
     if not any(line.image for line in window):
         return window
     return [
-        line._replace(text=image_rows.fitted(line.text, row)) if line.image else line
+        line._replace(text=image_rows.fit_row(line.text, row)) if line.image else line
         for row, line in enumerate(window)
     ]

@@ -64,16 +64,16 @@ class RowSanitizer:
     def lines(self, rows: Iterable[str]) -> list[SafeRow]:
         """Sanitize the rows of a window; equal rows give the identical object across frames."""
         known = self._known
-        found = []
+        lines = []
         for row in rows:
             line = known.get(row)
             if line is None:
                 line = self._older.get(row) or self.line(row)
                 known[row] = line
-            found.append(line)
+            lines.append(line)
         if len(known) > _CACHED_LINES:
             self._older, self._known = known, {}
-        return found
+        return lines
 
     def line(self, row: str) -> SafeRow:
         """Sanitize one row without caching."""
@@ -143,12 +143,12 @@ _closers: dict[str, str] = {}
 def _closer(sequences: list[str]) -> str:
     """Return what closes the styles left open; nothing for a well-formed row."""
     key = "".join(sequences)
-    found = _closers.get(key)
-    if found is None:
+    closer = _closers.get(key)
+    if closer is None:
         styles = Styles()
         for sequence in sequences:
             styles.feed(sequence)
         if len(_closers) >= _CACHED_CLOSERS:
             _closers.clear()
-        found = _closers[key] = styles.closing()
-    return found
+        closer = _closers[key] = styles.closing()
+    return closer

@@ -19,7 +19,7 @@ The rules, beyond those of `ledger.py`:
   the history, below its content.
 - A changed size leads to W = max(K, L - height) and C = max(K, min(B, W)); rows [K, C) are written to the
   history. K is the old C, less what was committed before the new size may have been reported; after a
-  width change, the row of the new frame where the text that is not above the window begins (`anchor.py`).
+  width change, the row of the new frame where the text that is not above the window begins (`audit.py`).
   Rows that a taller terminal pulled back from its history stay above the window like the shell's lines. Rows
   from K on may appear twice, since the terminal may have pushed window rows into its history; none is lost.
   Tests take K and C from `chunk_start` and `ledger`.
@@ -33,20 +33,154 @@ from collections.abc import Callable
 
 from tau.base.late import late
 from tau.tui.component import Component
-from tau.tui.input.key import InputEvent
+from tau.tui.input.key import InputEvent, Key
 from tau.tui.render.frame_loop import FrameLoop, FrameStats
 from tau.tui.render.overlays import Overlay, OverlayOptions
 from tau.tui.render.paint import KeepRows
-from tau.tui.render.routing import CONSUMED, Consumed, InputListener, Routing
-from tau.tui.render.terminal_reports import TerminalReports
 from tau.tui.style import Theme
-from tau.tui.terminal.port import Terminal
+from tau.tui.terminal.port import Background, Terminal
 from tau.tui.timer import Timer
 from tau.tui.widgets.container import Container
 
+asyncio = late("asyncio")
+
+
 __all__ = ["CONSUMED", "Consumed", "FrameStats", "Overlay", "OverlayOptions", "Screen"]
 
-asyncio = late("asyncio")
+
+class Consumed:
+    """Returned by a listener to stop an event."""
+
+
+CONSUMED = Consumed()
+InputListener = Callable[[InputEvent], InputEvent | Consumed | None]
+"""Returns the event or a replacement; None passes it unchanged."""
+
+
+class Routing:
+    """Routes input: listeners first, then the focused component, then the application.
+
+    Owns the focus and the stack of overlays. `changed` is called when an overlay changes.
+    """
+
+    def __init__(self, size: Callable[[], tuple[int, int]], changed: Callable[[], None]) -> None:
+        self.overlays: list[Overlay] = []
+        self.focused: Component | None = None
+        self._listeners: list[InputListener] = []
+        self._size = size
+        self._changed = changed
+
+    def listen(self, listener: InputListener) -> Callable[[], None]:
+        """Register a listener that sees every event first; call the result to remove it."""
+        self._listeners.append(listener)
+
+        def unlisten() -> None:
+            if listener in self._listeners:
+                self._listeners.remove(listener)
+
+        return unlisten
+
+    def focus(self, component: Component | None) -> None:
+        if component is not self.focused:
+            if self.focused is not None:
+                self.focused.focused = False
+            self.focused = component
+            if component is not None:
+                component.focused = True
+
+    def show(self, component: Component, options: OverlayOptions) -> Overlay:
+        overlay = Overlay(component, options, self._overlay_changed)
+        overlay.focus_before = self.focused
+        self.overlays.append(overlay)
+        if options.takes_focus and overlay.shows_at(*self._size()):
+            self.focus(component)
+        self._changed()
+        return overlay
+
+    def dispatch(self, event: InputEvent) -> bool:
+        """Route one event; False if nothing handled it."""
+        for listener in tuple(self._listeners):
+            answer = listener(event)
+            if isinstance(answer, Consumed):
+                return True
+            if answer is not None:
+                event = answer
+        self.correct_focus()
+        focused = self.focused
+        if isinstance(event, Key) and event.kind == "release" and not (focused and focused.wants_releases):
+            return True
+        return focused is not None and focused.handle_input(event)
+
+    def correct_focus(self) -> None:
+        """Move the focus away from invisible components and to an overlay that wants it."""
+        columns, rows = self._size()
+        owner = next((item for item in self.overlays if item.component is self.focused), None)
+        if owner is not None and owner.shows_at(columns, rows):
+            return
+        top = self._top(columns, rows)
+        if owner is not None:
+            self.focus(top.component if top is not None else self._beneath(owner))
+        elif top is not None and self.focused is not None and self.focused is top.focus_before:
+            # The overlay was hidden and is back; the focus has not moved meanwhile.
+            self.focus(top.component)
+
+    def _top(self, columns: int, rows: int) -> Overlay | None:
+        for overlay in reversed(self.overlays):
+            if overlay.options.takes_focus and overlay.shows_at(columns, rows):
+                return overlay
+        return None
+
+    def _beneath(self, overlay: Overlay) -> Component | None:
+        """Return the focus before this overlay, skipping hidden overlays under it."""
+        component = overlay.focus_before
+        by_component = {id(item.component): item for item in self.overlays}
+        seen: set[int] = set()
+        while component is not None and id(component) in by_component and id(component) not in seen:
+            seen.add(id(component))
+            component = by_component[id(component)].focus_before
+        return component
+
+    def _overlay_changed(self, overlay: Overlay) -> None:
+        """Handle an overlay that was hidden, shown again, or closed."""
+        if not overlay.hidden and not overlay.closed:
+            if overlay.options.takes_focus and overlay.shows_at(*self._size()):
+                if self.focused is not overlay.component:
+                    overlay.focus_before = self.focused
+                self.focus(overlay.component)
+        else:
+            self.correct_focus()
+        if overlay.closed and overlay in self.overlays:
+            self.overlays.remove(overlay)
+            for other in self.overlays:
+                if other.focus_before is overlay.component:
+                    other.focus_before = overlay.focus_before
+        self._changed()
+
+
+class TerminalReports:
+    """The non-drawing part of a watcher. The application sets its callbacks."""
+
+    def __init__(self) -> None:
+        self.background: Background | None = None
+        """The background reported by the terminal, if any."""
+        self.on_unhandled: Callable[[InputEvent], None] | None = None
+        """Gets the keys that the focused component did not handle."""
+        self.on_background_changed: Callable[[Background], None] | None = None
+        self.on_focus_changed: Callable[[bool], None] | None = None
+        self.on_terminal_closed: Callable[[], None] | None = None
+
+    def on_background(self, background: Background) -> None:
+        self.background = background
+        if self.on_background_changed is not None:
+            self.on_background_changed(background)
+
+    def on_focus(self, focused: bool) -> None:
+        if self.on_focus_changed is not None:
+            self.on_focus_changed(focused)
+
+    def on_closed(self) -> None:
+        if self.on_terminal_closed is not None:
+            self.on_terminal_closed()
 
 
 class Screen(TerminalReports):
@@ -63,8 +197,10 @@ class Screen(TerminalReports):
         self.theme = theme
         self.root = Container()
         self._timer = timer
-        self._routing = Routing(lambda: self._stage.size(), lambda: self._stage.request(urgent=True))
-        self._stage = FrameLoop(
+        self._routing = Routing(
+            lambda: self._frame_loop.size(), lambda: self._frame_loop.request(urgent=True)
+        )
+        self._frame_loop = FrameLoop(
             terminal,
             lambda: self.root.children,
             self._routing.overlays,
@@ -72,15 +208,15 @@ class Screen(TerminalReports):
             is_linear=theme.linear,
             hardware_cursor=hardware_cursor,
         )
-        self.forget_rows = self._stage.forget
+        self.forget_rows = self._frame_loop.forget
         """Call when the first component drops this many committed rows (`stats.ledger`) at its top: the
         terminal's history keeps them, and a later full paint begins after them."""
-        self.flush_record = self._stage.flush_record
+        self.flush_record = self._frame_loop.flush_record
         """Write out the rest of the record before another one replaces it below."""
 
     @property
     def stats(self) -> FrameStats:
-        return self._stage.stats
+        return self._frame_loop.stats
 
     @property
     def focused(self) -> Component | None:
@@ -89,9 +225,9 @@ class Screen(TerminalReports):
 
     def start(self) -> None:
         """Take over the terminal and paint, starting at the cursor's row."""
-        if not self._stage.running:
+        if not self._frame_loop.running:
             self.terminal.start(self)
-            self._stage.begin()
+            self._frame_loop.begin()
 
     def stop(self, keep: KeepRows = "content") -> None:
         """Hand the terminal back: the shell continues below the kept rows.
@@ -99,8 +235,8 @@ class Screen(TerminalReports):
         By default the record stays (the whole component with the commit boundary, including hidden rows) and
         the rows below it, editor and status lines, are cleared. Without a boundary all rows stay.
         """
-        if self._stage.running:
-            self._stage.end(keep)
+        if self._frame_loop.running:
+            self._frame_loop.end(keep)
             self.terminal.stop()
 
     def suspend(self) -> None:
@@ -114,20 +250,19 @@ class Screen(TerminalReports):
     def request_render(self, *, force: bool = False, full: bool = False) -> None:
         """Draw soon. `force`: at once, every window row; `full`: all rows again, below the old ones in the
         history."""
-        self._stage.request(force=force, full=full)
+        self._frame_loop.request(force=force, full=full)
 
     def render_component(self, component: Component) -> None:
         """Draw soon; only this component has changed."""
-        self._stage.request_for(component)
+        self._frame_loop.request_for(component)
 
     def render_now(self) -> None:
-        """Draw immediately."""
-        self._stage.draw()
+        self._frame_loop.draw()
 
     def focus(self, component: Component | None) -> None:
         """Give a component the focus."""
         self._routing.focus(component)
-        self._stage.request(urgent=True)
+        self._frame_loop.request(urgent=True)
 
     def show_overlay(self, component: Component, options: OverlayOptions | None = None) -> Overlay:
         """Show a component over the others. It gets the keys until hidden, if its options say so."""
@@ -142,27 +277,27 @@ class Screen(TerminalReports):
         self.root.invalidate()
         for overlay in self._routing.overlays:
             overlay.component.invalidate()
-        self._stage.request(force=True)
+        self._frame_loop.request(force=True)
 
     def reset_display(self) -> None:
         """Redraw a garbled window at the user's request; the history stays."""
-        self._stage.request(force=True, cursor_lost=True)
+        self._frame_loop.request(force=True, cursor_lost=True)
 
     def on_input(self, events: list[InputEvent]) -> None:
         for event in events:
             if not self._routing.dispatch(event) and self.on_unhandled is not None:
                 self.on_unhandled(event)
-        self._stage.request(urgent=True)
+        self._frame_loop.request(urgent=True)
 
     def on_resize(self) -> None:
-        self._stage.resized()
+        self._frame_loop.resized()
 
     def on_capabilities(self) -> None:
-        self._stage.request()
+        self._frame_loop.request()
 
     def on_closed(self) -> None:
         """Handle the loss of the terminal: write nothing from now on."""
-        self._stage.end(None)
+        self._frame_loop.end(None)
         super().on_closed()
 
     def _time(self) -> Timer:

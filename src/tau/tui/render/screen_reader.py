@@ -9,8 +9,7 @@ import re
 from collections.abc import Sequence
 
 from tau.tui.component import CURSOR_MARKER
-from tau.tui.render.anchor import find_rewrapped_start
-from tau.tui.render.audit import Audit, visible_text
+from tau.tui.render.audit import Audit, find_rewrapped_start, visible_text
 from tau.tui.render.compose import EMPTY_FRAME, Frame
 from tau.tui.render.ledger import Ledger
 from tau.tui.render.overlays import Overlay, overlay_width
@@ -22,7 +21,7 @@ from tau.tui.text.width import visible_width
 _DRAWING = re.compile("[\u2500-\u259f\u2800-\u28ff]+")
 _SELECTED = "Selected"
 """How a list names the selected row, since symbols are not read out."""
-GOES_ON = "  "
+_CONTINUATION = "  "
 """Prefix of further lines of the selected item."""
 
 
@@ -34,7 +33,7 @@ class LinearPainter:
         self.size = Size(0, 0)
         self._audit = Audit()
         self._frame = EMPTY_FRAME
-        self._gate = RowSanitizer(1)
+        self._sanitizer = RowSanitizer(1)
         self._below: list[str] = []
         self._overlays: dict[int, list[str]] = {}
         self._echoed = ""
@@ -57,8 +56,8 @@ class LinearPainter:
         """Print the lines that are new since the last frame."""
         intent: Intent = "first" if not self.size.rows else "full" if request.full else "update"
         start = self._printed(frame, request, before)
-        if self._gate.width != size.columns:
-            self._gate = RowSanitizer(size.columns, hyperlinks=False)
+        if self._sanitizer.width != size.columns:
+            self._sanitizer = RowSanitizer(size.columns, hyperlinks=False)
         end = max(frame.live_start if frame.has_boundary else 0, start)
         record = frame.rows[start:end]
         lines = self._plain(record)
@@ -116,7 +115,7 @@ class LinearPainter:
         return min(printed, len(frame.rows)) if shifted is None else shifted
 
     def _plain(self, rows: Sequence[str]) -> list[str]:
-        return [spoken_text(self._gate.line(row).text) for row in rows]
+        return [spoken_text(self._sanitizer.line(row).text) for row in rows]
 
     def _split(self, rows: Sequence[str]) -> tuple[list[str], str | None]:
         """Return the non-empty lines, and the text of the field with the cursor, if any."""
@@ -126,9 +125,11 @@ class LinearPainter:
             if CURSOR_MARKER in row:
                 head, _, tail = row.partition(CURSOR_MARKER)
                 # Keep the marker in the text for now, so that spaces before the cursor are not lost.
-                field = spoken_text(self._gate.line(head).text + "\x00" + self._gate.line(tail).text)
+                field = spoken_text(
+                    self._sanitizer.line(head).text + "\x00" + self._sanitizer.line(tail).text
+                )
                 field = field.replace("\x00", "")
-            elif line := spoken_text(self._gate.line(row).text):
+            elif line := spoken_text(self._sanitizer.line(row).text):
                 lines.append(line)
         return lines, field
 
@@ -160,11 +161,11 @@ def spoken_text(row: str) -> str:
 def find_new_lines(old: Sequence[str], new: Sequence[str]) -> list[str]:
     """Return the lines that are new. If the selection moved, return only the selected item's lines."""
     known = set(old)
-    found = [line for line in new if line not in known]
+    added = [line for line in new if line not in known]
     chosen: list[str] = []
     in_chosen = False
     for line in new:
-        in_chosen = line.startswith(_SELECTED) or (in_chosen and line.startswith(GOES_ON))
+        in_chosen = line.startswith(_SELECTED) or (in_chosen and line.startswith(_CONTINUATION))
         if in_chosen and line not in known:
             chosen.append(line)
-    return chosen if chosen and old else found
+    return chosen if chosen and old else added

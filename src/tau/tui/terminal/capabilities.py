@@ -101,8 +101,6 @@ class Switches(NamedTuple):
     hardware_cursor: bool = False
     """Show the terminal's own cursor instead of a drawn one."""
     notifications: bool = True
-    debug_redraw: bool = False
-    """Log each frame's writes and reasons."""
     escape_ms: int | None = None
     """How long a lone Escape waits for the rest of a sequence."""
     synchronized_output: bool | None = None
@@ -122,8 +120,6 @@ def detect(env: Env, platform: str) -> Capabilities:
         hyperlinks=_hyperlinks(env, terminal, mux),
         images=images,
         kitty_placeholders=_placeholders(env, terminal, images),
-        rectangular_fill=terminal == "kitty" and not mux and not _on(env, "TAU_NO_DECCARA"),
-        screen_to_scrollback=terminal == "kitty" and not mux,
         reflows=_reflows(env, terminal, mux),
     )
 
@@ -134,7 +130,6 @@ def read_switches(env: Env) -> Switches:
     return Switches(
         hardware_cursor=_on(env, "TAU_HARDWARE_CURSOR"),
         notifications=env.get("TAU_NOTIFICATIONS", "").lower() not in _OFF,
-        debug_redraw=_on(env, "TAU_DEBUG_REDRAW"),
         escape_ms=min(int(escape), 5000) if escape.isascii() and escape.isdigit() else None,
         synchronized_output=_forced_sync(env),
         images_forced=env.get("TAU_FORCE_IMAGE_PROTOCOL", "").lower() in _FORCED_IMAGES,
@@ -199,11 +194,11 @@ def detect_color_depth(env: Env, platform: str) -> ColorDepth:
     """NO_COLOR wins over FORCE_COLOR, which wins over the detected depth."""
     if env.get("NO_COLOR"):
         return "none"
-    found = _color_depth(env, platform)
+    detected = _color_depth(env, platform)
     forced = env.get("FORCE_COLOR")
     if forced is None:
-        return found
-    return _DEPTHS.get(forced.lower()) or ("16" if found == "none" else found)
+        return detected
+    return _DEPTHS.get(forced.lower()) or ("16" if detected == "none" else detected)
 
 
 def _color_depth(env: Env, platform: str) -> ColorDepth:
@@ -230,10 +225,10 @@ def _on(env: Env, name: str) -> bool:
 
 
 def _forced_sync(env: Env) -> bool | None:
-    said = env.get("TAU_TUI_SYNC_OUTPUT", "").lower()
-    if _on(env, "TAU_NO_SYNC_OUTPUT") or said in _OFF:
+    setting = env.get("TAU_TUI_SYNC_OUTPUT", "").lower()
+    if _on(env, "TAU_NO_SYNC_OUTPUT") or setting in _OFF:
         return False
-    return True if _on(env, "TAU_FORCE_SYNC_OUTPUT") or said else None
+    return True if _on(env, "TAU_FORCE_SYNC_OUTPUT") or setting else None
 
 
 def _synchronized_output(env: Env, terminal: TerminalId, mux: Multiplexer) -> bool:

@@ -19,10 +19,6 @@ class Capabilities(NamedTuple):
     hyperlinks: bool = False
     images: ImageProtocol = "none"
     kitty_placeholders: bool = False
-    rectangular_fill: bool = False
-    """DECCARA, which fills a background without writing blanks."""
-    screen_to_scrollback: bool = False
-    """ED 22, which pushes the shell's screen into the history on the first paint."""
     reflows: bool = False
     """Known to rewrap its content when the width changes; xterm and unknown terminals do not count."""
     resize_lag_s: float = 0.3

@@ -115,7 +115,7 @@ class Probes:
         self._waiting = list(self._kinds)
         self._write("".join(_QUESTIONS[kind] + sequences.ASK_ATTRIBUTES for kind in self._kinds))
         self._handles = [
-            self._timer.call_later(KEYBOARD_MS / 1000, self._without("keyboard")),
+            self._timer.call_later(KEYBOARD_MS / 1000, self._use_fallback, "keyboard"),
             self._timer.call_later(EXPIRY_MS / 1000, self._expire),
         ]
 
@@ -124,8 +124,7 @@ class Probes:
         for handle in self._handles:
             handle.cancel()
         self._handles = []
-        off = "".join(reversed(self._switched_on.values()))
-        self._switched_on = {}
+        off, self._switched_on = self.undo, {}
         return off
 
     @property
@@ -138,7 +137,7 @@ class Probes:
         """Return the sequences that switch everything on again."""
         return "".join(self._switched_on)
 
-    def take(self, reply: TerminalReply) -> None:
+    def handle(self, reply: TerminalReply) -> None:
         """Handle an answer or an unsolicited report."""
         match reply:
             case DeviceAttributes(features):
@@ -177,24 +176,19 @@ class Probes:
         if not self._waiting:
             return
         kind = self._waiting.pop(0)
-        if kind not in self._answered:
-            self._without(kind)()
+        self._use_fallback(kind)
         if not self._waiting:
             for handle in self._handles:
                 handle.cancel()
 
-    def _without(self, kind: ProbeKind) -> Callable[[], None]:
-        """Return the fallback for a missing answer."""
-
-        def do() -> None:
-            if kind in self._answered:
-                return
-            if kind == "keyboard":
-                self._switch(sequences.OTHER_KEYS_ON, sequences.OTHER_KEYS_OFF)
-            elif kind == "background":
-                self._no_background()
-
-        return do
+    def _use_fallback(self, kind: ProbeKind) -> None:
+        """Do without an answer, unless it has arrived."""
+        if kind in self._answered:
+            return
+        if kind == "keyboard":
+            self._switch(sequences.OTHER_KEYS_ON, sequences.OTHER_KEYS_OFF)
+        elif kind == "background":
+            self._no_background()
 
     def _no_background(self) -> None:
         if self._hint is not None:
@@ -204,7 +198,7 @@ class Probes:
     def _expire(self) -> None:
         self._expired = True
         for kind in self._waiting:
-            self._without(kind)()
+            self._use_fallback(kind)
 
     def _mode(self, report: ModeReport) -> None:
         if report.mode == MODE_SYNC and self._switches.synchronized_output is None:

@@ -45,7 +45,7 @@ class ProcessTerminal:
         self._capabilities = detect(self._env, platform)
         self._size = self._measure()
         self._output = TerminalOutput(stdout_fd, None, self._on_exit)
-        self._live: ActiveTerminal | None = None
+        self._active: ActiveTerminal | None = None
 
     @property
     def columns(self) -> int:
@@ -57,35 +57,30 @@ class ProcessTerminal:
 
     @property
     def capabilities(self) -> Capabilities:
-        return self._live.probes.capabilities if self._live is not None else self._capabilities
-
-    @property
-    def backlog(self) -> int:
-        """How many bytes are still unsent; above 0, delay new frames."""
-        return self._output.backlog
+        return self._active.probes.capabilities if self._active is not None else self._capabilities
 
     def start(self, watcher: Watcher) -> None:
-        if self._live is not None:
+        if self._active is not None:
             return
         self._size = self._measure()
         if self._loop is not None:
             self._output = TerminalOutput(self._stdout_fd, self._loop, self._on_exit)
-            self._live = active_terminal.ActiveTerminal(
+            self._active = active_terminal.ActiveTerminal(
                 self._stdin_fd, self._output, self._loop, watcher, self._env, self._platform, self._on_resize
             )
-            self._live.begin()
+            self._active.begin()
 
     def stop(self) -> None:
-        if self._live is None:
+        if self._active is None:
             return
-        ending, self._live = self._live, None
+        ending, self._active = self._active, None
         self._capabilities = ending.probes.capabilities
         ending.end()
         self._output.close()
         self._output = TerminalOutput(self._stdout_fd, None, self._on_exit)
 
     def suspend(self) -> None:
-        watcher = self._live.watcher if self._live is not None else None
+        watcher = self._active.watcher if self._active is not None else None
         self.stop()
         os.kill(0, signal.SIGTSTP)
         if watcher is not None:
@@ -96,16 +91,16 @@ class ProcessTerminal:
         self._output.write(text.encode("utf-8", "replace"))
 
     def set_title(self, text: str) -> None:
-        if self._live is None or self._env.get("TERM", "dumb") in ("dumb", "linux"):
+        if self._active is None or self._env.get("TERM", "dumb") in ("dumb", "linux"):
             return
-        if not self._live.title_off:
+        if not self._active.title_off:
             self.write(sequences.TITLE_SAVE)
-            self._live.title_off = sequences.TITLE_RESTORE
+            self._active.title_off = sequences.TITLE_RESTORE
         self.write(sequences.title(text))
 
     def notify(self, title: str, body: str = "") -> None:
-        if self._live is not None:
-            self.write(notify.notification(title, body, self._live.probes.notify))
+        if self._active is not None:
+            self.write(notify.notification(title, body, self._active.probes.notify))
 
     def copy(self, text: str) -> bool:
         sequence = clipboard.copy_sequence(text, screen=detect_multiplexer(self._env) == "screen")
@@ -129,12 +124,12 @@ class ProcessTerminal:
         size = size or self._measure()
         if size != self._size:
             self._size = size
-            if self._live is not None:
-                self._live.watcher.on_resize()
+            if self._active is not None:
+                self._active.watcher.on_resize()
 
     def _on_exit(self) -> None:
-        if self._live is not None:
-            self._live.lost()
+        if self._active is not None:
+            self._active.on_lost()
 
 
 def _number(text: str | None, default: int) -> int:

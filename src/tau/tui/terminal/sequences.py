@@ -1,9 +1,5 @@
 """Escape sequences for controlling and querying the terminal."""
 
-CSI = "\x1b["
-OSC = "\x1b]"
-ST = "\x1b\\"
-
 CURSOR_SHOW = "\x1b[?25h"
 CURSOR_HIDE = "\x1b[?25l"
 AUTOWRAP_ON = "\x1b[?7h"

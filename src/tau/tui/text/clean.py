@@ -1,13 +1,21 @@
-"""Makes untrusted text safe to show: no control characters, no sequences except allowed colors."""
+"""Makes untrusted text safe to show: no control characters, no sequences except allowed colors.
+
+Characters that hide in text or reverse it become visible.
+"""
 
 import re
 from collections.abc import Iterator
 from functools import cache
 
-from tau.tui.text.line_cells import TAB_WIDTH, LineCells, Open
-from tau.tui.text.sgr import LINK_END, close_slots, is_sgr, open_slots, parse_sgr, strip_escapes
+from tau.base.text import reveal_invisible
+from tau.tui.text.sgr import LINK_END, Slot, close_slots, is_sgr, open_slots, parse_sgr
 from tau.tui.text.width import grapheme_width, graphemes, split_styles, visible_width
 
+_MAX_COLUMN = 512
+"""The rightmost column a cursor movement may reach."""
+
+Open = dict[Slot, str]
+"""The styles that a line leaves open."""
 # What may follow a control character as part of its sequence. A string (OSC, DCS, APC, PM, SOS) ends at any
 # control character: an unfinished one takes linear time, and its text stays visible.
 _SEQUENCE = (
@@ -20,6 +28,76 @@ _INVISIBLE = r"\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff0-\u
 _SAFE_SLOTS = frozenset(("fg", "bg", "bold", "dim", "italic", "underline", "strike", "inverse"))
 _SCHEMES = ("http://", "https://", "mailto:", "file://")
 _MAX_URL_CHARS = 2048
+
+
+class TabStops:
+    """Tab stops: every `width` columns, on the whole screen. Set before the first frame."""
+
+    width = 4
+
+
+TAB_WIDTH = TabStops()
+
+
+class LineCells:
+    """One terminal line: its cells and the cursor. The second cell of a wide character is empty."""
+
+    __slots__ = ("cells", "column")
+
+    def __init__(self) -> None:
+        self.cells: list[tuple[str, Open]] = []
+        self.column = 0
+
+    def put(self, grapheme: str, style: Open) -> None:
+        width = grapheme_width(grapheme)
+        if width == 0:
+            return
+        start, end = self.column, self.column + width
+        self._fill(end)
+        self._break(start)
+        self._break(end)
+        self.cells[start:end] = [(grapheme, style), ("", style)][:width]
+        self.column = end
+
+    def control(self, piece: str) -> None:
+        if piece == "\r":
+            self.column = 0
+        elif piece == "\x08":
+            self.column = max(self.column - 1, 0)
+        elif piece == "\t":
+            self.column += TAB_WIDTH.width - self.column % TAB_WIDTH.width
+        elif piece in "\v\f\u2028\u2029":
+            self.put(" ", {})
+        elif piece[:2] == "\x1b[" and piece[-1] in "CDGK":
+            digits = piece[2:-1]
+            if not digits.isdecimal() or len(digits) > 4:
+                digits = "" if not digits else str(_MAX_COLUMN)
+            self._move(piece[-1], int(digits) if digits else 0)
+
+    def _move(self, kind: str, number: int) -> None:
+        if kind == "G":
+            self.column = min(max(number, 1), _MAX_COLUMN) - 1
+        elif kind == "C":
+            self.column = max(min(self.column + max(number, 1), _MAX_COLUMN), self.column)
+        elif kind == "D":
+            self.column = max(self.column - max(number, 1), 0)
+        elif number == 0:
+            self._break(self.column)
+            del self.cells[self.column :]
+        elif number == 1:
+            self._break(self.column + 1)
+            self.cells[: self.column + 1] = [(" ", {})] * min(self.column + 1, len(self.cells))
+        elif number == 2:
+            self.cells.clear()
+
+    def _fill(self, length: int) -> None:
+        if len(self.cells) < length:
+            self.cells += [(" ", {})] * (length - len(self.cells))
+
+    def _break(self, column: int) -> None:
+        """Blank the other half of a wide character that is overwritten."""
+        if 0 < column < len(self.cells) and not self.cells[column][0]:
+            self.cells[column - 1] = self.cells[column] = (" ", {})
 
 
 @cache
@@ -50,13 +128,13 @@ def _is_clean(text: str) -> bool:
 
 
 def clean(text: str) -> str:
-    """Remove control characters and escape sequences and expand tabs; only newlines stay.
+    """Remove control characters and escape sequences, expand tabs and reveal what hides; only newlines stay.
 
     A carriage return ends a line, a backspace removes the character before it.
     """
     if _is_clean(text):
         return text
-    text = _unsafe().sub("", text).replace("\v", "\n").replace("\f", "\n")
+    text = _unsafe().sub("", _revealed(text)).replace("\v", "\n").replace("\f", "\n")
     if "\x08" in text:
         text = _taken_back(text)
     if "\r" in text:
@@ -65,8 +143,15 @@ def clean(text: str) -> str:
         text = _without_tabs(text)
     if text.isascii():
         return text
-    text = _surrogates().sub("\ufffd", text).replace("\u2028", " ").replace("\u2029", " ")
+    text = _surrogates().sub("\ufffd", text)
     return "\n".join(map(_without_loose_marks, text.split("\n")))
+
+
+def _revealed(text: str) -> str:
+    """Text in which characters that hide or reverse are visible; line separators are blanks."""
+    if text.isascii():
+        return text
+    return reveal_invisible(text.replace("\u2028", " ").replace("\u2029", " "))
 
 
 def clean_line(text: str) -> str:
@@ -79,11 +164,6 @@ def clean_line(text: str) -> str:
 def clean_row(text: str) -> str:
     """Text from outside as one line; its blanks stay."""
     return clean(text).replace("\n", " ")
-
-
-def strip_styles(text: str) -> str:
-    """Remove escape sequences."""
-    return strip_escapes(text)
 
 
 def link(url: str, text: str) -> str:
@@ -153,7 +233,7 @@ def clean_styled_from(text: str, style: Open) -> tuple[str, Open]:
     if not style and _is_clean(text):
         return text, style
     lines: list[str] = []
-    text = text if text.isascii() else _surrogates().sub("\ufffd", text)
+    text = text if text.isascii() else _surrogates().sub("\ufffd", _revealed(text))
     for line in text.replace("\r\n", "\n").split("\n"):
         if not style and line.isascii() and line.isprintable():
             lines.append(line)

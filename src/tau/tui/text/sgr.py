@@ -116,12 +116,12 @@ def is_style(sequence: str) -> bool:
 
 def parse_sgr(sequence: str) -> tuple[SgrChange, ...]:
     """Return what an SGR sequence changes; unknown parameters are ignored."""
-    found = _changes.get(sequence)
-    if found is None:
+    changes = _changes.get(sequence)
+    if changes is None:
         if len(_changes) >= _CACHED_SEQUENCES:
             _changes.clear()
-        found = _changes[sequence] = tuple(_parse(sequence[2:-1]))
-    return found
+        changes = _changes[sequence] = tuple(_parse(sequence[2:-1]))
+    return changes
 
 
 def _parse(parameters: str) -> Iterable[SgrChange]:
@@ -184,13 +184,13 @@ class Styles:
 
     def feed(self, sequence: str) -> bool:
         """Apply a sequence; returns whether it was a style or a link."""
-        found = _changes.get(sequence)
-        if found is None:
+        changes = _changes.get(sequence)
+        if changes is None:
             if not is_sgr(sequence):
                 return self._feed_link(sequence)
-            found = parse_sgr(sequence)
+            changes = parse_sgr(sequence)
         slots = self.slots
-        for slot, value in found:
+        for slot, value in changes:
             if value:
                 slots.pop(slot, None)
                 slots[slot] = value

@@ -54,14 +54,14 @@ def visible_width(text: str) -> int:
     """Return the width of a line in cells; escape sequences and control characters count as 0."""
     if text.isascii() and text.isprintable():
         return len(text)
-    found = _widths.get(text)
-    if found is None:
-        found = _measure(escape_pattern().sub("", text) if "\x1b" in text else text)
+    width = _widths.get(text)
+    if width is None:
+        width = _measure(escape_pattern().sub("", text) if "\x1b" in text else text)
         if len(text) <= _LONGEST_CACHED:
             if len(_widths) >= _CACHED_WIDTHS:
                 _widths.clear()
-            _widths[text] = found
-    return found
+            _widths[text] = width
+    return width
 
 
 def _measure(text: str) -> int:
@@ -98,12 +98,12 @@ def graphemes(text: str) -> Iterator[str]:
     """
     if (text.isascii() and "\r\n" not in text) or _simple().fullmatch(text):
         return iter(text)
-    found = list(wcwidth.iter_graphemes(text))
-    if len(found) == len(text) or all(
-        wcwidth.wcswidth(cluster) <= 2 for cluster in found if len(cluster) > 1
+    clusters = list(wcwidth.iter_graphemes(text))
+    if len(clusters) == len(text) or all(
+        wcwidth.wcswidth(cluster) <= 2 for cluster in clusters if len(cluster) > 1
     ):
-        return iter(found)
-    return (part for cluster in found for part in _parts(cluster))
+        return iter(clusters)
+    return (part for cluster in clusters for part in _parts(cluster))
 
 
 def _parts(cluster: str) -> Iterator[str]:
@@ -119,7 +119,7 @@ def _parts(cluster: str) -> Iterator[str]:
 def split_styles(text: str) -> tuple[str, list[StyleMark]]:
     """Split text into plain text and its escape sequences with offsets, none inside a grapheme.
 
-    A sequence inside a grapheme moves behind it: some terminals would not join the parts.
+    A sequence inside a grapheme moves after it: some terminals would not join the parts.
     """
     plain, marks = split_escapes(text)
     if marks and not plain.isascii() and not is_simple(plain.replace("\n", "")):
@@ -139,12 +139,12 @@ def grapheme_width(grapheme: str) -> int:
     """Return the width of one grapheme: 0, 1 or 2. A control character has 0."""
     if grapheme.isascii():
         return len(grapheme) if grapheme.isprintable() else 0
-    found = _grapheme_widths.get(grapheme)
-    if found is None:
+    width = _grapheme_widths.get(grapheme)
+    if width is None:
         if len(_grapheme_widths) >= _CACHED_WIDTHS:
             _grapheme_widths.clear()
-        found = _grapheme_widths[grapheme] = _cluster_width(grapheme)
-    return found
+        width = _grapheme_widths[grapheme] = _cluster_width(grapheme)
+    return width
 
 
 def _cluster_width(cluster: str) -> int:
@@ -152,3 +152,15 @@ def _cluster_width(cluster: str) -> int:
         return 2 if _wide().fullmatch(cluster) else 1
     width = wcwidth.wcswidth(cluster)
     return max(width, 0)
+
+
+def common_prefix_length(one: str, other: str, most: int) -> int:
+    """Return the length of the common prefix, at most `most`."""
+    low, high = 0, most
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[low:middle] == other[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low

@@ -67,13 +67,12 @@ class Autocomplete:
         spawn: Spawn | None = None,
         max_rows: int = VISIBLE_ITEMS,
         on_change: Callable[[], None] | None = None,
-        on_error: Callable[[Exception], None] | None = None,
     ) -> None:
         self.completions = completions
         self.max_rows = max_rows
         """Maximum height of the list."""
         self.on_change = on_change
-        self.on_error = on_error
+        self.on_error: Callable[[Exception], None] | None = None
         self.list: Suggestions | None = None
         """The current suggestions."""
         self.at = 0
@@ -119,11 +118,11 @@ class Autocomplete:
             return
         try:
             answer = self.completions.complete(*query())
-        except Exception as error:  # a failing source must not take the editor down
-            self._report_failure(error)
+        except Exception as error:  # a failing source must not break the editor
+            self._fail(error)
             return
         if not isinstance(answer, Awaitable):
-            self._show(answer)
+            self._set(answer)
         elif self._spawn is not None:
             asked, self._running = self._asked, True
             running = self._spawn(self._await(answer, asked))
@@ -160,15 +159,15 @@ class Autocomplete:
             return
         self._started = True
         try:
-            found = await answer
-        except Exception as error:  # the same as above
+            suggestions = await answer
+        except Exception as error:  # as above
             if asked == self._asked:
                 self._running = None
-                self._report_failure(error)
+                self._fail(error)
             return
         if asked == self._asked:
             self._running = None
-            self._show(found)
+            self._set(suggestions)
 
     def _forget(self) -> None:
         """Cancel the pending query and ignore its answer."""
@@ -184,15 +183,14 @@ class Autocomplete:
             cancel()
         self._started = False
 
-    def _report_failure(self, error: Exception) -> None:
+    def _fail(self, error: Exception) -> None:
         self._set(None)
         if self.on_error is not None:
             self.on_error(error)
 
-    def _show(self, answer: Answer) -> None:
-        self._set(answer if answer is not None and answer.items else None)
-
     def _set(self, answer: Answer) -> bool:
+        if answer is not None and not answer.items:
+            answer = None
         if answer is None and self.list is None:
             return False
         self.list = answer
@@ -226,7 +224,8 @@ def popup_rows(theme: Theme, suggestions: Suggestions, at: int, width: int, max_
         group = item.group
         rows.append(_row(theme, item, number == at, label_cells, width))
     if count < len(items) and len(rows) < max_rows:
-        rows.append(theme["dim"](truncate(_place(theme, at, len(items)), width, theme.symbols.ellipsis)))
+        place = f"Item {at + 1} of {len(items)}" if theme.linear else f"  {at + 1}/{len(items)}"
+        rows.append(theme["dim"](truncate(place, width, theme.symbols.ellipsis)))
     return rows
 
 
@@ -245,10 +244,6 @@ def _window(items: Sequence[CompletionItem], at: int, max_rows: int) -> tuple[in
 def _clean_texts(item: CompletionItem) -> CompletionItem:
     label = clean_line(item.label) or clean_line(item.value)
     return item._replace(label=label, description=clean_line(item.description), group=clean_line(item.group))
-
-
-def _place(theme: Theme, at: int, count: int) -> str:
-    return f"Item {at + 1} of {count}" if theme.linear else f"  {at + 1}/{count}"
 
 
 def _row(theme: Theme, item: CompletionItem, chosen: bool, label_cells: int, width: int) -> str:

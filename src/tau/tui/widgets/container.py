@@ -1,4 +1,4 @@
-"""A vertical stack of components."""
+"""A vertical stack of components, and empty rows between them."""
 
 from collections.abc import Iterable, Sequence
 from operator import is_
@@ -17,7 +17,6 @@ class Container(Component):
         self._rendered: list[Component] = []
 
     def add(self, *children: Component) -> None:
-        """Append children."""
         self.children += children
 
     def remove(self, child: Component) -> None:
@@ -33,7 +32,6 @@ class Container(Component):
             self.children.append(new)
 
     def clear(self) -> None:
-        """Remove all children."""
         self.children.clear()
 
     def render(self, width: int) -> Rows:
@@ -61,3 +59,17 @@ class Container(Component):
                 return CommitBoundary(boundary.live_start + above, None if deeper is None else deeper + above)
             above += len(part)
         return None
+
+
+class Spacer(Component):
+    """Some empty rows."""
+
+    def __init__(self, rows: int = 1) -> None:
+        self._rows = [""] * max(rows, 0)
+
+    def set_rows(self, rows: int) -> None:
+        if rows != len(self._rows):
+            self._rows = [""] * max(rows, 0)
+
+    def render(self, width: int) -> list[str]:
+        return self._rows

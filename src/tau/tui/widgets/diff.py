@@ -2,11 +2,10 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from functools import cache
 from itertools import islice
 
 from tau.base.late import late
-from tau.tui.component import Component
+from tau.tui.component import CachedComponent
 from tau.tui.style import Style, Theme
 from tau.tui.text.clean import clean, clean_line
 from tau.tui.text.cut import truncate
@@ -26,10 +25,11 @@ _MAX_WORDS = 200
 _MAX_PAIRS = 400
 _LEAST_LIKENESS = 0.4
 """Lines with less in common are shown as fully changed."""
+_WORD = r"\w+|\s+|[^\w\s]"
 _LEAST_TEXT_WIDTH = 8
 
 
-class DiffView(Component):
+class DiffView(CachedComponent):
     """Shows a diff of two texts, of hunks, or of unified diff text."""
 
     def __init__(
@@ -50,8 +50,6 @@ class DiffView(Component):
         self._syntax = syntax
         self._is_expanded = False
         self._hunks: Sequence[DiffHunk] = ()
-        self._rows: list[str] = []
-        self._width = -1
         if diff is not None:
             self.set_diff(diff)
         else:
@@ -76,27 +74,9 @@ class DiffView(Component):
             self._is_expanded = value
             self.invalidate()
 
-    @property
-    def added(self) -> int:
-        """Number of added lines."""
-        return sum(line.kind == "added" for hunk in self._hunks for line in hunk.lines)
-
-    @property
-    def removed(self) -> int:
-        """Number of removed lines."""
-        return sum(line.kind == "removed" for hunk in self._hunks for line in hunk.lines)
-
-    def render(self, width: int) -> Sequence[str]:
-        if width != self._width:
-            limit = None if self._is_expanded else self._max_rows
-            self._rows = _Painter(self._theme, max(width, 1), self._path, self._syntax).rows(
-                self._hunks, limit
-            )
-            self._width = width
-        return self._rows
-
-    def invalidate(self) -> None:
-        self._width = -1
+    def _render_rows(self, width: int) -> Sequence[str]:
+        limit = None if self._is_expanded else self._max_rows
+        return _Painter(self._theme, width, self._path, self._syntax).rows(self._hunks, limit)
 
     def _set(self, hunks: Sequence[DiffHunk]) -> None:
         self._hunks = hunks
@@ -223,16 +203,11 @@ def _spoken(line: DiffLine, text: str) -> str:
 Ranges = list[tuple[int, int]]
 
 
-@cache
-def _word() -> re.Pattern[str]:
-    return re.compile(r"\w+|\s+|[^\w\s]")
-
-
 def changed_words(old: str, new: str) -> tuple[Ranges, Ranges] | None:
     """Return the changed character ranges of two lines; None if they have little in common."""
     if old == new or max(len(old), len(new)) > _MAX_LINE_CHARS:
         return None
-    before, after = _word().findall(old), _word().findall(new)
+    before, after = re.findall(_WORD, old), re.findall(_WORD, new)
     if max(len(before), len(after)) > _MAX_WORDS:
         return None
     matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)

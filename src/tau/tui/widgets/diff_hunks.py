@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator
-from functools import cache
 from typing import Literal, NamedTuple
 
 from tau.base.late import late
@@ -12,6 +11,7 @@ difflib = late("difflib")
 
 _Kind = Literal["same", "added", "removed", "note"]
 
+_HEADER = r"@@+ (?:-(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? )?(?:[^@]*?)@@+ ?(.*)"
 _MAX_MATCHED_LINES = 20_000
 """Beyond this many changed lines, old and new together, show one replacement."""
 
@@ -83,18 +83,18 @@ def _changes(old: list[str], new: list[str]) -> list[_Change]:
     while last < min(len(old), len(new)) - first and old[-1 - last] == new[-1 - last]:
         last += 1
     old_end, new_end = len(old) - last, len(new) - last
-    found = [_Change(True, 0, first, 0, first)] if first else []
+    changes = [_Change(True, 0, first, 0, first)] if first else []
     if old_end - first + new_end - first > _MAX_MATCHED_LINES:
-        found.append(_Change(False, first, old_end, first, new_end))
+        changes.append(_Change(False, first, old_end, first, new_end))
     else:
         matcher = difflib.SequenceMatcher(None, old[first:old_end], new[first:new_end])
-        found += [
+        changes += [
             _Change(tag == "equal", first + i1, first + i2, first + j1, first + j2)
             for tag, i1, i2, j1, j2 in matcher.get_opcodes()
         ]
     if last:
-        found.append(_Change(True, old_end, len(old), new_end, len(new)))
-    return found
+        changes.append(_Change(True, old_end, len(old), new_end, len(new)))
+    return changes
 
 
 def _groups(changes: list[_Change], context: int) -> Iterator[list[_Change]]:
@@ -128,11 +128,6 @@ def clean_hunk(hunk: DiffHunk) -> DiffHunk:
     """Remove terminal control sequences from a hunk."""
     lines = tuple([line._replace(text=clean_row(line.text)) for line in hunk.lines])
     return DiffHunk(lines, clean_line(hunk.section), clean_line(hunk.path))
-
-
-@cache
-def _header() -> re.Pattern[str]:
-    return re.compile(r"@@+ (?:-(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? )?(?:[^@]*?)@@+ ?(.*)")
 
 
 def parse_unified_diff(text: str) -> list[DiffHunk]:
@@ -189,7 +184,7 @@ class _Reader:
     def _start(self, line: str) -> None:
         self._close()
         self._is_in_hunk = True
-        match = _header().match(line)
+        match = re.match(_HEADER, line)
         self._old = self._new = None
         self._old_left = self._new_left = 0
         self._section = clean_line(match[5]) if match else clean_line(line.strip("@ "))

@@ -91,9 +91,9 @@ class Ranker:
     def _compare(self, words: list[str], indices: Iterable[int]) -> list[FuzzyMatch]:
         matches = []
         for index in indices:
-            found = _score(words, self.texts[index], self._lower[index])
-            if found is not None:
-                matches.append(FuzzyMatch(index, *found))
+            scored = _score(words, self.texts[index], self._lower[index])
+            if scored is not None:
+                matches.append(FuzzyMatch(index, *scored))
         matches.sort(key=lambda match: (-match.score, match.place))
         return matches
 
@@ -134,8 +134,8 @@ class Ranker:
             hay = self._hay(word)
             for letter in set(word):
                 matching = [index for index in matching if letter in hay[index]]
-            found = _in_order(word)
-            matching = [index for index in matching if found(hay[index])]
+            matches = _in_order(word)
+            matching = [index for index in matching if matches(hay[index])]
         return matching
 
     def _pool(self, query: str) -> Sequence[int]:
@@ -171,15 +171,15 @@ def _score(words: list[str], text: str, lower: str) -> tuple[int, tuple[int, ...
     base = text.rfind("/", 0, -1) + 1
     points = -_LENGTH_COST * len(text)
     if len(words) == 1:
-        found = _score_word(words[0], text, lower, base)
-        return None if found is None else (points + found[0], tuple(found[1]))
+        scored = _score_word(words[0], text, lower, base)
+        return None if scored is None else (points + scored[0], tuple(scored[1]))
     positions: set[int] = set()
     for word in words:
-        found = _score_word(word, text, lower, base)
-        if found is None:
+        scored = _score_word(word, text, lower, base)
+        if scored is None:
             return None
-        points += found[0]
-        positions.update(found[1])
+        points += scored[0]
+        positions.update(scored[1])
     return points, tuple(sorted(positions))
 
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from tau.base.late import late
 from tau.tui.style import Theme
-from tau.tui.text.clean import clean
+from tau.tui.text.clean import clean_row
 
 lexers = late("pygments.lexers")
 lexer_module = late("pygments.lexer")
@@ -116,10 +116,10 @@ class Highlighter:
     def _highlight_lines(self, lines: Sequence[str]) -> tuple[list[str], _State]:
         state = self._state
         if self._lexer is None:
-            return [self._plain(_clean_texts(line)) for line in lines], state
+            return [self._plain(clean_row(line)) for line in lines], state
         done: list[str] = []
         for raw in lines:
-            line = _clean_texts(raw)
+            line = clean_row(raw)
             if state.chars > _MAX_CHARS or len(line) > _MAX_LINE_CHARS:
                 done += self._waiting(state)
                 done.append(self._plain(line))
@@ -157,10 +157,6 @@ def highlight(code: str, language: str, theme: Theme) -> list[str]:
     return [*highlighter.feed(lines), *highlighter.flush()]
 
 
-def _clean_texts(line: str) -> str:
-    return clean(line).replace("\n", " ")
-
-
 @cache
 def _comment_opener() -> re.Pattern[str]:
     # Not in the middle of a path or a pattern such as `src/**/*.py`.
@@ -172,10 +168,10 @@ def _open_comment(line: str, closer: str) -> str:
     at = 0
     while True:
         if closer:
-            found = line.find(closer, at)
-            if found < 0:
+            end = line.find(closer, at)
+            if end < 0:
                 return closer
-            at, closer = found + len(closer), ""
+            at, closer = end + len(closer), ""
         match = _comment_opener().search(line, at) if "/*" in line or "<!--" in line else None
         if match is None:
             return ""

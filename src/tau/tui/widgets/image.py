@@ -1,25 +1,24 @@
 """An image, drawn if the terminal supports it, else described in a line."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from tau.base.image_header import ImageInfo, read_header
 from tau.base.late import late
 from tau.tui.component import CachedComponent
 from tau.tui.images.budget import ImageBudget
 from tau.tui.images.marks import ImageSequences, image_rows
-from tau.tui.images.sizing import Cells, fit_cells, format_size
 from tau.tui.style import Theme
 from tau.tui.terminal.port import Capabilities, ImageProtocol
 from tau.tui.text.clean import clean_line
 from tau.tui.text.wrap import wrap
 
 if TYPE_CHECKING:
-    from tau.tui.images.pixels import Pixels
+    from tau.tui.images.kitty import Pixels
 
 convert = late("tau.tui.images.convert")
-inline = late("tau.tui.images.inline")
+inline = late("tau.tui.images.iterm_sixel")
 kitty = late("tau.tui.images.kitty")
-pixels = late("tau.tui.images.pixels")
+
 
 MAX_BYTES = 16_000_000
 """Larger files are downscaled with Pillow if installed, else shown as text."""
@@ -28,6 +27,32 @@ _FORMATS = {"image/png": "PNG", "image/jpeg": "JPEG", "image/gif": "GIF", "image
 _LARGE_BYTES = 2_000_000
 _SHARPNESS = 2
 """Pixels sent per cell pixel when an image is downscaled."""
+
+
+class Cells(NamedTuple):
+    columns: int
+    rows: int
+
+
+def fit_cells(
+    width_px: int, height_px: int, cell_pixels: tuple[int, int], max_columns: int, max_rows: int
+) -> Cells:
+    """Return an image's cells at its aspect ratio: natural size, or as large as fits."""
+    cell_width, cell_height = max(cell_pixels[0], 1), max(cell_pixels[1], 1)
+    room_width, room_height = max(max_columns, 1) * cell_width, max(max_rows, 1) * cell_height
+    scale = min(1.0, room_width / width_px, room_height / height_px)
+    columns = -(-int(width_px * scale) // cell_width)
+    rows = -(-int(height_px * scale) // cell_height)
+    return Cells(max(1, min(columns, max_columns)), max(1, min(rows, max_rows)))
+
+
+def format_size(byte_count: int) -> str:
+    """Format a byte count: 812 B, 120 kB, 3.4 MB."""
+    if byte_count < 1000:
+        return f"{byte_count} B"
+    if byte_count < 999_500:
+        return f"{byte_count / 1000:.0f} kB"
+    return f"{byte_count / 1_000_000:.1f} MB"
 
 
 class Image(CachedComponent):
@@ -53,7 +78,8 @@ class Image(CachedComponent):
     ) -> None:
         self._theme = theme
         self._data = data
-        self._info = _drawable(data)
+        self.info = _drawable(data)
+        """Format and size; None if the format is not supported."""
         self._mime = clean_line(mime)
         self._alt = clean_line(alt)
         self._protocol: ImageProtocol = protocol
@@ -68,11 +94,6 @@ class Image(CachedComponent):
         self._pixels: Pixels | None = None
         self._placement = 0
         self._registered = ""
-
-    @property
-    def info(self) -> ImageInfo | None:
-        """Format and size; None if the format is not supported."""
-        return self._info
 
     def use(self, capabilities: Capabilities) -> None:
         """Apply changed terminal capabilities."""
@@ -89,14 +110,13 @@ class Image(CachedComponent):
         self._rows = None
 
     def close(self) -> None:
-        """Free its resources."""
         if self._budget is not None:
             self._budget.release(self)
         self._free()
         self._rows = None
 
     def _render_rows(self, width: int) -> list[str]:
-        info = self._info
+        info = self.info
         if info is None or self._theme.linear or self._protocol == "none":
             return self._text(width)
         columns = min(self._max_columns, width)
@@ -118,10 +138,10 @@ class Image(CachedComponent):
 
     def _words(self) -> str:
         size = format_size(len(self._data))
-        if self._info is None:
+        if self.info is None:
             kind = f"unreadable image{f' ({self._mime})' if self._mime else ''}, {size}"
         else:
-            kind = f"{self._info.width}x{self._info.height} {_FORMATS[self._info.mime_type]}, {size}"
+            kind = f"{self.info.width}x{self.info.height} {_FORMATS[self.info.mime_type]}, {size}"
         if self._theme.linear:
             name = f"Image: {self._alt}, " if self._alt else "Image: "
             return name + kind
@@ -147,8 +167,8 @@ class Image(CachedComponent):
                 )
             if not png:
                 return None
-            self._placement = self._placement or pixels.new_placement()
-            self._pixels = pixels.share_pixels(png, self._sequences)
+            self._placement = self._placement or kitty.new_placement()
+            self._pixels = kitty.share_pixels(png, self._sequences)
             self._pixels.use(self._placement)
         number, side = self._pixels.number, kitty.MAX_PLACEHOLDER_SIDE
         if self._placeholders and cells.columns <= side and cells.rows <= side:

@@ -2,19 +2,18 @@
 
 from collections.abc import Callable
 
-from tau.tui.component import CURSOR_MARKER, CommitBoundary, Component
+from tau.tui.component import CURSOR_MARKER, LiveComponent
 from tau.tui.input.bindings import Keymap
 from tau.tui.input.key import InputEvent, Paste
 from tau.tui.style import Theme
-from tau.tui.text.clean import clean, clean_line
+from tau.tui.text.clean import clean_line, clean_row
 from tau.tui.text.cut import cut, truncate
 from tau.tui.text.width import visible_width
 from tau.tui.text.wrap import wrap
 from tau.tui.widgets.editor.bindings import ActionKeys
-from tau.tui.widgets.editor.commands import COMMANDS
+from tau.tui.widgets.editor.commands import COMMANDS, Jump
 from tau.tui.widgets.editor.document import EditorDocument
 from tau.tui.widgets.editor.intake import clean_input_line
-from tau.tui.widgets.editor.jump import Jump
 from tau.tui.widgets.editor.layout import WrapLayout
 from tau.tui.widgets.editor.pastes import Pastes
 from tau.tui.widgets.editor.units import measure_if_needed
@@ -35,7 +34,7 @@ _MASKED = {
 }
 
 
-class InputField(Component):
+class InputField(LiveComponent):
     """One line of text with an error message below.
 
     `on_submit` gets the text when Enter is pressed and `validate` returns no error message; the text stays
@@ -58,7 +57,7 @@ class InputField(Component):
         on_change: Callable[[str], None] | None = None,
     ) -> None:
         self._theme = theme
-        self._prompt = clean(prompt).replace("\n", " ")
+        self._prompt = clean_row(prompt)
         self._placeholder = clean_line(placeholder)
         self.mask = mask
         self.draw_cursor = draw_cursor
@@ -108,7 +107,7 @@ class InputField(Component):
             return self._apply_change(lambda: self._insert(event.text))
         if event.kind == "release":
             return False
-        if self._jump.is_waiting and self._jump.take(event, self._document):
+        if self._jump.is_waiting and self._jump.handle(event, self._document):
             return True
         action = self._actions.get(event.name)
         if self.mask:
@@ -126,10 +125,6 @@ class InputField(Component):
 
     def invalidate(self) -> None:
         self._rows_key = ()
-
-    def commit_boundary(self) -> CommitBoundary:
-        """Its rows are never final."""
-        return CommitBoundary(0)
 
     def _insert(self, text: str, *, typed: bool = False) -> bool:
         text = clean_input_line(text)

@@ -24,7 +24,7 @@ class FilterLine:
         self.placeholder = placeholder
         self._keys = keys
 
-    def takes(self, event: InputEvent) -> bool:
+    def apply(self, event: InputEvent) -> bool:
         """Apply an event; returns whether it changed the text."""
         text = self._after(event)
         if text is None or text == self.text:
@@ -115,7 +115,6 @@ def key_step(keys: Keymap, event: InputEvent, page: int, count: int) -> int | No
 
 
 def move_place(place: int, step: int, count: int) -> int:
-    """Return the place after a move."""
     if not count:
         return 0
     wanted = place + step

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from tau.tui.component import Component, LiveComponent
+from tau.tui.component import CachedComponent, Component, LiveComponent
 from tau.tui.input.bindings import Keymap
 from tau.tui.input.key import InputEvent
 from tau.tui.style import Theme
@@ -14,7 +14,7 @@ from tau.tui.timer import Handle, Timer
 INTERVAL_S = 0.08
 
 
-class Loader(LiveComponent):
+class Loader(CachedComponent, LiveComponent):
     """One row shown during work. It ticks only between `start` and `stop`, and only if motion is allowed.
 
     `request_render` gets this component: nothing else on the screen changes when the spinner turns.
@@ -39,8 +39,6 @@ class Loader(LiveComponent):
         self._started: float | None = None
         self._elapsed_s = 0.0
         self._handle: Handle | None = None
-        self._rows: list[str] | None = None
-        self._width = 0
 
     @property
     def message(self) -> str:
@@ -96,11 +94,8 @@ class Loader(LiveComponent):
         if self._handle is None and self.running:
             self._wait()  # motion may be allowed now
 
-    def render(self, width: int) -> Sequence[str]:
-        if self._rows is None or self._width != width:
-            self._width = width
-            self._rows = [text] if (text := self._fit_notes(max(width, 1))) else []
-        return self._rows
+    def _render_rows(self, width: int) -> list[str]:
+        return [text] if (text := self._fit_notes(width)) else []
 
     @property
     def _moves(self) -> bool:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from tau.tui.component import CommitBoundary, Component
+from tau.tui.component import Component, LiveComponent
 from tau.tui.input.bindings import Keymap
 from tau.tui.input.key import InputEvent
 from tau.tui.style import Theme
@@ -11,7 +11,7 @@ from tau.tui.text.cut import truncate
 _END = 1 << 60
 
 
-class ScrollView(Component):
+class ScrollView(LiveComponent):
     """Always `height` rows. If the child has more, the last row shows the position."""
 
     def __init__(
@@ -50,11 +50,6 @@ class ScrollView(Component):
         """The first visible row of the child."""
         return min(self._offset, self._last)
 
-    @property
-    def at_end(self) -> bool:
-        """Whether the last row of the child is visible."""
-        return self._offset >= self._last
-
     def set_height(self, height: int) -> None:
         """Change the number of rows."""
         self._height = max(height, 1)
@@ -86,10 +81,6 @@ class ScrollView(Component):
     def invalidate(self) -> None:
         self._seen = None
         self.child.invalidate()
-
-    def commit_boundary(self) -> CommitBoundary | None:
-        """Any row can change by scrolling."""
-        return CommitBoundary(0)
 
     def render(self, width: int) -> list[str]:
         inside = self.child.render(width)

@@ -94,16 +94,16 @@ class Choices(Generic[T]):
             return list(range(len(self.items)))
         if self._ranker is None:
             self._ranker = Ranker([item.label for item in self.items], _CLOSELY_RANKED)
-        found = self._ranker.order(query)
+        by_label = self._ranker.order(query)
         if not self.has_descriptions and not self.has_groups:
-            return found
+            return by_label
         if not self._haystacks:
             self._haystacks = [f"{i.label} {i.group} {i.description}".lower() for i in self.items]
-        known = set(found)
+        known = set(by_label)
         rest: Iterable[int] = range(len(self.items))
         for word in words:
             rest = [index for index in rest if word in self._haystacks[index]]
-        return found + [index for index in rest if index not in known]
+        return by_label + [index for index in rest if index not in known]
 
     def _group(self) -> None:
         """Group the items, the best item's group first, each under its heading."""

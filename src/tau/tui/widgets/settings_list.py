@@ -1,12 +1,13 @@
 """A settings list: grouped, searchable, edited in place, with descriptions."""
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from tau.tui.component import Component, LiveComponent
 from tau.tui.input.bindings import Keymap
 from tau.tui.input.key import InputEvent, Key
 from tau.tui.style import Theme
+from tau.tui.text.clean import clean_line
 from tau.tui.text.cut import fit, pad, truncate
 from tau.tui.text.width import visible_width
 from tau.tui.text.wrap import wrap
@@ -24,17 +25,117 @@ from tau.tui.widgets.list_parts import (
 )
 from tau.tui.widgets.select_items import Choices, SelectItem
 from tau.tui.widgets.select_list import SelectList
-from tau.tui.widgets.setting import (
-    SettingRow,
-    Value,
-    choice_names,
-    clean_setting,
-    format_value,
-    parse_value,
-    step_value,
-)
 
+Value = bool | int | float | str
+SettingKind = Literal["toggle", "choice", "number", "text", "submenu"]
+
+SettingDone = Callable[[Value | None], None]
+"""Called by a submenu when done: with the new value, or None to keep the old one."""
 __all__ = ["SettingRow", "SettingsList", "Value"]
+
+
+class SettingRow(NamedTuple):
+    """A row of a settings list."""
+
+    key: str
+    label: str
+    value: Value
+    kind: SettingKind = "toggle"
+    description: str = ""
+    group: str = ""
+    choices: Sequence[Value] = ()
+    names: Sequence[str] = ()
+    """Labels of the choices, if not their values."""
+    minimum: float | None = None
+    maximum: float | None = None
+    step: float = 1
+    secret: bool = False
+    """The value of a text is masked."""
+    submenu: Callable[["SettingRow", SettingDone], Component] | None = None
+
+
+def clean_setting(setting: SettingRow) -> SettingRow:
+    """Clean the texts of a setting and make its value fit its kind."""
+    value = setting.value
+    if isinstance(value, str):
+        value = clean_line(value)
+    if setting.kind == "toggle":
+        value = bool(value)
+    elif setting.kind == "choice" and setting.choices and value not in setting.choices:
+        value = setting.choices[0]
+    elif setting.kind == "number":
+        value = _number(setting, value)
+    return setting._replace(
+        value=value,
+        label=clean_line(setting.label),
+        description=clean_line(setting.description),
+        group=clean_line(setting.group),
+        names=[clean_line(name) for name in setting.names],
+    )
+
+
+def format_value(setting: SettingRow) -> str:
+    value = setting.value
+    if setting.kind == "toggle":
+        return "on" if value else "off"
+    if setting.kind == "choice" and value in setting.choices:
+        return choice_names(setting)[setting.choices.index(value)]
+    if setting.secret and value:
+        return "set"
+    return clean_line(str(value)) or "not set"
+
+
+def choice_names(setting: SettingRow) -> list[str]:
+    names = list(setting.names[: len(setting.choices)])
+    return names + [clean_line(str(choice)) for choice in setting.choices[len(names) :]]
+
+
+def step_value(setting: SettingRow, direction: int) -> Value:
+    """Return the next value in a direction: toggled, next choice, or one step."""
+    if setting.kind == "toggle":
+        return not setting.value
+    if setting.kind == "choice" and setting.choices:
+        at = setting.choices.index(setting.value) if setting.value in setting.choices else -1
+        return setting.choices[(at + direction) % len(setting.choices)]
+    if setting.kind == "number" and not isinstance(setting.value, str):
+        return _number(setting, setting.value + direction * setting.step)
+    return setting.value
+
+
+def parse_value(setting: SettingRow, text: str) -> Value:
+    """Parse a typed value; raises ValueError with a one-sentence reason."""
+    text = clean_line(text)
+    if setting.kind != "number":
+        return text
+    try:
+        value = float(text)
+    except ValueError:
+        raise ValueError(f"{text or 'Nothing'} is not a number.") from None
+    if value != value or value in (float("inf"), float("-inf")):
+        raise ValueError(f"{text} is not a valid number.")
+    if setting.minimum is not None and value < setting.minimum:
+        raise ValueError(f"The minimum is {setting.minimum:g}.")
+    if setting.maximum is not None and value > setting.maximum:
+        raise ValueError(f"The maximum is {setting.maximum:g}.")
+    if _whole(setting) and value != int(value):
+        raise ValueError("Only whole numbers are allowed.")
+    return _number(setting, value)
+
+
+def _whole(setting: SettingRow) -> bool:
+    return float(setting.step).is_integer() and not isinstance(setting.value, float)
+
+
+def _number(setting: SettingRow, value: Value) -> Value:
+    try:
+        number = float(value)
+    except ValueError:
+        number = setting.minimum or 0.0
+    if setting.minimum is not None:
+        number = max(number, setting.minimum)
+    if setting.maximum is not None:
+        number = min(number, setting.maximum)
+    return int(number) if _whole(setting) else round(number, 10)
 
 
 class SettingsList(LiveComponent):
@@ -51,7 +152,6 @@ class SettingsList(LiveComponent):
         settings: Iterable[SettingRow] = (),
         max_rows: int = 12,
         *,
-        searchable: bool = True,
         on_change: Callable[[str, Value], None] | None = None,
         on_preview: Callable[[str, Value], None] | None = None,
         on_cancel: Callable[[], None] | None = None,
@@ -60,7 +160,7 @@ class SettingsList(LiveComponent):
         self._keys = keys
         self.max_rows = max_rows
         """Maximum number of setting rows."""
-        self._filter = FilterLine(keys, "type to search the settings") if searchable else None
+        self._filter = FilterLine(keys, "type to search the settings")
         self.on_change = on_change
         self.on_preview = on_preview
         self.on_cancel = on_cancel
@@ -95,7 +195,7 @@ class SettingsList(LiveComponent):
 
     @property
     def filter_text(self) -> str:
-        return self._filter.text if self._filter is not None else ""
+        return self._filter.text
 
     def select(self, key: str) -> bool:
         """Highlight a setting; False if it is not shown."""
@@ -131,7 +231,7 @@ class SettingsList(LiveComponent):
             self._store(setting, step_value(setting, -1))
         elif setting is not None and matches(event, "tui.editor.cursorRight"):
             self._store(setting, step_value(setting, 1))
-        elif self._filter is not None and self._filter.takes(event):
+        elif self._filter.apply(event):
             self._refilter(None)
         else:
             return False
@@ -241,7 +341,7 @@ class SettingsList(LiveComponent):
             return [heading, *self._open.render(width)]
         query = self.filter_text
         focused = self.focused and self._open is None
-        rows = [] if self._filter is None else [self._filter.row(theme, width, focused)]
+        rows = [self._filter.row(theme, width, focused)]
         if not choices.order:
             text = f"No setting matches {query}." if choices.items else "There are no settings."
             return rows + [theme["muted"](row) for row in wrap(text, width)[:DESCRIPTION_ROWS]]
@@ -253,8 +353,10 @@ class SettingsList(LiveComponent):
                 rows.append(theme["heading"](group))
                 continue
             shown = self._settings[choices.items[index].value]
-            look = _Look(shown is setting, query, choices.label_width, self._open)
-            rows += _in_words(theme, shown, look, width) if theme.linear else _rows(theme, shown, look, width)
+            state = _RowState(shown is setting, query, choices.label_width, self._open)
+            rows += (
+                _in_words(theme, shown, state, width) if theme.linear else _rows(theme, shown, state, width)
+            )
         if height < len(choices.lines):
             place = (self._top, height, len(choices.lines), self._at + 1, len(choices.order))
             rows.append(position_row(theme, *place, width))
@@ -263,7 +365,7 @@ class SettingsList(LiveComponent):
         return rows
 
 
-class _Look(NamedTuple):
+class _RowState(NamedTuple):
     selected: bool
     query: str
     label_width: int
@@ -271,24 +373,24 @@ class _Look(NamedTuple):
     """The editor of the selected setting's value."""
 
 
-def _rows(theme: Theme, setting: SettingRow, look: _Look, width: int) -> list[str]:
+def _rows(theme: Theme, setting: SettingRow, state: _RowState, width: int) -> list[str]:
     """Render a setting next to its value; while it is edited, errors appear below."""
     symbols = theme.symbols
-    style = theme["selected" if look.selected else "text"]
-    found = score(look.query, setting.label) if look.query else None
-    label = highlight_positions(setting.label, found[1] if found else (), style, theme["matched"])
-    pointer = theme["accent"](symbols.pointer) if look.selected else " " * visible_width(symbols.pointer)
-    column = min(look.label_width + visible_width(symbols.pointer) + 3, width // 2)
+    style = theme["selected" if state.selected else "text"]
+    match = score(state.query, setting.label) if state.query else None
+    label = highlight_positions(setting.label, match[1] if match else (), style, theme["matched"])
+    pointer = theme["accent"](symbols.pointer) if state.selected else " " * visible_width(symbols.pointer)
+    column = min(state.label_width + visible_width(symbols.pointer) + 3, width // 2)
     text = pad(truncate(f"{pointer} {label}", column, symbols.ellipsis), column)
     room = width - column
-    if look.selected and look.field is not None:
-        field = look.field.render(room)
+    if state.selected and state.field is not None:
+        field = state.field.render(room)
         return [text + field[0], *(" " * column + row for row in field[1:])]
     value = theme[_value_token(setting)](format_value(setting))
     if setting.kind == "submenu":
         value += f" {theme['muted'](symbols.folded)}"
     text += truncate(value, room, symbols.ellipsis)
-    if look.selected and theme["selectedBackground"].open:
+    if state.selected and theme["selectedBackground"].open:
         return [theme["selectedBackground"](fit(text, width))]
     return [text]
 
@@ -299,11 +401,11 @@ def _value_token(setting: SettingRow) -> str:
     return "accent" if setting.value != "" else "muted"
 
 
-def _in_words(theme: Theme, setting: SettingRow, look: _Look, width: int) -> list[str]:
-    name = f"Selected: {setting.label}" if look.selected else setting.label
-    if look.selected and look.field is not None:
-        return [*wrap(f"{name}, new value:", width), *look.field.render(width)]
+def _in_words(theme: Theme, setting: SettingRow, state: _RowState, width: int) -> list[str]:
+    name = f"Selected: {setting.label}" if state.selected else setting.label
+    if state.selected and state.field is not None:
+        return [*wrap(f"{name}, new value:", width), *state.field.render(width)]
     words = f"{name}: {format_value(setting)}"
-    if look.selected and setting.description:
+    if state.selected and setting.description:
         words += f". {setting.description}"
     return spoken_rows(words, width)

@@ -3,9 +3,9 @@
 from tau.tui.component import Component
 from tau.tui.rows import RowLog, Rows
 from tau.tui.style import Theme
-from tau.tui.text.clean import clean, clean_styled_from, strip_styles
+from tau.tui.text.clean import Open, clean, clean_styled_from
 from tau.tui.text.cut import pad
-from tau.tui.text.line_cells import Open
+from tau.tui.text.sgr import strip_escapes
 from tau.tui.text.wrap import word_spans, wrap
 
 LONG_LINE_CHARS = 2000
@@ -51,7 +51,6 @@ class Text(Component):
         """The beginning of the next line, if it is long and its rows are in the log too."""
 
     def set_text(self, text: str) -> None:
-        """Replace the text."""
         self._lines = []
         self._open = {}
         self._rest = ""
@@ -59,13 +58,11 @@ class Text(Component):
         self.append(text)
 
     def set_style(self, style_token: str, background: str | None = None) -> None:
-        """Change the style."""
         self._token = style_token
         self._background = self._background if background is None else background
         self._forget()
 
     def append(self, text: str) -> None:
-        """Append text."""
         if not text:
             return
         if self._settled and not text.replace("\n", "").isprintable():
@@ -84,7 +81,7 @@ class Text(Component):
             return clean(text).split("\n"), {}
         shown, still_open = clean_styled_from(text, self._open)
         if self._theme.depth == "none":
-            shown = strip_styles(shown)
+            shown = strip_escapes(shown)
         return shown.split("\n"), still_open
 
     def render(self, width: int) -> Rows:

@@ -3,8 +3,116 @@
 from collections.abc import Iterable, Sequence
 
 from tau.tui.component import CommitBoundary, Component
-from tau.tui.render.live_commit import LiveCommit
+from tau.tui.render.audit import visible_text
 from tau.tui.rows import RowLog, RowPart, Rows
+
+VOLATILE_REARM_FRAMES = 30
+STABLE_PREFIX_COMMIT_FRAMES = 30
+_BLOCK_ROWS = 256
+_NO_FLOOR = 1 << 62
+
+
+class LiveCommit:
+    """Decides how many rows of a changing block may already enter the history, frame by frame.
+
+    Either of two signs is sufficient. A block seen growing at its end without changing a row above will
+    presumably continue to: all but its last row may go. And rows unchanged for a long time may go while those
+    below keep changing. A row that changes after passing that test is a slow ticker: from there on no row
+    passes again, or each tick would leave a copy in the history.
+    """
+
+    __slots__ = ("_calm_frames", "_floor", "_grows", "_least", "_promoted", "_rows", "_watched_frames")
+
+    def __init__(self) -> None:
+        self._rows: Sequence[str] | None = None
+        self._grows = False
+        self._calm_frames = VOLATILE_REARM_FRAMES
+        self._promoted = 0
+        self._least = _NO_FLOOR
+        self._watched_frames = 0
+        self._floor = _NO_FLOOR
+
+    def observe(self, rows: Sequence[str]) -> int:
+        """Record the rows of this frame; returns how many leading rows may enter the history.
+
+        The last row never counts: it is where text grows.
+        """
+        old, self._rows = self._rows, rows
+        if old is not None:
+            shared = count_shared_rows(old, rows)
+            self._watch_growth(len(old), len(rows), shared)
+            self._watch_floor(old, rows, shared)
+            self._watch_prefix(len(rows), shared)
+        settled = max(len(rows) - 1, 0)
+        if self._grows and self._calm_frames >= VOLATILE_REARM_FRAMES:
+            return settled
+        return min(self._promoted, settled)
+
+    def forget_rows(self) -> None:
+        """Forget the rows after a width change, but keep what is known of the block's behavior."""
+        self._rows = None
+        self._promoted = 0
+        self._least = self._floor = _NO_FLOOR
+        self._watched_frames = 0
+
+    def _watch_growth(self, before: int, now: int, shared: int) -> None:
+        if shared < before - 1:
+            self._calm_frames = 0
+        else:
+            self._calm_frames += 1
+            self._grows = self._grows or now > before
+
+    def _watch_floor(self, old: Sequence[str], rows: Sequence[str], shared: int) -> None:
+        """Rows inserted above the floor push it down, if the rows between are unchanged."""
+        floor, added = self._floor, len(rows) - len(old)
+        if added <= 0 or not shared <= floor < _NO_FLOOR:
+            return
+        between = old[shared:floor]
+        if count_shared_rows(between, rows[shared + added : floor + added]) == len(between):
+            self._floor = floor + added
+
+    def _watch_prefix(self, now: int, shared: int) -> None:
+        if shared < self._promoted:
+            self._promoted = shared
+            self._floor = min(self._floor, shared)
+            self._least = _NO_FLOOR
+            self._watched_frames = 0
+            return
+        self._least = min(self._least, shared)
+        self._watched_frames += 1
+        if self._watched_frames >= STABLE_PREFIX_COMMIT_FRAMES:
+            self._promoted = max(self._promoted, min(self._least, self._floor, now - 1))
+            self._least = _NO_FLOOR
+            self._watched_frames = 0
+
+
+def count_shared_rows(old: Sequence[str], new: Sequence[str]) -> int:
+    """Return how many leading rows look the same, ignoring colors."""
+    if old is new:
+        return len(new)
+    at = _shared_parts(old, new)
+    length = min(len(old), len(new))
+    while at < length:
+        stop = min(at + _BLOCK_ROWS, length)
+        mine, theirs = old[at:stop], new[at:stop]
+        if mine != theirs:
+            for one, other in zip(mine, theirs, strict=True):
+                if one is not other and one != other and visible_text(one) != visible_text(other):
+                    return at
+                at += 1
+        at = stop
+    return length
+
+
+def _shared_parts(old: Sequence[str], new: Sequence[str]) -> int:
+    """Count rows in shared parts, which are equal without comparison."""
+    length = 0
+    if isinstance(old, Rows) and isinstance(new, Rows):
+        for mine, theirs in zip(old.parts, new.parts, strict=False):
+            if mine is not theirs:
+                break
+            length += len(mine)
+    return length
 
 
 class Block(Component):
@@ -34,7 +142,7 @@ class Transcript(Component):
         self._live_block: Component | None = None
         self._parts: list[RowPart] = []
         self._rows = Rows()
-        self._seam = CommitBoundary(0)
+        self._boundary = CommitBoundary(0)
 
     @property
     def blocks(self) -> Sequence[Component]:
@@ -42,7 +150,6 @@ class Transcript(Component):
         return self._blocks
 
     def add(self, *blocks: Component) -> None:
-        """Append blocks."""
         self._blocks += blocks
 
     def remove_last(self) -> Component | None:
@@ -51,10 +158,7 @@ class Transcript(Component):
             return None
         if len(self._log_ends) == len(self._blocks):
             self._log_ends.pop()
-            kept = self._log.snapshot()[: self._log_ends[-1] if self._log_ends else 0]
-            self._log = RowLog()
-            self._log.extend(kept)
-            self._frozen = self._log.snapshot()
+            self._replace_log(self._frozen[: self._log_ends[-1] if self._log_ends else 0])
         return self._blocks.pop()
 
     def drop_first(self, count: int, most_rows: int) -> int:
@@ -69,16 +173,12 @@ class Transcript(Component):
         if not ends:
             return 0
         rows = ends[-1] + spacing
-        kept = self._log.snapshot()[rows:]
-        self._log = RowLog()
-        self._log.extend(kept)
+        self._replace_log(self._frozen[rows:])
         self._log_ends = [end - rows for end in self._log_ends[len(ends) :]]
-        self._frozen = self._log.snapshot()
         del self._blocks[: len(ends)]
         return rows
 
     def clear(self) -> None:
-        """Remove all blocks."""
         self._blocks.clear()
         self.rebuild()
 
@@ -118,14 +218,14 @@ class Transcript(Component):
             if settled:
                 safe_end = frozen_length + (len(self._between) if frozen_length else 0) + settled
             parts.append(rows)
-        self._seam = CommitBoundary(frozen_length, safe_end)
+        self._boundary = CommitBoundary(frozen_length, safe_end)
         if len(parts) != len(self._parts) or any(a is not b for a, b in zip(parts, self._parts, strict=True)):
             self._parts = parts
             self._rows = Rows(parts)
         return self._rows
 
     def commit_boundary(self) -> CommitBoundary:
-        return self._seam
+        return self._boundary
 
     def _freeze(self) -> None:
         """Store the rows of final blocks, up to the first that is not."""
@@ -143,6 +243,11 @@ class Transcript(Component):
             block.invalidate()
         if len(self._log_ends) > first:
             self._frozen = self._log.snapshot()
+
+    def _replace_log(self, rows: Sequence[str]) -> None:
+        self._log = RowLog()
+        self._log.extend(rows)
+        self._frozen = self._log.snapshot()
 
     def _count_settled(self, block: Component, rows: Sequence[str]) -> int:
         """Return how many of its rows are settled, as reported by the block or inferred from its behavior."""

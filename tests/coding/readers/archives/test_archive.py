@@ -1,4 +1,4 @@
-"""Archives: found behind a path, listed, read and written without touching what was not meant."""
+"""Archives: found behind a path, listed, read and written without collateral damage."""
 
 import asyncio
 import gzip
@@ -21,8 +21,10 @@ from hypothesis import strategies as st
 from tau.base.errors import ToolError
 from tau.base.threads import StopSignal, ThreadStopped, in_thread
 from tau.coding.files.paths import LineRange
+from tau.coding.files.targets import archive_of, locate_for_write
+from tau.coding.readers import archive_splits
 from tau.coding.readers.archives import archive
-from tau.coding.readers.archives.archive import ArchiveCandidate, ArchiveEntry, ArchiveListing, candidates
+from tau.coding.readers.archives.archive import ArchiveEntry, ArchiveListing
 from tau.coding.readers.archives.index import ArchiveLimits, asked_path, member_path
 from tests.coding.context import CallContext
 
@@ -46,8 +48,9 @@ def pack(path: Path, files: dict[str, bytes]) -> Path:
 
 def look(ctx: CallContext, text: str, limits: ArchiveLimits | None = None) -> ArchiveListing | ArchiveEntry:
     async def main() -> ArchiveListing | ArchiveEntry:
-        found = await archive.find(text, ctx.cwd, ctx.fs)
-        assert found is not None
+        target = archive_of(text, ctx.cwd)
+        assert target is not None
+        found = await archive.locate(target, ctx.cwd, ctx.fs)
         return await archive.read(found, ctx.fs, limits)
 
     return asyncio.run(main())
@@ -67,15 +70,16 @@ def listing(ctx: CallContext, text: str) -> ArchiveListing:
 
 def put(ctx: CallContext, text: str, content: bytes) -> archive.ArchiveWritten:
     async def main() -> archive.ArchiveWritten:
-        found = await archive.find_for_write(text, ctx.cwd, ctx.fs)
-        assert found is not None
+        target = locate_for_write(text, ctx.cwd)
+        assert target.kind == "archive"
+        found = await archive.locate(target, ctx.cwd, ctx.fs)
         return await archive.write(found, content, ctx.fs)
 
     return asyncio.run(main())
 
 
 def unpacked(path: Path) -> dict[str, bytes]:
-    """What the standard library finds, as a second opinion."""
+    """What the standard library finds, as a cross-check."""
     if path.suffix == ".zip":
         with zipfile.ZipFile(path) as zipped:
             assert zipped.testzip() is None
@@ -84,18 +88,18 @@ def unpacked(path: Path) -> dict[str, bytes]:
         return {info.name: tar.extractfile(info).read() for info in tar if info.isreg()}  # type: ignore[union-attr]
 
 
-def test_every_way_to_see_an_archive_in_a_path_longest_first() -> None:
-    assert candidates("a/b.tar.gz:c/d.txt:5-6") == [ArchiveCandidate("a/b.tar.gz", "c/d.txt:5-6")]
-    assert candidates("a.ZIP") == [ArchiveCandidate("a.ZIP", "")]
-    assert candidates("a.zip:b.tgz:c") == [
-        ArchiveCandidate("a.zip:b.tgz", "c"),
-        ArchiveCandidate("a.zip", "b.tgz:c"),
+def test_every_archive_candidate_in_a_path_longest_first() -> None:
+    assert archive_splits("a/b.tar.gz:c/d.txt:5-6") == [("a/b.tar.gz", "c/d.txt:5-6")]
+    assert archive_splits("a.ZIP") == [("a.ZIP", "")]
+    assert archive_splits("a.zip:b.tgz:c") == [
+        ("a.zip:b.tgz", "c"),
+        ("a.zip", "b.tgz:c"),
     ]
-    assert candidates("a.zip/b") == candidates("src/a.py") == candidates("a.zipper:b") == []
+    assert archive_splits("a.zip/b") == archive_splits("src/a.py") == archive_splits("a.zipper:b") == []
 
 
 @given(st.text(alphabet="ab.:/\\C \0zip", max_size=30))
-def test_a_path_inside_never_leads_outside(text: str) -> None:
+def test_member_path_never_escapes_the_archive(text: str) -> None:
     try:
         path = asked_path(text)
     except ToolError:
@@ -106,7 +110,7 @@ def test_a_path_inside_never_leads_outside(text: str) -> None:
 
 
 @pytest.mark.parametrize("bad", ["../x", "a/../../x", "/etc/passwd", "C:\\x", "c:/x", "a\0b", "..\\x"])
-def test_paths_that_lead_outside_are_refused(bad: str) -> None:
+def test_escaping_paths_are_refused(bad: str) -> None:
     with pytest.raises(ToolError):
         asked_path(bad)
     assert member_path(bad) == ""
@@ -121,7 +125,7 @@ def test_folders_are_listed_with_sizes(ctx: CallContext, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_an_entry_is_read_with_its_selector(ctx: CallContext, name: str) -> None:
+def test_entry_is_read_with_its_selector(ctx: CallContext, name: str) -> None:
     pack(ctx.cwd / name, FILES)
     found = entry(ctx, f"{name}:src/main.py:2-5,9")
     assert (found.name, found.data) == (f"{name}:src/main.py", b"print(1)\n")
@@ -132,7 +136,7 @@ def test_an_entry_is_read_with_its_selector(ctx: CallContext, name: str) -> None
     assert notice == f"[Cannot read binary archive entry '{name}:src/deep/x.bin' (256 bytes)]"
 
 
-def test_an_entry_whose_name_looks_like_a_selector_wins(ctx: CallContext) -> None:
+def test_entry_named_like_a_selector_wins(ctx: CallContext) -> None:
     pack(ctx.cwd / "a.zip", {"x:5": b"odd", "x": b"even"})
     assert entry(ctx, "a.zip:x:5").data == b"odd"
     assert entry(ctx, "a.zip:x:6").data == b"even"
@@ -149,18 +153,18 @@ def test_long_listings_are_cut_and_can_be_continued(ctx: CallContext) -> None:
     assert last.text.endswith("[Showing 203 of 1203 entries]")
 
 
-def test_what_is_not_there_is_told(ctx: CallContext) -> None:
+def test_missing_entries_are_reported(ctx: CallContext) -> None:
     pack(ctx.cwd / "a.zip", FILES)
     with pytest.raises(ToolError, match=r"no src/none.py in a.zip; read a.zip"):
         look(ctx, "a.zip:src/none.py")
-    assert asyncio.run(archive.find("b.zip:x", ctx.cwd, ctx.fs)) is None
+    assert archive_of("b.zip:x", ctx.cwd) is None
     (ctx.cwd / "folder.zip").mkdir()
-    assert asyncio.run(archive.find("folder.zip", ctx.cwd, ctx.fs)) is None
-    assert asyncio.run(archive.find_for_write("folder.zip", ctx.cwd, ctx.fs)) is None
+    assert archive_of("folder.zip", ctx.cwd) is None
+    assert locate_for_write("folder.zip", ctx.cwd).kind == "file"
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_a_new_archive_is_made_with_its_folders(ctx: CallContext, name: str) -> None:
+def test_new_archive_is_made_with_its_folders(ctx: CallContext, name: str) -> None:
     written = put(ctx, f"new/{name}:css/ä.css", b"body {}\n")
     assert (written.name, written.created, written.replaced) == (f"new/{name}:css/ä.css", True, False)
     assert unpacked(ctx.cwd / "new" / name) == {"css/ä.css": b"body {}\n"}
@@ -227,7 +231,7 @@ def test_other_tar_entries_keep_every_byte(ctx: CallContext) -> None:
     assert len(after) % 10240 == 0
 
 
-def test_of_entries_with_one_name_the_last_counts_and_is_replaced(ctx: CallContext) -> None:
+def test_last_of_several_entries_with_one_name_wins(ctx: CallContext) -> None:
     path = ctx.cwd / "a.tar"
     with tarfile.open(path, "w") as tar:
         for data in (b"one", b"two", b"three"):
@@ -241,14 +245,14 @@ def test_of_entries_with_one_name_the_last_counts_and_is_replaced(ctx: CallConte
     assert unpacked(path) == {"x": b"four"}
 
 
-def test_a_gzip_of_several_members_is_one_archive(ctx: CallContext) -> None:
+def test_multi_member_gzip_is_one_archive(ctx: CallContext) -> None:
     plain = pack(ctx.cwd / "a.tar", FILES).read_bytes()
     (ctx.cwd / "b.tgz").write_bytes(gzip.compress(plain[:700]) + gzip.compress(plain[700:]) + bytes(100))
     assert entry(ctx, "b.tgz:src/main.py").data == b"print(1)\n"
 
 
 @pytest.mark.skipif(not shutil.which("zip") or not shutil.which("unzip"), reason="zip is not installed")
-def test_the_zip_program_agrees(ctx: CallContext) -> None:
+def test_zip_program_agrees(ctx: CallContext) -> None:
     (ctx.cwd / "run.sh").write_bytes(b"#!/bin/sh\n")
     (ctx.cwd / "run.sh").chmod(0o755)
     (ctx.cwd / "link").symlink_to("run.sh")
@@ -266,7 +270,7 @@ def test_the_zip_program_agrees(ctx: CallContext) -> None:
 
 
 @pytest.mark.skipif(not shutil.which("tar"), reason="tar is not installed")
-def test_the_tar_program_agrees(ctx: CallContext) -> None:
+def test_tar_program_agrees(ctx: CallContext) -> None:
     (ctx.cwd / "d").mkdir()
     (ctx.cwd / "d/f").write_bytes(b"content")
     os.link(ctx.cwd / "d/f", ctx.cwd / "d/hard")
@@ -287,7 +291,7 @@ def test_the_tar_program_agrees(ctx: CallContext) -> None:
 
 
 @pytest.mark.parametrize(
-    ("inner", "said"),
+    ("inner", "message"),
     [
         ("", "Name a file inside"),
         ("src/", "is a directory"),
@@ -298,20 +302,19 @@ def test_the_tar_program_agrees(ctx: CallContext) -> None:
         ("C:x", "relative"),
     ],
 )
-def test_writes_that_make_no_sense_are_refused(ctx: CallContext, inner: str, said: str) -> None:
+def test_invalid_writes_are_refused(ctx: CallContext, inner: str, message: str) -> None:
     path = pack(ctx.cwd / "a.zip", FILES)
     before = path.read_bytes()
-    with pytest.raises(ToolError, match=said):
+    with pytest.raises(ToolError, match=message):
         put(ctx, f"a.zip:{inner}", b"x")
     assert path.read_bytes() == before
 
 
-def test_an_archive_changed_meanwhile_is_not_overwritten(ctx: CallContext) -> None:
+def test_archive_changed_meanwhile_is_not_overwritten(ctx: CallContext) -> None:
     path = pack(ctx.cwd / "a.zip", FILES)
 
     async def main() -> None:
-        found = await archive.find_for_write("a.zip:x", ctx.cwd, ctx.fs)
-        assert found is not None
+        found = await archive.locate(locate_for_write("a.zip:x", ctx.cwd), ctx.cwd, ctx.fs)
         pack(path, {"other": b"somebody was faster"})
         await archive.write(found, b"x", ctx.fs)
 
@@ -321,7 +324,7 @@ def test_an_archive_changed_meanwhile_is_not_overwritten(ctx: CallContext) -> No
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_names_that_lead_outside_are_left_out_and_told(ctx: CallContext, name: str) -> None:
+def test_escaping_entries_are_skipped_with_a_note(ctx: CallContext, name: str) -> None:
     pack(ctx.cwd / name, {"../../evil": b"x", "/etc/cron": b"y", "C:/w": b"", "good": b"z"})
     shown = listing(ctx, name)
     assert shown.rows == ["good (1 byte)"]
@@ -346,7 +349,7 @@ def bomb(name: str, path: Path, size: int = 48 << 20) -> None:
 
 
 @pytest.mark.parametrize("name", ["a.zip", "a.tgz"])
-def test_a_bomb_is_refused_with_flat_memory(ctx: CallContext, name: str) -> None:
+def test_bomb_is_refused_with_flat_memory(ctx: CallContext, name: str) -> None:
     bomb(name, ctx.cwd / name)
     tracemalloc.start()
     try:
@@ -357,7 +360,7 @@ def test_a_bomb_is_refused_with_flat_memory(ctx: CallContext, name: str) -> None
         tracemalloc.stop()
 
 
-def test_a_zip_entry_that_lies_about_its_size_is_refused(ctx: CallContext) -> None:
+def test_zip_entry_with_a_false_size_is_refused(ctx: CallContext) -> None:
     path = ctx.cwd / "a.zip"
     bomb("a.zip", path, 4 << 20)
     data = bytearray(path.read_bytes())
@@ -389,7 +392,7 @@ def test_too_many_entries_are_refused(ctx: CallContext, name: str) -> None:
         look(ctx, name, ArchiveLimits(entries=59))
 
 
-def test_encrypted_entries_are_shown_and_refused_but_survive_a_write(ctx: CallContext) -> None:
+def test_encrypted_entries_are_listed_but_unreadable_and_survive_a_write(ctx: CallContext) -> None:
     path = pack(ctx.cwd / "a.zip", {"secret": b"x" * 50, "open": b"y"})
     data = bytearray(path.read_bytes())
     for mark, offset in ((b"PK\3\4", 6), (b"PK\1\2", 8)):
@@ -415,7 +418,7 @@ def test_entries_that_share_their_data_cannot_be_rewritten(ctx: CallContext) -> 
     assert path.read_bytes() == data
 
 
-def test_a_huge_tar_header_and_a_chain_of_headers_are_refused(ctx: CallContext) -> None:
+def test_huge_tar_header_and_chain_of_headers_are_refused(ctx: CallContext) -> None:
     header = tarfile.TarInfo("x")
     header.type, header.size = tarfile.XHDTYPE, 200 << 20
     packer = zlib.compressobj(9, zlib.DEFLATED, 31)
@@ -431,7 +434,7 @@ def test_a_huge_tar_header_and_a_chain_of_headers_are_refused(ctx: CallContext) 
         look(ctx, "b.tar")
 
 
-def test_a_tar_broken_in_the_middle_says_so(ctx: CallContext) -> None:
+def test_tar_broken_in_the_middle_is_reported(ctx: CallContext) -> None:
     path = pack(ctx.cwd / "a.tar", FILES)
     data = bytearray(path.read_bytes())
     data[1024 + 148 : 1024 + 156] = b"garbage!"
@@ -442,7 +445,7 @@ def test_a_tar_broken_in_the_middle_says_so(ctx: CallContext) -> None:
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_what_is_no_archive_is_told_in_one_sentence(ctx: CallContext, name: str) -> None:
+def test_invalid_archive_is_a_one_line_error(ctx: CallContext, name: str) -> None:
     whole = pack(ctx.cwd / name, FILES).read_bytes()
     for data in (b"", b"just some text\n", os.urandom(4000), whole[: min(len(whole) // 3, 2000)]):
         (ctx.cwd / name).write_bytes(data)
@@ -451,14 +454,14 @@ def test_what_is_no_archive_is_told_in_one_sentence(ctx: CallContext, name: str)
         assert "\n" not in str(caught.value)
 
 
-def test_a_pipe_named_like_an_archive_is_not_opened(ctx: CallContext) -> None:
+def test_pipe_named_like_an_archive_is_not_opened(ctx: CallContext) -> None:
     os.mkfifo(ctx.cwd / "a.zip")
     with pytest.raises(ToolError, match="pipe"):
         look(ctx, "a.zip")
 
 
 @given(st.binary(max_size=300), st.integers(0, 2000), st.sampled_from(FORMATS))
-def test_damage_anywhere_gives_an_answer_or_an_error(noise: bytes, where: int, name: str) -> None:
+def test_damaged_archive_gives_a_result_or_an_error(noise: bytes, where: int, name: str) -> None:
     buffer = io.BytesIO()
     if name.endswith("zip"):
         with zipfile.ZipFile(buffer, "w") as zipped:
@@ -485,7 +488,7 @@ def test_damage_anywhere_gives_an_answer_or_an_error(noise: bytes, where: int, n
     st.binary(max_size=40),
     st.sampled_from(FORMATS),
 )
-def test_what_was_put_in_comes_out(files: dict[str, bytes], path: str, content: bytes, name: str) -> None:
+def test_written_entries_round_trip(files: dict[str, bytes], path: str, content: bytes, name: str) -> None:
     data: bytes | None = None
     for key, value in {**files, path: content}.items():
         data, _ = archive.put(data, name, key, value, ArchiveLimits(), StopSignal())
@@ -499,7 +502,7 @@ def test_what_was_put_in_comes_out(files: dict[str, bytes], path: str, content: 
     assert out == {**files, path: content + b"!"}
 
 
-def test_a_cancelled_read_stops_its_thread() -> None:
+def test_cancelled_read_stops_its_thread() -> None:
     ended = []
 
     def work(stop: StopSignal) -> None:

@@ -1,4 +1,4 @@
-"""Documents to convert: made by real libraries, and small ones written by hand where a detail matters."""
+"""Documents to convert: made by real libraries, or by hand where a detail matters."""
 
 import io
 import warnings
@@ -38,7 +38,7 @@ def office(kind: str, part: str, content: str | bytes, more: Parts | None = None
 
 
 def word(body: str, more: Parts | None = None, **how: int) -> bytes:
-    """A Word document with this body; its relations are those of `relations`."""
+    """A Word document with this body and these `relations`."""
     document = f"<w:document {W} {R}><w:body>{body}</w:body></w:document>"
     return office("wordprocessingml", "word/document.xml", document, more, **how)
 
@@ -48,7 +48,7 @@ def paragraph(text: str, properties: str = "") -> str:
 
 
 def relations(*rows: tuple[str, str, str]) -> str:
-    """(id, kind, target); an address is external."""
+    """(id, kind, target); a URL is external."""
     inner = ""
     for id, kind, target in rows:
         mode = ' TargetMode="External"' if ":" in target else ""
@@ -68,7 +68,7 @@ def excel(sheet: str, more: Parts | None = None, state: str = "visible", **how: 
 
 
 def book(*chapters: str | bytes, more: Parts | None = None, **how: int) -> bytes:
-    """An electronic book of these chapters."""
+    """An e-book with these chapters."""
     items = "".join(
         f'<item id="c{index}" href="text/c%20{index}.xhtml" media-type="application/xhtml+xml"/>'
         for index in range(len(chapters))
@@ -85,7 +85,7 @@ def book(*chapters: str | bytes, more: Parts | None = None, **how: int) -> bytes
 
 
 def library(name: str) -> Any:
-    """A library that writes such files; part of the extra `dev`."""
+    """A library that writes such files; part of the `dev` extra."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # their warnings are not ours
         return pytest.importorskip(name, reason=f"{name} writes the sample; it is in the extra `dev`")

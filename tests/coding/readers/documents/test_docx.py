@@ -1,4 +1,4 @@
-"""Word documents become Markdown that says the same."""
+"""Word documents become equivalent Markdown."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ def markdown_of(body: str, more: dict[str, str] | None = None) -> str:
     return convert("a.docx", word(body, more)).rstrip("\n")
 
 
-def test_a_document_made_by_python_docx(tmp_path: Path) -> None:
+def test_document_made_by_python_docx(tmp_path: Path) -> None:
     docx = library("docx")
     document = docx.Document()
     document.add_heading("The Title", 0)
@@ -64,7 +64,7 @@ def test_links_of_both_kinds() -> None:
     assert markdown_of(body, more) == ("[site](<https://a.b/(c)>) [below](#part) [field](http://f/x) rest")
 
 
-def test_notes_and_comments_stand_at_the_end() -> None:
+def test_notes_and_comments_come_last() -> None:
     body = (
         '<w:p><w:r><w:t>Text</w:t></w:r><w:r><w:footnoteReference w:id="2"/></w:r>'
         '<w:r><w:commentReference w:id="0"/></w:r></w:p>'
@@ -82,7 +82,7 @@ def test_notes_and_comments_stand_at_the_end() -> None:
     assert markdown_of(body, more) == "Text[^2][^c0]\n\n[^2]: See there.\n\n[^c0]: Comment by Ann: Really?"
 
 
-def test_numbering_as_word_counts_it() -> None:
+def test_numbering_matches_word() -> None:
     def item(text: str, level: int, id: int = 1) -> str:
         return paragraph(text, f'<w:numPr><w:ilvl w:val="{level}"/><w:numId w:val="{id}"/></w:numPr>')
 
@@ -143,7 +143,7 @@ def test_headings_by_outline_level(level: int) -> None:
     assert text == f"{'#' * min(level, 6)} Head"
 
 
-def test_a_table_in_a_table_and_a_frame_around_text() -> None:
+def test_nested_table_and_framed_text() -> None:
     inner = f"<w:tbl><w:tr><w:tc>{paragraph('x')}</w:tc><w:tc>{paragraph('y')}</w:tc></w:tr></w:tbl>"
     outer = f"<w:tbl><w:tr><w:tc>{inner}</w:tc><w:tc>{paragraph('z')}</w:tc></w:tr></w:tbl>"
     frame = f"<w:tbl><w:tr><w:tc>{paragraph('framed')}</w:tc></w:tr></w:tbl>"

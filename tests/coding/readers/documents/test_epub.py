@@ -1,4 +1,4 @@
-"""Electronic books become Markdown in reading order."""
+"""E-books become Markdown in reading order."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ def markdown_of(chapter: str | bytes) -> str:
     return convert("a.epub", book(chapter)).rstrip("\n")
 
 
-def test_a_book_made_by_mkepub(tmp_path: Path) -> None:
+def test_book_made_by_mkepub(tmp_path: Path) -> None:
     made = library("mkepub").Book("My *book*", author="Ann B")
     made.add_page("One", "<h2>One</h2><p>Hi <b>bold</b> <a href='https://x.y/z'>there</a>.</p>")
     made.add_page("Two", "<p>second<br/>line</p>")
@@ -23,7 +23,7 @@ def test_a_book_made_by_mkepub(tmp_path: Path) -> None:
     )
 
 
-def test_blocks_of_every_kind() -> None:
+def test_all_kinds_of_blocks() -> None:
     chapter = (
         "<html><head><title>no</title><style>p{}</style></head><body><h1>T</h1>"
         "<ul><li>a<ol start='3'><li>n</li><li><p>m</p><p>more</p></li></ol></li><li>b</li></ul>"
@@ -38,14 +38,14 @@ def test_blocks_of_every_kind() -> None:
     )
 
 
-def test_links_inside_of_the_book_are_only_words() -> None:
+def test_internal_links_become_plain_text() -> None:
     assert (
         markdown_of("<p><a href='c2.xhtml#x'>next</a> <a href='https://a.b'>out</a></p>")
         == "next [out](https://a.b)"
     )
 
 
-def test_broken_markup_is_read_as_far_as_it_goes() -> None:
+def test_broken_markup_is_read_as_far_as_possible() -> None:
     assert markdown_of("<p>one <b>two</p><p>three</i></b> four<table><td>x<tr><td>y") == (
         "one **two**\n\n**three** four\n\n| x |\n| --- |\n| y |"
     )
@@ -58,11 +58,11 @@ def test_chapters_in_other_encodings(encoding: str) -> None:
     assert markdown_of(chapter.encode(encoding)) == "Käse"
 
 
-def test_an_encoding_that_is_none_is_ignored() -> None:
+def test_invalid_encoding_is_ignored() -> None:
     assert markdown_of(b'<?xml version="1.0" encoding="unicode_escape"?><p>a\\x41</p>') == "a\\x41"
 
 
-def test_copy_protection_is_told() -> None:
+def test_copy_protection_is_reported() -> None:
     locked = (
         "<encryption><EncryptedData><CipherData><CipherReference URI='O/text/c%200.xhtml'/></CipherData>"
         "</EncryptedData></encryption>"
@@ -73,6 +73,6 @@ def test_copy_protection_is_told() -> None:
     assert text == "[The chapter O/text/c 0.xhtml is encrypted]\n\nfree\n"
 
 
-def test_a_missing_chapter_is_told_and_the_others_are_read() -> None:
+def test_missing_chapter_is_reported_and_the_others_are_read() -> None:
     data = book("<p>one</p>", "<p>two</p>").replace(b"O/text/c 0.xhtml", b"O/text/d 0.xhtml")
     assert convert("a.epub", data) == "[The chapter O/text/c 0.xhtml is missing]\n\ntwo\n"

@@ -1,4 +1,4 @@
-"""Files made to harm are refused in one sentence, before they take memory or time; broken ones too."""
+"""Hostile and broken files are refused in one sentence before they take memory or time."""
 
 import random
 import re
@@ -12,7 +12,7 @@ from tau.base.sizes import MIB
 from tau.coding.readers.documents import DocumentError, convert
 from tests.coding.readers.documents.samples import book, excel, office, paragraph, word, zipped
 
-STORED = {"compression": zipfile.ZIP_STORED}  # so that the ratio alone does not give them away
+STORED = {"compression": zipfile.ZIP_STORED}  # so that the ratio alone does not reveal them
 LAUGHS = '<!DOCTYPE d [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;">]><d>&b;</d>'
 
 
@@ -24,14 +24,14 @@ def refusal(name: str, data: bytes) -> str:
     return text
 
 
-def test_a_zip_bomb() -> None:
+def test_zip_bomb() -> None:
     bomb = word(f"<w:p><w:r><w:t>{'a' * (20 * MIB)}</w:t></w:r></w:p>")
     assert len(bomb) < 100_000
     assert "like a zip bomb" in refusal("a.docx", bomb)
     assert "like a zip bomb" in refusal("a.epub", book("<p>" * (4 * MIB)))
 
 
-def test_a_part_that_lies_about_its_size() -> None:
+def test_part_with_a_false_size() -> None:
     data = bytearray(word(paragraph("x" * 10_000)))
     central = data.rindex(b"PK\x01\x02")
     data[central + 24 : central + 28] = (50).to_bytes(4, "little")  # the unpacked size
@@ -46,17 +46,17 @@ def test_entities_are_not_expanded(encoding: str) -> None:
     assert "declares entities" in refusal("a.xlsx", sheet)
 
 
-def test_a_declaration_behind_a_long_comment_is_seen() -> None:
+def test_declaration_after_a_long_comment_is_noticed() -> None:
     late = f"<!--{'x' * (MIB // 2)}-->{LAUGHS}"
     assert "declares entities" in refusal("a.xlsx", excel("", {"xl/worksheets/sheet1.xml": late}))
 
 
-def test_files_outside_are_not_read() -> None:
+def test_external_files_are_not_read() -> None:
     outside = '<!DOCTYPE p SYSTEM "file:///etc/passwd"><package><manifest/><spine/></package>'
     assert "no chapters" in refusal("a.epub", book("x", more={"O/b.opf": outside}))
 
 
-def test_more_parts_than_a_document_has() -> None:
+def test_too_many_parts() -> None:
     assert "more than 20,000 parts" in refusal("a.docx", b"PK\x03\x04" + b"PK\x01\x02" * 20_001)
 
 
@@ -80,12 +80,12 @@ def test_deep_nesting_elsewhere() -> None:
     assert "larger or deeper" in refusal("a.xlsx", excel("<sheetData>" + "<row>" * 5_000, **STORED))
 
 
-def test_more_markup_than_memory_is_for() -> None:
+def test_too_many_elements() -> None:
     many = "<w:p/>" * 2_100_000
     assert "more than 2,000,000 elements" in refusal("a.docx", word(many, **STORED))
 
 
-def test_tables_of_too_many_cells() -> None:
+def test_tables_with_too_many_cells() -> None:
     wide = "<w:tr><w:tc><w:tcPr><w:gridSpan w:val='63'/></w:tcPr></w:tc></w:tr>" * 9_000
     assert "more than 500,000 cells" in refusal("a.docx", word(f"<w:tbl>{wide}</w:tbl>", **STORED))
     cells = "<tr><td colspan='50'>" * 11_000
@@ -103,14 +103,14 @@ def test_sheets_are_read_in_bounded_memory() -> None:
         assert peak < 4 * MIB
 
 
-def test_an_endless_element_in_a_sheet() -> None:
+def test_endless_element_in_a_sheet() -> None:
     runs = excel(f"<sheetData><row><c><is>{'<r/>' * 110_000}</is></c></row></sheetData>", **STORED)
     assert "larger or deeper" in refusal("a.xlsx", runs)
     tag = excel(f"<sheetData><row x='{'y' * (3 * MIB)}'/></sheetData>", **STORED)
     assert "larger or deeper" in refusal("a.xlsx", tag)
 
 
-def test_an_endless_tag_in_a_book() -> None:
+def test_endless_tag_in_a_book() -> None:
     assert "a tag of more than" in refusal("a.epub", book("<a " * 400_000, **STORED))
 
 
@@ -125,11 +125,11 @@ def test_an_endless_tag_in_a_book() -> None:
         ("a.epub", zipped({"META-INF/container.xml": "<c>"}), "META-INF/container.xml"),
     ],
 )
-def test_broken_xml_is_told_by_its_part(name: str, data: bytes, part: str) -> None:
+def test_broken_xml_names_its_part(name: str, data: bytes, part: str) -> None:
     assert f"its part {part} is not well-formed XML" in refusal(name, data)
 
 
-def test_missing_parts_are_told() -> None:
+def test_missing_parts_are_reported() -> None:
     without = zipped(
         {
             "[Content_Types].xml": "<T/>",
@@ -140,7 +140,7 @@ def test_missing_parts_are_told() -> None:
     assert "has no body" in refusal("a.docx", office("wordprocessingml", "word/document.xml", "<d/>"))
 
 
-def test_parts_outside_of_the_package_do_not_exist() -> None:
+def test_parts_outside_the_package_do_not_exist() -> None:
     escape = zipped(
         {
             "[Content_Types].xml": "<T/>",
@@ -150,7 +150,7 @@ def test_parts_outside_of_the_package_do_not_exist() -> None:
     assert "unsupported kind" in refusal("a.docx", escape)
 
 
-def test_an_encrypted_part() -> None:
+def test_encrypted_part() -> None:
     data = bytearray(word(paragraph("x"), **STORED))
     for match in re.finditer(rb"PK\x01\x02", bytes(data)):
         data[match.start() + 8] |= 1
@@ -167,7 +167,7 @@ SOUND = {
 
 
 @pytest.mark.parametrize("name", SOUND)
-def test_truncated_anywhere(name: str) -> None:
+def test_truncated_at_any_point(name: str) -> None:
     data = SOUND[name]
     for end in range(len(data)):
         try:
@@ -192,7 +192,7 @@ def changed(data: bytes, dice: random.Random) -> bytes:
 
 
 def changed_inside(data: bytes, dice: random.Random) -> bytes:
-    """The same for a zip: one of its parts is changed, and packed again."""
+    """The same for a zip: one of its parts is changed and repacked."""
     with zipfile.ZipFile(BytesIO(data)) as archive:
         parts = {name: archive.read(name) for name in archive.namelist()}
     victim = dice.choice(list(parts))
@@ -218,5 +218,5 @@ def test_damaged_at_random(name: str) -> None:
 
 @pytest.mark.soak
 @pytest.mark.parametrize("name", SOUND)
-def test_damaged_at_random_for_long(name: str) -> None:
+def test_damaged_at_random_many_times(name: str) -> None:
     fuzz(name, 20_000)

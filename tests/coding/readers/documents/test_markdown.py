@@ -7,7 +7,7 @@ from tau.coding.readers.documents import markdown
 from tau.coding.readers.documents.markdown import MarkdownWriter, TextRun
 
 
-def test_marks_stand_close_to_the_words() -> None:
+def test_emphasis_marks_hug_the_words() -> None:
     spans = [
         TextRun("a"),
         TextRun(" bold ", bold=True),
@@ -18,25 +18,25 @@ def test_marks_stand_close_to_the_words() -> None:
     assert markdown.inline(spans) == "a **bold** ***both*** `x`"
 
 
-def test_spans_that_look_the_same_share_their_marks() -> None:
+def test_equally_styled_spans_share_their_marks() -> None:
     assert (
         markdown.inline([TextRun("a", bold=True), TextRun("", italic=True), TextRun("b", bold=True)])
         == "**ab**"
     )
 
 
-def test_code_with_ticks_in_it() -> None:
+def test_code_containing_backticks() -> None:
     assert markdown.inline([TextRun("a`b", code=True)]) == "``a`b``"
     assert markdown.inline([TextRun("`", code=True)]) == "`` ` ``"
     assert markdown.fenced("```\nx") == "````\n```\nx\n````"
 
 
-def test_a_table_keeps_its_columns() -> None:
+def test_table_keeps_its_columns() -> None:
     assert markdown.table([["a|b"], ["c\n\nd", "e"]]) == "| a\\|b |  |\n| --- | --- |\n| c<br>d | e |"
     assert markdown.table([]) == ""
 
 
-def test_items_stand_close_and_blocks_apart() -> None:
+def test_list_items_are_adjacent_and_blocks_separated() -> None:
     out = MarkdownWriter()
     out.item(0, "-", "one\nmore")
     out.item(1, "1.", "two")
@@ -46,7 +46,7 @@ def test_items_stand_close_and_blocks_apart() -> None:
     assert out.text() == "- one\n  more\n   1. two\n- three\n\ntext\n"
 
 
-def test_a_paragraph_of_very_many_spans_stays_small() -> None:
+def test_paragraph_of_very_many_spans_stays_small() -> None:
     spans = [TextRun("a", bold=bool(index % 2)) for index in range(markdown.MAX_SPANS)]
     before = markdown.inline(spans)
     markdown.pack(spans)
@@ -60,7 +60,7 @@ def test_links_that_need_brackets() -> None:
 
 
 @given(st.lists(st.lists(st.text(max_size=8), max_size=4), min_size=1, max_size=4))
-def test_a_table_of_any_text_has_one_line_a_row(rows: list[list[str]]) -> None:
+def test_table_of_any_text_has_one_line_per_row(rows: list[list[str]]) -> None:
     cleaned = [[markdown.clean(text) for text in row] for row in rows]
     text = markdown.table(cleaned)
     assert not text or text.count("\n") == len(rows)

@@ -1,4 +1,4 @@
-"""PDF files become text page by page, in a process of their own where it matters."""
+"""PDF files become text page by page, in a worker process where it matters."""
 
 import asyncio
 import io
@@ -36,12 +36,12 @@ def test_pages_in_order() -> None:
     )
 
 
-def test_pages_without_text_are_told_apart_from_scans() -> None:
+def test_pages_without_text_differ_from_scans() -> None:
     assert "## Page 2 of 2\n\n[No text on this page]\n" in convert("a.pdf", pdf(["x"], []))
     assert "No page has text" in convert("a.pdf", pdf([]))
 
 
-def test_a_password_is_told() -> None:
+def test_password_protection_is_reported() -> None:
     with pytest.raises(DocumentError, match="protected with a password"):
         convert("a.pdf", pdf(["x"], password="secret"))
 
@@ -52,7 +52,7 @@ def test_broken_files(data: bytes) -> None:
         convert("a.pdf", data)
 
 
-def test_a_file_cut_off_anywhere_is_an_error_or_what_is_left() -> None:
+def test_truncated_file_is_an_error_or_gives_what_is_left() -> None:
     data = pdf(["some text"], ["more text"])
     for end in range(0, len(data), 97):
         try:
@@ -61,30 +61,30 @@ def test_a_file_cut_off_anywhere_is_an_error_or_what_is_left() -> None:
             assert str(error)
 
 
-def test_without_the_library_it_is_said_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_library_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pypdfium2", None)
     monkeypatch.setattr(pdf_reader, "pdfium", type(pdf_reader.pdfium)("pypdfium2"))
     with pytest.raises(DocumentError, match=r"pip install 'tau-agent\[documents\]'"):
         convert("a.pdf", pdf(["x"]))
 
 
-def test_a_process_of_its_own_gives_the_same() -> None:
+def test_worker_gives_the_same_result() -> None:
     data = pdf(["Grüße"])
     assert asyncio.run(worker.convert_in_worker("a.pdf", data, LocalRunner())) == convert("a.pdf", data)
 
 
-def test_a_process_of_its_own_gives_the_reason_too() -> None:
+def test_worker_reports_the_reason_of_a_failure() -> None:
     with pytest.raises(DocumentError, match="it is damaged, truncated, or not a PDF file"):
         asyncio.run(worker.convert_in_worker("a.pdf", b"%PDF-1.7", LocalRunner()))
 
 
-def test_other_documents_are_converted_on_a_thread() -> None:
+def test_other_documents_are_converted_in_a_thread() -> None:
     data = word("<w:p><w:r><w:t>hi</w:t></w:r></w:p>")
     assert asyncio.run(worker.convert_in_worker("a.docx", data, LocalRunner())) == "hi\n"
 
 
 class Replaced:
-    """Runs something else than it is asked to, under the same limits."""
+    """Runs a different command under the same limits."""
 
     def __init__(self, *command: str) -> None:
         self._command = command
@@ -102,17 +102,17 @@ class Replaced:
         return await LocalRunner().start(self._command, cwd=cwd, limits=limits, stdin=stdin)
 
 
-def test_a_conversion_that_hangs_is_ended() -> None:
+def test_hanging_conversion_is_stopped() -> None:
     with pytest.raises(DocumentError, match=r"stopped after -1\.8 s"):
         asyncio.run(worker.convert_in_worker("a.pdf", b"%PDF-1.7", Replaced("sleep", "60"), seconds=-1.8))
 
 
-def test_a_conversion_that_crashes_is_told() -> None:
+def test_crashed_conversion_is_reported() -> None:
     crash = Replaced("sh", "-c", "kill -SEGV $$")
     with pytest.raises(DocumentError, match="the conversion failed"):
         asyncio.run(worker.convert_in_worker("a.pdf", b"%PDF-1.7", crash))
 
 
-def test_a_converter_that_is_missing_is_told() -> None:
+def test_missing_converter_is_reported() -> None:
     with pytest.raises(DocumentError, match="cannot be started"):
         asyncio.run(worker.convert_in_worker("a.pdf", b"%PDF-1.7", Replaced("/no/such/program")))

@@ -29,7 +29,7 @@ def deck() -> Any:
     return presentation
 
 
-def test_a_presentation_made_by_python_pptx(tmp_path: Path) -> None:
+def test_presentation_made_by_python_pptx(tmp_path: Path) -> None:
     data = saved(tmp_path / "a.pptx", deck().save)
     assert convert("a.pptx", data) == (
         "## Slide 1: Hello\n\n- one\n   - inner\n- [**strong**](https://a.b)\n\n"
@@ -39,7 +39,7 @@ def test_a_presentation_made_by_python_pptx(tmp_path: Path) -> None:
 
 
 def slides(**shapes: str) -> bytes:
-    """A presentation whose order of slides is not that of their names."""
+    """A presentation whose slide order differs from that of their names."""
     ids = "".join(f'<sldId id="25{index}" r:id="{name}"/>' for index, name in enumerate(shapes))
     more = {
         f"ppt/slides/{name}.xml": f"<sld><cSld><spTree>{each}</spTree></cSld></sld>"
@@ -67,7 +67,7 @@ def test_order_groups_numbers_and_pictures() -> None:
     )
 
 
-def test_a_slide_that_is_missing_is_told() -> None:
+def test_missing_slide_is_reported() -> None:
     data = slides(a="").replace(b"ppt/slides/a.xml", b"ppt/slides/b.xml")
     with pytest.raises(DocumentError, match=r"its part ppt/slides/a\.xml is missing"):
         convert("a.pptx", data)

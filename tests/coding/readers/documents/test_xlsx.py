@@ -1,4 +1,4 @@
-"""Workbooks become one table a sheet, with the values that Excel last showed."""
+"""Workbooks become one table per sheet, with the values that Excel last showed."""
 
 import datetime
 from pathlib import Path
@@ -14,7 +14,7 @@ def markdown_of(rows: str, more: dict[str, str] | None = None) -> str:
     return convert("a.xlsx", excel(f"<sheetData>{rows}</sheetData>", more)).rstrip("\n")
 
 
-def test_a_workbook_made_by_openpyxl(tmp_path: Path) -> None:
+def test_workbook_made_by_openpyxl(tmp_path: Path) -> None:
     book = library("openpyxl").Workbook()
     sheet = book.active
     sheet.title = "Data"
@@ -35,7 +35,7 @@ def test_a_workbook_made_by_openpyxl(tmp_path: Path) -> None:
     )
 
 
-def test_a_workbook_made_by_xlsxwriter_with_cached_values(tmp_path: Path) -> None:
+def test_workbook_made_by_xlsxwriter_with_cached_values(tmp_path: Path) -> None:
     xlsxwriter = library("xlsxwriter")
     path = tmp_path / "a.xlsx"
     book = xlsxwriter.Workbook(str(path), {"constant_memory": True})  # writes its strings into the cells
@@ -60,7 +60,7 @@ def test_rich_and_shared_strings() -> None:
     )
 
 
-def test_more_rows_than_are_shown() -> None:
+def test_more_rows_than_shown() -> None:
     rows = "".join(f'<row r="{row}"><c r="A{row}"><v>{row}</v></c></row>' for row in range(1, 2_102))
     data = excel(f'<dimension ref="A1:A2101"/><sheetData>{rows}</sheetData>')
     text = convert("a.xlsx", data)
@@ -68,19 +68,19 @@ def test_more_rows_than_are_shown() -> None:
     assert text.endswith("[Showing the first 2000 rows of 2101]\n")
 
 
-def test_more_columns_than_are_shown() -> None:
+def test_more_columns_than_shown() -> None:
     text = markdown_of('<row><c r="A1"><v>1</v></c><c r="CV1"><v>100</v></c><c r="CW1"><v>101</v></c></row>')
     assert text.count("100") == 2 and "101" not in text  # a cell, and the note
     assert text.endswith("[Columns after the first 100 are not shown]")
 
 
-def test_rows_after_the_shown_ones_are_not_even_read() -> None:
+def test_rows_beyond_the_shown_ones_are_not_read() -> None:
     rows = "".join(f"<row><c><v>{row}</v></c></row>" for row in range(2_001))
-    broken = rows + "<row" + "x" * 600_000  # behind what was taken in by then
+    broken = rows + "<row" + "x" * 600_000  # after everything read by then
     assert "[Showing the first 2000 rows]" in markdown_of(broken)
 
 
-def test_a_sheet_without_its_part_and_a_chart_sheet() -> None:
+def test_sheet_without_its_part_and_chart_sheet() -> None:
     data = excel("").replace(b"xl/worksheets/sheet1.xml", b"xl/worksheets/sheet2.xml")
     assert convert("a.xlsx", data) == "## One\n\n[The sheet's data is missing]\n"
     chart = {"xl/_rels/workbook.xml.rels": relations(("a", "chartsheet", "worksheets/sheet1.xml"))}
@@ -105,7 +105,7 @@ def test_a_sheet_without_its_part_and_a_chart_sheet() -> None:
         ("\\d0", "number"),
     ],
 )
-def test_what_a_number_format_makes_of_a_number(code: str, look: str) -> None:
+def test_number_formats(code: str, look: str) -> None:
     assert look_of(code) == look
 
 
@@ -128,7 +128,7 @@ def test_what_a_number_format_makes_of_a_number(code: str, look: str) -> None:
         ("12 apples", Format(), "12 apples"),
     ],
 )
-def test_values_as_people_see_them(value: str, format: Format, text: str) -> None:
+def test_values_appear_as_in_excel(value: str, format: Format, text: str) -> None:
     assert written(value, "n", format) == text
 
 

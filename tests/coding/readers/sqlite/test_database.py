@@ -13,9 +13,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tau.base.errors import ToolError
+from tau.coding.files.targets import locate, locate_for_write
 from tau.coding.readers.sqlite import database
-from tau.coding.readers.sqlite.ascii_table import ascii_table, cell_width
+from tau.coding.readers.sqlite.rows import ascii_table, cell_width
 from tests.coding.context import CallContext
+from tests.support.limits import HANG_S
 
 Maker = Callable[..., Path]
 
@@ -41,16 +43,16 @@ CREATE VIEW active AS SELECT name FROM users WHERE active;
 
 def read(ctx: CallContext, text: str, seconds: float = 5.0) -> str:
     async def main() -> str:
-        found = await database.find(text, ctx.cwd, ctx.fs)
+        found = await database.locate(locate(text, ctx.cwd), ctx.cwd, ctx.fs)
         assert found is not None
         return (await database.read(found, seconds=seconds)).text
 
     return asyncio.run(main())
 
 
-def write(ctx: CallContext, text: str, content: str, seconds: float = 10.0) -> str:
+def write(ctx: CallContext, text: str, content: str, seconds: float = HANG_S) -> str:
     async def main() -> str:
-        found = await database.find_for_write(text, ctx.cwd, ctx.fs)
+        found = await database.locate(locate_for_write(text, ctx.cwd), ctx.cwd, ctx.fs)
         assert found is not None
         return (await database.write(found, content, seconds=seconds)).text
 
@@ -62,20 +64,20 @@ def rows(path: Path, sql: str) -> list[tuple[object, ...]]:
         return connection.execute(sql).fetchall()
 
 
-def test_only_files_with_the_name_and_the_header_are_databases(ctx: CallContext, make: Maker) -> None:
+def test_database_needs_the_extension_and_the_header(ctx: CallContext, make: Maker) -> None:
     make(USERS)
     (ctx.cwd / "notes.db").write_text("not a database")
     (ctx.cwd / "folder.db").mkdir()
     os.mkfifo(ctx.cwd / "pipe.db")
 
     async def main() -> None:
-        assert await database.find("app.db", ctx.cwd, ctx.fs) is not None
+        assert locate("app.db", ctx.cwd).kind == "database"
         for name in ("notes.db", "folder.db", "pipe.db", "none.db", "app.txt"):
-            assert await database.find(f"{name}:users", ctx.cwd, ctx.fs) is None
-        assert await database.find_for_write("notes.db:users", ctx.cwd, ctx.fs) is None
-        assert await database.find_for_write("new.db", ctx.cwd, ctx.fs) is None
+            assert locate(f"{name}:users", ctx.cwd).kind == "file"
+        assert locate_for_write("notes.db:users", ctx.cwd).kind == "file"
+        assert locate_for_write("new.db", ctx.cwd).kind == "file"
         with pytest.raises(ToolError, match=r"SQLite database 'none.db' not found"):
-            await database.find_for_write("none.db:users", ctx.cwd, ctx.fs)
+            await database.locate(locate_for_write("none.db:users", ctx.cwd), ctx.cwd, ctx.fs)
 
     asyncio.run(main())
 
@@ -88,14 +90,14 @@ def test_tables_are_listed_with_their_row_counts(ctx: CallContext, make: Maker) 
     assert read(ctx, "bare.db") == "(no tables)"
 
 
-def test_a_long_list_of_tables_is_cut(ctx: CallContext, make: Maker) -> None:
+def test_long_list_of_tables_is_cut(ctx: CallContext, make: Maker) -> None:
     make("BEGIN;" + "".join(f"CREATE TABLE t{number}(x);" for number in range(520)) + "COMMIT;")
     text = read(ctx, "app.db")
     assert text.count(" rows)") == 500
     assert "Showing 500 of 520 tables" in text
 
 
-def test_a_table_shows_its_definition_and_some_rows(ctx: CallContext, make: Maker) -> None:
+def test_table_shows_its_definition_and_some_rows(ctx: CallContext, make: Maker) -> None:
     make(USERS)
     assert read(ctx, "app.db:USERS") == (
         "CREATE TABLE users(id INTEGER PRIMARY KEY, name TEXT NOT NULL, active, photo BLOB)\n\n"
@@ -110,14 +112,14 @@ def test_a_table_shows_its_definition_and_some_rows(ctx: CallContext, make: Make
     assert read(ctx, "many.db:t").endswith("| 5 |")
 
 
-def test_a_row_is_shown_in_full(ctx: CallContext, make: Maker) -> None:
+def test_row_is_shown_in_full(ctx: CallContext, make: Maker) -> None:
     make(USERS + "UPDATE users SET name = 'long ' || replace(hex(zeroblob(50)), '0', 'ab') WHERE id = 1;")
     assert "ab" * 100 in read(ctx, "app.db:users:1")
     assert read(ctx, "app.db:users:7") == "id: 7\nname: 日本\n    x\nactive: 2.5\nphoto: NULL"
     assert read(ctx, "app.db:users:99") == "(no row with id = 99 in users)"
 
 
-def test_rows_are_found_by_the_key_that_a_table_has(ctx: CallContext, make: Maker) -> None:
+def test_rows_are_found_by_the_key_of_the_table(ctx: CallContext, make: Maker) -> None:
     make(
         """CREATE TABLE words(word TEXT PRIMARY KEY, n); INSERT INTO words VALUES('a:b', 1), ('5', 2);
         CREATE TABLE plain(x, rowid); INSERT INTO plain VALUES('first', 9), ('second', 8);
@@ -156,7 +158,7 @@ def test_queries_page_order_and_filter(ctx: CallContext, make: Maker) -> None:
         read(ctx, "app.db:x")
 
 
-def test_free_queries_give_at_most_a_thousand_rows(ctx: CallContext, make: Maker) -> None:
+def test_free_queries_return_at_most_a_thousand_rows(ctx: CallContext, make: Maker) -> None:
     make(USERS)
     assert read(ctx, "app.db?q=SELECT count(*) AS n FROM users").splitlines()[-1] == "| 3 |"
     text = read(
@@ -188,7 +190,7 @@ def test_free_queries_give_at_most_a_thousand_rows(ctx: CallContext, make: Maker
         "nonsense",
     ],
 )
-def test_nothing_but_reading_is_possible(ctx: CallContext, make: Maker, sql: str) -> None:
+def test_queries_are_read_only(ctx: CallContext, make: Maker, sql: str) -> None:
     path = make(USERS)
     before = path.read_bytes()
     with pytest.raises(ToolError) as caught:
@@ -198,7 +200,7 @@ def test_nothing_but_reading_is_possible(ctx: CallContext, make: Maker, sql: str
     assert [each.name for each in ctx.cwd.iterdir()] == ["app.db"]
 
 
-def test_names_that_are_odd(ctx: CallContext, make: Maker) -> None:
+def test_odd_names(ctx: CallContext, make: Maker) -> None:
     make(
         'CREATE TABLE "we""ird\'; drop"("a b" TEXT, "select" INT);'
         'INSERT INTO "we""ird\'; drop" VALUES(1, 2);'
@@ -212,13 +214,28 @@ def test_names_that_are_odd(ctx: CallContext, make: Maker) -> None:
     assert read(ctx, "app.db:a:b:k:1") == "x: k:1"
 
 
-def test_a_database_with_a_log_leaves_no_files_behind(ctx: CallContext, make: Maker) -> None:
+def test_wal_database_leaves_no_files_behind(ctx: CallContext, make: Maker) -> None:
     make("PRAGMA journal_mode=WAL;" + USERS)
     assert "users (3 rows)" in read(ctx, "app.db")
     assert [each.name for each in ctx.cwd.iterdir()] == ["app.db"]
 
 
-def test_what_another_program_has_in_its_log_is_seen(ctx: CallContext, make: Maker) -> None:
+def test_read_left_a_shm_file_behind(ctx: CallContext, make: Maker) -> None:
+    """After a crash there is a log, and no one has the database open."""
+    make("PRAGMA journal_mode=WAL; CREATE TABLE t (a);")
+    with closing(sqlite3.connect(ctx.cwd / "app.db")) as other:
+        other.execute("INSERT INTO t VALUES ('late')")
+        other.commit()
+        log = (ctx.cwd / "app.db-wal").read_bytes()
+        data = (ctx.cwd / "app.db").read_bytes()
+    (ctx.cwd / "app.db").write_bytes(data)
+    (ctx.cwd / "app.db-wal").write_bytes(log)
+    assert "late" in read(ctx, "app.db:t")
+    assert sorted(path.name for path in ctx.cwd.iterdir()) == ["app.db", "app.db-wal"]
+    assert (ctx.cwd / "app.db-wal").read_bytes() == log and (ctx.cwd / "app.db").read_bytes() == data
+
+
+def test_uncheckpointed_wal_content_of_another_program_is_visible(ctx: CallContext, make: Maker) -> None:
     path = make("PRAGMA journal_mode=WAL;" + USERS)
     with closing(sqlite3.connect(path)) as other:
         other.execute("INSERT INTO users VALUES(50, 'late', 1, NULL)")
@@ -227,7 +244,7 @@ def test_what_another_program_has_in_its_log_is_seen(ctx: CallContext, make: Mak
 
 
 @pytest.mark.parametrize("obstacle", ["folder", "dangling link"])
-def test_a_log_that_cannot_be_used_is_told(ctx: CallContext, make: Maker, obstacle: str) -> None:
+def test_unusable_wal_is_reported(ctx: CallContext, make: Maker, obstacle: str) -> None:
     make("PRAGMA journal_mode=WAL;" + USERS)
     (ctx.cwd / "app.db-wal").write_bytes(b"x" * 100)
     shared = ctx.cwd / "app.db-shm"
@@ -239,7 +256,7 @@ def test_a_log_that_cannot_be_used_is_told(ctx: CallContext, make: Maker, obstac
     assert "users (3 rows)" in text and "latest changes may be missing" in text
 
 
-def test_a_database_in_use_is_told(ctx: CallContext, make: Maker, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_locked_database_is_reported(ctx: CallContext, make: Maker, monkeypatch: pytest.MonkeyPatch) -> None:
     path = make(USERS)
     monkeypatch.setattr("tau.coding.readers.sqlite.connection.BUSY_SECONDS", 0.05)
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
@@ -267,7 +284,7 @@ def test_rows_are_inserted_updated_and_deleted(ctx: CallContext, make: Maker) ->
 
 
 @pytest.mark.parametrize(
-    ("target", "content", "said"),
+    ("target", "content", "message"),
     [
         ("users", "", "not JSON5"),
         ("users", "[1]", "written as an object"),
@@ -288,20 +305,20 @@ def test_rows_are_inserted_updated_and_deleted(ctx: CallContext, make: Maker) ->
         ("none", "{}", "no table none"),
     ],
 )
-def test_writes_that_cannot_be_done_change_nothing(
-    ctx: CallContext, make: Maker, target: str, content: str, said: str
+def test_failed_writes_change_nothing(
+    ctx: CallContext, make: Maker, target: str, content: str, message: str
 ) -> None:
     path = make(
         USERS + "CREATE TABLE pair(a, b, PRIMARY KEY(a, b)); INSERT INTO pair VALUES(1, 2);"
         "CREATE TABLE bare(a PRIMARY KEY, b) WITHOUT ROWID; INSERT INTO bare VALUES(1, 2);"
     )
     before = path.read_bytes()
-    with pytest.raises(ToolError, match=said):
+    with pytest.raises(ToolError, match=message):
         write(ctx, f"app.db:{target}", content)
     assert path.read_bytes() == before
 
 
-def test_rows_changed_by_triggers_and_references_are_told(ctx: CallContext, make: Maker) -> None:
+def test_rows_changed_by_triggers_and_references_are_reported(ctx: CallContext, make: Maker) -> None:
     path = make(
         """CREATE TABLE p(id INTEGER PRIMARY KEY); INSERT INTO p VALUES(1), (2);
         CREATE TABLE c(p REFERENCES p ON DELETE CASCADE); INSERT INTO c VALUES(1), (1), (2);"""
@@ -323,7 +340,7 @@ def test_plain_json_is_enough_without_the_json5_parser(
         write(ctx, "app.db:users", "{name: 'x'}")
 
 
-def test_a_view_without_end_is_stopped(ctx: CallContext, make: Maker) -> None:
+def test_endless_view_is_stopped(ctx: CallContext, make: Maker) -> None:
     make(
         "CREATE VIEW endless AS WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) "
         "SELECT count(*) AS n FROM c; CREATE TABLE t(x); CREATE VIEW loop AS SELECT * FROM loop2;"
@@ -337,7 +354,7 @@ def test_a_view_without_end_is_stopped(ctx: CallContext, make: Maker) -> None:
         read(ctx, "app.db:loop?limit=1")
 
 
-def test_a_trigger_without_end_is_stopped_and_undone(ctx: CallContext, make: Maker) -> None:
+def test_endless_trigger_is_stopped_and_rolled_back(ctx: CallContext, make: Maker) -> None:
     path = make(
         """CREATE TABLE t(x); CREATE TRIGGER endless AFTER INSERT ON t BEGIN INSERT INTO t
         WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT x FROM c; END;"""
@@ -347,7 +364,7 @@ def test_a_trigger_without_end_is_stopped_and_undone(ctx: CallContext, make: Mak
     assert rows(path, "SELECT count(*) FROM t") == [(0,)]
 
 
-def test_counting_stops_when_the_time_is_over(ctx: CallContext, make: Maker) -> None:
+def test_counting_stops_when_time_is_up(ctx: CallContext, make: Maker) -> None:
     path = make("CREATE TABLE a(x); CREATE TABLE b(x);")
     with closing(sqlite3.connect(path)) as connection:
         connection.executemany("INSERT INTO a VALUES(?)", [("x" * 500,)] * 50_000)
@@ -356,7 +373,7 @@ def test_counting_stops_when_the_time_is_over(ctx: CallContext, make: Maker) -> 
     assert text == "a (not counted)\nb (not counted)"
 
 
-def test_values_without_measure_are_cut(ctx: CallContext, make: Maker) -> None:
+def test_huge_values_are_cut(ctx: CallContext, make: Maker) -> None:
     make(
         "CREATE TABLE t(k PRIMARY KEY, x);"
         "INSERT INTO t VALUES(1, zeroblob(3000000)), (2, hex(zeroblob(500000)));"
@@ -376,7 +393,7 @@ def test_very_wide_rows_name_what_does_not_fit(ctx: CallContext, make: Maker) ->
     assert all(cell_width(line) <= 120 for line in text.splitlines()[:3])
 
 
-def test_damaged_pages_are_told(ctx: CallContext, make: Maker) -> None:
+def test_damaged_pages_are_reported(ctx: CallContext, make: Maker) -> None:
     path = make("CREATE TABLE t(x); CREATE TABLE u(y)")
     with closing(sqlite3.connect(path)) as connection:
         connection.executemany("INSERT INTO t VALUES(?)", [("x" * 500,)] * 200)
@@ -397,7 +414,7 @@ def test_damaged_pages_are_told(ctx: CallContext, make: Maker) -> None:
 
 @example(b"\x00\x00\x80", 3965)
 @given(st.binary(min_size=1, max_size=60), st.integers(16, 8191))
-def test_damage_anywhere_gives_an_answer_or_an_error(noise: bytes, where: int) -> None:
+def test_damaged_database_gives_a_result_or_an_error(noise: bytes, where: int) -> None:
     data = bytearray(SAMPLE)
     where %= len(data)
     data[where : where + len(noise)] = noise
@@ -424,7 +441,7 @@ def sample() -> bytes:
 SAMPLE = sample()
 
 
-def test_extensions_of_sqlite_can_be_read(ctx: CallContext, make: Maker) -> None:
+def test_sqlite_extensions_are_readable(ctx: CallContext, make: Maker) -> None:
     make(
         "CREATE VIRTUAL TABLE f USING fts5(body); INSERT INTO f VALUES('hello world');"
         "CREATE VIRTUAL TABLE r USING rtree(id, a, b); INSERT INTO r VALUES(1, 2, 3);"
@@ -435,14 +452,14 @@ def test_extensions_of_sqlite_can_be_read(ctx: CallContext, make: Maker) -> None
     assert "new text" in read(ctx, "app.db:f?where=f MATCH 'new'")
 
 
-def test_a_cancelled_query_ends_its_thread(ctx: CallContext, make: Maker) -> None:
+def test_cancelled_query_stops_its_thread(ctx: CallContext, make: Maker) -> None:
     make(USERS)
     endless = (
         "app.db?q=WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT count(*) FROM c"
     )
 
     async def main() -> None:
-        found = await database.find(endless, ctx.cwd, ctx.fs)
+        found = await database.locate(locate(endless, ctx.cwd), ctx.cwd, ctx.fs)
         assert found is not None
         async with asyncio.timeout(0.05):
             await database.read(found, seconds=60)
@@ -453,7 +470,7 @@ def test_a_cancelled_query_ends_its_thread(ctx: CallContext, make: Maker) -> Non
     assert threading.active_count() == before
 
 
-def test_a_table_of_characters_fits_its_width() -> None:
+def test_character_table_fits_its_width() -> None:
     text = ascii_table(["id", "name"], [["1", "x" * 100], ["2", "日本語" * 30], ["3", "e\u0301"]], width=40)
     assert {cell_width(line) for line in text.splitlines()} == {40}
     assert "x…" in text
@@ -473,7 +490,16 @@ def test_every_line_of_a_table_fits(columns: list[str], count: int, cell: str, w
     assert all(cell_width(line) <= width for line in lines)
 
 
-def test_a_query_that_names_databases_itself(ctx: CallContext, make: Maker) -> None:
+def test_query_that_names_databases_itself(ctx: CallContext, make: Maker) -> None:
     make(USERS)
     text = read(ctx, f"app.db?q=SELECT count(*) AS n FROM users WHERE name <> '{'x' * 300}/y.db:z'")
     assert text.splitlines()[-1] == "| 3 |"
+
+
+def test_row_lookup_with_an_unknown_parameter_looked_for_that_key(ctx: CallContext, make: Maker) -> None:
+    make(USERS)
+    for path in ("app.db:users:1?x=1", "app.db:users:1?limit=3"):
+        with pytest.raises(ToolError, match="A row takes no parameters"):
+            read(ctx, path)
+        with pytest.raises(ToolError, match="take no query parameters"):
+            write(ctx, path, "{name: 'x'}")

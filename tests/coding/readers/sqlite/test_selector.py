@@ -1,19 +1,18 @@
-"""What stands behind a database's path."""
+"""What follows a database's path."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tau.base.errors import ToolError
+from tau.coding.readers import database_splits
 from tau.coding.readers.sqlite.database import parse_target
 from tau.coding.readers.sqlite.selector import (
-    DatabaseCandidate,
     ListTables,
     QueryTable,
     RunQuery,
     ShowRow,
     ShowTable,
-    candidates,
     checked_where,
     order_of,
     parse_select,
@@ -23,12 +22,12 @@ from tau.coding.readers.sqlite.selector import (
 TABLES = ["users", "a:b", "a", "what?", "select"]
 
 
-def test_every_way_to_see_a_database_in_a_path() -> None:
-    assert candidates("d/app.db:users:4") == [DatabaseCandidate("d/app.db", ":users:4")]
-    assert candidates("x.sqlite3?q=SELECT 1") == [DatabaseCandidate("x.sqlite3", "?q=SELECT 1")]
-    assert candidates("X.DB3") == [DatabaseCandidate("X.DB3", "")]
-    assert candidates("a.db:b.db") == [DatabaseCandidate("a.db:b.db", ""), DatabaseCandidate("a.db", ":b.db")]
-    assert candidates("a.dbx:t") == candidates("a.txt") == candidates("a.db/x") == []
+def test_every_database_candidate_in_a_path() -> None:
+    assert database_splits("d/app.db:users:4") == [("d/app.db", ":users:4")]
+    assert database_splits("x.sqlite3?q=SELECT 1") == [("x.sqlite3", "?q=SELECT 1")]
+    assert database_splits("X.DB3") == [("X.DB3", "")]
+    assert database_splits("a.db:b.db") == [("a.db:b.db", ""), ("a.db", ":b.db")]
+    assert database_splits("a.dbx:t") == database_splits("a.txt") == database_splits("a.db/x") == []
 
 
 @pytest.mark.parametrize(
@@ -56,12 +55,12 @@ def test_every_way_to_see_a_database_in_a_path() -> None:
         ("?q=SELECT+1", RunQuery("SELECT 1")),
     ],
 )
-def test_every_form_of_selector(rest: str, wanted: object) -> None:
+def test_all_selector_forms(rest: str, wanted: object) -> None:
     assert parse_select(rest, TABLES) == wanted
 
 
 @pytest.mark.parametrize(
-    ("rest", "said"),
+    ("rest", "message"),
     [
         ("?q=", "empty"),
         ("?q=  ", "empty"),
@@ -85,17 +84,17 @@ def test_every_form_of_selector(rest: str, wanted: object) -> None:
         (":users?where=1) OR (1", "parentheses"),
     ],
 )
-def test_selectors_that_make_no_sense_are_told(rest: str, said: str) -> None:
-    with pytest.raises(ToolError, match=said):
+def test_invalid_selectors_are_reported(rest: str, message: str) -> None:
+    with pytest.raises(ToolError, match=message):
         parse_select(rest, TABLES)
 
 
-def test_words_inside_quotes_are_only_text() -> None:
+def test_keywords_inside_quotes_are_text() -> None:
     for where in ("x = 'limit; -- union'", '"offset" = 1', "x = 'it''s'", "[update] = (1)"):
         assert checked_where(where) == where
 
 
-def test_order_names_a_column_that_exists() -> None:
+def test_order_must_name_an_existing_column() -> None:
     assert order_of("Name", ["id", "name"]) == ("name", "ASC")
     assert order_of("name:DESC", ["id", "name"]) == ("name", "DESC")
     assert order_of("a:desc", ["a:desc"]) == ("a:desc", "ASC")
@@ -109,12 +108,12 @@ def test_order_names_a_column_that_exists() -> None:
     ("rest", "wanted"),
     [(":users", ("users", None)), (":users:7", ("users", "7")), (":a:b:c:d", ("a:b", "c:d"))],
 )
-def test_what_a_write_aims_at(rest: str, wanted: object) -> None:
+def test_write_targets(rest: str, wanted: object) -> None:
     assert parse_target(rest, TABLES) == wanted
 
 
 @pytest.mark.parametrize(
-    ("rest", "said"),
+    ("rest", "message"),
     [
         ("", "name a table"),
         (":", "name a table"),
@@ -125,8 +124,8 @@ def test_what_a_write_aims_at(rest: str, wanted: object) -> None:
         (":users:  ", "key is empty"),
     ],
 )
-def test_writes_without_an_aim_are_told(rest: str, said: str) -> None:
-    with pytest.raises(ToolError, match=said):
+def test_writes_without_a_target_are_reported(rest: str, message: str) -> None:
+    with pytest.raises(ToolError, match=message):
         parse_target(rest, TABLES)
 
 
@@ -142,13 +141,13 @@ def test_any_text_is_a_selector_or_an_error(text: str) -> None:
 
 
 @given(st.text(alphabet="ab\"'`[];- \n", min_size=1, max_size=10))
-def test_a_quoted_name_is_one_name(name: str) -> None:
+def test_quoted_name_is_one_name(name: str) -> None:
     inside = quoted(name)[1:-1]
     assert inside.replace('""', "") == name.replace('"', "")
     assert quoted(name).count('"') % 2 == 0
 
 
 @given(st.sampled_from(TABLES), st.integers(1, 500), st.integers(0, 10**9), st.text("abc d=<>1", max_size=10))
-def test_a_query_written_out_is_read_back(table: str, limit: int, offset: int, where: str) -> None:
+def test_formatted_query_parses_back(table: str, limit: int, offset: int, where: str) -> None:
     rest = f":{table}?limit={limit}&offset={offset}&where={where} "
     assert parse_select(rest, TABLES) == QueryTable(table, limit=limit, offset=offset, where=where.strip())

@@ -1,19 +1,14 @@
-"""Sessions in memory, models that summarize well or badly, and what must hold after each compaction."""
+"""In-memory sessions, good and bad summarizers, and what must hold after each compaction."""
 
 import asyncio
-import importlib
-import json
 from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
-
-import msgspec
 
 from tau.agent.abort import Abort
 from tau.agent.events import AgentEvent, Compacted, CompactionEnd, CompactionStart
 from tau.agent.hooks import Hooks
 from tau.agent.owner import Setup
-from tau.ai.catalog import load_catalog
 from tau.ai.dialect import Request
 from tau.ai.model import Model
 from tau.ai.normalization import normalize_history
@@ -28,23 +23,23 @@ from tau.ai.wire import (
     UserMessage,
 )
 from tau.coding.session.compaction.compactor import Compactor
-from tau.coding.session.compaction.estimate import request_tokens
-from tau.coding.session.compaction.limits import limit_tokens
+from tau.coding.session.compaction.estimate import frame_tokens, message_tokens
 from tau.coding.session.compaction.meter import Meter
+from tau.coding.session.compaction.trigger import limit_tokens
 from tau.coding.session.storage.log import SessionLog
 from tau.config.settings import CompactionSettings
-from tests.support.validators import validate_anthropic, validate_openai
+from tests.support.limits import HANG_S
+from tests.support.next_request import problems
 
 T = TypeVar("T")
 GOOD = "## Goal\nMend the parser.\n\n## Progress\n### Done\nThe lexer.\n\n## Next\nThe tests."
 SYSTEM = "You are an agent. RULE-7: never touch vendor/."
 Answers = Callable[[Model, Request], Coroutine[Any, Any, AssistantMessage]]
-_by_api = {model.api: model for model in load_catalog().models}
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:
     async def guarded() -> T:
-        async with asyncio.timeout(50):
+        async with asyncio.timeout(HANG_S):
             return await work
 
     return asyncio.run(guarded())
@@ -88,7 +83,7 @@ def result(id: str, name: str, text: str, *, error: bool = False, details: Any =
 
 
 def step(id: str, name: str, text: str, **arguments: Any) -> list[AppMessage]:
-    """An answer with one call, and the call's result."""
+    """An answer with one call, and its result."""
     return [says(call(id, name, **arguments), stop="toolUse"), result(id, name, text)]
 
 
@@ -97,8 +92,8 @@ def words(count: int) -> str:
     return "alpha beta gamma delta " * max(count * 7 // 46, 1)
 
 
-class Summariser:
-    """Answers requests for summaries; `answers` come in turn, the last one again and again."""
+class Summarizer:
+    """Answers summary requests; `answers` come in turn, the last one repeatedly."""
 
     def __init__(self, *answers: str | AssistantMessage | Exception | None) -> None:
         self._answers = answers or (GOOD,)
@@ -137,12 +132,12 @@ class Rig:
         self.settings = CompactionSettings(**settings)
         self.model = model
         self.events: list[AgentEvent] = []
-        self.summariser = Summariser()
+        self.summarizer = Summarizer()
         self.abort = Abort()
         self.compactor = Compactor(
             log=self.log,
             settings=self.settings,
-            complete=complete or self.summariser,
+            complete=complete or self.summarizer,
             setup=self.setup,
             emit=self.events.append,
             hooks=hooks or Hooks(),
@@ -178,37 +173,28 @@ class Rig:
     def estimated(self) -> int:
         return Meter(self.log).read(self.setup()).estimated
 
-    def told(self, kind: type[T]) -> list[T]:
+    def events_of(self, kind: type[T]) -> list[T]:
         return [event for event in self.events if isinstance(event, kind)]
 
     def check(self) -> None:
-        """Every start has its end, and the next request is one that all servers take."""
+        """Every start has its end, and the next request is acceptable to all servers."""
         depth = 0
         for event in self.events:
             depth += isinstance(event, CompactionStart) - isinstance(event, CompactionEnd)
             assert depth in (0, 1)
         assert depth == 0
         assert not self.compactor.running
-        assert len(self.told(Compacted)) >= sum(end.result is not None for end in self.told(CompactionEnd))
+        assert len(self.events_of(Compacted)) >= sum(
+            end.result is not None for end in self.events_of(CompactionEnd)
+        )
         assert problems(self.log.messages()) == []
 
 
-def problems(messages: Sequence[AppMessage]) -> list[str]:
-    """What servers would say to the next request."""
-    found: list[str] = []
-    for api, validate in (
-        ("anthropic-messages", validate_anthropic),
-        ("openai-completions", validate_openai),
-    ):
-        module = importlib.import_module(f"tau.ai.apis.{api.replace('-', '_')}")
-        sent = normalize_history([*messages, UserMessage("go on", 2)], _by_api[api])
-        request = Request(system=SYSTEM, messages=sent, tools=[], max_tokens=100)
-        built = msgspec.to_builtins(module.build_body(_by_api[api], request))
-        found += validate(json.loads(built) if isinstance(built, bytes) else built)
-    return found
+def request_tokens(request: Request) -> int:
+    return frame_tokens(request.system, request.tools) + sum(map(message_tokens, request.messages))
 
 
 def sent_tokens(rig: Rig) -> int:
-    """What the next request really carries, as far as it can be estimated."""
+    """The estimated size of the next request."""
     sent = normalize_history(rig.log.messages(), rig.model)
     return request_tokens(Request(system=SYSTEM, messages=sent, tools=[], max_tokens=1))

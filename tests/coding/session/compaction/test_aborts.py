@@ -1,4 +1,4 @@
-"""A stop in the middle of a compaction, at each of its waits: nothing is written, everything is told."""
+"""An abort at each wait of a compaction: nothing is written, everything is reported."""
 
 import asyncio
 from collections.abc import Callable
@@ -26,8 +26,8 @@ def split_session() -> list[AppMessage]:
     return messages
 
 
-class Waits:
-    """Counts every wait, and does something at one of them."""
+class WaitCounter:
+    """Counts every wait, and acts at one of them."""
 
     def __init__(self, at: int, action: Callable[[], object]) -> None:
         self.at = at
@@ -43,7 +43,7 @@ class Waits:
 
 class Asked(Hooks):
     def __init__(self) -> None:
-        self.waits: Waits | None = None
+        self.waits: WaitCounter | None = None
 
     async def before_compact(self, messages: list[AppMessage]) -> bool:
         assert self.waits is not None
@@ -51,10 +51,10 @@ class Asked(Hooks):
         return True
 
 
-def rigged(at: int, action: Callable[[Rig], object], answer: str = GOOD) -> tuple[Rig, Waits]:
+def rigged(at: int, action: Callable[[Rig], object], answer: str = GOOD) -> tuple[Rig, WaitCounter]:
     hooks = Asked()
     rig = Rig(split_session(), model=model(100_000), hooks=hooks)
-    waits = hooks.waits = Waits(at, lambda: action(rig))
+    waits = hooks.waits = WaitCounter(at, lambda: action(rig))
 
     async def complete(model: Any, request: Any) -> Any:
         await waits.pause()
@@ -66,7 +66,7 @@ def rigged(at: int, action: Callable[[Rig], object], answer: str = GOOD) -> tupl
 
 
 @pytest.mark.parametrize("answer", [GOOD, "no summary"])
-def test_an_abort_at_any_wait_writes_nothing_and_is_told(answer: str) -> None:
+def test_abort_at_any_point_writes_nothing_and_is_reported(answer: str) -> None:
     _, whole = counted(answer)
     assert whole >= 5
     for at in range(1, whole + 1):
@@ -75,8 +75,8 @@ def test_an_abort_at_any_wait_writes_nothing_and_is_told(answer: str) -> None:
         assert not rig.make_room()
         rig.check()
         assert rig.log.leaf == leaf
-        [end] = rig.told(CompactionEnd)
-        assert end.aborted and end.result is None and rig.told(Compacted) == []
+        [end] = rig.events_of(CompactionEnd)
+        assert end.aborted and end.result is None and rig.events_of(Compacted) == []
 
 
 def counted(answer: str) -> tuple[Rig, int]:
@@ -85,7 +85,7 @@ def counted(answer: str) -> tuple[Rig, int]:
     return rig, waits.count
 
 
-def test_an_abort_of_a_manual_compaction_is_raised_and_writes_nothing() -> None:
+def test_abort_of_a_manual_compaction_raises_and_writes_nothing() -> None:
     for at in range(1, 4):
         rig, _ = rigged(at, lambda rig: rig.abort.abort())
         leaf = rig.log.leaf
@@ -94,14 +94,14 @@ def test_an_abort_of_a_manual_compaction_is_raised_and_writes_nothing() -> None:
         assert rig.log.leaf == leaf and rig.events == [] and not rig.compactor.running
 
 
-def test_an_abort_of_a_handoff_is_raised() -> None:
+def test_abort_of_a_handoff_raises() -> None:
     rig, _ = rigged(1, lambda rig: rig.abort.abort())
     with pytest.raises(Aborted):
         run(rig.compactor.handoff("", rig.abort))
     assert not rig.compactor.running
 
 
-def test_an_abort_before_it_begins_asks_nobody() -> None:
+def test_abort_before_the_start_sends_no_request() -> None:
     rig, waits = rigged(0, lambda rig: None)
     rig.abort.abort()
     assert not rig.make_room()
@@ -109,7 +109,7 @@ def test_an_abort_before_it_begins_asks_nobody() -> None:
     assert waits.count == 0
 
 
-def test_a_cancellation_from_outside_passes_and_is_told() -> None:
+def test_outside_cancellation_propagates_and_is_reported() -> None:
     _, whole = counted(GOOD)
     for at in range(1, whole + 1):
         tasks: list[asyncio.Task[bool]] = []
@@ -124,10 +124,10 @@ def test_a_cancellation_from_outside_passes_and_is_told() -> None:
         run(main(rig, tasks))
         rig.check()
         assert rig.log.leaf == leaf
-        assert [end.aborted for end in rig.told(CompactionEnd)] == [True]
+        assert [end.aborted for end in rig.events_of(CompactionEnd)] == [True]
 
 
-def test_a_disk_that_fails_is_raised_after_the_end_is_told() -> None:
+def test_disk_failure_raises_after_the_end_is_reported() -> None:
     rig, _ = rigged(0, lambda rig: None)
 
     def fail(entry: object) -> str:
@@ -136,13 +136,13 @@ def test_a_disk_that_fails_is_raised_after_the_end_is_told() -> None:
     rig.log.append = fail  # type: ignore[method-assign, assignment]
     with pytest.raises(SessionError):
         rig.make_room()
-    [start], [end] = rig.told(CompactionStart), rig.told(CompactionEnd)
+    [start], [end] = rig.events_of(CompactionStart), rig.events_of(CompactionEnd)
     assert start.action == end.action and end.error_message == "The session cannot be written."
     assert not rig.compactor.running
 
 
-def test_what_is_said_meanwhile_stays_behind_the_summary() -> None:
-    """A user may type while an idle compaction is at work."""
+def test_message_sent_meanwhile_stays_after_the_summary() -> None:
+    """A user may type while an idle compaction runs."""
     rig, _ = rigged(3, lambda rig: rig.add(user("One more thing.")))
     assert rig.make_room()
     rig.check()

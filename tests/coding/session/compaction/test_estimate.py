@@ -4,6 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from tau.agent.owner import Setup
+from tau.ai.apis.token_limits import ServerLimit, parse_server_limit
 from tau.ai.wire import (
     Attachment,
     BashExecutionMessage,
@@ -14,13 +15,11 @@ from tau.ai.wire import (
 )
 from tau.coding.session.compaction import meter as meters
 from tau.coding.session.compaction.estimate import IMAGE_TOKENS, message_tokens, text_tokens
-from tau.coding.session.compaction.limits import (
-    ServerLimit,
+from tau.coding.session.compaction.meter import Meter
+from tau.coding.session.compaction.trigger import (
     limit_tokens,
-    parse_server_limit,
     threshold_tokens,
 )
-from tau.coding.session.compaction.meter import Meter
 from tau.coding.session.entries import ContentReplacement, ContextEdit, LabelEntry
 from tau.config.settings import CompactionSettings
 from tests.coding.session.compaction.rig import Rig, call, model, says, step, user, words
@@ -37,11 +36,11 @@ from tests.coding.session.compaction.rig import Rig, call, model, says, step, us
         ("\ud800", 1, 3),
     ],
 )
-def test_texts_are_estimated_by_their_letters(text: str, low: int, high: int) -> None:
+def test_text_is_estimated_by_its_characters(text: str, low: int, high: int) -> None:
     assert low <= text_tokens(text) <= high
 
 
-def test_pictures_attachments_and_hidden_commands_count_for_what_they_are() -> None:
+def test_pictures_attachments_and_hidden_commands_count() -> None:
     picture = ImageContent("x" * 100_000, "image/png")
     assert message_tokens(UserMessage([TextContent("look"), picture], 1)) < IMAGE_TOKENS + 20
     document = Attachment("1", "document", "a.txt", "text/plain", 9, "", extracted_text=words(500))
@@ -52,14 +51,14 @@ def test_pictures_attachments_and_hidden_commands_count_for_what_they_are() -> N
     assert message_tokens(says(call("1", "write", path="a", content=words(500)))) > 450
 
 
-def test_without_a_count_all_is_estimated_with_prompt_and_tools() -> None:
+def test_without_usage_everything_is_estimated_including_prompt_and_tools() -> None:
     rig = Rig([user(words(1_000))], model=model())
     reading = Meter(rig.log).read(rig.setup())
     assert reading.tokens == reading.estimated == reading.frame + sum(reading.costs)
     assert reading.frame > text_tokens(rig.setup().system)
 
 
-def test_the_latest_count_holds_and_what_came_later_is_added() -> None:
+def test_latest_usage_counts_plus_an_estimate_of_later_messages() -> None:
     rig = Rig(
         [user("go"), says("x", used=5_000), *step("c", "bash", words(1_000), command="ls")], model=model()
     )
@@ -68,7 +67,7 @@ def test_the_latest_count_holds_and_what_came_later_is_added() -> None:
     assert 950 < reading.costs[3] < 1_150
 
 
-def test_failed_and_aborted_answers_and_empty_counts_do_not_count() -> None:
+def test_failed_and_aborted_answers_and_empty_usage_do_not_count() -> None:
     rig = Rig([user("go"), says("x", used=5_000)], model=model())
     meter = Meter(rig.log)
     for odd in (
@@ -85,7 +84,7 @@ def test_all_four_kinds_of_tokens_are_in_the_window() -> None:
     assert rig.compactor.usage().tokens == 4_330
 
 
-def test_a_count_from_before_an_edit_does_not_hold() -> None:
+def test_usage_from_before_an_edit_is_not_used() -> None:
     rig = Rig(
         [user("go"), *step("c", "bash", words(20_000), command="x"), says("ok", used=60_000)], model=model()
     )
@@ -97,7 +96,7 @@ def test_a_count_from_before_an_edit_does_not_hold() -> None:
     assert rig.compactor.usage().tokens == 777
 
 
-def test_reading_again_looks_only_at_what_is_new(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reading_again_processes_only_new_entries(monkeypatch: pytest.MonkeyPatch) -> None:
     looked: list[object] = []
 
     def counting(message: object) -> int:
@@ -116,13 +115,13 @@ def test_reading_again_looks_only_at_what_is_new(monkeypatch: pytest.MonkeyPatch
     assert len(looked) == 51
 
 
-def test_usage_tells_the_share_of_the_window() -> None:
+def test_usage_includes_the_share_of_the_window() -> None:
     rig = Rig([user("go"), says("x", used=50_000)], model=model(200_000))
     usage = rig.compactor.usage()
     assert (usage.tokens, usage.window, usage.percent) == (50_000, 200_000, 25.0)
 
 
-def test_tools_are_part_of_the_frame() -> None:
+def test_tools_are_part_of_the_fixed_cost() -> None:
     from tau.coding.tools.registry import create_tools
 
     rig = Rig([user("go")], model=model())
@@ -151,20 +150,20 @@ def test_thresholds(window: int, settings: CompactionSettings, threshold: int) -
     assert threshold_tokens(settings, window) == threshold
 
 
-def test_the_limit_leaves_room_beside_a_large_prompt() -> None:
+def test_limit_leaves_room_for_a_large_prompt() -> None:
     assert limit_tokens(CompactionSettings(), 200_000, 10_000) == 170_000
     assert limit_tokens(CompactionSettings(), 8_192, 6_000) == 7_096
     assert limit_tokens(CompactionSettings(threshold_tokens=1_000), 200_000, 10_000) == 14_096
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "limit"),
     [
         ("prompt is too long: 213462 tokens > 200000 maximum", ServerLimit(200_000, 213_462)),
         (
             "This model's maximum context length is 8,192 tokens. However, you requested 9000 tokens (8000 "
             "in the messages, 1000 in the completion).",
-            ServerLimit(8_192, 9_000),
+            ServerLimit(8_192, 8_000),
         ),
         (
             "the request exceeds the available context size (4096 tokens), try increasing it",
@@ -172,7 +171,7 @@ def test_the_limit_leaves_room_beside_a_large_prompt() -> None:
         ),
         (
             "input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000, decrease input",
-            ServerLimit(),
+            ServerLimit(200_000, 190_000),
         ),
         (
             "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).",
@@ -182,5 +181,5 @@ def test_the_limit_leaves_room_beside_a_large_prompt() -> None:
         ("", ServerLimit()),
     ],
 )
-def test_what_servers_say_about_their_windows(text: str, said: ServerLimit) -> None:
-    assert parse_server_limit(text) == said
+def test_window_size_is_parsed_from_server_errors(text: str, limit: ServerLimit) -> None:
+    assert parse_server_limit(text) == limit

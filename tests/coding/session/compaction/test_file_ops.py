@@ -1,4 +1,4 @@
-"""Which files were read and changed, in every language that edits are written in."""
+"""Which files were read and changed, in every edit mode."""
 
 from typing import Any
 
@@ -6,6 +6,7 @@ import pytest
 
 from tau.agent.calls import STOPPED
 from tau.ai.wire import AppMessage
+from tau.coding.session.compaction.estimate import text_tokens
 from tau.coding.session.compaction.file_ops import (
     FileOps,
     earlier_file_ops,
@@ -66,13 +67,11 @@ def ops(
         ("search", {"pattern": "x", "path": "a.py"}, []),
     ],
 )
-def test_changed_files_are_found_in_the_call(
-    name: str, arguments: dict[str, Any], modified: list[str]
-) -> None:
+def test_changed_files_come_from_the_call(name: str, arguments: dict[str, Any], modified: list[str]) -> None:
     assert list(ops(name, **arguments).modified) == modified
 
 
-def test_a_call_that_failed_has_changed_nothing_and_one_that_was_stopped_may_have() -> None:
+def test_failed_call_changes_nothing_but_a_stopped_one_may_have() -> None:
     assert ops("write", error=True, path="a.py").modified == ()
     assert ops("write", error=True, text=STOPPED, path="a.py").modified == ("a.py",)
     unfinished = says(call("1", "write", path="b.py"), stop="toolUse")
@@ -86,26 +85,26 @@ def test_results_name_files_too() -> None:
 
 
 @pytest.mark.parametrize(("state", "modified"), [("preview", ()), ("applied", ("a.py",))])
-def test_a_structural_edit_counts_when_it_is_applied(state: Any, modified: tuple[str, ...]) -> None:
+def test_structural_edit_counts_once_applied(state: Any, modified: tuple[str, ...]) -> None:
     file = AstEditFile(path="a.py", replacements=1, added=1, removed=1, diff="")
     details = AstEditDetails(state=state, scope_path=".", replacements=1, files=[file])
     assert ops("resolve", details=details, action="apply").modified == modified
     assert ops("ast_edit", details=details, ops=[], paths="src").modified == modified
 
 
-def test_a_resolved_conflict_names_the_file_it_was_in() -> None:
+def test_resolved_conflict_names_its_file() -> None:
     found = ops("write", path="conflict://1", content="x", text="Resolved.\n¶src/a.py#A1B2")
     assert found.modified == ("src/a.py",)
 
 
-def test_reads_are_kept_apart_and_without_their_lines() -> None:
+def test_reads_are_listed_separately_without_line_ranges() -> None:
     assert ops("read", path="src/a.py:10-20").read == ("src/a.py",)
     assert ops("read", path="src/a.py:0-1").read == ("src/a.py:0-1",)
     assert ops("read", path="https://x.org/a").read == ()
     assert ops("read", error=True, path="a.py").read == ()
 
 
-def test_a_file_is_named_once_however_it_is_written() -> None:
+def test_file_is_named_once_however_it_is_spelled() -> None:
     messages: list[AppMessage] = []
     for number, path in enumerate(["a.py", "./a.py", "/project/a.py", "x/../a.py"]):
         messages += [
@@ -118,7 +117,7 @@ def test_a_file_is_named_once_however_it_is_written() -> None:
     assert file_ops(messages, "/project") == FileOps((), ("a.py",))
 
 
-def test_files_of_earlier_summaries_are_carried_on() -> None:
+def test_files_of_earlier_summaries_are_carried_over() -> None:
     before = [
         earlier_file_ops({"readFiles": ["r.py", "a.py"], "modifiedFiles": ["m.py"]}),
         earlier_file_ops({"readFiles": 3}),
@@ -133,7 +132,7 @@ def test_files_of_earlier_summaries_are_carried_on() -> None:
     )
 
 
-def test_the_lists_name_every_changed_file_and_the_latest_reads() -> None:
+def test_lists_name_every_changed_file_and_the_latest_reads() -> None:
     many = FileOps(tuple(f"r{n}.py" for n in range(50)), tuple(f"src/m{n}.py" for n in range(300)))
     text = file_lists(many, 10_000)
     assert all(path in text.splitlines() for path in many.modified)
@@ -144,7 +143,17 @@ def test_the_lists_name_every_changed_file_and_the_latest_reads() -> None:
     assert file_lists(FileOps(), 100) == ""
 
 
-def test_the_lists_can_be_taken_off_a_summary() -> None:
+def test_list_too_long_even_by_folder_uses_its_room_and_ends_with_a_count() -> None:
+    paths = tuple(f"folder{n}/file" for n in range(100))
+    ops = FileOps(modified=paths)
+    for fitting in (3, 7):
+        room = 40 + sum(text_tokens(path) + 1 for path in paths[:fitting])
+        lines = file_lists(ops, room).strip().splitlines()[1:-1]
+        assert lines == [*paths[:fitting], f"… and {100 - fitting} more; the session file has all of them"]
+        assert len(file_lists(ops, room - 1).strip().splitlines()) == fitting + 2
+
+
+def test_lists_can_be_stripped_from_a_summary() -> None:
     text = "## Goal\nx" + file_lists(FileOps(("r\n.py",), ("a.py", "b c.py")), 1_000)
     assert without_file_lists(text) == "## Goal\nx"
     assert "r\\n.py" in text

@@ -1,4 +1,4 @@
-"""Whatever the conversation and however the summariser behaves: pairs stay, it fits, it shrinks, it ends."""
+"""For any conversation and any summarizer: pairs stay together, it fits, it shrinks, it ends."""
 
 from typing import Any
 
@@ -18,21 +18,22 @@ from tau.ai.wire import (
     UserMessage,
 )
 from tau.base.errors import ProviderError
-from tau.coding.session.compaction.cut import find_cut, valid_starts
-from tau.coding.session.compaction.estimate import message_tokens, request_tokens
+from tau.coding.session.compaction.estimate import message_tokens
+from tau.coding.session.compaction.plan import find_cut, valid_starts
 from tau.coding.session.compaction.summary import SummaryRequest, build_request
 from tests.coding.session.compaction.rig import (
     GOOD,
     Rig,
-    Summariser,
+    Summarizer,
     call,
     model,
-    problems,
+    request_tokens,
     says,
     sent_tokens,
     user,
     words,
 )
+from tests.support.next_request import problems
 from tests.support.soak import examples
 
 PICTURE = ImageContent("aGVsbG8=", "image/png")
@@ -47,7 +48,7 @@ paths = st.integers(0, 40).map(lambda number: f"src/m{number}.py")
 
 @st.composite
 def turns(draw: st.DrawFn) -> list[AppMessage]:
-    """One thing that somebody says, and what the agent does about it."""
+    """One user message, and what the agent does about it."""
     kind = draw(st.sampled_from(["user", "user", "user", "bash", "custom", "picture"]))
     first: AppMessage
     match kind:
@@ -111,7 +112,7 @@ large = examples(40, suppress_health_check=list(HealthCheck))
 
 
 def modified(messages: list[AppMessage]) -> set[str]:
-    """Paths of writes and edits that did not fail."""
+    """Paths of successful writes and edits."""
     found: set[str] = set()
     waiting: dict[str, list[Any]] = {}
     failed: set[int] = set()
@@ -131,34 +132,34 @@ def modified(messages: list[AppMessage]) -> set[str]:
 
 
 def hold(messages: list[AppMessage], answers: list[Any], window: int, options: dict[str, Any]) -> None:
-    summariser = Summariser(*answers)
-    rig = Rig(model=model(window, min(4_096, window // 4)), complete=summariser, **options)
+    summarizer = Summarizer(*answers)
+    rig = Rig(model=model(window, min(4_096, window // 4)), complete=summarizer, **options)
     for start in range(0, len(messages), 9):
         rig.add(*messages[start : start + 9])
-        before, asked, ended = rig.estimated, len(summariser.requests), len(rig.told(CompactionEnd))
+        before, asked, ended = rig.estimated, len(summarizer.requests), len(rig.events_of(CompactionEnd))
         smaller = rig.make_room()
         rig.check()
-        assert len(summariser.requests) - asked <= 3
-        for request in summariser.requests[asked:]:
+        assert len(summarizer.requests) - asked <= 3
+        for request in summarizer.requests[asked:]:
             assert request_tokens(request) + request.max_tokens <= max(window, 1_500) + 400
         if smaller:
             assert rig.estimated < before
             assert rig.estimated <= rig.limit or fixed(rig)
             assert sent_tokens(rig) <= rig.limit + made_up(rig) or fixed(rig)
             assert not rig.make_room()
-        elif len(rig.told(CompactionEnd)) == ended:
-            assert rig.estimated <= rig.limit or rig.told(CompactionEnd)
+        elif len(rig.events_of(CompactionEnd)) == ended:
+            assert rig.estimated <= rig.limit or rig.events_of(CompactionEnd)
     check_files(rig, messages)
 
 
 def fixed(rig: Rig) -> bool:
-    """Whether the last thing there is cannot be made smaller: what a user ran, and what has many pieces."""
+    """Whether the last message cannot be shortened: a user command, or one with many parts."""
     messages = rig.log.messages()
     return isinstance(messages[-1], BashExecutionMessage) or len(messages) * 100 > rig.limit - 500
 
 
 def made_up(rig: Rig) -> int:
-    """What is said in the place of results that calls never had."""
+    """The placeholder for results that calls never had."""
     return 30 * sum(len(getattr(message, "tool_calls", [])) for message in rig.log.messages())
 
 
@@ -177,7 +178,7 @@ def check_files(rig: Rig, messages: list[AppMessage]) -> None:
 
 @given(conversations, behaviours, windows, st.sampled_from(["context-full", "shake", "handoff"]))
 @large
-def test_any_conversation_is_kept_within_any_window(
+def test_any_conversation_fits_any_window(
     messages: list[AppMessage], answers: list[Any], window: int, strategy: str
 ) -> None:
     hold(messages, answers, window, {"strategy": strategy})
@@ -186,8 +187,8 @@ def test_any_conversation_is_kept_within_any_window(
 @given(conversations, behaviours, windows)
 @large
 def test_overflows_always_end(messages: list[AppMessage], answers: list[Any], window: int) -> None:
-    summariser = Summariser(*answers)
-    rig = Rig(messages, model=model(window, window // 4), complete=summariser)
+    summarizer = Summarizer(*answers)
+    rig = Rig(messages, model=model(window, window // 4), complete=summarizer)
     for _ in range(20):
         rig.add(says(error="The context is too long."))
         before = rig.estimated
@@ -197,12 +198,12 @@ def test_overflows_always_end(messages: list[AppMessage], answers: list[Any], wi
         assert rig.estimated < before
     else:
         raise AssertionError("it never gave up")
-    assert len(summariser.requests) <= 3
+    assert len(summarizer.requests) <= 3
 
 
 @given(conversations, st.integers(0, 60_000))
 @large
-def test_a_cut_separates_no_call_from_its_result(messages: list[AppMessage], keep: int) -> None:
+def test_cut_never_separates_a_call_from_its_result(messages: list[AppMessage], keep: int) -> None:
     valid = valid_starts(messages)
     costs = [message_tokens(message) for message in messages]
     cut = find_cut(messages, costs, keep, valid)
@@ -232,11 +233,11 @@ def waiting(messages: list[AppMessage]) -> int:
 
 @given(conversations, windows, texts, texts, st.booleans(), st.sampled_from(["summary", "turn", "handoff"]))
 @large
-def test_a_request_for_a_summary_fits_whatever_is_summarised(
-    messages: list[AppMessage], window: int, previous: str, focus: str, hard: bool, kind: Any
+def test_summary_request_always_fits(
+    messages: list[AppMessage], window: int, previous: str, focus: str, reduced: bool, kind: Any
 ) -> None:
     asked: Model = model(window, 8_192)
-    wish = SummaryRequest(kind=kind, messages=messages, previous=previous, focus=focus[:200], hard=hard)
+    wish = SummaryRequest(kind=kind, messages=messages, previous=previous, focus=focus[:200], reduced=reduced)
     request = build_request(wish, asked, window)
     assert problems(list(request.messages)) == []
     assert request_tokens(request) + request.max_tokens <= max(window, 1_700)

@@ -1,10 +1,11 @@
-"""Stale reads give way to a note, where a newer one shows the same or the file has changed."""
+"""Stale reads are replaced by a note if a newer one shows the same or the file has changed."""
 
 from typing import Any
 
 from tau.ai.wire import AppMessage, text_of
 from tau.coding.session.compaction.estimate import message_tokens
-from tau.coding.session.compaction.stale_reads import stale_reads
+from tau.coding.session.compaction.stale_reads import SUFFIX_TOKENS, recent_stale_reads, stale_reads
+from tau.coding.session.context import ContextItem
 from tests.coding.session.compaction.rig import Rig, call, model, result, says, step, user, words
 
 
@@ -23,24 +24,24 @@ def read(id: str, path: str, first: int = 1, last: int = 100, **more: Any) -> li
     ]
 
 
-def test_a_file_that_is_shown_again_is_dropped_where_it_was_shown_first() -> None:
+def test_file_shown_again_is_dropped_where_it_was_first_shown() -> None:
     assert stale([*read("a", "x.py"), *read("b", "x.py"), *read("c", "x.py")]) == [1, 3]
     assert stale([*read("a", "x.py"), *read("b", "./x.py")]) == [1]
     assert stale([*read("a", "x.py"), *read("b", "y.py")]) == []
 
 
-def test_only_what_is_shown_completely_again_is_dropped() -> None:
+def test_only_completely_repeated_content_is_dropped() -> None:
     assert stale([*read("a", "x.py:10-20", 10, 20), *read("b", "x.py:1-50", 1, 50)]) == [1]
     assert stale([*read("a", "x.py:1-50", 1, 50), *read("b", "x.py:10-60", 10, 60)]) == []
     assert stale([*read("a", "x.py:1-50", 1, 50), *read("b", "x.py", summary={"lines": 9})]) == []
 
 
-def test_a_failed_read_replaces_nothing() -> None:
+def test_failed_read_replaces_nothing() -> None:
     failed: list[AppMessage] = [says(call("b", "read", path="x.py")), result("b", "read", "No.", error=True)]
     assert stale([*read("a", "x.py"), *failed]) == []
 
 
-def test_a_file_that_was_changed_later_is_dropped_only_where_it_is_old() -> None:
+def test_changed_file_is_dropped_only_where_it_is_stale() -> None:
     messages = [*read("a", "x.py"), *step("w", "edit", "ok", path="x.py", old_text="a", new_text="b")]
     assert stale(messages) == []
     assert stale(messages, changed_before=2) == [1]
@@ -52,7 +53,7 @@ def test_small_results_stay() -> None:
     assert stale([*step("a", "read", "tiny", path="x.py"), *step("b", "read", "tiny", path="x.py")]) == []
 
 
-def test_a_recent_copy_goes_before_the_next_request() -> None:
+def test_recent_duplicate_is_dropped_before_the_next_request() -> None:
     rig = Rig([user("go"), *read("a", "x.py"), *read("b", "x.py")], model=model())
     before = rig.estimated
     assert rig.make_room()
@@ -63,7 +64,7 @@ def test_a_recent_copy_goes_before_the_next_request() -> None:
     assert not rig.make_room()
 
 
-def test_a_large_copy_goes_too() -> None:
+def test_large_duplicate_is_dropped() -> None:
     long = step("a", "read", words(20_000), path="x.py")
     rig = Rig([user("go"), *long, *step("b", "read", words(7_000), path="x.py")], model=model())
     assert rig.make_room()
@@ -71,18 +72,25 @@ def test_a_large_copy_goes_too() -> None:
     assert rig.estimated < 8_000
 
 
-def test_an_old_copy_stays_for_the_sake_of_the_cache() -> None:
+def test_old_duplicate_is_kept_to_preserve_the_cache() -> None:
     filler = step("f", "bash", words(9_000), command="x")
     rig = Rig([user("go"), *read("a", "x.py"), *filler, *read("b", "x.py")], model=model())
     assert not rig.make_room()
 
 
-def test_nothing_is_dropped_where_the_setting_is_off() -> None:
+def test_duplicate_counts_as_recent_up_to_a_number_of_tokens_after_it() -> None:
+    messages = [user("go"), *read("a", "x.py"), *read("b", "x.py")]
+    items = [ContextItem(str(number), message) for number, message in enumerate(messages)]
+    assert set(recent_stale_reads(items, [1, 1, 900, 1, SUFFIX_TOKENS - 1], "/project")) == {2}
+    assert not recent_stale_reads(items, [1, 1, 900, 1, SUFFIX_TOKENS], "/project")
+
+
+def test_nothing_is_dropped_when_the_setting_is_off() -> None:
     rig = Rig([user("go"), *read("a", "x.py"), *read("b", "x.py")], model=model(), supersede_reads=False)
     assert not rig.make_room()
 
 
-def test_a_compaction_drops_old_copies_of_what_it_keeps() -> None:
+def test_compaction_drops_stale_copies_from_what_it_keeps() -> None:
     filler = [m for n in range(30) for m in step(f"f{n}", "bash", words(2_500), command="x")]
     tail = [*read("a", "x.py"), *step("g", "bash", words(9_000), command="x"), *read("b", "x.py")]
     rig = Rig([user("go"), *filler, *tail], model=model(80_000))

@@ -1,4 +1,4 @@
-"""Large images: stored once, private, checked when they come back; a lost one is a note and no error."""
+"""Large images: stored once, private, verified on load; a lost one becomes a note."""
 
 import base64
 import errno
@@ -45,16 +45,16 @@ def stored(folder: Path) -> list[Path]:
     return sorted((folder / "blobs").iterdir())
 
 
-def test_the_same_large_image_is_stored_once_and_comes_back(tmp_path: Path) -> None:
+def test_same_large_image_is_stored_once_and_restored(tmp_path: Path) -> None:
     log = begun(tmp_path)
-    said: list[AppMessage] = [
+    texts: list[AppMessage] = [
         UserMessage([TextContent("see"), image()], 1),
         ToolResultMessage("c", "read", [image(), TextContent("x")], False, 2),
         CustomMessage("note", [image()], True, 3),
     ]
-    for message in said:
+    for message in texts:
         log.append_message(message)
-    assert log.messages() == said
+    assert log.messages() == texts
     [blob] = stored(tmp_path)
     assert blob.stat().st_mode & 0o777 == 0o600
     assert blob.read_bytes() == base64.b64decode(LARGE)
@@ -62,12 +62,12 @@ def test_the_same_large_image_is_stored_once_and_comes_back(tmp_path: Path) -> N
     assert log.path.stat().st_size < 3_000
     assert f'"data":"blob:sha256:{blob.name}"' in log.path.read_text()
     log = reopened(log)
-    assert log.messages() == said
+    assert log.messages() == texts
     assert log.warnings == []
     log.close()
 
 
-def test_entries_that_are_no_messages_store_their_images_too(tmp_path: Path) -> None:
+def test_non_message_entries_store_their_images_too(tmp_path: Path) -> None:
     log = begun(tmp_path)
     spoken = log.append(CustomMessageEntry(custom_type="x", content=[image()]))
     log.append(ContextEdit(target_id=spoken, replacement=ContentReplacement([image(), TextContent("now")])))
@@ -79,7 +79,7 @@ def test_entries_that_are_no_messages_store_their_images_too(tmp_path: Path) -> 
     log.close()
 
 
-def test_attachments_are_stored_and_come_back(tmp_path: Path) -> None:
+def test_attachments_are_stored_and_restored(tmp_path: Path) -> None:
     log = begun(tmp_path)
     file = Attachment("1", "document", "a.pdf", "application/pdf", 9, LARGE)
     message = UserMessage("see", 1, [file])
@@ -90,7 +90,7 @@ def test_attachments_are_stored_and_come_back(tmp_path: Path) -> None:
     log.close()
 
 
-def test_a_lost_attachment_leaves_a_note(tmp_path: Path) -> None:
+def test_lost_attachment_leaves_a_note(tmp_path: Path) -> None:
     log = begun(tmp_path)
     log.append_message(UserMessage("see", 1, [Attachment("1", "image", "a.png", "image/png", 9, LARGE)]))
     stored(tmp_path)[0].unlink()
@@ -104,7 +104,7 @@ def test_a_lost_attachment_leaves_a_note(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("data", [SMALL, LARGE[:-4] + "\n" + LARGE[-4:], "?" * MIN_CHARS, "ü" * MIN_CHARS])
-def test_small_or_unusual_data_stays_in_the_line(tmp_path: Path, data: str) -> None:
+def test_small_or_unusual_data_stays_inline(tmp_path: Path, data: str) -> None:
     log = begun(tmp_path)
     log.append_message(UserMessage([image(data)], 1))
     assert not (tmp_path / "blobs").exists()
@@ -113,7 +113,7 @@ def test_small_or_unusual_data_stays_in_the_line(tmp_path: Path, data: str) -> N
     log.close()
 
 
-def test_without_a_folder_for_them_images_stay_in_the_line(tmp_path: Path) -> None:
+def test_without_a_blob_folder_images_stay_inline(tmp_path: Path) -> None:
     for log in (SessionLog.new(tmp_path, tmp_path), SessionLog.new(None, tmp_path, blobs=tmp_path / "blobs")):
         log.append_message(UserMessage([image()], 1))
         assert log.messages() == [UserMessage([image()], 1)]
@@ -124,7 +124,7 @@ def test_without_a_folder_for_them_images_stay_in_the_line(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     "harm", [Path.unlink, lambda path: path.write_bytes(b"x"), lambda path: path.write_bytes(b"")]
 )
-def test_a_missing_or_damaged_image_becomes_a_note_and_a_warning(tmp_path: Path, harm: Any) -> None:
+def test_missing_or_damaged_image_becomes_a_note_and_a_warning(tmp_path: Path, harm: Any) -> None:
     log = begun(tmp_path)
     log.append_message(UserMessage([TextContent("see"), image(), image()], 1))
     harm(stored(tmp_path)[0])
@@ -139,7 +139,7 @@ def test_a_missing_or_damaged_image_becomes_a_note_and_a_warning(tmp_path: Path,
     log.close()
 
 
-def test_a_damaged_file_is_replaced_when_the_image_is_said_again(tmp_path: Path) -> None:
+def test_damaged_blob_is_replaced_when_the_image_is_stored_again(tmp_path: Path) -> None:
     log = begun(tmp_path)
     log.append_message(UserMessage([image()], 1))
     stored(tmp_path)[0].write_bytes(b"\0" * (MIN_CHARS // 256 * 256))
@@ -150,7 +150,7 @@ def test_a_damaged_file_is_replaced_when_the_image_is_said_again(tmp_path: Path)
 
 
 @pytest.mark.parametrize("name", ["../../secret", "/etc/passwd", "A" * 64, "ab", ""])
-def test_a_reference_is_no_path(tmp_path: Path, name: str) -> None:
+def test_blob_reference_is_not_a_path(tmp_path: Path, name: str) -> None:
     (tmp_path / "secret").write_text("secret")
     (tmp_path / "a" / "blobs").mkdir(parents=True)
     path = tmp_path / "x.jsonl"
@@ -178,7 +178,7 @@ def test_text_that_looks_like_a_reference_is_text(tmp_path: Path) -> None:
     log.close()
 
 
-def test_an_image_that_cannot_be_stored_is_told_and_nothing_is_half_written(
+def test_image_that_cannot_be_stored_is_reported_and_nothing_is_half_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     log = begun(tmp_path)
@@ -200,9 +200,9 @@ def test_an_image_that_cannot_be_stored_is_told_and_nothing_is_half_written(
     log.close()
 
 
-def test_inlining_a_line_with_a_lost_image_puts_a_note(tmp_path: Path) -> None:
+def test_inlining_a_lost_image_leaves_a_note(tmp_path: Path) -> None:
     warnings: list[str] = []
     line = json.dumps({"x": [{"type": "image", "data": "blob:sha256:" + "a" * 64, "mimeType": "m"}]}).encode()
-    [part] = json.loads(Blobs(tmp_path).inlined(line.replace(b": ", b":"), warnings.append))["x"]
+    [part] = json.loads(Blobs(tmp_path).inline(line.replace(b": ", b":"), warnings.append))["x"]
     assert part["type"] == "text" and "missing" in part["text"]
     assert len(warnings) == 1

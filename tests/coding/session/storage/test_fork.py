@@ -1,4 +1,4 @@
-"""Forks: every line as it was, the branch that is wanted, artifacts with it, whoever has the source open."""
+"""Forks: every line unchanged, the chosen branch, artifacts included, even if the source is open."""
 
 import json
 import os
@@ -27,7 +27,7 @@ def lines(log: SessionLog) -> list[bytes]:
 
 
 def branched(folder: Path) -> tuple[SessionLog, dict[str, str]]:
-    """root - a - b and a - c, with labels and a name that were given on the other branch."""
+    """root - a - b and a - c, with labels and a name set on the other branch."""
     log = SessionLog.new(folder, Path("/w"))
     ids = {"root": log.append_message(UserMessage("root", 1)), "a": log.append_message(answer("a"))}
     ids["b"] = log.append_message(UserMessage("b", 3))
@@ -51,7 +51,7 @@ def labels(log: SessionLog) -> dict[str, Any]:
     return {target: label for target, label in found.items() if label}
 
 
-def test_a_fork_has_every_line_and_a_header_of_its_own(tmp_path: Path) -> None:
+def test_fork_has_every_line_and_a_new_header(tmp_path: Path) -> None:
     log, ids = branched(tmp_path / "one")
     copy = fork(log, tmp_path / "two", CWD)
     assert lines(copy)[1:] == lines(log)[1:]
@@ -67,7 +67,7 @@ def test_a_fork_has_every_line_and_a_header_of_its_own(tmp_path: Path) -> None:
     log.close()
 
 
-def test_a_fork_of_a_branch_has_its_entries_labels_and_name(tmp_path: Path) -> None:
+def test_fork_of_a_branch_has_its_entries_labels_and_name(tmp_path: Path) -> None:
     log, ids = branched(tmp_path / "one")
     copy = fork(log, tmp_path / "two", CWD, leaf=ids["c"])
     assert copy.messages() == log.messages()
@@ -106,7 +106,7 @@ def test_large_images_are_shared(tmp_path: Path) -> None:
     log.close()
 
 
-def test_a_session_in_memory_can_be_forked_to_a_file(tmp_path: Path) -> None:
+def test_in_memory_session_can_be_forked_to_a_file(tmp_path: Path) -> None:
     log = SessionLog.new(None, CWD)
     log.append_message(UserMessage("hi", 1))
     copy = fork(log, tmp_path, CWD)
@@ -115,7 +115,7 @@ def test_a_session_in_memory_can_be_forked_to_a_file(tmp_path: Path) -> None:
     copy.close()
 
 
-def test_a_path_can_be_forked_also_with_a_half_written_line(tmp_path: Path) -> None:
+def test_file_with_a_half_written_line_can_be_forked(tmp_path: Path) -> None:
     log, _ = branched(tmp_path / "one")
     assert log.path is not None
     with log.path.open("ab") as file:
@@ -128,7 +128,7 @@ def test_a_path_can_be_forked_also_with_a_half_written_line(tmp_path: Path) -> N
     log.close()
 
 
-def test_an_unknown_leaf_is_refused(tmp_path: Path) -> None:
+def test_unknown_leaf_is_refused(tmp_path: Path) -> None:
     log, _ = branched(tmp_path / "one")
     with pytest.raises(SessionError, match="no entry nowhere"):
         fork(log, tmp_path / "two", CWD, leaf="nowhere")
@@ -136,7 +136,7 @@ def test_an_unknown_leaf_is_refused(tmp_path: Path) -> None:
     log.close()
 
 
-def test_a_fork_that_fails_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_fork_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     log, _ = branched(tmp_path / "one")
     assert log.artifacts_folder is not None
     log.artifacts_folder.mkdir()
@@ -150,3 +150,11 @@ def test_a_fork_that_fails_leaves_nothing_behind(tmp_path: Path, monkeypatch: py
         fork(log, tmp_path / "two", CWD)
     assert list((tmp_path / "two").iterdir()) == []
     log.close()
+
+
+def test_a_fork_is_readable_by_its_owner_only(tmp_path: Path) -> None:
+    log = SessionLog.new(None, tmp_path)
+    log.append_message(UserMessage(content="hi", timestamp=1))
+    copy = fork(log, tmp_path / "forks", CWD)
+    assert copy.path is not None and copy.path.stat().st_mode & 0o777 == 0o600
+    copy.close()

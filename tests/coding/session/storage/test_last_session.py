@@ -1,4 +1,4 @@
-"""Each terminal goes on with its own session."""
+"""Each terminal resumes its own session."""
 
 import os
 import pty
@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tau.coding.session.storage import last_session
-from tau.coding.session.storage.last_session import recall, remember, this_terminal
+from tau.coding.session.storage.last_session import load, save, terminal_id
 
 
 @pytest.fixture
@@ -25,42 +25,42 @@ def session(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_terminal_gets_its_session_back_in_the_same_folder(folder: Path, session: Path) -> None:
-    remember(folder, "one", session, Path("/work"))
-    assert recall(folder, "one", Path("/work")) == session
-    assert recall(folder, "one", Path("/elsewhere")) is None
-    assert recall(folder, "two", Path("/work")) is None
+def test_terminal_resumes_its_session_in_the_same_folder(folder: Path, session: Path) -> None:
+    save(folder, "one", session, Path("/work"))
+    assert load(folder, "one", Path("/work")) == session
+    assert load(folder, "one", Path("/elsewhere")) is None
+    assert load(folder, "two", Path("/work")) is None
     session.unlink()
-    assert recall(folder, "one", Path("/work")) is None
+    assert load(folder, "one", Path("/work")) is None
 
 
-def test_where_there_is_no_terminal_nothing_is_written(folder: Path, session: Path) -> None:
-    remember(folder, None, session, Path("/work"))
-    assert not folder.exists() and recall(folder, None, Path("/work")) is None
+def test_without_a_terminal_nothing_is_written(folder: Path, session: Path) -> None:
+    save(folder, None, session, Path("/work"))
+    assert not folder.exists() and load(folder, None, Path("/work")) is None
 
 
-def test_what_cannot_be_written_or_read_is_no_error(folder: Path, session: Path) -> None:
+def test_unreadable_or_unwritable_file_is_not_an_error(folder: Path, session: Path) -> None:
     folder.write_text("a file")
-    remember(folder, "one", session, Path("/work"))
-    assert recall(folder, "one", Path("/work")) is None
+    save(folder, "one", session, Path("/work"))
+    assert load(folder, "one", Path("/work")) is None
     folder.unlink()
     folder.mkdir()
     (folder / "one").write_bytes(b"\xff\0/work")
-    assert recall(folder, "one", Path("/work")) is None
+    assert load(folder, "one", Path("/work")) is None
 
 
-def test_terminals_of_long_ago_are_forgotten(folder: Path, session: Path) -> None:
-    remember(folder, "old", session, Path("/work"))
+def test_old_terminals_are_forgotten(folder: Path, session: Path) -> None:
+    save(folder, "old", session, Path("/work"))
     then = time.time() - last_session.KEPT_S - 100
     os.utime(folder / "old", (then, then))
-    remember(folder, "new", session, Path("/work"))
-    assert (folder / "old").exists()  # looked for once a day
+    save(folder, "new", session, Path("/work"))
+    assert (folder / "old").exists()  # checked once a day
     os.utime(folder / ".cleaned", (then, then))
-    remember(folder, "new", session, Path("/work"))
+    save(folder, "new", session, Path("/work"))
     assert not (folder / "old").exists() and (folder / "new").exists()
 
 
-NAME = "from tau.coding.session.storage.last_session import this_terminal; print(this_terminal({}))"
+NAME = "from tau.coding.session.storage.last_session import terminal_id; print(terminal_id({}))"
 
 
 def in_a_terminal() -> list[str]:
@@ -81,20 +81,20 @@ def in_a_terminal() -> list[str]:
     return ran.stdout.split()
 
 
-def test_programs_in_one_terminal_agree_and_the_next_terminal_is_another_one() -> None:
+def test_programs_in_one_terminal_agree_and_the_next_terminal_differs() -> None:
     first, second = in_a_terminal(), in_a_terminal()
     assert len(first) == 2 and len(set(first)) == len(set(second)) == 1
-    assert first[0] != second[0]  # though its device has the same name
+    assert first[0] != second[0]  # although its device has the same name
     assert "/" not in first[0]
 
 
-def test_without_a_terminal_its_variables_name_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_tty_environment_variables_identify_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     def no_terminal(fd: int) -> str:
         raise OSError("not a terminal")
 
     monkeypatch.setattr(os, "ttyname", no_terminal)
-    assert this_terminal({}) is None
-    pane = this_terminal({"TMUX_PANE": "%1", "TMUX": "/tmp/tmux-1/default,99,0", "TERM_SESSION_ID": "w0"})
-    assert pane is not None and pane != this_terminal({"TMUX_PANE": "%1", "TMUX": "/tmp/tmux-1/default,7,0"})
-    assert this_terminal({"TERM_SESSION_ID": "w0"}) == "TERM_SESSION_ID--w0"
-    assert len(this_terminal({"WT_SESSION": "../" * 500}) or "") < 200
+    assert terminal_id({}) is None
+    pane = terminal_id({"TMUX_PANE": "%1", "TMUX": "/tmp/tmux-1/default,99,0", "TERM_SESSION_ID": "w0"})
+    assert pane is not None and pane != terminal_id({"TMUX_PANE": "%1", "TMUX": "/tmp/tmux-1/default,7,0"})
+    assert terminal_id({"TERM_SESSION_ID": "w0"}) == "TERM_SESSION_ID--w0"
+    assert len(terminal_id({"WT_SESSION": "../" * 500}) or "") < 200

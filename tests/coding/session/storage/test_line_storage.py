@@ -1,4 +1,4 @@
-"""The two storages keep one contract; the file's one survives being deleted and replaced."""
+"""Both storages satisfy one contract; the file storage survives deletion and replacement."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -27,12 +27,12 @@ def line(number: int, fill: int = 0) -> bytes:
 
 
 @pytest.mark.parametrize("make", BOTH)
-def test_lines_are_found_again_by_their_address(tmp_path: Path, make: Callable[[Path], Storage]) -> None:
+def test_lines_are_readable_by_offset(tmp_path: Path, make: Callable[[Path], Storage]) -> None:
     storage = make(tmp_path)
     wanted: dict[int, bytes] = {}
     for number in range(300):
         text = line(number, number * 17 % 5_000)
-        wanted[storage.append([text], begin=number >= 5)] = text
+        wanted[storage.append([text], durable=number >= 5)] = text
     assert list(wanted) == sorted(wanted)
     for start, text in [*wanted.items(), *reversed(wanted.items())]:
         assert storage.read(start, len(text)) == text
@@ -47,7 +47,7 @@ def test_lines_are_found_again_by_their_address(tmp_path: Path, make: Callable[[
 
 
 @pytest.mark.parametrize("make", BOTH)
-def test_a_scan_counts_what_is_something_else(tmp_path: Path, make: Callable[[Path], Storage]) -> None:
+def test_scan_counts_unknown_lines(tmp_path: Path, make: Callable[[Path], Storage]) -> None:
     storage = make(tmp_path)
     storage.append([line(1), b'{"m":2}', line(3)])
     records = storage.scan(DECODER)
@@ -56,20 +56,20 @@ def test_a_scan_counts_what_is_something_else(tmp_path: Path, make: Callable[[Pa
     storage.close()
 
 
-def test_lines_wait_until_there_is_something_worth_a_file(tmp_path: Path) -> None:
+def test_lines_are_held_back_until_something_is_worth_a_file(tmp_path: Path) -> None:
     storage = FileStorage(tmp_path / "deep" / "x.jsonl", new=True)
-    starts = [storage.append([line(number)], begin=False) for number in range(3)]
+    starts = [storage.append([line(number)], durable=False) for number in range(3)]
     assert list(tmp_path.iterdir()) == []
     assert [storage.read(start, 99) for start in starts] == [line(0), line(1), line(2)]
     starts.append(storage.append([line(3)]))
     assert storage.path.read_bytes() == b"".join(line(number) + b"\n" for number in range(4))
     assert [storage.read(start, len(line(0))) for start in starts] == [line(n) for n in range(4)]
-    starts.append(storage.append([line(4)], begin=False))
+    starts.append(storage.append([line(4)], durable=False))
     assert storage.path.read_bytes().endswith(line(4) + b"\n")
     storage.close()
 
 
-def test_a_second_writer_is_told(tmp_path: Path) -> None:
+def test_second_writer_is_refused(tmp_path: Path) -> None:
     first, second = FileStorage(tmp_path / "x.jsonl"), FileStorage(tmp_path / "x.jsonl")
     first.append([line(1)])
     with pytest.raises(SessionLocked, match="open in another tau"):
@@ -81,7 +81,7 @@ def test_a_second_writer_is_told(tmp_path: Path) -> None:
     assert (tmp_path / "x.jsonl").read_bytes() == line(1) + b"\n" + line(2) + b"\n"
 
 
-def test_a_deleted_file_is_still_read_and_comes_back(tmp_path: Path) -> None:
+def test_deleted_file_is_still_readable_and_recreated(tmp_path: Path) -> None:
     storage = FileStorage(tmp_path / "x.jsonl")
     starts = [storage.append([line(number)]) for number in range(3)]
     storage.path.unlink()
@@ -92,7 +92,7 @@ def test_a_deleted_file_is_still_read_and_comes_back(tmp_path: Path) -> None:
     assert storage.path.read_bytes() == b"".join(line(number) + b"\n" for number in range(4))
 
 
-def test_what_was_in_a_replaced_file_is_still_read(tmp_path: Path) -> None:
+def test_content_of_a_replaced_file_is_still_readable(tmp_path: Path) -> None:
     storage = FileStorage(tmp_path / "x.jsonl")
     starts = [storage.append([line(number, 100)]) for number in range(3)]
     for round in (1, 2):
@@ -106,7 +106,7 @@ def test_what_was_in_a_replaced_file_is_still_read(tmp_path: Path) -> None:
     assert storage.path.read_bytes() == line(200) + b"\n" + line(4, 100) + b"\n"
 
 
-def test_a_file_that_shrank_gives_fewer_bytes(tmp_path: Path) -> None:
+def test_shrunken_file_yields_fewer_bytes(tmp_path: Path) -> None:
     storage = FileStorage(tmp_path / "x.jsonl")
     storage.append([line(1)])
     start = storage.append([line(2, 300_000)])

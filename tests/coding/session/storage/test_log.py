@@ -1,4 +1,4 @@
-"""The log: what is on disk, when, and what is read back."""
+"""The session log: what is on disk, when, and what is read back."""
 
 import errno
 import itertools
@@ -13,9 +13,8 @@ from tau.ai.faux import FAUX_MODEL
 from tau.ai.wire import AssistantMessage, TextContent, ToolCall, ToolResultMessage, Usage, UserMessage
 from tau.base.errors import SessionError
 from tau.coding.session.entries import CustomMessageEntry, ModelChange, SessionInfo, ThinkingLevelChange
-from tau.coding.session.storage.ids import file_name, folder_name, new_session_id
 from tau.coding.session.storage.line_storage import FileStorage
-from tau.coding.session.storage.log import SessionLog
+from tau.coding.session.storage.log import SessionLog, file_name, folder_name, new_session_id
 
 
 def answer(text: str) -> AssistantMessage:
@@ -56,9 +55,7 @@ def test_nothing_is_written_before_the_first_message(tmp_path: Path) -> None:
     log.close()
 
 
-def test_a_disk_that_takes_nothing_more_is_told_with_the_way_out(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_full_disk_is_reported_with_a_fix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object, **__: object) -> int:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
@@ -73,14 +70,14 @@ def test_a_disk_that_takes_nothing_more_is_told_with_the_way_out(
     log.close()
 
 
-def test_a_folder_that_cannot_be_made_is_told_with_the_way_round(tmp_path: Path) -> None:
+def test_uncreatable_folder_is_reported_with_a_workaround(tmp_path: Path) -> None:
     (tmp_path / "s").write_text("a file, not a folder")
     log = SessionLog.new(tmp_path / "s", tmp_path)
     with pytest.raises(SessionError, match=r"cannot be written to .* --no-session to not save"):
         log.append_message(UserMessage("hi", 1))
 
 
-def test_the_lines_have_the_documented_shapes(tmp_path: Path) -> None:
+def test_lines_have_the_documented_shapes(tmp_path: Path) -> None:
     header, model, thinking, first, second, *_ = lines(filled(tmp_path))
 
     assert header == {
@@ -96,7 +93,7 @@ def test_the_lines_have_the_documented_shapes(tmp_path: Path) -> None:
     assert second["parentId"] == first["id"]
 
 
-def test_what_was_written_is_read_back(tmp_path: Path) -> None:
+def test_written_entries_are_read_back(tmp_path: Path) -> None:
     path = filled(tmp_path)
 
     log = SessionLog.open(path)
@@ -115,13 +112,13 @@ def test_what_was_written_is_read_back(tmp_path: Path) -> None:
     assert lines(path)[-1]["parentId"] == lines(path)[-2]["id"]
 
 
-def test_the_file_is_for_its_owner_only(tmp_path: Path) -> None:
+def test_file_is_private(tmp_path: Path) -> None:
     path = filled(tmp_path / "new")
     assert path.stat().st_mode & 0o777 == 0o600
     assert path.parent.stat().st_mode & 0o777 == 0o700
 
 
-def test_unknown_entries_and_messages_survive_and_keep_their_place(tmp_path: Path) -> None:
+def test_unknown_entries_and_messages_survive_in_place(tmp_path: Path) -> None:
     path = filled(tmp_path)
     last = lines(path)[-1]
     strange = {
@@ -150,7 +147,7 @@ def test_unknown_entries_and_messages_survive_and_keep_their_place(tmp_path: Pat
     assert len(log.messages()) == 6
 
 
-def test_a_second_writer_is_refused(tmp_path: Path) -> None:
+def test_second_writer_is_refused(tmp_path: Path) -> None:
     path = filled(tmp_path)
     log = SessionLog.open(path)
 
@@ -161,7 +158,7 @@ def test_a_second_writer_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"not a session\n", b'{"type":"message"}\n', b"\0" * 100])
-def test_what_is_no_session_is_refused_and_left_alone(tmp_path: Path, content: bytes) -> None:
+def test_other_files_are_refused_and_left_alone(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "x.jsonl"
     path.write_bytes(content)
 
@@ -170,7 +167,7 @@ def test_what_is_no_session_is_refused_and_left_alone(tmp_path: Path, content: b
     assert path.read_bytes() == content.strip(b"\0")
 
 
-def test_names() -> None:
+def test_folder_file_and_session_names() -> None:
     assert folder_name(Path("/home/me/x y")) == "--home-me-x y--"
     long = [folder_name(Path(f"/{name}" + "/ünd" * 100)) for name in "ab"]
     assert len(set(long)) == 2
@@ -181,7 +178,7 @@ def test_names() -> None:
     assert all(id[14] == "7" and id[19] in "89ab" and len(id) == 36 for id in ids)
 
 
-def test_half_a_surrogate_pair_is_written_as_a_sign_for_it(tmp_path: Path) -> None:
+def test_lone_surrogate_is_written_as_a_replacement(tmp_path: Path) -> None:
     log = SessionLog.new(tmp_path, Path("/caf\udce9"))
     log.append_message(UserMessage("a\ud83db", 1))
     log.append_message(ToolResultMessage("c", "read", [TextContent("ok")], False, 5, {"path": "\udcff"}))
@@ -193,7 +190,7 @@ def test_half_a_surrogate_pair_is_written_as_a_sign_for_it(tmp_path: Path) -> No
     SessionLog.open(log.path).close()
 
 
-def test_memory_holds_the_tree_and_not_the_text(tmp_path: Path) -> None:
+def test_memory_holds_the_tree_but_not_the_text(tmp_path: Path) -> None:
     log = SessionLog.new(tmp_path, tmp_path)
     for number in range(200):
         log.append_message(UserMessage(f"{number} " + "x" * 20_000, number))
@@ -210,7 +207,7 @@ def test_memory_holds_the_tree_and_not_the_text(tmp_path: Path) -> None:
     opened.close()
 
 
-def test_entries_come_in_the_order_of_the_file_from_all_branches(tmp_path: Path) -> None:
+def test_entries_of_all_branches_come_in_file_order(tmp_path: Path) -> None:
     log = SessionLog.open(filled(tmp_path))
     first = next(iter(log.nodes())).id
     log.move(first)
@@ -222,7 +219,7 @@ def test_entries_come_in_the_order_of_the_file_from_all_branches(tmp_path: Path)
     log.close()
 
 
-def test_branches_are_found_whether_the_session_is_a_line_or_a_tree(tmp_path: Path) -> None:
+def test_branches_of_linear_and_branched_sessions(tmp_path: Path) -> None:
     path = filled(tmp_path)
     log = SessionLog.open(path)
     line = [node.id for node in log.nodes()]
@@ -242,7 +239,7 @@ def test_branches_are_found_whether_the_session_is_a_line_or_a_tree(tmp_path: Pa
     again.close()
 
 
-def test_an_entry_whose_parent_is_missing_follows_the_one_before_it(tmp_path: Path) -> None:
+def test_entry_with_a_missing_parent_follows_the_previous_one(tmp_path: Path) -> None:
     path = filled(tmp_path)
     content = path.read_bytes().split(b"\n")
     del content[4]
@@ -253,7 +250,7 @@ def test_an_entry_whose_parent_is_missing_follows_the_one_before_it(tmp_path: Pa
     log.close()
 
 
-def test_a_line_that_is_there_twice_counts_once(tmp_path: Path) -> None:
+def test_duplicate_line_counts_once(tmp_path: Path) -> None:
     path = filled(tmp_path)
     content = path.read_bytes()
     path.write_bytes(content + content.split(b"\n")[-2] + b"\n")
@@ -263,7 +260,7 @@ def test_a_line_that_is_there_twice_counts_once(tmp_path: Path) -> None:
     log.close()
 
 
-def test_the_name_is_the_latest_one(tmp_path: Path) -> None:
+def test_latest_name_wins(tmp_path: Path) -> None:
     log = SessionLog.new(tmp_path, tmp_path)
     names = [log.name]
     log.append_message(UserMessage("hi", 1))
@@ -281,7 +278,7 @@ def test_the_name_is_the_latest_one(tmp_path: Path) -> None:
     again.close()
 
 
-def test_a_custom_message_begins_a_file(tmp_path: Path) -> None:
+def test_custom_message_creates_the_file(tmp_path: Path) -> None:
     log = SessionLog.new(tmp_path, tmp_path)
     log.append(CustomMessageEntry(custom_type="x", content="hi"))
     assert log.path is not None

@@ -1,4 +1,4 @@
-"""Older session files: brought to version 3 with a copy of the old file, or read without being written."""
+"""Older session files: migrated to version 3 with a backup, or read without being written."""
 
 import errno
 import json
@@ -70,7 +70,7 @@ WANTED = [
 
 
 @pytest.mark.parametrize(("version", "lines"), [(1, version_1()), (2, version_2())])
-def test_an_older_file_becomes_version_3_and_the_old_one_is_kept(
+def test_older_file_becomes_version_3_with_a_backup(
     tmp_path: Path, version: int, lines: list[dict[str, Any]]
 ) -> None:
     path = written(tmp_path, lines)
@@ -95,7 +95,7 @@ def test_an_older_file_becomes_version_3_and_the_old_one_is_kept(
     again.close()
 
 
-def test_a_backup_is_never_listed_as_a_session(tmp_path: Path) -> None:
+def test_backup_is_never_listed_as_a_session(tmp_path: Path) -> None:
     store = SessionStore(tmp_path, Path("/w"), flat=True)
     written(tmp_path, version_1())
     store.recent().close()
@@ -103,7 +103,7 @@ def test_a_backup_is_never_listed_as_a_session(tmp_path: Path) -> None:
     assert store.find_path("an-id").suffix == ".jsonl"
 
 
-def test_an_older_backup_is_not_overwritten(tmp_path: Path) -> None:
+def test_existing_backup_is_not_overwritten(tmp_path: Path) -> None:
     path = written(tmp_path, version_1())
     first = tmp_path / f"{path.name}.v1.bak"
     first.write_text("something else")
@@ -112,7 +112,7 @@ def test_an_older_backup_is_not_overwritten(tmp_path: Path) -> None:
     assert (tmp_path / f"{path.name}.v1.2.bak").exists()
 
 
-def test_the_new_file_is_locked(tmp_path: Path) -> None:
+def test_new_file_is_locked(tmp_path: Path) -> None:
     path = written(tmp_path, version_1())
     log = SessionLog.open(path)
     with pytest.raises(SessionError, match="open in another tau"):
@@ -120,7 +120,7 @@ def test_the_new_file_is_locked(tmp_path: Path) -> None:
     log.close()
 
 
-def test_read_only_an_older_file_is_read_and_left_alone(tmp_path: Path) -> None:
+def test_read_only_open_leaves_an_older_file_alone(tmp_path: Path) -> None:
     path = written(tmp_path, version_1())
     old = path.read_bytes()
     ids = []
@@ -138,7 +138,7 @@ def test_read_only_an_older_file_is_read_and_left_alone(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("number", [errno.EACCES, errno.EROFS, errno.ENOSPC, errno.EIO])
 @pytest.mark.parametrize("call", [1, 2])
-def test_an_older_file_that_cannot_be_rewritten_is_read_and_says_so(
+def test_older_file_that_cannot_be_rewritten_is_read_with_a_warning(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, call: int
 ) -> None:
     path = written(tmp_path, version_1())
@@ -164,7 +164,7 @@ def test_an_older_file_that_cannot_be_rewritten_is_read_and_says_so(
     assert path.read_bytes() == old
 
 
-def test_a_newer_version_is_refused_and_left_alone(tmp_path: Path) -> None:
+def test_newer_version_is_refused_and_left_alone(tmp_path: Path) -> None:
     path = written(tmp_path, [{**HEADER, "version": 4}])
     old = path.read_bytes()
     with pytest.raises(SessionError, match=r"has version 4, but this tau supports versions up to 3"):
@@ -173,7 +173,7 @@ def test_a_newer_version_is_refused_and_left_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("index", [0, 99, -1, None, "3"])
-def test_a_compaction_that_points_nowhere_keeps_nothing(tmp_path: Path, index: object) -> None:
+def test_compaction_pointing_nowhere_keeps_nothing(tmp_path: Path, index: object) -> None:
     lines = version_1()
     lines[5]["firstKeptEntryIndex"] = index
     log = SessionLog.open(written(tmp_path, lines))
@@ -181,7 +181,7 @@ def test_a_compaction_that_points_nowhere_keeps_nothing(tmp_path: Path, index: o
     log.close()
 
 
-def test_a_torn_older_file_loses_its_last_line_only(tmp_path: Path) -> None:
+def test_torn_older_file_loses_only_its_last_line(tmp_path: Path) -> None:
     path = written(tmp_path, version_1())
     path.write_bytes(path.read_bytes()[:-20])
     log = SessionLog.open(path)
@@ -190,7 +190,7 @@ def test_a_torn_older_file_loses_its_last_line_only(tmp_path: Path) -> None:
     log.close()
 
 
-def test_an_old_file_whose_header_is_damaged_is_refused(tmp_path: Path) -> None:
+def test_old_file_with_a_damaged_header_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl"
     path.write_bytes(b'{"type":"session","version":2,"id":"a","timestamp":"t","cwd":"/","extra":"\xff"}\n')
     with pytest.raises(SessionError, match="damaged"):

@@ -1,4 +1,4 @@
-"""Finding sessions again, also those that another window has open."""
+"""Finding sessions, including those open in another window."""
 
 from pathlib import Path
 
@@ -11,15 +11,15 @@ from tau.coding.session.storage.log import SessionLog
 from tau.coding.session.storage.session_store import SessionStore
 
 
-def said(store: SessionStore, text: str) -> SessionLog:
+def log_with(store: SessionStore, text: str) -> SessionLog:
     log = store.new()
     log.append_message(UserMessage(text, 1))
     return log
 
 
-def test_a_session_that_is_open_elsewhere_can_be_read_or_forked(tmp_path: Path) -> None:
+def test_session_open_elsewhere_can_be_read_or_forked(tmp_path: Path) -> None:
     store = SessionStore(tmp_path / "s", tmp_path, blobs=tmp_path / "blobs")
-    log = said(store, "hi")
+    log = log_with(store, "hi")
     with pytest.raises(SessionLocked, match="read-only, or fork"):
         store.recent()
     assert store.recent_path() == store.find_path(log.header.id[:30]) == log.path
@@ -36,7 +36,7 @@ def test_a_session_that_is_open_elsewhere_can_be_read_or_forked(tmp_path: Path) 
         one.close()
 
 
-def test_a_missing_file_is_told_and_not_made(tmp_path: Path) -> None:
+def test_missing_file_is_reported_and_not_created(tmp_path: Path) -> None:
     with pytest.raises(SessionError, match="no session file"):
         SessionLog.open(tmp_path / "none.jsonl")
     with pytest.raises(SessionError, match="cannot be opened"):
@@ -46,10 +46,10 @@ def test_a_missing_file_is_told_and_not_made(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_folders_whose_sessions_lie_together_do_not_continue_each_other(tmp_path: Path) -> None:
+def test_folders_with_colliding_names_do_not_resume_each_others_sessions(tmp_path: Path) -> None:
     one, other = (SessionStore(tmp_path, Path(cwd)) for cwd in ("/a/b", "/a-b"))
     assert one.folder == other.folder
-    said(one, "mine").close()
+    log_with(one, "mine").close()
     with pytest.raises(UsageError):
         other.recent()
     found = one.recent()
@@ -57,9 +57,9 @@ def test_folders_whose_sessions_lie_together_do_not_continue_each_other(tmp_path
     found.close()
 
 
-def test_what_lies_beside_sessions_is_none(tmp_path: Path) -> None:
+def test_side_files_are_not_sessions(tmp_path: Path) -> None:
     store = SessionStore(tmp_path, tmp_path, flat=True)
-    log = said(store, "hi")
+    log = log_with(store, "hi")
     log.close()
     assert log.path is not None
     for ending in (".torn", ".v1.bak", ".part"):

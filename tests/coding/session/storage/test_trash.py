@@ -1,4 +1,4 @@
-"""Deleted sessions come back as they were."""
+"""Deleted sessions can be restored."""
 
 from pathlib import Path
 
@@ -27,7 +27,7 @@ def tree(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_a_session_goes_with_its_artifacts_and_comes_back(tmp_path: Path, session: Path) -> None:
+def test_session_is_deleted_with_its_artifacts_and_restored(tmp_path: Path, session: Path) -> None:
     trash = Trash(tmp_path / "trash")
     before = tree(tmp_path / "sessions")
     put = trash.put(session, "Title")
@@ -41,7 +41,7 @@ def test_a_session_goes_with_its_artifacts_and_comes_back(tmp_path: Path, sessio
     assert trash.content() == [] and not list((tmp_path / "trash").iterdir())
 
 
-def test_what_another_tau_has_open_stays(tmp_path: Path, session: Path) -> None:
+def test_session_open_in_another_tau_is_not_deleted(tmp_path: Path, session: Path) -> None:
     log = SessionLog.open(session)
     trash = Trash(tmp_path / "trash")
     before = tree(tmp_path / "sessions")
@@ -51,7 +51,7 @@ def test_what_another_tau_has_open_stays(tmp_path: Path, session: Path) -> None:
     log.close()
 
 
-def test_nothing_is_overwritten_by_what_comes_back(tmp_path: Path, session: Path) -> None:
+def test_restoring_overwrites_nothing(tmp_path: Path, session: Path) -> None:
     trash = Trash(tmp_path / "trash")
     put = trash.put(session)
     session.write_text("new")
@@ -62,7 +62,7 @@ def test_nothing_is_overwritten_by_what_comes_back(tmp_path: Path, session: Path
     assert [one.folder for one in trash.content()] == [again.folder, put.folder]
 
 
-def test_what_is_too_old_is_deleted_with_the_next_one(
+def test_expired_sessions_are_removed_with_the_next_deletion(
     tmp_path: Path, session: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trash = Trash(tmp_path / "trash")
@@ -73,7 +73,9 @@ def test_what_is_too_old_is_deleted_with_the_next_one(
     assert trash.content() == [put]
 
 
-def test_another_disk_is_no_obstacle(tmp_path: Path, session: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_trash_works_across_file_systems(
+    tmp_path: Path, session: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def refused(self: Path, target: Path) -> Path:
         raise OSError(trashes.EXDEV, "Invalid cross-device link")
 
@@ -86,9 +88,7 @@ def test_another_disk_is_no_obstacle(tmp_path: Path, session: Path, monkeypatch:
     assert tree(tmp_path / "sessions") == before
 
 
-def test_a_move_that_fails_is_taken_back(
-    tmp_path: Path, session: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_failed_move_is_rolled_back(tmp_path: Path, session: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rename = Path.rename
 
     def half(self: Path, target: Path) -> Path:
@@ -104,6 +104,6 @@ def test_a_move_that_fails_is_taken_back(
     assert tree(tmp_path / "sessions") == before and not list((tmp_path / "trash").iterdir())
 
 
-def test_a_missing_session_cannot_be_deleted(tmp_path: Path) -> None:
+def test_missing_session_cannot_be_deleted(tmp_path: Path) -> None:
     with pytest.raises(SessionError, match="cannot be deleted"):
         Trash(tmp_path / "trash").put(tmp_path / "none.jsonl")

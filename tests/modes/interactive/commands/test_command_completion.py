@@ -1,4 +1,4 @@
-"""Names and arguments of commands are completed while one types."""
+"""Completion of command names and arguments while typing."""
 
 import os
 from pathlib import Path
@@ -7,7 +7,7 @@ import pytest
 
 from tau.ai.faux import Say, Wait
 from tau.tui.widgets.autocomplete import Suggestions
-from tests.modes.interactive.commands.asking import said
+from tests.modes.interactive.commands.command_rig import run_command
 from tests.modes.interactive.rig import Rig, rigged, run
 
 
@@ -25,7 +25,7 @@ def put(path: Path, text: str) -> None:
     path.write_text(text)
 
 
-def test_names_are_found_by_their_letters(tmp_path: Path) -> None:
+def test_names_match_fuzzily(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
             assert labels(rig, "/comp")[0] == "/compact"
@@ -40,7 +40,7 @@ def test_names_are_found_by_their_letters(tmp_path: Path) -> None:
     run(test)
 
 
-def test_a_name_is_taken_and_its_arguments_follow(tmp_path: Path) -> None:
+def test_completing_a_name_offers_its_arguments(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
             await rig.type("/thin")
@@ -58,7 +58,7 @@ def test_a_name_is_taken_and_its_arguments_follow(tmp_path: Path) -> None:
     run(test)
 
 
-def test_enter_runs_the_command_that_is_highlighted(tmp_path: Path) -> None:
+def test_enter_runs_the_highlighted_command(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path, rows=80) as rig:
             await rig.type("/too")
@@ -69,7 +69,7 @@ def test_enter_runs_the_command_that_is_highlighted(tmp_path: Path) -> None:
     run(test)
 
 
-def test_files_are_offered_with_where_they_come_from(tmp_path: Path) -> None:
+def test_file_commands_show_their_origin(tmp_path: Path) -> None:
     put(
         Path(os.environ["TAU_HOME"]) / "commands/fix.md",
         "---\ndescription: Mends\nargument-hint: BUG\n---\nFix $1.",
@@ -120,7 +120,7 @@ def test_arguments_are_offered(tmp_path: Path, text: str, first: str | None, val
     run(test)
 
 
-def test_prose_behind_plan_is_sent_as_it_is(tmp_path: Path) -> None:
+def test_prose_after_plan_is_sent_unchanged(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path, [[Say("Planned.")]]) as rig:
             await rig.type("/plan the")
@@ -131,7 +131,7 @@ def test_prose_behind_plan_is_sent_as_it_is(tmp_path: Path) -> None:
     run(test)
 
 
-def test_models_and_providers_are_looked_up_beside_the_keys(
+def test_model_and_provider_completions_reflect_the_keys(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
@@ -152,7 +152,7 @@ def test_models_and_providers_are_looked_up_beside_the_keys(
 def test_sessions_are_offered_by_title(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path, [[Say("First.")]]) as rig:
-            await said(rig, "mend the garden fence", "First.")
+            await run_command(rig, "mend the garden fence", "First.")
             await rig.idle()
             first = rig.session
             await rig.send("/new")
@@ -169,7 +169,7 @@ def test_sessions_are_offered_by_title(tmp_path: Path) -> None:
     run(test)
 
 
-def test_files_to_export_to_are_offered(tmp_path: Path) -> None:
+def test_export_file_names_are_offered(tmp_path: Path) -> None:
     (tmp_path / "docs").mkdir()
     (tmp_path / "old.html").write_text("")
     (tmp_path / "code.py").write_text("")
@@ -183,16 +183,16 @@ def test_files_to_export_to_are_offered(tmp_path: Path) -> None:
     run(test)
 
 
-def test_tasks_jobs_and_waiting_messages_are_offered(tmp_path: Path) -> None:
+def test_tasks_jobs_and_queued_messages_are_offered(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path, [[Say("Working"), Wait()]], rows=40) as rig:
             assert labels(rig, "/todo done ") == []
-            await said(rig, "/todo append write the parser", "Added")
+            await run_command(rig, "/todo append write the parser", "Added")
             assert [item.description for item in offered(rig, "/todo done ").items] == ["write the parser"]
             assert labels(rig, "/todo done parser") == ["1"]
             assert labels(rig, "/jobs cancel ") == []
             assert labels(rig, "/queue drop ") == []
-            await said(rig, "go", "Working")
+            await run_command(rig, "go", "Working")
             await rig.send("a wish")
             await rig.until(lambda: len(rig.session.queue) == 1, "the wish")
             assert [item.description for item in offered(rig, "/queue edit ").items] == ["a wish"]

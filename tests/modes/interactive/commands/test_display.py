@@ -1,4 +1,4 @@
-"""Model, thinking and the screen: by name at once, or from a list."""
+"""Model, thinking and display: by name at once, or from a list."""
 
 import json
 import os
@@ -8,42 +8,42 @@ import pytest
 
 from tau.ai.faux import Say, Use
 from tau.config.paths import user_paths
-from tests.modes.interactive.commands.asking import said
+from tests.modes.interactive.commands.command_rig import run_command
 from tests.modes.interactive.rig import rigged, run
 
 HERE_ONLY = {"local.discover": False}
 
 
-def test_a_model_is_taken_by_a_part_of_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_model_is_chosen_by_a_part_of_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-test")
 
     async def test() -> None:
         async with rigged(tmp_path, settings=HERE_ONLY) as rig:
-            await said(rig, "/model sonnet:low", "is used from the next request on.")
+            await run_command(rig, "/model sonnet:low", "is used from the next request on.")
             assert rig.session.model.provider == "anthropic" and "sonnet" in rig.session.model.id
             assert rig.session.thinking == "low"
 
     run(test)
 
 
-def test_a_model_without_a_key_says_where_to_put_one(tmp_path: Path) -> None:
+def test_model_without_a_key_says_where_to_put_one(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path, settings=HERE_ONLY) as rig:
-            await said(rig, "/model sonnet", "No API key for Anthropic")
-            await said(rig, "/model nosuchmodelatall", "No model matches")
+            await run_command(rig, "/model sonnet", "No API key for Anthropic")
+            await run_command(rig, "/model nosuchmodelatall", "No model matches")
             rig.front.editor.clear()
-            await said(rig, "/model demo", "tau --provider demo")
+            await run_command(rig, "/model demo", "tau --provider demo")
             assert rig.session.model.key == "faux/faux"
 
     run(test)
 
 
-def test_thinking_is_set_by_its_name(tmp_path: Path) -> None:
+def test_thinking_is_set_by_name(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
-            await said(rig, "/thinking LOW", "Thinking: low from the next request on.")
+            await run_command(rig, "/thinking LOW", "Thinking: low from the next request on.")
             assert rig.session.thinking == "low"
-            await said(rig, "/thinking much", "use one of off, minimal")
+            await run_command(rig, "/thinking much", "use one of off, minimal")
             assert rig.session.thinking == "low"
 
     run(test)
@@ -67,7 +67,7 @@ def test_thinking_is_set_by_its_name(tmp_path: Path) -> None:
 def test_without_a_name_a_list_opens(tmp_path: Path, command: str, title: str) -> None:
     async def test() -> None:
         async with rigged(tmp_path, [[Say("Hello.")]], settings=HERE_ONLY) as rig:
-            await said(rig, "hello", "Hello.")
+            await run_command(rig, "hello", "Hello.")
             await rig.idle()
             await rig.send(command)
             await rig.until(lambda: rig.parts.dialogs.open, "a list")
@@ -79,16 +79,16 @@ def test_without_a_name_a_list_opens(tmp_path: Path, command: str, title: str) -
     run(test)
 
 
-def test_a_theme_is_taken_by_its_name_and_kept(tmp_path: Path) -> None:
+def test_theme_is_chosen_by_name_and_saved(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
-            await said(rig, "/theme ocean", "Theme set to ocean.")
+            await run_command(rig, "/theme ocean", "Theme set to ocean.")
             assert rig.current.settings.theme.dark == "ocean"
             assert json.loads(user_paths(os.environ).settings.read_text())["theme"]["dark"] == "ocean"
-            assert not rig.current.settings.titles.enabled  # what flags say stays
-            await said(rig, "/theme oceen", "Did you mean ocean?")
+            assert not rig.current.settings.titles.enabled  # flags keep their effect
+            await run_command(rig, "/theme oceen", "Did you mean ocean?")
             rig.front.editor.clear()
-            await said(rig, "/theme zzz", "/theme lists them all.")
+            await run_command(rig, "/theme zzz", "/theme lists them all.")
             assert rig.current.settings.theme.dark == "ocean"
             found = rig.parts.commands.complete("/theme oc", 9)
             assert found is not None and found.items[0].value == "ocean"
@@ -96,27 +96,27 @@ def test_a_theme_is_taken_by_its_name_and_kept(tmp_path: Path) -> None:
     run(test)
 
 
-def test_branch_is_a_list_of_messages_where_escape_does_not_open_the_tree(tmp_path: Path) -> None:
+def test_branch_lists_messages_and_escape_does_not_open_the_tree(tmp_path: Path) -> None:
     async def test() -> None:
         settings = {"interaction.doubleEscape": "branch"}
         async with rigged(tmp_path, [[Say("Hello.")]], settings=settings) as rig:
-            await said(rig, "hello there", "Hello.")
+            await run_command(rig, "hello there", "Hello.")
             await rig.idle()
-            assert "hello there" in await said(rig, "/branch", "one of your messages")
+            assert "hello there" in await run_command(rig, "/branch", "one of your messages")
             await rig.press("escape")
 
     run(test)
 
 
-def test_the_last_answer_is_copied(tmp_path: Path) -> None:
+def test_last_answer_is_copied(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path, [[Say("The **answer**.")]]) as rig:
-            await said(rig, "/copy last", "There is nothing to copy.")
-            await said(rig, "hello", "The answer.")
+            await run_command(rig, "/copy last", "There is nothing to copy.")
+            await run_command(rig, "hello", "The answer.")
             await rig.idle()
-            await said(rig, "/copy last", "Copied")
+            await run_command(rig, "/copy last", "Copied")
             assert rig.terminal.clipboard[-1] == "The **answer**."
-            await said(rig, "/copy first", "Usage: /copy")
+            await run_command(rig, "/copy first", "Usage: /copy")
 
     run(test)
 
@@ -126,10 +126,10 @@ def test_expand_shows_all_output(tmp_path: Path) -> None:
 
     async def test() -> None:
         async with rigged(tmp_path, [[Use("read", path="a.txt")], [Say("Read.")]], rows=100) as rig:
-            await said(rig, "read it", "Read.")
+            await run_command(rig, "read it", "Read.")
             await rig.idle()
             assert "line 41" not in rig.screen()
-            assert "line 41" in await said(rig, "/expand", "line 41")
+            assert "line 41" in await run_command(rig, "/expand", "line 41")
             await rig.send("/expand")
             assert "line 41" not in await rig.gone("line 41")
 

@@ -1,16 +1,17 @@
-"""The table is complete: every row has somebody who does it, and every name one row."""
+"""The command table is complete: every row has an implementation, and every name one row."""
 
 import inspect
 
 import pytest
 
-from tau.modes.interactive.commands import table
+from tau.modes import command_table as table
 from tau.modes.interactive.commands.command_controller import MODULES
 
 WANTED = [
     *("help", "settings", "model", "thinking", "resume", "new", "name", "session", "tree", "branch", "fork"),
     *("compact", "handoff", "shake", "copy", "export", "dump", "undo", "redo", "retry", "queue", "jobs"),
-    *("todo", "plan", "tools", "context", "usage", "stats", "theme", "hotkeys", "login", "logout"),
+    *("ports", "todo", "plan", "permissions", "tools", "context", "usage", "stats", "theme", "hotkeys"),
+    *("login", "logout"),
     *("changelog", "reload", "init", "clear", "debug", "exit", "quit", "rename", "goto"),
 ]
 
@@ -24,11 +25,11 @@ def test_every_row_has_its_function(name: str) -> None:
     assert row.group in table.GROUPS
 
 
-def test_every_command_that_people_look_for_is_there() -> None:
+def test_every_expected_command_exists() -> None:
     assert [name for name in WANTED if table.find(name) is None] == []
 
 
-def test_no_name_is_given_twice() -> None:
+def test_command_names_are_unique() -> None:
     names = [*table.ROWS, *table.ALIASES]
     assert len(names) == len(set(names)) == sum(1 + len(row.aliases) for row in table.ROWS.values())
 
@@ -39,7 +40,7 @@ def test_descriptions_are_short_and_in_one_style(row: table.SlashCommand) -> Non
     assert len(row.description) <= 56
 
 
-def test_another_name_finds_the_same_command() -> None:
+def test_alias_finds_the_same_command() -> None:
     assert table.find("quit") is table.find("exit")
     assert table.find("clear") is table.find("new")
     assert table.find("rename") is table.find("name")

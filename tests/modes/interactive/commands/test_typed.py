@@ -1,4 +1,4 @@
-"""What is a command and what is a message; what happens to commands that are not known or not for now."""
+"""Commands against messages, and commands that are unknown or must wait."""
 
 import os
 from pathlib import Path
@@ -8,8 +8,8 @@ import pytest
 from tau.ai.faux import Say, Wait
 from tau.ai.wire import ImageContent
 from tau.base.errors import TauError
-from tau.modes.interactive.commands.command_controller import split
-from tests.modes.interactive.commands.asking import last_sent, said
+from tau.modes.command_table import split
+from tests.modes.interactive.commands.command_rig import last_sent, run_command
 from tests.modes.interactive.rig import rigged, run
 
 HOME_COMMANDS = ".tau/agent/commands"
@@ -38,11 +38,11 @@ def put(path: Path, text: str) -> None:
         ("/what?", "", ""),
     ],
 )
-def test_a_command_is_a_name_behind_a_slash(text: str, name: str, rest: str) -> None:
+def test_command_is_a_name_after_a_slash(text: str, name: str, rest: str) -> None:
     assert split(text) == (name, rest)
 
 
-def test_messages_are_told_from_commands(tmp_path: Path) -> None:
+def test_messages_are_distinguished_from_commands(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
             takes = rig.parts.names.is_command
@@ -87,7 +87,7 @@ def test_a_path_is_sent_as_a_message(tmp_path: Path) -> None:
     run(test)
 
 
-def test_an_unknown_command_names_the_nearest_and_stays_typed(tmp_path: Path) -> None:
+def test_unknown_command_suggests_the_nearest_and_stays_typed(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
             await rig.send("/compcat only the tests")
@@ -102,7 +102,7 @@ def test_an_unknown_command_names_the_nearest_and_stays_typed(tmp_path: Path) ->
     run(test)
 
 
-def test_a_command_that_has_to_wait_says_so_and_stays_typed(tmp_path: Path) -> None:
+def test_command_that_has_to_wait_says_so_and_stays_typed(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path, [[Say("Working"), Wait()]]) as rig:
             await rig.send("go")
@@ -119,7 +119,7 @@ def test_a_command_that_has_to_wait_says_so_and_stays_typed(tmp_path: Path) -> N
     run(test)
 
 
-def test_wrong_use_says_how_it_is_written_and_stays_typed(tmp_path: Path) -> None:
+def test_invalid_use_shows_the_usage_and_stays_typed(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
             await rig.send("/goto")
@@ -130,7 +130,7 @@ def test_wrong_use_says_how_it_is_written_and_stays_typed(tmp_path: Path) -> Non
     run(test)
 
 
-def test_a_command_of_a_file_is_sent_with_its_arguments(tmp_path: Path) -> None:
+def test_file_command_is_sent_with_its_arguments(tmp_path: Path) -> None:
     put(Path(os.environ["HOME"]) / HOME_COMMANDS / "fix.md", "---\ndescription: Mends\n---\nFix $1 in $2.")
 
     async def test() -> None:
@@ -142,8 +142,8 @@ def test_a_command_of_a_file_is_sent_with_its_arguments(tmp_path: Path) -> None:
     run(test)
 
 
-def test_what_a_file_says_is_never_run(tmp_path: Path) -> None:
-    """A repository's text may begin like a command or a line for the shell; it is a message all the same."""
+def test_text_of_a_file_command_is_never_run(tmp_path: Path) -> None:
+    """A repository's text may start like a command or a shell command; it is a message all the same."""
     put(tmp_path / ".tau/commands/a.md", "!touch made")
     put(tmp_path / ".tau/commands/b.md", "/exit")
     put(tmp_path / ".tau/commands/c.md", "$ARGUMENTS")
@@ -164,7 +164,7 @@ def test_what_a_file_says_is_never_run(tmp_path: Path) -> None:
     run(test)
 
 
-def test_what_a_file_says_is_not_run_either_when_it_is_taken_back_and_sent_again(tmp_path: Path) -> None:
+def test_text_of_a_file_command_is_not_run_when_dequeued_and_resent(tmp_path: Path) -> None:
     put(tmp_path / ".tau/commands/a.md", "!touch made")
 
     async def test() -> None:
@@ -183,7 +183,7 @@ def test_what_a_file_says_is_not_run_either_when_it_is_taken_back_and_sent_again
     run(test)
 
 
-def test_a_skill_is_sent_with_its_folder(tmp_path: Path) -> None:
+def test_skill_is_sent_with_its_folder(tmp_path: Path) -> None:
     put(tmp_path / ".tau/skills/pdf/SKILL.md", "---\nname: pdf\ndescription: Reads PDFs\n---\nRun fill.py.")
 
     async def test() -> None:
@@ -196,7 +196,7 @@ def test_a_skill_is_sent_with_its_folder(tmp_path: Path) -> None:
     run(test)
 
 
-def test_a_file_cannot_take_the_name_of_a_command_of_tau(tmp_path: Path) -> None:
+def test_file_cannot_shadow_a_builtin_command(tmp_path: Path) -> None:
     put(tmp_path / ".tau/commands/exit.md", "Stay.")
 
     async def test() -> None:
@@ -209,9 +209,7 @@ def test_a_file_cannot_take_the_name_of_a_command_of_tau(tmp_path: Path) -> None
     run(test)
 
 
-def test_a_command_that_is_written_while_tau_runs_is_found(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_command_file_created_while_running_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tau.modes.interactive.commands.prompt_commands.FRESH_S", 0.0)
 
     async def test() -> None:
@@ -225,7 +223,7 @@ def test_a_command_that_is_written_while_tau_runs_is_found(
     run(test)
 
 
-def test_a_file_that_is_broken_is_told_when_it_is_asked_for(tmp_path: Path) -> None:
+def test_broken_command_file_is_reported_when_used(tmp_path: Path) -> None:
     put(tmp_path / ".tau/commands/broken.md", "---\ndescription: x\n")
 
     async def test() -> None:
@@ -237,7 +235,7 @@ def test_a_file_that_is_broken_is_told_when_it_is_asked_for(tmp_path: Path) -> N
     run(test)
 
 
-def test_a_picture_goes_along_with_the_message_that_a_command_becomes(tmp_path: Path) -> None:
+def test_pictures_are_sent_with_a_file_command(tmp_path: Path) -> None:
     put(tmp_path / ".tau/commands/look.md", "Look at this: $@")
 
     async def test() -> None:
@@ -256,7 +254,7 @@ def test_a_picture_goes_along_with_the_message_that_a_command_becomes(tmp_path: 
 
 
 def test_nothing_is_sent_while_there_is_no_session(tmp_path: Path) -> None:
-    """What waits for a session would be looked at as if somebody had typed it."""
+    """Text waiting for a session would be treated as typed input."""
     put(tmp_path / ".tau/commands/a.md", "!touch made")
 
     async def test() -> None:
@@ -272,14 +270,14 @@ def test_nothing_is_sent_while_there_is_no_session(tmp_path: Path) -> None:
     run(test)
 
 
-def test_what_a_command_tells_at_length_stands_below_what_was_typed(tmp_path: Path) -> None:
+def test_long_command_output_appears_below_the_typed_command(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path, rows=60) as rig:
-            shown = await said(rig, "/context", "tokens used")
+            shown = await run_command(rig, "/context", "tokens used")
             rows = [row.rstrip() for row in shown.split("\n")]
             place = rows.index("❯ /context")
             assert rows[place + 1].startswith("  ") and not rows[place + 1].startswith("  •")
-            shown = await said(rig, "/name Fence", "Fence")
+            shown = await run_command(rig, "/name Fence", "Fence")
             assert "❯ /name" not in shown  # a sentence needs no heading
             rig.app.say("of others\nin two lines")
             assert "• of others" in await rig.show("in two lines")
@@ -287,7 +285,7 @@ def test_what_a_command_tells_at_length_stands_below_what_was_typed(tmp_path: Pa
     run(test)
 
 
-def test_a_screen_reader_hears_what_a_table_answers(tmp_path: Path) -> None:
+def test_screen_reader_hears_table_output(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path, settings={"display.screenReader": True}) as rig:
             await rig.send("/context")

@@ -1,4 +1,4 @@
-"""Pictures in messages: dropped, pasted, sent along, and never lost with the text."""
+"""Pictures in messages: dropped, pasted, sent, and never lost with the text."""
 
 import asyncio
 import os
@@ -31,7 +31,7 @@ def sent(rig: Rig, number: int = -1) -> tuple[str, list[ImageContent]]:
     return text, [part for part in content if isinstance(part, ImageContent)]
 
 
-def test_a_dropped_file_is_a_mark_and_goes_along_with_the_text(tmp_path: Path) -> None:
+def test_dropped_file_becomes_a_mark_and_is_sent_with_the_text(tmp_path: Path) -> None:
     path = png(tmp_path, "my shot.png")
 
     async def test() -> None:
@@ -67,7 +67,7 @@ def test_several_files_are_several_marks_in_order(tmp_path: Path) -> None:
     run(test)
 
 
-def test_a_file_that_only_says_it_is_a_picture_is_named_beside_those_that_are(tmp_path: Path) -> None:
+def test_fake_picture_stays_a_path_beside_real_ones(tmp_path: Path) -> None:
     one, two = png(tmp_path, "one.png"), tmp_path / "two.png"
     two.write_text("no picture")
 
@@ -80,7 +80,7 @@ def test_a_file_that_only_says_it_is_a_picture_is_named_beside_those_that_are(tm
     run(test)
 
 
-def test_a_mark_is_deleted_like_one_letter_and_then_nothing_goes_along(tmp_path: Path) -> None:
+def test_deleting_a_mark_removes_the_attachment(tmp_path: Path) -> None:
     path = png(tmp_path)
 
     async def test() -> None:
@@ -111,7 +111,7 @@ def test_text_that_names_a_picture_is_text(tmp_path: Path) -> None:
     run(test)
 
 
-def test_a_model_that_takes_no_pictures_is_told_before_and_the_draft_stays(tmp_path: Path) -> None:
+def test_model_without_image_support_is_reported_first_and_the_draft_stays(tmp_path: Path) -> None:
     path = png(tmp_path)
 
     async def test() -> None:
@@ -132,7 +132,7 @@ def test_a_model_that_takes_no_pictures_is_told_before_and_the_draft_stays(tmp_p
     run(test)
 
 
-def test_a_large_picture_is_made_smaller_while_one_writes_on(tmp_path: Path) -> None:
+def test_large_picture_is_scaled_down_while_typing_continues(tmp_path: Path) -> None:
     path = tmp_path / "large.png"
     Image.effect_noise((1700, 500), 80).save(path)
 
@@ -148,13 +148,13 @@ def test_a_large_picture_is_made_smaller_while_one_writes_on(tmp_path: Path) -> 
             text, images = sent(rig, 0)
             assert text == "[Image #1: large.png] and this"
             assert len(images[0].data) < path.stat().st_size
-            said = [m for m in rig.session.log.context().messages if isinstance(m, UserMessage)]
-            assert said[-1].content == "the next message waits for it"
+            messages = [m for m in rig.session.log.context().messages if isinstance(m, UserMessage)]
+            assert messages[-1].content == "the next message waits for it"
 
     run(test)
 
 
-def test_a_picture_that_cannot_be_sent_gives_the_text_back(tmp_path: Path) -> None:
+def test_unsendable_picture_returns_the_text_to_the_editor(tmp_path: Path) -> None:
     path = png(tmp_path)
 
     async def test() -> None:
@@ -171,7 +171,7 @@ def test_a_picture_that_cannot_be_sent_gives_the_text_back(tmp_path: Path) -> No
     run(test)
 
 
-def test_a_picture_comes_back_from_the_queue_with_its_text(tmp_path: Path) -> None:
+def test_dequeued_message_keeps_its_picture(tmp_path: Path) -> None:
     path = png(tmp_path)
 
     async def test() -> None:
@@ -193,43 +193,43 @@ def test_a_picture_comes_back_from_the_queue_with_its_text(tmp_path: Path) -> No
     run(test)
 
 
-def test_a_queued_message_of_an_earlier_life_keeps_its_pictures(tmp_path: Path) -> None:
+def test_restored_queued_message_keeps_its_pictures(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
-            pictures = rig.parts.composer.sender._pictures
-            text = pictures.come_back("see", [ImageContent("QUJD", "image/png")])
+            pictures = rig.parts.composer.sender._attachments
+            text = pictures.restore("see", [ImageContent("QUJD", "image/png")])
             assert text == "see [Image #1: picture]"
-            assert [image.data for image in await pictures.contents(text)] == ["QUJD"]
+            assert [image.data for image in await pictures.load(text)] == ["QUJD"]
 
     run(test)
 
 
-def test_marks_that_stand_for_other_pictures_by_now_get_new_numbers(tmp_path: Path) -> None:
+def test_conflicting_marks_get_new_numbers(tmp_path: Path) -> None:
     path = png(tmp_path)
 
     async def test() -> None:
         async with rigged(tmp_path, [[Say("Red.")]]) as rig:
-            pictures = rig.parts.composer.sender._pictures
+            pictures = rig.parts.composer.sender._attachments
             rig.terminal.paste(str(path))
             await rig.press("enter")
             await rig.show("Red.")
             own = sent(rig)[1][0]
             other, third = ImageContent("QUJD", "image/png"), ImageContent("REVG", "image/png")
-            # What was sent in this life is what it was; what looks alike, from another session, is not.
-            assert pictures.come_back("a [Image #1: shot.png]", [own]) == "a [Image #1: shot.png]"
-            text = pictures.come_back("b [Image #1: shot.png] [Image #2: x.png]", [other, third])
+            # Marks sent in this process keep their meaning; similar ones from another session do not.
+            assert pictures.restore("a [Image #1: shot.png]", [own]) == "a [Image #1: shot.png]"
+            text = pictures.restore("b [Image #1: shot.png] [Image #2: x.png]", [other, third])
             assert text == "b [Image #3: shot.png] [Image #2: x.png]"
-            assert await pictures.contents(text) == [other, third]
-            assert await pictures.contents("[Image #1: shot.png]") == [own]
-            # A mark that somebody typed stands for nothing.
-            assert pictures.come_back("[Image #9: typed]", []) == "[Image #9: typed]"
+            assert await pictures.load(text) == [other, third]
+            assert await pictures.load("[Image #1: shot.png]") == [own]
+            # A placeholder typed by hand is plain text.
+            assert pictures.restore("[Image #9: typed]", []) == "[Image #9: typed]"
             typed = "[Image #8: a] [Image #9: b]"
-            assert pictures.come_back(typed, [other]) == f"{typed} [Image #4: picture]"
+            assert pictures.restore(typed, [other]) == f"{typed} [Image #4: picture]"
 
     run(test)
 
 
-def test_a_message_that_comes_back_has_its_picture_as_one_unit_with_a_file(tmp_path: Path) -> None:
+def test_restored_message_has_its_picture_as_one_unit_with_a_file(tmp_path: Path) -> None:
     path = png(tmp_path)
     content = ImageContent(b64encode(path.read_bytes()).decode(), "image/png")
 
@@ -237,11 +237,11 @@ def test_a_message_that_comes_back_has_its_picture_as_one_unit_with_a_file(tmp_p
         async with rigged(tmp_path) as rig:
             await rig.type("being written")
             sending = rig.parts.composer.sender
-            sending.bring_back("see [Image #1: shot.png] again", [content])
+            sending.load_message("see [Image #1: shot.png] again", [content])
             await rig.show("see [shot.png ")
             assert rig.front.editor.text == "see [Image #1: shot.png] again\n\nbeing written"
-            await rig.until(lambda: sending._pictures.places(rig.front.editor.text) != [], "a file")
-            [(_, kept)] = sending._pictures.places(rig.front.editor.text)
+            await rig.until(lambda: sending._attachments.files(rig.front.editor.text) != [], "a file")
+            [(_, kept)] = sending._attachments.files(rig.front.editor.text)
             assert Path(kept).read_bytes() == path.read_bytes()
             await rig.type("!")
             assert rig.front.editor.text.endswith("being written!")
@@ -261,7 +261,7 @@ def clipboard_with(folder: Path, data: bytes) -> None:
     os.environ.pop("WAYLAND_DISPLAY", None)
 
 
-def test_ctrl_v_pastes_the_picture_of_the_clipboard(tmp_path: Path) -> None:
+def test_ctrl_v_pastes_a_picture_from_the_clipboard(tmp_path: Path) -> None:
     data = BytesIO()
     Image.new("RGB", (8, 8), "blue").save(data, "PNG")
     clipboard_with(tmp_path, data.getvalue())
@@ -279,7 +279,7 @@ def test_ctrl_v_pastes_the_picture_of_the_clipboard(tmp_path: Path) -> None:
     run(test)
 
 
-def test_ctrl_v_with_something_else_in_the_clipboard_says_so(tmp_path: Path) -> None:
+def test_ctrl_v_without_a_picture_says_so(tmp_path: Path) -> None:
     clipboard_with(tmp_path, b"not a picture, whatever it claims")
 
     async def test() -> None:
@@ -291,21 +291,21 @@ def test_ctrl_v_with_something_else_in_the_clipboard_says_so(tmp_path: Path) -> 
     run(test)
 
 
-def test_only_so_many_pasted_pictures_are_kept_on_disk(
+def test_number_of_pasted_pictures_on_disk_is_limited(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pictures_module, "MAX_PASTED_FILES", 3)
     folder = tmp_path / "pasted"
-    paths = [pictures_module._saved(folder, bytes([number]) * 10, ".png") for number in range(6)]
+    paths = [pictures_module._save(folder, bytes([number]) * 10, ".png") for number in range(6)]
     for number, path in enumerate(path for path in paths if path is not None and path.exists()):
         os.utime(path, (number, number))
-    newest = pictures_module._saved(folder, b"newest", ".png")
+    newest = pictures_module._save(folder, b"newest", ".png")
     assert newest is not None
     assert newest.read_bytes() == b"newest"
     assert len(list(folder.iterdir())) == 3
 
 
-def test_a_picture_in_a_draft_is_there_again_after_a_crash(tmp_path: Path) -> None:
+def test_picture_in_a_draft_is_restored_after_a_crash(tmp_path: Path) -> None:
     path = png(tmp_path)
 
     async def test() -> None:

@@ -1,4 +1,4 @@
-"""The clipboard by the programs that a desktop has for it: stand-ins of the same names answer here."""
+"""The clipboard through desktop programs, replaced by stand-ins of the same names."""
 
 import asyncio
 import base64
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tau.modes.interactive.composer.clipboard import Clip, Clipboard, copied
+from tau.modes.interactive.composer.clipboard import Clip, Clipboard, copy_text
 from tests.support.terminal.virtual import VirtualTerminal
 
 PNG = b"\x89PNG\r\n\x1a\n and the rest of it, with \x00 bytes"
@@ -27,7 +27,7 @@ def make(folder: Path, name: str, script: str) -> None:
 
 
 def read(folder: Path, platform: str = "linux", **environ: str) -> Clip:
-    # Programs that are named without their folder are found by our own PATH.
+    # Programs without a path are found through our own PATH.
     os.environ["PATH"] = f"{folder}:{os.environ['PATH']}"
     clipboard = Clipboard({"PATH": str(folder), **environ}, platform)
     return asyncio.run(clipboard.read())
@@ -39,7 +39,7 @@ def given(folder: Path, data: bytes) -> Path:
     return path
 
 
-def test_a_picture_comes_from_wayland(programs: Path) -> None:
+def test_picture_from_wayland(programs: Path) -> None:
     content = given(programs, PNG)
     make(
         programs,
@@ -49,7 +49,7 @@ def test_a_picture_comes_from_wayland(programs: Path) -> None:
     assert read(programs, WAYLAND_DISPLAY="wayland-0") == Clip(picture=PNG)
 
 
-def test_a_text_comes_from_wayland_without_what_could_drive_a_terminal(programs: Path) -> None:
+def test_text_from_wayland_is_stripped_of_control_sequences(programs: Path) -> None:
     make(
         programs,
         "wl-paste",
@@ -58,7 +58,7 @@ def test_a_text_comes_from_wayland_without_what_could_drive_a_terminal(programs:
     assert read(programs, WAYLAND_DISPLAY="wayland-0") == Clip(text="grün red")
 
 
-def test_a_picture_comes_from_x11(programs: Path) -> None:
+def test_picture_from_x11(programs: Path) -> None:
     content = given(programs, PNG)
     make(
         programs,
@@ -68,22 +68,22 @@ def test_a_picture_comes_from_x11(programs: Path) -> None:
     assert read(programs, DISPLAY=":0") == Clip(picture=PNG)
 
 
-def test_an_empty_clipboard_is_empty(programs: Path) -> None:
+def test_empty_clipboard(programs: Path) -> None:
     make(programs, "xclip", 'echo "Error: target not available" >&2; exit 1')
     assert read(programs, DISPLAY=":0") == Clip()
 
 
-def test_a_picture_comes_from_a_mac_by_its_script_language(programs: Path) -> None:
+def test_picture_from_a_mac_through_applescript(programs: Path) -> None:
     make(programs, "osascript", f"echo '«data PNGf{PNG.hex().upper()}»'")
     assert read(programs, "darwin") == Clip(picture=PNG)
 
 
-def test_a_mac_with_pngpaste_is_asked_by_that(programs: Path) -> None:
+def test_mac_uses_pngpaste_if_available(programs: Path) -> None:
     make(programs, "pngpaste", f"cat {given(programs, PNG)}")
     assert read(programs, "darwin") == Clip(picture=PNG)
 
 
-def test_a_text_comes_from_a_mac(programs: Path) -> None:
+def test_text_from_a_mac(programs: Path) -> None:
     make(programs, "osascript", "exit 1")
     make(programs, "pbpaste", "printf words")
     assert read(programs, "darwin") == Clip(text="words")
@@ -93,28 +93,28 @@ def test_a_text_comes_from_a_mac(programs: Path) -> None:
     ("kind", "data", "clip"),
     [("picture", PNG, Clip(picture=PNG)), ("text", b"one\r\ntwo", Clip(text="one\ntwo"))],
 )
-def test_windows_is_asked_from_within_wsl(programs: Path, kind: str, data: bytes, clip: Clip) -> None:
+def test_wsl_uses_the_windows_clipboard(programs: Path, kind: str, data: bytes, clip: Clip) -> None:
     encoded = base64.b64encode(data).decode()
     make(programs, "powershell.exe", f"printf '{kind} {encoded}\\r\\n'")
     assert read(programs, WSL_DISTRO_NAME="Debian") == clip
 
 
-def test_without_a_program_it_is_told_what_to_install(programs: Path) -> None:
+def test_missing_program_says_what_to_install(programs: Path) -> None:
     assert "install wl-clipboard" in read(programs, WAYLAND_DISPLAY="wayland-0").problem
     assert "install xclip" in read(programs).problem
     assert "over ssh" in read(programs, SSH_CONNECTION="1.2.3.4").problem
 
 
-def test_a_program_that_hangs_is_ended(programs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hanging_program_is_killed(programs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from tau.base.run import Limits
     from tau.modes.interactive.composer import clipboard
 
     monkeypatch.setattr(clipboard, "LIMITS", Limits(timeout=0.05, grace=0.05))
-    make(programs, "xclip", "exec sleep 60")
+    make(programs, "xclip", "exec sleep 600")
     assert read(programs, DISPLAY=":0") == Clip()
 
 
-def test_a_text_goes_to_the_program_of_this_machine(programs: Path) -> None:
+def test_text_is_copied_with_the_platform_program(programs: Path) -> None:
     make(programs, "xclip", f'echo "$*" > {programs}/asked; cat > {programs}/copied')
     clipboard = Clipboard({"PATH": str(programs), "DISPLAY": ":0"}, "linux")
     os.environ["PATH"] = f"{programs}:{os.environ['PATH']}"
@@ -130,12 +130,12 @@ def test_over_ssh_only_the_terminal_gets_the_text(programs: Path) -> None:
     assert not (programs / "asked").exists()
 
 
-def test_copying_goes_through_the_terminal_and_tells_how_much() -> None:
+def test_copying_goes_through_the_terminal_and_reports_the_size() -> None:
     for name in ("DISPLAY", "WAYLAND_DISPLAY", "WSL_DISTRO_NAME"):
         os.environ.pop(name, None)
     terminal = VirtualTerminal()
-    assert asyncio.run(copied("three words here", terminal)) == "Copied 16 characters."
+    assert asyncio.run(copy_text("three words here", terminal)) == "Copied 16 characters."
     assert terminal.clipboard == ["three words here"]
-    assert asyncio.run(copied("  \n", terminal)) == "There is nothing to copy."
-    assert "too long" in asyncio.run(copied("x" * 200_000, terminal))
+    assert asyncio.run(copy_text("  \n", terminal)) == "There is nothing to copy."
+    assert "too long" in asyncio.run(copy_text("x" * 200_000, terminal))
     assert terminal.clipboard == ["three words here"]

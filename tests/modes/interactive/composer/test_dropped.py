@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tau.modes.interactive.composer.dropped import pictures_in
+from tau.modes.interactive.composer.dropped import find_images
 
 
 @pytest.fixture
@@ -31,23 +31,23 @@ def spellings(path: Path) -> list[str]:
     ]
 
 
-def test_one_file_is_found_in_every_spelling(shots: tuple[Path, Path], tmp_path: Path) -> None:
+def test_one_file_in_every_spelling(shots: tuple[Path, Path], tmp_path: Path) -> None:
     for path in shots:
         for text in spellings(path):
-            assert pictures_in(text, tmp_path) == [path], text
+            assert find_images(text, tmp_path) == [path], text
 
 
-def test_several_files_come_in_one_line_or_in_many(shots: tuple[Path, Path], tmp_path: Path) -> None:
+def test_several_files_on_one_line_or_many(shots: tuple[Path, Path], tmp_path: Path) -> None:
     one, two = shots
-    assert pictures_in(f"{one} '{two}'", tmp_path) == [one, two]
-    assert pictures_in(f"{one} {str(two).replace(' ', chr(92) + ' ')} ", tmp_path) == [one, two]
-    assert pictures_in(f"{one}\n{two}\n", tmp_path) == [one, two]
+    assert find_images(f"{one} '{two}'", tmp_path) == [one, two]
+    assert find_images(f"{one} {str(two).replace(' ', chr(92) + ' ')} ", tmp_path) == [one, two]
+    assert find_images(f"{one}\n{two}\n", tmp_path) == [one, two]
 
 
-def test_a_path_below_the_home_or_the_working_folder_counts(shots: tuple[Path, Path], tmp_path: Path) -> None:
+def test_path_relative_to_home_or_the_working_folder_counts(shots: tuple[Path, Path], tmp_path: Path) -> None:
     (Path.home() / "at home.gif").touch()
-    assert pictures_in("./one.png", tmp_path) == [tmp_path / "one.png"]
-    assert pictures_in("~/at home.gif", tmp_path) == [Path.home() / "at home.gif"]
+    assert find_images("./one.png", tmp_path) == [tmp_path / "one.png"]
+    assert find_images("~/at home.gif", tmp_path) == [Path.home() / "at home.gif"]
 
 
 @pytest.mark.parametrize(
@@ -66,4 +66,4 @@ def test_a_path_below_the_home_or_the_working_folder_counts(shots: tuple[Path, P
     ],
 )
 def test_other_text_is_left_alone(text: str, shots: tuple[Path, Path], tmp_path: Path) -> None:
-    assert pictures_in(text.replace("{folder}", str(tmp_path)), tmp_path) == []
+    assert find_images(text.replace("{folder}", str(tmp_path)), tmp_path) == []

@@ -1,4 +1,4 @@
-"""A text written in an editor of the user's own."""
+"""Text edited in an external editor."""
 
 import asyncio
 import os
@@ -9,9 +9,10 @@ import pexpect
 import pytest
 
 from tau.base.errors import TauError
-from tau.modes.interactive.composer.editor_process import chosen, run
+from tau.modes.interactive.composer.editor_process import editor_command, run
 from tests.modes.interactive.rig import rigged
 from tests.modes.interactive.rig import run as run_test
+from tests.support.limits import HANG_S
 
 
 def script(folder: Path, text: str) -> str:
@@ -21,20 +22,20 @@ def script(folder: Path, text: str) -> str:
     return f'"{path}"'
 
 
-def test_the_editor_is_the_one_of_the_environment_or_what_is_there(tmp_path: Path) -> None:
-    assert chosen({"VISUAL": "code --wait", "EDITOR": "vi"}) == ["code", "--wait"]
-    assert chosen({"VISUAL": " ", "EDITOR": "'my vi' -n"}) == ["my vi", "-n"]
+def test_editor_comes_from_the_environment_or_a_fallback(tmp_path: Path) -> None:
+    assert editor_command({"VISUAL": "code --wait", "EDITOR": "vi"}) == ["code", "--wait"]
+    assert editor_command({"VISUAL": " ", "EDITOR": "'my vi' -n"}) == ["my vi", "-n"]
     nano = tmp_path / "nano"
     nano.write_text("")
     nano.chmod(0o755)
-    assert chosen({"PATH": str(tmp_path)}) == ["nano"]
+    assert editor_command({"PATH": str(tmp_path)}) == [str(nano)]
     with pytest.raises(TauError, match="set VISUAL or EDITOR"):
-        chosen({"PATH": "/nowhere"})
+        editor_command({"PATH": "/nowhere"})
     with pytest.raises(TauError, match="Cannot parse VISUAL"):
-        chosen({"VISUAL": "'open"})
+        editor_command({"VISUAL": "'open"})
 
 
-def test_the_text_goes_out_and_comes_back(tmp_path: Path) -> None:
+def test_text_goes_out_and_comes_back(tmp_path: Path) -> None:
     seen = tmp_path / "seen"
     os.environ["EDITOR"] = script(
         tmp_path, f'ls -l "$1" > {seen}; cat "$1" >> {seen}; printf "written\\noutside\\n" > "$1"'
@@ -50,17 +51,17 @@ def test_the_text_goes_out_and_comes_back(tmp_path: Path) -> None:
             assert rig.front.editor.text == "from inside"
 
     run_test(test)
-    told = seen.read_text()
-    assert told.startswith("-rw-------")
-    assert ".md" in told
-    assert told.endswith("from inside")
+    reported = seen.read_text()
+    assert reported.startswith("-rw-------")
+    assert ".md" in reported
+    assert reported.endswith("from inside")
 
 
 @pytest.mark.parametrize(
     ("editor", "remark"),
     [("false", "exited with code 1"), ("/nowhere/editor", "/nowhere/editor not found")],
 )
-def test_an_editor_that_fails_changes_nothing(tmp_path: Path, editor: str, remark: str) -> None:
+def test_failing_editor_changes_nothing(tmp_path: Path, editor: str, remark: str) -> None:
     os.environ["EDITOR"] = editor
 
     async def test() -> None:
@@ -74,7 +75,7 @@ def test_an_editor_that_fails_changes_nothing(tmp_path: Path, editor: str, remar
     run_test(test)
 
 
-def test_nothing_is_left_in_the_temporary_folder(tmp_path: Path) -> None:
+def test_no_temporary_files_are_left(tmp_path: Path) -> None:
     os.environ["TMPDIR"] = str(tmp_path)
     assert asyncio.run(run(["true"], tmp_path)) == 0
     assert list(tmp_path.iterdir()) == []
@@ -88,8 +89,8 @@ print("code", asyncio.run(run(sys.argv[1:], Path("/"))), flush=True)
 """
 
 
-def test_a_program_has_a_terminal_of_its_own_joined_to_ours(tmp_path: Path) -> None:
-    """With keys as they are typed, a controlling terminal, and the size of the window, also a new one."""
+def test_program_gets_a_pty_connected_to_the_terminal(tmp_path: Path) -> None:
+    """Raw keys, a controlling terminal, and the window size, including changes."""
     inner = tmp_path / "inner.py"
     inner.write_text(
         "import os, signal, sys, tty\n"
@@ -106,11 +107,11 @@ def test_a_program_has_a_terminal_of_its_own_joined_to_ours(tmp_path: Path) -> N
         ["-c", PROGRAM, sys.executable, str(inner)],
         dimensions=(20, 70),
         encoding="utf-8",
-        timeout=20,
+        timeout=HANG_S,
         echo=False,
     )
     child.expect("began 70 20")
-    child.send("\x03")  # reaches the program and stops nobody
+    child.send("\x03")  # reaches the program and stops nothing else
     child.expect(r"key b'\\x03'")
     child.setwinsize(30, 50)
     child.expect("now 50 30")
@@ -128,7 +129,7 @@ def test_a_program_has_a_terminal_of_its_own_joined_to_ours(tmp_path: Path) -> N
         ('printf "much work" > "$1"; kill -9 $$', "was killed by signal 9; the text is unchanged."),
     ],
 )
-def test_what_an_editor_had_saved_before_it_failed_is_in_the_history(
+def test_text_saved_before_the_editor_failed_is_in_the_history(
     tmp_path: Path, does: str, remark: str
 ) -> None:
     os.environ["EDITOR"] = script(tmp_path, does)
@@ -157,9 +158,7 @@ def test_what_an_editor_had_saved_before_it_failed_is_in_the_history(
         ('head -c 17000000 /dev/zero > "$1"', "keeping the old one."),
     ],
 )
-def test_a_file_that_cannot_be_read_back_leaves_the_text_as_it_was(
-    tmp_path: Path, does: str, remark: str
-) -> None:
+def test_unreadable_file_leaves_the_text_unchanged(tmp_path: Path, does: str, remark: str) -> None:
     os.environ["EDITOR"] = script(tmp_path, does)
 
     async def test() -> None:
@@ -172,7 +171,7 @@ def test_a_file_that_cannot_be_read_back_leaves_the_text_as_it_was(
     run_test(test)
 
 
-def test_bytes_that_are_no_text_are_told(tmp_path: Path) -> None:
+def test_undecodable_bytes_are_reported(tmp_path: Path) -> None:
     os.environ["EDITOR"] = script(tmp_path, r'printf "caf\351 \033[31mred\000" > "$1"')
 
     async def test() -> None:
@@ -184,7 +183,7 @@ def test_bytes_that_are_no_text_are_told(tmp_path: Path) -> None:
     run_test(test)
 
 
-def test_the_key_pressed_twice_opens_one_editor(tmp_path: Path) -> None:
+def test_pressing_the_key_twice_opens_one_editor(tmp_path: Path) -> None:
     opened = tmp_path / "opened"
     os.environ["EDITOR"] = script(tmp_path, f'echo once >> {opened}; printf x >> "$1"')
 
@@ -201,7 +200,7 @@ def test_the_key_pressed_twice_opens_one_editor(tmp_path: Path) -> None:
     assert opened.read_text() == "once\n"
 
 
-def test_what_was_folded_stays_folded_where_the_editor_left_it_alone(tmp_path: Path) -> None:
+def test_folded_paste_stays_folded_if_the_editor_left_it_alone(tmp_path: Path) -> None:
     pasted = "\n".join(f"line {number}" for number in range(5_000))
     os.environ["EDITOR"] = script(tmp_path, 'printf " and more" >> "$1"')
 

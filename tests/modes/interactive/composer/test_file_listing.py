@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from tau.coding.search import rg
-from tau.modes.interactive.composer import file_listing as listing_module
-from tau.modes.interactive.composer.file_listing import FileListing, ListingCancelled
+from tau.modes.interactive.composer import file_index as listing_module
+from tau.modes.interactive.composer.file_index import FileListing, ListingCancelled
 
 
 def git(folder: Path, *arguments: str) -> None:
@@ -43,7 +43,7 @@ def folder(tmp_path: Path) -> Path:
 WANTED = {"kept.py", "src/deep/a b.py", "src/ä.py", ".github/ci.yml", ".gitignore"}
 
 
-def test_git_tells_what_is_tracked_what_is_new_and_what_is_gone(folder: Path) -> None:
+def test_git_lists_tracked_and_new_files_without_deleted_ones(folder: Path) -> None:
     git(folder, "init", "-q")
     git(folder, "add", "-A")
     git(folder, "commit", "-qm", "x")
@@ -54,18 +54,18 @@ def test_git_tells_what_is_tracked_what_is_new_and_what_is_gone(folder: Path) ->
     assert gone == {"kept.py"}
 
 
-def test_a_folder_inside_a_repository_lists_what_is_below_it(folder: Path) -> None:
+def test_folder_inside_a_repository_lists_what_is_below_it(folder: Path) -> None:
     git(folder, "init", "-q")
     git(folder, "add", "-A")
     assert files_of(folder / "src")[0] == {"deep/a b.py", "ä.py"}
 
 
-def test_a_repository_in_which_nothing_was_ever_added_is_listed_too(folder: Path) -> None:
+def test_repository_without_commits_is_listed(folder: Path) -> None:
     git(folder, "init", "-q")
     assert files_of(folder)[0] == WANTED
 
 
-def test_a_repository_cannot_have_a_program_of_its_own_started(folder: Path) -> None:
+def test_repository_config_cannot_run_programs(folder: Path) -> None:
     git(folder, "init", "-q")
     git(folder, "add", "-A")
     hook = folder / "hook.sh"
@@ -82,22 +82,22 @@ def test_outside_a_repository_ripgrep_lists(folder: Path) -> None:
     assert files_of(folder)[0] == WANTED | {".ignore"}
 
 
-def test_without_both_the_folder_is_walked(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_git_and_ripgrep_the_folder_is_walked(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rg, "locate", lambda: None)
     (folder / ".ignore").write_text("build/\n*.log\n")
     assert files_of(folder)[0] == WANTED | {".ignore"}
 
 
-def test_a_list_that_nobody_wants_any_more_ends(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(listing_module, "LOOK_UP_S", 0.01)
+def test_cancelled_listing_ends(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listing_module, "CHECK_S", 0.01)
     silent = folder / "silent"
-    silent.write_text("#!/bin/sh\nexec sleep 60\n")
+    silent.write_text("#!/bin/sh\nexec sleep 600\n")
     silent.chmod(0o755)
     monkeypatch.setattr(rg, "locate", lambda: str(silent))
     with pytest.raises(ListingCancelled):
         files_of(folder, wanted=lambda: False)
 
 
-def test_a_walk_that_nobody_wants_any_more_ends(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cancelled_walk_ends(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rg, "locate", lambda: None)
     assert files_of(folder, wanted=lambda: False) == (set(), set())

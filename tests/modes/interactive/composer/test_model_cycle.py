@@ -1,4 +1,4 @@
-"""The next model and the next level of thinking."""
+"""Cycling models and thinking levels."""
 
 import json
 import os
@@ -27,33 +27,33 @@ def keys(folder: Path, *patterns: str) -> list[str]:
     return [choice.model.key for choice in choices(settings, paths)]
 
 
-def test_the_models_of_the_setting_come_in_its_order(tmp_path: Path) -> None:
+def test_models_follow_the_order_of_the_setting(tmp_path: Path) -> None:
     provide(mine=[{"id": "large"}, {"id": "small"}], other=[{"id": "third"}])
     assert keys(tmp_path, "other/third", "mine/*") == ["other/third", "mine/large", "mine/small"]
 
 
-def test_models_without_a_key_are_left_out(tmp_path: Path) -> None:
+def test_models_without_a_key_are_skipped(tmp_path: Path) -> None:
     provide(mine=[{"id": "large"}])
     assert keys(tmp_path, "anthropic/*", "mine/large") == ["mine/large"]
 
 
-def test_without_the_setting_there_is_the_default_of_each_provider_with_a_key(tmp_path: Path) -> None:
+def test_without_the_setting_each_provider_with_a_key_offers_its_default(tmp_path: Path) -> None:
     os.environ["ANTHROPIC_API_KEY"] = os.environ["OPENAI_API_KEY"] = "x"
     assert [key.partition("/")[0] for key in keys(tmp_path)] == ["anthropic", "openai"]
 
 
-def test_the_only_provider_offers_all_its_models(tmp_path: Path) -> None:
+def test_single_provider_offers_all_its_models(tmp_path: Path) -> None:
     os.environ["ANTHROPIC_API_KEY"] = "x"
     found = keys(tmp_path)
     assert len(found) > 1 and all(key.startswith("anthropic/") for key in found)
 
 
-def test_the_only_provider_of_the_persons_own_offers_all_its_models(tmp_path: Path) -> None:
+def test_single_custom_provider_offers_all_its_models(tmp_path: Path) -> None:
     provide(mine=[{"id": "large"}, {"id": "small"}])
     assert keys(tmp_path) == ["mine/large", "mine/small"]
 
 
-def test_ctrl_p_goes_round(tmp_path: Path) -> None:
+def test_ctrl_p_cycles_the_models(tmp_path: Path) -> None:
     provide(mine=[{"id": "large", "reasoning": True}, {"id": "small"}])
     settings = {"enabledModels": ["mine/large:low", "mine/small"]}
 
@@ -71,7 +71,7 @@ def test_ctrl_p_goes_round(tmp_path: Path) -> None:
     run(test)
 
 
-def test_a_single_model_is_told_to_be_the_only_one(tmp_path: Path) -> None:
+def test_single_model_is_reported_as_the_only_one(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
             before = rig.session.model
@@ -82,7 +82,7 @@ def test_a_single_model_is_told_to_be_the_only_one(tmp_path: Path) -> None:
     run(test)
 
 
-def test_shift_tab_goes_through_the_levels_of_a_model_that_thinks(tmp_path: Path) -> None:
+def test_shift_tab_cycles_the_thinking_levels(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path, settings={"defaultThinkingLevel": "high"}) as rig:
             for level in ("xhigh", "off", "minimal"):
@@ -93,7 +93,7 @@ def test_shift_tab_goes_through_the_levels_of_a_model_that_thinks(tmp_path: Path
     run(test)
 
 
-def test_a_model_that_does_not_think_keeps_its_level(tmp_path: Path) -> None:
+def test_model_without_thinking_keeps_its_level(tmp_path: Path) -> None:
     provide(mine=[{"id": "small", "name": "Small"}])
 
     async def test() -> None:

@@ -1,10 +1,10 @@
-"""Paths are completed by looking into the folder that they name."""
+"""Path completion from the folder a path names."""
 
 from pathlib import Path
 
 import pytest
 
-from tau.modes.interactive.composer.path_completion import PathListing, listed
+from tau.modes.interactive.composer.completion import PathListing, list_entries
 
 
 @pytest.fixture
@@ -28,21 +28,19 @@ def folder(tmp_path: Path) -> Path:
         ("nowhere/x", PathListing("nowhere/", [])),
     ],
 )
-def test_what_begins_so_comes_first_folders_before_files(
-    folder: Path, typed: str, answer: PathListing
-) -> None:
-    assert listed(typed, folder) == answer
+def test_prefix_matches_with_folders_before_files(folder: Path, typed: str, answer: PathListing) -> None:
+    assert list_entries(typed, folder) == answer
 
 
-def test_the_home_folder_and_the_parent_can_be_named(folder: Path) -> None:
+def test_home_and_parent_folders_can_be_named(folder: Path) -> None:
     (Path.home() / "mine.txt").touch()
-    assert "mine.txt" in listed("~/", folder).names
-    assert listed("~", folder).folder == "~/"
-    assert listed("..", folder / "src") == PathListing("../", ["src/", "setup.cfg"])
-    assert listed(f"{folder}/se", Path("/")).names == ["setup.cfg"]
+    assert "mine.txt" in list_entries("~/", folder).names
+    assert list_entries("~", folder).folder == "~/"
+    assert list_entries("..", folder / "src") == PathListing("../", ["src/", "setup.cfg"])
+    assert list_entries(f"{folder}/se", Path("/")).names == ["setup.cfg"]
 
 
-def test_names_that_could_drive_a_terminal_are_left_out(tmp_path: Path) -> None:
+def test_names_with_control_characters_are_left_out(tmp_path: Path) -> None:
     (tmp_path / "ok").touch()
     (tmp_path / "o\x1b[2J").touch()
-    assert listed("o", tmp_path).names == ["ok"]
+    assert list_entries("o", tmp_path).names == ["ok"]

@@ -1,8 +1,8 @@
-"""A few letters find the file that was meant."""
+"""A few letters find the intended file."""
 
 import pytest
 
-from tau.modes.interactive.composer.path_search import SHELF_CHARS, FileIndex, PathQuery
+from tau.modes.interactive.composer.path_search import BUCKET_CHARS, FileIndex, PathQuery
 
 
 def index_of(*paths: str) -> FileIndex:
@@ -44,16 +44,16 @@ TREE = index_of(
         ("my notes", "docs/my notes.md"),
     ],
 )
-def test_the_likeliest_file_comes_first(query: str, best: str) -> None:
+def test_likeliest_file_comes_first(query: str, best: str) -> None:
     assert found(TREE, query)[0] == best
 
 
-def test_what_is_below_a_named_folder_comes_before_others_of_that_name() -> None:
+def test_files_below_the_named_folder_come_before_others_of_that_name() -> None:
     index = index_of("lib/src/one.py", "src/two.py", "src/deep/three.py")
     assert found(index, "src/")[:2] == ["src/deep/", "src/two.py"]
 
 
-def test_folders_are_found_too_and_each_once() -> None:
+def test_folders_are_found_once_each() -> None:
     assert found(TREE, "editor") == [
         "src/tau/editor/",
         "src/tau/editor/settings.py",
@@ -61,16 +61,16 @@ def test_folders_are_found_too_and_each_once() -> None:
     ]
 
 
-def test_without_letters_the_top_of_the_tree_is_shown_folders_first() -> None:
+def test_empty_query_shows_the_top_of_the_tree_folders_first() -> None:
     assert found(TREE, "") == ["src/", "docs/", "tests/", "README.md"]
 
 
-def test_a_capital_letter_is_meant() -> None:
+def test_capital_letters_match_case_sensitively() -> None:
     assert found(TREE, "App") == ["src/main/java/App.java"]
     assert found(TREE, "APP") == []
 
 
-def test_a_path_that_is_typed_in_full_is_known_and_not_offered() -> None:
+def test_fully_typed_path_is_exact_and_not_offered() -> None:
     search = PathQuery(TREE, "README.md")
     for _ in search.steps():
         pass
@@ -78,34 +78,34 @@ def test_a_path_that_is_typed_in_full_is_known_and_not_offered() -> None:
     assert search.best(10) == []
 
 
-def test_what_is_gone_is_not_offered() -> None:
+def test_deleted_files_are_not_offered() -> None:
     index = index_of("kept.py", "lost.py")
     index.gone = {"lost.py"}
     assert found(index, "py") == ["kept.py"]
 
 
-def test_names_that_could_drive_a_terminal_are_left_out() -> None:
+def test_names_with_control_characters_are_left_out() -> None:
     assert found(index_of("fine.py", "bad\nname.py", "\x1b[31mred.py", "\udc80.py"), "py") == ["fine.py"]
 
 
-def test_letters_that_grow_when_made_small_do_not_shift_the_others() -> None:
+def test_letters_that_grow_when_lowercased_do_not_shift_matches() -> None:
     index = index_of("İstanbul/İzmir.txt", "plain.txt")
     assert found(index, "zmir") == ["İstanbul/İzmir.txt"]
 
 
-def test_a_match_is_found_wherever_it_lies_in_a_large_tree() -> None:
+def test_match_is_found_anywhere_in_a_large_tree() -> None:
     index = FileIndex()
     index.add(f"pkg{number % 97}/module_{number}/file_{number}.py" for number in range(20_000))
     index.add(["pkg1/deep/in/the/tree/needle_in_hay.py"])
     for _ in index.settle():
         pass
-    assert len(index.shelves()) > 20_000 * 20 // SHELF_CHARS
+    assert len(index.buckets()) > 20_000 * 20 // BUCKET_CHARS
     assert found(index, "needle")[0] == "pkg1/deep/in/the/tree/needle_in_hay.py"
     assert found(index, "nih")[0] == "pkg1/deep/in/the/tree/needle_in_hay.py"
     assert found(index, "ndlnhay")[0] == "pkg1/deep/in/the/tree/needle_in_hay.py"
 
 
-def test_what_is_added_later_is_found_as_soon_as_it_is_settled() -> None:
+def test_added_files_are_found_once_settled() -> None:
     index = index_of("one.py")
     index.add(["two.py"])
     assert found(index, "py") == ["one.py"]

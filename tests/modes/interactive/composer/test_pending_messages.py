@@ -1,4 +1,4 @@
-"""Messages that wait, above the editor."""
+"""Queued messages above the editor."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ from tau.ai.faux import Say, Use, Wait
 from tests.modes.interactive.rig import rigged, run
 
 
-def test_what_waits_is_shown_with_the_key_that_takes_it_back(tmp_path: Path) -> None:
+def test_queued_messages_show_the_key_that_dequeues_them(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path, [[Say("In progress"), Wait(None)]]) as rig:
             await rig.send("go")
@@ -25,7 +25,7 @@ def test_what_waits_is_shown_with_the_key_that_takes_it_back(tmp_path: Path) -> 
     run(test)
 
 
-def test_a_message_leaves_the_list_when_it_is_sent(tmp_path: Path) -> None:
+def test_message_leaves_the_list_when_it_is_sent(tmp_path: Path) -> None:
     async def test() -> None:
         script = [[Use("bash", command="sleep 0.2")], [Say("I saw it.")]]
         async with rigged(tmp_path, script) as rig:  # type: ignore[arg-type]
@@ -51,7 +51,7 @@ def test_many_messages_take_a_few_rows_and_say_how_many_more_there_are(tmp_path:
     run(test)
 
 
-def test_what_waited_when_a_session_ended_is_shown_when_it_is_opened_again(tmp_path: Path) -> None:
+def test_queued_messages_of_a_resumed_session_are_shown(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path, [[Say("Done.")]]) as rig:
             await rig.send("go")

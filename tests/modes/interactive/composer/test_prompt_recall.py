@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tau.ai.faux import Say
 from tau.coding.session_index.prompt_history import FILE_NAME, PromptHistory
-from tau.modes.interactive.session_switch import SessionSwitch
+from tau.modes.interactive.current_session import SessionSwitch
 from tests.modes.interactive.rig import Rig, rigged, run
 
 
@@ -29,7 +29,7 @@ async def walk(rig: Rig, key: str, text: str) -> None:
     await rig.until(lambda: rig.front.editor.text == text, repr(text))
 
 
-def test_up_walks_through_this_session_and_then_through_all_others(tmp_path: Path) -> None:
+def test_up_walks_through_this_session_and_then_all_others(tmp_path: Path) -> None:
     remember("oldest", "older")
 
     async def test() -> None:
@@ -50,7 +50,7 @@ def test_up_walks_through_this_session_and_then_through_all_others(tmp_path: Pat
     assert recent()[:2] == ["second here", "first here"]
 
 
-def test_nothing_is_opened_before_somebody_asks(tmp_path: Path) -> None:
+def test_nothing_is_opened_before_it_is_needed(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
             await rig.type("only typed")
@@ -60,7 +60,7 @@ def test_nothing_is_opened_before_somebody_asks(tmp_path: Path) -> None:
     assert not (Path(os.environ["TAU_HOME"]) / FILE_NAME).exists()
 
 
-def test_typing_on_while_the_past_is_read_is_not_disturbed(tmp_path: Path) -> None:
+def test_typing_is_not_disturbed_while_the_history_loads(tmp_path: Path) -> None:
     remember("from before")
 
     async def test() -> None:
@@ -73,7 +73,7 @@ def test_typing_on_while_the_past_is_read_is_not_disturbed(tmp_path: Path) -> No
     run(test)
 
 
-def test_the_prompts_of_a_resumed_session_come_first(tmp_path: Path) -> None:
+def test_prompts_of_a_resumed_session_come_first(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path, [[Say("Yes.")]]) as rig:
             await rig.send("asked in the session")
@@ -89,7 +89,7 @@ def test_the_prompts_of_a_resumed_session_come_first(tmp_path: Path) -> None:
     run(test)
 
 
-def test_search_finds_words_in_what_is_known(tmp_path: Path) -> None:
+def test_search_finds_words_in_known_prompts(tmp_path: Path) -> None:
     remember("fix the Parser", "write docs")
 
     async def test() -> None:
@@ -102,7 +102,7 @@ def test_search_finds_words_in_what_is_known(tmp_path: Path) -> None:
     run(test)
 
 
-def test_ctrl_r_searches_all_of_it_and_puts_the_choice_into_the_editor(tmp_path: Path) -> None:
+def test_ctrl_r_searches_everything_and_puts_the_choice_into_the_editor(tmp_path: Path) -> None:
     remember("fix the parser\nin two lines", "write docs", "fix the tests")
 
     async def test() -> None:
@@ -122,7 +122,7 @@ def test_ctrl_r_searches_all_of_it_and_puts_the_choice_into_the_editor(tmp_path:
     run(test)
 
 
-def test_ctrl_r_begins_with_what_is_written_and_escape_keeps_it(tmp_path: Path) -> None:
+def test_ctrl_r_starts_with_the_typed_text_and_escape_keeps_it(tmp_path: Path) -> None:
     remember("fix the parser", "write docs")
 
     async def test() -> None:
@@ -138,7 +138,7 @@ def test_ctrl_r_begins_with_what_is_written_and_escape_keeps_it(tmp_path: Path) 
     run(test)
 
 
-def test_ctrl_r_without_a_past_says_so(tmp_path: Path) -> None:
+def test_ctrl_r_without_a_history_says_so(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
             await rig.press("ctrl+r")
@@ -159,7 +159,7 @@ def test_ctrl_r_fits_the_narrowest_terminal(tmp_path: Path) -> None:
     run(test)
 
 
-def test_keys_do_not_get_into_the_file_of_what_was_asked(tmp_path: Path) -> None:
+def test_keys_are_not_stored_in_the_prompt_history(tmp_path: Path) -> None:
     key = "sk-ant-api03-abcdefghijklmnop1234567890"
     odd = "completely-unknown-form-of-a-key"
     home = Path(os.environ["TAU_HOME"])
@@ -170,7 +170,7 @@ def test_keys_do_not_get_into_the_file_of_what_was_asked(tmp_path: Path) -> None
         async with rigged(tmp_path, [[Say("Yes.")]] * 3) as rig:
             await rig.send(f"/login {odd}2")
             await rig.idle()
-            rig.front.editor.clear()  # what went wrong is typed again
+            rig.front.editor.clear()  # the failed message is typed again
             await rig.send(f"why does {key} not work?")
             await rig.idle()
             rig.terminal.paste(f"and {odd} neither?\n" + "a line\n" * 20)
@@ -187,7 +187,7 @@ def test_keys_do_not_get_into_the_file_of_what_was_asked(tmp_path: Path) -> None
         assert key.encode() not in path.read_bytes() and odd.encode() not in path.read_bytes()
 
 
-def test_texts_of_many_lines_and_odd_letters_come_back_as_they_were(tmp_path: Path) -> None:
+def test_multiline_and_unusual_text_round_trips(tmp_path: Path) -> None:
     text = 'first\n\tsecond "quoted" \\n\n\n日本語 👩‍👩‍👧 \u200d end'
 
     async def test() -> None:
@@ -204,7 +204,7 @@ def test_texts_of_many_lines_and_odd_letters_come_back_as_they_were(tmp_path: Pa
     assert recent() == [text]
 
 
-def test_an_entry_that_drives_a_terminal_is_only_text_when_it_comes_back(tmp_path: Path) -> None:
+def test_control_sequences_in_a_recalled_prompt_are_plain_text(tmp_path: Path) -> None:
     remember("evil \x1b[2J\x1b]0;title\x07 \x00 text\x9b31m")
 
     async def test() -> None:

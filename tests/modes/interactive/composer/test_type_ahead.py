@@ -1,4 +1,4 @@
-"""What somebody types or pastes while a question comes up is not lost and answers nothing."""
+"""Text typed or pasted while a question appears is not lost and answers nothing."""
 
 import asyncio
 from pathlib import Path
@@ -11,7 +11,7 @@ from tests.modes.interactive.rig import Rig, rigged, run
 
 
 def asked(rig: Rig, answers: list[Any], question: str = "Delete everything?") -> asyncio.Task[None]:
-    """A question of the agent, which nobody has asked for."""
+    """An unsolicited question of the agent."""
 
     async def ask() -> None:
         answers.append(await rig.parts.ui.select(question, ["Yes", "No"]))
@@ -19,9 +19,7 @@ def asked(rig: Rig, answers: list[Any], question: str = "Delete everything?") ->
     return rig.parts.tasks.start(ask())
 
 
-def test_letters_of_somebody_in_full_flow_go_on_into_the_editor(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_typing_ahead_continues_into_the_editor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(type_ahead, "PAUSE_S", 60.0)
 
     async def test() -> None:
@@ -44,7 +42,7 @@ def test_letters_of_somebody_in_full_flow_go_on_into_the_editor(
     run(test)
 
 
-def test_the_enter_of_a_message_does_not_answer_a_question(
+def test_enter_of_a_message_does_not_answer_a_question(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(type_ahead, "PAUSE_S", 60.0)
@@ -65,9 +63,7 @@ def test_the_enter_of_a_message_does_not_answer_a_question(
     run(test)
 
 
-def test_a_key_that_types_nothing_is_the_dialogs_at_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_non_typing_key_goes_to_the_dialog_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(type_ahead, "PAUSE_S", 60.0)
 
     async def test() -> None:
@@ -84,7 +80,7 @@ def test_a_key_that_types_nothing_is_the_dialogs_at_once(
     run(test)
 
 
-def test_a_dialog_that_was_opened_by_a_key_or_a_command_has_all_keys(
+def test_dialog_opened_by_a_key_or_a_command_gets_all_keys(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(type_ahead, "PAUSE_S", 60.0)
@@ -107,7 +103,7 @@ def test_a_dialog_that_was_opened_by_a_key_or_a_command_has_all_keys(
     run(test)
 
 
-def test_what_is_pasted_where_there_is_only_something_to_choose_is_in_the_editor(tmp_path: Path) -> None:
+def test_paste_into_a_choice_dialog_goes_to_the_editor(tmp_path: Path) -> None:
     pasted = "\n".join(f"line {number}" for number in range(5_000))
 
     async def test() -> None:
@@ -125,7 +121,7 @@ def test_what_is_pasted_where_there_is_only_something_to_choose_is_in_the_editor
     run(test)
 
 
-def test_what_is_pasted_into_the_field_of_a_dialog_stays_there(tmp_path: Path) -> None:
+def test_paste_into_a_text_field_stays_there(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
             answers: list[Any] = []

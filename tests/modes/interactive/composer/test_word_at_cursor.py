@@ -1,8 +1,14 @@
-"""Which word stands before the cursor, and how a path is written into the text."""
+"""The word before the cursor, and how a path is inserted into the text."""
 
 import pytest
 
-from tau.modes.interactive.composer.word_at_cursor import CursorWord, last_word, mention, mentioned, written
+from tau.modes.interactive.composer.completion import (
+    CursorWord,
+    find_mention,
+    format_mention,
+    last_word,
+    quote_path,
+)
 
 
 @pytest.mark.parametrize(
@@ -17,13 +23,13 @@ from tau.modes.interactive.composer.word_at_cursor import CursorWord, last_word,
         ("\ufffc@a", CursorWord(1, "a")),
     ],
 )
-def test_a_mention_begins_with_an_at_sign(line: str, word: CursorWord) -> None:
-    assert mention(line) == word
+def test_mention_starts_with_an_at_sign(line: str, word: CursorWord) -> None:
+    assert find_mention(line) == word
 
 
 @pytest.mark.parametrize("line", ["", "me@example.org", "@done and more", "@a\ufffcb", "@" + "x" * 600])
-def test_an_address_or_a_finished_word_is_no_mention(line: str) -> None:
-    assert mention(line) is None
+def test_email_or_finished_word_is_not_a_mention(line: str) -> None:
+    assert find_mention(line) is None
 
 
 @pytest.mark.parametrize(
@@ -36,8 +42,8 @@ def test_an_address_or_a_finished_word_is_no_mention(line: str) -> None:
         ("my dir/", "", '@"my dir/'),
     ],
 )
-def test_a_mention_is_quoted_where_it_has_blanks(path: str, behind: str, text: str) -> None:
-    assert mentioned(path, behind=behind) == text
+def test_mention_with_spaces_is_quoted(path: str, behind: str, text: str) -> None:
+    assert format_mention(path, behind=behind) == text
 
 
 @pytest.mark.parametrize(
@@ -53,7 +59,7 @@ def test_a_mention_is_quoted_where_it_has_blanks(path: str, behind: str, text: s
         ("ends ", True, CursorWord(5, "")),
     ],
 )
-def test_the_last_word_is_read_as_a_shell_reads_it(line: str, shell: bool, word: CursorWord) -> None:
+def test_last_word_is_parsed_like_in_a_shell(line: str, shell: bool, word: CursorWord) -> None:
     assert last_word(line, shell=shell) == word
 
 
@@ -68,5 +74,5 @@ def test_the_last_word_is_read_as_a_shell_reads_it(line: str, shell: bool, word:
         ("./plain", "", False, "./plain"),
     ],
 )
-def test_a_path_is_written_so_that_it_stays_one_word(path: str, quote: str, shell: bool, text: str) -> None:
-    assert written(path, quote, shell=shell) == text
+def test_path_is_escaped_to_stay_one_word(path: str, quote: str, shell: bool, text: str) -> None:
+    assert quote_path(path, quote, shell=shell) == text

@@ -1,4 +1,4 @@
-"""No session can be opened: what the screen offers then."""
+"""What the screen offers when no session can be opened."""
 
 import asyncio
 import json
@@ -18,10 +18,10 @@ from tau.coding.session.session import Session
 from tau.config.layers import load_settings
 from tau.config.paths import user_paths
 from tau.modes.interactive.app import App
+from tau.modes.interactive.current_session import SessionSwitch
 from tau.modes.interactive.dialogs import first_run
 from tau.modes.interactive.early_screen import EarlyScreen
-from tau.modes.interactive.session_switch import SessionSwitch
-from tau.modes.interactive.themes.appearance import look_of
+from tau.modes.interactive.themes.appearance import appearance_of
 from tau.modes.interactive.ui_controller import ScreenUi
 from tau.sdk import SessionOptions, create_session
 from tests.modes.interactive.clock import ScreenClock
@@ -33,11 +33,11 @@ NO_KEY = ConfigError("No API key for Anthropic: set ANTHROPIC_API_KEY.")
 
 @asynccontextmanager
 async def refused(folder: Path, *errors: TauError) -> AsyncIterator[tuple[Rig, list[SessionSwitch]]]:
-    """The screen when the first tries to open a session fail; then one can be opened."""
+    """The screen when the first attempts to open a session fail and a later one succeeds."""
     terminal, clock = VirtualTerminal(90, 30), ScreenClock()
     paths = user_paths(os.environ)
     settings = load_settings(paths, folder).settings
-    look = look_of(settings, terminal.capabilities, os.environ)
+    look = appearance_of(settings, terminal.capabilities, os.environ)
     front = EarlyScreen(terminal, look, timer=clock, cwd=folder)
     faux = Faux([[Say("Here I am.")]])
     waiting = list(errors)
@@ -69,7 +69,7 @@ async def refused(folder: Path, *errors: TauError) -> AsyncIterator[tuple[Rig, l
         front.close()
 
 
-def test_without_a_model_there_is_a_way_to_get_one_and_no_stack_trace(tmp_path: Path) -> None:
+def test_without_a_model_there_is_a_way_to_get_one_and_no_traceback(tmp_path: Path) -> None:
     async def test() -> None:
         async with refused(tmp_path, NO_KEY) as (rig, _):
             shown = await rig.show("Welcome to tau: choose a model")
@@ -82,7 +82,7 @@ def test_without_a_model_there_is_a_way_to_get_one_and_no_stack_trace(tmp_path: 
     run(test)
 
 
-def test_a_pasted_key_is_stored_and_the_session_opens(tmp_path: Path) -> None:
+def test_pasted_key_is_stored_and_the_session_opens(tmp_path: Path) -> None:
     async def test() -> None:
         async with refused(tmp_path, NO_KEY) as (rig, tried):
             shown = await rig.show("Paste an API key")
@@ -108,7 +108,7 @@ def test_a_pasted_key_is_stored_and_the_session_opens(tmp_path: Path) -> None:
     run(test)
 
 
-def test_a_server_on_this_machine_is_offered_and_takes_the_place_of_what_the_settings_name(
+def test_local_server_is_offered_and_replaces_the_configured_model(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = Model(id="qwen", name="Qwen 3", api="x", provider="ollama", base_url="http://127.0.0.1")
@@ -132,7 +132,7 @@ def test_a_server_on_this_machine_is_offered_and_takes_the_place_of_what_the_set
     run(test)
 
 
-def test_of_several_servers_the_chosen_one_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_chosen_server_of_several_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def found(*_: object) -> list[DiscoveredServer]:
         models = {
             provider: [
@@ -157,7 +157,7 @@ def test_of_several_servers_the_chosen_one_is_used(tmp_path: Path, monkeypatch: 
     run(test)
 
 
-def test_the_demo_model_is_fetched_and_the_fetching_can_be_stopped(
+def test_demo_model_is_downloaded_and_the_download_can_be_stopped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fetched: list[Path] = []
@@ -168,7 +168,7 @@ def test_the_demo_model_is_fetched_and_the_fetching_can_be_stopped(
         outcome = outcomes.pop(0)
         if outcome is None:
             try:
-                await asyncio.sleep(60)
+                await asyncio.sleep(600)
             finally:
                 stopped.set()
         if isinstance(outcome, TauError):
@@ -198,9 +198,7 @@ def test_the_demo_model_is_fetched_and_the_fetching_can_be_stopped(
     run(test)
 
 
-def test_a_missing_extra_is_told_with_the_command_that_installs_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_missing_extra_shows_the_install_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(first_run, "find_spec", lambda name: None)
 
     async def test() -> None:
@@ -213,7 +211,7 @@ def test_a_missing_extra_is_told_with_the_command_that_installs_it(
     run(test)
 
 
-def test_help_is_a_page_to_come_back_from(tmp_path: Path) -> None:
+def test_help_returns_to_the_first_page(tmp_path: Path) -> None:
     async def test() -> None:
         async with refused(tmp_path, NO_KEY) as (rig, _):
             shown = await rig.show("How this works")
@@ -226,7 +224,7 @@ def test_help_is_a_page_to_come_back_from(tmp_path: Path) -> None:
     run(test)
 
 
-def test_a_damaged_settings_file_is_mended_in_an_editor(
+def test_damaged_settings_file_is_repaired_in_an_editor(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "settings.json"
@@ -251,7 +249,7 @@ def test_a_damaged_settings_file_is_mended_in_an_editor(
 @pytest.mark.parametrize(
     "error", [SessionError("The session file is damaged."), UsageError("No session has that id.")]
 )
-def test_a_session_that_cannot_be_opened_gives_way_to_a_new_one(tmp_path: Path, error: TauError) -> None:
+def test_unopenable_session_is_replaced_by_a_new_one(tmp_path: Path, error: TauError) -> None:
     async def test() -> None:
         async with refused(tmp_path, error) as (rig, tried):
             shown = await rig.show(str(error))

@@ -1,4 +1,4 @@
-"""Keys of providers: given, kept where only the user can read them, and forgotten."""
+"""Provider keys: entered, stored privately, and removed."""
 
 import json
 import stat
@@ -13,7 +13,7 @@ from tests.modes.interactive.rig import rigged, run
 KEY = "sk-ant-api03-abcdefgh12345"
 
 
-def test_a_key_is_pasted_unseen_and_stored(tmp_path: Path) -> None:
+def test_key_is_pasted_unseen_and_stored(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path, columns=140) as rig:
             rig.parts.tasks.start(login(rig.context, "anthropic"))
@@ -31,9 +31,7 @@ def test_a_key_is_pasted_unseen_and_stored(tmp_path: Path) -> None:
     run(test)
 
 
-def test_the_provider_is_chosen_from_a_list_that_tells_what_is_there(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_provider_list_shows_which_keys_exist(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GROQ_API_KEY", "gsk_something")
 
     async def test() -> None:
@@ -52,7 +50,7 @@ def test_the_provider_is_chosen_from_a_list_that_tells_what_is_there(
     run(test)
 
 
-def test_what_cannot_be_a_key_is_refused_and_what_is_unusual_is_asked_about(tmp_path: Path) -> None:
+def test_impossible_key_is_refused_and_an_unusual_one_confirmed(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path, columns=140) as rig:
             rig.parts.tasks.start(login(rig.context, "anthropic"))
@@ -69,7 +67,7 @@ def test_what_cannot_be_a_key_is_refused_and_what_is_unusual_is_asked_about(tmp_
     run(test)
 
 
-def test_an_unknown_provider_is_told_with_those_there_are(tmp_path: Path) -> None:
+def test_unknown_provider_lists_the_known_ones(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path, columns=140) as rig:
             with pytest.raises(UsageError, match="choose from anthropic, openai"):
@@ -82,7 +80,7 @@ def test_an_unknown_provider_is_told_with_those_there_are(tmp_path: Path) -> Non
     run(test)
 
 
-def test_a_key_is_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_key_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-other")
 
     async def test() -> None:

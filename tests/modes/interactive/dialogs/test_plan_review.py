@@ -1,4 +1,4 @@
-"""A plan that waits for its approval."""
+"""Reviewing a plan before approval."""
 
 from pathlib import Path
 
@@ -16,17 +16,17 @@ SCRIPT = [
 
 
 async def planned(rig: Rig) -> str:
-    """The review is on the screen."""
+    """The review is on screen."""
     rig.session.plan.enter()
     await rig.send("plan it")
     return await rig.show("Plan: Mend the leak")
 
 
-def told(rig: Rig) -> str:
+def tool_result(rig: Rig) -> str:
     return str(rig.faux.requests[2].messages[-1].content[0].text)  # type: ignore[union-attr]
 
 
-def test_the_plan_can_be_read_to_its_end_and_approved(tmp_path: Path) -> None:
+def test_plan_can_be_read_to_its_end_and_approved(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path, SCRIPT) as rig:
             shown = await planned(rig)
@@ -38,7 +38,7 @@ def test_the_plan_can_be_read_to_its_end_and_approved(tmp_path: Path) -> None:
             await rig.show("What comes next.")
             assert not rig.session.plan.on
             assert rig.session.plan.approved == "local://mend-the-leak.md"
-            assert "Carry out the plan now." in told(rig)
+            assert "Carry out the plan now." in tool_result(rig)
 
     run(test)
 
@@ -50,7 +50,7 @@ def test_enter_alone_keeps_planning(tmp_path: Path) -> None:
             await rig.press("enter")
             await rig.show("What comes next.")
             assert rig.session.plan.on
-            assert "keep planning" in told(rig)
+            assert "keep planning" in tool_result(rig)
 
     run(test)
 
@@ -67,7 +67,7 @@ def test_escape_keeps_planning_and_stops_the_run(tmp_path: Path) -> None:
     run(test)
 
 
-def test_it_is_sent_back_with_words(tmp_path: Path) -> None:
+def test_plan_is_rejected_with_comments(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path, SCRIPT) as rig:
             await planned(rig)
@@ -78,12 +78,12 @@ def test_it_is_sent_back_with_words(tmp_path: Path) -> None:
             await rig.send("tests first")
             await rig.show("What comes next.")
             assert rig.session.plan.on
-            assert "sent the plan back: tests first" in told(rig)
+            assert "sent the plan back: tests first" in tool_result(rig)
 
     run(test)
 
 
-def test_it_is_changed_in_an_editor_and_shown_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_plan_is_edited_and_shown_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     script = tmp_path / "edit.sh"
     script.write_text('#!/bin/sh\nprintf "# Another plan\\n\\nDo less.\\n" > "$1"\n')
     script.chmod(0o755)
@@ -106,7 +106,7 @@ def test_it_is_changed_in_an_editor_and_shown_again(tmp_path: Path, monkeypatch:
     run(test)
 
 
-def test_an_editor_that_fails_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failing_editor_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VISUAL", "false")
 
     async def test() -> None:
@@ -121,7 +121,7 @@ def test_an_editor_that_fails_changes_nothing(tmp_path: Path, monkeypatch: pytes
     run(test)
 
 
-def test_a_new_session_takes_the_plan_over(tmp_path: Path) -> None:
+def test_new_session_takes_over_the_plan(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path, SCRIPT) as rig:
             await planned(rig)

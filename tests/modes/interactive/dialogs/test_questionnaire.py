@@ -28,7 +28,7 @@ def asking(folder: Path, *questions: dict[str, Any], timeout_s: float = 0, **opt
     return rigged(folder, script, tools=("read",), add_tools=(Ask(timeout_s),), **options)
 
 
-def told(rig: Rig) -> str:
+def tool_result(rig: Rig) -> str:
     return str(rig.faux.requests[1].messages[-1].content[0].text)  # type: ignore[union-attr]
 
 
@@ -43,24 +43,24 @@ def test_one_question_is_answered_with_one_key(tmp_path: Path) -> None:
             assert "PostgreSQL" in marked
             await rig.type("1")
             await rig.show("Understood.")
-            assert told(rig) == "The user chose SQLite."
+            assert tool_result(rig) == "The user chose SQLite."
 
     run(test)
 
 
-def test_enter_takes_what_is_recommended(tmp_path: Path) -> None:
+def test_enter_takes_the_recommended_option(tmp_path: Path) -> None:
     async def test() -> None:
         async with asking(tmp_path, DATABASE) as rig:
             await rig.send("go")
             await rig.show("1. SQLite")
             await rig.press("enter")
             await rig.show("Understood.")
-            assert told(rig) == "The user chose PostgreSQL."
+            assert tool_result(rig) == "The user chose PostgreSQL."
 
     run(test)
 
 
-def test_another_answer_is_typed(tmp_path: Path) -> None:
+def test_custom_answer_is_typed(tmp_path: Path) -> None:
     async def test() -> None:
         async with asking(tmp_path, DATABASE) as rig:
             await rig.send("go")
@@ -73,7 +73,7 @@ def test_another_answer_is_typed(tmp_path: Path) -> None:
             await rig.show("Duck DB 2")
             await rig.press("enter")
             await rig.show("Understood.")
-            assert told(rig) == "The user wrote: Duck DB 2"
+            assert tool_result(rig) == "The user wrote: Duck DB 2"
 
     run(test)
 
@@ -90,12 +90,12 @@ def test_several_options_are_checked(tmp_path: Path) -> None:
             await rig.type("2")
             await rig.press("enter")
             await rig.show("Understood.")
-            assert told(rig) == "The user chose api, docs."
+            assert tool_result(rig) == "The user chose api, docs."
 
     run(test)
 
 
-def test_several_questions_are_shown_together_before_they_are_sent(tmp_path: Path) -> None:
+def test_several_answers_are_reviewed_before_they_are_sent(tmp_path: Path) -> None:
     async def test() -> None:
         async with asking(tmp_path, DATABASE, PARTS, NAME) as rig:
             await rig.send("go")
@@ -116,7 +116,7 @@ def test_several_questions_are_shown_together_before_they_are_sent(tmp_path: Pat
             assert "PostgreSQL" in shown and "Shop 7" in shown
             await rig.press("enter")
             await rig.show("Understood.")
-            assert told(rig).split("\n") == [
+            assert tool_result(rig).split("\n") == [
                 "db: the user chose PostgreSQL.",
                 "parts: the user chose api.",
                 "name: the user wrote: Shop 7",
@@ -125,7 +125,7 @@ def test_several_questions_are_shown_together_before_they_are_sent(tmp_path: Pat
     run(test)
 
 
-def test_one_can_go_back_and_change_an_answer(tmp_path: Path) -> None:
+def test_user_can_go_back_and_change_an_answer(tmp_path: Path) -> None:
     async def test() -> None:
         async with asking(tmp_path, DATABASE, NAME) as rig:
             await rig.send("go")
@@ -142,7 +142,7 @@ def test_one_can_go_back_and_change_an_answer(tmp_path: Path) -> None:
             await rig.show("Send the answers")
             await rig.type("1")
             await rig.show("Understood.")
-            assert told(rig).startswith("db: the user chose PostgreSQL.")
+            assert tool_result(rig).startswith("db: the user chose PostgreSQL.")
 
     run(test)
 
@@ -160,18 +160,18 @@ def test_escape_stops_the_agent(tmp_path: Path) -> None:
     run(test)
 
 
-def test_when_nobody_answers_the_recommended_option_is_taken_and_told(tmp_path: Path) -> None:
+def test_recommended_option_is_used_on_timeout_and_reported(tmp_path: Path) -> None:
     async def test() -> None:
         async with asking(tmp_path, DATABASE, timeout_s=0.2) as rig:
             await rig.send("go")
             await rig.show("No answer in time")
             await rig.show("Understood.")
-            assert "so the default applies: PostgreSQL." in told(rig)
+            assert "so the default applies: PostgreSQL." in tool_result(rig)
 
     run(test)
 
 
-def test_the_first_key_stops_the_clock(tmp_path: Path) -> None:
+def test_first_key_stops_the_timeout(tmp_path: Path) -> None:
     async def test() -> None:
         async with asking(tmp_path, DATABASE, timeout_s=2) as rig:
             await rig.send("go")
@@ -180,7 +180,7 @@ def test_the_first_key_stops_the_clock(tmp_path: Path) -> None:
             await rig.gone("any key stops the countdown")
             await rig.press("enter")
             await rig.show("Understood.")
-            assert told(rig) == "The user chose SQLite."
+            assert tool_result(rig) == "The user chose SQLite."
 
     run(test)
 
@@ -199,7 +199,7 @@ def test_it_fits_any_width(tmp_path: Path, columns: int) -> None:
     run(test)
 
 
-def test_a_question_from_a_model_cannot_drive_the_terminal(tmp_path: Path) -> None:
+def test_question_from_a_model_cannot_contain_control_sequences(tmp_path: Path) -> None:
     async def test() -> None:
         hostile = {"id": "x\x1b[2J", "question": "Sure?\x1b]0;owned\x07", "options": ["a\x1b[31m", "b\r\nc"]}
         async with asking(tmp_path, hostile, NAME) as rig:

@@ -1,11 +1,11 @@
-"""Captures at 80 columns: `python -m tests.modes.interactive.screens.golden [NAME ...]` writes them anew."""
+"""Captures at 80 columns: `python -m tests.modes.interactive.screens.golden [NAME ...]` rewrites them."""
 
 import asyncio
 import re
 import sys
 from pathlib import Path
 
-from tests.modes.interactive.screens.stage import ROWS, Screen, Stage, masked, staged
+from tests.modes.interactive.screens.screen_rig import ROWS, Screen, Stage, masked, staged
 from tests.modes.interactive.screens.table import SCREENS
 from tests.support.terminal.virtual import VirtualTerminal
 
@@ -18,7 +18,7 @@ def path_of(name: str) -> Path:
 
 
 def capture(screen: Screen, stage: Stage) -> str:
-    """The terminal's history and its screen, and where the cursor stands."""
+    """The terminal's scrollback and screen, and the cursor position."""
     terminal = stage.terminal
     row, column = terminal.cursor
     place = f"row {row + 1}, column {column + 1}" if terminal.cursor_visible else "not shown"

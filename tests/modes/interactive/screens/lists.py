@@ -1,4 +1,4 @@
-"""Screens to choose from: models, sessions, the tree, settings, themes, keys, what to copy, what to debug."""
+"""Screens to choose from: models, sessions, the tree, settings, themes, keys, copying, debugging."""
 
 import json
 import os
@@ -6,8 +6,8 @@ import time
 from pathlib import Path
 
 from tau.ai.faux import Say, Wait
-from tests.modes.interactive.screens.stage import Play, Screen, Script, Stage
-from tests.modes.interactive.screens.talking import ANSWER, USAGE
+from tests.modes.interactive.screens.conversation import ANSWER, USAGE
+from tests.modes.interactive.screens.screen_rig import Play, Screen, Script, Stage
 
 QUESTIONS = {
     "What does this project do?": "It says hello.",
@@ -28,7 +28,7 @@ PICKED = "selectors.pick_list.pick"
 
 
 def past_sessions(project: Path) -> None:
-    """Sessions of this folder, each last changed so many hours ago."""
+    """Sessions of this folder, each last changed this many hours ago."""
     folder = project.parent / ".tau" / "agent" / "sessions" / _folder_name(project)
     folder.mkdir(parents=True)
     for number, (text, hours) in enumerate(PAST.items()):
@@ -80,8 +80,8 @@ def _answer(text: str, moment_ms: int) -> dict[str, object]:
 
 
 async def talked(stage: Stage) -> None:
-    for text, said in QUESTIONS.items():
-        await stage.ask(text, said)
+    for text, answer in QUESTIONS.items():
+        await stage.ask(text, answer)
 
 
 def typing(command: str, shows: str, then: str = "") -> Play:
@@ -110,7 +110,7 @@ async def tree(stage: Stage) -> None:
 
 
 async def branches(stage: Stage) -> None:
-    """Two ways that go on from the first answer."""
+    """Two branches after the first answer."""
     await talked(stage)
     second = next(
         node
@@ -149,7 +149,7 @@ async def label(stage: Stage) -> None:
     await stage.type("a good place")
 
 
-async def labelled(stage: Stage) -> None:
+async def labeled(stage: Stage) -> None:
     await label(stage)
     await stage.press("enter")
     await stage.show("[a good place]" if not stage.linear else "a good place")
@@ -168,7 +168,7 @@ async def summary_wish(stage: Stage) -> None:
     await stage.type("the decisions")
 
 
-async def summarising(stage: Stage) -> None:
+async def summarizing(stage: Stage) -> None:
     await summary(stage)
     await stage.press("down", "enter")
     await stage.show("ummari")
@@ -237,6 +237,13 @@ async def debug_log(stage: Stage) -> None:
     await stage.show("goes back")
 
 
+async def debug_profile(stage: Stage) -> None:
+    await stage.send("/debug")
+    await stage.show("Debug")
+    await stage.type("8")
+    await stage.show("Stop")
+
+
 async def debug_requests(stage: Stage) -> None:
     await stage.send("/debug")
     await stage.show("Debug")
@@ -266,7 +273,7 @@ SCREENS = {
             "Enter use here",
             "Esc leave",
         ),
-        told=("Model", "Example Large", "Enter use here", "Esc leave"),
+        announced=("Model", "Example Large", "Enter use here", "Esc leave"),
         opens="selectors.model_selector.choose_model",
         command="model",
         typed="Filter: ",
@@ -291,7 +298,7 @@ SCREENS = {
             "Esc leave",
         ),
         wide=("for most work",),
-        told=("Thinking: Example Large", "high", "Enter use", "Esc leave"),
+        announced=("Thinking: Example Large", "high", "Enter use", "Esc leave"),
         opens="selectors.thinking_selector.choose_thinking",
         command="thinking",
         typed=None,
@@ -299,7 +306,7 @@ SCREENS = {
     "theme": Screen(
         typing("/theme", "dusk"),
         ("Theme for", "dusk", "For dark terminals", "For both", "Enter use"),
-        told=("Theme for", "dusk", "Enter use"),
+        announced=("Theme for", "dusk", "Enter use"),
         opens="selectors.theme_selector.choose_theme",
         command="theme",
         typed="Filter: ",
@@ -308,7 +315,7 @@ SCREENS = {
         typing("/hotkeys", "Keys"),
         ("Keys", "Esc", "Ctrl+C", "Enter close", "Esc leave"),
         wide=("Clear the editor; twice: quit",),
-        told=("Keys", "Esc", "Stop the agent", "Enter close"),
+        announced=("Keys", "Esc", "Stop the agent", "Enter close"),
         opens="selectors.hotkeys.choose_hotkeys",
         command="hotkeys",
         typed="Filter: ",
@@ -319,7 +326,7 @@ SCREENS = {
         opens="selectors.settings_selector.choose_settings",
         command="settings",
         typed="Filter: ",
-        told=("Settings", "Dark: dusk", "Theme for dark terminals", "Enter change"),
+        announced=("Settings", "Dark: dusk", "Theme for dark terminals", "Enter change"),
     ),
     "settings-search": Screen(
         search_settings,
@@ -330,7 +337,7 @@ SCREENS = {
     "settings-choice": Screen(
         sub_list,
         ("dusk", "ember", "Enter apply", "Esc cancel"),
-        told=("dusk", "Enter apply", "Esc cancel"),
+        announced=("dusk", "Enter apply", "Esc cancel"),
         opens="selectors.settings_selector.choose_settings",
         typed="Filter: ",
     ),
@@ -345,7 +352,7 @@ SCREENS = {
             "Ctrl+O next filter",
         ),
         TALK,
-        told=("Session tree", "One for an empty name.", "Enter go there", "Esc leave"),
+        announced=("Session tree", "One for an empty name.", "Enter go there", "Esc leave"),
         opens="selectors.tree_selector.choose_entry",
         command="tree",
         typed="Filter: ",
@@ -354,7 +361,7 @@ SCREENS = {
         branches,
         ("Session tree", "Which test is missing?", "Which test is wrong?", "Both of them."),
         TALK,
-        told=("Session tree", "Both of them."),
+        announced=("Session tree", "Both of them."),
         opens="selectors.tree_selector.choose_entry",
         typed="Filter: ",
     ),
@@ -362,7 +369,7 @@ SCREENS = {
         filtered,
         ("user-only", "Which test is missing?", "Which test is wrong?"),
         TALK,
-        told=("user-only, 2 entries", "Which test is wrong?"),
+        announced=("user-only, 2 entries", "Which test is wrong?"),
         opens="selectors.tree_selector.choose_entry",
         typed="Filter: test",
     ),
@@ -388,7 +395,7 @@ SCREENS = {
         typed="a good place",
     ),
     "tree-labelled": Screen(
-        labelled,
+        labeled,
         ("a good place", "One for an empty name."),
         TALK,
         opens="selectors.tree_selector.choose_entry",
@@ -398,7 +405,7 @@ SCREENS = {
         summary,
         ("Summarize the branch you leave?", "No summary", "Summarize", "Summarize with custom prompt"),
         TALK,
-        told=("Summarize the branch you leave?", "No summary"),
+        announced=("Summarize the branch you leave?", "No summary"),
         opens="selectors.tree_selector.ask_summary",
         typed=None,
         settings={"branchSummary.enabled": True},
@@ -412,10 +419,10 @@ SCREENS = {
         settings={"branchSummary.enabled": True},
     ),
     "tree-summarising": Screen(
-        summarising,
+        summarizing,
         ("Session tree", "ummari", "Esc"),
         [*TALK[:2], [Wait()]],
-        opens="selectors.tree_selector.TreeSelector._summarise",
+        opens="selectors.tree_selector.TreeSelector._summarize",
         typed=None,
         settings={"branchSummary.enabled": True},
     ),
@@ -423,7 +430,7 @@ SCREENS = {
         copying,
         ("Copy", "Last answer", "Everything", "Code: python", "Enter copy", "Esc leave"),
         [[Say(ANSWER), USAGE]],
-        told=("Copy", "Everything", "Enter copy"),
+        announced=("Copy", "Everything", "Enter copy"),
         opens="selectors.copy.choose_copy",
         command="copy",
         typed="Filter: ",
@@ -432,7 +439,7 @@ SCREENS = {
         going_back,
         ("Branch:", "Which test is missing?", "What does this project do?", "Enter branch here"),
         TALK,
-        told=("Branch:", "Which test is missing?", "Enter branch here"),
+        announced=("Branch:", "Which test is missing?", "Enter branch here"),
         opens="selectors.branch.choose_branch",
         command="branch",
         settings={"interaction.doubleEscape": "branch"},
@@ -458,7 +465,7 @@ SCREENS = {
         ),
         before=past_sessions,
         own="…".join(PAST),
-        told=("Sessions", "Fix the greeting", "Enter resume", "Esc leave"),
+        announced=("Sessions", "Fix the greeting", "Enter resume", "Esc leave"),
         opens="selectors.session_selector.choose_session",
         command="resume",
         typed="Filter: ",
@@ -484,7 +491,7 @@ SCREENS = {
         ("Delete Fix the greeting?", "Keep", "Move to trash"),
         before=past_sessions,
         own="…".join(PAST),
-        told=("Delete Fix the greeting?", "Keep"),
+        announced=("Delete Fix the greeting?", "Keep"),
         opens="selectors.session_selector.SessionSelector.delete",
         typed=None,
     ),
@@ -498,7 +505,7 @@ SCREENS = {
             "Write a report",
             "Export the session",
             "Clear caches",
-            "Profile the next 10 s",
+            "Record a CPU profile",
         ),
         opens="debug.menu.open_menu",
         command="debug",
@@ -508,6 +515,12 @@ SCREENS = {
         debug_log,
         ("The log is empty.", "goes back"),
         opens="debug.logs.show_logs",
+        typed=None,
+    ),
+    "debug-profile": Screen(
+        debug_profile,
+        ("Recording a CPU profile", "Stop"),
+        opens="debug.menu._profile",
         typed=None,
     ),
     "debug-requests": Screen(

@@ -1,11 +1,11 @@
-"""What must hold of a terminal, whatever is shown on it: nothing overflows, overlaps, or cannot be read."""
+"""What must hold for any screen: nothing overflows, overlaps, or is illegible."""
 
 import re
 from collections.abc import Iterator
 
 from tau.modes.interactive.themes.appearance import load_theme, tokens_of
 from tau.tui.style import UNICODE
-from tests.modes.interactive.screens.stage import Screen, flat
+from tests.modes.interactive.screens.screen_rig import Screen, flat
 from tests.modes.interactive.test_themes import contrast
 from tests.support.terminal.virtual import Cell, VirtualTerminal
 
@@ -37,7 +37,7 @@ def check_shown(text: str, wanted: tuple[str, ...]) -> None:
 
 
 def check_cursor(screen: Screen, terminal: VirtualTerminal) -> None:
-    """It stands behind what was typed, or is not shown where nothing is typed."""
+    """It is behind the typed text, or hidden where nothing is typed."""
     if screen.typed is None:
         assert not terminal.cursor_visible
         return
@@ -52,12 +52,12 @@ def check_cursor(screen: Screen, terminal: VirtualTerminal) -> None:
 
 
 def _unsigned(text: str) -> str:
-    """Without signs, which are others in other looks."""
+    """Without symbols, which differ between looks."""
     return re.sub("[❯>•*]", "", flat(text))
 
 
 def check_boxes(terminal: VirtualTerminal) -> None:
-    """Corners have their counterparts, and lines that cross go on above and below."""
+    """Corners have counterparts, and crossing lines continue above and below."""
     rows = [
         [terminal.cell(row, column).char for column in range(terminal.columns)]
         for row in range(terminal.rows)
@@ -73,7 +73,7 @@ def check_boxes(terminal: VirtualTerminal) -> None:
 
 
 def check_contrast(terminal: VirtualTerminal) -> None:
-    """On a white ground, everything can be read."""
+    """Everything is legible on a white background."""
     weak: dict[tuple[str, str], str] = {}
     for cell in cells(terminal):
         front, back = cell.fg or INK, cell.bg or GROUND
@@ -87,7 +87,7 @@ def check_contrast(terminal: VirtualTerminal) -> None:
 
 
 def check_no_color(terminal: VirtualTerminal) -> None:
-    """No sequence that was written sets a colour, and no cell has one."""
+    """No written sequence sets a color, and no cell has one."""
     for text in terminal.writes:
         for found in _COLOR.finditer(text):
             numbers = [int(number) for number in re.split("[;:]", found[1]) if number]
@@ -96,7 +96,7 @@ def check_no_color(terminal: VirtualTerminal) -> None:
 
 
 def check_ascii(text: str, screen: Screen) -> None:
-    """Only what people, models and files say has other letters."""
+    """Only text from users, models and files has other characters."""
     own = (set(repr(screen)) - _OUR_SIGNS) | set(screen.own)
     strange = {
         row for row in text.splitlines() if any(not letter.isascii() and letter not in own for letter in row)

@@ -1,9 +1,9 @@
 """All screens by name."""
 
-from tests.modes.interactive.screens import asking, lists, talking, telling, writing
-from tests.modes.interactive.screens.stage import Screen
+from tests.modes.interactive.screens import conversation, dialogs, editing, information, lists
+from tests.modes.interactive.screens.screen_rig import Screen
 
-PARTS = (talking.SCREENS, writing.SCREENS, asking.SCREENS, lists.SCREENS, telling.SCREENS)
+PARTS = (conversation.SCREENS, editing.SCREENS, dialogs.SCREENS, lists.SCREENS, information.SCREENS)
 SCREENS: dict[str, Screen] = {name: screen for part in PARTS for name, screen in part.items()}
 
 NO_SCREEN = {
@@ -12,12 +12,13 @@ NO_SCREEN = {
     "command_context.CommandContext.ask": "part of other dialogs",
     "ui_controller.ScreenUi.show": "part of other dialogs",
     "ui_controller.ScreenUi.custom": "shows a component of the caller's own",
-    "dialogs.first_run._fetched": "is there only while the demo model is being fetched",
+    "dialogs.first_run._download": "is there only while the demo model is being fetched",
 }
-"""Functions that open a dialog without a screen of their own, and why."""
+"""Functions that open a dialog without its own screen, and why."""
 ONE_LINE = frozenset(
     (
         "retry",
+        "add-dir",
         "init",
         "new",
         "goto",
@@ -32,4 +33,4 @@ ONE_LINE = frozenset(
         "exit",
     )
 )
-"""Commands that say a line, or bring another session, and show nothing else of their own."""
+"""Commands that print one line or switch the session, and show nothing else."""

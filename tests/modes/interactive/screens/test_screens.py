@@ -1,4 +1,4 @@
-"""Every screen: as it was looked at, at other sizes, in other looks, and as it is told to a screen reader."""
+"""Every screen: as captured, at other sizes, in other looks, and for a screen reader."""
 
 import ast
 import asyncio
@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from tau.modes import command_table as commands
 from tau.modes.interactive import app as app_module
-from tau.modes.interactive.commands import table as commands
 from tau.tui.terminal.capabilities import detect
 from tests.modes.interactive.screens import looks
 from tests.modes.interactive.screens.golden import COLUMNS, FOLDER, capture, path_of
-from tests.modes.interactive.screens.stage import ROWS, Stage, masked, staged
+from tests.modes.interactive.screens.screen_rig import ROWS, Stage, masked, staged
 from tests.modes.interactive.screens.table import NO_SCREEN, ONE_LINE, SCREENS
 from tests.support.terminal.virtual import VirtualTerminal
 
@@ -23,8 +23,8 @@ FAULT = "Internal error"
 
 
 @pytest.mark.parametrize("name", SCREENS)
-def test_a_screen_is_as_it_was_looked_at_and_stays_whole_at_other_sizes(name: str) -> None:
-    """After a change: `python -m tests.modes.interactive.screens.golden`, and look at the difference."""
+def test_screen_matches_its_golden_file_and_stays_intact_at_other_sizes(name: str) -> None:
+    """After a change, run `make snapshots` and review the diff."""
     screen = SCREENS[name]
 
     async def test() -> None:
@@ -52,12 +52,12 @@ def test_a_screen_is_as_it_was_looked_at_and_stays_whole_at_other_sizes(name: st
 
 
 def last_rows(stage: Stage) -> list[str]:
-    """The end of what is shown: how much stands above it depends on what scrolled away."""
+    """The end of what is shown: what is above it depends on scrolling."""
     return [row for row in masked(stage.screen(), stage.home).splitlines() if row.strip()][-3:]
 
 
 @pytest.mark.parametrize("name", SCREENS)
-def test_a_narrow_screen_without_colours_shows_all_of_it(name: str) -> None:
+def test_narrow_screen_without_colors_is_complete(name: str) -> None:
     screen = SCREENS[name]
     capabilities = detect({"NO_COLOR": "1", "TERM": "xterm-kitty"}, "linux")
     assert capabilities.color_depth == "none"
@@ -75,7 +75,7 @@ def test_a_narrow_screen_without_colours_shows_all_of_it(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", SCREENS)
-def test_a_wide_light_screen_of_plain_letters_can_be_read(name: str) -> None:
+def test_wide_light_ascii_screen_is_legible(name: str) -> None:
     screen = SCREENS[name]
 
     async def test() -> None:
@@ -92,21 +92,21 @@ def test_a_wide_light_screen_of_plain_letters_can_be_read(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", SCREENS)
-def test_a_screen_reader_is_told_all_of_it_in_words(name: str) -> None:
+def test_screen_reader_gets_everything_as_text(name: str) -> None:
     screen = SCREENS[name]
 
     async def test() -> None:
         terminal = VirtualTerminal(COLUMNS, ROWS)
         async with staged(screen, terminal, {"display.screenReader": True}) as stage:
             looks.check_place(terminal)
-            looks.check_shown(stage.tape(), screen.told or screen.shows)
+            looks.check_shown(stage.tape(), screen.announced or screen.shows)
             assert not looks.BOXES.search(stage.tape()), stage.tape()
             looks.check_ascii(stage.tape(), screen)
 
     asyncio.run(test())
 
 
-def test_every_dialog_and_every_command_has_its_screen() -> None:
+def test_every_dialog_and_every_command_has_a_screen() -> None:
     shown = {place for screen in SCREENS.values() for place in screen.opens.split()}
     missing = {place for path in SOURCE.rglob("*.py") for place in opening(path)} - shown - set(NO_SCREEN)
     assert not missing, f"no screen opens {sorted(missing)}"
@@ -117,7 +117,7 @@ def test_every_dialog_and_every_command_has_its_screen() -> None:
 def opening(path: Path) -> Iterator[str]:
     """The functions of a module that open a dialog, as `module.function`."""
     module = ".".join(path.relative_to(SOURCE).with_suffix("").parts)
-    if module == "ui_controller":  # what tools and extensions can ask
+    if module == "ui_controller":  # questions of tools and extensions
         yield from (
             f"ui_controller.ScreenUi.{name}"
             for name in ("select", "confirm", "input", "editor", "approve", "ask_questions")
@@ -147,5 +147,5 @@ def _opens(called: ast.expr) -> bool:
     return name.removeprefix("_") in OPENED_BY
 
 
-def test_there_is_no_capture_without_a_screen() -> None:
+def test_every_golden_file_has_a_screen() -> None:
     assert {path.stem for path in FOLDER.glob("*.txt")} == {n for n, s in SCREENS.items() if s.golden}

@@ -1,4 +1,4 @@
-"""Going back to a message in a new session."""
+"""Branching from a message into a new session."""
 
 from pathlib import Path
 
@@ -6,12 +6,12 @@ from tau.ai.faux import Say
 from tau.ai.wire import AssistantMessage, ImageContent, TextContent, UserMessage
 from tau.modes.interactive.selectors.branch import choose_branch
 from tests.modes.interactive.rig import run
-from tests.modes.interactive.selectors.hands import conversing, opened, settled
+from tests.modes.interactive.selectors.selector_rig import open_conversation, opened, settled
 
 
-def test_a_new_session_holds_what_was_before_and_the_text_is_in_the_editor(tmp_path: Path) -> None:
+def test_new_session_holds_the_earlier_messages_and_the_text_is_in_the_editor(tmp_path: Path) -> None:
     async def test() -> None:
-        async with conversing(tmp_path, "first question", "second question", "third question") as rig:
+        async with open_conversation(tmp_path, "first question", "second question", "third question") as rig:
             old = rig.session
             async with opened(rig, choose_branch, "── Branch"):
                 await rig.press("down", "enter")
@@ -26,9 +26,9 @@ def test_a_new_session_holds_what_was_before_and_the_text_is_in_the_editor(tmp_p
     run(test)
 
 
-def test_from_the_first_message_on_it_is_an_empty_session(tmp_path: Path) -> None:
+def test_branching_at_the_first_message_gives_an_empty_session(tmp_path: Path) -> None:
     async def test() -> None:
-        async with conversing(tmp_path, "only question") as rig:
+        async with open_conversation(tmp_path, "only question") as rig:
             old = rig.session
             async with opened(rig, choose_branch, "── Branch"):
                 await rig.press("enter")
@@ -39,9 +39,11 @@ def test_from_the_first_message_on_it_is_an_empty_session(tmp_path: Path) -> Non
     run(test)
 
 
-def test_the_pictures_of_the_message_come_along(tmp_path: Path) -> None:
+def test_pictures_of_the_message_are_carried_over(tmp_path: Path) -> None:
     async def test() -> None:
-        async with conversing(tmp_path, "first question", answers=[[Say("One.")], [Say("Two.")]]) as rig:
+        async with open_conversation(
+            tmp_path, "first question", answers=[[Say("One.")], [Say("Two.")]]
+        ) as rig:
             picture = ImageContent("QUJD", "image/png")
             rig.app.submit("", [picture])
             await rig.show("Two.")
@@ -59,9 +61,9 @@ def test_the_pictures_of_the_message_come_along(tmp_path: Path) -> None:
     run(test)
 
 
-def test_messages_of_other_branches_are_told_apart(tmp_path: Path) -> None:
+def test_messages_of_other_branches_are_marked(tmp_path: Path) -> None:
     async def test() -> None:
-        async with conversing(tmp_path, "start", "way A") as rig:
+        async with open_conversation(tmp_path, "start", "way A") as rig:
             point = rig.session.tree.branch_points()[1]
             await rig.session.goto(point.entry_id)
             await rig.send("way B")
@@ -75,18 +77,18 @@ def test_messages_of_other_branches_are_told_apart(tmp_path: Path) -> None:
     run(test)
 
 
-def test_a_session_without_a_file_cannot_be_copied(tmp_path: Path) -> None:
+def test_unsaved_session_cannot_be_branched(tmp_path: Path) -> None:
     async def test() -> None:
-        async with conversing(tmp_path, "hello", save=False) as rig:
+        async with open_conversation(tmp_path, "hello", save=False) as rig:
             rig.parts.tasks.start(choose_branch(rig.context))
             await rig.show("not saved")
 
     run(test)
 
 
-def test_with_nothing_said_there_is_nowhere_to_go(tmp_path: Path) -> None:
+def test_empty_session_has_nowhere_to_branch(tmp_path: Path) -> None:
     async def test() -> None:
-        async with conversing(tmp_path) as rig:
+        async with open_conversation(tmp_path) as rig:
             await choose_branch(rig.context)
             await rig.show("There are no messages to go back to yet")
 

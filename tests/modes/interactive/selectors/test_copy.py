@@ -13,25 +13,25 @@ from tau.modes.interactive.selectors.copy import (
     size,
 )
 from tests.modes.interactive.rig import run
-from tests.modes.interactive.selectors.hands import conversing, opened
+from tests.modes.interactive.selectors.selector_rig import open_conversation, opened
 
 ANSWER = "Do this:\n\n```python\nprint(1)\nprint(2)\n```\n\nor\n\n~~~\nplain\n~~~\n"
 
 
-def test_blocks_of_code_are_found_with_their_languages() -> None:
+def test_code_blocks_are_found_with_their_languages() -> None:
     assert code_blocks(ANSWER) == [CodeBlock("python", "print(1)\nprint(2)"), CodeBlock("", "plain")]
 
 
-def test_a_longer_fence_holds_a_shorter_one() -> None:
+def test_longer_fence_contains_a_shorter_one() -> None:
     assert code_blocks("````md\n```\nx\n```\n````") == [CodeBlock("md", "```\nx\n```")]
 
 
-def test_a_block_that_is_never_closed_goes_to_the_end() -> None:
+def test_unclosed_block_extends_to_the_end() -> None:
     assert code_blocks("```sh\nls\npwd") == [CodeBlock("sh", "ls\npwd")]
     assert code_blocks("```sh\n") == [] and code_blocks("no code `x`") == []
 
 
-def test_the_last_answer_comes_first_with_its_code() -> None:
+def test_last_answer_comes_first_with_its_code() -> None:
     def answer(text: str) -> AssistantMessage:
         return AssistantMessage([TextContent(text)], "api", "provider", "model", Usage(), "stop", 1)
 
@@ -53,13 +53,13 @@ def test_the_last_answer_comes_first_with_its_code() -> None:
     assert parts[0].text == ANSWER and len(list(copy_parts(newest_first, most=2))) == 4
 
 
-def test_a_text_in_a_few_words() -> None:
+def test_first_line_and_size() -> None:
     assert (first_line("\n\n  x y \nz"), size("a\nb"), size("abc")) == ("x y", "2 lines", "3 chars")
 
 
-def test_a_block_of_code_is_put_on_the_clipboard(tmp_path: Path) -> None:
+def test_code_block_is_copied_to_the_clipboard(tmp_path: Path) -> None:
     async def test() -> None:
-        async with conversing(tmp_path, "How?", answers=[[Say(ANSWER)]]) as rig:
+        async with open_conversation(tmp_path, "How?", answers=[[Say(ANSWER)]]) as rig:
             async with opened(rig, choose_copy, "Code: python"):
                 await rig.press("down", "enter")
             await rig.show("Copied 17 characters.")
@@ -68,9 +68,9 @@ def test_a_block_of_code_is_put_on_the_clipboard(tmp_path: Path) -> None:
     run(test)
 
 
-def test_with_nothing_said_there_is_nothing_to_copy(tmp_path: Path) -> None:
+def test_empty_session_has_nothing_to_copy(tmp_path: Path) -> None:
     async def test() -> None:
-        async with conversing(tmp_path) as rig:
+        async with open_conversation(tmp_path) as rig:
             await choose_copy(rig.context)
             await rig.show("There is nothing to copy yet")
             assert not rig.terminal.clipboard

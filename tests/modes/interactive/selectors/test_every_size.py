@@ -16,7 +16,7 @@ from tau.modes.interactive.selectors.theme_selector import choose_theme
 from tau.modes.interactive.selectors.thinking_selector import choose_thinking
 from tau.modes.interactive.selectors.tree_selector import choose_entry
 from tests.modes.interactive.rig import Rig, run
-from tests.modes.interactive.selectors.hands import Chooser, closed, conversing, settled
+from tests.modes.interactive.selectors.selector_rig import Chooser, closed, open_conversation, settled
 
 CHOOSERS: list[tuple[Chooser, str, str]] = [
     (choose_model, "Model", "❯ Faux"),
@@ -35,7 +35,7 @@ QUIET: dict[str, Any] = {"local.discover": False}
 
 def state(rig: Rig) -> tuple[object, ...]:
     session = rig.session
-    # Not the draft nor the index, which are kept whatever one chooses.
+    # Not the draft or the index, which are saved whatever is chosen.
     files = sorted(
         path.name for path in rig.current.paths.home.rglob("*") if path.suffix in (".json", ".jsonl")
     )
@@ -46,16 +46,16 @@ def state(rig: Rig) -> tuple[object, ...]:
 
 
 def below(rig: Rig, title: str) -> str:
-    """The screen from the title on; nothing where it is not to be seen."""
+    """The screen from the title on; empty if it is not visible."""
     shown = rig.screen()
     return shown[shown.index(title) :] if title in shown else ""
 
 
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
-def test_a_selector_fits_and_escape_leaves_without_a_change(tmp_path: Path, size: tuple[int, int]) -> None:
+def test_selector_fits_and_escape_changes_nothing(tmp_path: Path, size: tuple[int, int]) -> None:
     async def test() -> None:
-        said = ("first question", "second question")
-        async with conversing(tmp_path, *said, columns=size[0], rows=size[1], settings=QUIET) as rig:
+        texts = ("first question", "second question")
+        async with open_conversation(tmp_path, *texts, columns=size[0], rows=size[1], settings=QUIET) as rig:
             await rig.type("a draft")
             before = state(rig)
             for choose, title, selected in CHOOSERS:
@@ -71,10 +71,10 @@ def test_a_selector_fits_and_escape_leaves_without_a_change(tmp_path: Path, size
     run(test)
 
 
-def test_a_terminal_without_colours_shows_what_is_selected(tmp_path: Path) -> None:
+def test_selection_is_visible_without_colors(tmp_path: Path) -> None:
     async def test() -> None:
         settings = {**QUIET, "theme.dark": "mono", "theme.symbols": "ascii"}
-        async with conversing(tmp_path, "first question", "second question", settings=settings) as rig:
+        async with open_conversation(tmp_path, "first question", "second question", settings=settings) as rig:
             for choose, title, selected in CHOOSERS[:6]:
                 task = rig.parts.tasks.start(choose(rig.context))
                 wanted = selected.replace("❯", ">").replace("•", "*")
@@ -85,11 +85,11 @@ def test_a_terminal_without_colours_shows_what_is_selected(tmp_path: Path) -> No
     run(test)
 
 
-def test_a_screen_reader_hears_title_keys_and_choice(tmp_path: Path) -> None:
+def test_screen_reader_hears_title_keys_and_choice(tmp_path: Path) -> None:
     async def test() -> None:
         settings = {**QUIET, "display.screenReader": True}
-        said = ("first question", "second question")
-        async with conversing(tmp_path, *said, settings=settings, rows=60) as rig:
+        texts = ("first question", "second question")
+        async with open_conversation(tmp_path, *texts, settings=settings, rows=60) as rig:
             for choose, title, selected in CHOOSERS:
                 before = len(rig.tape())
                 task = rig.parts.tasks.start(choose(rig.context))
@@ -103,9 +103,9 @@ def test_a_screen_reader_hears_title_keys_and_choice(tmp_path: Path) -> None:
     run(test)
 
 
-def test_a_selector_waits_for_a_session(tmp_path: Path) -> None:
+def test_selector_waits_for_a_session(tmp_path: Path) -> None:
     async def test() -> None:
-        async with conversing(tmp_path, answers=[[Say("x")]]) as rig:
+        async with open_conversation(tmp_path, answers=[[Say("x")]]) as rig:
             session, rig.current.session = rig.current.session, None
             try:
                 for choose in (choose_model, choose_thinking, choose_branch, choose_entry):

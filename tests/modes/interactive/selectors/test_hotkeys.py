@@ -6,7 +6,7 @@ from tau.modes.interactive.key_bindings import APP_BINDINGS
 from tau.modes.interactive.selectors.hotkeys import PROBLEMS, choose_hotkeys, hotkey_items
 from tau.tui.input.bindings import BINDINGS, Keymap
 from tests.modes.interactive.rig import run
-from tests.modes.interactive.selectors.hands import conversing, opened, settled
+from tests.modes.interactive.selectors.selector_rig import open_conversation, opened, settled
 
 
 def test_every_action_is_listed_once_with_its_keys() -> None:
@@ -20,7 +20,7 @@ def test_every_action_is_listed_once_with_its_keys() -> None:
     assert words.label == "Ctrl+W" and "also Alt+Backspace, Ctrl+Backspace" in words.description
 
 
-def test_keys_of_the_users_own_and_what_is_wrong_with_them_are_shown() -> None:
+def test_custom_keys_and_their_problems_are_shown() -> None:
     keys = Keymap({"app.exit": ["f9"], "app.nothing": ["f8"], "app.suspend": ["f9"]}, extra=APP_BINDINGS)
     items = hotkey_items(keys)
     wrong = [item.label for item in items if item.group == PROBLEMS]
@@ -31,21 +31,21 @@ def test_keys_of_the_users_own_and_what_is_wrong_with_them_are_shown() -> None:
     assert next(item for item in items if item.value == "app.suspend").label == "(no key)"
 
 
-def test_keys_are_found_by_what_they_do(tmp_path: Path) -> None:
+def test_keys_are_found_by_their_action(tmp_path: Path) -> None:
     async def test() -> None:
-        async with conversing(tmp_path) as rig, opened(rig, choose_hotkeys, "── Keys"):
+        async with open_conversation(tmp_path) as rig, opened(rig, choose_hotkeys, "── Keys"):
             await rig.type("edit queued")
             shown = await settled(rig)
             assert "Alt+Up" in shown and "Ctrl+L" not in shown
-            assert "app.message.dequeue, keybindings.json" in shown  # the name of the marked one, in full
+            assert "app.message.dequeue, keybindings.json" in shown  # the full name of the selected one
             await rig.press("enter")
 
     run(test)
 
 
-def test_no_row_is_cut_at_the_usual_width_and_names_are_found(tmp_path: Path) -> None:
+def test_no_row_is_cut_at_the_usual_width_and_names_match(tmp_path: Path) -> None:
     async def test() -> None:
-        async with conversing(tmp_path) as rig, opened(rig, choose_hotkeys, "── Keys"):
+        async with open_conversation(tmp_path) as rig, opened(rig, choose_hotkeys, "── Keys"):
             shown = await settled(rig)
             assert "…" not in shown
             assert "app.interrupt, keybindings.json" in shown

@@ -1,4 +1,4 @@
-"""Choosing a model: what is listed, what lacks a key, what is saved, what a server here adds."""
+"""The model selector: what is listed, what lacks a key, what is saved, what a local server adds."""
 
 import json
 from pathlib import Path
@@ -10,11 +10,12 @@ from tau.ai.http import HttpTransport
 from tau.ai.local import discovery
 from tau.ai.model import Model, Price
 from tau.config.paths import user_paths
-from tau.modes.interactive.selectors import model_list
-from tau.modes.interactive.selectors.model_list import YOURS, facts, known_models, model_items, tokens
+from tau.modes import model_list
+from tau.modes.interactive.selectors.model_list import YOURS, facts, model_items, tokens
 from tau.modes.interactive.selectors.model_selector import choose_model
+from tau.modes.model_list import known_models
 from tests.modes.interactive.rig import run
-from tests.modes.interactive.selectors.hands import conversing, opened, settled
+from tests.modes.interactive.selectors.selector_rig import open_conversation, opened, settled
 
 QUIET = {"local.discover": False}
 SERVED = Model(
@@ -22,7 +23,7 @@ SERVED = Model(
 )
 
 
-def test_models_with_a_key_come_first_and_the_others_say_what_to_set(
+def test_models_with_a_key_come_first_and_others_say_what_to_set(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     known = known_models(user_paths(), None, {"MISTRAL_API_KEY": "k"})
@@ -34,7 +35,7 @@ def test_models_with_a_key_come_first_and_the_others_say_what_to_set(
     assert (openai.group, openai.hint) == ("OpenAI: no key, set OPENAI_API_KEY", "")
 
 
-def test_the_users_own_set_comes_first_or_alone() -> None:
+def test_enabled_models_come_first_or_alone() -> None:
     known = known_models(user_paths(), None, {"ANTHROPIC_API_KEY": "k"})
     everything = model_items(known, ["claude-haiku*"], scoped=False)
     own = model_items(known, ["claude-haiku*"], scoped=True)
@@ -43,7 +44,7 @@ def test_the_users_own_set_comes_first_or_alone() -> None:
     assert len({item.value for item in everything}) == len(everything)
 
 
-def test_a_row_tells_window_price_and_abilities() -> None:
+def test_row_shows_window_price_and_abilities() -> None:
     model = Model(
         id="m",
         name="M",
@@ -59,13 +60,13 @@ def test_a_row_tells_window_price_and_abilities() -> None:
     assert (tokens(4_096), tokens(200_000), tokens(900), tokens(1_050_000)) == ("4K", "200K", "900", "1.1M")
 
 
-def test_enter_goes_on_with_the_model_in_this_session_only(
+def test_enter_switches_the_model_for_this_session_only(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
 
     async def test() -> None:
-        async with conversing(tmp_path, settings=QUIET) as rig:
+        async with open_conversation(tmp_path, settings=QUIET) as rig:
             async with opened(rig, choose_model, "── Model"):
                 await rig.type("haiku 4.5")
                 await rig.press("enter")
@@ -75,11 +76,11 @@ def test_enter_goes_on_with_the_model_in_this_session_only(
     run(test)
 
 
-def test_a_key_makes_it_the_default_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_key_makes_it_the_default_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
 
     async def test() -> None:
-        async with conversing(tmp_path, settings=QUIET) as rig:
+        async with open_conversation(tmp_path, settings=QUIET) as rig:
             async with opened(rig, choose_model, "── Model"):
                 await rig.type("sonnet 4.5")
                 await rig.press("ctrl+s")
@@ -93,9 +94,9 @@ def test_a_key_makes_it_the_default_too(tmp_path: Path, monkeypatch: pytest.Monk
     run(test)
 
 
-def test_a_model_without_a_key_says_what_is_missing(tmp_path: Path) -> None:
+def test_model_without_a_key_says_what_is_missing(tmp_path: Path) -> None:
     async def test() -> None:
-        async with conversing(tmp_path, settings=QUIET, columns=100) as rig:
+        async with open_conversation(tmp_path, settings=QUIET, columns=100) as rig:
             before = rig.session.model
             async with opened(rig, choose_model, "── Model"):
                 await rig.type("gpt-5.4")
@@ -107,7 +108,7 @@ def test_a_model_without_a_key_says_what_is_missing(tmp_path: Path) -> None:
     run(test)
 
 
-def test_what_servers_of_this_machine_offer_is_added_when_they_answer(
+def test_models_of_local_servers_are_added_when_they_respond(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def found(http: HttpTransport, environ: Any) -> list[discovery.DiscoveredServer]:
@@ -119,7 +120,7 @@ def test_what_servers_of_this_machine_offer_is_added_when_they_answer(
     monkeypatch.setattr(discovery, "discover", found)
 
     async def test() -> None:
-        async with conversing(tmp_path) as rig:
+        async with open_conversation(tmp_path) as rig:
             async with opened(rig, choose_model, "Ollama (this machine)"):
                 await rig.type("qwen")
                 await rig.press("ctrl+s")
@@ -131,12 +132,12 @@ def test_what_servers_of_this_machine_offer_is_added_when_they_answer(
     run(test)
 
 
-def test_tab_shows_all_models_or_the_users_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tab_switches_between_all_and_enabled_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
 
     async def test() -> None:
         settings = {**QUIET, "enabledModels": ["claude-opus-5", "claude-haiku-4-5"]}
-        async with conversing(tmp_path, settings=settings) as rig, opened(rig, choose_model, YOURS):
+        async with open_conversation(tmp_path, settings=settings) as rig, opened(rig, choose_model, YOURS):
             assert "Sonnet" not in rig.screen() and "Tab show all" in rig.screen()
             await rig.press("tab")
             assert "Sonnet" in await rig.show("Tab show enabled")
@@ -145,19 +146,19 @@ def test_tab_shows_all_models_or_the_users_set(tmp_path: Path, monkeypatch: pyte
     run(test)
 
 
-def test_the_model_in_use_is_listed_whatever_it_is(tmp_path: Path) -> None:
+def test_current_model_is_always_listed(tmp_path: Path) -> None:
     async def test() -> None:
         shows = "Faux (scripted) ✓"
-        async with conversing(tmp_path, settings=QUIET) as rig, opened(rig, choose_model, shows):
+        async with open_conversation(tmp_path, settings=QUIET) as rig, opened(rig, choose_model, shows):
             assert "❯ Faux (scripted)" in await settled(rig)
             await rig.press("escape")
 
     run(test)
 
 
-def test_a_broken_models_file_is_told_not_raised(tmp_path: Path) -> None:
+def test_broken_models_file_is_reported_not_raised(tmp_path: Path) -> None:
     async def test() -> None:
-        async with conversing(tmp_path, settings=QUIET) as rig:
+        async with open_conversation(tmp_path, settings=QUIET) as rig:
             rig.current.paths.models.parent.mkdir(parents=True, exist_ok=True)
             rig.current.paths.models.write_text("{")
             rig.parts.tasks.start(choose_model(rig.context))
@@ -167,7 +168,7 @@ def test_a_broken_models_file_is_told_not_raised(tmp_path: Path) -> None:
     run(test)
 
 
-def test_what_is_looked_for_ends_with_the_dialog(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_discovery_ends_with_the_dialog(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ended = []
 
     async def never() -> tuple[list[Model], dict[str, str]]:
@@ -183,7 +184,7 @@ def test_what_is_looked_for_ends_with_the_dialog(tmp_path: Path, monkeypatch: py
     assert model_list.served_models is not never
 
     async def test() -> None:
-        async with conversing(tmp_path) as rig:
+        async with open_conversation(tmp_path) as rig:
             async with opened(rig, choose_model, "── Model"):
                 await rig.press("escape")
             await rig.until(lambda: bool(ended), "the end of the search")

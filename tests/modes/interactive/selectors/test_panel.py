@@ -1,4 +1,4 @@
-"""The frame of the selectors: it fits any terminal, tells the keys, and speaks to the person."""
+"""The frame of the selectors: it fits any terminal, shows the keys and messages."""
 
 from pathlib import Path
 
@@ -9,12 +9,13 @@ from tau.modes.interactive.selectors.panel import CANCEL, CONFIRM, Hint, Panel, 
 from tau.modes.interactive.selectors.pick_list import PickList, pick
 from tau.tui.input.bindings import Keymap
 from tau.tui.input.key import Key
-from tau.tui.style import DARK_TOKENS, Theme
-from tau.tui.text.clean import strip_styles
+from tau.tui.style import Theme
+from tau.tui.text.sgr import strip_escapes
 from tau.tui.text.width import visible_width
 from tau.tui.widgets.select_list import SelectItem
 from tests.modes.interactive.rig import rigged, run
-from tests.modes.interactive.selectors.hands import closed, settled
+from tests.modes.interactive.selectors.selector_rig import closed, settled
+from tests.support.palettes import DARK_TOKENS
 
 THEME = Theme(DARK_TOKENS)
 KEYS = [("Enter", "use"), ("Esc", "leave"), ("Ctrl+S", "use and make default"), ("Tab", "all")]
@@ -26,24 +27,24 @@ def test_no_row_of_the_frame_is_wider_than_the_screen(width: int) -> None:
     assert all(visible_width(row) <= width for row in rows)
 
 
-def test_the_note_stands_at_the_end_of_the_title_if_there_is_room() -> None:
-    assert strip_styles(title_row(THEME, "Tree", "12 rows", 30)).endswith("12 rows ─")
+def test_note_is_at_the_end_of_the_title_if_there_is_room() -> None:
+    assert strip_escapes(title_row(THEME, "Tree", "12 rows", 30)).endswith("12 rows ─")
     assert "12 rows" not in title_row(THEME, "Tree", "12 rows", 14)
 
 
-def test_keys_that_do_not_fit_are_left_out_from_the_end() -> None:
+def test_keys_that_do_not_fit_are_dropped_from_the_end() -> None:
     (row,) = key_rows(THEME, KEYS, 24, 1)
-    assert strip_styles(row) == "Enter use · Esc leave"
+    assert strip_escapes(row) == "Enter use · Esc leave"
     assert len(key_rows(THEME, KEYS, 40, 2)) == 2
 
 
-def test_for_a_screen_reader_the_frame_is_words() -> None:
+def test_frame_is_text_for_a_screen_reader() -> None:
     plain = Theme({}, linear=True)
     assert title_row(plain, "Tree", "12 rows", 40) == "Tree (12 rows)"
     assert key_rows(plain, KEYS[:2], 60, 1) == ["Keys: Enter use, Esc leave."]
 
 
-def test_an_action_that_the_keymap_knows_follows_the_users_keys() -> None:
+def test_known_action_follows_the_custom_keys() -> None:
     action = "app.models.saveDefault"
     plain = Keymap({}, extra=APP_BINDINGS)
     assert plain.matches(Key("ctrl+s"), action) and plain.label(action) == "Ctrl+S"
@@ -52,12 +53,12 @@ def test_an_action_that_the_keymap_knows_follows_the_users_keys() -> None:
     assert own.label(action) == "F5"
 
 
-def test_a_capital_letter_is_told_with_shift() -> None:
+def test_capital_letter_is_shown_with_shift() -> None:
     own = Keymap({"app.models.scope": ["L"]}, extra=APP_BINDINGS)
     assert own.label("app.models.scope") == "Shift+L"
 
 
-def test_a_panel_is_never_higher_than_the_terminal(tmp_path: Path) -> None:
+def test_panel_is_never_taller_than_the_terminal(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
             items = [SelectItem(number, f"Item {number}", "words " * 30) for number in range(100)]
@@ -75,7 +76,7 @@ def test_a_panel_is_never_higher_than_the_terminal(tmp_path: Path) -> None:
     run(test)
 
 
-def test_what_is_told_stays_until_the_next_key(tmp_path: Path) -> None:
+def test_message_stays_until_the_next_key(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
             chosen = PickList(rig.front, [SelectItem("a", "First")])
@@ -88,7 +89,7 @@ def test_what_is_told_stays_until_the_next_key(tmp_path: Path) -> None:
     run(test)
 
 
-def test_what_cannot_be_taken_is_reached_all_the_same(tmp_path: Path) -> None:
+def test_disabled_item_can_be_highlighted(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
             items = [SelectItem("a", "First"), SelectItem("b", "Second", disabled=True)]
@@ -99,7 +100,7 @@ def test_what_cannot_be_taken_is_reached_all_the_same(tmp_path: Path) -> None:
     run(test)
 
 
-def test_a_resize_changes_how_much_of_a_list_is_shown(tmp_path: Path) -> None:
+def test_resize_changes_how_much_of_a_list_is_shown(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path, columns=80, rows=40) as rig:
             items = [SelectItem(number, f"Item {number:02}") for number in range(60)]

@@ -1,4 +1,4 @@
-"""The list of sessions: found by title and by what was said, sorted, renamed, deleted, gone on with."""
+"""The session list: search by title and content, sort, rename, delete, resume."""
 
 import asyncio
 import os
@@ -16,27 +16,29 @@ from tau.coding.session_index.index import SessionRow
 from tau.coding.session_index.records import SessionSummary
 from tau.config.paths import user_paths
 from tau.modes.interactive.selectors import session_actions as files
-from tau.modes.interactive.selectors.session_actions import SessionItem, SessionLocation, in_order
+from tau.modes.interactive.selectors.session_actions import SessionItem, SessionLocation, sort_sessions
 from tau.modes.interactive.selectors.session_list_view import SessionChoices, preview_lines, session_item
 from tau.modes.interactive.selectors.session_selector import choose_session
 from tests.coding.session_index.session_files import answer, named, user, write
 from tests.modes.interactive.rig import Rig, run
-from tests.modes.interactive.selectors.hands import conversing, opened, settled
+from tests.modes.interactive.selectors.selector_rig import open_conversation, opened, settled
 
 SHOWS = "── Sessions"
 
 
-def wrote(folder: Path, prompt: str, said: str = "Fine.", *more: bytes, age_s: int = 0) -> Path:
-    """A session of this folder that was written to some time ago."""
+def write_session(
+    folder: Path, prompt: str, answer_text: str = "Fine.", *more: bytes, age_s: int = 0
+) -> Path:
+    """A session of this folder, last written some time ago."""
     root = user_paths(os.environ).sessions
-    path = write(root, user("a1", prompt), answer("a2", said), *more, cwd=str(folder))
+    path = write(root, user("a1", prompt), answer("a2", answer_text), *more, cwd=str(folder))
     then = time.time() - age_s
     os.utime(path, (then, then))
     return path
 
 
 def titles(rig: Rig) -> list[str]:
-    """The rows of the list, without what stands behind the titles."""
+    """The rows of the list, reduced to their titles."""
     rows = rig.screen().splitlines()
     start = next(at for at, row in enumerate(rows) if SHOWS in row) + 2
     end = next(at for at in range(start, len(rows)) if rows[at].startswith("Enter"))
@@ -48,38 +50,38 @@ def found(title: str, *, size: int = 1, changed_ns: int = 0, folder: str = "~/x"
     return SessionItem(row, title, folder)
 
 
-def test_orders() -> None:
+def test_sort_orders() -> None:
     some = [
         found("b", size=1, changed_ns=2),
         found("A", size=3, changed_ns=1),
         found("c", size=2, changed_ns=3),
     ]
-    assert [one.title for one in in_order(some, "time")] == ["c", "b", "A"]
-    assert [one.title for one in in_order(some, "name")] == ["A", "b", "c"]
-    assert [one.title for one in in_order(some, "size")] == ["A", "c", "b"]
+    assert [one.title for one in sort_sessions(some, "time")] == ["c", "b", "A"]
+    assert [one.title for one in sort_sessions(some, "name")] == ["A", "b", "c"]
+    assert [one.title for one in sort_sessions(some, "size")] == ["A", "c", "b"]
 
 
-def test_a_row_tells_messages_age_and_size() -> None:
+def test_row_shows_messages_age_and_size() -> None:
     item = session_item(found("x", size=2048), "size", by_folder=True)
     assert (item.group, item.hint.split(",")[0]) == ("~/x", "2 KiB")
 
 
-def test_titles_with_the_words_come_first_then_what_was_said_then_the_rest() -> None:
+def test_title_matches_come_first_then_text_matches_then_fuzzy_ones() -> None:
     sessions = SessionChoices([found("p a r s e"), found("Other"), found("Fix the parser"), found("Nothing")])
-    sessions.said = [1]
+    sessions.content_matches = [1]
     sessions.narrow("parse")
     assert [sessions.items[at].label for at in sessions.order] == ["Fix the parser", "Other", "p a r s e"]
 
 
-def test_a_preview_has_facts_prompts_and_the_last_answer() -> None:
+def test_preview_has_facts_prompts_and_the_last_answer() -> None:
     lines = preview_lines(found("x"), files.SessionPreview(["one", "two\x07"], 4, "done"))
     assert lines[1:] == ["You: one", "You: two", "and 4 more prompts", "Last answer: done"]
 
 
-def test_the_place_follows_the_setting_and_the_flag(tmp_path: Path) -> None:
+def test_location_follows_the_setting_and_the_flag(tmp_path: Path) -> None:
     async def test() -> None:
-        async with conversing(tmp_path, "hello", session_dir=tmp_path / "mine") as rig:
-            place = files.place_of(rig.current)
+        async with open_conversation(tmp_path, "hello", session_dir=tmp_path / "mine") as rig:
+            place = files.location_of(rig.current)
             assert (place.root, place.flat) == (tmp_path / "mine", True)
             rows, _ = files.list_sessions(place, everywhere=False, sort="time", progress=lambda *_: None)
             assert [one.title for one in rows] == ["hello"]
@@ -87,13 +89,13 @@ def test_the_place_follows_the_setting_and_the_flag(tmp_path: Path) -> None:
     run(test)
 
 
-def test_sessions_of_this_folder_are_listed_the_latest_first(tmp_path: Path) -> None:
+def test_sessions_of_this_folder_are_listed_latest_first(tmp_path: Path) -> None:
     async def test() -> None:
-        wrote(tmp_path, "Write the docs", age_s=7200)
-        wrote(tmp_path, "Fix the parser", age_s=600)
-        wrote(tmp_path / "elsewhere", "Not of here")
+        write_session(tmp_path, "Write the docs", age_s=7200)
+        write_session(tmp_path, "Fix the parser", age_s=600)
+        write_session(tmp_path / "elsewhere", "Not of here")
         async with (
-            conversing(tmp_path) as rig,
+            open_conversation(tmp_path) as rig,
             opened(rig, choose_session, "2 in this folder, by time"),
         ):
             assert titles(rig) == ["Fix the parser", "Write the docs"]
@@ -106,10 +108,10 @@ def test_sessions_of_this_folder_are_listed_the_latest_first(tmp_path: Path) -> 
     run(test)
 
 
-def test_another_session_is_gone_on_with(tmp_path: Path) -> None:
+def test_resume_another_session(tmp_path: Path) -> None:
     async def test() -> None:
-        path = wrote(tmp_path, "Fix the parser", "The parser is fixed.", age_s=60)
-        async with conversing(tmp_path, "hello") as rig:
+        path = write_session(tmp_path, "Fix the parser", "The parser is fixed.", age_s=60)
+        async with open_conversation(tmp_path, "hello") as rig:
             old = rig.session
             async with opened(rig, choose_session, "2 in this folder"):
                 await rig.type("fix")
@@ -121,11 +123,11 @@ def test_another_session_is_gone_on_with(tmp_path: Path) -> None:
     run(test)
 
 
-def test_a_session_of_another_folder_says_where_it_was_held(tmp_path: Path) -> None:
+def test_session_of_another_folder_shows_its_folder(tmp_path: Path) -> None:
     async def test() -> None:
         (tmp_path / "a").mkdir()
-        wrote(tmp_path / "b", "Elsewhere")
-        async with conversing(tmp_path / "a", "hello", columns=200) as rig:
+        write_session(tmp_path / "b", "Elsewhere")
+        async with open_conversation(tmp_path / "a", "hello", columns=200) as rig:
             old = rig.session
             async with opened(rig, choose_session, "1 in this folder"):
                 await rig.press("ctrl+p")
@@ -138,9 +140,9 @@ def test_a_session_of_another_folder_says_where_it_was_held(tmp_path: Path) -> N
     run(test)
 
 
-def test_the_session_one_is_in_is_marked_and_stays(tmp_path: Path) -> None:
+def test_current_session_is_marked_and_stays(tmp_path: Path) -> None:
     async def test() -> None:
-        async with conversing(tmp_path, "hello") as rig:
+        async with open_conversation(tmp_path, "hello") as rig:
             session = rig.session
             async with opened(rig, choose_session, "❯ hello ✓"):
                 await rig.press("enter")
@@ -150,11 +152,11 @@ def test_the_session_one_is_in_is_marked_and_stays(tmp_path: Path) -> None:
     run(test)
 
 
-def test_what_was_said_is_searched_while_one_types(tmp_path: Path) -> None:
+def test_messages_are_searched_while_typing(tmp_path: Path) -> None:
     async def test() -> None:
-        wrote(tmp_path, "Write the docs", "A zebra has stripes.", age_s=60)
-        wrote(tmp_path, "Fix the parser", "Nothing of that.")
-        async with conversing(tmp_path) as rig, opened(rig, choose_session, "2 in this folder"):
+        write_session(tmp_path, "Write the docs", "A zebra has stripes.", age_s=60)
+        write_session(tmp_path, "Fix the parser", "Nothing of that.")
+        async with open_conversation(tmp_path) as rig, opened(rig, choose_session, "2 in this folder"):
             await rig.type("zebra")
             await rig.show("Answer: A zebra has stripes.")
             assert [title.split(" Answer")[0] for title in titles(rig)] == ["Write the docs"]
@@ -166,11 +168,11 @@ def test_what_was_said_is_searched_while_one_types(tmp_path: Path) -> None:
     run(test)
 
 
-def test_what_is_highlighted_is_previewed_beside_or_below(tmp_path: Path) -> None:
+def test_highlighted_session_is_previewed_beside_or_below(tmp_path: Path) -> None:
     async def test() -> None:
-        wrote(tmp_path, "Write the docs", "All is written.", user("a3", "And the index"), age_s=60)
+        write_session(tmp_path, "Write the docs", "All is written.", user("a3", "And the index"), age_s=60)
         async with (
-            conversing(tmp_path, columns=120, rows=20) as rig,
+            open_conversation(tmp_path, columns=120, rows=20) as rig,
             opened(rig, choose_session, "Last answer: All is written."),
         ):
             assert "│ You: And the index" in rig.screen()
@@ -183,12 +185,12 @@ def test_what_is_highlighted_is_previewed_beside_or_below(tmp_path: Path) -> Non
     run(test)
 
 
-def test_sorts_go_around(tmp_path: Path) -> None:
+def test_sort_orders_cycle(tmp_path: Path) -> None:
     async def test() -> None:
-        wrote(tmp_path, "b is long", "long " * 500, age_s=60)
-        wrote(tmp_path, "c is late", age_s=1)
-        wrote(tmp_path, "a is old", age_s=600)
-        async with conversing(tmp_path) as rig, opened(rig, choose_session, "by time"):
+        write_session(tmp_path, "b is long", "long " * 500, age_s=60)
+        write_session(tmp_path, "c is late", age_s=1)
+        write_session(tmp_path, "a is old", age_s=600)
+        async with open_conversation(tmp_path) as rig, opened(rig, choose_session, "by time"):
             assert titles(rig) == ["c is late", "b is long", "a is old"]
             await rig.press("ctrl+s")
             await rig.show("by name")
@@ -203,10 +205,10 @@ def test_sorts_go_around(tmp_path: Path) -> None:
     run(test)
 
 
-def test_a_session_is_renamed(tmp_path: Path) -> None:
+def test_rename_a_session(tmp_path: Path) -> None:
     async def test() -> None:
-        path = wrote(tmp_path, "Fix the parser", age_s=60)
-        async with conversing(tmp_path, "hello") as rig:
+        path = write_session(tmp_path, "Fix the parser", age_s=60)
+        async with open_conversation(tmp_path, "hello") as rig:
             async with opened(rig, choose_session, "2 in this folder"):
                 await rig.press("down", "ctrl+r")
                 await rig.show("Rename Fix the parser")
@@ -231,10 +233,10 @@ def test_a_session_is_renamed(tmp_path: Path) -> None:
     run(test)
 
 
-def test_a_session_is_moved_to_the_trash_after_a_question(tmp_path: Path) -> None:
+def test_session_is_moved_to_the_trash_after_confirmation(tmp_path: Path) -> None:
     async def test() -> None:
-        path = wrote(tmp_path, "Fix the parser", age_s=60)
-        async with conversing(tmp_path) as rig:
+        path = write_session(tmp_path, "Fix the parser", age_s=60)
+        async with open_conversation(tmp_path) as rig:
             async with opened(rig, choose_session, "1 in this folder"):
                 await rig.press("ctrl+d")
                 await rig.show("❯ Keep")
@@ -254,9 +256,9 @@ def test_a_session_is_moved_to_the_trash_after_a_question(tmp_path: Path) -> Non
     run(test)
 
 
-def test_the_session_one_is_in_is_not_deleted(tmp_path: Path) -> None:
+def test_current_session_is_not_deleted(tmp_path: Path) -> None:
     async def test() -> None:
-        async with conversing(tmp_path, "hello") as rig:
+        async with open_conversation(tmp_path, "hello") as rig:
             async with opened(rig, choose_session, "❯ hello ✓"):
                 await rig.press("ctrl+d")
                 await rig.show("start another one first")
@@ -266,12 +268,12 @@ def test_the_session_one_is_in_is_not_deleted(tmp_path: Path) -> None:
     run(test)
 
 
-def test_a_session_of_another_window_says_so_and_is_left_alone(tmp_path: Path) -> None:
+def test_session_open_in_another_window_is_left_alone_with_a_notice(tmp_path: Path) -> None:
     async def test() -> None:
-        path = wrote(tmp_path, "Fix the parser", age_s=60)
+        path = write_session(tmp_path, "Fix the parser", age_s=60)
         other = SessionLog.open(path)
         async with (
-            conversing(tmp_path, columns=100) as rig,
+            open_conversation(tmp_path, columns=100) as rig,
             opened(rig, choose_session, "Fix the parser (open elsewhere)"),
         ):
             await rig.press("ctrl+r")
@@ -290,10 +292,10 @@ def test_a_session_of_another_window_says_so_and_is_left_alone(tmp_path: Path) -
     run(test)
 
 
-def test_the_name_that_is_given_counts_more_than_the_first_words(tmp_path: Path) -> None:
+def test_given_name_ranks_above_the_first_words(tmp_path: Path) -> None:
     async def test() -> None:
-        wrote(tmp_path, "Fix the parser", "Done.", named("a3", "Parser work"))
-        async with conversing(tmp_path) as rig:
+        write_session(tmp_path, "Fix the parser", "Done.", named("a3", "Parser work"))
+        async with open_conversation(tmp_path) as rig:
             async with opened(rig, choose_session, "❯ Parser work"):
                 await rig.press("escape")
             assert not rig.parts.dialogs.open
@@ -301,9 +303,9 @@ def test_the_name_that_is_given_counts_more_than_the_first_words(tmp_path: Path)
     run(test)
 
 
-def test_functions_that_touch_files(tmp_path: Path) -> None:
+def test_list_search_preview_rename_and_delete_files(tmp_path: Path) -> None:
     paths = user_paths(os.environ)
-    path = wrote(tmp_path, "Fix the parser", "It is fixed.")
+    path = write_session(tmp_path, "Fix the parser", "It is fixed.")
     store = SessionStore(paths.sessions, tmp_path)
     place = SessionLocation(
         paths.index, paths.sessions, store.folder, False, str(tmp_path), paths.trash, paths.blobs
@@ -324,7 +326,7 @@ def test_functions_that_touch_files(tmp_path: Path) -> None:
     assert path.stem.endswith(files.delete(place, file, "t")) and not path.exists()
 
 
-def test_typing_goes_on_while_files_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_typing_works_while_files_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     listing, typed = files.list_sessions, threading.Event()
 
     def slowly(*args: object, **more: object) -> object:
@@ -334,9 +336,9 @@ def test_typing_goes_on_while_files_are_read(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(files, "list_sessions", slowly)
 
     async def test() -> None:
-        wrote(tmp_path, "Fix the parser")
-        wrote(tmp_path, "Write the docs")
-        async with conversing(tmp_path) as rig:
+        write_session(tmp_path, "Fix the parser")
+        write_session(tmp_path, "Write the docs")
+        async with open_conversation(tmp_path) as rig:
             async with opened(rig, choose_session, "Reading sessions"):
                 await rig.type("docs")
                 assert "Filter: docs" in await settled(rig) and "Write" not in rig.screen()

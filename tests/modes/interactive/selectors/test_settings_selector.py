@@ -1,4 +1,4 @@
-"""The settings on the screen: every one of them, in its tab, with its kind, written at once."""
+"""The settings on screen: all of them, in tabs, by type, written at once."""
 
 import json
 from pathlib import Path
@@ -14,9 +14,9 @@ from tau.modes.interactive.selectors.setting_changes import is_live, read_settin
 from tau.modes.interactive.selectors.setting_rows import (
     OTHER,
     facts,
-    in_words,
     kind_of,
-    meant,
+    label_of,
+    parse_value,
     row_of,
     setting_rows,
     step_of,
@@ -24,7 +24,7 @@ from tau.modes.interactive.selectors.setting_rows import (
 )
 from tau.modes.interactive.selectors.settings_selector import choose_settings
 from tests.modes.interactive.rig import Rig, run
-from tests.modes.interactive.selectors.hands import conversing, opened, settled
+from tests.modes.interactive.selectors.selector_rig import open_conversation, opened, settled
 
 
 def written(rig: Rig) -> Any:
@@ -32,18 +32,17 @@ def written(rig: Rig) -> Any:
     return json.loads(path.read_text()) if path.exists() else {}
 
 
-def test_every_setting_stands_in_one_tab_and_none_is_left_over() -> None:
-    found = tabs()
-    keys = [key for tab in found for key in tab.keys]
+def test_every_setting_is_in_one_tab() -> None:
+    keys = [key for keys_of_tab in tabs().values() for key in keys_of_tab]
     assert sorted(keys) == sorted(settings_by_key())
-    assert OTHER not in [tab.name for tab in found]
+    assert OTHER not in tabs()
 
 
 @pytest.mark.parametrize("declared", describe_settings(), ids=lambda one: one.key)
 def test_every_setting_has_a_row_whose_value_can_be_written_back(declared: Any) -> None:
     row = row_of(declared, declared.default)
     assert row.key == declared.key and row.label
-    value = meant(declared, row.value)
+    value = parse_value(declared, row.value)
     if row.kind != "submenu":
         assert convert(value, declared.annotation) == (declared.default if value != [] else [])
 
@@ -52,33 +51,33 @@ def test_kinds_follow_the_types() -> None:
     kinds = {key: kind_of(one.annotation.__origin__)[0] for key, one in settings_by_key().items()}
     assert kinds["display.hideThinking"] == "toggle"
     assert kinds["theme.symbols"] == "choice"
-    assert kinds["edit.fuzzyThreshold"] == kinds["display.tabWidth"] == "number"
+    assert kinds["display.tabWidth"] == "number"
     assert kinds["shellPath"] == kinds["enabledModels"] == "text"
     assert kinds["modelRoles"] == "submenu"
     with pytest.raises(TypeError):
         kind_of(bytes)
 
 
-def test_a_number_has_its_bounds_and_a_sensible_step() -> None:
+def test_number_has_bounds_and_a_sensible_step() -> None:
     row = row_of(settings_by_key()["display.tabWidth"], 4)
     assert (row.minimum, row.maximum, row.step) == (1, 16, 1)
     assert (step_of(16_384), step_of(0.95), step_of(-1)) == (1000, 0.05, 1)
 
 
-def test_lists_are_written_with_commas_and_nothing_is_nothing() -> None:
+def test_lists_use_commas_and_empty_means_unset() -> None:
     known = settings_by_key()
     assert row_of(known["enabledModels"], ["a", "b"]).value == "a, b"
-    assert meant(known["enabledModels"], " a ,b,, ") == ["a", "b"]
-    assert row_of(known["shellPath"], None).value == "" and meant(known["shellPath"], "") is None
-    assert meant(known["theme.dark"], "") == ""
+    assert parse_value(known["enabledModels"], " a ,b,, ") == ["a", "b"]
+    assert row_of(known["shellPath"], None).value == "" and parse_value(known["shellPath"], "") is None
+    assert parse_value(known["theme.dark"], "") == ""
 
 
 def test_names_become_words() -> None:
-    assert in_words("hideThinking") == "Hide thinking"
-    assert in_words("bash.autoBackground") == "Bash, auto background"
+    assert label_of("hideThinking") == "Hide thinking"
+    assert label_of("bash.autoBackground") == "Bash, auto background"
 
 
-def test_the_facts_tell_layer_default_effect_and_scope(tmp_path: Path) -> None:
+def test_facts_show_layer_default_effect_and_scope(tmp_path: Path) -> None:
     paths = user_paths()
     paths.settings.parent.mkdir(parents=True, exist_ok=True)
     paths.settings.write_text('{"tools": {"approvalMode": "ask"}}')
@@ -87,21 +86,21 @@ def test_the_facts_tell_layer_default_effect_and_scope(tmp_path: Path) -> None:
     (project / "settings.json").write_text('{"display.tabWidth": 8}')
     loaded = load_settings(paths, tmp_path, flags={"theme.symbols": "ascii"})
     known = settings_by_key()
-    told = facts(known["tools.approvalMode"], loaded)
-    assert told.startswith("From your settings.json; default workspace")
-    assert "in the next session" in told and "projects cannot set it" in told
+    reported = facts(known["tools.approvalMode"], loaded)
+    assert reported.startswith("From your settings.json; default workspace")
+    assert "in the next session" in reported and "projects can only tighten it" in reported
     assert facts(known["display.tabWidth"], loaded).startswith(f"From {project / 'settings.json'}; default 4")
     assert facts(known["theme.symbols"], loaded).startswith("From this run")
     assert facts(known["theme.dark"], loaded) == "From the default."
 
 
-def test_when_a_change_is_seen() -> None:
+def test_when_a_change_takes_effect() -> None:
     assert takes_effect("theme.dark") == "" and is_live("statusLine.preset")
     assert takes_effect("retry.enabled") == "in the next session"
     assert takes_effect("display.screenReader") == "after restarting tau"
 
 
-def test_settings_with_one_other_value() -> None:
+def test_with_value_changes_one_setting() -> None:
     changed = with_value(Settings(), "bash.autoBackground.enabled", True)
     assert changed.bash.auto_background.enabled and changed.bash.timeout_seconds == 300
 
@@ -112,9 +111,9 @@ def test_rows_offer_themes_by_name() -> None:
     assert (rows["theme.dark"].kind, list(rows["theme.dark"].choices)) == ("choice", ["dusk", "ocean"])
 
 
-def test_a_switch_is_written_and_seen_at_once(tmp_path: Path) -> None:
+def test_toggle_is_written_and_visible_at_once(tmp_path: Path) -> None:
     async def test() -> None:
-        async with conversing(tmp_path, "hello") as rig:
+        async with open_conversation(tmp_path, "hello") as rig:
             async with opened(rig, choose_settings, "── Settings"):
                 await rig.type("show token")
                 await rig.show("In all groups:")
@@ -128,9 +127,9 @@ def test_a_switch_is_written_and_seen_at_once(tmp_path: Path) -> None:
     run(test)
 
 
-def test_a_choice_is_tried_out_while_one_moves_and_left_with_escape(tmp_path: Path) -> None:
+def test_choice_is_previewed_while_moving_and_reverted_by_escape(tmp_path: Path) -> None:
     async def test() -> None:
-        async with conversing(tmp_path) as rig:
+        async with open_conversation(tmp_path) as rig:
             async with opened(rig, choose_settings, "── Settings"):
                 await rig.type("symbols")
                 await settled(rig)
@@ -151,9 +150,9 @@ def test_a_choice_is_tried_out_while_one_moves_and_left_with_escape(tmp_path: Pa
     run(test)
 
 
-def test_a_theme_is_tried_out_too(tmp_path: Path) -> None:
+def test_theme_is_previewed_too(tmp_path: Path) -> None:
     async def test() -> None:
-        async with conversing(tmp_path) as rig:
+        async with open_conversation(tmp_path) as rig:
             before = rig.front.theme["accent"].open
             async with opened(rig, choose_settings, "❯ Dark"):
                 await rig.press("enter")
@@ -171,9 +170,9 @@ def test_a_theme_is_tried_out_too(tmp_path: Path) -> None:
     run(test)
 
 
-def test_a_number_is_checked_before_it_is_written(tmp_path: Path) -> None:
+def test_number_is_checked_before_it_is_written(tmp_path: Path) -> None:
     async def test() -> None:
-        async with conversing(tmp_path) as rig:
+        async with open_conversation(tmp_path) as rig:
             async with opened(rig, choose_settings, "── Settings"):
                 await rig.type("display.tabwidth")
                 await rig.show("Tab width")
@@ -193,9 +192,9 @@ def test_a_number_is_checked_before_it_is_written(tmp_path: Path) -> None:
     run(test)
 
 
-def test_a_list_of_names_that_are_not_known_is_refused(tmp_path: Path) -> None:
+def test_list_with_unknown_names_is_refused(tmp_path: Path) -> None:
     async def test() -> None:
-        async with conversing(tmp_path) as rig:
+        async with open_conversation(tmp_path) as rig:
             async with opened(rig, choose_settings, "── Settings"):
                 await rig.type("left segments")
                 await rig.show("Left segments")
@@ -216,9 +215,9 @@ def test_a_list_of_names_that_are_not_known_is_refused(tmp_path: Path) -> None:
     run(test)
 
 
-def test_a_key_brings_the_default_back(tmp_path: Path) -> None:
+def test_key_restores_the_default(tmp_path: Path) -> None:
     async def test() -> None:
-        async with conversing(tmp_path) as rig:
+        async with open_conversation(tmp_path) as rig:
             rig.current.paths.settings.parent.mkdir(parents=True, exist_ok=True)
             rig.current.paths.settings.write_text('{"retry": {"maxRetries": 3}, "other": 1}')
             rig.current.settings = load_settings(rig.current.paths, tmp_path, flags=None).settings
@@ -233,26 +232,26 @@ def test_a_key_brings_the_default_back(tmp_path: Path) -> None:
     run(test)
 
 
-def test_what_a_project_sets_wins_and_is_told(tmp_path: Path) -> None:
+def test_project_value_wins_and_is_shown(tmp_path: Path) -> None:
     async def test() -> None:
         (tmp_path / ".tau").mkdir()
-        (tmp_path / ".tau" / "settings.json").write_text('{"display.showImages": false}')
-        async with conversing(tmp_path, columns=120) as rig:
+        (tmp_path / ".tau" / "settings.json").write_text('{"todo.enabled": false}')
+        async with open_conversation(tmp_path, columns=300) as rig:
             async with opened(rig, choose_settings, "── Settings"):
-                await rig.type("show images")
-                await rig.show("Show images")
+                await rig.type("todo enabled")
+                await rig.show("todo list")
                 await rig.press("enter")
-                await rig.show("overrides it here.")
+                await rig.show("Saved to your settings, but")
                 await rig.press("escape")
-            assert written(rig) == {"display": {"showImages": True}}
-            assert rig.current.settings.display.show_images is False
+            assert written(rig) == {"todo": {"enabled": True}}
+            assert load_settings(user_paths(), tmp_path).settings.todo.enabled is False
 
     run(test)
 
 
-def test_objects_are_shown_with_the_place_to_write_them(tmp_path: Path) -> None:
+def test_objects_are_shown_with_the_file_to_edit(tmp_path: Path) -> None:
     async def test() -> None:
-        async with conversing(tmp_path) as rig:
+        async with open_conversation(tmp_path) as rig:
             async with opened(rig, choose_settings, "── Settings"):
                 await rig.type("model roles")
                 await rig.show("Model roles")
@@ -267,9 +266,9 @@ def test_objects_are_shown_with_the_place_to_write_them(tmp_path: Path) -> None:
     run(test)
 
 
-def test_tabs_go_around_and_a_search_looks_in_all_of_them(tmp_path: Path) -> None:
+def test_tabs_cycle_and_a_search_covers_all_of_them(tmp_path: Path) -> None:
     async def test() -> None:
-        async with conversing(tmp_path) as rig:
+        async with open_conversation(tmp_path) as rig:
             async with opened(rig, choose_settings, "Color blind"):
                 await rig.press("shift+tab")
                 await rig.show("Default limit")
@@ -285,9 +284,9 @@ def test_tabs_go_around_and_a_search_looks_in_all_of_them(tmp_path: Path) -> Non
     run(test)
 
 
-def test_a_file_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+def test_unwritable_file_is_reported(tmp_path: Path) -> None:
     async def test() -> None:
-        async with conversing(tmp_path, columns=120) as rig:
+        async with open_conversation(tmp_path, columns=120) as rig:
             async with opened(rig, choose_settings, "── Settings"):
                 await rig.type("color blind")
                 await rig.show("Color blind")
@@ -302,12 +301,12 @@ def test_a_file_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     run(test)
 
 
-def test_what_this_run_sets_stays_above_the_files(tmp_path: Path) -> None:
+def test_values_of_this_run_override_the_files(tmp_path: Path) -> None:
     file = tmp_path / "extra.json"
     file.write_text('{"retry": {"maxRetries": 4}}')
 
     async def test() -> None:
-        async with conversing(tmp_path, columns=160, config_files=(file,)) as rig:
+        async with open_conversation(tmp_path, columns=160, config_files=(file,)) as rig:
             async with opened(rig, choose_settings, "── Settings"):
                 await rig.type("retry.maxretries")
                 await rig.show("extra.json")
@@ -321,9 +320,9 @@ def test_what_this_run_sets_stays_above_the_files(tmp_path: Path) -> None:
     run(test)
 
 
-def test_the_line_above_the_editor_is_shown_while_one_sees_to_it(tmp_path: Path) -> None:
+def test_status_line_is_shown_while_it_is_configured(tmp_path: Path) -> None:
     async def test() -> None:
-        async with conversing(tmp_path) as rig:
+        async with open_conversation(tmp_path) as rig:
             async with opened(rig, choose_settings, "── Settings"):
                 await rig.type("statusline.preset")
                 await rig.show("thinking high")

@@ -1,4 +1,4 @@
-"""Choosing how much the model thinks."""
+"""The thinking selector."""
 
 import json
 from pathlib import Path
@@ -7,12 +7,12 @@ from msgspec.structs import replace
 
 from tau.modes.interactive.selectors.thinking_selector import choose_thinking
 from tests.modes.interactive.rig import run
-from tests.modes.interactive.selectors.hands import conversing, opened
+from tests.modes.interactive.selectors.selector_rig import open_conversation, opened
 
 
 def test_enter_uses_the_level_in_this_session(tmp_path: Path) -> None:
     async def test() -> None:
-        async with conversing(tmp_path) as rig:
+        async with open_conversation(tmp_path) as rig:
             async with opened(rig, choose_thinking, "high ✓"):
                 await rig.press("up", "enter")
             assert rig.session.thinking == "medium"
@@ -21,9 +21,9 @@ def test_enter_uses_the_level_in_this_session(tmp_path: Path) -> None:
     run(test)
 
 
-def test_a_key_makes_it_the_default_too(tmp_path: Path) -> None:
+def test_key_makes_it_the_default_too(tmp_path: Path) -> None:
     async def test() -> None:
-        async with conversing(tmp_path) as rig:
+        async with open_conversation(tmp_path) as rig:
             async with opened(rig, choose_thinking, "xhigh"):
                 await rig.press("down", "ctrl+s")
             assert rig.session.thinking == "xhigh"
@@ -32,9 +32,9 @@ def test_a_key_makes_it_the_default_too(tmp_path: Path) -> None:
     run(test)
 
 
-def test_a_model_that_does_not_think_offers_no_levels(tmp_path: Path) -> None:
+def test_model_without_thinking_offers_no_levels(tmp_path: Path) -> None:
     async def test() -> None:
-        async with conversing(tmp_path) as rig:
+        async with open_conversation(tmp_path) as rig:
             rig.session.use_model(replace(rig.session.model, reasoning=False))
             await choose_thinking(rig.context)
             await rig.show("does not support thinking")

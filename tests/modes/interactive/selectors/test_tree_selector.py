@@ -1,4 +1,4 @@
-"""The session tree on the screen: what its keys do, where one arrives, what is written."""
+"""The session tree on screen: what its keys do, where they lead, what is written."""
 
 from pathlib import Path
 
@@ -9,14 +9,14 @@ from tau.base.errors import ProviderError
 from tau.coding.session.entries import BranchSummaryEntry
 from tau.modes.interactive.selectors.tree_selector import choose_entry
 from tests.modes.interactive.rig import Rig, run
-from tests.modes.interactive.selectors.hands import closed, conversing, opened, settled
+from tests.modes.interactive.selectors.selector_rig import closed, open_conversation, opened, settled
 
 SHOWS = "── Session tree"
 SUMMARY = {"branchSummary.enabled": True}
 
 
 def tree_rows(screen: str) -> list[str]:
-    """What stands between the line to search and the keys."""
+    """What is between the search line and the keys."""
     rows = screen.splitlines()
     start = next(number for number, row in enumerate(rows) if "Session tree" in row) + 2
     end = next(number for number in range(start, len(rows)) if rows[number].startswith("Enter"))
@@ -24,7 +24,7 @@ def tree_rows(screen: str) -> list[str]:
 
 
 async def branched(rig: Rig) -> None:
-    """`start` with two ways: A, which is left, and B."""
+    """`start` with two branches: A, which is abandoned, and B."""
     point = rig.session.tree.branch_points()[1]
     await rig.session.goto(point.entry_id)
     await rig.send("way B")
@@ -32,9 +32,9 @@ async def branched(rig: Rig) -> None:
     await rig.idle()
 
 
-def test_the_active_branch_is_marked_and_the_leaf_selected(tmp_path: Path) -> None:
+def test_active_branch_is_marked_and_the_leaf_selected(tmp_path: Path) -> None:
     async def test() -> None:
-        async with conversing(tmp_path, "start", "way A") as rig:
+        async with open_conversation(tmp_path, "start", "way A") as rig:
             await branched(rig)
             async with opened(rig, choose_entry, SHOWS):
                 assert tree_rows(await settled(rig)) == [
@@ -51,9 +51,9 @@ def test_the_active_branch_is_marked_and_the_leaf_selected(tmp_path: Path) -> No
     run(test)
 
 
-def test_a_message_of_the_user_comes_back_into_the_editor(tmp_path: Path) -> None:
+def test_user_message_returns_to_the_editor(tmp_path: Path) -> None:
     async def test() -> None:
-        async with conversing(tmp_path, "start", "way A") as rig:
+        async with open_conversation(tmp_path, "start", "way A") as rig:
             before = rig.session.tree.branch_points()[1].entry_id
             parent = rig.session.log.node(before)
             async with opened(rig, choose_entry, SHOWS):
@@ -66,9 +66,9 @@ def test_a_message_of_the_user_comes_back_into_the_editor(tmp_path: Path) -> Non
     run(test)
 
 
-def test_the_first_message_leads_to_the_beginning(tmp_path: Path) -> None:
+def test_first_message_moves_to_the_root(tmp_path: Path) -> None:
     async def test() -> None:
-        async with conversing(tmp_path, "start") as rig:
+        async with open_conversation(tmp_path, "start") as rig:
             async with opened(rig, choose_entry, SHOWS):
                 await rig.press("up", "enter")
             assert rig.front.editor.text == "start" and not rig.session.log.messages()
@@ -76,9 +76,9 @@ def test_the_first_message_leads_to_the_beginning(tmp_path: Path) -> None:
     run(test)
 
 
-def test_what_was_being_written_is_not_lost(tmp_path: Path) -> None:
+def test_draft_is_not_lost(tmp_path: Path) -> None:
     async def test() -> None:
-        async with conversing(tmp_path, "start", "way A") as rig:
+        async with open_conversation(tmp_path, "start", "way A") as rig:
             await rig.type("half a thought")
             async with opened(rig, choose_entry, SHOWS):
                 await rig.press("up", "enter")
@@ -87,9 +87,9 @@ def test_what_was_being_written_is_not_lost(tmp_path: Path) -> None:
     run(test)
 
 
-def test_an_answer_becomes_the_place_to_go_on_from(tmp_path: Path) -> None:
+def test_answer_becomes_the_new_leaf(tmp_path: Path) -> None:
     async def test() -> None:
-        async with conversing(tmp_path, "start", "way A") as rig:
+        async with open_conversation(tmp_path, "start", "way A") as rig:
             async with opened(rig, choose_entry, SHOWS):
                 await rig.press("up", "up", "enter")
             assert rig.front.editor.is_empty
@@ -99,9 +99,9 @@ def test_an_answer_becomes_the_place_to_go_on_from(tmp_path: Path) -> None:
     run(test)
 
 
-def test_the_place_where_one_is_already_is_told(tmp_path: Path) -> None:
+def test_selecting_the_current_position_says_so(tmp_path: Path) -> None:
     async def test() -> None:
-        async with conversing(tmp_path, "start", settings=SUMMARY) as rig:
+        async with open_conversation(tmp_path, "start", settings=SUMMARY) as rig:
             leaf = rig.session.log.leaf
             async with opened(rig, choose_entry, SHOWS):
                 await rig.press("enter")
@@ -111,9 +111,9 @@ def test_the_place_where_one_is_already_is_told(tmp_path: Path) -> None:
     run(test)
 
 
-def test_after_a_label_one_stands_where_one_stood(tmp_path: Path) -> None:
+def test_selection_stays_after_labeling(tmp_path: Path) -> None:
     async def test() -> None:
-        async with conversing(tmp_path, "start") as rig:
+        async with open_conversation(tmp_path, "start") as rig:
             leaf = rig.session.log.leaf
             assert leaf is not None
             async with opened(rig, choose_entry, SHOWS):
@@ -129,9 +129,9 @@ def test_after_a_label_one_stands_where_one_stood(tmp_path: Path) -> None:
     run(test)
 
 
-def test_an_empty_label_takes_it_away_and_escape_leaves_it(tmp_path: Path) -> None:
+def test_empty_label_removes_it_and_escape_keeps_it(tmp_path: Path) -> None:
     async def test() -> None:
-        async with conversing(tmp_path, "start") as rig:
+        async with open_conversation(tmp_path, "start") as rig:
             leaf = rig.session.log.leaf
             assert leaf is not None
             rig.session.tree.label(leaf, "old")
@@ -151,11 +151,11 @@ def test_an_empty_label_takes_it_away_and_escape_leaves_it(tmp_path: Path) -> No
     run(test)
 
 
-def test_filters_go_around_in_both_directions_and_are_reached_at_once(tmp_path: Path) -> None:
+def test_filters_cycle_in_both_directions_and_have_direct_keys(tmp_path: Path) -> None:
     async def test() -> None:
         answers: list[list[FauxStep]] = [[Say("Looking."), Use("bash", command="true")], [Say("Done.")]]
         async with (
-            conversing(tmp_path, "start", answers=answers) as rig,
+            open_conversation(tmp_path, "start", answers=answers) as rig,
             opened(rig, choose_entry, "default, 4"),
         ):
             assert "result: [bash: true]" in rig.screen()
@@ -179,10 +179,10 @@ def test_filters_go_around_in_both_directions_and_are_reached_at_once(tmp_path: 
     run(test)
 
 
-def test_the_first_filter_is_a_setting(tmp_path: Path) -> None:
+def test_initial_filter_is_a_setting(tmp_path: Path) -> None:
     async def test() -> None:
         settings = {"interaction.treeFilter": "user-only"}
-        async with conversing(tmp_path, "start", settings=settings) as rig:
+        async with open_conversation(tmp_path, "start", settings=settings) as rig:
             async with opened(rig, choose_entry, "user-only, 1 entry"):
                 await rig.press("escape")
             assert not rig.parts.dialogs.open
@@ -190,10 +190,10 @@ def test_the_first_filter_is_a_setting(tmp_path: Path) -> None:
     run(test)
 
 
-def test_all_words_must_be_found_in_any_case(tmp_path: Path) -> None:
+def test_search_needs_all_words_and_ignores_case(tmp_path: Path) -> None:
     async def test() -> None:
         async with (
-            conversing(tmp_path, "Fix the parser", "Fix the lexer", "Write docs") as rig,
+            open_conversation(tmp_path, "Fix the parser", "Fix the lexer", "Write docs") as rig,
             opened(rig, choose_entry, SHOWS),
         ):
             await rig.type("FIX lex")
@@ -213,7 +213,7 @@ def test_all_words_must_be_found_in_any_case(tmp_path: Path) -> None:
 
 def test_escape_clears_the_search_first_but_ctrl_c_closes(tmp_path: Path) -> None:
     async def test() -> None:
-        async with conversing(tmp_path, "start") as rig:
+        async with open_conversation(tmp_path, "start") as rig:
             async with opened(rig, choose_entry, SHOWS):
                 await rig.type("start")
                 await rig.show("1 entry")
@@ -227,10 +227,10 @@ def test_escape_clears_the_search_first_but_ctrl_c_closes(tmp_path: Path) -> Non
     run(test)
 
 
-def test_arrows_go_around_and_turn_pages(tmp_path: Path) -> None:
+def test_arrows_wrap_around_and_pages_turn(tmp_path: Path) -> None:
     async def test() -> None:
-        said = [f"question {number}" for number in range(8)]
-        async with conversing(tmp_path, *said, rows=12) as rig, opened(rig, choose_entry, "16/16"):
+        texts = [f"question {number}" for number in range(8)]
+        async with open_conversation(tmp_path, *texts, rows=12) as rig, opened(rig, choose_entry, "16/16"):
             assert len([row for row in tree_rows(rig.screen()) if ":" in row]) == 6
             await rig.press("down")
             await rig.show(" 1/16")
@@ -249,15 +249,15 @@ def test_arrows_go_around_and_turn_pages(tmp_path: Path) -> None:
     run(test)
 
 
-def test_a_branch_folds_and_unfolds(tmp_path: Path) -> None:
+def test_branch_folds_and_unfolds(tmp_path: Path) -> None:
     async def test() -> None:
-        async with conversing(tmp_path, "start", "way A") as rig:
+        async with open_conversation(tmp_path, "start", "way A") as rig:
             await branched(rig)
             async with opened(rig, choose_entry, SHOWS):
                 await rig.press("alt+left")  # to the start of the branch
                 await rig.press("alt+left")
                 assert tree_rows(await settled(rig))[-1] == "❯ └─ ▸ • user: way B"
-                await rig.press("alt+left")  # to where the branches part
+                await rig.press("alt+left")  # to where the branches split
                 await rig.press("alt+left")
                 assert tree_rows(await settled(rig)) == ["  • user: start", "❯ ▸ • assistant: Answer 1."]
                 await rig.press("alt+right")
@@ -271,9 +271,9 @@ def test_a_branch_folds_and_unfolds(tmp_path: Path) -> None:
     run(test)
 
 
-def test_without_a_summary_one_goes_there_at_once(tmp_path: Path) -> None:
+def test_without_a_summary_the_move_is_immediate(tmp_path: Path) -> None:
     async def test() -> None:
-        async with conversing(tmp_path, "start", "way A", settings=SUMMARY) as rig:
+        async with open_conversation(tmp_path, "start", "way A", settings=SUMMARY) as rig:
             async with opened(rig, choose_entry, SHOWS):
                 await rig.press("up", "enter")
                 shown = await rig.show("❯ No summary")
@@ -285,10 +285,10 @@ def test_without_a_summary_one_goes_there_at_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("custom", [False, True])
-def test_what_is_left_behind_is_summarised(tmp_path: Path, custom: bool) -> None:
+def test_abandoned_branch_is_summarized(tmp_path: Path, custom: bool) -> None:
     async def test() -> None:
         answers: list[list[FauxStep]] = [[Say("Answer 1.")], [Say("Answer 2.")], [Say("A was tried.")]]
-        async with conversing(tmp_path, "start", "way A", answers=answers, settings=SUMMARY) as rig:
+        async with open_conversation(tmp_path, "start", "way A", answers=answers, settings=SUMMARY) as rig:
             async with opened(rig, choose_entry, SHOWS):
                 await rig.press("up", "up", "enter")
                 await rig.show("No summary")
@@ -309,12 +309,12 @@ def test_what_is_left_behind_is_summarised(tmp_path: Path, custom: bool) -> None
 
 def test_escape_goes_back_step_by_step_and_moves_nothing(tmp_path: Path) -> None:
     async def test() -> None:
-        async with conversing(tmp_path, "start", "way A", settings=SUMMARY) as rig:
+        async with open_conversation(tmp_path, "start", "way A", settings=SUMMARY) as rig:
             leaf = rig.session.log.leaf
             async with opened(rig, choose_entry, SHOWS):
                 await rig.press("up", "enter")
                 await rig.show("No summary")
-                await rig.press("up", "enter")  # around: the custom prompt
+                await rig.press("up", "enter")  # wrap around: the custom prompt
                 await rig.show("What should the summary focus on?")
                 await rig.press("escape")
                 await rig.show("No summary")
@@ -326,10 +326,10 @@ def test_escape_goes_back_step_by_step_and_moves_nothing(tmp_path: Path) -> None
     run(test)
 
 
-def test_a_summary_that_is_stopped_leads_back_to_the_tree(tmp_path: Path) -> None:
+def test_stopped_summary_returns_to_the_tree(tmp_path: Path) -> None:
     async def test() -> None:
         answers: list[list[FauxStep]] = [[Say("Answer 1.")], [Say("Answer 2.")], [Wait()]]
-        async with conversing(tmp_path, "start", "way A", answers=answers, settings=SUMMARY) as rig:
+        async with open_conversation(tmp_path, "start", "way A", answers=answers, settings=SUMMARY) as rig:
             leaf = rig.session.log.leaf
             async with opened(rig, choose_entry, SHOWS):
                 await rig.press("up", "enter")
@@ -339,16 +339,16 @@ def test_a_summary_that_is_stopped_leads_back_to_the_tree(tmp_path: Path) -> Non
                 await rig.press("escape")
                 await rig.show("Enter go there")
                 await rig.press("escape")
-            assert rig.session.log.leaf == leaf and not rig.current.busy
+            assert rig.session.log.leaf == leaf and not rig.session.busy
 
     run(test)
 
 
-def test_a_summary_that_fails_is_told_in_the_tree(tmp_path: Path) -> None:
+def test_failed_summary_is_reported_in_the_tree(tmp_path: Path) -> None:
     async def test() -> None:
         failing = Fail(ProviderError("The server is gone."))
         answers: list[list[FauxStep]] = [[Say("Answer 1.")], [Say("Answer 2.")], [failing]]
-        async with conversing(tmp_path, "start", "way A", answers=answers, settings=SUMMARY) as rig:
+        async with open_conversation(tmp_path, "start", "way A", answers=answers, settings=SUMMARY) as rig:
             leaf = rig.session.log.leaf
             async with opened(rig, choose_entry, SHOWS):
                 await rig.press("up", "enter")
@@ -361,10 +361,10 @@ def test_a_summary_that_fails_is_told_in_the_tree(tmp_path: Path) -> None:
     run(test)
 
 
-def test_while_the_agent_works_nothing_moves(tmp_path: Path) -> None:
+def test_nothing_moves_while_the_agent_works(tmp_path: Path) -> None:
     async def test() -> None:
         answers: list[list[FauxStep]] = [[Say("Answer 1.")], [Wait()]]
-        async with conversing(tmp_path, "start", answers=answers) as rig:
+        async with open_conversation(tmp_path, "start", answers=answers) as rig:
             await rig.send("go on")
             await rig.until(lambda: rig.current.running)
             task = rig.parts.tasks.start(choose_entry(rig.context))
@@ -379,10 +379,10 @@ def test_while_the_agent_works_nothing_moves(tmp_path: Path) -> None:
     run(test)
 
 
-def test_a_screen_reader_is_told_levels_and_branches_in_words(tmp_path: Path) -> None:
+def test_screen_reader_gets_levels_and_branches_as_text(tmp_path: Path) -> None:
     async def test() -> None:
         settings = {"display.screenReader": True}
-        async with conversing(tmp_path, "start", settings=settings) as rig:
+        async with open_conversation(tmp_path, "start", settings=settings) as rig:
             async with opened(rig, choose_entry, "Session tree (default, 2 entries)"):
                 shown = await rig.show("Selected: assistant: Answer 1. (level 1, on the active branch)")
                 assert "Keys: Enter go there, Esc leave" in shown

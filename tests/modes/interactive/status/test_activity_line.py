@@ -1,4 +1,4 @@
-"""The line that tells what runs."""
+"""The activity line."""
 
 from pathlib import Path
 
@@ -8,13 +8,13 @@ from tau.modes.interactive.status.activity_line import short_count
 from tests.modes.interactive.rig import rigged, run
 
 
-def test_it_tells_what_is_done_and_the_key_that_stops_it(tmp_path: Path) -> None:
+def test_shows_the_activity_and_the_key_that_stops_it(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
             rig.parts.activity.begin("Waiting for the model")
             shown = await rig.show("Waiting for the model")
             assert "Esc stops it" in shown
-            rig.parts.activity.doing("Running bash")
+            rig.parts.activity.update("Running bash")
             await rig.show("Running bash")
             rig.parts.activity.end()
             await rig.gone("Running bash")
@@ -23,14 +23,14 @@ def test_it_tells_what_is_done_and_the_key_that_stops_it(tmp_path: Path) -> None
     run(test)
 
 
-def test_what_somebody_else_shows_goes_before_and_the_agent_comes_back(tmp_path: Path) -> None:
+def test_temporary_text_takes_precedence_and_the_activity_returns(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
             rig.parts.activity.begin("Writing")
             rig.parts.activity.show("Fetching the list", stop_key_action="app.clear")
             shown = await rig.show("Fetching the list")
             assert "Writing" not in shown and "Ctrl+C stops it" in shown
-            rig.parts.activity.doing("Thinking")
+            rig.parts.activity.update("Thinking")
             rig.parts.activity.hide()
             shown = await rig.show("Thinking")
             assert "Fetching" not in shown
@@ -40,27 +40,27 @@ def test_what_somebody_else_shows_goes_before_and_the_agent_comes_back(tmp_path:
     run(test)
 
 
-def test_it_counts_tokens_roughly_while_they_come_and_well_when_they_are_known(tmp_path: Path) -> None:
+def test_tokens_are_estimated_while_streaming_and_exact_afterwards(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
             rig.parts.activity.begin("Writing")
             for _ in range(100):
-                rig.parts.activity.heard(8)
+                rig.parts.activity.count_chars(8)
             await rig.show("200 tokens")
-            rig.parts.activity.used(1234)
+            rig.parts.activity.count_tokens(1234)
             await rig.show("1.2k tokens")
-            rig.parts.activity.heard(400)
+            rig.parts.activity.count_chars(400)
             await rig.show("1.3k tokens")
 
     run(test)
 
 
-def test_a_new_run_begins_to_count_anew_but_a_retry_goes_on(tmp_path: Path) -> None:
+def test_new_run_resets_the_count_but_a_retry_continues_it(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
             lane = rig.parts.activity
             lane.begin("Writing")
-            lane.used(500)
+            lane.count_tokens(500)
             lane.end()
             lane.retry(0.1, "attempt 1 of 3")
             lane.begin("Waiting")
@@ -73,7 +73,7 @@ def test_a_new_run_begins_to_count_anew_but_a_retry_goes_on(tmp_path: Path) -> N
     run(test)
 
 
-def test_the_wait_is_counted_down(tmp_path: Path) -> None:
+def test_wait_counts_down(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
             rig.parts.activity.retry(2.0, "attempt 2 of 3")
@@ -86,19 +86,19 @@ def test_the_wait_is_counted_down(tmp_path: Path) -> None:
     run(test)
 
 
-def test_stopping_stays_until_it_has_stopped(tmp_path: Path) -> None:
+def test_stopping_is_shown_until_it_has_stopped(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
             rig.parts.activity.begin("Running bash")
-            rig.parts.activity.stopping()
-            rig.parts.activity.doing("Waiting for the model")
+            rig.parts.activity.show_stopping()
+            rig.parts.activity.update("Waiting for the model")
             shown = await rig.show("Stopping")
             assert "stops it" not in shown
             rig.parts.activity.end()
             rig.parts.activity.begin("Writing")
             await rig.show("Writing")
             rig.parts.activity.end()
-            rig.parts.activity.stopping()
+            rig.parts.activity.show_stopping()
             await rig.drawn()
             assert "Stopping" not in rig.screen()
 
@@ -109,9 +109,9 @@ def test_a_screen_reader_hears_neither_time_nor_tokens(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path, settings={"display.screenReader": True}) as rig:
             rig.parts.activity.begin("Writing")
-            rig.parts.activity.heard(4000)
+            rig.parts.activity.count_chars(4000)
             await rig.until(lambda: "Writing" in rig.tape(), "the lane")
-            rig.parts.activity.heard(40_000)
+            rig.parts.activity.count_chars(40_000)
             rig.parts.activity.retry(30, "attempt 1 of 3")
             await rig.until(lambda: "Retrying in 30 s" in rig.tape(), "the retry")
             assert "tokens" not in rig.tape()
@@ -121,8 +121,8 @@ def test_a_screen_reader_hears_neither_time_nor_tokens(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("number", "told"),
+    ("number", "expected"),
     [(0, "0"), (999, "999"), (1000, "1k"), (1290, "1.2k"), (34_567, "35k"), (1_560_000, "1.5M")],
 )
-def test_counts_are_short(number: int, told: str) -> None:
-    assert short_count(number) == told
+def test_counts_are_short(number: int, expected: str) -> None:
+    assert short_count(number) == expected

@@ -1,4 +1,4 @@
-"""What went wrong, above the editor."""
+"""Errors above the editor."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from tau.tui.text.width import visible_width
 from tests.modes.interactive.rig import rigged, run
 
 
-def test_it_stays_until_the_next_thing_is_sent(tmp_path: Path) -> None:
+def test_stays_until_the_next_message_is_sent(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path, [[Say("Fine.")]]) as rig:
             rig.parts.notices.show_error("That did not work.")
@@ -20,7 +20,7 @@ def test_it_stays_until_the_next_thing_is_sent(tmp_path: Path) -> None:
     run(test)
 
 
-def test_a_long_error_takes_a_few_rows(tmp_path: Path) -> None:
+def test_long_error_takes_a_few_rows(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
             rig.parts.notices.show_error("a long error \x1b[2J with a story " * 200)

@@ -1,4 +1,4 @@
-"""The status line: what each part says, at every width, and the branch without a process."""
+"""The status line: what each part shows, at every width, and the branch without a process."""
 
 import asyncio
 import subprocess
@@ -8,7 +8,7 @@ import pytest
 
 from tau.ai.faux import Count, Say
 from tau.modes.interactive.status.git_branch import branch_of, is_dirty
-from tau.modes.interactive.status.segments import PRESETS, SEGMENTS, short_path, tokens
+from tau.modes.interactive.status.status_line import PRESETS, SEGMENTS, short_path, tokens
 from tests.modes.interactive.rig import rigged, run
 
 
@@ -26,7 +26,7 @@ def repository(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_the_branch_and_its_dirt(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_branch_and_dirty_state(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     assert branch_of(repository) == "trunk" and not asyncio.run(is_dirty(repository))
     inside = repository / "deep" / "er"
     inside.mkdir(parents=True)
@@ -43,7 +43,7 @@ def test_the_branch_and_its_dirt(repository: Path, tmp_path_factory: pytest.Temp
     assert branch_of(outside) == "" and not asyncio.run(is_dirty(outside))
 
 
-def test_a_damaged_repository_has_no_branch(tmp_path: Path) -> None:
+def test_damaged_repository_has_no_branch(tmp_path: Path) -> None:
     (tmp_path / ".git").write_text("gitdir: nowhere\n")
     assert branch_of(tmp_path) == ""
     (tmp_path / ".git").write_bytes(b"\xff\xfe")
@@ -63,7 +63,7 @@ def test_numbers_are_short() -> None:
     assert len(short_path(Path("/" + "x" * 100), "")) == 32
 
 
-def test_the_line_tells_model_branch_and_use(repository: Path) -> None:
+def test_shows_model_branch_and_usage(repository: Path) -> None:
     async def test() -> None:
         async with rigged(repository, [[Say("Yes."), Count(input=5_000, output=10)]], columns=120) as rig:
             (repository / "a.txt").write_text("changed")
@@ -77,7 +77,7 @@ def test_the_line_tells_model_branch_and_use(repository: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("columns", "told", "left_out"),
+    ("columns", "expected", "left_out"),
     (
         (200, ("faux", "A name that takes a lot of room", "% of 200k", "trunk"), ()),
         (80, ("faux", "% of 200k", "trunk"), ("A name",)),
@@ -85,8 +85,8 @@ def test_the_line_tells_model_branch_and_use(repository: Path) -> None:
         (26, ("faux", "% of 200k"), ("A name", "thinking", "trunk")),
     ),
 )
-def test_what_matters_least_gives_way_first(
-    repository: Path, columns: int, told: tuple[str, ...], left_out: tuple[str, ...]
+def test_least_important_parts_are_dropped_first(
+    repository: Path, columns: int, expected: tuple[str, ...], left_out: tuple[str, ...]
 ) -> None:
     async def test() -> None:
         async with rigged(repository, [[Say("Yes.")]], columns=columns) as rig:
@@ -96,7 +96,7 @@ def test_what_matters_least_gives_way_first(
             rig.parts.status_line.refresh()
             await rig.idle()
             line = next(row for row in rig.terminal.screen() if row.startswith("─"))
-            assert all(text in line for text in told) and not any(text in line for text in left_out), line
+            assert all(text in line for text in expected) and not any(text in line for text in left_out), line
 
     run(test)
 

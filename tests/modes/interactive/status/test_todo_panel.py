@@ -1,4 +1,4 @@
-"""The list of tasks above the editor."""
+"""The task list above the editor."""
 
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ def panel(rig: Rig, width: int = 80) -> str:
     return "\n".join(rig.parts.transcript.todo.render(width))
 
 
-def test_it_shows_the_phase_that_is_under_way_when_the_agent_writes_a_list(tmp_path: Path) -> None:
+def test_shows_the_current_phase_when_the_agent_writes_a_list(tmp_path: Path) -> None:
     async def test() -> None:
         script = [[Use("todo", ops=[{"op": "init", "list": LIST}])], [Say("Is that a good plan?")]]
         async with rigged(tmp_path, script, rows=50) as rig:  # type: ignore[arg-type]
@@ -33,7 +33,7 @@ def test_it_shows_the_phase_that_is_under_way_when_the_agent_writes_a_list(tmp_p
     run(test)
 
 
-def test_it_is_hidden_and_shown_by_its_key_and_empty_it_takes_no_room(tmp_path: Path) -> None:
+def test_key_toggles_it_and_an_empty_list_takes_no_room(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
             assert not rig.front.layout.todo.children
@@ -51,7 +51,7 @@ def test_it_is_hidden_and_shown_by_its_key_and_empty_it_takes_no_room(tmp_path: 
     run(test)
 
 
-def test_it_opens_with_everything_else_and_stays_bounded(tmp_path: Path) -> None:
+def test_expands_with_everything_else_and_stays_bounded(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path, rows=30) as rig:
             done = TodoItem("looked", "completed")
@@ -68,7 +68,7 @@ def test_it_opens_with_everything_else_and_stays_bounded(tmp_path: Path) -> None
     run(test)
 
 
-def test_each_state_has_a_sign_or_for_a_screen_reader_a_word(tmp_path: Path) -> None:
+def test_each_state_has_a_sign_or_a_word_for_screen_readers(tmp_path: Path) -> None:
     tasks = (
         TodoItem("alpha", "completed"),
         TodoItem("beta", "abandoned"),

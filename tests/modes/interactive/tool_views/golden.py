@@ -1,4 +1,4 @@
-"""The captures at 80 columns: `python -m tests.modes.interactive.tool_views.golden` writes them anew."""
+"""Captures at 80 columns: `python -m tests.modes.interactive.tool_views.golden` rewrites them."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ def path_of(tool: str) -> Path:
 
 
 def capture(tool: str) -> str:
-    """All specimens of a tool, folded and in full, without colours."""
+    """All specimens of a tool, collapsed and expanded, without colors."""
     parts = [
         _part(specimen, expanded=expanded)
         for specimen in SPECIMENS.values()

@@ -10,7 +10,7 @@ from tau.modes.interactive.tool_views import registry
 from tau.modes.interactive.tool_views.view import CallState, RenderedCall, ToolCallView
 from tau.tui.images.marks import image_rows
 from tau.tui.style import Theme
-from tau.tui.text.clean import strip_styles
+from tau.tui.text.sgr import strip_escapes
 from tau.tui.text.width import visible_width
 from tools.gallery.widgets.printed import theme_of
 
@@ -29,7 +29,7 @@ BOXES = re.compile("[\u2500-\u259f]")
 
 
 def check(rows: Iterable[str], width: int, look: str) -> None:
-    """Every row fits and has nothing in it but text and styles."""
+    """Every row fits and contains only text and styles."""
     for row in rows:
         row = image_rows.without_images(row)
         assert visible_width(row) <= width, (width, row)
@@ -50,13 +50,13 @@ def drawn(
 
 
 def title(found: RenderedCall) -> str:
-    return strip_styles(found.title)
+    return strip_escapes(found.title)
 
 
 def body(found: RenderedCall, width: int = 80) -> str:
-    return "\n".join(strip_styles(row) for part in found.body for row in part.render(width))
+    return "\n".join(strip_escapes(row) for part in found.body for row in part.render(width))
 
 
 def whole(found: RenderedCall, width: int = 80) -> str:
     """Title, note and body."""
-    return f"{title(found)}  {strip_styles(found.note)}\n{body(found, width)}"
+    return f"{title(found)}  {strip_escapes(found.note)}\n{body(found, width)}"

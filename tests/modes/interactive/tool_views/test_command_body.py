@@ -1,4 +1,4 @@
-"""How commands, jobs and cells look."""
+"""Rendering of commands, jobs and cells."""
 
 import subprocess
 import sys
@@ -9,7 +9,7 @@ import pytest
 from tau.coding.output import OutputMeta, Truncation
 from tau.coding.shell.details import BashDetails
 from tau.modes.interactive.tool_views import registry
-from tau.modes.interactive.tool_views.body_parts import first_lines, last_lines, squeezed
+from tau.modes.interactive.tool_views.body_parts import first_lines, last_lines, squeeze
 from tests.modes.interactive.tool_views.looks import CWD, LOOKS, body, drawn, title, view
 
 
@@ -17,7 +17,7 @@ def details(**fields: Any) -> BashDetails:
     return BashDetails(**{"command": "make test", "cwd": str(CWD), "exit_code": 0, **fields})
 
 
-def test_a_command_stands_behind_its_prompt() -> None:
+def test_command_follows_its_prompt() -> None:
     assert title(drawn("bash", {"command": "make test"})) == "$ make test"
     assert title(drawn("bash", {"command": "\n\ncd x\nmake"})) == "$ cd x"
     assert title(drawn("bash", {})) == "$ …"
@@ -37,12 +37,17 @@ def test_a_command_stands_behind_its_prompt() -> None:
         ({"cwd": f"{CWD}/web", "duration_ms": 400}, "0.4 s, in web"),
     ],
 )
-def test_the_note_tells_how_it_ended(fields: dict[str, Any], note: str) -> None:
+def test_note_says_how_it_ended(fields: dict[str, Any], note: str) -> None:
     state = "failed" if note.startswith(("exit", "timed", "ended")) else "done"
     assert drawn("bash", {"command": "make"}, state, details=details(**fields)).note == note
 
 
-def test_the_last_lines_are_shown_and_the_others_counted() -> None:
+def test_wait_for_an_approval_is_not_the_time_of_a_quick_command() -> None:
+    quick = drawn("bash", {"command": "true"}, details=details(duration_ms=0), elapsed_ms=1_900)
+    assert quick.note == ""
+
+
+def test_last_lines_are_shown_and_the_others_counted() -> None:
     text = "\n".join(f"line {number}" for number in range(1, 101))
     rows = body(drawn("bash", {"command": "make"}, text=text, details=details())).split("\n")
     assert rows[0] == "… 80 earlier lines"
@@ -56,7 +61,7 @@ def test_twenty_lines_need_no_count() -> None:
     assert body(drawn("bash", {"command": "make"}, text=text)).split("\n")[0] == "line 1"
 
 
-def test_a_running_command_that_said_much_does_not_pretend_to_know_all() -> None:
+def test_running_command_with_long_output_shows_a_lower_bound() -> None:
     text = "\n".join(f"line {number}" for number in range(1, 1_001))
     shown = body(drawn("bash", {"command": "make"}, "running", text, details=details(exit_code=None)))
     assert shown.startswith("… 980+ earlier lines")
@@ -64,7 +69,7 @@ def test_a_running_command_that_said_much_does_not_pretend_to_know_all() -> None
     assert one_line.startswith("Earlier output not shown.")
 
 
-def test_lines_left_out_in_the_middle_are_counted_only_where_that_is_not_told() -> None:
+def test_omitted_middle_lines_are_counted_unless_the_text_says_so() -> None:
     truncation = Truncation(
         kept="ends",
         ranges=[(1, 15), (86, 100)],
@@ -85,14 +90,14 @@ def test_lines_left_out_in_the_middle_are_counted_only_where_that_is_not_told() 
     assert "[… 70 lines not shown …]" in full
 
 
-def test_how_it_ended_is_not_told_twice() -> None:
+def test_exit_status_is_not_shown_twice() -> None:
     text = "no rule\n[Exit code 2]"
     assert body(drawn("bash", {"command": "make"}, "failed", text, details=details(exit_code=2))) == "no rule"
     unknown = drawn("bash", {"command": "make"}, "failed", text)
     assert body(unknown) == "no rule\nExit code 2"
 
 
-def test_a_command_that_could_not_run_is_an_error() -> None:
+def test_command_that_could_not_run_is_an_error() -> None:
     found = registry.draw(
         view("bash", {"command": "ls"}, "failed", "`cwd` is not a directory: x."), LOOKS["dark"]
     )
@@ -100,7 +105,7 @@ def test_a_command_that_could_not_run_is_an_error() -> None:
     assert rows == [LOOKS["dark"]["error"]("`cwd` is not a directory: x.")]
 
 
-def test_a_long_command_is_shown_in_full_when_it_is_expanded() -> None:
+def test_long_command_is_shown_in_full_when_expanded() -> None:
     command = "echo " + "word " * 60
     assert body(drawn("bash", {"command": command})) == ""
     shown = body(drawn("bash", {"command": command}, expanded=True), 40)
@@ -108,12 +113,12 @@ def test_a_long_command_is_shown_in_full_when_it_is_expanded() -> None:
     assert body(drawn("bash", {"command": "ls"}, expanded=True)) == ""
 
 
-def test_lines_of_a_script_are_told_from_its_output() -> None:
+def test_script_lines_are_distinguished_from_output() -> None:
     found = drawn("bash", {"command": "set -e\nmake"}, text="fine")
     assert body(found).split("\n") == ["> make", "fine"]
 
 
-def test_only_the_end_of_an_output_is_looked_at() -> None:
+def test_only_the_end_of_the_output_is_scanned() -> None:
     assert last_lines("a\nb\nc\n", 2) == (["b", "c"], 1)
     assert last_lines("", 2) == ([], 0)
     assert last_lines("\n\n", 2) == ([], 0)
@@ -122,12 +127,12 @@ def test_only_the_end_of_an_output_is_looked_at() -> None:
     assert first_lines("a\nb\n", 2) == (["a", "b"], 0)
 
 
-def test_a_report_made_for_80_columns_fits_into_78() -> None:
+def test_rule_made_for_80_columns_is_squeezed_into_78() -> None:
     rule = "=" * 30 + " 31 passed " + "=" * 39
-    assert len(squeezed(rule, 78)) == 78
-    assert "31 passed" in squeezed(rule, 78)
-    assert squeezed("    indented code stays as it is, even if it is too long", 50).startswith("    indented")
-    assert squeezed("x" * 80, 78) == "x" * 80
+    assert len(squeeze(rule, 78)) == 78
+    assert "31 passed" in squeeze(rule, 78)
+    assert squeeze("    indented code stays as it is, even if it is too long", 50).startswith("    indented")
+    assert squeeze("x" * 80, 78) == "x" * 80
 
 
 def test_cells_show_code_and_output() -> None:
@@ -141,7 +146,7 @@ def test_cells_show_code_and_output() -> None:
     assert body(single).split("\n") == ["│  1 + 1", "There is no node."]
 
 
-def test_a_failed_cell_is_shown_though_many_ran_before_it() -> None:
+def test_failed_cell_is_shown_even_after_many_others() -> None:
     cells = [{"language": "python", "code": f"step({number})", "status": "complete"} for number in range(9)]
     cells[7] |= {"status": "error", "output": "Traceback: seven"}
     known = {"cells": cells, "language": "python", "languages": ["python"]}
@@ -160,17 +165,17 @@ def test_a_failed_cell_is_shown_though_many_ran_before_it() -> None:
         ({"poll": ["a"], "cancel": ["b"]}, "Stop b, Wait for a"),
     ],
 )
-def test_a_call_of_job_says_what_it_does(args: dict[str, Any], shown: str) -> None:
+def test_job_call_says_what_it_does(args: dict[str, Any], shown: str) -> None:
     assert title(drawn("job", args)) == shown
 
 
-def test_what_the_first_calls_need_can_be_loaded_ahead() -> None:
+def test_renderers_of_the_first_calls_can_be_preloaded() -> None:
     script = (
         "import sys\n"
         "from tau.modes.interactive.tool_views import preload, registry\n"
         "assert 'pygments' not in sys.modules\n"
         "assert 'tau.modes.interactive.tool_views.bash' not in sys.modules\n"
-        "preload.warm()\n"
+        "preload.load()\n"
         "from pathlib import Path\n"
         "from tau.modes.interactive.tool_views.view import ToolCallView\n"
         "from tools.gallery.widgets.printed import theme_of\n"

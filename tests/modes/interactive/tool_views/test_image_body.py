@@ -1,4 +1,4 @@
-"""Pictures of results: drawn where the terminal can, told in words elsewhere, given back in the end."""
+"""Pictures in results: drawn where supported, described elsewhere, freed in the end."""
 
 from tau.ai.wire import ImageContent, TextContent
 from tau.modes.interactive.tool_views import registry
@@ -19,11 +19,11 @@ def with_pictures(count: int, *, expanded: bool = False) -> RenderedCall:
     )
 
 
-def test_a_picture_is_told_in_words_until_the_terminal_is_known() -> None:
+def test_picture_is_described_until_the_terminal_is_known() -> None:
     assert body(with_pictures(1)).startswith("[image: a.png, 40x20 PNG")
 
 
-def test_a_picture_is_drawn_where_the_terminal_can() -> None:
+def test_picture_is_drawn_where_supported() -> None:
     found = with_pictures(1)
     budget = ImageBudget(5)
     show_pictures(found, KITTY, budget)
@@ -34,12 +34,12 @@ def test_a_picture_is_drawn_where_the_terminal_can() -> None:
     assert budget.live == 0
 
 
-def test_some_pictures_stand_for_many() -> None:
+def test_only_some_of_many_pictures_are_drawn() -> None:
     assert body(with_pictures(5)).split("\n")[-1] == "3 more images."
     assert sum(isinstance(part, ResultImage) for part in with_pictures(5, expanded=True).body) == 5
 
 
-def test_bytes_that_are_no_picture_are_told() -> None:
+def test_invalid_picture_is_reported() -> None:
     for data in ("no base64 !", "", "AAAA", "é"):
         content = [ImageContent(data, "image/png")]
         found = registry.draw(view("eval", {})._replace(content=content), LOOKS["none"])

@@ -29,8 +29,8 @@ def test_every_specimen_fits_and_is_clean(name: str, look: str) -> None:
 
 
 @pytest.mark.parametrize("name", SPECIMENS)
-def test_signs_of_ours_keep_to_the_look(name: str) -> None:
-    """Text of tools may hold any letter; the specimens' own are told apart by where they stand."""
+def test_own_symbols_respect_the_look(name: str) -> None:
+    """Tool text may contain any character; the specimens' own is recognized by its position."""
     own = "".join(str(view.args) + view.text + repr(view.details) for view in SPECIMENS[name].views)
     for look in ("ascii", "linear"):
         for expanded in (False, True):
@@ -41,11 +41,11 @@ def test_signs_of_ours_keep_to_the_look(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", SPECIMENS)
-def test_a_folded_block_is_short(name: str) -> None:
+def test_folded_block_is_short(name: str) -> None:
     assert len(printed(SPECIMENS[name], LOOKS["none"], 80, expanded=False)) <= MOST_ROWS
 
 
-def test_every_tool_is_there_in_every_state() -> None:
+def test_every_tool_has_specimens_in_every_state() -> None:
     known = {specimen.tool for specimen in SPECIMENS.values()}
     assert set(RENDERERS) <= known
     missing = [
@@ -58,12 +58,12 @@ def test_every_tool_is_there_in_every_state() -> None:
 
 
 @pytest.mark.parametrize("tool", TOOLS)
-def test_captures_are_as_they_were_looked_at(tool: str) -> None:
-    """After a change, run `python -m tests.modes.interactive.tool_views.golden` and review the diff."""
+def test_captures_match_the_golden_files(tool: str) -> None:
+    """After a change, run `make snapshots` and review the diff."""
     assert capture(tool) == path_of(tool).read_text(encoding="utf-8")
 
 
-def test_state_is_told_by_words_and_signs_not_by_colour_alone() -> None:
+def test_state_is_shown_by_words_and_signs_not_by_color_alone() -> None:
     for tool in RENDERERS:
         folded = {
             state: printed(SPECIMENS[f"{tool}/{state}"], LOOKS["none"], 80, expanded=False)
@@ -74,7 +74,7 @@ def test_state_is_told_by_words_and_signs_not_by_colour_alone() -> None:
         assert folded["done"] != folded["failed"] != folded["aborted"]
 
 
-def test_a_call_that_was_not_allowed_tells_the_persons_answer_and_nothing_of_a_failure() -> None:
+def test_declined_call_shows_the_users_answer_and_no_failure() -> None:
     for tool in RENDERERS:
         for expanded in (False, True):
             shown = "\n".join(printed(SPECIMENS[f"{tool}/declined"], LOOKS["none"], 80, expanded=expanded))

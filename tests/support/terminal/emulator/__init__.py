@@ -1,1 +1,1 @@
-"""A terminal in memory, as exact as a test needs: bytes in, rows, scrollback and answers out."""
+"""An in-memory terminal emulator, as exact as tests need: bytes in; rows, scrollback and answers out."""

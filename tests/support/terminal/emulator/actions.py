@@ -1,4 +1,4 @@
-"""The table of everything that the terminal understands."""
+"""The table of everything the terminal supports."""
 
 from tests.support.terminal.emulator.controls import CONTROLS, ESCAPES
 from tests.support.terminal.emulator.edits import EDITS

@@ -1,4 +1,4 @@
-"""Controls of one character, and escape sequences without parameters."""
+"""Single-character controls, and escape sequences without parameters."""
 
 from collections.abc import Callable
 
@@ -91,7 +91,7 @@ def restore_cursor(machine: Machine) -> None:
 
 
 def reset(machine: Machine) -> None:
-    """RIS: everything as it was when the terminal was switched on, the history too."""
+    """RIS: everything as after power-on, including the history."""
     machine.reset(machine.columns, machine.height)
 
 

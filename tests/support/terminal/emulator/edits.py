@@ -91,18 +91,18 @@ def scroll_up(machine: Machine, params: list[int]) -> None:
 
 
 def scroll_down(machine: Machine, params: list[int]) -> None:
-    if len(params) == 1:  # with five of them it once followed the mouse
+    if len(params) == 1:  # with five parameters it once meant mouse tracking
         machine.page.scroll_down(params[0] or 1, machine.blank)
 
 
 def repeat(machine: Machine, params: list[int]) -> None:
-    """REP: the last character once more, or several times."""
+    """REP: repeat the last character."""
     if machine.printer.last:
         machine.text(machine.printer.last * min(params[0] or 1, _REPEAT_LIMIT))
 
 
 def change_attributes(machine: Machine, params: list[int]) -> None:
-    """DECCARA: top, left, bottom, right, then what SGR would say; colours too, as kitty does it."""
+    """DECCARA: top, left, bottom, right, then SGR parameters; colors too, like kitty."""
     page = machine.page
     corners = (params + [0] * 4)[:4]
     top, left = max(corners[0], 1) - 1, max(corners[1], 1) - 1
@@ -117,7 +117,7 @@ def change_attributes(machine: Machine, params: list[int]) -> None:
 
 
 def choose_extent(machine: Machine, params: list[int]) -> None:
-    """DECSACE: 2 is a rectangle, anything else from one place to the other in reading order."""
+    """DECSACE: 2 is a rectangle, anything else a stream in reading order."""
     machine.rectangle = params[0] == 2
 
 

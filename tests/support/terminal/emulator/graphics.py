@@ -1,4 +1,4 @@
-"""The books of images: Kitty's protocol with its chunks and deletions, iTerm2's files, and Sixel."""
+"""Image bookkeeping: Kitty's protocol with its chunks and deletions, iTerm2's files, and Sixel."""
 
 import base64
 import re
@@ -13,7 +13,7 @@ Fields = dict[str, str]
 
 
 def kitty_graphics(machine: Machine, data: str) -> None:
-    """One command; a transmission may come in many, all but the last with `m=1`."""
+    """One command; a transmission may span many, all but the last with `m=1`."""
     if machine.answers is not None and not machine.answers.kitty_graphics:
         return
     head, _, payload = data.partition(";")
@@ -94,7 +94,7 @@ def _place(machine: Machine, fields: Fields, image: Image) -> None:
     key = (image.id, placement.placement)
     if not placement.placement and not virtual:
         machine.images.anonymous += 1
-        key = (image.id, -machine.images.anonymous)  # without an id each one is another
+        key = (image.id, -machine.images.anonymous)  # without an id each one is different
     placements[key] = placement
     if len(placements) > LOG_SIZE:
         del placements[next(iter(placements))]
@@ -104,7 +104,7 @@ def _place(machine: Machine, fields: Fields, image: Image) -> None:
 
 
 def advance(machine: Machine, columns: int, rows: int) -> None:
-    """The cursor goes behind the last row of an image; the screen scrolls if it is too low for it."""
+    """Move the cursor behind the last row of an image, scrolling the screen if needed."""
     page = machine.page
     x = min(page.x, page.columns - 1) + columns
     for _ in range(rows - 1):
@@ -130,7 +130,7 @@ def _cells(machine: Machine, fields: Fields, image: Image) -> tuple[int, int]:
 
 
 def _delete(machine: Machine, fields: Fields) -> None:
-    """By the letter after `d=`; a capital frees the pixels too if no placement needs them."""
+    """By the letter after `d=`; a capital also frees the pixels if no placement needs them."""
     images, page = machine.images, machine.page
     what = fields.get("d", "a")
     letter = what.lower()
@@ -162,7 +162,7 @@ def _delete(machine: Machine, fields: Fields) -> None:
 
 
 def _answer(machine: Machine, fields: Fields, message: str) -> None:
-    """Only commands that named an image are answered, and `q` keeps it quiet: 1 about success, 2 at all."""
+    """Only commands with an image id are answered; `q` silences success (1) or everything (2)."""
     quiet = _number(fields, "q")
     named = [f"{key}={fields[key]}" for key in ("i", "I", "p") if fields.get(key)]
     if named and not (quiet >= 2 or (quiet == 1 and message == "OK")):
@@ -213,7 +213,7 @@ def _file_cells(asked: str, pixels: int, cell: int, whole: int) -> int:
 
 
 def sixel_image(machine: Machine, data: str) -> None:
-    """Its size is what it says, or what was drawn. The cursor stays in its column, on the last row."""
+    """Its size is declared or drawn. The cursor stays in its column, on the last row."""
     cell = machine.answers.cell_pixels if machine.answers is not None else (9, 18)
     raster = _RASTER.match(data)
     if raster is not None:
@@ -230,7 +230,7 @@ def sixel_image(machine: Machine, data: str) -> None:
 
 
 def _sixel_width(band: str) -> int:
-    """The widest of the layers of a band: each sixel is one column, `!n` repeats it."""
+    """The widest layer of a band: each sixel is one column, `!n` repeats it."""
     widest = 0
     for layer in band.split("$"):
         drawn = re.sub(r"#[\d;]*", "", layer)

@@ -1,13 +1,13 @@
-"""What is known of the images that were sent: ids, where they stand, and what was deleted."""
+"""The images that were sent: ids, placements, and deletions."""
 
 from typing import NamedTuple
 
 LOG_SIZE = 10_000
-"""How many entries each list of images keeps; older ones are dropped and counted."""
+"""How many entries each image list keeps; older ones are dropped and counted."""
 
 
 class Image(NamedTuple):
-    """One image of the Kitty protocol, whole."""
+    """A complete Kitty image."""
 
     id: int
     number: int
@@ -15,11 +15,11 @@ class Image(NamedTuple):
     width: int
     height: int
     data: str
-    """The base64 text as it came, its chunks joined."""
+    """The base64 text as received, its chunks joined."""
 
 
 class Placement(NamedTuple):
-    """An image on the screen. `row` counts from the first row of the tape that was ever written."""
+    """An image on the screen. `row` counts from the first row ever written."""
 
     image: int
     placement: int
@@ -33,7 +33,7 @@ class Placement(NamedTuple):
 
 
 class Inline(NamedTuple):
-    """An image of iTerm2 or Sixel, which is drawn where it is written."""
+    """An iTerm2 or Sixel image, drawn where it is written."""
 
     protocol: str
     row: int
@@ -44,30 +44,30 @@ class Inline(NamedTuple):
 
 
 class Images:
-    """The books of all images."""
+    """All images."""
 
     def __init__(self) -> None:
         self.transmitted: dict[int, Image] = {}
         self.transmissions: list[int] = []
-        """Every id in the order in which its pixels came: an id twice was sent twice."""
+        """Every id in the order its pixels arrived: an id listed twice was sent twice."""
         self.placements: dict[tuple[int, int], Placement] = {}
         self.deleted: list[int] = []
         """Ids whose pixels were freed, in order."""
         self.inline: list[Inline] = []
         self.errors: list[str] = []
         self.chunks: tuple[dict[str, str], list[str]] | None = None
-        """A transmission that goes on: what its first command said, and the data so far."""
+        """A transmission in progress: its first command and the data so far."""
         self.anonymous = 0
         self.dropped = 0
         self.next_id = 1 << 24
 
     def clear_rows(self, start: int) -> None:
-        """What stands on rows from `start` on is gone; its pixels stay."""
+        """Remove placements from row `start` on; their pixels stay."""
         kept = {key: at for key, at in self.placements.items() if at.virtual or at.row + at.rows <= start}
         self.placements = kept
 
     def log(self, entries: list[int], entry: int) -> None:
-        """Add to one of the lists, which stay bounded."""
+        """Append to one of the bounded lists."""
         entries.append(entry)
         if len(entries) > LOG_SIZE:
             del entries[0]

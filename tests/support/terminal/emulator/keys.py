@@ -1,4 +1,4 @@
-"""What a terminal sends for a key, in the encoding that the program asked for."""
+"""What a terminal sends for a key, in the encoding the program requested."""
 
 _MODIFIERS = {"shift": 1, "alt": 2, "ctrl": 4, "super": 8}
 _LETTERS = {"up": "A", "down": "B", "right": "C", "left": "D", "end": "F", "home": "H"}

@@ -1,4 +1,4 @@
-"""How a cell looks, and what an SGR sequence makes of it."""
+"""The style of a cell, and what an SGR sequence does to it."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -8,7 +8,7 @@ _NONE: frozenset[str] = frozenset()
 
 
 class Look(NamedTuple):
-    """Colours are "" (the terminal's own), "0" to "255", or "#rrggbb". `attrs` has words such as "bold"."""
+    """Colors are "" (the terminal's default), "0" to "255", or "#rrggbb". `attrs` has words like "bold"."""
 
     fg: str = ""
     bg: str = ""
@@ -48,7 +48,7 @@ _changed: dict[tuple[Look, str], Look] = {}
 
 
 def blank(look: Look) -> Look:
-    """What an erased cell looks like while this look is on: only the background stays."""
+    """The style of a cell erased with this style: only the background stays."""
     if not look.bg:
         return PLAIN
     found = _blanks.get(look)
@@ -60,7 +60,7 @@ def blank(look: Look) -> Look:
 
 
 def changed(look: Look, params: str) -> Look:
-    """The look after `CSI params m`."""
+    """The style after `CSI params m`."""
     key = (look, params)
     found = _changed.get(key)
     if found is None:
@@ -121,7 +121,7 @@ def _underlined(look: Look, style: int) -> Look:
 
 
 def _color_of_colons(item: str) -> str | None:
-    """`38:5:n`, `38:2:r:g:b`, or with a colour space before the red: `38:2::r:g:b`."""
+    """`38:5:n`, `38:2:r:g:b`, or with a color space before the red: `38:2::r:g:b`."""
     parts = item.split(":")[1:]
     kind = _number(parts[0])
     if kind == 5 and len(parts) > 1:

@@ -1,4 +1,4 @@
-"""The state of a terminal, and the way from what the parser found to what is done about it."""
+"""The state of a terminal, and the dispatch from parsed sequences to actions."""
 
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -23,24 +23,24 @@ class Habits(NamedTuple):
     """Where terminals differ."""
 
     reflow: bool = True
-    """At another width, wrapped lines are wrapped anew (xterm.js, kitty, VTE), or cropped (xterm)."""
+    """On a width change, wrapped lines are rewrapped (xterm.js, kitty, VTE) or cropped (xterm)."""
     takes_back: TakesBack = "at the bottom"
-    """When it gets higher, rows come back from the history: always (VTE, alacritty, xterm), if the cursor is
-    in the last row (xterm.js), or never (kitty); else empty rows come below. A pane of tmux: always."""
+    """When it gets taller, rows return from the history: always (VTE, alacritty, xterm), if the cursor is in
+    the last row (xterm.js), or never (kitty); otherwise empty rows are added below. A tmux pane: always."""
     multiplexer: bool = False
-    """A pane of tmux: what is cleared from the screen goes into its history, and ED 22 means nothing."""
+    """A tmux pane: cleared rows go into its history, and ED 22 is ignored."""
     erases_history: bool = True
-    """ED 3 clears the history. GNU screen ignores it; tmux obeys, at the cost of what the user had there."""
+    """ED 3 clears the history. GNU screen ignores it; tmux obeys, at the cost of the user's scrollback."""
     erases_full_row: bool = False
-    """EL after the last column was written takes away that column (xterm, VTE), or nothing (kitty, tmux)."""
+    """EL after writing the last column erases that column (xterm, VTE) or nothing (kitty, tmux)."""
     scroll_up_saves: bool = True
     """SU feeds the history (xterm, kitty, tmux), or does not (xterm.js)."""
     any_region_saves: bool = False
-    """Rows that leave a region which begins below the top feed the history too (tmux)."""
+    """Rows that leave a region starting below the top feed the history too (tmux)."""
 
 
 class Notification(NamedTuple):
-    """A message for the desktop: the protocol (9, 99 or 777) and what it said."""
+    """A desktop notification: the protocol (9, 99 or 777) and the message."""
 
     protocol: int
     title: str
@@ -48,17 +48,17 @@ class Notification(NamedTuple):
 
 
 class Keyboard:
-    """Which encodings of keys are on."""
+    """Which key encodings are enabled."""
 
     def __init__(self) -> None:
         self.stacks: dict[bool, list[int]] = {False: [], True: []}
-        """The Kitty flags that were pushed, on the normal screen and (True) on the alternate one."""
+        """The pushed Kitty flags, on the normal screen and (True) on the alternate one."""
         self.current: dict[bool, int] = {False: 0, True: 0}
         self.modify_other_keys = 0
 
 
 class Actions(NamedTuple):
-    """What is done about each sequence. `sequences` go by marker, intermediates and final character."""
+    """The action of each sequence. `sequences` are keyed by marker, intermediates and final character."""
 
     controls: Mapping[str, Callable[["Machine"], None]]
     escapes: Mapping[str, Callable[["Machine"], None]]
@@ -67,7 +67,7 @@ class Actions(NamedTuple):
 
 
 class Machine:
-    """A terminal without a window. `text`, `control`, ... are what its parser calls."""
+    """A terminal without a window. Its parser calls `text`, `control`, ..."""
 
     def __init__(
         self,
@@ -90,13 +90,13 @@ class Machine:
         self.clipboard: deque[str] = deque(maxlen=LOG_SIZE)
         self.bells = 0
         self.params = ""
-        """The parameters of the sequence that is being done, as they came."""
+        """The raw parameters of the current sequence."""
         self.frozen: tuple[list[str], tuple[int, int]] | None = None
         """What is visible while synchronized output holds the screen back: its rows and its cursor."""
         self.reset(columns, height)
 
     def reset(self, columns: int, height: int) -> None:
-        """As after switching it on; also RIS."""
+        """As after power-on; also RIS."""
         self.main = Page(columns, height, self.history_limit)
         self.main.any_region_saves = self.habits.any_region_saves
         self.alternate = Page(columns, height, 0)
@@ -127,7 +127,7 @@ class Machine:
 
     @property
     def blank(self) -> Look:
-        """How erased cells look now."""
+        """The current style of erased cells."""
         return blank(self.pen)
 
     def text(self, text: str) -> None:
@@ -189,7 +189,7 @@ class Machine:
 
 
 def _numbers(params: str) -> list[int] | None:
-    """Empty ones are 0; None if there is something else than numbers. Sub-parameters count nothing here."""
+    """Empty ones are 0; None if there is anything but numbers. Sub-parameters are ignored here."""
     if not params:
         return [0]
     if params.isdigit():

@@ -1,4 +1,4 @@
-"""Modes: switching them, and the screens and the held-back frames that some of them stand for."""
+"""Modes: switching them, and the alternate screens and held frames behind some of them."""
 
 from collections.abc import Callable
 
@@ -83,7 +83,7 @@ def place(machine: Machine) -> tuple[int, int]:
 
 
 def report_size(machine: Machine) -> None:
-    """Mode 2048: the size is told when it is asked for and when it changes."""
+    """Mode 2048: report the size on request and when it changes."""
     if machine.answers is not None and machine.modes.get(2048):
         width, height = machine.answers.cell_pixels
         rows, columns = machine.height, machine.columns

@@ -7,7 +7,7 @@ from tests.support.terminal.emulator.machine import Machine
 
 
 def up(machine: Machine, params: list[int]) -> None:
-    """Not over the top of the region, unless the cursor is above it."""
+    """Not above the top of the region, unless the cursor already is."""
     page = machine.page
     count = params[0] or 1
     limit = page.top if page.y >= page.top else 0
@@ -89,7 +89,7 @@ def clear_tabs(machine: Machine, params: list[int]) -> None:
 
 
 def region(machine: Machine, params: list[int]) -> None:
-    """DECSTBM. The cursor goes home; a region of fewer than two rows is no region."""
+    """DECSTBM. The cursor goes home; a region of fewer than two rows is invalid."""
     page = machine.page
     top = (params[0] or 1) - 1
     bottom = params[1] if len(params) > 1 else 0

@@ -7,7 +7,7 @@ from tests.support.terminal.emulator.row import Row, empty_row
 
 
 class SavedCursor(NamedTuple):
-    """What DECSC keeps."""
+    """What DECSC saves."""
 
     x: int = 0
     y: int = 0
@@ -18,9 +18,9 @@ class SavedCursor(NamedTuple):
 
 
 class Page:
-    """The rows and where the next character goes.
+    """The rows and the position of the next character.
 
-    `x` may be one more than the last column: the row is full and the next character wraps first.
+    `x` may be one past the last column: the row is full and the next character wraps first.
     """
 
     def __init__(self, columns: int, height: int, history_limit: int) -> None:
@@ -31,13 +31,13 @@ class Page:
         self.history: list[Row] = []
         self.any_region_saves = False
         self.history_dropped = 0
-        """Rows that were pushed out of the history because it was full."""
+        """Rows pushed out of the full history."""
         self.history_epoch = 0
-        """Counts the times that rows of the history changed or left it other than by age."""
+        """How often history rows changed or left it other than by age."""
         self.scrolled = 0
-        """Rows that a multiplexer would take back from the history when it grows."""
+        """Rows a multiplexer would pull out of the history when it grows."""
         self.passed = 0
-        """Rows above the screen that there ever were, also those that the history forgot."""
+        """All rows that were ever above the screen, including forgotten ones."""
         self.x = 0
         self.y = 0
         self.top = 0
@@ -49,7 +49,7 @@ class Page:
         return self.rows[self.y]
 
     def remember(self, row: Row) -> None:
-        """A row leaves the screen at its top."""
+        """A row leaves the screen at the top."""
         if not self.history_limit:
             return
         self.passed += 1
@@ -65,20 +65,20 @@ class Page:
         self.scrolled = 0
 
     def line_feed(self, look: Look, wrapped: bool = False) -> None:
-        """As `index`, and the row says from now on whether it goes on with the one above."""
+        """Like `index`; the new row notes whether it continues the one above."""
         if self.y != self.bottom and self.y < self.height - 1:
             self.rows[self.y + 1].wrapped = wrapped
         self.index(look, wrapped)
 
     def index(self, look: Look, wrapped: bool = False) -> None:
-        """Down one row; at the bottom of the region its rows scroll up and the top one is remembered."""
+        """Down one row; at the bottom of the region its rows scroll up, the top one into the history."""
         if self.y == self.bottom:
             self.scroll_up(1, look, wrapped=wrapped)
         elif self.y < self.height - 1:
             self.y += 1
 
     def scroll_up(self, count: int, look: Look, *, saves: bool = True, wrapped: bool = False) -> None:
-        """Rows of the region move up. As a rule only one that begins at the top row feeds the history."""
+        """Scroll the region up. Usually only one that starts at the top row feeds the history."""
         rows, top, bottom = self.rows, self.top, self.bottom
         saves = saves and (top == 0 or self.any_region_saves)
         for _ in range(min(count, bottom - top + 1)):
@@ -102,7 +102,7 @@ class Page:
             self.x = 0
 
     def delete_rows(self, count: int, look: Look) -> None:
-        """At the cursor; rows that are deleted are not remembered."""
+        """At the cursor; deleted rows do not go to the history."""
         if self.top <= self.y <= self.bottom:
             for _ in range(min(count, self.bottom - self.y + 1)):
                 del self.rows[self.y]
@@ -128,6 +128,6 @@ class Page:
         return count
 
     def move(self, x: int, y: int) -> None:
-        """The cursor goes there, or to the nearest place on the screen."""
+        """Move the cursor there, or to the nearest position on the screen."""
         self.x = min(max(x, 0), self.columns - 1)
         self.y = min(max(y, 0), self.height - 1)

@@ -1,15 +1,15 @@
-"""From characters to text, controls and sequences: a state machine, with a short cut for what is whole."""
+"""From characters to text, controls and sequences: a state machine with a fast path for complete ones."""
 
 import re
 from typing import Protocol
 
 STRING_LIMIT = 16 * 1024 * 1024
-"""Characters that a control string may have; a longer one is dropped as a whole."""
+"""Maximum length of a control string; a longer one is dropped completely."""
 _PARAMS_LIMIT = 4096
 
 _GROUND, _ESCAPE, _CSI, _IGNORE, _STRING = range(5)
 
-# Whole sequences, taken in one step. Anything else, or half of one, goes through the states below.
+# Complete sequences, taken in one step. Anything else goes through the states below.
 _WHOLE = re.compile(
     r"([^\x00-\x1f\x7f-\x9f]+)"
     r"|\x1b\[([0-?]*)([ -/]*)([@-~])"
@@ -21,13 +21,13 @@ _STRINGS = {"]": "OSC", "P": "DCS", "X": "SOS", "^": "PM", "_": "APC"}
 
 
 class Sink(Protocol):
-    """Who is told what was found."""
+    """Receives what was parsed."""
 
     def text(self, text: str) -> None: ...
     def control(self, char: str) -> None: ...
     def escape(self, intermediates: str, final: str) -> None: ...
     def csi(self, params: str, intermediates: str, final: str) -> None:
-        """`params` has a private marker too, if there was one."""
+        """`params` includes a private marker, if any."""
         ...
 
     def string(self, kind: str, data: str) -> None:
@@ -36,7 +36,7 @@ class Sink(Protocol):
 
 
 class Parser:
-    """It may be fed in pieces that end anywhere."""
+    """It may be fed in chunks that end anywhere."""
 
     def __init__(self, sink: Sink) -> None:
         self.strings_dropped = 0
@@ -70,7 +70,7 @@ class Parser:
                 sink.string(_STRINGS[found[6]], found[7])
 
     def _step(self, data: str, position: int) -> int:
-        """One character, or a run of them within a string; the position after it."""
+        """One character, or a run of them within a string; returns the position after it."""
         if self._state == _STRING:
             run = _PRINTABLE.match(data, position)
             if run is not None:
@@ -133,7 +133,7 @@ class Parser:
             self._length = 0
 
     def _eight_bit(self, char: str) -> None:
-        """A C1 control is the same as ESC with the character 64 places before it."""
+        """A C1 control equals ESC plus the character 64 places before it."""
         if char == "\x9c":
             self._end_string()
             self._state = _GROUND

@@ -1,4 +1,4 @@
-"""Writing text into a page: wrapping, wide characters, and marks that join the character before them."""
+"""Writing text into a page: wrapping, wide characters, and combining marks."""
 
 import re
 
@@ -11,13 +11,13 @@ SIMPLE = re.compile(f"[{NARROW}]+")
 
 
 class Printer:
-    """The modes that text is written with."""
+    """The modes that apply to written text."""
 
     def __init__(self) -> None:
         self.autowrap = True
         self.insert = False
         self.joinable = False
-        """Whether the last thing written was text, which a mark or joiner may go on with."""
+        """Whether the last thing written was text, which a mark or joiner may continue."""
         self.last = ""
 
     def write(self, page: Page, text: str, pen: Look) -> None:
@@ -39,7 +39,7 @@ class Printer:
         self.joinable = True
 
     def _run(self, page: Page, text: str, pen: Look) -> None:
-        """Characters of one cell each."""
+        """Single-cell characters."""
         columns = page.columns
         self.last = text[-1]
         if self.insert:
@@ -100,7 +100,7 @@ class Printer:
         self.last = cluster
 
     def _extend(self, page: Page, x: int, cluster: str, pen: Look) -> None:
-        """The cluster at `x`, the last one written, has become longer and perhaps wider."""
+        """The last cluster, at `x`, has become longer and perhaps wider."""
         row = page.row
         old, width = page.x - x, grapheme_width(cluster)
         row.replace(x, cluster)
@@ -120,7 +120,7 @@ class Printer:
 
 
 def _before(page: Page) -> tuple[int, str] | None:
-    """Where the character to the left of the cursor begins, and what it is."""
+    """The character to the left of the cursor, and where it starts."""
     x = page.x - 1
     if x < 0:
         return None

@@ -1,4 +1,4 @@
-"""Questions that programs ask the terminal, and the protocols that they then switch on."""
+"""Queries that programs send to the terminal, and the protocols they then enable."""
 
 from collections.abc import Callable
 
@@ -44,7 +44,7 @@ def report_background(machine: Machine) -> None:
 
 
 def is_dark(color: str) -> bool:
-    """Of a colour as X11 writes it: `rgb:1111/2222/3333`, with one to four digits each."""
+    """The brightness of an X11 color: `rgb:1111/2222/3333`, with one to four digits each."""
     parts = color.removeprefix("rgb:").split("/")
     red, green, blue = (int(part, 16) / float(16 ** len(part) - 1) for part in parts)
     return bool(0.2126 * red + 0.7152 * green + 0.0722 * blue < 0.5)
@@ -85,7 +85,7 @@ def window(machine: Machine, params: list[int]) -> None:
 
 
 def _keyboard(machine: Machine) -> tuple[Keyboard, bool] | None:
-    """The state of the Kitty keyboard protocol, and which screen's it is; None if it is not spoken here."""
+    """The state of the Kitty keyboard protocol for the current screen; None if unsupported."""
     if machine.answers is not None and not machine.answers.kitty_keyboard:
         return None
     return machine.keyboard, machine.page is machine.alternate
@@ -111,7 +111,7 @@ def pop_keyboard(machine: Machine, params: list[int]) -> None:
 
 
 def set_keyboard(machine: Machine, params: list[int]) -> None:
-    """Mode 1 sets just these flags, 2 adds them, 3 takes them away."""
+    """Mode 1 sets exactly these flags, 2 adds them, 3 removes them."""
     state = _keyboard(machine)
     if state is not None:
         keyboard, screen = state
@@ -128,7 +128,7 @@ def query_keyboard(machine: Machine, params: list[int]) -> None:
 
 
 def set_key_options(machine: Machine, params: list[int]) -> None:
-    """XTMODKEYS: only modifyOtherKeys (4) is kept."""
+    """XTMODKEYS: only modifyOtherKeys (4) is stored."""
     if params[0] == 4:
         machine.keyboard.modify_other_keys = params[1] if len(params) > 1 else 0
 

@@ -1,4 +1,4 @@
-"""Reading a terminal: its rows, its history, and what somebody sees who scrolled up."""
+"""Reading a terminal: its rows, its history, and the view of a user who scrolled up."""
 
 from typing import NamedTuple
 
@@ -11,7 +11,7 @@ PLACEHOLDER = "\U0010eeee"
 
 
 class Cell(NamedTuple):
-    """One cell. A wide character stands in its first cell; `char` of the second is ""."""
+    """One cell. A wide character is in its first cell; `char` of the second is ""."""
 
     char: str
     fg: str
@@ -29,12 +29,12 @@ def cell_of(row: Row, column: int) -> Cell:
 
 
 def image_of(color: str) -> int:
-    """A placeholder tells its image by its colour."""
+    """A placeholder encodes its image id as a color."""
     return int(color[1:], 16) if color.startswith("#") else int(color or 0)
 
 
 class Readout:
-    """What can be read from a terminal. Nothing here changes it, but for the place of the reader."""
+    """The readable state of a terminal. Nothing here changes it, except for the scroll position."""
 
     _machine: Machine
 
@@ -65,7 +65,7 @@ class Readout:
         return self._machine.page is self._machine.alternate
 
     def screen(self) -> list[str]:
-        """The rows of the screen, without blanks at their ends."""
+        """The rows of the screen, without trailing blanks."""
         return screen_text(self._machine)
 
     def main_screen(self) -> list[str]:
@@ -73,12 +73,12 @@ class Readout:
         return [row.text for row in self._machine.main.rows]
 
     def visible_screen(self) -> list[str]:
-        """The same as a person sees it: while a synchronized frame is being written, what was before it."""
+        """The same as a user sees it: the previous frame while a synchronized one is being written."""
         frozen = self._machine.frozen
         return list(frozen[0]) if frozen is not None else self.screen()
 
     def visible_cursor(self) -> tuple[int, int]:
-        """Where a person sees the cursor, with the same delay."""
+        """Where a user sees the cursor, with the same delay."""
         frozen = self._machine.frozen
         return frozen[1] if frozen is not None else self.cursor
 
@@ -92,11 +92,11 @@ class Readout:
 
     @property
     def scrollback_dropped(self) -> int:
-        """Rows that the history lost because it is limited."""
+        """Rows the history lost because of its limit."""
         return self._machine.main.history_dropped
 
     def tape(self) -> list[str]:
-        """History and screen, down to the last row of the screen with something to see."""
+        """History and screen, down to the last non-blank row of the screen."""
         rows = self.main_screen()
         while rows and not rows[-1]:
             rows.pop()
@@ -113,12 +113,12 @@ class Readout:
         return cell_of(page.history[row] if row < history else page.rows[row - history], column)
 
     def wrapped(self) -> list[bool]:
-        """For each row of history and screen whether it goes on with the text of the row above."""
+        """For each row of history and screen, whether it continues the row above."""
         page = self._machine.main
         return [row.wrapped for row in (*page.history, *page.rows)]
 
     def scroll_view(self, offset: int) -> None:
-        """A person scrolls up by so many rows from the bottom and stays there; 0 is back at the bottom."""
+        """The user scrolls up that many rows from the bottom and stays there; 0 returns to the bottom."""
         page = self._machine.main
         offset = min(max(offset, 0), len(page.history))
         first = page.history_dropped + len(page.history) - offset
@@ -126,7 +126,7 @@ class Readout:
         self._view_epoch = page.history_epoch
 
     def pinned_view(self) -> list[str]:
-        """What that person sees now. A history that was cleared or wrapped anew takes them to the bottom."""
+        """What that user sees now. A cleared or rewrapped history jumps to the bottom."""
         page = self._machine.main
         if self._view_top is None or self._view_epoch != page.history_epoch or self.alternate:
             self._view_top = None
@@ -137,7 +137,7 @@ class Readout:
         return rows + [row.text for row in page.rows[:missing]]
 
     def placeholders(self) -> list[tuple[int, int, int]]:
-        """Row, column and image of each cell of the screen that stands for a piece of a Kitty image."""
+        """Row, column and image of each screen cell that shows a piece of a Kitty image."""
         return [
             (y, x, image_of(row.looks[x].fg))
             for y, row in enumerate(self._machine.page.rows)
@@ -146,7 +146,7 @@ class Readout:
         ]
 
     def _history(self) -> list[str]:
-        """The texts of the history, kept: rows that are in it do not change."""
+        """The cached texts of the history, whose rows do not change."""
         page, texts = self._machine.main, self._texts
         if self._texts_epoch != page.history_epoch:
             self._texts_epoch = page.history_epoch

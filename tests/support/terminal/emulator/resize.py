@@ -1,4 +1,4 @@
-"""A terminal of another size: cropped and padded as xterm does it, or with its lines wrapped anew."""
+"""Resizing a terminal: cropped and padded like xterm, or with its lines rewrapped."""
 
 from typing import Literal, NamedTuple
 
@@ -10,7 +10,7 @@ TakesBack = Literal["always", "at the bottom", "never"]
 
 
 class Reflowed(NamedTuple):
-    """All rows at a new width, and where the marked cell of the old rows is now."""
+    """All rows at a new width, and the new position of the marked cell."""
 
     rows: list[Row]
     y: int
@@ -20,7 +20,7 @@ class Reflowed(NamedTuple):
 def resize(
     page: Page, columns: int, height: int, *, reflow: bool, takes_back: TakesBack, multiplexer: bool
 ) -> None:
-    """Give the page another size. First the rows, as the history meets the screen, then the columns."""
+    """Resize the page: first the rows, exchanging them with the history, then the columns."""
     before = page.x
     if multiplexer:
         _height_of_pane(page, height)
@@ -39,9 +39,9 @@ def resize(
 
 
 def _height(page: Page, height: int, takes_back: TakesBack) -> None:
-    """Higher: rows come back from the history, as `takes_back` says, else empty ones come below.
+    """Taller: rows return from the history as `takes_back` says, otherwise empty ones are added below.
 
-    Lower: rows below the cursor go first, then rows at the top go into the history.
+    Shorter: rows below the cursor go first, then rows at the top go into the history.
     """
     while len(page.rows) < height:
         at_bottom = takes_back == "at the bottom" and page.y == len(page.rows) - 1
@@ -84,7 +84,7 @@ def _shrink(page: Page, height: int) -> None:
 
 
 def _rewrap(page: Page, columns: int, *, bottom_anchored: bool) -> None:
-    """Lines that were wrapped are wrapped anew, in the history too, and the cursor stays at its text."""
+    """Rewrap wrapped lines, including the history; the cursor stays at its text."""
     old = page.history + page.rows
     first, cursor = len(page.history), len(page.history) + page.y
     done = reflowed(old, page.columns, columns, cursor, page.x)
@@ -110,7 +110,7 @@ def _rewrap(page: Page, columns: int, *, bottom_anchored: bool) -> None:
 
 
 def reflowed(old: list[Row], from_columns: int, columns: int, y: int, x: int) -> Reflowed:
-    """The rows at another width; `y` and `x` mark a cell whose new place is told."""
+    """The rows at another width; `y` and `x` mark a cell whose new position is returned."""
     rows: list[Row] = []
     new_y = new_x = index = 0
     while index < len(old):
@@ -135,7 +135,7 @@ def reflowed(old: list[Row], from_columns: int, columns: int, y: int, x: int) ->
 
 
 def _joined(group: list[Row], columns: int, y: int, x: int) -> tuple[list[str], list[Look], int]:
-    """One logical line, and the offset in it of the cell (x, y), which counts from the first of the rows."""
+    """One logical line, and the offset in it of the cell (x, y), counted from the first of the rows."""
     chars: list[str] = []
     looks: list[Look] = []
     offset = 0
@@ -147,7 +147,7 @@ def _joined(group: list[Row], columns: int, y: int, x: int) -> tuple[list[str], 
         else:
             length = columns
             row.fit(columns)
-            # A wide character that did not fit left the last cell empty: that cell is no part of the text.
+            # A wide character that did not fit left the last cell empty: that cell is not part of the text.
             following = group[number + 1].chars
             if row.chars[-1] == EMPTY and len(following) > 1 and following[1] == TAIL:
                 length -= 1
@@ -157,7 +157,7 @@ def _joined(group: list[Row], columns: int, y: int, x: int) -> tuple[list[str], 
 
 
 def _wraps(chars: list[str], columns: int) -> list[tuple[int, int]]:
-    """Where the rows of a logical line begin and end; there is always one."""
+    """Where the rows of a logical line start and end; there is always one."""
     found = []
     start, end = 0, len(chars)
     while end - start > columns:
@@ -173,7 +173,7 @@ def _wraps(chars: list[str], columns: int) -> list[tuple[int, int]]:
 
 
 def _place_of(offset: int, wraps: list[tuple[int, int]], columns: int) -> tuple[int, int]:
-    """The row and the column of a cell of the line. Behind its text the cursor stays within the last row."""
+    """The row and the column of a cell of the line. Past its text the cursor stays within the last row."""
     number = 0
     while number < len(wraps) - 1 and offset >= wraps[number][1]:
         number += 1

@@ -1,19 +1,19 @@
-"""One row of cells, kept as two lists so that a run of text is written with two slice assignments."""
+"""One row of cells, stored as two lists so that a run of text is written with two slice assignments."""
 
 from collections.abc import Sequence
 
 from tests.support.terminal.emulator.look import PLAIN, Look
 
 EMPTY = "\0"
-"""A cell that nobody wrote to, or that was erased. It looks like a blank, but it is no text."""
+"""A cell that was never written, or was erased. It looks blank but is not text."""
 TAIL = ""
 """The second cell of a wide character."""
 
 
 class Row:
-    """Cells of one row. `wrapped` says that it goes on with the text of the row above.
+    """Cells of one row. `wrapped` means that it continues the row above.
 
-    `chars` is changed by the methods only: they know that the text was kept.
+    Only methods may change `chars`, since they invalidate the cached text.
     """
 
     __slots__ = ("_text", "chars", "looks", "wrapped")
@@ -26,14 +26,14 @@ class Row:
 
     @property
     def text(self) -> str:
-        """What it says, without blanks at the end."""
+        """Its text, without trailing blanks."""
         text = self._text
         if text is None:
             text = self._text = "".join(self.chars).replace(EMPTY, " ").rstrip(" ")
         return text
 
     def used(self) -> int:
-        """The number of cells down to the last one that was written."""
+        """The number of cells up to the last written one."""
         chars = self.chars
         end = len(chars)
         while end and chars[end - 1] == EMPTY:
@@ -41,7 +41,7 @@ class Row:
         return end
 
     def put(self, start: int, chars: Sequence[str], look: Look) -> None:
-        """Write cells; halves of wide characters that are left beside them are erased."""
+        """Write cells; halves of wide characters left beside them are erased."""
         end = start + len(chars)
         mine = self.chars
         self._text = None
@@ -53,7 +53,7 @@ class Row:
         self.looks[start:end] = [look] * (end - start)
 
     def replace(self, at: int, char: str) -> None:
-        """Another character of the same width in a cell, with its look."""
+        """Replace a character by another of the same width, with its style."""
         self.chars[at] = char
         self._text = None
 
@@ -64,7 +64,7 @@ class Row:
             self.put(start, [EMPTY] * (end - start), look)
 
     def insert(self, at: int, count: int, look: Look) -> None:
-        """Empty cells at `at`; what is pushed over the right edge is lost."""
+        """Insert empty cells at `at`; what is pushed over the right edge is lost."""
         width = len(self.chars)
         self._text = None
         if self.chars[at] == TAIL:
@@ -77,7 +77,7 @@ class Row:
         del self.chars[width:], self.looks[width:]
 
     def delete(self, at: int, count: int, look: Look) -> None:
-        """Take cells out; empty ones come in at the right edge."""
+        """Delete cells; empty ones come in at the right edge."""
         width = len(self.chars)
         self._text = None
         count = min(count, width - at)
@@ -90,7 +90,7 @@ class Row:
         self.looks += [look] * count
 
     def fit(self, columns: int) -> None:
-        """Crop it, or fill it up with empty cells."""
+        """Crop it or pad it with empty cells."""
         missing = columns - len(self.chars)
         self._text = None
         if missing > 0:
@@ -115,5 +115,5 @@ class Row:
 
 
 def empty_row(columns: int, look: Look = PLAIN, wrapped: bool = False) -> Row:
-    """A row that nobody wrote to."""
+    """A row that was never written."""
     return Row([EMPTY] * columns, [look] * columns, wrapped)

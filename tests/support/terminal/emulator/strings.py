@@ -1,4 +1,4 @@
-"""Control strings: titles, links, colours, notifications, the clipboard, and images by other modules."""
+"""Control strings: titles, links, colors, notifications, the clipboard, and images by other modules."""
 
 import base64
 import binascii
@@ -97,7 +97,7 @@ def _decoded(payload: str) -> str:
 
 
 def _capabilities(machine: Machine, names: str) -> None:
-    """XTGETTCAP: names and values are written in hexadecimal."""
+    """XTGETTCAP: names and values are hexadecimal."""
     known = {"Co": "256", "colors": "256", "RGB": "8", "TN": "xterm-256color"}
     for name in names.split(";"):
         try:

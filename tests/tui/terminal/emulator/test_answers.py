@@ -1,4 +1,4 @@
-"""Questions and answers: what a terminal says of itself, and what it keeps of what it was told."""
+"""Queries and answers: what a terminal reports, and what it stores."""
 
 import base64
 
@@ -42,26 +42,26 @@ def replies(text: str, answers: bool | Answers = True) -> list[str]:
         ("\x1bP$qm\x1b\\", "\x1bP0$r\x1b\\"),
     ],
 )
-def test_a_modern_terminal_answers(question: str, answer: str) -> None:
+def test_modern_terminal_answers(question: str, answer: str) -> None:
     assert replies(question) == [answer]
     assert replies(question, answers=False) == []
 
 
-def test_answers_can_be_other_ones_or_none() -> None:
+def test_answers_can_be_changed_or_disabled() -> None:
     old = Answers(attributes="1;2", background="", kitty_keyboard=False, modes=frozenset(), notifications="")
     assert replies("\x1b]11;?\x07\x1b[?u\x1b[?2026$p\x1b]99;i=1:p=?;\x07\x1b[c", old) == ["\x1b[?1;2c"]
     light = Answers(background="rgb:ff/ff/ee")
     assert replies("\x1b[?996n", light) == ["\x1b[?997;2n"]
 
 
-def test_answers_go_to_whoever_listens() -> None:
+def test_answers_go_to_the_listener() -> None:
     terminal, heard = VirtualTerminal(), []
     terminal.on_reply(heard.append)
     terminal.write("\x1b[5n")
     assert heard == ["\x1b[0n"]
 
 
-def test_keyboard_flags_are_a_stack_for_each_screen() -> None:
+def test_keyboard_flags_are_a_stack_per_screen() -> None:
     terminal = VirtualTerminal()
     terminal.write(
         "\x1b[>1u\x1b[>7u\x1b[?u\x1b[<u\x1b[?u\x1b[?1049h\x1b[?u\x1b[?1049l\x1b[=8;2u\x1b[?u\x1b[=1;3u\x1b[?u"
@@ -70,7 +70,7 @@ def test_keyboard_flags_are_a_stack_for_each_screen() -> None:
     assert terminal.replies == [f"\x1b[?{flags}u" for flags in (7, 1, 0, 9, 8, 0)]
 
 
-def test_other_keys_can_be_modified() -> None:
+def test_modify_other_keys() -> None:
     terminal = VirtualTerminal()
     terminal.write("\x1b[>4;2m")
     assert terminal.keyboard.modify_other_keys == 2
@@ -98,7 +98,7 @@ def test_notifications_of_three_kinds() -> None:
     ]
 
 
-def test_the_clipboard_is_set_and_never_told() -> None:
+def test_clipboard_is_write_only() -> None:
     terminal = VirtualTerminal()
     terminal.write(f"\x1b]52;c;{base64.b64encode('käse'.encode()).decode()}\x07\x1b]52;c;?\x07")
     assert terminal.clipboard == ["käse"]
@@ -111,7 +111,7 @@ def test_bells_are_counted() -> None:
     assert terminal.bells == 2
 
 
-def test_a_new_size_is_told_to_who_asked() -> None:
+def test_new_size_is_reported_if_requested() -> None:
     terminal = VirtualTerminal(80, 24)
     terminal.write("\x1b[?2048h")
     terminal.resize(40, 10)

@@ -38,7 +38,7 @@ def after(text: str, **options: bool) -> VirtualTerminal:
         ("\x1b[2;4r\x1b[4H\nx", ["one", "three", "four", "x", "five"]),
     ],
 )
-def test_the_screen_changes_and_the_history_does_not(text: str, rows: list[str]) -> None:
+def test_screen_changes_and_the_history_does_not(text: str, rows: list[str]) -> None:
     terminal = after(text)
     assert terminal.screen() == rows
     assert terminal.scrollback() == []
@@ -50,13 +50,13 @@ def test_rows_that_scroll_off_the_top_are_the_history() -> None:
     assert terminal.tape() == ["one", "two", "three", "four", "five", "six", "seven"]
 
 
-def test_a_region_at_the_top_feeds_the_history_and_leaves_the_rows_below_it() -> None:
+def test_region_at_the_top_feeds_the_history_and_leaves_the_rows_below_it() -> None:
     terminal = after("\x1b[1;3r\x1b[3H\r\nx\r\ny")
     assert terminal.scrollback() == ["one", "two"]
     assert terminal.screen() == ["three", "x", "y", "four", "five"]
 
 
-def test_scrolling_up_feeds_the_history_where_the_terminal_does_so() -> None:
+def test_scrolling_up_feeds_the_history_if_the_terminal_does_so() -> None:
     assert after("\x1b[2S").scrollback() == ["one", "two"]
     assert after("\x1b[2S", habits=Habits(scroll_up_saves=False)).scrollback() == []
 
@@ -67,18 +67,18 @@ def test_erasing_the_history_leaves_the_screen() -> None:
     assert terminal.screen() == ["two", "three", "four", "five", "six"]
 
 
-def test_the_screen_can_be_kept_in_the_history() -> None:
+def test_screen_can_be_saved_into_the_history() -> None:
     terminal = after("\x1b[22J")
     assert terminal.scrollback() == ["one", "two", "three", "four", "five"]
     assert terminal.screen() == [""] * 5
 
 
-def test_a_pane_keeps_its_history_and_what_is_cleared() -> None:
+def test_pane_keeps_its_history_and_cleared_content() -> None:
     terminal = after("\r\nsix\x1b[3J\x1b[2J", multiplexer=True)
     assert terminal.scrollback() == ["one", "two", "three", "four", "five", "six"]
 
 
-def test_a_history_has_a_limit_and_says_what_it_lost() -> None:
+def test_history_has_a_limit_and_reports_its_loss() -> None:
     terminal = VirtualTerminal(10, 2, scrollback_limit=3)
     terminal.write("".join(f"{number}\r\n" for number in range(8)))
     assert terminal.tape() == ["4", "5", "6", "7"]

@@ -1,4 +1,4 @@
-"""The books of images, and where the cursor stands after one."""
+"""Image bookkeeping, and the cursor position after an image."""
 
 import base64
 import struct
@@ -29,7 +29,7 @@ def test_pixels_come_in_chunks_and_are_placed_many_times() -> None:
     assert terminal.replies == ["\x1b_Gi=5;OK\x1b\\", "\x1b_Gi=5,p=1;OK\x1b\\", "\x1b_Gi=5,p=2;OK\x1b\\"]
 
 
-def test_the_cursor_goes_behind_the_image_unless_it_is_told_to_stay() -> None:
+def test_cursor_moves_behind_the_image_unless_told_to_stay() -> None:
     terminal = VirtualTerminal(20, 4)
     terminal.write(kitty("a=T,f=24,s=1,v=1,i=1,c=4,r=2,q=2", "AAAA"))
     assert terminal.cursor == (1, 4)
@@ -38,7 +38,7 @@ def test_the_cursor_goes_behind_the_image_unless_it_is_told_to_stay() -> None:
     assert terminal.replies == []
 
 
-def test_an_image_at_the_bottom_scrolls_the_screen() -> None:
+def test_image_at_the_bottom_scrolls_the_screen() -> None:
     terminal = VirtualTerminal(20, 4)
     terminal.write("one\r\ntwo\r\nthree\r\n" + kitty("a=T,f=24,s=1,v=1,i=1,c=4,r=3,q=2", "AAAA"))
     assert terminal.scrollback() == ["one", "two"]
@@ -46,14 +46,14 @@ def test_an_image_at_the_bottom_scrolls_the_screen() -> None:
     assert next(iter(terminal.images.placements.values())).row == 3
 
 
-def test_an_image_that_nobody_sent_cannot_be_placed() -> None:
+def test_unsent_image_cannot_be_placed() -> None:
     terminal = VirtualTerminal(20, 4)
     terminal.write(kitty("a=p,i=9"))
     assert terminal.replies == ["\x1b_Gi=9;ENOENT:there is no such image\x1b\\"]
     assert terminal.images.placements == {}
 
 
-def test_deletions_with_a_capital_free_the_pixels() -> None:
+def test_uppercase_deletions_free_the_pixels() -> None:
     terminal = VirtualTerminal(20, 4)
     for number in (1, 2, 3):
         terminal.write(kitty(f"a=T,f=24,s=1,v=1,i={number},p=1,c=1,r=1,q=2", "AAAA"))
@@ -76,14 +76,14 @@ def test_deletions_by_number_and_by_range() -> None:
     assert set(terminal.images.transmitted) == {1}
 
 
-def test_clearing_the_screen_clears_its_images_and_not_those_of_the_history() -> None:
+def test_clearing_the_screen_clears_its_images_but_not_those_of_the_history() -> None:
     terminal = VirtualTerminal(20, 3)
     terminal.write(kitty("a=T,f=24,s=1,v=1,i=1,p=1,c=1,r=1,q=2", "AAAA") + "\r\n" * 5)
     terminal.write(kitty("a=p,i=1,p=2,c=1,r=1,q=2") + "\x1b[2J")
     assert [at.placement for at in terminal.images.placements.values()] == [1]
 
 
-def test_placeholders_are_text_that_says_which_image_it_shows() -> None:
+def test_placeholders_name_the_image_they_show() -> None:
     terminal = VirtualTerminal(20, 4)
     terminal.write(kitty("a=T,U=1,f=24,s=1,v=1,i=42,c=2,r=1,q=2", "AAAA"))
     terminal.write("a\x1b[38;5;42m\U0010eeee\u0305\u0305\U0010eeee\u0305\u030d\x1b[39mb")
@@ -92,7 +92,7 @@ def test_placeholders_are_text_that_says_which_image_it_shows() -> None:
     assert next(iter(terminal.images.placements.values())).virtual
 
 
-def test_a_question_about_graphics_is_answered_only_by_who_can_show_them() -> None:
+def test_graphics_query_is_answered_only_if_supported() -> None:
     question = kitty("a=q,i=31,s=1,v=1,f=24", "AAAA")
     for able in (True, False):
         terminal = VirtualTerminal(answers=Answers(kitty_graphics=able))
@@ -101,7 +101,7 @@ def test_a_question_about_graphics_is_answered_only_by_who_can_show_them() -> No
         assert terminal.images.transmitted == {}
 
 
-def test_files_of_iterm_take_their_rows() -> None:
+def test_iterm_files_take_their_rows() -> None:
     terminal = VirtualTerminal(20, 8)
     terminal.write(f"\x1b]1337;File=inline=1;width=6;height=3:{PNG}\x07")
     assert terminal.cursor == (2, 6)
@@ -110,7 +110,7 @@ def test_files_of_iterm_take_their_rows() -> None:
     assert terminal.cursor == (3, 0)
 
 
-def test_sixels_take_the_rows_that_they_say_or_draw() -> None:
+def test_sixels_take_the_rows_they_declare_or_draw() -> None:
     terminal = VirtualTerminal(20, 8)
     terminal.write('ab\x1bPq"1;1;18;40#0;2;0;0;0~-~\x1b\\')
     terminal.write("\r\n\x1bP0;1q#0!10~$#1~~-!20~-~\x1b\\")

@@ -1,4 +1,4 @@
-"""Screens, held-back frames, and a reader who scrolled up."""
+"""Alternate screens, held frames, and a user who scrolled up."""
 
 from tests.support.terminal.virtual import VirtualTerminal
 
@@ -9,7 +9,7 @@ def terminal_with(text: str, columns: int = 10, rows: int = 4) -> VirtualTermina
     return terminal
 
 
-def test_the_alternate_screen_has_no_history_and_leaves_the_other_as_it_was() -> None:
+def test_alternate_screen_has_no_history_and_leaves_the_other_alone() -> None:
     terminal = terminal_with("one\r\ntwo\x1b[31m\x1b[?1049h")
     assert terminal.alternate
     assert terminal.screen() == [""] * 4
@@ -20,7 +20,7 @@ def test_the_alternate_screen_has_no_history_and_leaves_the_other_as_it_was() ->
     assert terminal.cell(1, 3).fg == "1"
 
 
-def test_the_older_alternate_screens_work_too() -> None:
+def test_older_alternate_screens_work_too() -> None:
     for mode in (47, 1047):
         terminal = terminal_with(f"main\x1b[?{mode}halt")
         assert terminal.screen()[0] == "    alt"
@@ -28,7 +28,7 @@ def test_the_older_alternate_screens_work_too() -> None:
         assert terminal.screen()[0] == "main"
 
 
-def test_a_synchronized_frame_is_seen_at_its_end_only() -> None:
+def test_synchronized_frame_appears_only_at_its_end() -> None:
     terminal = terminal_with("before")
     terminal.write("\x1b[?2026h\r\x1b[Kafter")
     assert terminal.visible_screen()[0] == "before"
@@ -39,7 +39,7 @@ def test_a_synchronized_frame_is_seen_at_its_end_only() -> None:
     assert terminal.visible_cursor() == (0, 5)
 
 
-def test_a_resize_ends_a_frame_that_is_held_back() -> None:
+def test_resize_ends_a_held_frame() -> None:
     terminal = terminal_with("before\x1b[?2026h\r\x1b[Kafter")
     terminal.resize(12, 4)
     assert terminal.visible_screen()[0] == "after"
@@ -51,7 +51,7 @@ def test_modes_are_kept() -> None:
     assert [terminal.modes[mode] for mode in (1004, 2004, 2031)] == [True, False, True]
 
 
-def test_a_reader_stays_where_they_scrolled_while_rows_are_added() -> None:
+def test_scrolled_view_stays_while_rows_are_added() -> None:
     terminal = terminal_with("".join(f"{number}\r\n" for number in range(20)))
     terminal.scroll_view(5)
     seen = terminal.pinned_view()
@@ -62,7 +62,7 @@ def test_a_reader_stays_where_they_scrolled_while_rows_are_added() -> None:
     assert terminal.pinned_view() == terminal.screen()
 
 
-def test_a_reader_near_the_bottom_sees_history_and_screen() -> None:
+def test_view_near_the_bottom_shows_history_and_screen() -> None:
     terminal = terminal_with("".join(f"{number}\r\n" for number in range(6)))
     terminal.scroll_view(1)
     assert terminal.pinned_view() == ["2", "3", "4", "5"]
@@ -70,14 +70,14 @@ def test_a_reader_near_the_bottom_sees_history_and_screen() -> None:
     assert terminal.pinned_view() == ["2", "3", "x", "5"]
 
 
-def test_a_reader_is_thrown_to_the_bottom_when_the_history_is_cleared() -> None:
+def test_view_jumps_to_the_bottom_when_the_history_is_cleared() -> None:
     terminal = terminal_with("".join(f"{number}\r\n" for number in range(20)))
     terminal.scroll_view(5)
     terminal.write("\x1b[3J")
     assert terminal.pinned_view() == terminal.screen()
 
 
-def test_a_reader_of_a_full_history_is_carried_along() -> None:
+def test_view_of_a_full_history_moves_along() -> None:
     terminal = VirtualTerminal(10, 2, scrollback_limit=4)
     terminal.write("".join(f"{number}\r\n" for number in range(8)))
     terminal.scroll_view(2)

@@ -1,4 +1,4 @@
-"""Moving the cursor, tabs, regions, and what is saved and restored."""
+"""Moving the cursor, tabs, regions, and saved state."""
 
 import pytest
 
@@ -43,11 +43,11 @@ def after(text: str, columns: int = 10, rows: int = 6) -> VirtualTerminal:
         ("\x1b[20h\x1b[2;3H\n", (2, 0)),
     ],
 )
-def test_the_cursor_goes_where_it_is_sent(moves: str, place: tuple[int, int]) -> None:
+def test_cursor_moves(moves: str, place: tuple[int, int]) -> None:
     assert after(moves).cursor == place
 
 
-def test_a_region_stops_moves_that_begin_in_it() -> None:
+def test_region_stops_moves_that_start_in_it() -> None:
     assert after("\x1b[2;4r\x1b[3;1H\x1b[9A").cursor == (1, 0)
     assert after("\x1b[2;4r\x1b[3;1H\x1b[9B").cursor == (3, 0)
     assert after("\x1b[2;4r\x1b[6;1H\x1b[9A").cursor == (1, 0)
@@ -59,35 +59,35 @@ def test_origin_mode_counts_from_the_region() -> None:
     assert terminal.replies == ["\x1b[3;2R"]
 
 
-def test_a_region_of_one_row_is_refused() -> None:
+def test_region_of_one_row_is_refused() -> None:
     assert after("abc\x1b[3;3r").cursor == (0, 3)
 
 
-def test_saving_the_cursor_keeps_style_and_waiting_wrap() -> None:
+def test_saved_cursor_keeps_style_and_pending_wrap() -> None:
     terminal = after("\x1b[31m0123456789\x1b7\x1b[0m\x1b[H\x1b8x")
     assert terminal.screen()[:2] == ["0123456789", "x"]
     assert terminal.cell(1, 0).fg == "1"
 
 
-def test_reverse_index_at_the_top_scrolls_down_and_keeps_history_as_it_is() -> None:
+def test_reverse_index_at_the_top_scrolls_down_and_keeps_the_history() -> None:
     terminal = after("one\r\ntwo\x1b[H\x1bMzero")
     assert terminal.screen()[:3] == ["zero", "one", "two"]
     assert terminal.scrollback() == []
 
 
-def test_a_reset_forgets_everything() -> None:
+def test_reset_clears_everything() -> None:
     terminal = after("a\r\n" * 10 + "\x1b[31m\x1b[2;3r\x1b[?7l\x1bcx")
     assert terminal.tape() == ["x"]
     assert terminal.cell(0, 0).fg == ""
     assert terminal.modes[7]
 
 
-def test_a_soft_reset_keeps_the_screen() -> None:
+def test_soft_reset_keeps_the_screen() -> None:
     terminal = after("text\x1b[31m\x1b[?25l\x1b[2;3r\x1b[!p\x1b[6;1Hx\n")
     assert terminal.screen() == ["", "", "", "", "x", ""]
     assert terminal.scrollback() == ["text"]
     assert terminal.cursor_visible
 
 
-def test_the_alignment_pattern_fills_the_screen() -> None:
+def test_alignment_pattern_fills_the_screen() -> None:
     assert after("\x1b#8", 3, 2).screen() == ["EEE", "EEE"]

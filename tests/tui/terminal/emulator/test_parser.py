@@ -1,4 +1,4 @@
-"""The parser finds the same things however the bytes are cut, and gets out of every half sequence."""
+"""The parser is independent of chunking, and recovers from every partial sequence."""
 
 from itertools import pairwise
 
@@ -10,8 +10,8 @@ from tests.support.terminal.emulator.parser import Parser
 from tests.support.terminal.virtual import VirtualTerminal
 
 
-class Found:
-    """Notes what the parser calls; runs of text are joined, as their cuts mean nothing."""
+class ParserLog:
+    """Records the parser's calls; runs of text are joined, since their boundaries mean nothing."""
 
     def __init__(self) -> None:
         self.all: list[tuple[str, ...]] = []
@@ -35,7 +35,7 @@ class Found:
 
 
 def parsed(*pieces: str) -> list[tuple[str, ...]]:
-    found = Found()
+    found = ParserLog()
     parser = Parser(found)
     for piece in pieces:
         parser.feed(piece)
@@ -82,7 +82,7 @@ PIECES = st.sampled_from(
 
 
 @given(st.lists(PIECES, max_size=12).map("".join), st.lists(st.integers(0, 60), max_size=6))
-def test_cuts_at_any_place_change_nothing(data: str, cuts: list[int]) -> None:
+def test_chunking_does_not_matter(data: str, cuts: list[int]) -> None:
     places = sorted({min(cut, len(data)) for cut in cuts} | {0, len(data)})
     pieces = [data[start:end] for start, end in pairwise(places)]
     assert parsed(*pieces) == parsed(data) == parsed(*data)
@@ -94,14 +94,14 @@ def test_cuts_at_any_place_change_nothing(data: str, cuts: list[int]) -> None:
         max_size=60,
     )
 )
-def test_any_bytes_leave_a_terminal_that_can_still_be_used(data: str) -> None:
+def test_any_bytes_leave_a_usable_terminal(data: str) -> None:
     terminal = VirtualTerminal(20, 5)
     terminal.write(data)
     terminal.write("\x18\x1b\\\x1bc\x1b[2;3Hstill here")
     assert terminal.screen()[1] == "  still here"
 
 
-def test_each_kind_of_sequence_is_told_apart() -> None:
+def test_each_kind_of_sequence_is_distinguished() -> None:
     data = "a\n\x1b7\x1b(B\x1b[?2;3h\x1b[2 q\x1b]0;t\x07\x1bP1$q\x1b\\\x1b_Gx\x1b\\\x1b^p\x1b\\\x1bXs\x1b\\b"
     assert parsed(data) == [
         ("text", "a"),
@@ -119,35 +119,35 @@ def test_each_kind_of_sequence_is_told_apart() -> None:
     ]
 
 
-def test_controls_of_eight_bits_mean_the_same_as_those_of_seven() -> None:
+def test_eight_bit_controls_equal_seven_bit_ones() -> None:
     assert parsed("\x9b5A\x9d0;t\x9c\x84") == parsed("\x1b[5A\x1b]0;t\x1b\\\x1bD")
 
 
-def test_controls_within_a_sequence_are_done_at_once() -> None:
+def test_controls_within_a_sequence_are_executed_at_once() -> None:
     assert parsed("\x1b[3\r1m") == [("control", "\r"), ("csi", "31", "", "m")]
 
 
-def test_cancel_drops_a_half_sequence_and_escape_begins_anew() -> None:
+def test_cancel_drops_a_partial_sequence_and_escape_starts_over() -> None:
     assert parsed("\x1b[3\x18m") == [("text", "m")]
     assert parsed("\x1b]0;half\x1ax") == [("text", "x")]
     assert parsed("\x1b[3\x1b[4m") == [("csi", "4", "", "m")]
 
 
-def test_a_string_ends_at_the_next_escape_even_if_that_is_not_its_end() -> None:
+def test_string_ends_at_the_next_escape_even_if_not_its_terminator() -> None:
     assert parsed("\x1b]0;t\x1b[1m") == [("OSC", "0;t"), ("csi", "1", "", "m")]
 
 
-def test_a_bell_ends_only_an_operating_system_command() -> None:
+def test_bell_ends_only_an_osc() -> None:
     assert parsed("\x1b_a\x07b\x1b\\") == [("APC", "ab")]
 
 
-def test_parameters_after_an_intermediate_make_the_sequence_void() -> None:
+def test_parameters_after_an_intermediate_invalidate_the_sequence() -> None:
     assert parsed("\x1b[1 2Ax") == [("text", "x")]
 
 
-def test_a_string_without_end_is_not_kept_for_ever(monkeypatch) -> None:
+def test_endless_string_is_not_kept(monkeypatch) -> None:
     monkeypatch.setattr(parsers, "STRING_LIMIT", 1000)
-    found = Found()
+    found = ParserLog()
     parser = Parser(found)
     parser.feed("\x1b]0;")
     for _ in range(20):

@@ -1,4 +1,4 @@
-"""Text on the grid: wrapping, wide characters, clusters, and what overwriting half of one leaves."""
+"""Text on the grid: wrapping, wide characters, clusters, and overwriting half of one."""
 
 from itertools import pairwise
 
@@ -19,7 +19,7 @@ def shown(text: str, columns: int = 10, rows: int = 4) -> VirtualTerminal:
     return terminal
 
 
-def test_a_full_row_wraps_only_when_the_next_character_comes() -> None:
+def test_full_row_wraps_only_with_the_next_character() -> None:
     terminal = shown("0123456789")
     assert terminal.cursor == (0, 9)
     assert terminal.wrap_pending
@@ -29,58 +29,56 @@ def test_a_full_row_wraps_only_when_the_next_character_comes() -> None:
 
 
 @pytest.mark.parametrize("move", ["\r", "\x1b[D", "\b", "\x1b[1;4H", "\x1b[A"])
-def test_moving_takes_the_waiting_wrap_back(move: str) -> None:
+def test_moving_cancels_the_pending_wrap(move: str) -> None:
     assert shown("0123456789" + move + "x").cursor[0] == 0
 
 
-def test_a_carriage_return_and_newline_after_a_full_row_leave_no_empty_row() -> None:
+def test_crlf_after_a_full_row_leaves_no_empty_row() -> None:
     assert shown("0123456789\r\nx").screen()[:2] == ["0123456789", "x"]
 
 
-def test_without_autowrap_the_last_column_is_written_again_and_again() -> None:
+def test_without_autowrap_the_last_column_is_overwritten() -> None:
     terminal = shown("\x1b[?7l0123456789abc")
     assert terminal.screen() == ["012345678c", "", "", ""]
     terminal.write("\x1b[?7h\x1b[1;10HXY")
     assert terminal.screen()[:2] == ["012345678X", "Y"]
 
 
-def test_a_wide_character_that_does_not_fit_goes_to_the_next_row() -> None:
+def test_wide_character_that_does_not_fit_moves_to_the_next_row() -> None:
     terminal = shown("012345678日x")
     assert terminal.screen()[:2] == ["012345678", "日x"]
     assert terminal.cell(1, 0).char == "日"
     assert terminal.cell(1, 1).char == ""
 
 
-def test_without_autowrap_a_wide_character_at_the_edge_is_left_out() -> None:
+def test_without_autowrap_a_wide_character_at_the_edge_is_dropped() -> None:
     assert shown("\x1b[?7l012345678日").screen()[0] == "012345678"
 
 
 @pytest.mark.parametrize(("column", "row"), [(1, "x 本"), (2, " x本"), (3, "日x"), (4, "日 x")])
-def test_half_of_a_wide_character_that_is_overwritten_takes_the_other_half_along(
-    column: int, row: str
-) -> None:
+def test_overwriting_half_of_a_wide_character_erases_the_other_half(column: int, row: str) -> None:
     assert shown(f"日本\x1b[1;{column}Hx").screen()[0] == row
 
 
-def test_marks_join_the_character_before_them() -> None:
+def test_combining_marks_join_the_previous_character() -> None:
     terminal = shown("e\u0301x")
     assert terminal.cell(0, 0).char == "e\u0301"
     assert terminal.cursor == (0, 2)
 
 
-def test_marks_join_also_when_they_come_in_another_piece_or_after_a_style() -> None:
+def test_combining_marks_join_across_chunks_and_styles() -> None:
     terminal = VirtualTerminal(10, 2)
     for piece in ("e", "\u0301", "\x1b[1m\u0308"):
         terminal.write(piece)
     assert terminal.cell(0, 0).char == "e\u0301\u0308"
 
 
-def test_a_mark_at_the_start_of_a_row_has_nothing_to_join() -> None:
+def test_combining_mark_at_the_start_of_a_row_has_nothing_to_join() -> None:
     assert shown("\u0301x").screen()[0] == "x"
 
 
 @pytest.mark.parametrize("cluster", [FAMILY, "🇩🇪", "👍🏽", "❤\ufe0f", "각"])
-def test_a_cluster_takes_one_place_of_two_cells_however_it_is_cut(cluster: str) -> None:
+def test_cluster_takes_two_cells_in_any_chunking(cluster: str) -> None:
     whole = shown(f"a{cluster}b")
     pieces = VirtualTerminal(10, 4)
     for char in f"a{cluster}b":
@@ -90,14 +88,14 @@ def test_a_cluster_takes_one_place_of_two_cells_however_it_is_cut(cluster: str) 
     assert whole.cursor == pieces.cursor == (0, 4)
 
 
-def test_a_character_that_becomes_wide_at_the_edge_moves_to_the_next_row() -> None:
+def test_character_that_becomes_wide_at_the_edge_moves_to_the_next_row() -> None:
     terminal = VirtualTerminal(4, 3)
     terminal.write("abc❤")
     terminal.write("\ufe0f!")
     assert terminal.screen() == ["abc", "❤\ufe0f!", ""]
 
 
-def test_characters_wider_than_the_terminal_are_left_out() -> None:
+def test_characters_wider_than_the_terminal_are_dropped() -> None:
     assert shown("a日b", columns=1).screen()[:2] == ["a", "b"]
 
 
@@ -105,15 +103,15 @@ def test_insert_mode_pushes_the_rest_of_the_row_to_the_right() -> None:
     assert shown("abcdefgh日\x1b[1;2H\x1b[4hXYZ").screen()[0] == "aXYZbcdefg"
 
 
-def test_line_drawing_characters_are_a_set_of_their_own() -> None:
+def test_line_drawing_characters_are_a_separate_set() -> None:
     assert shown("\x1b(0lqk\x1b(Blqk").screen()[0] == "┌─┐lqk"
 
 
-def test_the_last_character_is_repeated() -> None:
+def test_last_character_is_repeated() -> None:
     assert shown("ab\x1b[3b").screen()[0] == "abbbb"
 
 
-def test_the_short_cut_is_only_taken_for_characters_of_one_cell() -> None:
+def test_fast_path_is_only_taken_for_single_cell_characters() -> None:
     simple = [char for char in map(chr, range(0x20, 0x3000)) if SIMPLE.fullmatch(char)]
     assert len(simple) > 1000
     assert not [char for char in simple if grapheme_width(char) != 1]
@@ -125,7 +123,7 @@ TEXT = st.text(
 
 
 @given(TEXT, st.integers(2, 9))
-def test_text_stands_on_the_grid_as_the_width_model_measures_it(text: str, columns: int) -> None:
+def test_text_on_the_grid_matches_the_width_model(text: str, columns: int) -> None:
     terminal = VirtualTerminal(columns, 60)
     terminal.write(text)
     placed = [terminal.cell(row, x).char for row in range(60) for x in range(columns)]
@@ -134,7 +132,7 @@ def test_text_stands_on_the_grid_as_the_width_model_measures_it(text: str, colum
 
 
 @given(TEXT, st.integers(2, 9), st.lists(st.integers(0, 40), max_size=5))
-def test_text_looks_the_same_however_it_is_cut(text: str, columns: int, cuts: list[int]) -> None:
+def test_text_looks_the_same_in_any_chunking(text: str, columns: int, cuts: list[int]) -> None:
     whole, cut = VirtualTerminal(columns, 60), VirtualTerminal(columns, 60)
     whole.write(text)
     places = sorted({min(place, len(text)) for place in cuts} | {0, len(text)})
@@ -145,13 +143,13 @@ def test_text_looks_the_same_however_it_is_cut(text: str, columns: int, cuts: li
 
 
 @given(TEXT)
-def test_the_cursor_moves_by_the_visible_width(text: str) -> None:
+def test_cursor_moves_by_the_visible_width(text: str) -> None:
     terminal = VirtualTerminal(200, 2)
     terminal.write(text.lstrip("\u0301\ufe0f\u200d"))
     assert terminal.cursor == (0, visible_width(text.lstrip("\u0301\ufe0f\u200d")))
 
 
-def test_bytes_may_end_in_the_middle_of_a_character() -> None:
+def test_bytes_may_end_within_a_character() -> None:
     terminal = VirtualTerminal(10, 2)
     for byte in "aé日👍".encode():
         terminal.feed_bytes(bytes([byte]))

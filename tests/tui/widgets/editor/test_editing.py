@@ -4,13 +4,12 @@ import pytest
 
 from tau.tui.input.bindings import Keymap
 from tau.tui.widgets.editor.bindings import EDITOR_BINDINGS
+from tau.tui.widgets.editor.document import MAX_KILLS, MAX_UNDO_STEPS, KillRing
 from tau.tui.widgets.editor.editor import Editor
-from tau.tui.widgets.editor.kill_ring import ENTRIES, KillRing
-from tau.tui.widgets.editor.undo import STEPS
-from tests.tui.widgets.editor.hands import cursor, editor, paste, press, typed
+from tests.tui.widgets.editor.editor_rig import cursor, editor, paste, press, typed
 
 
-def test_kills_in_a_row_are_one_text_forward_and_backward() -> None:
+def test_consecutive_kills_are_joined_forward_and_backward() -> None:
     edited = editor("one two three")
     press(edited, "ctrl+home", "alt+d", "alt+d")
     assert edited.text == " three"
@@ -20,7 +19,7 @@ def test_kills_in_a_row_are_one_text_forward_and_backward() -> None:
     assert edited.text == " threeone two"
 
 
-def test_a_move_between_kills_begins_a_new_text_and_yank_pop_goes_back_to_the_older() -> None:
+def test_move_between_kills_starts_a_new_entry_and_yank_pop_cycles_to_the_older() -> None:
     edited = editor("one two")
     press(edited, "ctrl+w", "left", "ctrl+k", "ctrl+u")
     assert edited.is_empty
@@ -34,7 +33,7 @@ def test_a_move_between_kills_begins_a_new_text_and_yank_pop_goes_back_to_the_ol
     assert edited.text == "one "
 
 
-def test_killing_to_the_line_end_takes_the_newline_when_there_is_nothing_else() -> None:
+def test_killing_to_the_line_end_takes_the_newline_if_there_is_nothing_else() -> None:
     edited = editor("ab\ncd")
     press(edited, "ctrl+home", "ctrl+k", "ctrl+k")
     assert edited.text == "cd"
@@ -42,7 +41,7 @@ def test_killing_to_the_line_end_takes_the_newline_when_there_is_nothing_else() 
     assert edited.text == "ab\ncd"
 
 
-def test_a_whole_line_can_be_deleted() -> None:
+def test_whole_line_can_be_deleted() -> None:
     edited = editor("a\nb\nc")
     press(edited, "up", "ctrl+shift+k")
     assert edited.text == "a\nc"
@@ -52,7 +51,7 @@ def test_a_whole_line_can_be_deleted() -> None:
     assert edited.is_empty
 
 
-def test_two_characters_can_be_exchanged_by_a_key_of_the_users_choice() -> None:
+def test_two_characters_can_be_transposed_by_a_custom_key() -> None:
     keys = Keymap({"tui.editor.transpose": ["ctrl+t"]}, extra=EDITOR_BINDINGS)
     edited = editor("ab日", keys=keys)
     press(edited, "ctrl+t")
@@ -61,11 +60,11 @@ def test_two_characters_can_be_exchanged_by_a_key_of_the_users_choice() -> None:
     assert edited.text == "a日b"
 
 
-def test_the_kill_ring_is_bounded() -> None:
+def test_kill_ring_is_bounded() -> None:
     ring = KillRing()
-    for number in range(ENTRIES + 5):
+    for number in range(MAX_KILLS + 5):
         ring.push(str(number))
-    assert next(iter(ring)) == "5" and len(list(ring)) == ENTRIES
+    assert next(iter(ring)) == "5" and len(list(ring)) == MAX_KILLS
 
 
 def test_typed_words_are_undone_one_at_a_time() -> None:
@@ -84,7 +83,7 @@ def test_typed_words_are_undone_one_at_a_time() -> None:
     assert edited.text == "one two  !"
 
 
-def test_a_move_begins_a_new_undo_group() -> None:
+def test_move_starts_a_new_undo_group() -> None:
     edited = editor()
     typed(edited, "ab")
     press(edited, "left", "right")
@@ -93,7 +92,7 @@ def test_a_move_begins_a_new_undo_group() -> None:
     assert edited.text == "ab"
 
 
-def test_erased_letters_come_back_a_word_at_a_time_with_the_cursor() -> None:
+def test_erased_letters_are_restored_word_by_word_with_the_cursor() -> None:
     edited = editor("one two")
     press(edited, *["backspace"] * 5)
     assert edited.text == "on"
@@ -103,7 +102,7 @@ def test_erased_letters_come_back_a_word_at_a_time_with_the_cursor() -> None:
     assert (edited.text, cursor(edited)) == ("one two", 7)
 
 
-def test_a_paste_and_a_set_text_are_one_undo_each() -> None:
+def test_paste_and_set_text_are_one_undo_each() -> None:
     edited = editor("first")
     paste(edited, "a b c\nd")
     press(edited, "ctrl+-")
@@ -116,9 +115,9 @@ def test_a_paste_and_a_set_text_are_one_undo_each() -> None:
 
 def test_undo_is_bounded() -> None:
     edited = editor()
-    for number in range(STEPS + 10):
+    for number in range(MAX_UNDO_STEPS + 10):
         edited.insert(str(number % 10))
-    press(edited, *["ctrl+-"] * (STEPS + 10))
+    press(edited, *["ctrl+-"] * (MAX_UNDO_STEPS + 10))
     assert len(edited.text) == 10
 
 
@@ -132,7 +131,7 @@ def test_enter_sends_the_text_and_leaves_an_empty_editor() -> None:
     assert edited.is_empty
 
 
-def test_a_text_that_is_refused_stays_with_its_cursor_and_undo() -> None:
+def test_refused_text_stays_with_its_cursor_and_undo() -> None:
     edited = editor(on_submit=lambda text: False)
     typed(edited, "one two")
     press(edited, "left", "enter")
@@ -141,7 +140,7 @@ def test_a_text_that_is_refused_stays_with_its_cursor_and_undo() -> None:
     assert edited.text == "one "
 
 
-def test_a_text_comes_back_when_sending_fails() -> None:
+def test_text_returns_when_sending_fails() -> None:
     def fail(text: str) -> None:
         raise RuntimeError("no network")
 
@@ -151,7 +150,7 @@ def test_a_text_comes_back_when_sending_fails() -> None:
     assert edited.text == "precious"
 
 
-def test_what_the_receiver_puts_in_stays() -> None:
+def test_text_inserted_by_the_receiver_stays() -> None:
     edited: Editor = editor("/edit", on_submit=lambda text: edited.set_text("template"))
     press(edited, "enter")
     assert edited.text == "template"
@@ -169,7 +168,7 @@ def test_newlines_come_from_their_key_and_from_backslash_enter() -> None:
     assert sent == ["a\nb\nc"]
 
 
-def test_changes_are_told_once_each() -> None:
+def test_each_change_is_reported_once() -> None:
     seen: list[str] = []
     edited: Editor = editor(on_change=lambda: seen.append(edited.text), on_submit=lambda text: None)
     typed(edited, "ab")
@@ -180,7 +179,7 @@ def test_changes_are_told_once_each() -> None:
     assert seen == ["a", "ab", "b", "new", ""]
 
 
-def test_text_from_outside_loses_terminal_controls_and_keeps_tabs_and_newlines() -> None:
+def test_foreign_text_loses_control_sequences_and_keeps_tabs_and_newlines() -> None:
     edited = editor("a\tb\r\nc\rd\x1b[31mred\x1b[0m\x07\x00\x7f\x9b2J\u202e\x1b]52;c;eA==\x07")
     assert edited.text == "a\tb\nc\ndred"
     paste(edited, "\x1b[200~\ud83d")

@@ -1,13 +1,13 @@
-"""Walking through what was sent before, without losing what is being written."""
+"""Browsing sent messages without losing the draft."""
 
 from tau.tui.input.key import Key
-from tau.tui.widgets.editor.history import MemoryHistory
-from tests.tui.widgets.editor.hands import cursor, editor, paste, press, text_rows, typed
+from tests.support.memory_history import MemoryHistory
+from tests.tui.widgets.editor.editor_rig import cursor, editor, paste, press, text_rows, typed
 
 LARGE = "z" * 1_500
 
 
-def test_up_at_the_first_row_shows_older_texts_and_down_at_the_last_the_newer() -> None:
+def test_up_in_the_first_row_shows_older_texts_and_down_in_the_last_newer_ones() -> None:
     edited = editor(history=MemoryHistory(["one", "two"]))
     press(edited, "up")
     assert edited.text == "two"
@@ -27,7 +27,7 @@ def test_up_inside_a_text_moves_by_rows_first() -> None:
     assert edited.text == "old"
 
 
-def test_the_draft_comes_back_with_its_cursor_its_pastes_and_its_undo() -> None:
+def test_draft_returns_with_its_cursor_its_pastes_and_its_undo() -> None:
     edited = editor(history=MemoryHistory(["old"]))
     typed(edited, "draft ")
     paste(edited, LARGE)
@@ -40,7 +40,7 @@ def test_the_draft_comes_back_with_its_cursor_its_pastes_and_its_undo() -> None:
     assert edited.text == "draft "
 
 
-def test_an_entry_of_many_lines_is_passed_with_single_steps() -> None:
+def test_multiline_entry_is_passed_with_single_steps() -> None:
     edited = editor(history=MemoryHistory(["oldest", "a long text " * 10 + "\nb"]))
     edited.render(20)
     press(edited, "up", "up")
@@ -51,7 +51,7 @@ def test_an_entry_of_many_lines_is_passed_with_single_steps() -> None:
     assert edited.is_empty
 
 
-def test_an_entry_that_was_changed_stays_changed_during_the_walk() -> None:
+def test_edited_entry_stays_edited_while_browsing() -> None:
     edited = editor(history=MemoryHistory(["one", "two"]))
     press(edited, "up")
     typed(edited, "!")
@@ -63,7 +63,7 @@ def test_an_entry_that_was_changed_stays_changed_during_the_walk() -> None:
     assert edited.text == "two!"
 
 
-def test_the_draft_returns_after_an_entry_was_sent() -> None:
+def test_draft_returns_after_an_entry_was_sent() -> None:
     sent: list[str] = []
     edited = editor("unfinished", history=MemoryHistory(["again"]), on_submit=sent.append)
     press(edited, "up", "enter")
@@ -71,7 +71,7 @@ def test_the_draft_returns_after_an_entry_was_sent() -> None:
     assert edited.text == "unfinished"
 
 
-def test_a_refused_entry_stays_and_the_draft_is_still_below_it() -> None:
+def test_refused_entry_stays_and_the_draft_is_still_below_it() -> None:
     edited = editor("unfinished", history=MemoryHistory(["again"]), on_submit=lambda text: False)
     press(edited, "up", "enter")
     assert edited.text == "again"
@@ -79,7 +79,7 @@ def test_a_refused_entry_stays_and_the_draft_is_still_below_it() -> None:
     assert edited.text == "unfinished"
 
 
-def test_a_key_that_is_held_does_not_leave_the_text_for_the_history() -> None:
+def test_held_key_does_not_leave_the_text_for_the_history() -> None:
     edited = editor("text", history=MemoryHistory(["old"]))
     edited.handle_input(Key("up", kind="repeat"))
     assert edited.text == "text"
@@ -88,7 +88,7 @@ def test_a_key_that_is_held_does_not_leave_the_text_for_the_history() -> None:
     assert edited.text == "old"
 
 
-def test_what_is_kept_over_a_crash_is_the_draft_not_an_entry_that_is_looked_at() -> None:
+def test_crash_recovery_saves_the_draft_not_a_viewed_entry() -> None:
     edited = editor("draft", history=MemoryHistory(["old"]))
     press(edited, "up")
     assert edited.draft()["parts"] == ["draft"]
@@ -96,21 +96,21 @@ def test_what_is_kept_over_a_crash_is_the_draft_not_an_entry_that_is_looked_at()
     assert edited.draft()["parts"] == ["old!"]
 
 
-def test_entries_are_cleaned_like_all_text_from_outside() -> None:
+def test_entries_are_cleaned_like_all_foreign_text() -> None:
     edited = editor(history=MemoryHistory(["\x1b[2Jold\ttext"]))
     press(edited, "up")
     assert edited.text == "old\ttext"
     assert text_rows(edited) == ["old text|"]
 
 
-def test_the_search_is_left_to_the_application() -> None:
+def test_search_is_left_to_the_application() -> None:
     asked: list[str] = []
     assert press(editor("que", on_history_search=asked.append), "ctrl+r") == [True]
     assert asked == ["que"]
     assert press(editor("que"), "ctrl+r", "enter") == [False, False]
 
 
-def test_the_history_in_memory_is_bounded_and_keeps_no_blanks_or_repetitions() -> None:
+def test_history_in_memory_is_bounded_without_blanks_or_repetitions() -> None:
     history = MemoryHistory(["a", "a", " ", "b"], limit=3)
     assert len(history) == 2
     for text in "cde":
@@ -127,7 +127,7 @@ def test_the_history_in_memory_is_bounded_and_keeps_no_blanks_or_repetitions() -
     assert history.older(second.key) is None
 
 
-def test_a_search_finds_all_words_in_any_order_the_latest_first() -> None:
+def test_search_matches_all_words_in_any_order_latest_first() -> None:
     history = MemoryHistory(["fix the Parser", "parser tests", "docs"])
     assert [entry.text for entry in history.search("PARSER")] == ["parser tests", "fix the Parser"]
     assert [entry.text for entry in history.search("parser fix")] == ["fix the Parser"]

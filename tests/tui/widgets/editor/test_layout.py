@@ -9,7 +9,7 @@ from tau.tui.widgets.editor.intake import clean_input
 from tau.tui.widgets.editor.layout import WrapLayout
 from tau.tui.widgets.editor.pastes import Pastes
 from tau.tui.widgets.editor.units import LineUnits, measure_if_needed, measure_line, patch_units, snap_column
-from tests.tui.widgets.editor.hands import ODD_TEXTS
+from tests.tui.widgets.editor.editor_rig import ODD_TEXTS
 
 LINES = ODD_TEXTS.map(lambda text: clean_input(text).replace("\n", ""))
 
@@ -20,26 +20,26 @@ def rows_of(line: str, width: int) -> list[str]:
     return [line[start : layout.row_end(line, row)] for row, start in enumerate(layout.rows(line))]
 
 
-def test_words_go_to_the_next_row_whole() -> None:
+def test_words_wrap_whole() -> None:
     assert rows_of("the quick brown fox", 11) == ["the quick ", "brown fox"]
 
 
-def test_a_blank_that_does_not_fit_hangs_in_the_free_cell_and_moves_no_word() -> None:
+def test_blank_that_does_not_fit_hangs_and_moves_no_word() -> None:
     assert rows_of("0123456789 abc", 11) == ["0123456789 ", "abc"]
     assert rows_of("0123456789 ", 11) == ["0123456789 ", ""]
 
 
-def test_a_word_longer_than_a_row_is_broken_between_graphemes() -> None:
+def test_word_longer_than_a_row_breaks_between_graphemes() -> None:
     assert rows_of("abcdefghij", 5) == ["abcd", "efgh", "ij"]
     assert rows_of("日本語日本語", 6) == ["日本", "語日", "本語"]
     assert rows_of("e\u0301" * 5, 3) == ["e\u0301" * 2, "e\u0301" * 2, "e\u0301"]
 
 
-def test_a_row_may_break_beside_wide_characters() -> None:
+def test_row_may_break_beside_wide_characters() -> None:
     assert rows_of("abc日本語", 7) == ["abc日", "本語"]
 
 
-def test_tabs_take_the_cells_to_the_next_stop() -> None:
+def test_tabs_extend_to_the_next_stop() -> None:
     layout = WrapLayout(Pastes())
     layout.use(20)
     assert layout.shown("a\tb", 0, 3) == "a   b"
@@ -47,7 +47,7 @@ def test_tabs_take_the_cells_to_the_next_stop() -> None:
     assert layout.cell_of("a\tb", 0, 2) == 4
 
 
-def test_what_has_no_width_is_shown_as_a_sign() -> None:
+def test_zero_width_character_is_shown_as_a_symbol() -> None:
     layout = WrapLayout(Pastes())
     line = "a\u200bb\u2028"
     assert layout.shown(line, 0, len(line)) == "a\ufffdb\ufffd"
@@ -66,7 +66,7 @@ def test_rows_joined_are_the_line_and_every_row_fits(line: str, width: int) -> N
 
 
 @given(LINES, st.integers(1, 25))
-def test_a_column_found_by_its_cell_is_the_same_column(line: str, width: int) -> None:
+def test_column_found_by_its_cell_is_the_same_column(line: str, width: int) -> None:
     layout = WrapLayout(Pastes())
     layout.use(width)
     units = measure_if_needed(line)
@@ -79,7 +79,7 @@ def test_a_column_found_by_its_cell_is_the_same_column(line: str, width: int) ->
 
 
 @given(st.text(st.sampled_from("abc  "), max_size=80), st.integers(1, 20))
-def test_the_short_way_for_narrow_lines_wraps_like_the_long_one(line: str, width: int) -> None:
+def test_fast_path_for_narrow_lines_wraps_like_the_slow_one(line: str, width: int) -> None:
     layout = WrapLayout(Pastes())
     layout.use(width)
     units = LineUnits(list(range(len(line) + 1)), [1] * len(line), [])
@@ -87,7 +87,7 @@ def test_the_short_way_for_narrow_lines_wraps_like_the_long_one(line: str, width
 
 
 @given(st.text(st.sampled_from("ab  日本🙂e\u0301"), max_size=80), st.integers(3, 20))
-def test_the_short_way_for_wide_lines_wraps_like_the_long_one(line: str, width: int) -> None:
+def test_fast_path_for_wide_lines_wraps_like_the_slow_one(line: str, width: int) -> None:
     layout = WrapLayout(Pastes())
     layout.use(width)
     units = measure_if_needed(line)
@@ -101,7 +101,9 @@ def test_the_short_way_for_wide_lines_wraps_like_the_long_one(line: str, width: 
 
 
 @given(LINES, LINES, LINES, LINES)
-def test_a_changed_line_is_measured_in_part_as_in_whole(head: str, old: str, new: str, tail: str) -> None:
+def test_partial_measurement_of_a_changed_line_equals_a_full_one(
+    head: str, old: str, new: str, tail: str
+) -> None:
     before, after = f"{head}{old}{tail}", f"{head}{new}{tail}"
     found, whole = patch_units(before, measure_line(before), after), measure_line(after)
     if found is not None:
@@ -118,7 +120,7 @@ UNITS = ("word ", "日本語", "a\tb ", "👩‍👩‍👧 x", "🇩🇪", "e\u
     st.lists(st.tuples(st.integers(0, 10_000), st.integers(0, 40), LINES), min_size=1, max_size=4),
     st.integers(1, 30),
 )
-def test_a_changed_long_line_has_the_rows_that_it_would_have_had_anyway(
+def test_changed_long_line_wraps_like_a_fresh_one(
     units: list[str], changes: list[tuple[int, int, str]], width: int
 ) -> None:
     line = "".join(units) * (2_500 // len("".join(units)) + 1)
@@ -133,13 +135,13 @@ def test_a_changed_long_line_has_the_rows_that_it_would_have_had_anyway(
         assert layout.rows(line) == [0, *fresh._breaks(line, 0)]
 
 
-def test_what_is_remembered_of_long_lines_is_bounded() -> None:
+def test_cache_of_long_lines_is_bounded() -> None:
     layout = WrapLayout(Pastes())
     line = "日本語 " * 25_000
     for number in range(30):
         layout.rows(f"{line}{number}")
     assert sum(map(len, layout._rows)) <= 1_100_000
-    assert sum(map(len, units_module._shapes._known)) <= 300_000
+    assert sum(map(len, units_module._cache._known)) <= 300_000
 
 
 def test_only_a_changed_line_is_laid_out_again() -> None:

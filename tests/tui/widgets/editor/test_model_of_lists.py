@@ -8,7 +8,7 @@ from tau.tui.input.key import Key
 from tau.tui.text.width import graphemes, visible_width
 from tau.tui.widgets.editor.intake import clean_input
 from tests.support.soak import examples
-from tests.tui.widgets.editor.hands import editor, paste, press
+from tests.tui.widgets.editor.editor_rig import editor, paste, press
 
 LETTERS = [
     "a",
@@ -48,7 +48,7 @@ Unit = str | Folded
 
 
 def split(units: list[Unit]) -> list[Unit]:
-    """The same text in units, after neighbours may have joined."""
+    """The same text in units, after neighbors may have joined."""
     found: list[Unit] = []
     run = ""
     for unit in [*units, Folded("")]:
@@ -69,7 +69,7 @@ class Model:
         self.killed = False
 
     def put(self, start: int, end: int, units: list[Unit]) -> None:
-        """Units for others; the cursor goes behind the new ones, and behind what they joined with."""
+        """Replace units; the cursor goes behind the new ones, and behind what they joined with."""
         left = sum(1 if isinstance(unit, Folded) else len(unit) for unit in [*self.units[:start], *units])
         self.units = split([*self.units[:start], *units, *self.units[end:]])
         size = 0

@@ -1,7 +1,7 @@
-"""Moves of the cursor: by rows with the wanted column, by paragraph, page, to a character."""
+"""Cursor movement: by rows with the preferred column, by paragraph, by page, to a character."""
 
 from tau.tui.input.key import Key
-from tests.tui.widgets.editor.hands import cursor, editor, press, text_rows, typed
+from tests.tui.widgets.editor.editor_rig import cursor, editor, press, text_rows, typed
 
 
 def at(text: str, *keys: str, width: int = 40, start: str = "ctrl+home") -> str:
@@ -13,13 +13,13 @@ def at(text: str, *keys: str, width: int = 40, start: str = "ctrl+home") -> str:
     return f"{edited.text[:offset]}|{edited.text[offset:]}"
 
 
-def test_up_and_down_keep_the_wanted_column_over_short_lines() -> None:
+def test_up_and_down_keep_the_preferred_column_across_short_lines() -> None:
     assert at("long line\nab\nlong line", "end", "down") == "long line\nab|\nlong line"
     assert at("long line\nab\nlong line", "end", "down", "down") == "long line\nab\nlong line|"
     assert at("long line\nab\nlong line", "end", "down", "left", "down") == "long line\nab\nl|ong line"
 
 
-def test_up_and_down_go_by_wrapped_rows_and_cells() -> None:
+def test_up_and_down_move_by_wrapped_rows_and_cells() -> None:
     assert at("aaaa bbbb cccc", "right", "right", "down", width=6) == "aaaa bb|bb cccc"
     assert at("aaaa bbbb cccc", "right", "right", "down", "down", width=6) == "aaaa bbbb cc|cc"
     assert at("日本語\nabcdef", "right", "down") == "日本語\nab|cdef"
@@ -41,7 +41,7 @@ def test_paragraphs_are_separated_by_blank_lines() -> None:
     assert at(text, "ctrl+up", "ctrl+up", start="ctrl+end") == f"|{text}"
 
 
-def test_a_page_is_what_is_in_view_less_one_row() -> None:
+def test_page_is_the_visible_height_minus_one_row() -> None:
     edited = editor("\n".join(map(str, range(30))), max_rows=5)
     assert text_rows(edited)[-1] == "29|"
     press(edited, "pageUp")
@@ -54,7 +54,7 @@ def test_a_page_is_what_is_in_view_less_one_row() -> None:
     assert text_rows(edited)[0] == "0|"
 
 
-def test_jump_goes_to_the_next_such_character_in_both_directions() -> None:
+def test_jump_goes_to_the_next_matching_character_in_both_directions() -> None:
     edited = editor("one.two\nthree.four")
     press(edited, "ctrl+home", "ctrl+]")
     typed(edited, ".")
@@ -71,21 +71,21 @@ def test_jump_goes_to_the_next_such_character_in_both_directions() -> None:
     assert edited.text == "one.two\nthree.four"
 
 
-def test_a_jump_is_given_up_by_a_key_that_types_nothing() -> None:
+def test_jump_is_cancelled_by_a_non_typing_key() -> None:
     edited = editor("abc")
     press(edited, "ctrl+home", "ctrl+]", "right")
     typed(edited, "x")
     assert edited.text == "axbc"
 
 
-def test_a_jump_lands_on_whole_characters_only() -> None:
+def test_jump_lands_on_whole_characters_only() -> None:
     edited = editor("xe\u0301 e")
     press(edited, "ctrl+home", "ctrl+]")
     edited.handle_input(Key("\u0301", "\u0301"))
     assert cursor(edited) == 0
 
 
-def test_keys_mean_something_only_where_they_can_do_something() -> None:
+def test_keys_are_handled_only_where_they_have_an_effect() -> None:
     empty = editor()
     assert press(empty, "ctrl+d", "left", "backspace", "up", "escape", "ctrl+c", "f5") == [False] * 7
     full = editor("a")

@@ -1,4 +1,4 @@
-"""The editor on a terminal: the real cursor stands in the cell where the next character appears."""
+"""The editor on a terminal: the real cursor is in the cell where the next character appears."""
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 from tau.tui.render.screen import Screen
 from tau.tui.style import Theme
 from tau.tui.text.width import graphemes
-from tau.tui.timer import FakeTimer
+from tests.support.fake_timer import FakeTimer
 from tests.support.terminal.virtual import VirtualTerminal
-from tests.tui.widgets.editor.hands import cursor, editor
+from tests.tui.widgets.editor.editor_rig import cursor, editor
 
 LETTERS = st.sampled_from(
     ["a", " ", "é", "e\u0301", "日", "🙂", "👩‍👩‍👧", "🇩🇪", "\n", "\t", "\u200b", "ab cd "]
@@ -16,7 +16,7 @@ LETTERS = st.sampled_from(
 MOVES = st.lists(st.sampled_from(["left", "right", "up", "home", "alt+b", "backspace"]), max_size=10)
 
 
-def test_what_is_typed_shows_up_and_the_cursor_is_behind_it() -> None:
+def test_typed_text_appears_and_the_cursor_is_behind_it() -> None:
     terminal, timer = VirtualTerminal(20, 8), FakeTimer()
     screen = Screen(terminal, theme=Theme({}), timer=timer)
     edited = editor(prompt="> ")
@@ -33,9 +33,7 @@ def test_what_is_typed_shows_up_and_the_cursor_is_behind_it() -> None:
 
 @settings(max_examples=60)
 @given(st.lists(LETTERS, max_size=20).map("".join), MOVES, st.integers(3, 15))
-def test_the_cell_of_the_cursor_holds_the_character_at_the_cursor(
-    text: str, moves: list[str], width: int
-) -> None:
+def test_cursor_cell_holds_the_character_at_the_cursor(text: str, moves: list[str], width: int) -> None:
     terminal, timer = VirtualTerminal(width, 40), FakeTimer()
     screen = Screen(terminal, theme=Theme({}), timer=timer)
     edited = editor(text, max_rows=30)

@@ -1,15 +1,15 @@
-"""Large pastes: folded to one unit, sent in full, never confused with text that looks alike."""
+"""Large pastes: folded to one unit, sent in full, never confused with similar text."""
 
 import json
 import random
 
 from tau.tui.widgets.editor.pastes import COLLECT_ABOVE, FIRST, LAST, Pastes
-from tests.tui.widgets.editor.hands import cursor, editor, paste, press, text_rows, typed
+from tests.tui.widgets.editor.editor_rig import cursor, editor, paste, press, text_rows, typed
 
 LINES_42 = "\n".join(f"line {number}" for number in range(42))
 
 
-def test_a_paste_of_more_than_ten_lines_or_a_thousand_characters_is_folded() -> None:
+def test_paste_of_more_than_ten_lines_or_a_thousand_characters_is_folded() -> None:
     edited = editor()
     paste(edited, "\n".join("0123456789"))
     assert len(text_rows(edited)) == 10
@@ -26,7 +26,7 @@ def test_a_paste_of_more_than_ten_lines_or_a_thousand_characters_is_folded() -> 
     assert text_rows(edited, 60) == ["[Pasted text #3 1,000,001 characters]|"]
 
 
-def test_a_folded_paste_is_sent_exactly() -> None:
+def test_folded_paste_is_sent_exactly() -> None:
     sent: list[str] = []
     edited = editor(on_submit=sent.append)
     typed(edited, "see ")
@@ -38,7 +38,7 @@ def test_a_folded_paste_is_sent_exactly() -> None:
     assert sent == [f"see {LINES_42}!"]
 
 
-def test_a_folded_paste_is_one_step_and_one_deletion() -> None:
+def test_folded_paste_is_one_step_and_one_deletion() -> None:
     edited = editor("a")
     paste(edited, LINES_42)
     typed(edited, "b")
@@ -52,7 +52,7 @@ def test_a_folded_paste_is_one_step_and_one_deletion() -> None:
     assert edited.text == "ab"
 
 
-def test_a_folded_paste_survives_kill_and_yank_also_into_the_next_text() -> None:
+def test_folded_paste_survives_kill_and_yank_even_into_the_next_text() -> None:
     edited = editor(on_submit=lambda text: None)
     paste(edited, LINES_42)
     press(edited, "ctrl+u", "ctrl+y", "ctrl+y")
@@ -73,7 +73,7 @@ def test_text_that_looks_like_a_marker_is_text() -> None:
     assert edited.text.endswith("42 lines")
 
 
-def test_a_paste_is_shown_on_demand_and_folded_again() -> None:
+def test_paste_is_expanded_on_demand_and_folded_again() -> None:
     edited = editor("see ")
     paste(edited, LINES_42)
     press(edited, "alt+e")
@@ -87,7 +87,7 @@ def test_a_paste_is_shown_on_demand_and_folded_again() -> None:
     assert text_rows(edited) == ["see [Pasted text #1 +42 lines]|"]
 
 
-def test_a_shown_paste_that_was_changed_is_not_folded() -> None:
+def test_edited_expanded_paste_is_not_folded() -> None:
     edited = editor()
     paste(edited, LINES_42)
     press(edited, "alt+e", "down")
@@ -100,7 +100,7 @@ def test_a_shown_paste_that_was_changed_is_not_folded() -> None:
     assert text_rows(edited) == ["[Pasted text #1 +42 lines]|"]
 
 
-def test_the_copy_around_the_cursor_is_folded_and_no_other() -> None:
+def test_only_the_copy_around_the_cursor_is_folded() -> None:
     edited = editor()
     paste(edited, LINES_42)
     press(edited, "alt+e", "ctrl+end")
@@ -112,21 +112,21 @@ def test_the_copy_around_the_cursor_is_folded_and_no_other() -> None:
     ]
 
 
-def test_a_raw_paste_is_not_folded() -> None:
+def test_raw_paste_is_not_folded() -> None:
     edited = editor()
     edited.paste(LINES_42, fold=False)
     assert edited.text == LINES_42
     assert text_rows(edited)[-1] == "line 41|"
 
 
-def test_a_marker_of_the_application_has_its_own_label() -> None:
+def test_application_marker_has_its_own_label() -> None:
     edited = editor()
     edited.insert_marker("[Image\x1b[2J #1]", "/tmp/a.png")
     assert text_rows(edited) == ["[Image #1]|"]
     assert edited.text == "/tmp/a.png"
 
 
-def test_numbers_begin_again_when_nothing_is_left_of_the_pastes() -> None:
+def test_numbers_restart_when_no_pastes_are_left() -> None:
     edited = editor(on_submit=lambda text: None)
     paste(edited, LINES_42)
     paste(edited, LINES_42)
@@ -135,7 +135,7 @@ def test_numbers_begin_again_when_nothing_is_left_of_the_pastes() -> None:
     assert text_rows(edited) == ["[Pasted text #1 +42 lines]|"]
 
 
-def test_pastes_that_nothing_refers_to_are_dropped() -> None:
+def test_unreferenced_pastes_are_dropped() -> None:
     live: list[str] = []
     pastes = Pastes(lambda: live)
     kept = pastes.add("kept")
@@ -143,10 +143,10 @@ def test_pastes_that_nothing_refers_to_are_dropped() -> None:
     for number in range(3 * COLLECT_ABOVE):
         pastes.add(str(number))
     assert len(pastes) <= COLLECT_ABOVE + 1
-    assert pastes.expanded(f"x{kept}") == "xkept"
+    assert pastes.expand(f"x{kept}") == "xkept"
 
 
-def test_when_all_markers_are_taken_a_paste_comes_as_it_is() -> None:
+def test_paste_is_inserted_unfolded_when_all_markers_are_taken() -> None:
     live: list[str] = ["".join(map(chr, range(FIRST, LAST + 1)))]
     pastes = Pastes(lambda: live)
     for _ in range(LAST - FIRST + 1):
@@ -154,7 +154,7 @@ def test_when_all_markers_are_taken_a_paste_comes_as_it_is() -> None:
     assert pastes.add("text") == ""
 
 
-def test_a_draft_is_plain_data_and_comes_back_with_pastes_and_cursor() -> None:
+def test_draft_is_plain_data_and_restores_pastes_and_cursor() -> None:
     edited = editor("look: ")
     paste(edited, LINES_42)
     typed(edited, " 日本 and more")
@@ -168,7 +168,7 @@ def test_a_draft_is_plain_data_and_comes_back_with_pastes_and_cursor() -> None:
     assert other.text == "look:  日本 and more"
 
 
-def test_data_that_is_no_draft_changes_nothing() -> None:
+def test_invalid_draft_changes_nothing() -> None:
     edited = editor("here")
     bad: list[dict[str, object]] = [{}, {"parts": "x"}, {"parts": [1]}, {"parts": [{"paste": "1"}]}]
     assert not any(edited.restore(data) for data in bad)

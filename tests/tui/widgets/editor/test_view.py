@@ -8,7 +8,16 @@ from tau.tui.input.bindings import Keymap
 from tau.tui.style import StyleSpec, Theme
 from tau.tui.text.width import visible_width
 from tau.tui.widgets.editor.editor import Editor
-from tests.tui.widgets.editor.hands import KEYS, ODD_TEXTS, editor, paste, plain_rows, press, text_rows, typed
+from tests.tui.widgets.editor.editor_rig import (
+    KEYS,
+    ODD_TEXTS,
+    editor,
+    paste,
+    plain_rows,
+    press,
+    text_rows,
+    typed,
+)
 
 COLOURED = Theme(
     {"cursor": StyleSpec(inverse=True), "border": StyleSpec(fg="blue"), "shell": StyleSpec(fg="green")},
@@ -16,20 +25,20 @@ COLOURED = Theme(
 )
 
 
-def test_an_empty_editor_is_a_row_between_two_borders_with_its_placeholder() -> None:
+def test_empty_editor_is_a_row_between_two_borders_with_its_placeholder() -> None:
     edited = editor(placeholder="Say what to do", prompt="> ")
     assert plain_rows(edited, 20) == ["─" * 20, "> |Say what to do", "─" * 20]
     typed(edited, "x")
     assert text_rows(edited, 20) == ["> x|"]
 
 
-def test_the_prompt_stands_before_the_first_row_and_the_others_are_indented() -> None:
+def test_prompt_precedes_the_first_row_and_the_others_are_indented() -> None:
     edited = editor("one\ntwo three", prompt="> ")
     assert text_rows(edited, 11) == ["> one", "  two ", "  three|"]
     assert text_rows(edited, 5)[0] == "one"
 
 
-def test_texts_stand_in_the_upper_border_and_the_right_one_goes_first() -> None:
+def test_border_texts_are_in_the_upper_border_and_the_right_one_is_dropped_first() -> None:
     edited = editor()
     edited.set_border_text("model", "50%")
     assert plain_rows(edited, 24)[0] == "─ model ────────── 50% ─"
@@ -40,7 +49,7 @@ def test_texts_stand_in_the_upper_border_and_the_right_one_goes_first() -> None:
     assert plain_rows(edited, 24)[0] == "─ red line " + "─" * 13
 
 
-def test_the_border_takes_the_style_it_is_told() -> None:
+def test_border_takes_the_given_style() -> None:
     edited = editor(theme=COLOURED)
     blue = edited.render(10)[0]
     edited.border_token = "shell"
@@ -49,7 +58,7 @@ def test_the_border_takes_the_style_it_is_told() -> None:
     assert COLOURED["shell"].open in green
 
 
-def test_it_grows_to_its_limit_and_then_scrolls_with_marks() -> None:
+def test_editor_grows_to_its_limit_and_then_scrolls_with_marks() -> None:
     limit = [3]
     edited = editor("\n".join("abc"), max_rows=lambda: limit[0])
     assert plain_rows(edited, 12) == ["─" * 12, "a", "b", "c|", "─" * 12]
@@ -62,7 +71,7 @@ def test_it_grows_to_its_limit_and_then_scrolls_with_marks() -> None:
     assert len(plain_rows(edited, 12)) == 6
 
 
-def test_the_view_moves_no_more_than_it_must() -> None:
+def test_view_scrolls_no_more_than_needed() -> None:
     edited = editor("\n".join(map(str, range(10))), max_rows=4)
     assert text_rows(edited) == ["6", "7", "8", "9|"]
     press(edited, "up", "up")
@@ -81,7 +90,7 @@ def test_rows_of_one_long_line_scroll_too() -> None:
     assert plain_rows(edited, 11)[-1] == "───── ↓ 1 ─"
 
 
-def test_the_cursor_is_drawn_only_if_asked() -> None:
+def test_cursor_is_drawn_only_on_request() -> None:
     plain, drawn = editor("ab", COLOURED), editor("ab", COLOURED, draw_cursor=True)
     style = COLOURED["cursor"]
     assert style.open
@@ -104,7 +113,7 @@ def test_without_focus_there_is_no_cursor() -> None:
     assert edited.render(10)[1] == "ab"
 
 
-def test_linear_mode_has_no_border_and_says_in_words_what_is_out_of_view() -> None:
+def test_linear_mode_has_no_border_and_describes_what_is_out_of_view() -> None:
     linear = Theme({}, linear=True)
     edited = editor("\n".join("abcde"), linear, max_rows=2)
     edited.set_border_text("model", "50%")
@@ -113,7 +122,7 @@ def test_linear_mode_has_no_border_and_says_in_words_what_is_out_of_view() -> No
     assert plain_rows(edited)[2:] == ["|a", "b", "3 more lines below"]
 
 
-def test_the_same_rows_object_comes_back_until_something_changes() -> None:
+def test_same_rows_object_is_returned_until_something_changes() -> None:
     edited = editor("text")
     rows = edited.render(20)
     assert edited.render(20) is rows
@@ -128,7 +137,7 @@ def test_the_same_rows_object_comes_back_until_something_changes() -> None:
     assert edited.render(21) is not rows
 
 
-def test_rows_that_were_handed_out_do_not_change() -> None:
+def test_returned_rows_do_not_change() -> None:
     edited = editor("text")
     rows = edited.render(20)
     copy = list(rows)
@@ -137,11 +146,11 @@ def test_rows_that_were_handed_out_do_not_change() -> None:
     assert rows == copy
 
 
-def test_none_of_its_rows_is_final() -> None:
+def test_no_row_is_final() -> None:
     assert editor("text").commit_boundary() == CommitBoundary(0)
 
 
-def test_another_text_after_a_recall_is_drawn_though_version_and_cursor_are_alike() -> None:
+def test_restored_text_is_drawn_even_if_version_and_cursor_match() -> None:
     edited = Editor(Theme({}), Keymap())
     edited.restore({"parts": ["aaa"], "cursor": 3})
     assert edited.render(10)[1] == "aaa"
@@ -157,7 +166,7 @@ def test_another_text_after_a_recall_is_drawn_though_version_and_cursor_are_alik
     st.booleans(),
     st.booleans(),
 )
-def test_any_text_is_shown_within_the_width_and_without_controls(
+def test_any_text_fits_the_width_without_controls(
     text: str, width: int, max_rows: int, moves: list[str], linear: bool, draw_cursor: bool
 ) -> None:
     edited = editor(text, Theme({}, linear=linear), max_rows=max_rows, draw_cursor=draw_cursor, prompt="> ")
@@ -176,7 +185,7 @@ def test_any_text_is_shown_within_the_width_and_without_controls(
     assert not any(char < " " or "\x7f" <= char <= "\x9f" or "\ud800" <= char <= "\udfff" for char in sent)
 
 
-def test_the_keys_of_the_user_are_used() -> None:
+def test_custom_keys_are_used() -> None:
     keys = Keymap({"tui.editor.cursorLineStart": ["f5"]})
     edited = editor("abc", keys=keys)
     press(edited, "f5")

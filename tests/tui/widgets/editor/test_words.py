@@ -1,8 +1,8 @@
-"""Words of all scripts: where moves by word and deletions of words stop."""
+"""Words of all scripts: where word moves and deletions stop."""
 
 import pytest
 
-from tests.tui.widgets.editor.hands import cursor, editor, paste, press
+from tests.tui.widgets.editor.editor_rig import cursor, editor, paste, press
 
 
 def stops(text: str, key: str) -> list[int]:
@@ -32,18 +32,18 @@ def stops(text: str, key: str) -> list[int]:
         ("one\n\n  two", ["one", "\n\n  two"]),
     ],
 )
-def test_words_end_where_a_reader_sees_their_end(text: str, words: list[str]) -> None:
+def test_words_end_where_readers_expect(text: str, words: list[str]) -> None:
     ends = [len("".join(words[: count + 1])) for count in range(len(words))]
     assert stops(text, "alt+f") == ends
 
 
-def test_words_begin_where_a_reader_sees_their_start() -> None:
+def test_words_start_where_readers_expect() -> None:
     assert stops("path/to the_end ", "alt+b") == [8, 5, 4, 0]
     assert stops("日本語のテキスト", "alt+b") == [4, 3, 0]
     assert stops("one\n\n two", "alt+b") == [6, 0]
 
 
-def test_deleting_a_word_stays_in_its_line() -> None:
+def test_deleting_a_word_stays_on_its_line() -> None:
     edited = editor("one\n  two")
     press(edited, "ctrl+w")
     assert edited.text == "one\n  "
@@ -55,13 +55,13 @@ def test_deleting_a_word_stays_in_its_line() -> None:
     assert edited.is_empty
 
 
-def test_deleting_a_word_forward_at_the_end_of_a_line_takes_the_newline_only() -> None:
+def test_deleting_a_word_forward_at_the_end_of_a_line_takes_only_the_newline() -> None:
     edited = editor("one\ntwo")
     press(edited, "ctrl+home", "end", "alt+d")
     assert edited.text == "onetwo"
 
 
-def test_a_folded_paste_is_a_word_of_its_own() -> None:
+def test_folded_paste_is_one_word() -> None:
     edited = editor("see")
     paste(edited, "x" * 2_000)
     paste(edited, "y" * 2_000)

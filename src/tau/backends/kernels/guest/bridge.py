@@ -21,15 +21,15 @@ class ToolText(str):
         return str(self)
 
     def __await__(self) -> "Iterator[Any]":
-        return iter(_already(self).__await__())
+        return iter(_return(self).__await__())
 
 
 def call_tool(kernel: "GuestKernel", name: str, *args: "Any", **arguments: "Any") -> ToolText:
     """Run a tool of the session; its errors are raised here."""
     if len(args) > 1 or (args and not isinstance(args[0], dict)):
         raise TypeError(f"tool.{name} takes its arguments by name, or as one dictionary.")
-    given = dict(args[0] if args else {}, **arguments)
-    answer = kernel.call("tool", {"name": name, "arguments": given})
+    all_arguments = dict(args[0] if args else {}, **arguments)
+    answer = kernel.call("tool", {"name": name, "arguments": all_arguments})
     result = ToolText(answer["text"])
     result.details = answer.get("details")
     result.images = answer.get("images", [])
@@ -45,8 +45,8 @@ def completion(
     schema: "dict[str, Any] | None" = None,
 ) -> "Any":
     """Ask a model (`smol`, `default`, `slow`); returns its text, or an object if given a JSON schema."""
-    wish = {"prompt": prompt, "model": model, "system": system, "schema": schema}
-    return kernel.call("completion", wish)
+    request = {"prompt": prompt, "model": model, "system": system, "schema": schema}
+    return kernel.call("completion", request)
 
 
 def agent(
@@ -59,8 +59,8 @@ def agent(
     schema: "dict[str, Any] | None" = None,
 ) -> "Any":
     """Run a task in a subagent; returns its report."""
-    wish = {"prompt": prompt, "agentType": agent_type, "model": model, "label": label, "schema": schema}
-    return kernel.call("agent", wish)
+    request = {"prompt": prompt, "agentType": agent_type, "model": model, "label": label, "schema": schema}
+    return kernel.call("agent", request)
 
 
 def output(kernel: "GuestKernel", id: "Any", *, offset: int = 1, limit: "int | None" = None) -> str:
@@ -77,7 +77,7 @@ def parallel(kernel: "GuestKernel", thunks: "Iterable[Callable[[], Any]]") -> "l
 
 def pipeline(kernel: "GuestKernel", items: "Iterable[Any]", *stages: "Callable[[Any], Any]") -> "list[Any]":
     """Run each item through all stages, items in parallel; returns results in item order."""
-    return _run_in_threads(kernel, [_through(kernel, item, stages) for item in items])
+    return _run_in_threads(kernel, [_staged(kernel, item, stages) for item in items])
 
 
 def _thunk(kernel: "GuestKernel", thunk: "Any") -> "Callable[[], Any]":
@@ -86,7 +86,7 @@ def _thunk(kernel: "GuestKernel", thunk: "Any") -> "Callable[[], Any]":
     return lambda: _run_coroutine(kernel, thunk())
 
 
-def _through(kernel: "GuestKernel", item: "Any", stages: "Any") -> "Callable[[], Any]":
+def _staged(kernel: "GuestKernel", item: "Any", stages: "Any") -> "Callable[[], Any]":
     def work() -> "Any":
         value = item
         for stage in stages:
@@ -134,5 +134,5 @@ def _run_in_threads(kernel: "GuestKernel", works: "list[Callable[[], Any]]") -> 
     return results
 
 
-async def _already(value: "Any") -> "Any":
+async def _return(value: "Any") -> "Any":
     return value

@@ -82,7 +82,7 @@ class GuestKernel:
         self.stdin_wanted = False
         self.figures = False
         self.loop: GuestEventLoop | None = None
-        self._pid = os.getpid()
+        self.pid = os.getpid()
         self._secret = os.urandom(8).hex()
         self._output = output
         self._sequence = 0
@@ -94,7 +94,7 @@ class GuestKernel:
 
     def serve(self) -> None:
         """Run cells until the channel closes or tau asks us to exit."""
-        self._offer_helpers()
+        self._add_helpers()
         start_new_thread(self._read, ())
         signal(SIGINT, self.on_interrupt)
         version = ".".join(map(str, sys.version_info[:3]))
@@ -107,12 +107,13 @@ class GuestKernel:
                 self._run(cell)
                 if "_tau_trace" not in sys.modules and self._cells.empty():
                     self.load("trace").register_all(self.sources)  # for `inspect` and later tracebacks
+                    open_loop(self)
             except KeyboardInterrupt:
                 self.running = False
 
     def call(self, op: str, arguments: "dict[str, Any]") -> "Any":
         """Call tau and wait for the answer; safe from any thread of this process."""
-        if os.getpid() != self._pid:
+        if os.getpid() != self.pid:
             raise CallFailed("Only the kernel process can call tau, not its forks.")
         lock = allocate_lock()
         lock.acquire()
@@ -133,7 +134,7 @@ class GuestKernel:
 
     def show(self, kind: str, **what: "Any") -> None:
         """Show something other than text, in order with printed text."""
-        if os.getpid() != self._pid:
+        if os.getpid() != self.pid:
             self.write(f"[{kind} from a forked process: not shown]\n")
             return
         self.flush()
@@ -147,7 +148,7 @@ class GuestKernel:
 
     def status(self, op: str, **facts: "Any") -> None:
         """Report to the user what a helper did."""
-        if os.getpid() == self._pid:
+        if os.getpid() == self.pid:
             self._send({"t": "status", "event": dict(facts, op=op)})
 
     def write(self, text: str) -> None:
@@ -178,6 +179,7 @@ class GuestKernel:
             status = {"status": "interrupted", "exit": 130}
         finally:
             self.running = False
+        exit_fork(self, status["exit"])
         if self.stdin_wanted:
             status["exit"] = status["exit"] or 1
             status["status"] = "error" if status["status"] == "ok" else status["status"]
@@ -206,14 +208,14 @@ class GuestKernel:
         except SystemExit as ending:
             return exit_result(ending, self.write)
         except BaseException as error:
-            self.write(self.load("trace").describe(error, self.sources))
+            self.write(self.load("trace").describe(error, self.sources) + hint(error, code))
             return {"status": "error", "exit": 1}
         return {"status": "ok", "exit": 0}
 
     def _evaluate(self, parts: "list[CodeType]", code: str) -> "Any":
-        if any(part.co_flags & COROUTINE for part in parts):
-            if self.loop is None:
-                self.loop = self.load("event_loop").GuestEventLoop()
+        if self.loop is None and ("import" in code or "asyncio" in sys.modules or has_await(parts)):
+            open_loop(self)
+        if self.loop is not None:  # without it, nothing here can ask for a running loop
             value = self.loop.run(parts, self.names)
         else:
             value = None
@@ -233,7 +235,7 @@ class GuestKernel:
         elif "linecache" in sys.modules or "inspect" in code:
             self.load("trace").register_all(self.sources)
 
-    def _offer_helpers(self) -> None:
+    def _add_helpers(self) -> None:
         for part, helpers in HELPERS.items():
             for helper in helpers:
                 self.names[helper] = self._helper(part, helper)
@@ -333,6 +335,33 @@ def compile_cell(code: str, name: str) -> "list[CodeType]":
     return [*parts, compile(_ast.Expression(body=last.value), name, "eval", flags, True)]
 
 
+def open_loop(kernel: GuestKernel) -> None:
+    if kernel.loop is None:
+        kernel.loop = kernel.load("event_loop").GuestEventLoop(lambda: exit_fork(kernel))
+
+
+def exit_fork(kernel: GuestKernel, code: int = 0) -> None:
+    """End a forked process that has left the code that forked it: there is one kernel."""
+    if os.getpid() != kernel.pid:
+        kernel.flush()
+        os._exit(code)
+
+
+def has_await(parts: "list[CodeType]") -> bool:
+    return any(part.co_flags & COROUTINE for part in parts)
+
+
+def hint(error: BaseException, code: str) -> str:
+    """Say what to use instead of a line that only IPython understands."""
+    lines = code.splitlines()
+    if not isinstance(error, SyntaxError) or not 0 < (error.lineno or 0) <= len(lines):
+        return ""
+    line = lines[(error.lineno or 1) - 1].strip()
+    if line.startswith("!") or "= !" in line:
+        return "Cells are plain Python: run a command with subprocess.run or the tool bash, not with `!`.\n"
+    return "Cells are plain Python: there are no `%` magics.\n" if line.startswith("%") else ""
+
+
 def exit_result(ending: SystemExit, write: "Callable[[str], None]") -> "dict[str, Any]":
     """Handle `sys.exit` in a cell; its argument is an exit code, or text to show."""
     code = ending.code
@@ -349,9 +378,3 @@ def open_channel() -> _socket.socket:
     number = int(os.environ.pop(CHANNEL))
     os.set_inheritable(number, False)
     return _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM, 0, number)
-
-
-def serve(
-    users: "ModuleType", output: int, load: "Callable[[str], Any]", flush: "Callable[[], None]"
-) -> None:
-    GuestKernel(users, output, load, flush).serve()

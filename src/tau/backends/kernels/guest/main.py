@@ -66,4 +66,4 @@ if __name__ == "__main__":
         sys.exit(f"A Python kernel needs Python 3.8 or newer; this is {sys.version.split()[0]}.")
     ours = sys.modules["__main__"]  # keep a reference: a collected module loses its names
     users, output = prepare()
-    load("cell_loop").serve(users, output, load, flush)
+    load("cell_loop").GuestKernel(users, output, load, flush).serve()

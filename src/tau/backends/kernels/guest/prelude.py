@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from tau.backends.kernels.guest.cell_loop import GuestKernel
 
 TREE_ENTRIES = 1000
-LEFT_OUT = {".git", "node_modules", "__pycache__", ".venv", "venv"}
+SKIPPED_FOLDERS = {".git", "node_modules", "__pycache__", ".venv", "venv"}
 
 
 def env(
@@ -32,7 +32,7 @@ def read(
     kernel: "GuestKernel", path: "str | os.PathLike[str]", offset: int = 1, limit: "int | None" = None
 ) -> str:
     """Return the text of a file, or `limit` lines starting at line `offset`."""
-    place = _place(path)
+    place = _absolute(path)
     with open(place, encoding="utf-8", errors="replace", newline="") as file:  # noqa: PTH123 - slow to import
         text = file.read()
     if offset > 1 or limit is not None:
@@ -44,12 +44,12 @@ def read(
 
 def write(kernel: "GuestKernel", path: "str | os.PathLike[str]", content: str) -> str:
     """Write text to a file, creating its folders; returns the path."""
-    return _put(kernel, "write", path, content, "w")
+    return _write(kernel, "write", path, content, "w")
 
 
 def append(kernel: "GuestKernel", path: "str | os.PathLike[str]", content: str) -> str:
     """Append text to a file, creating it if missing; returns the path."""
-    return _put(kernel, "append", path, content, "a")
+    return _write(kernel, "append", path, content, "a")
 
 
 def sort(kernel: "GuestKernel", text: str, *, reverse: bool = False, unique: bool = False) -> str:
@@ -82,9 +82,9 @@ def tree(
     kernel: "GuestKernel", path: "str | os.PathLike[str]" = ".", *, max_depth: int = 3, hidden: bool = False
 ) -> str:
     """List files and folders recursively, as an indented tree."""
-    place = _place(path)
+    place = _absolute(path)
     lines = [place]
-    _branches(place, "", max_depth, hidden, lines)
+    _add_tree(place, "", max_depth, hidden, lines)
     if len(lines) > TREE_ENTRIES:
         lines[TREE_ENTRIES:] = [f"[… first {TREE_ENTRIES} entries only]"]
     kernel.status("tree", path=place, entries=len(lines) - 1)
@@ -108,8 +108,8 @@ def phase(kernel: "GuestKernel", title: object) -> None:
     kernel.status("phase", title=str(title))
 
 
-def _put(kernel: "GuestKernel", op: str, path: "str | os.PathLike[str]", content: str, mode: str) -> str:
-    place = _place(path)
+def _write(kernel: "GuestKernel", op: str, path: "str | os.PathLike[str]", content: str, mode: str) -> str:
+    place = _absolute(path)
     os.makedirs(os.path.dirname(place), exist_ok=True)  # noqa: PTH103, PTH120 - pathlib is slow to import
     with open(place, mode, encoding="utf-8", newline="") as file:  # noqa: PTH123 - the same
         file.write(content)
@@ -117,19 +117,19 @@ def _put(kernel: "GuestKernel", op: str, path: "str | os.PathLike[str]", content
     return place
 
 
-def _place(path: "str | os.PathLike[str]") -> str:
+def _absolute(path: "str | os.PathLike[str]") -> str:
     text = str(os.fspath(path))
     if "://" in text:
         raise ValueError(f"{text} is a URL; use tool.read(path=...).")
     return os.path.abspath(os.path.expanduser(text))  # noqa: PTH100, PTH111 - the same
 
 
-def _branches(folder: str, indent: str, depth: int, hidden: bool, lines: "list[str]") -> None:
+def _add_tree(folder: str, indent: str, depth: int, hidden: bool, lines: "list[str]") -> None:
     if depth <= 0 or len(lines) > TREE_ENTRIES:
         return
     entries = [entry for entry in os.scandir(folder) if hidden or not entry.name.startswith(".")]
     for entry in sorted(entries, key=lambda entry: (not entry.is_dir(), entry.name)):
         is_folder = entry.is_dir(follow_symlinks=False)
         lines.append(indent + "  " + entry.name + ("/" if is_folder else ""))
-        if is_folder and entry.name not in LEFT_OUT:
-            _branches(entry.path, indent + "  ", depth - 1, hidden, lines)
+        if is_folder and entry.name not in SKIPPED_FOLDERS:
+            _add_tree(entry.path, indent + "  ", depth - 1, hidden, lines)

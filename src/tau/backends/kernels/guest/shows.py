@@ -18,7 +18,7 @@ SIGNATURES = (
     (b"GIF8", "image/gif"),
     (b"RIFF", "image/webp"),
 )
-PICTURES = (("_repr_png_", "image/png"), ("_repr_jpeg_", "image/jpeg"))
+IMAGE_METHODS = (("_repr_png_", "image/png"), ("_repr_jpeg_", "image/jpeg"))
 
 
 class RichDisplay:
@@ -49,9 +49,9 @@ def display(kernel: "GuestKernel", *values: "Any") -> None:
         if isinstance(value, str):
             kernel.write(value + "\n")
         elif isinstance(value, dict) and value.get("type") == "image" and "data" in value:
-            _picture(kernel, value["data"], value.get("mimeType"))
+            _show_image(kernel, value["data"], value.get("mimeType"))
         elif isinstance(value, (dict, list, tuple)):
-            _json(kernel, value)
+            _show_json(kernel, value)
         else:
             show_value(kernel, value)
 
@@ -59,8 +59,8 @@ def display(kernel: "GuestKernel", *values: "Any") -> None:
 def show_value(kernel: "GuestKernel", value: "Any") -> None:
     """Show a value in its richest form; `None` shows nothing."""
     if isinstance(value, (bytes, bytearray)) and _signature(bytes(value)) is not None:
-        _picture(kernel, bytes(value), None)
-    elif isinstance(value, (str, bytes, int, float, dict, list, tuple, set)) or not _rich(kernel, value):
+        _show_image(kernel, bytes(value), None)
+    elif isinstance(value, (str, bytes, int, float, dict, list, tuple, set)) or not _show_rich(kernel, value):
         kernel.write(repr(value) + "\n")
 
 
@@ -79,17 +79,17 @@ def show_figures(kernel: "GuestKernel") -> None:
     except AttributeError:  # its import was interrupted
         return
     for number in numbers:
-        _figure(kernel, pyplot.figure(number))
+        _show_figure(kernel, pyplot.figure(number))
     if numbers:
         pyplot.close("all")
 
 
-def _rich(kernel: "GuestKernel", value: "Any") -> bool:
+def _show_rich(kernel: "GuestKernel", value: "Any") -> bool:
     """Show a value by one of its `_repr_*_` methods; False if none applies."""
     if isinstance(value, type):
         return False
     if type(value).__module__.startswith("matplotlib.") and hasattr(value, "savefig"):
-        _figure(kernel, value)
+        _show_figure(kernel, value)
         pyplot = sys.modules.get("matplotlib.pyplot")
         if pyplot is not None:
             pyplot.close(value)
@@ -97,12 +97,12 @@ def _rich(kernel: "GuestKernel", value: "Any") -> bool:
     bundle = _call_repr(value, "_repr_mimebundle_") or {}
     if isinstance(bundle, tuple):
         bundle = bundle[0]
-    for method, mime in PICTURES:
+    for method, mime in IMAGE_METHODS:
         data = bundle.get(mime) or _call_repr(value, method)
         if isinstance(data, tuple):
             data = data[0]
         if data:
-            _picture(kernel, data, mime)
+            _show_image(kernel, data, mime)
             return True
     text = bundle.get("text/markdown") or _call_repr(value, "_repr_markdown_")
     if text:
@@ -110,7 +110,7 @@ def _rich(kernel: "GuestKernel", value: "Any") -> bool:
         return True
     data = bundle.get("application/json") or _call_repr(value, "_repr_json_")
     if data:
-        _json(kernel, data[0] if isinstance(data, tuple) else data)
+        _show_json(kernel, data[0] if isinstance(data, tuple) else data)
         return True
     plain = repr(value)
     text = bundle.get("text/html") or _call_repr(value, "_repr_html_")
@@ -124,8 +124,7 @@ def _rich(kernel: "GuestKernel", value: "Any") -> bool:
 
 
 def _call_repr(value: "Any", method: str) -> "Any":
-    found = getattr(type(value), method, None)
-    if found is None:
+    if not hasattr(type(value), method):
         return None
     try:
         return getattr(value, method)()
@@ -133,7 +132,7 @@ def _call_repr(value: "Any", method: str) -> "Any":
         return None
 
 
-def _json(kernel: "GuestKernel", value: "Any") -> None:
+def _show_json(kernel: "GuestKernel", value: "Any") -> None:
     try:
         json.dumps(value, allow_nan=False)
     except (TypeError, ValueError, RecursionError):
@@ -142,7 +141,7 @@ def _json(kernel: "GuestKernel", value: "Any") -> None:
         kernel.show("json", value=value)
 
 
-def _picture(kernel: "GuestKernel", data: "Any", mime: "str | None") -> None:
+def _show_image(kernel: "GuestKernel", data: "Any", mime: "str | None") -> None:
     """Show an image given as bytes or base64 text."""
     if isinstance(data, str):
         text = data.strip().replace("\n", "")
@@ -156,10 +155,10 @@ def _picture(kernel: "GuestKernel", data: "Any", mime: "str | None") -> None:
     kernel.show("image", data=text, mime=mime or "image/png")
 
 
-def _figure(kernel: "GuestKernel", figure: "Any") -> None:
+def _show_figure(kernel: "GuestKernel", figure: "Any") -> None:
     file = sys.modules["io"].BytesIO()
     figure.savefig(file, format="png", bbox_inches="tight")
-    _picture(kernel, file.getvalue(), "image/png")
+    _show_image(kernel, file.getvalue(), "image/png")
 
 
 def _signature(data: bytes) -> "str | None":

@@ -21,30 +21,32 @@ def register_all(sources: "dict[str, str]") -> None:
 
 
 def describe(error: BaseException, sources: "dict[str, str]") -> str:
-    """Format the traceback."""
     register_all(sources)
-    story = traceback.TracebackException.from_exception(error)
-    _trim(story)
-    lines = story.format() if story.stack or _relatives(story) else story.format_exception_only()
+    report = traceback.TracebackException.from_exception(error)
+    _trim(report)
+    lines = report.format() if report.stack or _relatives(report) else report.format_exception_only()
     return "".join(lines)
 
 
-def _trim(story: "traceback.TracebackException") -> None:
+def _trim(report: "traceback.TracebackException") -> None:
     kept: list[traceback.FrameSummary] = []
-    for frame in story.stack:
+    frames = list(report.stack)
+    if frames and frames[0].filename.startswith(OURS):  # ... and the event loop that runs the cell
+        frames = frames[next((n for n, frame in enumerate(frames) if frame.filename[:5] == "<cell"), 0) :]
+    for frame in frames:
         if frame.filename.startswith((OURS, "<frozen importlib")):
             continue
         if kept and _is_library(frame) and _is_library(kept[-1]):
             kept.pop()  # of a run of library frames, keep only the innermost
         kept.append(frame)
-    story.stack[:] = kept
-    for relative in _relatives(story):
+    report.stack[:] = kept
+    for relative in _relatives(report):
         _trim(relative)
 
 
-def _relatives(story: "traceback.TracebackException") -> "list[traceback.TracebackException]":
-    nested = getattr(story, "exceptions", None) or []
-    return [other for other in (story.__cause__, story.__context__, *nested) if other is not None]
+def _relatives(report: "traceback.TracebackException") -> "list[traceback.TracebackException]":
+    nested = getattr(report, "exceptions", None) or []
+    return [other for other in (report.__cause__, report.__context__, *nested) if other is not None]
 
 
 def _is_library(frame: "traceback.FrameSummary") -> bool:

@@ -116,6 +116,7 @@ async function run(cell) {
       end.status = end.exit === 0 ? "ok" : "error";
       process.exitCode = undefined;
     } else if (error?.code === "ERR_SCRIPT_EXECUTION_INTERRUPTED") {
+      calls.clear(); // nothing waits for their replies any more, and a rejection would count as uncaught
       end.status = "interrupted";
       end.exit = 130;
     } else toOutput(describe(error));

@@ -3,8 +3,8 @@
 Nothing is ever unpacked to disk, and the sizes that an archive declares are not trusted.
 """
 
-import re
 import stat as modes
+from contextlib import suppress
 from pathlib import Path
 
 from msgspec import Struct
@@ -12,10 +12,11 @@ from msgspec import Struct
 from tau.agent.ports import FileSystem, Stat
 from tau.base.errors import ToolError
 from tau.base.sizes import format_bytes
-from tau.base.text import clean_line, is_binary
+from tau.base.text import clean_line, is_binary, shortened
 from tau.base.threads import StopSignal, in_thread
-from tau.coding.files.paths import LineRange, Selector, resolve, shown, split_selector
-from tau.coding.output import EntryLimit
+from tau.coding.files.paths import Selector, shown, split_selector
+from tau.coding.files.targets import FileTarget
+from tau.coding.output import EntryLimit, OutputLimits, take
 from tau.coding.readers.archives.index import (
     ArchiveIndex,
     ArchiveLimits,
@@ -29,14 +30,6 @@ from tau.coding.readers.archives.zip import index_zip, put_zip, read_zip
 
 LISTED_ENTRIES = 500
 NAMED_LEFT_OUT = 5
-_SUFFIX = r"\.(?:tar\.gz|tgz|tar|zip)(?=:|$)"
-
-
-class ArchiveCandidate(Struct, frozen=True):
-    """One interpretation of a path: the archive's path, and the part after its colon."""
-
-    archive: str
-    inner: str
 
 
 class ArchivePath(Struct, frozen=True, kw_only=True):
@@ -49,12 +42,12 @@ class ArchivePath(Struct, frozen=True, kw_only=True):
 
 
 class ArchiveListing(Struct, frozen=True, kw_only=True):
-    """The direct children of a folder: a slice of `total` rows, starting at row `first`."""
+    """The direct children of a folder: some of `total` rows, the last of them row `last`."""
 
     name: str
     rows: list[str]
     total: int
-    first: int = 1
+    last: int = 0
     remarks: list[str] = []
 
     @property
@@ -68,8 +61,7 @@ class ArchiveListing(Struct, frozen=True, kw_only=True):
             return "\n".join(["(empty directory)", *self.remarks])
         notices = list(self.remarks)
         if len(self.rows) < self.total:
-            last = self.first + len(self.rows) - 1
-            more = f"; continue with {self.name}:{last + 1}-" if last < self.total else ""
+            more = f"; continue with {self.name}:{self.last + 1}-" if 0 < self.last < self.total else ""
             notices.append(f"[Showing {len(self.rows)} of {self.total} entries{more}]")
         return "\n".join([*self.rows, *notices])
 
@@ -89,49 +81,20 @@ class ArchiveEntry(Struct, frozen=True, kw_only=True):
                 return None
         except UnicodeDecodeError:
             pass
-        return f"[Cannot read binary archive entry '{self.name}' ({format_bytes(len(self.data))})]"
+        name = shortened(self.name, 1_000)
+        return f"[Cannot read binary archive entry '{name}' ({format_bytes(len(self.data))})]"
 
 
-class ArchiveWritten(Struct, frozen=True, kw_only=True):
-    path: Path
+class ArchiveWritten(Struct, frozen=True):
     name: str
-    stat: Stat
     created: bool
     replaced: bool
 
 
-def candidates(text: str) -> list[ArchiveCandidate]:
-    """List all interpretations of a path as an archive, longest archive path first."""
-    found = [
-        ArchiveCandidate(text[: match.end()], text[match.end() + 1 :])
-        for match in re.finditer(_SUFFIX, text, re.IGNORECASE)
-    ]
-    return found[::-1]
-
-
-async def find(text: str, cwd: Path, fs: FileSystem) -> ArchivePath | None:
-    """Find the existing archive that a path refers to, or None."""
-    for candidate in candidates(text):
-        path = resolve(candidate.archive, cwd)
-        try:
-            stat = await fs.stat(path)
-        except OSError:  # a name that is too long, a forbidden folder: not an archive
-            continue
-        if stat is not None and not stat.is_dir:
-            return ArchivePath(path=path, name=shown(path, cwd), inner=candidate.inner, stat=stat)
-    return None
-
-
-async def find_for_write(text: str, cwd: Path, fs: FileSystem) -> ArchivePath | None:
-    """Find the archive to write to: an existing one, else the longest path that looks like one."""
-    found = await find(text, cwd, fs)
-    ways = candidates(text)
-    if found is not None or not ways:
-        return found
-    path = resolve(ways[0].archive, cwd, existing=False)
-    if await fs.stat(path) is not None:
-        return None  # a directory with such a name
-    return ArchivePath(path=path, name=shown(path, cwd), inner=ways[0].inner, stat=None)
+async def locate(target: FileTarget, cwd: Path, fs: FileSystem) -> ArchivePath:
+    """The archive of a target; it may not exist yet. Raises OSError."""
+    stat = await fs.stat(target.path)
+    return ArchivePath(path=target.path, name=shown(target.path, cwd), inner=target.rest, stat=stat)
 
 
 async def read(
@@ -151,14 +114,8 @@ async def write(
     path = asked_path(found.inner, writing=True)
     data = None if found.stat is None else await _bytes_of(found, fs, limits)
     changed, replaced = await in_thread(lambda stop: put(data, found.name, path, content, limits, stop))
-    stat = await fs.write(found.path, changed, expect=found.stat)
-    return ArchiveWritten(
-        path=found.path,
-        name=f"{found.name}:{path}",
-        stat=stat,
-        created=found.stat is None,
-        replaced=replaced,
-    )
+    await fs.write(found.path, changed, expect=found.stat)
+    return ArchiveWritten(f"{found.name}:{path}", found.stat is None, replaced)
 
 
 def look(
@@ -173,14 +130,14 @@ def look(
         return ArchiveEntry(name=f"{name}:{path}", data=content, selector=selector)
     rows = children(index, path)
     if rows is None:
-        raise ToolError(f"There is no {path} in {name}; read {name} to see what is.")
-    span = selector.ranges[0] if selector.ranges else LineRange(1)
-    last = min(span.last or len(rows), span.first + LISTED_ENTRIES - 1)
+        raise ToolError(f"There is no {shortened(path, 300)} in {name}; read {name} to see what is.")
+    picked = selector.picks(len(rows))[:LISTED_ENTRIES]
+    fitting = list(take((rows[number - 1] for number in picked), OutputLimits()).lines)
     return ArchiveListing(
         name=f"{name}:{path}" if path else name,
-        rows=rows[span.first - 1 : last],
+        rows=fitting,
         total=len(rows),
-        first=span.first,
+        last=picked[len(fitting) - 1] if fitting else 0,
         remarks=_remarks(index),
     )
 
@@ -245,20 +202,14 @@ def _is_zip(name: str) -> bool:
 
 def _inner_and_selector(index: ArchiveIndex, inner: str) -> tuple[str, Selector]:
     """Split off the selector, unless an entry has that exact name."""
-    if inner and _asked_path_or_none(inner) in index.entries:
-        return asked_path(inner), Selector()
+    with suppress(ToolError):
+        if inner and asked_path(inner) in index.entries:
+            return asked_path(inner), Selector()
     path, selector = split_selector(f"/:{inner}")
     if path == "/":
         return "", selector
     path, selector = split_selector(inner)
     return asked_path(path), selector
-
-
-def _asked_path_or_none(inner: str) -> str | None:
-    try:
-        return asked_path(inner)
-    except ToolError:
-        return None
 
 
 def _remarks(index: ArchiveIndex) -> list[str]:

@@ -12,6 +12,7 @@ from tau.base.sizes import MIB, format_bytes
 from tau.base.text import clean_line
 from tau.base.threads import ThreadStopped
 
+MAX_NAME_CHARS = 4_000  # of a new entry; no system can unpack longer paths
 MemberKind = Literal["file", "folder", "symlink", "hardlink", "device"]
 
 
@@ -86,7 +87,7 @@ def is_unsafe(name: str) -> bool:
 
 def member_path(name: str) -> str:
     """Return the path of an entry; empty for the root and for names that point outside."""
-    return "" if is_unsafe(name) else _joined(name)
+    return "" if is_unsafe(name) else _normalize(name)
 
 
 def asked_path(text: str, *, writing: bool = False) -> str:
@@ -94,15 +95,21 @@ def asked_path(text: str, *, writing: bool = False) -> str:
     path = text.replace("\\", "/")
     if "\0" in text:
         raise ToolError("The path inside the archive contains a NUL character.")
+    if len(text) > MAX_NAME_CHARS and writing:
+        raise ToolError(
+            f"The path inside the archive has more than {MAX_NAME_CHARS:,} characters; shorten it."
+        )
+    if re.search("[\ud800-\udfff]", text):
+        raise ToolError("The path inside the archive contains a lone surrogate, which no name can have.")
     if ".." in path.split("/"):
         raise ToolError("A path inside an archive cannot contain '..'.")
     if path.startswith("/") or re.match("[A-Za-z]:" if writing else "[A-Za-z]:(?:/|$)", path):
         raise ToolError(f"A path inside an archive is relative to its root; write it without {path[:3]!r}.")
-    if writing and not _joined(path):
+    if writing and not _normalize(path):
         raise ToolError("Name a file inside the archive, as in archive.zip:folder/file.txt.")
     if writing and path.endswith("/"):
         raise ToolError(f"{path} is a directory; an archive write must name a file.")
-    return _joined(path)
+    return _normalize(path)
 
 
 def children(index: ArchiveIndex, folder: str) -> list[str] | None:
@@ -148,11 +155,11 @@ def explain_parse_errors(what: str) -> Iterator[None]:
     except RecursionError as error:
         raise ToolError(f"{what} is damaged: its headers are nested endlessly.") from error
     except Exception as error:
-        said = clean_line(str(error)) or type(error).__name__
-        raise ToolError(f"{what} is damaged or not what its name says: {said[:200]}.") from error
+        reason = clean_line(str(error)) or type(error).__name__
+        raise ToolError(f"{what} is damaged or not what its name says: {reason[:200]}.") from error
 
 
-def _joined(path: str) -> str:
+def _normalize(path: str) -> str:
     return "/".join(part for part in path.replace("\\", "/").split("/") if part not in ("", "."))
 
 

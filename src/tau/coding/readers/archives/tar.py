@@ -173,7 +173,7 @@ def put_tar(
 
 def new_tar(path: str, content: bytes, *, packed: bool) -> bytes:
     """Return an archive with one file."""
-    plain = _padded(_header(path, None, len(content)) + _blocks(content), 0, _RECORD)
+    plain = _pad(_header(path, None, len(content)) + _blocks(content), 0, _RECORD)
     return gzip.compress(plain, 6) if packed else plain
 
 
@@ -214,15 +214,15 @@ def _entry(member: _Member) -> ArchiveMember:
     elif info.issym() or info.islnk():
         kind = "symlink" if info.issym() else "hardlink"
     return ArchiveMember(
-        path=member_path(_shown(info.name)),
+        path=member_path(_printable(info.name)),
         position=member.position,
         kind=kind,
         size=info.size if kind == "file" else 0,
-        target=_shown(info.linkname),
+        target=_printable(info.linkname),
     )
 
 
-def _shown(name: str) -> str:
+def _printable(name: str) -> str:
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
@@ -251,7 +251,7 @@ def _replaced(
     end = members[-1].end if members else 0
     if data[end : end + _BLOCK].strip(b"\0"):
         raise ToolError(f"{name} is damaged after its last entry; it was not changed.")
-    same = [member for member in members if member_path(_shown(member.info.name)) == path]
+    same = [member for member in members if member_path(_printable(member.info.name)) == path]
     old = same[-1] if same else None
     fresh = _header(path, None if old is None else old.info, len(content)) + _blocks(content)
     pieces, at = [], 0
@@ -261,7 +261,7 @@ def _replaced(
     pieces.append(data[at:end])
     if old is None:
         pieces.append(fresh)
-    return _padded(b"".join(pieces), len(data) - end, _RECORD if len(data) % _RECORD == 0 else _BLOCK)
+    return _pad(b"".join(pieces), len(data) - end, _RECORD if len(data) % _RECORD == 0 else _BLOCK)
 
 
 def _header(path: str, old: tarfile.TarInfo | None, size: int) -> bytes:
@@ -277,7 +277,7 @@ def _blocks(content: bytes) -> bytes:
     return content + bytes(-len(content) % _BLOCK)
 
 
-def _padded(entries: bytes, closing_bytes: int, unit: int) -> bytes:
+def _pad(entries: bytes, closing_bytes: int, unit: int) -> bytes:
     """Append the closing zeros: as many as before, at least two blocks, in whole units."""
     length = len(entries) + max(2 * _BLOCK, closing_bytes if unit == _BLOCK else 0)
     return entries + bytes(length + -length % unit - len(entries))

@@ -14,11 +14,10 @@ _pdf = late("tau.coding.readers.documents.pdf")
 _pptx = late("tau.coding.readers.documents.pptx")
 _xlsx = late("tau.coding.readers.documents.xlsx")
 
-__all__ = ["EXTENSIONS", "DocumentError", "convert", "is_document", "kind_of"]
+__all__ = ["DocumentError", "convert", "kind_of"]
 
 _Package: TypeAlias = "_xml_package.XmlPackage"
 _Kind = Literal["pdf", "zip", "rtf", "old", "unknown"]
-EXTENSIONS = frozenset((".pdf", ".doc", ".docx", ".ppt", ".pptx", ".xls", ".xlsx", ".rtf", ".epub"))
 OLD = {".doc": "docx", ".ppt": "pptx", ".xls": "xlsx"}
 NAMES = {
     ".pdf": "a PDF file",
@@ -35,11 +34,6 @@ class OfficeReader(Protocol):
     """The interface of each office format module."""
 
     def read(self, package: _Package, main: str, out: MarkdownWriter) -> None: ...
-
-
-def is_document(name: str) -> bool:
-    """Whether a file of this name should be converted rather than shown as is."""
-    return PurePath(name).suffix.casefold() in EXTENSIONS
 
 
 def kind_of(data: bytes) -> _Kind:

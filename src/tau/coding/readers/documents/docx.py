@@ -98,7 +98,7 @@ class _Writer:
         style = self._styles.get(attribute(child(properties, "pStyle"), "val"), ParagraphStyle())
         spans = list(self._spans(paragraph, depth))
         bare = markdown.plain_text(spans).strip()
-        listed = self._listed(properties, style)
+        listed = self._list_marker(properties, style)
         heading = outline_level(properties) or style.heading
         is_code = bool(bare) and not heading and listed is None and not any(span.raw for span in spans)
         if is_code and (style.code or all(span.code or not span.text.strip() for span in spans)):
@@ -111,7 +111,7 @@ class _Writer:
         for box in _text_boxes(paragraph):
             self.blocks(box, depth + 1)
 
-    def _listed(self, properties: Element | None, style: ParagraphStyle) -> tuple[str, int] | None:
+    def _list_marker(self, properties: Element | None, style: ParagraphStyle) -> tuple[str, int] | None:
         """Return the marker and level of an item; a paragraph's numbering overrides its style's."""
         numbering = numbering_of(properties) or style.numbering
         if numbering is None:
@@ -232,7 +232,7 @@ class _Writer:
             if local(element) == "p":
                 properties = child(element, "pPr")
                 text = self._text(element, depth)
-                listed = self._listed(properties, ParagraphStyle())
+                listed = self._list_marker(properties, ParagraphStyle())
                 parts.append(f"{listed[0]} {text}".strip() if listed and text else text)
             else:
                 inner = [_cells(row) for row in _rows(element, depth + 1)]
@@ -260,9 +260,9 @@ def _content(parent: Element, depth: int) -> Iterator[Element]:
 def _chosen(element: Element) -> Element:
     """Resolve an alternative to its first choice, a content control to its content."""
     for name in ("Choice", "sdtContent", "Fallback"):
-        found = child(element, name)
-        if found is not None and len(found):
-            return found
+        chosen = child(element, name)
+        if chosen is not None and len(chosen):
+            return chosen
     return element
 
 

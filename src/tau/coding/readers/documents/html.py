@@ -13,6 +13,8 @@ BLOCKS = {
     *("address", "article", "aside", "body", "center", "dd", "details", "div", "dl", "dt", "fieldset"),
     *("figcaption", "figure", "footer", "form", "header", "html", "main", "nav", "p", "section", "summary"),
 }
+LISTS = {"ul", "ol", "menu"}
+FLUSHING = {*HEADINGS, *BLOCKS, *LISTS, "li", "pre", "blockquote", "hr", "table"}  # they end a paragraph
 LOOKS = {
     **dict.fromkeys(("b", "strong"), "bold"),
     **dict.fromkeys(("i", "em", "cite", "dfn", "var"), "italic"),
@@ -135,59 +137,48 @@ class _Converter(HTMLParser):
             self._end_table()
 
     def _open_block(self, tag: str, values: dict[str, str]) -> None:
+        if self._tables and tag in ("tr", "td", "th"):
+            self._open_cell(tag, values)
+            return
+        if tag in FLUSHING:
+            self._flush()
         if tag in HEADINGS:
-            self._flush()
             self._heading = HEADINGS[tag]
-        elif tag in ("ul", "ol", "menu"):
-            self._flush()
+        elif tag in LISTS:
             start = values.get("start", "")
             first = int(start) if start.isdecimal() and len(start) < 7 else 1
             if len(self._lists) >= MAX_DEPTH:
                 raise DocumentError("its lists are nested too deeply.")
             self._lists.append(first if tag == "ol" else None)
         elif tag == "li":
-            self._flush()
             self._begin_item()
         elif tag == "pre":
-            self._flush()
             self._pre += 1
         elif tag == "blockquote":
-            self._flush()
             self._quotes = min(self._quotes + 1, 10)
-        elif tag == "hr":
-            self._flush()
-            if not self._tables:
-                self._out.add("---")
+        elif tag == "hr" and not self._tables:
+            self._out.add("---")
         elif tag == "table":
-            self._flush()
             if len(self._tables) >= MAX_DEPTH:
                 raise DocumentError("its tables are nested too deeply.")
             self._tables.append(_Table())
-        elif self._tables and tag in ("tr", "td", "th"):
-            self._open_cell(tag, values)
-        elif tag in BLOCKS:
-            self._flush()
 
     def _close_block(self, tag: str) -> None:
-        if tag in HEADINGS:
-            self._flush()
-            self._heading = 0
-        elif tag in ("ul", "ol", "menu"):
-            self._flush()
-            self._lists = self._lists[:-1]
-            self._item = None
-        elif tag == "pre":
-            self._flush()
-            self._pre = max(self._pre - 1, 0)
-        elif tag == "blockquote":
-            self._flush()
-            self._quotes = max(self._quotes - 1, 0)
-        elif self._tables and tag in ("td", "th"):
+        if self._tables and tag in ("td", "th"):
             self._end_cell()
         elif self._tables and tag == "table":
             self._end_table()
-        elif tag in BLOCKS or tag == "li":
+        elif tag in FLUSHING and tag != "table":
             self._flush()
+        if tag in HEADINGS:
+            self._heading = 0
+        elif tag in LISTS:
+            self._lists = self._lists[:-1]
+            self._item = None
+        elif tag == "pre":
+            self._pre = max(self._pre - 1, 0)
+        elif tag == "blockquote":
+            self._quotes = max(self._quotes - 1, 0)
 
     def _begin_item(self) -> None:
         if not self._lists:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Sequence
+from itertools import groupby
 
 from msgspec import Struct
 
@@ -51,7 +52,10 @@ def escape_start(text: str) -> str:
 
 def inline(spans: Iterable[TextRun]) -> str:
     """Render spans as Markdown; adjacent spans with equal formatting share their marks."""
-    return "".join(_marked(span) for span in _merged(spans))
+    groups = groupby((span for span in spans if span.text), _format_of)
+    return "".join(
+        _render(TextRun("".join(span.text for span in group), *format)) for format, group in groups
+    )
 
 
 def pack(spans: list[TextRun]) -> None:
@@ -148,33 +152,11 @@ class MarkdownWriter:
         self._parts.append(text)
 
 
-def _merged(spans: Iterable[TextRun]) -> list[TextRun]:
-    result: list[TextRun] = []
-    texts: list[str] = []
-    for span in spans:
-        if not span.text:
-            continue
-        if result and _look(result[-1]) == _look(span):
-            texts.append(span.text)
-        else:
-            if result:
-                result[-1] = _with_text(result[-1], "".join(texts))
-            result.append(span)
-            texts = [span.text]
-    if result:
-        result[-1] = _with_text(result[-1], "".join(texts))
-    return result
-
-
-def _look(span: TextRun) -> tuple[bool, bool, bool, bool, str, bool]:
+def _format_of(span: TextRun) -> tuple[bool, bool, bool, bool, str, bool]:
     return (span.bold, span.italic, span.code, span.strike, span.link, span.raw)
 
 
-def _with_text(span: TextRun, text: str) -> TextRun:
-    return TextRun(text, *_look(span))
-
-
-def _marked(span: TextRun) -> str:
+def _render(span: TextRun) -> str:
     text = span.text
     bare = text.strip()
     if not bare:

@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from tau.base.late import late
-from tau.base.run import Limits, Runner, capture
+from tau.base.run import OUTSIDE, Limits, Runner, capture
 from tau.base.sizes import MIB
 from tau.coding.readers.documents import convert, kind_of
 from tau.coding.readers.documents.limits import MAX_TEXT_CHARS, SECONDS, DocumentError
@@ -31,7 +31,9 @@ async def convert_in_worker(name: str, data: bytes, run: Runner, *, seconds: flo
     command = [sys.executable, "-P", "-m", "tau.coding.readers.documents.worker", name, str(seconds)]
     limits = Limits(timeout=seconds + GRACE_S)
     try:
-        async with await run.start(command, cwd=Path("/"), limits=limits, stdin=data) as process:
+        async with await run.start(
+            command, cwd=Path("/"), limits=limits, stdin=data, sandbox=OUTSIDE
+        ) as process:
             done = await capture(process, max_bytes=4 * MAX_TEXT_CHARS + MIB)
     except OSError as error:
         raise DocumentError(f"the process that converts it cannot be started ({error.strerror}).") from error

@@ -46,37 +46,30 @@ _NOT_CODES = re.compile(r'"[^"]*"|\\.|_.|\*.|\[(?![hms]+\])[^\]]*\]', re.IGNOREC
 LAST_SERIAL = 2_958_466  # in Excel's serial days: just after the year 9999
 
 
-class Formats(Struct, frozen=True):
-    """The number format of each cell style, and the epoch of serial dates."""
-
-    looks: list[tuple[_Look, int]]  # with the number of decimals, for percentages
-    base_1904: bool = False
-
-    def of(self, style: int) -> "Format":
-        look, decimals = self.looks[style] if 0 <= style < len(self.looks) else ("number", 0)
-        return Format(look, decimals, self.base_1904)
-
-
 class Format(Struct, frozen=True, gc=False):
+    """A number format: `decimals` is for percentages, `base_1904` the epoch of serial dates."""
+
     look: _Look = "number"
     decimals: int = 0
     base_1904: bool = False
 
 
-def read_formats(styles: Element | None, base_1904: bool) -> Formats:
+def read_formats(styles: Element | None, base_1904: bool) -> list[Format]:
+    """Read the number format of each cell style."""
     if styles is None:
-        return Formats([], base_1904)
+        return []
     codes = {
         number(attribute(each, "numFmtId")): attribute(each, "formatCode")
         for each in children(styles, "numFmts")
     }
-    looks: list[tuple[_Look, int]] = []
+    formats: list[Format] = []
     for each in children(styles, "cellXfs"):
         if local(each) == "xf":
             id = number(attribute(each, "numFmtId"))
             code = codes.get(id, "0.00%" if id == 10 else "")
-            looks.append((look_of(code) if id in codes else BUILT_IN.get(id, "number"), _decimals(code)))
-    return Formats(looks, base_1904)
+            look = look_of(code) if id in codes else BUILT_IN.get(id, "number")
+            formats.append(Format(look, _decimals(code), base_1904))
+    return formats
 
 
 def look_of(code: str) -> _Look:
@@ -309,7 +302,7 @@ def _rich_text(element: Element) -> str:
 
 
 def _write(
-    package: XmlPackage, sheet: Sheet, formats: Formats, strings: dict[int, str], out: MarkdownWriter
+    package: XmlPackage, sheet: Sheet, formats: list[Format], strings: dict[int, str], out: MarkdownWriter
 ) -> None:
     package.deadline.check()
     out.add(markdown.heading(2, f"{sheet.name}{' (hidden)' if sheet.hidden else ''}"))
@@ -328,7 +321,7 @@ def _write(
 
 
 def _texts(
-    package: XmlPackage, sheet: Sheet, formats: Formats, strings: dict[int, str]
+    package: XmlPackage, sheet: Sheet, formats: list[Format], strings: dict[int, str]
 ) -> Iterator[list[str]]:
     for row in sheet.rows:
         package.deadline.check()
@@ -337,7 +330,8 @@ def _texts(
             value = cell.value
             if cell.kind == "s":
                 value = strings.get(number(value, -1), "")
-            texts[cell.column] = markdown.clean(written(value, cell.kind, formats.of(cell.style)))
+            format = formats[cell.style] if 0 <= cell.style < len(formats) else Format()
+            texts[cell.column] = markdown.clean(written(value, cell.kind, format))
         yield texts
 
 

@@ -5,7 +5,7 @@ import zipfile
 import zlib
 from collections.abc import Iterable, Iterator
 from io import BytesIO
-from typing import IO, Any
+from typing import Any
 from urllib.parse import unquote
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
@@ -68,8 +68,7 @@ class XmlPackage:
 
     def read(self, name: str) -> bytes:
         """Read a part. Raises DocumentError if it is missing, damaged or too large."""
-        chunks = list(self.chunks(name, MAX_PART_BYTES))
-        return b"".join(chunks)
+        return b"".join(self.chunks(name, MAX_PART_BYTES))
 
     def chunks(self, name: str, max_bytes: int) -> Iterator[bytes]:
         """Stream a part in chunks; unpacked sizes are counted, not trusted."""
@@ -79,7 +78,7 @@ class XmlPackage:
         seen = 0
         try:
             with self._zip.open(info) as file:
-                while chunk := _next(file):
+                while chunk := file.read(CHUNK_BYTES):
                     seen += len(chunk)
                     self._account(name, seen, len(chunk), info.compress_size, max_bytes)
                     yield chunk
@@ -98,13 +97,13 @@ class XmlPackage:
         """Return the relations of a part by id; `""` means the whole package."""
         folder, _, file = name.rpartition("/")
         tree = self.tree_or_none(posixpath.join(folder, "_rels", f"{file}.rels"))
-        found: dict[str, Relation] = {}
+        relations: dict[str, Relation] = {}
         for child in tree if tree is not None else ():
             target, kind = child.get("Target", ""), child.get("Type", "").rpartition("/")[2]
             external = child.get("TargetMode", "").casefold() == "external"
             path = target if external else resolve(folder, target)
-            found[child.get("Id", "")] = Relation(path, kind, external)
-        return found
+            relations[child.get("Id", "")] = Relation(path, kind, external)
+        return relations
 
     def _account(self, name: str, seen: int, more: int, packed: int, max_bytes: int) -> None:
         self.deadline.check()
@@ -244,8 +243,8 @@ def child(element: Element | None, *path: str) -> Element | None:
 
 def children(element: Element | None, *path: str) -> Iterable[Element]:
     """Return the children at the end of such a path, if any."""
-    found = child(element, *path)
-    return () if found is None else found
+    parent = child(element, *path)
+    return () if parent is None else parent
 
 
 def descendants(element: Element, name: str) -> Iterator[Element]:
@@ -258,10 +257,6 @@ def number(text: str, default: int = 0) -> int:
         return int(text) if len(text) <= 12 else default
     except ValueError:
         return default
-
-
-def _next(file: IO[bytes]) -> bytes:
-    return file.read(CHUNK_BYTES)
 
 
 def _reason(error: Exception) -> str:

@@ -1,11 +1,13 @@
 """Open untrusted databases: optionally read-only, bounded in time and size, with readable errors."""
 
 import os
+import shutil
 import sqlite3
 import stat
+import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from tau.base.errors import ToolError
@@ -20,11 +22,13 @@ HEADER = b"SQLite format 3\0"
 BUSY_SECONDS = 3.0
 READ_SECONDS = 5.0
 WRITE_SECONDS = 10.0
+_JOURNAL_PAUSE_S = 0.02
 MAX_CELL_BYTES = 64 * MIB
+MAX_COPIED_BYTES = 256 * MIB
 _LIKE_BYTES = 1_000
 _STEPS_BETWEEN_LOOKS = 2_000
 _WAL_BYTES = slice(18, 20)  # header fields: both are 2 for a database with a write-ahead log
-_TOLD_PRAGMAS = frozenset(
+_READ_PRAGMAS = frozenset(
     (
         *("application_id", "auto_vacuum", "collation_list", "compile_options", "data_version"),
         *("database_list", "encoding", "foreign_key_check", "foreign_key_list", "freelist_count"),
@@ -33,9 +37,7 @@ _TOLD_PRAGMAS = frozenset(
         *("table_info", "table_list", "table_xinfo", "user_version"),
     )
 )
-_PRAGMAS_WITH_A_SUBJECT = frozenset(
-    name for name in _TOLD_PRAGMAS if name.endswith(("info", "list", "check"))
-)
+_PRAGMAS_WITH_ARGUMENT = frozenset(name for name in _READ_PRAGMAS if name.endswith(("info", "list", "check")))
 _ALLOWED = frozenset(
     (
         *(sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_RECURSIVE),
@@ -78,26 +80,49 @@ class SqliteConnection:
 def open_for_reading(
     path: Path, name: str, stop: StopSignal, seconds: float = READ_SECONDS
 ) -> Iterator[SqliteConnection]:
-    """Open read-only. Creates no extra files for a database that no one else has open."""
+    """Open read-only, by a path without links. Creates no extra files if no one else has it open."""
+    _check_place(path, name)
     before = _state(path)
-    quiet_log = _header(path)[_WAL_BYTES] == b"\2\2" and not _log_size(path)
-    connection, remark = _reader(path, name, stop, alone=quiet_log)
-    try:
-        deadline = _restrict(connection, seconds, stop, reading=True)
-        with explain_sqlite_errors(name, deadline, stop):
-            yield SqliteConnection(connection, deadline, remark)
-    finally:
-        stop.interrupt = None
-        connection.close()
-    if quiet_log and _state(path) != before:
+    has_log = _header(path)[_WAL_BYTES] == b"\2\2"
+    is_quiet = has_log and not _log_size(path)
+    is_left = has_log and not is_quiet and not os.path.lexists(_beside(path, "-shm"))
+    with ExitStack() as stack:
+        # SQLite would leave an index of the log behind, so it gets a copy of a log that no one has open.
+        is_copied = is_left and path.stat().st_size + _log_size(path) <= MAX_COPIED_BYTES
+        opened = _copy(path, stack) if is_copied else path
+        connection, remark = _reader(opened, name, stop, alone=is_quiet, ignore_log=is_left and not is_copied)
+        try:
+            deadline = _restrict(connection, seconds, stop, reading=True)
+            _check_place(path, name)
+            with explain_sqlite_errors(name, deadline, stop):
+                yield SqliteConnection(connection, deadline, remark)
+        finally:
+            stop.interrupt = None
+            connection.close()
+    if (is_quiet or is_left) and _state(path) != before:
         raise ToolError(f"{name} was changed by another program while it was read; read it again.")
+
+
+def _copy(path: Path, stack: ExitStack) -> Path:
+    """A copy of a database and its log, for as long as the stack is open."""
+    folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="tau-sqlite-")))
+    for source in (path, _beside(path, "-wal")):
+        shutil.copyfile(source, folder / source.name)
+    return folder / path.name
+
+
+def _beside(path: Path, ending: str) -> Path:
+    return path.with_name(path.name + ending)
 
 
 @contextmanager
 def open_for_writing(
     path: Path, name: str, stop: StopSignal, seconds: float = WRITE_SECONDS
 ) -> Iterator[SqliteConnection]:
-    """Open in a transaction that is committed at the end and rolled back on any error."""
+    """Open, by a path without links, in a transaction that is rolled back on any error."""
+    _check_place(path, name)
+    _check_names(path, name)
+    _wait_for_journal(path, name, stop)
     try:
         connection = _connect(path, "mode=rw")
     except sqlite3.OperationalError as error:
@@ -106,6 +131,7 @@ def open_for_writing(
         with explain_sqlite_errors(name, None, stop):
             connection.execute("PRAGMA foreign_keys=ON")
             connection.execute("BEGIN IMMEDIATE")
+        _check_place(path, name)
         deadline = _restrict(connection, seconds, stop, reading=False)
         with explain_sqlite_errors(name, deadline, stop):
             yield SqliteConnection(connection, deadline, "")
@@ -115,6 +141,42 @@ def open_for_writing(
     finally:
         stop.interrupt = None
         connection.close()
+
+
+def _check_place(path: Path, name: str) -> None:
+    """SQLite follows links. Raises ToolError if the path has become one since it was approved."""
+    if os.path.realpath(path) != str(path):
+        raise ToolError(f"{name} now leads to another file; nothing was done. Look at its path again.")
+
+
+def _check_names(path: Path, name: str) -> None:
+    """SQLite writes in place, which would change the other names of the file, wherever they are."""
+    if path.stat().st_nlink > 1:
+        raise ToolError(f"{name} has a second name (a hard link), which would change too; copy it first.")
+
+
+def _wait_for_journal(path: Path, name: str, stop: StopSignal) -> None:
+    """Wait for the transaction of another program. Raises ToolError if it was left unfinished.
+
+    SQLite would roll it back, and on the way delete a file that the journal names: any file.
+    """
+    until = time.monotonic() + BUSY_SECONDS
+    journal = _beside(path, "-journal")
+    while _is_hot(journal):
+        stop.check()
+        if time.monotonic() > until:
+            raise ToolError(
+                f"{name} has an unfinished transaction in {journal.name}, so it is in use by another program "
+                "or was left by one; finish it with sqlite3 in bash."
+            )
+        time.sleep(_JOURNAL_PAUSE_S)
+
+
+def _is_hot(journal: Path) -> bool:
+    try:
+        return _header(journal)[:1] not in (b"", b"\0")
+    except OSError:
+        return False
 
 
 @contextmanager
@@ -129,27 +191,29 @@ def explain_error(error: Exception, name: str, deadline: QueryDeadline | None, s
     """Turn a SQLite failure into a sentence for the model."""
     if isinstance(error, UnicodeDecodeError):
         return ToolError(f"{name} is damaged or not a SQLite database: names in it are not UTF-8.")
-    said = clean_line(str(error)).rstrip(".") or type(error).__name__
-    if "interrupted" in said:
+    if isinstance(error, UnicodeEncodeError):
+        return ToolError(f"{name}: the text contains a lone surrogate, which no database can store.")
+    message = clean_line(str(error)).rstrip(".") or type(error).__name__
+    if "interrupted" in message:
         if stop.is_set:
             return ThreadStopped()
         seconds = deadline.seconds if deadline is not None else READ_SECONDS
         return ToolError(f"{name}: the query ran longer than {seconds:g} s and was stopped; ask for less.")
-    if "locked" in said or "busy" in said:
-        return ToolError(f"{name} is in use by another program ({said}); try again in a moment.")
-    if "not authorized" in said or "prohibited" in said:
+    if "locked" in message or "busy" in message:
+        return ToolError(f"{name} is in use by another program ({message}); try again in a moment.")
+    if "not authorized" in message or "prohibited" in message:
         return ToolError(f"{name}: only reading is allowed here: SELECT, and PRAGMAs that read.")
-    if "readonly" in said:
-        return ToolError(f"{name} is read-only here; nothing was changed ({said}).")
-    if "disk I/O" in said:
-        return ToolError(f"{name}: disk failure or truncated file ({said}).")
-    if any(word in said for word in ("malformed", "not a database", "corrupt", "unsupported file")):
-        return ToolError(f"{name} is damaged or not a SQLite database: {said}.")
-    if "one statement at a time" in said:
+    if "readonly" in message:
+        return ToolError(f"{name} is read-only here; nothing was changed ({message}).")
+    if "disk I/O" in message:
+        return ToolError(f"{name}: disk failure or truncated file ({message}).")
+    if any(word in message for word in ("malformed", "not a database", "corrupt", "unsupported file")):
+        return ToolError(f"{name} is damaged or not a SQLite database: {message}.")
+    if "one statement at a time" in message:
         return ToolError(f"{name}: give one SQL statement, not several.")
-    if "bindings" in said or "did not supply" in said:
+    if "bindings" in message or "did not supply" in message:
         return ToolError(f"{name}: the SQL text has parameters (? or :name); write their values into it.")
-    return ToolError(f"{name}: {said[:500]}.")
+    return ToolError(f"{name}: {message[:500]}.")
 
 
 def _connect(path: Path, mode: str) -> sqlite3.Connection:
@@ -164,11 +228,13 @@ def _connect(path: Path, mode: str) -> sqlite3.Connection:
     )
 
 
-def _reader(path: Path, name: str, stop: StopSignal, *, alone: bool) -> tuple[sqlite3.Connection, str]:
+def _reader(
+    path: Path, name: str, stop: StopSignal, *, alone: bool, ignore_log: bool
+) -> tuple[sqlite3.Connection, str]:
     """Open a readable connection; if necessary, one that ignores the log files, with a notice."""
     # SQLite would retry for ten seconds to create a file where a folder is.
-    blocked = path.with_name(path.name + "-shm").is_dir()
-    if not alone and not blocked:
+    ignore_log |= _beside(path, "-shm").is_dir()
+    if not alone and not ignore_log:
         connection = None
         try:
             connection = _connect(path, "mode=ro")
@@ -213,8 +279,8 @@ def _authorize(action: int, first: str | None, second: str | None, *_: object) -
         return sqlite3.SQLITE_DENY if (second or "").lower() in _FORBIDDEN_FUNCTIONS else sqlite3.SQLITE_OK
     if action == sqlite3.SQLITE_PRAGMA:
         name = (first or "").lower()
-        told_only = name in _TOLD_PRAGMAS and (second is None or name in _PRAGMAS_WITH_A_SUBJECT)
-        return sqlite3.SQLITE_OK if told_only else sqlite3.SQLITE_DENY
+        only_reads = name in _READ_PRAGMAS and (second is None or name in _PRAGMAS_WITH_ARGUMENT)
+        return sqlite3.SQLITE_OK if only_reads else sqlite3.SQLITE_DENY
     return sqlite3.SQLITE_DENY
 
 
@@ -229,7 +295,7 @@ def _header(path: Path) -> bytes:
 
 def _log_size(path: Path) -> int:
     try:
-        return path.with_name(path.name + "-wal").stat().st_size
+        return _beside(path, "-wal").stat().st_size
     except OSError:
         return 0
 

@@ -15,7 +15,8 @@ from tau.base.errors import ToolError
 from tau.base.late import late
 from tau.base.text import clean_line
 from tau.base.threads import StopSignal, in_thread
-from tau.coding.files.paths import resolve, shown
+from tau.coding.files.paths import shown
+from tau.coding.files.targets import FileTarget
 from tau.coding.readers.sqlite.connection import (
     READ_SECONDS,
     WRITE_SECONDS,
@@ -33,7 +34,6 @@ from tau.coding.readers.sqlite.rows import (
     table_names,
 )
 from tau.coding.readers.sqlite.selector import (
-    candidates,
     find_column,
     has_parameters,
     parse_select,
@@ -63,34 +63,19 @@ class SqliteWritten(Struct, frozen=True, kw_only=True):
     changed: bool
 
 
-async def find(text: str, cwd: Path, fs: FileSystem) -> DatabasePath | None:
-    """Find the database that a path refers to, by suffix and header, or None.
+async def locate(target: FileTarget, cwd: Path, fs: FileSystem) -> DatabasePath | None:
+    """The database of a target; None if this file system has another file there.
 
-    Raises OSError for an unreadable file, which may or may not be one.
+    Raises ToolError if there is none, OSError for an unreadable file.
     """
-    for candidate in candidates(text):
-        path = resolve(candidate.database, cwd)
-        if await _is_database(path, fs):
-            return DatabasePath(path, shown(path, cwd), candidate.rest)
-    return None
-
-
-async def find_for_write(text: str, cwd: Path, fs: FileSystem) -> DatabasePath | None:
-    """Like `find`, to write a row. Raises ToolError if the file of `app.db:table` does not exist."""
-    found = await find(text, cwd, fs)
-    if found is not None:
-        return found
-    for candidate in candidates(text):
-        path = resolve(candidate.database, cwd, existing=False)
-        if (
-            candidate.rest
-            and await fs.stat(path) is None
-            and await fs.stat(resolve(text, cwd, existing=False)) is None
-        ):
-            raise ToolError(
-                f"SQLite database '{shown(path, cwd)}' not found; write changes rows of databases that exist."
-            )
-    return None
+    name = shown(target.path, cwd)
+    stat = await fs.stat(target.path)
+    if stat is None:
+        raise ToolError(f"SQLite database '{name}' not found; write changes rows of databases that exist.")
+    info = target.path.stat()
+    same = (info.st_size, info.st_mtime_ns) == (stat.size, stat.mtime_ns)
+    is_database = same and modes.S_ISREG(info.st_mode) and has_header(target.path)
+    return DatabasePath(target.path, name, target.rest) if is_database else None
 
 
 async def read(found: DatabasePath, *, seconds: float = READ_SECONDS) -> SqliteText:
@@ -214,8 +199,8 @@ def _parsed(content: str) -> Any:
         raise ToolError(f"The content is not JSON: {clean_line(str(error))[:200]}.") from error
     except Exception as error:
         # The JSON5 parser's errors have no base class that could be named without importing it.
-        said = clean_line(str(error.args[0] if error.args else error))
-        raise ToolError(f"The content is not JSON5: {said[:200]}.") from error
+        reason = clean_line(str(error.args[0] if error.args else error))
+        raise ToolError(f"The content is not JSON5: {reason[:200]}.") from error
 
 
 def _scalar(column: str, value: Any) -> Scalar:
@@ -230,16 +215,3 @@ def _scalar(column: str, value: Any) -> Scalar:
     raise ToolError(
         f"The value for {column} must be a text, a number, true, false or null, not a list or object."
     )
-
-
-async def _is_database(path: Path, fs: FileSystem) -> bool:
-    """Whether the path is a local database; a remote file system has another file, or none, there."""
-    try:
-        stat = await fs.stat(path)
-        if stat is None or stat.is_dir:
-            return False
-        info = path.stat()
-    except OSError:  # a name that is too long, a forbidden folder: not a database
-        return False
-    same = (info.st_size, info.st_mtime_ns) == (stat.size, stat.mtime_ns)
-    return same and modes.S_ISREG(info.st_mode) and has_header(path)

@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct
 
 from tau.base.errors import ToolError
+from tau.base.late import late
 from tau.base.text import plain
-from tau.coding.output import EntryLimit
-from tau.coding.readers.sqlite.ascii_table import ascii_table, most_columns, one_line
+from tau.coding.output import EntryLimit, OutputLimits, take
 from tau.coding.readers.sqlite.connection import SqliteConnection
 from tau.coding.readers.sqlite.selector import (
     ListTables,
@@ -23,12 +23,22 @@ from tau.coding.readers.sqlite.selector import (
     quoted,
 )
 
+unicodedata = late("unicodedata")
+
 LISTED_TABLES = 500
 SAMPLE_ROWS = 5
 QUERY_ROWS = 1_000
 _TABLE_CELL_BYTES = 400
-_ROW_CELL_BYTES = 64 * 1024
+_LIMITS = OutputLimits()
 _SCHEMA_TABLES = ("sqlite_master", "sqlite_schema")
+MAX_WIDTH = 120
+MAX_COLUMN = 40
+_LEAST = 6  # narrower than this, a truncated cell is useless
+_FRAME = 3  # ` | ` between two columns
+_NAMED = 20
+_TABLE_FRAME_LINES = 3  # head, rule, and the line about columns that do not fit
+_LEAST_VALUE_BYTES = 16
+_ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
 class TableInfo(Struct, frozen=True):
@@ -136,12 +146,13 @@ def _list(opened: SqliteConnection) -> SqliteText:
         f"{one_line(name)} ({'view' if kind == 'view' else _count(opened, name)})"
         for kind, name in found[:LISTED_TABLES]
     ]
+    rows = list(take(rows, _LIMITS).lines)
     limit = None
     if len(found) > len(rows):
+        limit = EntryLimit(len(rows), len(found))
         rows.append(
             f"[Showing {len(rows)} of {len(found)} tables; the others: ?q=SELECT name FROM sqlite_master]"
         )
-        limit = EntryLimit(LISTED_TABLES, len(found))
     return SqliteText(text="\n".join(rows), limit=limit)
 
 
@@ -161,7 +172,7 @@ def _count(opened: SqliteConnection, table: str) -> str:
 
 
 def _schema(opened: SqliteConnection, table: TableInfo) -> SqliteText:
-    opened.connection.text_factory = _clipped(_ROW_CELL_BYTES)
+    opened.connection.text_factory = _clipped(_LIMITS.bytes // 2)
     row: tuple[str | None] | None = opened.connection.execute(
         "SELECT sql FROM sqlite_master WHERE name = ?", (table.name,)
     ).fetchone()
@@ -184,15 +195,27 @@ def _row(opened: SqliteConnection, table: TableInfo, key: str) -> SqliteText:
         raise ToolError(
             f"{table.name} has neither a single primary key nor row numbers; use {table.name}?where=…"
         )
-    opened.connection.text_factory = _clipped(_ROW_CELL_BYTES)
+    select = f"SELECT * FROM {quoted(table.name)} WHERE {column} = ?"
     for value in key_values(key, by_rowid=len(table.keys) != 1):
-        found = opened.connection.execute(f"SELECT * FROM {quoted(table.name)} WHERE {column} = ?", (value,))
-        row: tuple[object, ...] | None = found.fetchone()
-        if row is not None:
-            names = [str(field[0]) for field in found.description]
-            lines = [f"{one_line(name)}: {_long(value)}" for name, value in zip(names, row, strict=True)]
-            return SqliteText(text="\n".join(lines))
+        text = _row_text(opened, select, value, _LIMITS.bytes)
+        if text is not None and len(text.encode()) > _LIMITS.bytes:
+            share = max(_LIMITS.bytes // max(len(table.columns), 1), _LEAST_VALUE_BYTES)
+            note = "[Long values are cut; show parts with ?q=SELECT substr(COLUMN, 1, 5000) FROM …]"
+            text = f"{_row_text(opened, select, value, share)}\n{note}"
+        if text is not None:
+            return SqliteText(text=text)
     return SqliteText(text=f"(no row with {column.strip(chr(34))} = {one_line(key)[:100]} in {table.name})")
+
+
+def _row_text(opened: SqliteConnection, select: str, key: object, cell_bytes: int) -> str | None:
+    """One row, a line or more for each column; None if there is none."""
+    opened.connection.text_factory = _clipped(cell_bytes)
+    found = opened.connection.execute(select, (key,))
+    row: tuple[object, ...] | None = found.fetchone()
+    if row is None:
+        return None
+    names = [one_line(str(field[0])) for field in found.description]
+    return "\n".join(f"{name}: {_long(value)}" for name, value in zip(names, row, strict=True))
 
 
 def _query(opened: SqliteConnection, table: TableInfo, select: QueryTable) -> SqliteText:
@@ -204,23 +227,30 @@ def _query(opened: SqliteConnection, table: TableInfo, select: QueryTable) -> Sq
         sql += f" ORDER BY {quoted(column)} {direction}"
     sql += f" LIMIT {select.limit + 1} OFFSET {select.offset}"
     columns, rows, more = _fetch(opened, sql, select.limit)
-    if not rows:
-        return SqliteText(text="(no rows)")
-    text = ascii_table(columns, rows)
-    if more:
-        following = select.offset + select.limit
-        text += f"\n[Rows {select.offset + 1}-{following}; there are more: offset={following}]"
-    return SqliteText(text=text)
+    text, count = _fitting_table(columns, rows)
+    last = select.offset + count
+    note = f"\n[Rows {select.offset + 1}-{last}; there are more: offset={last}]"
+    return SqliteText(text=text + note if more or count < len(rows) else text)
 
 
 def _run(opened: SqliteConnection, sql: str) -> SqliteText:
     columns, rows, more = _fetch(opened, sql, QUERY_ROWS)
+    text, count = _fitting_table(columns, rows)
+    note = f"\n[The first {count:,} rows; add LIMIT and OFFSET to see others]"
+    return SqliteText(text=text + note if more or count < len(rows) else text)
+
+
+def _fitting_table(columns: list[str], rows: list[list[str]]) -> tuple[str, int]:
+    """A table of the rows that fit into one result, and their number."""
     if not rows:
-        return SqliteText(text="(no rows)")
+        return "(no rows)", 0
     text = ascii_table(columns, rows)
-    if more:
-        text += f"\n[The first {QUERY_ROWS:,} rows; add LIMIT and OFFSET to see others]"
-    return SqliteText(text=text)
+    lines = text.split("\n")
+    fitting = len(take(lines, _LIMITS).lines)
+    if fitting == len(lines):
+        return text, len(rows)
+    rows = rows[: max(fitting - _TABLE_FRAME_LINES, 1)]
+    return ascii_table(columns, rows), len(rows)
 
 
 def _fetch(opened: SqliteConnection, sql: str, most: int) -> tuple[list[str], list[list[str]], bool]:
@@ -251,8 +281,92 @@ def _long(value: object) -> str:
 
 def _clipped(most: int) -> Callable[[bytes], str]:
     """Return a text factory, as texts may be long or invalid."""
-    return lambda raw: raw.decode("utf-8", "replace") if len(raw) <= most else _cut(raw, most)
+
+    def decode(raw: bytes) -> str:
+        if len(raw) <= most:
+            return raw.decode("utf-8", "replace")
+        return f"{raw[:most].decode('utf-8', 'ignore')}… ({len(raw)} bytes in all)"
+
+    return decode
 
 
-def _cut(raw: bytes, most: int) -> str:
-    return f"{raw[:most].decode('utf-8', 'ignore')}… ({len(raw)} bytes in all)"
+def most_columns(width: int = MAX_WIDTH) -> int:
+    """Return the maximum number of columns that fit; callers may omit the cells of others."""
+    return (width - 1) // (1 + _FRAME)
+
+
+def ascii_table(
+    columns: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    width: int = MAX_WIDTH,
+    column_width: int = MAX_COLUMN,
+) -> str:
+    """Format the table. Long cells are truncated; columns that do not fit are named in a last line."""
+    count = min(len(columns), most_columns(width))
+    table = [[one_line(cell) for cell in row[:count]] for row in (columns, *rows)]
+    natural = [min(max(max(cell_width(row[at]) for row in table), 1), column_width) for at in range(count)]
+    widths = _fit_widths(natural, width, complete=count == len(columns))
+    lines = [_line(row, widths) for row in table]
+    lines.insert(1, "|" + "|".join("-" * (each + 2) for each in widths) + "|")
+    left_out = columns[len(widths) :]
+    if left_out:
+        names = ", ".join(one_line(name)[:column_width] for name in left_out[:_NAMED])
+        more = ", …" if len(left_out) > _NAMED else ""
+        lines.append(f"[{len(left_out)} more columns do not fit: {names}{more}]")
+    return "\n".join(lines)
+
+
+def one_line(text: str) -> str:
+    """Put untrusted text on one line, with visible line endings."""
+    for mark, escape in _ESCAPES.items():
+        text = text.replace(mark, escape)
+    return plain(text)
+
+
+def cell_width(text: str) -> int:
+    """Estimate the terminal columns: wide letters count twice, combining ones not at all."""
+    return len(text) if text.isascii() else sum(_letter_width(letter) for letter in text)
+
+
+def _letter_width(letter: str) -> int:
+    if letter.isascii():
+        return 1
+    if unicodedata.combining(letter) or unicodedata.category(letter) == "Cf":
+        return 0
+    return 2 if unicodedata.east_asian_width(letter) in "WF" else 1
+
+
+def _fit_widths(natural: list[int], width: int, *, complete: bool) -> list[int]:
+    """Return the widths of the columns that fit: shrink the widest first, then drop the last."""
+    if complete and sum(natural) + _FRAME * len(natural) + 1 <= width:
+        return natural
+    # As many as fit when each is cut to the least useful width.
+    shown, used = 0, 1
+    while shown < len(natural) and used + min(natural[shown], _LEAST) + _FRAME <= width:
+        used += min(natural[shown], _LEAST) + _FRAME
+        shown += 1
+    widths = natural[: max(shown, 1)]
+    room = max(width - 1 - _FRAME * len(widths), 1)
+    while sum(widths) > room:
+        widest = max(widths)
+        second = max((each for each in widths if each < widest), default=0)
+        cut = min(widest - second, -(-(sum(widths) - room) // widths.count(widest)))
+        widths = [each - cut if each == widest else each for each in widths]
+    return widths
+
+
+def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
+    return "| " + " | ".join(_pad(cells[at], width) for at, width in enumerate(widths)) + " |"
+
+
+def _pad(text: str, width: int) -> str:
+    if cell_width(text) > width:
+        taken, used = "", 0
+        for letter in text:
+            used += _letter_width(letter)
+            if used > width - 1:
+                break
+            taken += letter
+        text = f"{taken}…"
+    return text + " " * (width - cell_width(text))

@@ -12,7 +12,6 @@ urllib_parse = late("urllib.parse")
 
 DEFAULT_ROWS = 20
 MAX_ROWS = 500
-_SUFFIX = r"\.(?:sqlite3?|db3?)(?=[:?]|$)"
 _PARAMETERS = ("limit", "offset", "order", "where", "q")
 _FORBIDDEN = (
     r"\b(?:limit|offset|union|intersect|except|attach|detach|pragma|vacuum|reindex|insert|update|delete|drop"
@@ -20,13 +19,6 @@ _FORBIDDEN = (
 )
 _QUOTED = r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|`(?:[^`]|``)*`|\[[^\]]*\]"
 _PLUS_FOR_BLANK = r"\w\+(?:[<>=!]+|and|or|like|is|in|not|between|glob)\+"
-
-
-class DatabaseCandidate(Struct, frozen=True):
-    """One interpretation of a path: the database's path and the rest."""
-
-    database: str
-    rest: str
 
 
 class ListTables(Struct, frozen=True, tag=True):
@@ -63,15 +55,6 @@ class RunQuery(Struct, frozen=True, tag=True):
 
 
 Select = ListTables | ShowTable | ShowRow | QueryTable | RunQuery
-
-
-def candidates(text: str) -> list[DatabaseCandidate]:
-    """List all interpretations of a path as a database, longest database path first."""
-    found = [
-        DatabaseCandidate(text[: match.end()], text[match.end() :])
-        for match in re.finditer(_SUFFIX, text, re.IGNORECASE)
-    ]
-    return found[::-1]
 
 
 def parse_select(rest: str, tables: list[str]) -> Select:
@@ -164,14 +147,17 @@ def quoted(name: str) -> str:
 
 
 def has_parameters(text: str) -> bool:
-    return re.search(rf"\?(?:{'|'.join(_PARAMETERS)})=", text) is not None
+    return re.search(r"\?[A-Za-z_]\w*=", text) is not None
 
 
 def _row(table: str, key: str) -> ShowRow | ShowTable:
     if not key:
         return ShowTable(table)
     if has_parameters(key):
-        raise ToolError("A row takes no parameters: remove the question mark and the rest.")
+        raise ToolError(
+            "A row takes no parameters: remove the question mark and the rest. "
+            "If it is part of the key, use app.db:table?where=…"
+        )
     return ShowRow(table, key)
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -15,24 +15,26 @@ from tau.ai.wire import AppMessage, ToolResultMessage
 from tau.base import log as log_file
 from tau.base.errors import NothingToDo, SessionError, TauError
 from tau.base.late import late
-from tau.coding.session.compaction.limits import SMALLEST_ROOM_TOKENS
 from tau.coding.session.compaction.meter import ContextMeasurement, Meter
-from tau.coding.session.compaction.trigger import CompactionReason, CompactionTarget, CompactionTrigger
+from tau.coding.session.compaction.trigger import (
+    SMALLEST_ROOM_TOKENS,
+    CompactionReason,
+    CompactionTarget,
+    CompactionTrigger,
+)
 from tau.coding.session.storage.log import SessionLog
 from tau.config.settings import CompactionSettings
 
 if TYPE_CHECKING:
+    from tau.coding.session.compaction.attempts import CompactionAction, CompactionEdits, CompactionInput
     from tau.coding.session.compaction.handoff import Handoff
-    from tau.coding.session.compaction.shrink import CompactionEdits, CompactionInput
 
 handoffs = late("tau.coding.session.compaction.handoff")
-pruning = late("tau.coding.session.compaction.stale_reads")
-shaking = late("tau.coding.session.compaction.shake")
+stale_reads = late("tau.coding.session.compaction.stale_reads")
+shake = late("tau.coding.session.compaction.shake")
 stats = late("tau.coding.session.stats")
-work = late("tau.coding.session.compaction.shrink")
+shrinking = late("tau.coding.session.compaction.attempts")
 log_changes = late("tau.coding.session.compaction.log_changes")
-
-_Action = Literal["context-full", "handoff", "shake"]
 
 
 class ContextUsage(Struct, frozen=True, rename="camel"):
@@ -65,13 +67,13 @@ class Compactor:
         self._emit = emit
         self._hooks = hooks
         self._meter = Meter(log)
-        self._needs = CompactionTrigger(settings)
-        self._looked_at = 0  # items already searched for stale reads
+        self._trigger = CompactionTrigger(settings)
+        self._searched = 0  # items already searched for stale reads
 
     def usage(self) -> ContextUsage:
         setup = self._setup()
         reading = self._meter.read(setup)
-        window = self._needs.window(setup.model, reading)
+        window = self._trigger.window(setup.model, reading)
         return ContextUsage(reading.tokens, window, round(100 * reading.tokens / max(window, 1), 1))
 
     async def make_room(self, abort: Abort, reason: CompactionReason = "threshold") -> bool:
@@ -84,10 +86,10 @@ class Compactor:
             return False
         setup = self._setup()
         reading = self._meter.read(setup)
-        need = self._needs.judge(reason, setup, reading)
-        if need is None:
-            return reason == "threshold" and self._drop_stale(reading)
-        return await self._automatic(reason, setup, reading, need, abort)
+        target = self._trigger.find_target(reason, setup, reading)
+        if target is None:
+            return reason == "threshold" and self._drop_stale_reads(reading)
+        return await self._automatic(reason, setup, reading, target, abort)
 
     async def idle(self, abort: Abort) -> bool:
         """Compact a long conversation while the user is idle, rather than in the next turn."""
@@ -99,21 +101,21 @@ class Compactor:
         try:
             setup = self._setup()
             reading = self._meter.read(setup)
-            need = self._needs.usual(setup, reading)
-            need = replace(need, must=reading.tokens > need.limit)
-            job = self._job(setup, reading, need, focus=focus)
+            target = self._trigger.default_target(setup, reading)
+            target = replace(target, must=reading.tokens > target.limit)
+            job = self._job(setup, reading, target, focus=focus)
             job = replace(job, keep=min(job.keep, (reading.estimated - reading.frame) / 3))
             leaf = self._log.leaf
             async with abort.scope():
                 if not job.items:
-                    raise NothingToDo(work.NOTHING)
-                if not await self._allowed(job.messages):
+                    raise NothingToDo(shrinking.NOTHING)
+                if not await self._hooks_allow(job.messages):
                     raise TauError("A hook refused the compaction.")
-                changes = await work.shrink(job)
+                changes = await shrinking.shrink(job)
             result = log_changes.write(self._log, changes, leaf)
         finally:
             self.running = False
-        self._needs.met(setup.model)
+        self._trigger.record_success(setup.model)
         if result is None:
             raise NothingToDo("There is nothing to summarize yet; only long messages were shortened.")
         self._emit(Compacted(result.summary, result.tokens_before, result.tokens_after))
@@ -125,7 +127,7 @@ class Compactor:
         try:
             reading = self._meter.read(self._setup())
             messages = [item.message for item in reading.items]
-            changed = shaking.shake_messages(messages, reading.costs, protected_tokens=0, min_saved_tokens=0)
+            changed = shake.shake_messages(messages, reading.costs, protected_tokens=0, min_saved_tokens=0)
             if not changed:
                 raise NothingToDo("There is no large tool output to drop.")
             return log_changes.replace_messages(self._log, reading, changed)
@@ -138,7 +140,7 @@ class Compactor:
         try:
             setup = self._setup()
             reading = self._meter.read(setup)
-            job = self._job(setup, reading, self._needs.usual(setup, reading), focus=focus)
+            job = self._job(setup, reading, self._trigger.default_target(setup, reading), focus=focus)
             if not job.items:
                 raise NothingToDo("There is nothing to hand off yet.")
             job = replace(job, complete=stats.record_costs(job.complete, self._log, "handoff"))
@@ -159,9 +161,9 @@ class Compactor:
         self,
         setup: Setup,
         reading: ContextMeasurement,
-        need: CompactionTarget,
+        target: CompactionTarget,
         *,
-        action: _Action = "context-full",
+        action: "CompactionAction" = "context-full",
         focus: str = "",
     ) -> "CompactionInput":
         return log_changes.make_job(
@@ -170,7 +172,7 @@ class Compactor:
             self.settings,
             setup,
             reading,
-            need,
+            target,
             action=action,
             focus=focus.strip(),
         )
@@ -180,11 +182,11 @@ class Compactor:
         reason: CompactionReason,
         setup: Setup,
         reading: ContextMeasurement,
-        need: CompactionTarget,
+        target: CompactionTarget,
         abort: Abort,
     ) -> bool:
         strategy = self.settings.strategy
-        action: _Action = "context-full"
+        action: CompactionAction = "context-full"
         if strategy != "off" and not (strategy == "handoff" and reason == "overflow"):
             action = strategy
         self.running = True
@@ -194,12 +196,12 @@ class Compactor:
         try:
             leaf = self._log.leaf
             async with abort.scope():
-                changes = await self._changes(reason, action, setup, reading, need)
+                changes = await self._changes(reason, action, setup, reading, target)
             if changes is None:
                 end = CompactionEnd(action, None, False, False, skipped=True)
                 return False
             result = log_changes.write(self._log, changes, leaf)
-            self._needs.met(setup.model)
+            self._trigger.record_success(setup.model)
             end = CompactionEnd(action, result, False, reason in ("overflow", "incomplete"))
             return True
         except Aborted:
@@ -208,7 +210,7 @@ class Compactor:
             end = CompactionEnd(action, None, False, False, str(error))
             raise
         except TauError as error:
-            if self._needs.give_up(setup.model, reading, need):
+            if self._trigger.record_failure(setup.model, reading, target):
                 self._emit(Notice("warning", str(error), "compaction"))
             end = CompactionEnd(action, None, False, False, str(error))
             return False
@@ -221,30 +223,30 @@ class Compactor:
     async def _changes(
         self,
         reason: CompactionReason,
-        action: _Action,
+        action: "CompactionAction",
         setup: Setup,
         reading: ContextMeasurement,
-        need: CompactionTarget,
+        target: CompactionTarget,
     ) -> "CompactionEdits | None":
         """What to write; None if a hook refuses. After an overflow, a refusal only skips the summary."""
-        frame = int(reading.frame * need.ratio)
-        if need.window - frame < SMALLEST_ROOM_TOKENS:
+        frame = int(reading.frame * target.ratio)
+        if target.window - frame < SMALLEST_ROOM_TOKENS:
             raise TauError(
-                f"The prompt and the tools alone take about {frame} of the {need.window} tokens of "
+                f"The prompt and the tools alone take about {frame} of the {target.window} tokens of "
                 f"{setup.model.key}; use a model with a larger window, or fewer tools."
             )
-        job = self._job(setup, reading, need, action=action)
-        if not await self._allowed(job.messages):
+        job = self._job(setup, reading, target, action=action)
+        if not await self._hooks_allow(job.messages):
             if reason != "overflow":
                 return None
             job = replace(job, ask_model=False)
-        changes = await work.shrink(job)
+        changes = await shrinking.shrink(job)
         folder = self._handoff_folder() if action == "handoff" else None
         if folder is not None and changes.entry is not None:
             handoffs.save(changes.entry.summary, folder)
         return changes
 
-    async def _allowed(self, messages: list[AppMessage]) -> bool:
+    async def _hooks_allow(self, messages: list[AppMessage]) -> bool:
         try:
             return await self._hooks.before_compact(messages)
         except TauError:
@@ -253,13 +255,13 @@ class Compactor:
             log_file.error("A hook failed before a compaction.", error)
             return True
 
-    def _drop_stale(self, reading: ContextMeasurement) -> bool:
+    def _drop_stale_reads(self, reading: ContextMeasurement) -> bool:
         """Replace reads made obsolete by newer ones, if the server's cache loses little by it."""
-        seen, self._looked_at = self._looked_at, len(reading.items)
+        seen, self._searched = self._searched, len(reading.items)
         if not self.settings.supersede_reads or self.settings.strategy == "off":
             return False
         new = [item.message for item in reading.items[seen:]]
         if not any(isinstance(message, ToolResultMessage) and message.tool_name == "read" for message in new):
             return False
-        stale = pruning.recent_stale_reads(reading.items, reading.costs, self._log.header.cwd)
+        stale = stale_reads.recent_stale_reads(reading.items, reading.costs, self._log.header.cwd)
         return bool(stale) and log_changes.replace_messages(self._log, reading, stale) > 0

@@ -6,7 +6,7 @@ from tau.ai.wire import AppMessage, AssistantMessage, UserMessage, text_of
 from tau.base.text import shortened
 from tau.coding.session.compaction.estimate import text_tokens
 from tau.coding.session.compaction.file_ops import without_file_lists
-from tau.coding.session.compaction.shorten import cut_text
+from tau.coding.session.compaction.truncation import cut_text
 
 MESSAGE_CHARS = 600
 SMALLEST_TOKENS = 80
@@ -24,13 +24,13 @@ def digest(messages: Sequence[AppMessage], previous: str, room_tokens: float) ->
         parts.append(cut_text(previous, max(room // 2, SMALLEST_TOKENS // 2)))
     note = NOTE.format(count=len(messages))
     left = room - text_tokens("\n".join(parts)) - text_tokens(note) - 20
-    said = _said(messages, left)
-    parts.append("\n".join([note, *said]) if said else note.partition(". ")[0] + ".")
+    lines = _user_lines(messages, left)
+    parts.append("\n".join([note, *lines]) if lines else note.partition(". ")[0] + ".")
     text = "\n\n".join(parts)
     return text if text_tokens(text) <= room else cut_text(text, room)
 
 
-def _said(messages: Sequence[AppMessage], room: int) -> list[str]:
+def _user_lines(messages: Sequence[AppMessage], room: int) -> list[str]:
     """The user's messages, one line each: the first and as many of the latest as fit; then the agent's last
     text."""
     lines = [f"- {line}" for message in messages if (line := _line(message))]

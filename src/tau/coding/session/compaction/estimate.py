@@ -6,24 +6,8 @@ from typing import Any, assert_never
 import msgspec
 from msgspec import UnsetType
 
-from tau.ai.dialect import Request, ToolSpec
-from tau.ai.wire import (
-    AppMessage,
-    AssistantMessage,
-    BashExecutionMessage,
-    BranchSummaryMessage,
-    CompactionSummaryMessage,
-    CustomMessage,
-    ImageContent,
-    PythonExecutionMessage,
-    TextContent,
-    ThinkingContent,
-    ToolCall,
-    ToolResultMessage,
-    Usage,
-    UserContent,
-    UserMessage,
-)
+from tau.ai import wire as w
+from tau.ai.dialect import ToolSpec
 
 IMAGE_TOKENS = 1_200
 MESSAGE_TOKENS = 4  # what a server adds to each message
@@ -43,29 +27,31 @@ def text_tokens(text: str) -> int:
     return ((len(text) - digits) * 12 + digits * 28 + beyond_ascii * 25 + 41) // 42
 
 
-def parts_tokens(content: str | Iterable[UserContent]) -> int:
+def parts_tokens(content: str | Iterable[w.UserContent]) -> int:
     if isinstance(content, str):
         return text_tokens(content)
-    return sum(IMAGE_TOKENS if isinstance(part, ImageContent) else text_tokens(part.text) for part in content)
+    return sum(
+        IMAGE_TOKENS if isinstance(part, w.ImageContent) else text_tokens(part.text) for part in content
+    )
 
 
-def message_tokens(message: AppMessage) -> int:
+def message_tokens(message: w.AppMessage) -> int:
     """The tokens that one message adds to a request."""
     match message:
-        case UserMessage():
+        case w.UserMessage():
             size = parts_tokens(message.content) + _attachment_tokens(message)
-        case AssistantMessage():
+        case w.AssistantMessage():
             size = sum(map(_answer_part, message.content))
-        case ToolResultMessage():
+        case w.ToolResultMessage():
             size = CALL_TOKENS + parts_tokens(message.content)
-        case BashExecutionMessage() | PythonExecutionMessage():
+        case w.BashExecutionMessage() | w.PythonExecutionMessage():
             if message.exclude_from_context is True:
                 return 0
-            said = message.command if isinstance(message, BashExecutionMessage) else message.code
-            size = text_tokens(said) + text_tokens(message.output) + 20
-        case CustomMessage():
+            code = message.command if isinstance(message, w.BashExecutionMessage) else message.code
+            size = text_tokens(code) + text_tokens(message.output) + 20
+        case w.CustomMessage():
             size = parts_tokens(message.content)
-        case BranchSummaryMessage() | CompactionSummaryMessage():
+        case w.BranchSummaryMessage() | w.CompactionSummaryMessage():
             return summary_tokens(message.summary)
         case _:
             assert_never(message)
@@ -77,13 +63,13 @@ def summary_tokens(summary: str) -> int:
     return MESSAGE_TOKENS + 30 + text_tokens(summary)
 
 
-def _answer_part(part: TextContent | ThinkingContent | ToolCall) -> int:
+def _answer_part(part: w.TextContent | w.ThinkingContent | w.ToolCall) -> int:
     match part:
-        case TextContent():
+        case w.TextContent():
             return text_tokens(part.text)
-        case ThinkingContent():
+        case w.ThinkingContent():
             return text_tokens(part.thinking)
-        case ToolCall():
+        case w.ToolCall():
             return CALL_TOKENS + json_tokens(part.arguments)
         case _:
             assert_never(part)
@@ -96,12 +82,12 @@ def json_tokens(value: Any) -> int:
         return text_tokens(str(value))
 
 
-def _attachment_tokens(message: UserMessage) -> int:
+def _attachment_tokens(message: w.UserMessage) -> int:
     if isinstance(message.attachments, UnsetType):
         return 0
     return sum(
-        IMAGE_TOKENS if one.type == "image" else 20 + text_tokens(one.extracted_text or "")
-        for one in message.attachments
+        IMAGE_TOKENS if attachment.type == "image" else 20 + text_tokens(attachment.extracted_text or "")
+        for attachment in message.attachments
     )
 
 
@@ -114,10 +100,6 @@ def _tool_tokens(tool: ToolSpec) -> int:
     return CALL_TOKENS + text_tokens(tool.description) + json_tokens(tool.parameters)
 
 
-def request_tokens(request: Request) -> int:
-    return frame_tokens(request.system, request.tools) + sum(map(message_tokens, request.messages))
-
-
-def usage_tokens(usage: Usage) -> int:
+def usage_tokens(usage: w.Usage) -> int:
     """The tokens in the window when an answer was complete."""
     return usage.input + usage.output + usage.cache_read + usage.cache_write

@@ -12,7 +12,7 @@ from tau.ai.wire import AppMessage, AssistantMessage, ToolCall, ToolResultMessag
 from tau.base.errors import ToolError
 from tau.coding.files.paths import split_selector
 from tau.coding.session.compaction.estimate import text_tokens
-from tau.coding.session.compaction.shorten import plain
+from tau.coding.session.compaction.truncation import plain
 from tau.hashline.format import parse_header
 
 MAX_READ_SHOWN = 20
@@ -39,7 +39,7 @@ class CallResult(Struct, frozen=True):
 
     call: ToolCall
     result: ToolResultMessage | None
-    place: int
+    index: int
 
     @property
     def failed(self) -> bool:
@@ -61,42 +61,41 @@ def file_ops(messages: Sequence[AppMessage], cwd: str, before: Iterable[FileOps]
     read: dict[str, str] = {}
     modified: dict[str, str] = {}
     for ops in before:
-        _note(read, ops.read, cwd)
-        _note(modified, ops.modified, cwd)
+        _add_paths(read, ops.read, cwd)
+        _add_paths(modified, ops.modified, cwd)
     for called in calls_with_results(messages):
         if called.failed:
             continue
         if called.call.name == "read":
             if called.result is not None:
-                _note(read, read_paths(called.call), cwd)
+                _add_paths(read, read_paths(called.call), cwd)
         else:
-            _note(modified, changed_paths(called.call, called.result), cwd)
-    only_read = [path for place, path in read.items() if place not in modified]
+            _add_paths(modified, changed_paths(called.call, called.result), cwd)
+    only_read = [path for normalized, path in read.items() if normalized not in modified]
     return FileOps(tuple(only_read[-MAX_READ_KEPT:]), tuple(modified.values()))
 
 
 def calls_with_results(messages: Sequence[AppMessage]) -> list[CallResult]:
     """Every call in order, with its result."""
     calls: list[ToolCall] = []
-    places: dict[int, int] = {}
+    results: dict[int, ToolResultMessage] = {}
+    indexes: dict[int, int] = {}
     waiting: dict[str, list[int]] = {}
-    for place, message in enumerate(messages):
+    for index, message in enumerate(messages):
         if isinstance(message, AssistantMessage):
             for call in message.tool_calls:
                 waiting.setdefault(call.id, []).append(len(calls))
                 calls.append(call)
         elif isinstance(message, ToolResultMessage) and (open_calls := waiting.get(message.tool_call_id)):
-            places[open_calls.pop()] = place
-    found = []
-    for number, call in enumerate(calls):
-        at = places.get(number, -1)
-        result = messages[at] if at >= 0 else None
-        found.append(CallResult(call, result if isinstance(result, ToolResultMessage) else None, at))
-    return found
+            number = open_calls.pop()
+            results[number], indexes[number] = message, index
+    return [
+        CallResult(call, results.get(number), indexes.get(number, -1)) for number, call in enumerate(calls)
+    ]
 
 
 def read_paths(call: ToolCall) -> list[str]:
-    return [path_of(text) for text in _named(call.arguments) if not _is_internal(text)]
+    return [path_of(text) for text in _argument_paths(call.arguments) if not _is_internal(text)]
 
 
 def path_of(text: str) -> str:
@@ -110,18 +109,18 @@ def path_of(text: str) -> str:
 def changed_paths(call: ToolCall, result: ToolResultMessage | None) -> list[str]:
     """The files that a successful call changed, or that an unfinished one may have changed."""
     details = None if result is None else plain(result.details)
-    told = list(_told(details)) if isinstance(details, dict) else []
+    reported = list(_result_paths(details)) if isinstance(details, dict) else []
     match call.name:
         case "write":
-            named = _named(call.arguments)
-            if any(map(_is_internal, named)) and result is not None:
-                return [*_headers(text_of(result.content)), *told]
-            return [*(path for path in named if not _is_internal(path)), *told]
+            paths = _argument_paths(call.arguments)
+            if any(map(_is_internal, paths)) and result is not None:
+                return [*_headers(text_of(result.content)), *reported]
+            return [*(path for path in paths if not _is_internal(path)), *reported]
         case "edit" | "multi_edit" | "apply_patch":
-            return [*_named(call.arguments), *_patched(call.arguments), *told]
+            return [*_argument_paths(call.arguments), *_patch_paths(call.arguments), *reported]
         case "ast_edit" | "resolve":
             if isinstance(details, dict) and "state" in details:
-                return told if details["state"] == "applied" else []
+                return reported if details["state"] == "applied" else []
             return list(_strings(call.arguments.get("paths"))) if call.name == "ast_edit" else []
     return []
 
@@ -138,7 +137,7 @@ def file_lists(ops: FileOps, room_tokens: float) -> str:
         if text_tokens(full) > room_tokens:
             full = _block("modified-files", _by_folder(ops.modified))
         if text_tokens(full) > room_tokens:
-            full = _counted("modified-files", ops.modified, room_tokens)
+            full = _truncated_block("modified-files", ops.modified, room_tokens)
         text += full
     if ops.read:
         shown = ops.read[-MAX_READ_SHOWN:]
@@ -154,39 +153,39 @@ def without_file_lists(summary: str) -> str:
     return _BLOCK.sub("", summary).strip()
 
 
-def _note(found: dict[str, str], paths: Iterable[str], cwd: str) -> None:
+def _add_paths(found: dict[str, str], paths: Iterable[str], cwd: str) -> None:
     for path in paths:
         if path.strip() and "\0" not in path:
-            found.setdefault(place_of(path, cwd), path)
+            found.setdefault(normalize_path(path, cwd), path)
 
 
-def place_of(path: str, cwd: str) -> str:
+def normalize_path(path: str, cwd: str) -> str:
     """Normalize a path, without access to the disk."""
     return os.path.normpath(os.path.join(cwd, os.path.expanduser(path)))  # noqa: PTH111, PTH118
 
 
-def _named(arguments: dict[str, Any]) -> list[str]:
+def _argument_paths(arguments: dict[str, Any]) -> list[str]:
     """The paths named in the arguments, including inside a list of edits."""
     found = [path for key in _PATH_KEYS for path in _strings(arguments.get(key))]
     edits = arguments.get("edits")
     if isinstance(edits, list):
-        found += [path for edit in edits if isinstance(edit, dict) for path in _named(edit)]
+        found += [path for edit in edits if isinstance(edit, dict) for path in _argument_paths(edit)]
     for key in ("rename", "new_path", "move_to"):
         found += _strings(arguments.get(key))
     return found
 
 
-def _patched(arguments: dict[str, Any]) -> Iterator[str]:
+def _patch_paths(arguments: dict[str, Any]) -> Iterator[str]:
     """The paths that a patch names, in all patch formats."""
     for key in ("input", "patch", "diff"):
         for text in _strings(arguments.get(key)):
             lines = text.splitlines()
             yield from _headers(text)
-            for place, line in enumerate(lines):
+            for index, line in enumerate(lines):
                 if (head := _ENVELOPE.match(line)) is not None or (head := _RENAME.match(line)) is not None:
                     yield head[1]
-                elif line.startswith("+++ ") and place and lines[place - 1].startswith("--- "):
-                    yield from filter(None, map(_diff_name, (lines[place - 1], line)))
+                elif line.startswith("+++ ") and index and lines[index - 1].startswith("--- "):
+                    yield from filter(None, map(_diff_name, (lines[index - 1], line)))
 
 
 def _diff_name(line: str) -> str:
@@ -202,7 +201,7 @@ def _headers(text: str) -> Iterator[str]:
             yield header.path
 
 
-def _told(details: dict[str, Any]) -> Iterator[str]:
+def _result_paths(details: dict[str, Any]) -> Iterator[str]:
     """Paths in the details of a result that changed files."""
     yield from _strings(details.get("path"))
     for key in ("perFileResults", "files"):
@@ -246,7 +245,7 @@ def _by_folder(paths: Sequence[str]) -> list[str]:
     ]
 
 
-def _counted(name: str, paths: Sequence[str], room_tokens: float) -> str:
+def _truncated_block(name: str, paths: Sequence[str], room_tokens: float) -> str:
     shown: list[str] = []
     left = room_tokens - 40
     for path in paths:

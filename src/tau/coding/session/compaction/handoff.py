@@ -5,12 +5,13 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
+from tau.base import secrets
 from tau.base.clock import iso, now_ms
 from tau.base.errors import TauError
 from tau.base.files import make_private, write_atomic
 from tau.coding.session.compaction import summary as summaries
+from tau.coding.session.compaction.attempts import CompactionInput, request_summary
 from tau.coding.session.compaction.file_ops import file_lists, file_ops
-from tau.coding.session.compaction.shrink import CompactionInput, request_summary
 
 MAX_DOCUMENT_TOKENS = 8_192
 
@@ -35,20 +36,20 @@ class Handoff(Struct, frozen=True):
 async def make_handoff(job: CompactionInput, folder: Path | None) -> Handoff:
     """Ask the model for the document, and save it in `folder` if given. Raises TauError if it fails."""
     tokens = min(MAX_DOCUMENT_TOKENS, job.window // 4)
-    wish = summaries.SummaryRequest(
+    request = summaries.SummaryRequest(
         kind="handoff",
         messages=job.messages,
         previous=job.previous,
         focus=job.focus,
         answer_tokens=tokens,
     )
-    notes = await request_summary(job, wish, tokens)
-    if notes.again:
-        notes = await request_summary(job, replace(wish, hard=True), tokens)
-    if not notes.text:
-        raise TauError(notes.why)
+    attempt = await request_summary(job, request, tokens)
+    if attempt.retryable:
+        attempt = await request_summary(job, replace(request, reduced=True), tokens)
+    if not attempt.text:
+        raise TauError(attempt.problem)
     ops = file_ops(job.written, job.cwd, job.earlier)
-    document = notes.text + file_lists(ops, tokens)
+    document = attempt.text + file_lists(ops, tokens)
     return Handoff(document, None if folder is None else save(document, folder))
 
 
@@ -57,7 +58,7 @@ def save(document: str, folder: Path) -> Path:
     path = folder / f"handoff-{iso(now_ms()).replace(':', '-')}.md"
     try:
         make_private(folder)
-        write_atomic(path, document.encode(errors="replace"))
+        write_atomic(path, secrets.mask(document).encode(errors="replace"))
     except OSError as error:
         raise TauError(f"The handoff cannot be saved to {path}: {error.strerror or error}.") from error
     return path

@@ -8,10 +8,15 @@ from tau.agent.events import CompactionResult
 from tau.agent.owner import Complete, Setup
 from tau.ai.wire import AppMessage
 from tau.base.errors import TauError
+from tau.coding.session.compaction.attempts import (
+    CompactionAction,
+    CompactionEdits,
+    CompactionInput,
+    make_edit,
+)
 from tau.coding.session.compaction.estimate import message_tokens
 from tau.coding.session.compaction.file_ops import FileOps, earlier_file_ops
 from tau.coding.session.compaction.meter import ContextMeasurement
-from tau.coding.session.compaction.shrink import CompactionAction, CompactionEdits, CompactionInput, edit_of
 from tau.coding.session.compaction.trigger import CompactionTarget
 from tau.coding.session.entries import BranchSummaryEntry, MessageEntry
 from tau.coding.session.storage.log import SessionLog
@@ -24,7 +29,7 @@ def make_job(
     settings: CompactionSettings,
     setup: Setup,
     reading: ContextMeasurement,
-    need: CompactionTarget,
+    target: CompactionTarget,
     *,
     action: CompactionAction = "context-full",
     focus: str = "",
@@ -49,19 +54,19 @@ def make_job(
         earlier=before,
         frame=reading.frame,
         estimated=reading.estimated,
-        limit=need.limit / need.ratio,
-        keep=settings.keep_recent_tokens / need.ratio,
-        ratio=need.ratio,
+        limit=target.limit / target.ratio,
+        keep=settings.keep_recent_tokens / target.ratio,
+        ratio=target.ratio,
         tokens=reading.tokens,
-        window=need.window,
+        window=target.window,
         model=setup.model,
         complete=complete,
         settings=settings,
         cwd=log.header.cwd,
         action=action,
         focus=focus,
-        ask_model=need.ask_model,
-        must=need.must,
+        ask_model=target.ask_model,
+        must=target.must,
     )
 
 
@@ -87,8 +92,8 @@ def write(log: SessionLog, changes: CompactionEdits, leaf: str | None) -> Compac
 
 def replace_messages(log: SessionLog, reading: ContextMeasurement, changed: Mapping[int, AppMessage]) -> int:
     """Replace the content of these messages in the context from now on; returns the tokens saved."""
-    edits = [edit_of(reading.items[place].id, message) for place, message in changed.items()]
-    saved = sum(reading.costs[place] - message_tokens(message) for place, message in changed.items())
+    edits = [make_edit(reading.items[index].id, message) for index, message in changed.items()]
+    saved = sum(reading.costs[index] - message_tokens(message) for index, message in changed.items())
     for edit in edits:
         log.append(edit)
     return saved

@@ -36,24 +36,23 @@ class ContextMeasurement(Struct, frozen=True, kw_only=True):
     counted: AssistantMessage | None = None  # the answer whose usage is part of `tokens`
 
 
-class Meter:
-    def __init__(self, log: SessionLog) -> None:
-        self._log = log
-        self._items: Sequence[ContextItem] = ()
-        self._costs: list[int] = []
-        self._total = 0
-        self._counted = -1  # index of the newest answer with valid usage
-        self._up_to_counted = 0  # the estimate of all items up to it
-        self._frame: tuple[str, Sequence[Tool[Any]], Model, int] | None = None
+class Meter(Struct):
+    log: SessionLog
+    _items: Sequence[ContextItem] = ()
+    _costs: list[int] = []
+    _total: int = 0
+    _counted: int = -1  # index of the newest answer with valid usage
+    _up_to_counted: int = 0  # the estimate of all items up to it
+    _frame: tuple[str, Sequence[Tool[Any]], Model, int] | None = None
 
     def read(self, setup: Setup) -> ContextMeasurement:
-        items = self._log.context().items
+        items = self.log.context().items
         known = len(self._costs)
         if items is not self._items or len(items) < known:
-            self._begin(items)
+            self._restart(items)
             known = len(items)
-        for place in range(known, len(items)):
-            self._take(place, items[place])
+        for index in range(known, len(items)):
+            self._add(index, items[index])
         frame = self._frame_tokens(setup)
         estimated = frame + self._total
         if self._counted < 0:
@@ -74,7 +73,7 @@ class Meter:
             counted=answer,
         )
 
-    def _begin(self, items: Sequence[ContextItem]) -> None:
+    def _restart(self, items: Sequence[ContextItem]) -> None:
         """Measure a new list, reusing known estimates."""
         counted = zip(self._items, self._costs, strict=False)  # the list may have grown since
         known = {item.id: (item.message, cost) for item, cost in counted}
@@ -82,39 +81,36 @@ class Meter:
         self._costs = []
         self._total = 0
         self._counted = -1
-        fresh = self._fresh()
-        for place, item in enumerate(items):
+        countable = self._ids_after_rewrite()
+        for index, item in enumerate(items):
             old = known.get(item.id)
             cost = old[1] if old is not None and old[0] is item.message else None
-            self._take(place, item, cost, counts=item.id in fresh)
+            self._add(index, item, cost, counts=item.id in countable)
 
-    def _take(self, place: int, item: ContextItem, cost: int | None = None, *, counts: bool = True) -> None:
+    def _add(self, index: int, item: ContextItem, cost: int | None = None, *, counts: bool = True) -> None:
         if cost is None:
             cost = message_tokens(item.message)
         self._costs.append(cost)
         self._total += cost
         if counts and _is_counted(item.message):
-            self._counted = place
+            self._counted = index
             self._up_to_counted = self._total
 
-    def _fresh(self) -> set[str]:
+    def _ids_after_rewrite(self) -> set[str]:
         """The entries after the latest one that changed earlier messages."""
         ids: set[str] = set()
-        id = self._log.leaf
-        while id is not None and (node := self._log.node(id)) is not None and node.type not in _REWRITES:
+        id = self.log.leaf
+        while id is not None and (node := self.log.node(id)) is not None and node.type not in _REWRITES:
             ids.add(id)
             id = node.parent_id
         return ids
 
     def _frame_tokens(self, setup: Setup) -> int:
-        frame = self._frame
-        if frame is not None and frame[0] == setup.system and frame[2] is setup.model:
-            tools = frame[1]
-            if tools is setup.tools or list(tools) == list(setup.tools):
-                return frame[3]
-        specs = [tool.spec.brief() if setup.model.demo else tool.spec for tool in setup.tools]
-        tokens = frame_tokens(setup.system, specs)
-        self._frame = (setup.system, setup.tools, setup.model, tokens)
+        frame, tools = self._frame, setup.offered_tools()
+        if frame is not None and frame[:2] == (setup.system, tools) and frame[2] is setup.model:
+            return frame[3]
+        tokens = frame_tokens(setup.system, setup.specs())
+        self._frame = (setup.system, tools, setup.model, tokens)
         return tokens
 
 

@@ -12,9 +12,9 @@ from tau.ai.wire import (
     ToolResultMessage,
     UserMessage,
 )
-from tau.coding.session.compaction.cut import last_unit, valid_starts
 from tau.coding.session.compaction.estimate import message_tokens
-from tau.coding.session.compaction.shorten import artifact_of, shortened
+from tau.coding.session.compaction.plan import last_unit, valid_starts
+from tau.coding.session.compaction.truncation import artifact_of, shortened
 
 PROTECTED_TOKENS = 16_000
 MIN_SAVED_TOKENS = 4_000
@@ -37,22 +37,22 @@ def shake_messages(
     end = protected_from(messages, costs, protected_tokens)
     changed: dict[int, AppMessage] = {}
     saved = 0
-    for place in range(end):
-        lighter = _lighter(messages[place], costs[place])
-        if lighter is not None and (gain := costs[place] - message_tokens(lighter)) > 0:
-            changed[place] = lighter
+    for index in range(end):
+        lighter = _lighter(messages[index], costs[index])
+        if lighter is not None and (gain := costs[index] - message_tokens(lighter)) > 0:
+            changed[index] = lighter
             saved += gain
     return changed if saved and saved >= min_saved_tokens else {}
 
 
 def protected_from(messages: Sequence[AppMessage], costs: Sequence[int], protected_tokens: int) -> int:
     """The index where the newest `protected_tokens` start; the last unit is always among them."""
-    place = len(messages)
+    index = len(messages)
     kept = 0
-    while place and kept < protected_tokens:
-        place -= 1
-        kept += costs[place]
-    return min(place, last_unit(messages, valid_starts(messages)))
+    while index and kept < protected_tokens:
+        index -= 1
+        kept += costs[index]
+    return min(index, last_unit(messages, valid_starts(messages)))
 
 
 def _lighter(message: AppMessage, cost: int) -> AppMessage | None:

@@ -14,19 +14,19 @@ from tau.coding.session.compaction.file_ops import (
     CallResult,
     calls_with_results,
     changed_paths,
-    place_of,
+    normalize_path,
     read_paths,
 )
-from tau.coding.session.compaction.shorten import plain
+from tau.coding.session.compaction.truncation import plain
 from tau.coding.session.context import ContextItem
 
 SUFFIX_TOKENS = 8_000  # what a server's cache may lose to a change without a compaction
 PROTECTED_TOKENS = 16_000  # of the newest messages: what was read for an edit stays after it
 MIN_SAVED_TOKENS = 100
-WORTH_TOKENS = 500  # what a change without a compaction must save
+MIN_TOTAL_SAVED_TOKENS = 500  # what a change without a compaction must save
 
 
-class _Shown(Struct, frozen=True):
+class _ShownLines(Struct, frozen=True):
     """Which lines of a file a result shows. `whole`: nothing between them is elided."""
 
     selector: Selector
@@ -34,7 +34,7 @@ class _Shown(Struct, frozen=True):
     last: float
     whole: bool
 
-    def covers(self, other: "_Shown") -> bool:
+    def covers(self, other: "_ShownLines") -> bool:
         if self.selector == other.selector:
             return True
         return self.whole and self.first <= other.first and self.last >= other.last
@@ -48,7 +48,7 @@ def stale_reads(
     A result is stale if a later one shows all of it; before the index `changed_before`, also if the file was
     changed later.
     """
-    later: dict[str, list[_Shown]] = {}
+    later: dict[str, list[_ShownLines]] = {}
     changed: set[str] = set()
     stale: dict[int, AppMessage] = {}
     for called in reversed(calls_with_results(messages)):
@@ -56,36 +56,36 @@ def stale_reads(
         if result is None or called.failed:
             continue
         if called.call.name != "read":
-            changed.update(place_of(path, cwd) for path in changed_paths(called.call, result))
+            changed.update(normalize_path(path, cwd) for path in changed_paths(called.call, result))
             continue
         for path in read_paths(called.call)[:1]:
-            file = place_of(path, cwd)
-            shown = _shown(called, result)
+            file = normalize_path(path, cwd)
+            shown = _shown_lines(called, result)
             again = any(newer.covers(shown) for newer in later.get(file, ()))
-            if again or (file in changed and called.place < changed_before):
-                note = _note(called, result, again=again)
-                if costs[called.place] - message_tokens(note) >= MIN_SAVED_TOKENS:
-                    stale[called.place] = note
+            if again or (file in changed and called.index < changed_before):
+                note = _placeholder(called, result, again=again)
+                if costs[called.index] - message_tokens(note) >= MIN_SAVED_TOKENS:
+                    stale[called.index] = note
             later.setdefault(file, []).append(shown)
     return stale
 
 
 def recent_stale_reads(items: Sequence[ContextItem], costs: Sequence[int], cwd: str) -> dict[int, AppMessage]:
     """Stale results followed by few tokens, so that the server's cache loses little."""
-    first, behind = len(items), 0
-    while first and behind <= SUFFIX_TOKENS:  # the copy itself may be large: only what follows it counts
+    first, after = len(items), 0
+    while first and after <= SUFFIX_TOKENS:  # the copy itself may be large: only what follows it counts
         first -= 1
-        behind += costs[first]
+        after += costs[first]
     start = first
     while start and isinstance(items[start].message, ToolResultMessage):
         start -= 1
-    found = stale_reads([item.message for item in items[start:]], costs[start:], cwd)
-    stale = {start + place: note for place, note in found.items() if start + place >= first}
-    saved = sum(costs[place] - message_tokens(note) for place, note in stale.items())
-    return stale if saved >= WORTH_TOKENS else {}
+    recent = stale_reads([item.message for item in items[start:]], costs[start:], cwd)
+    stale = {start + index: note for index, note in recent.items() if start + index >= first}
+    saved = sum(costs[index] - message_tokens(note) for index, note in stale.items())
+    return stale if saved >= MIN_TOTAL_SAVED_TOKENS else {}
 
 
-def _shown(called: CallResult, result: ToolResultMessage) -> _Shown:
+def _shown_lines(called: CallResult, result: ToolResultMessage) -> _ShownLines:
     try:
         selector = split_selector(_path_text(called))[1]
     except ToolError:
@@ -93,7 +93,7 @@ def _shown(called: CallResult, result: ToolResultMessage) -> _Shown:
     details: Any = plain(result.details)
     if isinstance(details, dict) and isinstance(first := details.get("firstLine"), int):
         last = details.get("lastLine")
-        return _Shown(
+        return _ShownLines(
             selector,
             first,
             last if isinstance(last, int) else first,
@@ -101,8 +101,8 @@ def _shown(called: CallResult, result: ToolResultMessage) -> _Shown:
         )
     if len(selector.ranges) == 1:
         lines = selector.ranges[0]
-        return _Shown(selector, lines.first, float("inf") if lines.last is None else lines.last, True)
-    return _Shown(selector, 1, float("inf"), False)
+        return _ShownLines(selector, lines.first, float("inf") if lines.last is None else lines.last, True)
+    return _ShownLines(selector, 1, float("inf"), False)
 
 
 def _path_text(called: CallResult) -> str:
@@ -110,7 +110,7 @@ def _path_text(called: CallResult) -> str:
     return next((text for text in texts if isinstance(text, str)), "")
 
 
-def _note(called: CallResult, result: ToolResultMessage, *, again: bool) -> ToolResultMessage:
+def _placeholder(called: CallResult, result: ToolResultMessage, *, again: bool) -> ToolResultMessage:
     why = "shown again later" if again else "the file changed later; read it again if you need it"
     text = f"[{_path_text(called)} was shown here; this older copy was removed: {why}]"
     return replace(result, content=[TextContent(text)])

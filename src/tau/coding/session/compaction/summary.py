@@ -6,43 +6,34 @@ from typing import Literal, assert_never
 
 from msgspec import Struct
 
+from tau.ai import wire as w
 from tau.ai.dialect import Request
 from tau.ai.model import Model
 from tau.ai.normalization import clean, ran_text
-from tau.ai.wire import (
-    AppMessage,
-    AssistantMessage,
-    BashExecutionMessage,
-    BranchSummaryMessage,
-    CompactionSummaryMessage,
-    CustomMessage,
-    ImageContent,
-    PythonExecutionMessage,
-    TextContent,
-    ThinkingContent,
-    ToolCall,
-    ToolResultMessage,
-    UserContent,
-    UserMessage,
-)
 from tau.base.clock import now_ms
 from tau.base.late import late
 from tau.base.text import shortened
 from tau.coding.prompts.system import fill
 from tau.coding.session.compaction.estimate import text_tokens
 from tau.coding.session.compaction.file_ops import without_file_lists
-from tau.coding.session.compaction.shorten import cut_text
+from tau.coding.session.compaction.truncation import cut_text
 
 json = late("msgspec.json")
 re = late("re")
 
 HERE = Path(__file__).parent
 RESULT_CHARS = 2_000  # of each tool result
-HARD_RESULT_CHARS = 300  # on the second try
+REDUCED_RESULT_CHARS = 300  # on the second try
 CALL_CHARS = 600
 THOUGHT_CHARS = 600
 MIN_ANSWER_TOKENS = 256
 MIN_RECORD_TOKENS = 200
+MIN_PLAIN_TOKENS = 25  # of notes without headings
+REFUSAL = (
+    r"\W*(?:(?:i'm |i am |we're )?(?:very |so )?sorry|(?:my |i )apolog|unfortunately,? i\b|as an ai\b"
+    r"|i (?:can't|cannot|can not|could not|couldn't|won't|will not|must decline|do not have|don't have)\b"
+    r"|i'?(?: a)?m (?:not able|unable|not allowed)\b)"
+)
 PREVIOUS_SHARE = 0.4  # of the room, at most, for the notes so far
 TURN_HEADING = "## Start of the current turn"
 DROPPED = "[{count} older messages of this part are omitted for lack of space]"
@@ -54,28 +45,30 @@ class SummaryRequest(Struct, frozen=True, kw_only=True):
     """What to summarize. `previous` are the notes that this part continues."""
 
     kind: SummaryKind
-    messages: Sequence[AppMessage]
+    messages: Sequence[w.AppMessage]
     previous: str = ""
     focus: str = ""
     answer_tokens: int = 8_192
-    hard: bool = False  # the first attempt failed: send less, ask for less
+    reduced: bool = False  # the first attempt failed: send less, ask for less
 
 
-def build_request(wish: SummaryRequest, model: Model, window: int) -> Request:
+def build_request(wanted: SummaryRequest, model: Model, window: int) -> Request:
     """A request that fits into `window` tokens together with its answer."""
-    answer = max(MIN_ANSWER_TOKENS, min(wish.answer_tokens, model.max_tokens, window // 4))
+    answer = max(MIN_ANSWER_TOKENS, min(wanted.answer_tokens, model.max_tokens, window // 4))
     system = _template("system")
     room = (window - answer) * 9 // 10 - text_tokens(system)
-    if wish.hard:
+    if wanted.reduced:
         room //= 2
-    previous = without_file_lists(wish.previous)
-    name = "update" if previous and wish.kind == "summary" else wish.kind
+    previous = without_file_lists(wanted.previous)
+    name = "update" if previous and wanted.kind == "summary" else wanted.kind
     template = _template(name)
-    room -= text_tokens(template) + text_tokens(wish.focus) + 100
+    room -= text_tokens(template) + text_tokens(wanted.focus) + 100
     previous = cut_text(previous, max(int(room * PREVIOUS_SHARE), MIN_RECORD_TOKENS)) if previous else ""
     room -= text_tokens(previous)
     record = record_text(
-        wish.messages, max(room, MIN_RECORD_TOKENS), HARD_RESULT_CHARS if wish.hard else RESULT_CHARS
+        wanted.messages,
+        max(room, MIN_RECORD_TOKENS),
+        REDUCED_RESULT_CHARS if wanted.reduced else RESULT_CHARS,
     )
     words = max(answer * 2 // 5, 80)
     text = fill(
@@ -83,28 +76,31 @@ def build_request(wish: SummaryRequest, model: Model, window: int) -> Request:
         record=f"<conversation>\n{record}\n</conversation>",
         previous=previous,
         before=f"<notes>\n{previous}\n</notes>\n\n" if previous else "",
-        focus=f"\nThe user asks you to pay particular attention to this: {wish.focus}\n"
-        if wish.focus
+        focus=f"\nThe user asks you to pay particular attention to this: {wanted.focus}\n"
+        if wanted.focus
         else "",
-        length=f"\nTake at most {words // 2 if wish.hard else words} words.",
+        length=f"\nTake at most {words // 2 if wanted.reduced else words} words.",
     )
     return Request(
         system=system,
-        messages=[UserMessage(clean(text), now_ms())],
+        messages=[w.UserMessage(clean(text), now_ms())],
         tools=[],
         max_tokens=answer,
         thinking="off",
     )
 
 
-def extract_summary(answer: AssistantMessage, *, may_be_cut: bool) -> str | None:
+def extract_summary(answer: w.AssistantMessage, *, may_be_cut: bool) -> str | None:
     """The notes in an answer; None if it is empty, cut off, failed, a refusal or small talk."""
     if answer.stop_reason not in (("stop", "length") if may_be_cut else ("stop",)):
         return None
     text = re.sub(r"^\s*<think(?:ing)?>.*?</think(?:ing)?>", "", answer.text, flags=re.DOTALL)
     text = without_file_lists(text)
-    # The prompt asks for headings; a refusal, or an answer to the conversation itself, has none.
-    return text if re.search(r"^#{1,3} \S", text, re.MULTILINE) else None
+    if re.search(r"^#{1,3} \S", text, re.MULTILINE):
+        return text
+    # The prompt asks for headings, which a refusal or small talk lacks; but so do the notes of many models.
+    is_refusal = re.match(REFUSAL, text.replace("\u2019", "'"), re.IGNORECASE)
+    return None if is_refusal or text_tokens(text) < MIN_PLAIN_TOKENS else text
 
 
 def join_notes(history: str, turn: str) -> str:
@@ -114,7 +110,7 @@ def join_notes(history: str, turn: str) -> str:
     return f"{history}\n\n---\n\n{TURN_HEADING}\n\n{turn}"
 
 
-def record_text(messages: Sequence[AppMessage], room_tokens: int, result_chars: int = RESULT_CHARS) -> str:
+def record_text(messages: Sequence[w.AppMessage], room_tokens: int, result_chars: int = RESULT_CHARS) -> str:
     """The conversation as text. The oldest messages are omitted if it does not fit, except the first."""
     blocks = [block for message in messages if (block := _block(message, result_chars))]
     if not blocks:
@@ -122,8 +118,8 @@ def record_text(messages: Sequence[AppMessage], room_tokens: int, result_chars: 
     first = cut_text(blocks[0], max(room_tokens // 4, MIN_RECORD_TOKENS // 2))
     left = room_tokens - text_tokens(first)
     kept: list[str] = []
-    for place in range(len(blocks) - 1, 0, -1):
-        block = blocks[place]
+    for index in range(len(blocks) - 1, 0, -1):
+        block = blocks[index]
         if not kept:  # the newest is always included
             block = cut_text(block, max(left, MIN_RECORD_TOKENS // 2))
         left -= text_tokens(block) + 2
@@ -136,40 +132,40 @@ def record_text(messages: Sequence[AppMessage], room_tokens: int, result_chars: 
     return text.replace("</conversation", "< /conversation")
 
 
-def _block(message: AppMessage, result_chars: int) -> str:
+def _block(message: w.AppMessage, result_chars: int) -> str:
     match message:
-        case UserMessage():
-            return f"[User]\n{_words(message.content)}"
-        case AssistantMessage():
-            return "\n".join(_answer(message))
-        case ToolResultMessage():
+        case w.UserMessage():
+            return f"[User]\n{_content_text(message.content)}"
+        case w.AssistantMessage():
+            return "\n".join(_answer_blocks(message))
+        case w.ToolResultMessage():
             kind = "Error from" if message.is_error else "Result of"
-            return f"[{kind} {message.tool_name}]\n{_ends(_words(message.content), result_chars)}"
-        case BashExecutionMessage() | PythonExecutionMessage():
+            return f"[{kind} {message.tool_name}]\n{_shorten(_content_text(message.content), result_chars)}"
+        case w.BashExecutionMessage() | w.PythonExecutionMessage():
             if message.exclude_from_context is True:
                 return ""
-            return f"[User]\n{_ends(ran_text(message), result_chars)}"
-        case CustomMessage():
-            return f"[Note: {message.custom_type}]\n{_ends(_words(message.content), result_chars)}"
-        case BranchSummaryMessage():
+            return f"[User]\n{_shorten(ran_text(message), result_chars)}"
+        case w.CustomMessage():
+            return f"[Note: {message.custom_type}]\n{_shorten(_content_text(message.content), result_chars)}"
+        case w.BranchSummaryMessage():
             return f"[Notes on an abandoned branch]\n{without_file_lists(message.summary)}"
-        case CompactionSummaryMessage():
+        case w.CompactionSummaryMessage():
             return f"[Notes on what came before]\n{without_file_lists(message.summary)}"
         case _:
             assert_never(message)
 
 
-def _answer(message: AssistantMessage) -> Iterator[str]:
+def _answer_blocks(message: w.AssistantMessage) -> Iterator[str]:
     for part in message.content:
         match part:
-            case TextContent():
+            case w.TextContent():
                 if part.text.strip():
                     yield f"[Agent]\n{part.text.strip()}"
-            case ThinkingContent():
+            case w.ThinkingContent():
                 if part.thinking.strip():
                     yield f"[Agent thinks] {shortened(part.thinking.strip(), THOUGHT_CHARS)}"
-            case ToolCall():
-                yield f"[Agent calls {part.name}] {_ends(_json(part.arguments), CALL_CHARS)}"
+            case w.ToolCall():
+                yield f"[Agent calls {part.name}] {_shorten(_json(part.arguments), CALL_CHARS)}"
             case _:
                 assert_never(part)
     if message.stop_reason in ("error", "aborted"):
@@ -178,19 +174,18 @@ def _answer(message: AssistantMessage) -> Iterator[str]:
 
 def _json(value: object) -> str:
     try:
-        text = json.encode(value).decode()
+        return json.encode(value).decode()
     except (TypeError, ValueError):
         return str(value)
-    return text
 
 
-def _words(content: str | Sequence[UserContent]) -> str:
+def _content_text(content: str | Sequence[w.UserContent]) -> str:
     if isinstance(content, str):
         return content.strip()
-    return "\n".join("[image]" if isinstance(part, ImageContent) else part.text for part in content).strip()
+    return "\n".join("[image]" if isinstance(part, w.ImageContent) else part.text for part in content).strip()
 
 
-def _ends(text: str, max_chars: int) -> str:
+def _shorten(text: str, max_chars: int) -> str:
     """The start and end of a long text."""
     if len(text) <= max_chars:
         return text

@@ -7,17 +7,18 @@ from msgspec import Struct
 from tau.agent.owner import Setup
 from tau.ai.model import Model
 from tau.ai.wire import AssistantMessage
+from tau.base.late import late
 from tau.coding.session.compaction.estimate import usage_tokens
-from tau.coding.session.compaction.limits import (
-    MIN_WINDOW_TOKENS,
-    ServerLimit,
-    limit_tokens,
-    parse_server_limit,
-)
 from tau.coding.session.compaction.meter import ContextMeasurement
 from tau.config.settings import CompactionSettings
 
+token_limits = late("tau.ai.apis.token_limits")  # needed only after a failure
+
 MAX_OVERFLOWS = 8  # in a row, without an answer in between
+RESERVE_PERCENT = 15
+SMALLEST_ROOM_TOKENS = 256  # with less room than this besides prompt and tools, no conversation is possible
+USUAL_ROOM_TOKENS = 4_096
+RECOVERY = 0.8  # share of the limit that strategies without a summary must get below
 GROWTH = 1.1  # after a failure, try again once the context has grown by this factor
 MAX_RATIO = 6  # of real to estimated tokens, for the worst texts
 
@@ -37,31 +38,32 @@ class CompactionTarget(Struct, frozen=True, kw_only=True):
     must: bool = True
 
 
-class CompactionTrigger:
+class CompactionTrigger(Struct):
     """Remembers what did not fit and what did not help, so that nothing is tried forever."""
 
-    def __init__(self, settings: CompactionSettings) -> None:
-        self.settings = settings
-        self._windows: dict[str, int] = {}  # learned from servers, if smaller than in the catalog
-        self._given_up: dict[tuple[str, bool], int] = {}  # token counts at which nothing could be done
-        self._overflows = 0
-        self._last_counted: AssistantMessage | None = None
+    settings: CompactionSettings
+    _windows: dict[str, int] = {}  # learned from servers, if smaller than in the catalog
+    _failed_at: dict[tuple[str, bool], int] = {}  # token counts at which nothing could be done
+    _overflows: int = 0
+    _last_counted: AssistantMessage | None = None
 
     def window(self, model: Model, reading: ContextMeasurement) -> int:
         """The window in tokens: from the catalog, or smaller if the server has shown so."""
-        learnt = self._windows.get(model.key, model.context_window)
-        if reading.counted is not None and learnt < model.context_window:
+        learned = self._windows.get(model.key, model.context_window)
+        if reading.counted is not None and learned < model.context_window:
             used = usage_tokens(reading.counted.usage)
-            if reading.counted.stop_reason != "length" and used > learnt:
-                learnt = self._windows[model.key] = min(used, model.context_window)
-        return min(learnt, model.context_window)
+            if reading.counted.stop_reason != "length" and used > learned:
+                learned = self._windows[model.key] = min(used, model.context_window)
+        return min(learned, model.context_window)
 
-    def usual(self, setup: Setup, reading: ContextMeasurement, *, must: bool = True) -> CompactionTarget:
+    def default_target(
+        self, setup: Setup, reading: ContextMeasurement, *, must: bool = True
+    ) -> CompactionTarget:
         window = self.window(setup.model, reading)
         limit = limit_tokens(self.settings, window, reading.frame)
         return CompactionTarget(limit=limit, window=window, ratio=reading.ratio, must=must)
 
-    def judge(
+    def find_target(
         self, reason: CompactionReason, setup: Setup, reading: ContextMeasurement
     ) -> CompactionTarget | None:
         """The target, or None if there is nothing to do."""
@@ -71,24 +73,24 @@ class CompactionTrigger:
             case "incomplete":
                 return self._after_cut_off(setup, reading)
             case "threshold":
-                need = self.usual(setup, reading)
-                too_large = self.settings.strategy != "off" and reading.tokens > need.limit
+                target = self.default_target(setup, reading)
+                too_large = self.settings.strategy != "off" and reading.tokens > target.limit
             case "idle":
-                need = self.usual(setup, reading, must=False)
+                target = self.default_target(setup, reading, must=False)
                 too_large = reading.tokens >= self.settings.idle_threshold_tokens
-        last = self._given_up.get((setup.model.key, need.must), 0)
-        return need if too_large and reading.tokens > last * GROWTH else None
+        last = self._failed_at.get((setup.model.key, target.must), 0)
+        return target if too_large and reading.tokens > last * GROWTH else None
 
-    def give_up(self, model: Model, reading: ContextMeasurement, need: CompactionTarget) -> bool:
+    def record_failure(self, model: Model, reading: ContextMeasurement, target: CompactionTarget) -> bool:
         """Note that the target was missed; True if the user needs a notice."""
-        key = (model.key, need.must)
-        news = key not in self._given_up
-        self._given_up[key] = reading.tokens
-        return news and need.must
+        key = (model.key, target.must)
+        is_first = key not in self._failed_at
+        self._failed_at[key] = reading.tokens
+        return is_first and target.must
 
-    def met(self, model: Model) -> None:
-        self._given_up.pop((model.key, True), None)
-        self._given_up.pop((model.key, False), None)
+    def record_success(self, model: Model) -> None:
+        self._failed_at.pop((model.key, True), None)
+        self._failed_at.pop((model.key, False), None)
 
     def _after_overflow(self, setup: Setup, reading: ContextMeasurement) -> CompactionTarget | None:
         """The server refused the request: it is larger than estimated, or the window is smaller."""
@@ -98,20 +100,20 @@ class CompactionTrigger:
         self._overflows += 1
         if self._overflows > MAX_OVERFLOWS:
             return None
-        said = parse_server_limit(_latest_error(reading))
-        if said.asked and said.asked > MAX_RATIO * max(reading.estimated, reading.tokens):
-            said = ServerLimit()  # not a count of what we sent
-        tokens = said.asked or reading.tokens
+        server = token_limits.parse_server_limit(_latest_error(reading))
+        if server.requested and server.requested > MAX_RATIO * max(reading.estimated, reading.tokens):
+            server = token_limits.ServerLimit()  # not a count of what we sent
+        tokens = server.requested or reading.tokens
         window = self.window(setup.model, reading)
-        if said.window:
-            window = min(window, said.window)
+        if server.window:
+            window = min(window, server.window)
         elif tokens <= window:
-            window = max(tokens, MIN_WINDOW_TOKENS)
+            window = max(tokens, token_limits.MIN_WINDOW_TOKENS)
         if window < setup.model.context_window:
             self._windows[setup.model.key] = window
         estimated = max(reading.estimated, 1)
         ratio = max(reading.ratio, tokens / estimated)
-        if said.window:  # it did not fit, so the real size is at least the window
+        if server.window and not server.requested:  # it did not fit, so its real size is at least the window
             ratio = max(ratio, window / estimated)
         limit = limit_tokens(self.settings, window, int(reading.frame * ratio))
         return CompactionTarget(
@@ -131,7 +133,7 @@ class CompactionTrigger:
         if window - (used - answer.usage.output) >= setup.max_tokens:
             if answer.usage.output * 10 >= setup.max_tokens * 9:
                 return None
-            window = self._windows[setup.model.key] = max(used, MIN_WINDOW_TOKENS)
+            window = self._windows[setup.model.key] = max(used, token_limits.MIN_WINDOW_TOKENS)
         limit = limit_tokens(self.settings, window, reading.frame)
         limit = _at_most(reading, reading.ratio, 0.5, limit)
         return CompactionTarget(limit=limit, window=window, ratio=reading.ratio)
@@ -150,3 +152,22 @@ def _latest_error(reading: ContextMeasurement) -> str:
         if isinstance(message, AssistantMessage) and message.stop_reason == "error":
             return message.error_message or ""
     return ""
+
+
+def threshold_tokens(settings: CompactionSettings, window: int) -> int:
+    """The token count above which the settings ask for a compaction.
+
+    The user's threshold wins; otherwise a reserve of 15% to 50% of the window stays free.
+    """
+    if settings.threshold_tokens > 0:
+        return max(1, min(settings.threshold_tokens, window - 1))
+    if settings.threshold_percent > 0:
+        return max(1, window * settings.threshold_percent // 100)
+    reserve = max(window * RESERVE_PERCENT // 100, settings.reserve_tokens)
+    return max(window - reserve, window // 2)
+
+
+def limit_tokens(settings: CompactionSettings, window: int, frame: int) -> int:
+    """The threshold, given that the prompt and the tools take `frame` tokens, which cannot shrink."""
+    room = min(max(window - frame, 0) // 2, USUAL_ROOM_TOKENS)
+    return max(threshold_tokens(settings, window), frame + room)

@@ -14,7 +14,6 @@ from tau.ai.wire import (
     ImageContent,
     TextContent,
     ToolResultMessage,
-    UserContent,
     UserMessage,
 )
 from tau.base.files import make_private, typed_path, write_atomic
@@ -32,39 +31,29 @@ _HEX = frozenset("0123456789abcdef")
 _OMP_FOLDER = "~/.omp/agent/blobs"  # omp's sessions refer to files there
 
 E_ = TypeVar("E_", bound=s.KnownEntry)
-_Image = Callable[[ImageContent], UserContent]
-Attached = Callable[[Attachment], Attachment | TextContent]
+_Convert = Callable[[str], str | TextContent]  # of base64 data: other data, or a note that replaces it
 
 
 class MissingBlob(Exception):
     """`str()` says what is wrong with the file."""
 
 
-class Blobs:
+class Blobs(msgspec.Struct, frozen=True):
     """Files named by the SHA-256 of their content. Without a folder, nothing is stored."""
 
-    def __init__(self, folder: Path | None) -> None:
-        self.folder = folder
+    folder: Path | None
 
-    def keep(self, entry: E_) -> E_:
+    def store_images(self, entry: E_) -> E_:
         """Store large images in files; returns the entry with references to them."""
         if self.folder is None:
             return entry
 
-        def image(part: ImageContent) -> ImageContent:
-            reference = self._stored(part.data)
-            return part if reference is None else replace(part, data=reference)
+        return _replace_data(entry, self._store)
 
-        def attached(attachment: Attachment) -> Attachment:
-            reference = self._stored(attachment.content)
-            return attachment if reference is None else replace(attachment, content=reference)
-
-        return replace_images(entry, image, attached)
-
-    def fetch(self, entry: E_, warn: Callable[[str], None]) -> E_:
+    def load_images(self, entry: E_, warn: Callable[[str], None]) -> E_:
         """The entry with its images loaded; a note and a warning if a file is missing or damaged."""
 
-        def data_of(text: str) -> str | TextContent:
+        def load(text: str) -> str | TextContent:
             if not text.startswith(PREFIX):
                 return text
             try:
@@ -73,28 +62,20 @@ class Blobs:
                 warn(f"An image of the session is missing: {missing}.")
                 return TextContent(f"(An image that belongs here is missing: {missing}.)")
 
-        def image(part: ImageContent) -> UserContent:
-            data = data_of(part.data)
-            return data if isinstance(data, TextContent) else replace(part, data=data)
+        return _replace_data(entry, load)
 
-        def attached(attachment: Attachment) -> Attachment | TextContent:
-            data = data_of(attachment.content)
-            return data if isinstance(data, TextContent) else replace(attachment, content=data)
-
-        return replace_images(entry, image, attached)
-
-    def inlined(self, line: bytes, warn: Callable[[str], None]) -> bytes:
+    def inline(self, line: bytes, warn: Callable[[str], None]) -> bytes:
         """A line with its images inlined, whatever else it contains."""
         if MARK not in line:
             return line
-        return msgspec.json.encode(self._inlined(msgspec.json.decode(line), warn))
+        return msgspec.json.encode(self._inline(msgspec.json.decode(line), warn))
 
     def data(self, reference: str) -> str:
-        """The base64 text behind a reference."""
+        """Load the base64 text that a reference names."""
         digest = reference.removeprefix(PREFIX)
         if len(digest) != _HASH_CHARS or not _HEX.issuperset(digest):
             raise MissingBlob(f'"{digest[:_HASH_CHARS]}" is not the name of a stored image')
-        found: Path | None = None
+        damaged: Path | None = None
         for folder in (self.folder, typed_path(_OMP_FOLDER)):
             if folder is None:
                 continue
@@ -104,70 +85,70 @@ class Blobs:
                 continue
             if hashlib.sha256(content).hexdigest() == digest:
                 return binascii.b2a_base64(content, newline=False).decode()
-            found = folder / digest
-        if found is not None:
-            raise MissingBlob(f"the file {found} is damaged")
+            damaged = folder / digest
+        if damaged is not None:
+            raise MissingBlob(f"the file {damaged} is damaged")
         raise MissingBlob(f"there is no file {digest[:12]}... among the stored images")
 
-    def _stored(self, data: str) -> str | None:
-        """Store the data and return a reference; None if it stays in the line."""
+    def _store(self, data: str) -> str:
+        """Store large data and return a reference; other data stays in the line."""
         if len(data) < MIN_CHARS or self.folder is None:
-            return None
+            return data
         try:
             content = binascii.a2b_base64(data)
         except ValueError:
-            return None
+            return data
         if binascii.b2a_base64(content, newline=False) != data.encode():
-            return None  # not in canonical base64, which could not be restored exactly
+            return data  # not in canonical base64, which could not be restored exactly
         digest = hashlib.sha256(content).hexdigest()
         path = self.folder / digest
-        if not _holds(path, content):
+        if not _has_content(path, content):
             make_private(self.folder)
             write_atomic(path, content, mode=0o600)
         return PREFIX + digest
 
-    def _inlined(self, value: object, warn: Callable[[str], None]) -> object:
+    def _inline(self, value: object, warn: Callable[[str], None]) -> object:
         if isinstance(value, list):
-            return [self._inlined(item, warn) for item in value]
+            return [self._inline(item, warn) for item in value]
         if not isinstance(value, dict):
             return value
-        held = next((key for key in ("data", "content") if _is_reference(value.get(key))), None)
-        if held is None:
-            return {key: self._inlined(item, warn) for key, item in value.items()}
+        field = next((key for key in ("data", "content") if _is_reference(value.get(key))), None)
+        if field is None:
+            return {key: self._inline(item, warn) for key, item in value.items()}
         try:
-            return {**value, held: self.data(value[held])}
+            return {**value, field: self.data(value[field])}
         except MissingBlob as missing:
             warn(f"An image of the session is missing: {missing}.")
             return {"type": "text", "text": f"(An image that belongs here is missing: {missing}.)"}
 
 
-def replace_images(entry: E_, image: _Image, attached: Attached) -> E_:
-    """The entry with every image and attachment replaced; the same object if nothing changes."""
-    holder: Any = entry
-    match holder:
+def _replace_data(entry: E_, convert: _Convert) -> E_:
+    """The entry with the data of every image and attachment converted; the same object if nothing changes."""
+    result: Any = entry
+    match result:
         case s.MessageEntry(message=UserMessage() | ToolResultMessage() | CustomMessage() as message):
-            new = _message(message, image, attached)
-            holder = entry if new is message else replace(entry, message=new)
+            new = _message(message, convert)
+            result = entry if new is message else replace(entry, message=new)
         case s.CustomMessageEntry(content=list() as parts):
-            kept = _parts(parts, image)
-            holder = entry if kept is parts else replace(entry, content=kept)
+            kept = _parts(parts, convert)
+            result = entry if kept is parts else replace(entry, content=kept)
         case s.ContextEdit(replacement=s.ContentReplacement(content=list() as parts)):
-            kept = _parts(parts, image)
-            holder = (
+            kept = _parts(parts, convert)
+            result = (
                 entry
                 if kept is parts
                 else replace(entry, replacement=s.ContentReplacement(cast("Any", kept)))
             )
-    return cast("E_", holder)
+    return cast("E_", result)
 
 
-def _message(message: Any, image: _Image, attached: Attached) -> Any:
+def _message(message: Any, convert: _Convert) -> Any:
     content = message.content
     if isinstance(content, list):
-        content = _parts(content, image)
+        content = _parts(content, convert)
     if not isinstance(message, UserMessage) or not message.attachments:
         return message if content is message.content else replace(message, content=content)
-    files = [attached(file) for file in message.attachments]
+    files = [_convert_field(file, "content", convert) for file in message.attachments]
     if content is message.content and all(a is b for a, b in zip(files, message.attachments, strict=True)):
         return message
     notes = [file for file in files if isinstance(file, TextContent)]
@@ -177,12 +158,22 @@ def _message(message: Any, image: _Image, attached: Attached) -> Any:
     return replace(message, content=content, attachments=kept)
 
 
-def _parts(parts: Sequence[Any], image: _Image) -> Sequence[Any]:
-    new = [image(part) if isinstance(part, ImageContent) else part for part in parts]
+def _convert_field(holder: ImageContent | Attachment, field: str, convert: _Convert) -> Any:
+    old = getattr(holder, field)
+    new = convert(old)
+    if new is old:
+        return holder
+    return new if isinstance(new, TextContent) else replace(holder, **{field: new})
+
+
+def _parts(parts: Sequence[Any], convert: _Convert) -> Sequence[Any]:
+    new = [
+        _convert_field(part, "data", convert) if isinstance(part, ImageContent) else part for part in parts
+    ]
     return parts if all(a is b for a, b in zip(new, parts, strict=True)) else new
 
 
-def _holds(path: Path, content: bytes) -> bool:
+def _has_content(path: Path, content: bytes) -> bool:
     try:
         return path.stat().st_size == len(content) and path.read_bytes() == content
     except OSError:

@@ -63,7 +63,7 @@ def _fork(source: SessionLog, folder: Path, cwd: Path, leaf: str | None, blobs: 
     if leaf is None:
         log.move(source.leaf)
     else:
-        _carry_over(source, log)
+        _copy_labels_and_name(source, log)
     return log
 
 
@@ -80,14 +80,14 @@ def _write(path: Path, lines: Iterator[bytes]) -> None:
     fd = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     try:
         try:
-            waiting = bytearray()
+            buffer = bytearray()
             for line in lines:
-                waiting += line
-                waiting += b"\n"
-                if len(waiting) >= _WRITE_BYTES:
-                    write_all(fd, bytes(waiting))
-                    waiting.clear()
-            write_all(fd, bytes(waiting))
+                buffer += line
+                buffer += b"\n"
+                if len(buffer) >= _WRITE_BYTES:
+                    write_all(fd, bytes(buffer))
+                    buffer.clear()
+            write_all(fd, bytes(buffer))
             sync_file(fd)
         finally:
             os.close(fd)
@@ -109,11 +109,11 @@ def _copy_artifacts(source: Path | None, target: Path) -> None:
             raise OSError(None, f"{name} cannot be copied: {reason}") from error
 
 
-def _carry_over(source: SessionLog, log: SessionLog) -> None:
+def _copy_labels_and_name(source: SessionLog, log: SessionLog) -> None:
     """Copy the labels of the copied entries, and the name, if they were set elsewhere in the tree."""
-    there, here = _labels(source), _labels(log)
-    for target, label in there.items():
-        if target in log and label != here.get(target):
+    source_labels, copied_labels = _labels(source), _labels(log)
+    for target, label in source_labels.items():
+        if target in log and label != copied_labels.get(target):
             log.append(s.LabelEntry(target_id=target, label=label or UNSET))
     if source.name and source.name != log.name:
         log.append(s.SessionInfo(name=source.name))

@@ -17,22 +17,22 @@ _MAX_BYTES = 16_384
 _NAMES = ("TMUX_PANE", "ZELLIJ_PANE_ID", "WEZTERM_PANE", "TERM_SESSION_ID", "ITERM_SESSION_ID", "WT_SESSION")
 
 
-def this_terminal(environ: Mapping[str, str] = os.environ) -> str | None:
+def terminal_id(environ: Mapping[str, str] = os.environ) -> str | None:
     """A name for the current terminal; None if there is none, as in a scheduled job.
 
     The device alone is not enough, because the next window may get the same one; so add the shell in it.
     """
     for fd in (0, 1, 2):
         with suppress(OSError):
-            return _key(f"{os.ttyname(fd)}-{os.getsid(0)}")
+            return _file_name(f"{os.ttyname(fd)}-{os.getsid(0)}")
     for name in _NAMES:
         if value := environ.get(name):
             server = environ.get("TMUX", "") if name == "TMUX_PANE" else ""
-            return _key(f"{name}-{server}-{value}")
+            return _file_name(f"{name}-{server}-{value}")
     return None
 
 
-def remember(folder: Path, terminal: str | None, session: Path, cwd: Path) -> None:
+def save(folder: Path, terminal: str | None, session: Path, cwd: Path) -> None:
     """Note that this terminal used a session in a working folder. Errors are only logged."""
     if terminal is None:
         return
@@ -40,12 +40,12 @@ def remember(folder: Path, terminal: str | None, session: Path, cwd: Path) -> No
         make_private(folder)
         data = b"\0".join((os.fsencode(session.absolute()), os.fsencode(cwd)))
         write_atomic(folder / terminal, data, mode=0o600, sync=False)
-        _clean(folder)
+        _delete_old(folder)
     except OSError as error:
         log.warning("This terminal's session cannot be saved.", error)
 
 
-def recall(folder: Path, terminal: str | None, cwd: Path) -> Path | None:
+def load(folder: Path, terminal: str | None, cwd: Path) -> Path | None:
     """The session that this terminal used last, if it was in the same folder and still exists."""
     if terminal is None:
         return None
@@ -61,13 +61,12 @@ def recall(folder: Path, terminal: str | None, cwd: Path) -> Path | None:
         return None
 
 
-def _key(text: str) -> str:
-    """A file name for a text."""
+def _file_name(text: str) -> str:
     safe = "".join(c if c.isascii() and (c.isalnum() or c in "-_%") else "-" for c in text)
     return safe[-_MAX_KEY_CHARS:].lstrip("-")
 
 
-def _clean(folder: Path) -> None:
+def _delete_old(folder: Path) -> None:
     """Delete files unused for a month; at most once a day, because every run gets here."""
     stamp = folder / ".cleaned"
     now = time.time()

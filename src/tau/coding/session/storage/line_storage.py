@@ -16,7 +16,7 @@ from tau.base.sizes import KIB
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
-_AHEAD_BYTES = 256 * KIB
+_READ_AHEAD_BYTES = 256 * KIB
 _GENERATION = 1 << 40  # addresses per file; a file that replaces it gets the next range
 
 
@@ -40,8 +40,8 @@ class Storage(Protocol):
     def lock(self) -> None:
         """Become the only writer until `close`; raises SessionLocked."""
 
-    def append(self, lines: Sequence[bytes], *, begin: bool = True) -> int:
-        """Append all lines or none; returns the address of the first. With `begin`, make them durable."""
+    def append(self, lines: Sequence[bytes], *, durable: bool = True) -> int:
+        """Append all lines or none; returns the address of the first. `durable` lines are on disk then."""
 
     def read(self, start: int, size: int) -> bytes:
         """The bytes at an address; fewer if they are gone."""
@@ -53,14 +53,13 @@ class Storage(Protocol):
 
 
 class FileStorage:
-    """A file of JSON lines. A new file is created only with the first durable lines (`begin`)."""
+    """A file of JSON lines. A new file is created only with the first durable lines."""
 
     def __init__(self, path: Path, *, new: bool = False) -> None:
         self.path = path
-        self._begun = not new
+        self._created = not new
         self._file: JsonlFile | None = None
-        self._held: dict[int, bytes] = {}  # lines waiting for the file to be created
-        self._held_bytes = 0
+        self._held = MemoryStorage()  # lines waiting for the file to be created
         self._fds: list[int] = []  # one per generation of the file, for reading
         self._window = (0, b"")  # the bytes read last, with their address
 
@@ -97,28 +96,28 @@ class FileStorage:
             return False
         return True
 
-    def append(self, lines: Sequence[bytes], *, begin: bool = True) -> int:
-        if not begin and not self._begun:
-            return self._hold(lines)
+    def append(self, lines: Sequence[bytes], *, durable: bool = True) -> int:
+        if not durable and not self._created:
+            return self._held.append(lines)
         self.lock()
         assert self._file is not None
-        start = self._file.append(*self._held.values(), *lines) + self._held_bytes
-        self._held, self._held_bytes = {}, 0
-        self._begun = True
+        start = self._file.append(*self._held.lines.values(), *lines) + self._held.end
+        self._held = MemoryStorage()
+        self._created = True
         if self._file.generation == len(self._fds):
             self._keep_open(self._file)
         return start + self._file.generation * _GENERATION
 
     def read(self, start: int, size: int) -> bytes:
-        if start in self._held:
-            return self._held[start]
+        if start in self._held.lines:
+            return self._held.lines[start]
         begin, window = self._window
         at = start - begin
         if at >= 0 and at + size <= len(window):
             return window[at : at + size]
         # Read ahead only if the reads are sequential.
-        ahead = 0 <= at <= len(window) + _AHEAD_BYTES
-        data = self._pread(start, max(size, _AHEAD_BYTES) if ahead else size)
+        read_ahead = 0 <= at <= len(window) + _READ_AHEAD_BYTES
+        data = self._pread(start, max(size, _READ_AHEAD_BYTES) if read_ahead else size)
         self._window = (start, data)
         return data[:size]
 
@@ -132,16 +131,9 @@ class FileStorage:
             os.close(fd)
         if file is not None:
             with suppress(OSError):  # a full disk leaves an empty file for a new session
-                if not self._begun and os.fstat(file.fileno()).st_size == 0:
+                if not self._created and os.fstat(file.fileno()).st_size == 0:
                     self.path.unlink()
             file.close()
-
-    def _hold(self, lines: Sequence[bytes]) -> int:
-        start = self._held_bytes
-        for line in lines:
-            self._held[self._held_bytes] = line
-            self._held_bytes += len(line) + 1
-        return start
 
     def _keep_open(self, file: JsonlFile) -> None:
         """Keep what was read and written readable after the file is deleted or replaced."""
@@ -162,25 +154,25 @@ class MemoryStorage:
     """Lines that are lost when the process ends."""
 
     def __init__(self, lines: Sequence[bytes] = ()) -> None:
-        self._lines: dict[int, bytes] = {}
-        self._end = 0
+        self.lines: dict[int, bytes] = {}
+        self.end = 0
         self.append(lines)
 
     def lock(self) -> None:
         """Nothing to do: no other process can reach the lines."""
 
-    def append(self, lines: Sequence[bytes], *, begin: bool = True) -> int:
-        start = self._end
+    def append(self, lines: Sequence[bytes], *, durable: bool = True) -> int:
+        start = self.end
         for line in lines:
-            self._lines[self._end] = line
-            self._end += len(line) + 1
+            self.lines[self.end] = line
+            self.end += len(line) + 1
         return start
 
     def read(self, start: int, size: int) -> bytes:
-        return self._lines.get(start, b"")[:size]
+        return self.lines.get(start, b"")[:size]
 
     def scan(self, decoder: Decoder[T]) -> "_MemoryScan[T]":
-        return _MemoryScan(self._lines, decoder)
+        return _MemoryScan(self.lines, decoder)
 
     def close(self) -> None:
         """Nothing to release."""

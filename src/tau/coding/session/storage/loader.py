@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from tau.base.errors import SessionError
 from tau.base.jsonl import read_jsonl
@@ -16,10 +17,11 @@ from tau.coding.session import entries as s
 from tau.coding.session.context import EntryNode
 from tau.coding.session.storage.line_storage import EntryRecords, FileStorage, MemoryStorage, Storage
 
+headers = late("tau.coding.session.storage.header")
 migration = late("tau.coding.session.storage.migration")
 
 _NOT_WRITABLE = {errno.EACCES, errno.EPERM, errno.EROFS}
-_NAMED_LINES = 10
+_MAX_LISTED_LINES = 10
 _INFO = intern("session_info")
 
 
@@ -77,40 +79,56 @@ def _read(path: Path, storage: FileStorage, refusal: str | None) -> LoadedLog:
     records = storage.scan(_place_decoder)
     places = iter(records)
     header, version = _header(path, storage, places)
-    if version < s.VERSION:
+    if header is None or version < s.VERSION:
         old = read_jsonl(path)
-        if not old.lines or 1 in old.damaged:
-            raise SessionError(f"The header of {path} is damaged, so its version is unknown.")
-        faults = _faults(storage, old.damaged, old.torn)
-        loaded = _migrated(path, storage, migration.migrate_lines(old.lines, version), version, refusal)
+        damage = _damage_warnings(storage, old.damaged, old.torn)  # before the file is replaced
+        if header is None or 1 in old.damaged:
+            loaded = _rebuilt(path, storage, old.lines, refusal)
+        else:
+            loaded = _migrated(path, storage, migration.migrate_lines(old.lines, version), version, refusal)
     else:
         loaded = LoadedLog(header, storage, read_only=refusal)
-        _fill(loaded, path, records, places)
-        faults = _faults(storage, records.damaged, records.torn)
-    loaded.warnings += faults
+        _build_tree(loaded, path, records, places)
+        damage = _damage_warnings(storage, records.damaged, records.torn)
+    loaded.warnings += damage
     return loaded
 
 
-def _faults(storage: FileStorage, damaged: Sequence[int], torn: bytes) -> list[str]:
+def _damage_warnings(storage: FileStorage, damaged: Sequence[int], torn: bytes) -> list[str]:
     """What the file has lost, as sentences. A last line that is still being written is not lost."""
-    faults = []
+    damage = []
     name = storage.path.name
     if storage.torn or (torn and not storage.is_written_to()):
         where = f"; its bytes are in {name}.torn" if storage.torn else ""
-        faults.append(f"The last entry of {name} is incomplete and was skipped{where}.")
+        damage.append(f"The last entry of {name} is incomplete and was skipped{where}.")
     if damaged:
-        more = " and more" if len(damaged) > _NAMED_LINES else ""
-        numbers = ", ".join(map(str, damaged[:_NAMED_LINES]))
-        faults.append(f"{name} has damaged lines, which were skipped: {numbers}{more}.")
-    return faults
+        more = " and more" if len(damaged) > _MAX_LISTED_LINES else ""
+        numbers = ", ".join(map(str, damaged[:_MAX_LISTED_LINES]))
+        damage.append(f"{name} has damaged lines, which were skipped: {numbers}{more}.")
+    return damage
+
+
+def _rebuilt(path: Path, storage: FileStorage, lines: Sequence[bytes], refusal: str | None) -> LoadedLog:
+    """Load a file whose header is damaged, with a new one."""
+    records = headers.rebuild(path, lines)
+    if records is None:
+        raise SessionError(f"{path} does not start with a session header, so it is not a session.")
+    what = "The session's damaged header was rebuilt"
+    return _migrated(path, storage, records, s.VERSION, refusal, what=what)
 
 
 def _migrated(
-    path: Path, storage: FileStorage, lines: list[bytes], version: int, refusal: str | None
+    path: Path,
+    storage: FileStorage,
+    lines: list[bytes],
+    version: int,
+    refusal: str | None,
+    *,
+    what: str = "",
 ) -> LoadedLog:
-    """Load a file of an older version, and rewrite it if possible."""
+    """Load a file of an older version, or with another header, and rewrite it if possible."""
     warnings: list[str] = []
-    kept: Storage = MemoryStorage(lines)
+    new_storage: Storage = MemoryStorage(lines)
     if refusal is None:
         try:
             backup = migration.rewrite(path, lines, version)
@@ -123,19 +141,18 @@ def _migrated(
         else:
             new = FileStorage(path)
             new.lock()  # before the old one is released, which no path leads to any more
-            kept = new
-            warnings.append(
-                f"The session was migrated from version {version} to version {s.VERSION}; "
-                f"the old file was kept as {backup.name}."
-            )
+            new_storage = new
+            what = what or f"The session was migrated from version {version} to version {s.VERSION}"
+            warnings.append(f"{what}; the old file was kept as {backup.name}.")
     try:
-        records = kept.scan(_place_decoder)
+        records = new_storage.scan(_place_decoder)
         places = iter(records)
-        header, _ = _header(path, kept, places)
-        loaded = LoadedLog(header, kept, read_only=refusal, warnings=warnings)
-        _fill(loaded, path, records, places)
+        header, _ = _header(path, new_storage, places)
+        assert header is not None
+        loaded = LoadedLog(header, new_storage, read_only=refusal, warnings=warnings)
+        _build_tree(loaded, path, records, places)
     except BaseException:
-        kept.close()
+        new_storage.close()
         raise
     storage.close()
     return loaded
@@ -158,9 +175,14 @@ _place_decoder = msgspec.json.Decoder(_LinePlace)
 _version_decoder = msgspec.json.Decoder(_Version)
 
 
-def _header(path: Path, storage: Storage, places: Places) -> tuple[s.SessionHeader, int]:
+def _header(path: Path, storage: Storage, places: Places) -> tuple[s.SessionHeader | None, int]:
+    """The header and its version; None if it is damaged."""
+    title = b""
     try:
-        _, start, size = next(places)
+        place, start, size = next(places)
+        if place.type == "title":  # omp's first line
+            title = storage.read(start, size)
+            place, start, size = next(places)
         line = storage.read(start, size)
         version = _version_decoder.decode(line).version
         if version > s.VERSION:
@@ -168,21 +190,23 @@ def _header(path: Path, storage: Storage, places: Places) -> tuple[s.SessionHead
                 f"{path} has version {version}, but this tau supports versions up to {s.VERSION}; "
                 "a newer tau can open it."
             )
-        return s.decode_header(line), version
+        header = s.decode_header(line)
+        return headers.with_title(header, title) if title else header, version
     except (StopIteration, ValueError):
-        raise SessionError(f"{path} does not start with a session header, so it is not a session.") from None
+        return None, s.VERSION
 
 
-def _fill(loaded: LoadedLog, path: Path, records: EntryRecords[_LinePlace], places: Places) -> None:
+def _build_tree(loaded: LoadedLog, path: Path, records: EntryRecords[_LinePlace], places: Places) -> None:
     """Place every entry in the tree. It comes after its parent, so there are no cycles."""
     nodes = loaded.nodes
     last: str | None = None
-    lost = double = nameless = 0
+    orphans: dict[str, str] = {}  # to the parents that did not come before them
+    duplicates = without_id = 0
     for place, start, size in places:
         id, parent = place.id, place.parent_id
         if not id or id in nodes:
-            double += bool(id)
-            nameless += not id
+            duplicates += bool(id)
+            without_id += not id
             continue
         if parent == last:
             parent = last  # share the string objects: they make up most of the tree's memory
@@ -192,17 +216,51 @@ def _fill(loaded: LoadedLog, path: Path, records: EntryRecords[_LinePlace], plac
             parent = found.id
             loaded.linear = False
         else:
+            orphans[id] = parent
             parent = last
-            lost += 1
         kind = intern(place.type)
         nodes[id] = node = EntryNode(kind, id, parent, start, size)
         last = id
         if kind is _INFO:
             loaded.info = node
+    if any(parent in nodes for parent in orphans.values()):
+        loaded.nodes = _reordered(nodes, orphans)
+        loaded.linear = False
     for count, what in (
-        (records.strange + nameless, "Skipped lines of {} that are not entries"),
-        (double, "Skipped entries of {} with a duplicate id"),
-        (lost, "Entries of {} with a missing parent, attached to the entry before them"),
+        (records.strange + without_id, "Skipped lines of {} that are not entries"),
+        (duplicates, "Skipped entries of {} with a duplicate id"),
+        (len(orphans), "Entries of {} with a missing parent, attached to the entry before them"),
     ):
         if count:
             loaded.warnings.append(f"{what.format(path.name)}: {count}.")
+
+
+def _reordered(nodes: dict[str, EntryNode], orphans: dict[str, str]) -> dict[str, EntryNode]:
+    """The nodes with parents before their children; removes from `orphans` those whose parent came later.
+
+    Of entries that descend from each other, the first in the file stays an orphan.
+    """
+    before = {id: nodes[id].parent_id for id in orphans}
+    for id, parent in list(orphans.items()):
+        if parent in nodes:
+            nodes[id] = replace(nodes[id], parent_id=nodes[parent].id)
+            del orphans[id]
+    ordered: dict[str, EntryNode] = {}
+    for start in list(nodes):
+        chain: list[str] = []
+        at: str | None = start
+        in_chain: set[str] = set()
+        while at is not None and at not in ordered:
+            if at in in_chain:
+                cycle = set(chain[chain.index(at) :])
+                first = next(id for id in before if id in cycle)
+                orphans[first] = at
+                parent_id = before[first] if before[first] in ordered else next(reversed(ordered), None)
+                nodes[first] = replace(nodes[first], parent_id=parent_id)
+                chain, in_chain, at = [], set(), start
+                continue
+            chain.append(at)
+            in_chain.add(at)
+            at = nodes[at].parent_id
+        ordered.update((id, nodes[id]) for id in reversed(chain))
+    return ordered

@@ -2,7 +2,8 @@
 
 import errno
 import gc
-from collections.abc import Iterable, Iterator
+import os
+from collections.abc import Container, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -10,28 +11,32 @@ import msgspec
 from msgspec import UNSET, structs
 
 from tau.ai.wire import AppMessage, AssistantMessage, ImageContent
+from tau.base import secrets
 from tau.base.clock import iso, now_ms
 from tau.base.errors import SessionError
 from tau.base.late import late
 from tau.base.sizes import KIB
 from tau.coding.session import entries as s
 from tau.coding.session.context import Context, EntryNode, build_context, extend_context
-from tau.coding.session.storage.ids import file_name, new_entry_id, new_session_id
 from tau.coding.session.storage.line_storage import FileStorage, MemoryStorage, Storage
 from tau.coding.session.storage.loader import load
 
 blobs_module = late("tau.coding.session.storage.blobs")
+hashlib = late("hashlib")
 
 # Entries that make a session worth a file.
-_BEGIN = frozenset({"message", "custom_message", "compaction"})
+_DURABLE = frozenset({"message", "custom_message", "compaction"})
 _LARGE_LINE_BYTES = 256 * KIB  # a shorter line has no image large enough for its own file
 _REFERENCE = b'"blob:sha256:'
+MAX_NAME_BYTES = 240  # of a file name: common file systems allow up to 255
+SHOWN_FOLDER_CHARS = 50
 
 
 class SessionLog:
     """The tree is in memory, the entries are on disk, or in memory too if `path` is None.
 
     A new session's header stays in memory until the first message, so that an unused session leaves no file.
+    Secrets are masked on disk; the context in memory is complete.
     Large images are stored in the folder `blobs`, if there is one.
     """
 
@@ -67,11 +72,11 @@ class SessionLog:
             timestamp=timestamp,
             cwd=str(cwd),
             parent_session=UNSET if parent is None else str(parent),
-            title=title or UNSET,
+            title=(title if folder is None else secrets.mask(title)) if title else UNSET,
         )
         path = None if folder is None else folder / file_name(timestamp, header.id)
         storage: Storage = MemoryStorage() if path is None else FileStorage(path, new=True)
-        storage.append([s.encode(header)], begin=False)
+        storage.append([s.encode(header)], durable=False)
         return cls(header, path, storage, None if path is None else blobs)
 
     @classmethod
@@ -108,31 +113,33 @@ class SessionLog:
         """
         if self.read_only is not None:
             raise SessionError(self.read_only)
-        whole = structs.replace(
+        complete = structs.replace(
             entry, id=new_entry_id(self._nodes), parent_id=self.leaf, timestamp=iso(now_ms())
         )
         kind = str(entry.__struct_config__.tag)
         try:
-            line = _encoded(whole, self.blobs)
-            start = self._storage.append([line], begin=kind in _BEGIN)
+            line = _encoded(complete, self.blobs)
+            if self.path is not None:
+                line = secrets.mask_line(line)
+            start = self._storage.append([line], durable=kind in _DURABLE)
         except OSError as error:
-            is_there = self.path is not None and self.path.exists()
-            safe = " Earlier messages are saved." if is_there else ""
+            exists = self.path is not None and self.path.exists()
+            advice = " Earlier messages are saved." if exists else ""
             if error.errno in (errno.ENOSPC, errno.EDQUOT):
-                safe += " Free up disk space, then try again."
-            elif not is_there:
-                safe += " Use --session-dir for another folder, or --no-session to not save the session."
+                advice += " Free up disk space, then try again."
+            elif not exists:
+                advice += " Use --session-dir for another folder, or --no-session to not save the session."
             raise SessionError(
-                f"The session cannot be written to {self.path}: {error.strerror or error}.{safe}"
+                f"The session cannot be written to {self.path}: {error.strerror or error}.{advice}"
             ) from error
         self._linear = self._linear and self.leaf == next(reversed(self._nodes), None)
-        self._nodes[whole.id] = node = EntryNode(kind, whole.id, self.leaf, start, len(line))
-        self.leaf = whole.id
+        self._nodes[complete.id] = node = EntryNode(kind, complete.id, self.leaf, start, len(line))
+        self.leaf = complete.id
         if kind == "session_info":
             self._info = node
         if self._context is not None:
-            self._context = extend_context(self._context, whole)
-        return whole.id
+            self._context = extend_context(self._context, complete)
+        return complete.id
 
     def append_message(self, message: AppMessage) -> str:
         return self.append(s.MessageEntry(message=message))
@@ -172,7 +179,7 @@ class SessionLog:
             self._warn_of(node, line)
             return None
         if _may_refer(entry) and _REFERENCE in line:
-            return blobs_module.Blobs(self.blobs).fetch(entry, self.warn)
+            return blobs_module.Blobs(self.blobs).load_images(entry, self.warn)
         return entry
 
     def branch(self, leaf: str | None = "") -> list[EntryNode]:
@@ -231,7 +238,7 @@ def _encoded(entry: s.KnownEntry, blobs: Path | None) -> bytes:
     line = s.encode(entry)
     if blobs is None or len(line) < _LARGE_LINE_BYTES:
         return line
-    return s.encode(blobs_module.Blobs(blobs).keep(entry))
+    return s.encode(blobs_module.Blobs(blobs).store_images(entry))
 
 
 def _may_refer(entry: s.KnownEntry) -> bool:
@@ -256,3 +263,36 @@ def pause_gc() -> Iterator[None]:
         yield
     finally:
         gc.enable()
+
+
+def new_session_id() -> str:
+    """A version 7 UUID, which sorts by time, without importing the uuid module."""
+    stamp = now_ms().to_bytes(6, "big")
+    noise = bytearray(os.urandom(10))
+    noise[0] = 0x70 | noise[0] & 0x0F
+    noise[2] = 0x80 | noise[2] & 0x3F
+    text = (stamp + noise).hex()
+    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
+
+
+def new_entry_id(taken: Container[str]) -> str:
+    """Eight hex digits that no other entry of the session has."""
+    while True:
+        id = os.urandom(4).hex()
+        if id not in taken:
+            return id
+
+
+def folder_name(cwd: Path) -> str:
+    """The folder that holds the sessions of a working folder: `/home/me/x` gives `--home-me-x--`."""
+    text = str(cwd)
+    for separator in ("/", "\\", ":"):
+        text = text.lstrip(separator).replace(separator, "-")
+    if len(os.fsencode(text)) > MAX_NAME_BYTES:
+        digest = hashlib.sha256(os.fsencode(str(cwd))).hexdigest()
+        text = f"{digest[:16]}-{text[-SHOWN_FOLDER_CHARS:]}"
+    return f"--{text}--"
+
+
+def file_name(timestamp: str, id: str) -> str:
+    return f"{timestamp.replace(':', '-').replace('.', '-')}_{id}.jsonl"

@@ -7,20 +7,19 @@ from tau.ai.normalization import clean
 from tau.base.errors import UsageError
 from tau.base.files import mode_of, modified_ns, typed_path
 from tau.base.late import late
-from tau.coding.session.entries import SessionHeader, decode_header
-from tau.coding.session.storage.ids import folder_name
-from tau.coding.session.storage.log import SessionLog
+from tau.coding.session.storage.log import SessionLog, folder_name
 
 forks = late("tau.coding.session.storage.fork")
+headers = late("tau.coding.session.storage.header")
 
 
 class SessionStore:
     """One folder per working folder below `root`; with `flat`, all sessions in `root` itself."""
 
     def __init__(self, root: Path, cwd: Path, *, flat: bool = False, blobs: Path | None = None) -> None:
-        self._root = root
+        self.root = root
+        self.flat = flat
         self._blobs = blobs
-        self._flat = flat
         self._cwd = cwd
         self.folder = root if flat else root / folder_name(cwd)
 
@@ -46,11 +45,11 @@ class SessionStore:
     def recent_path(self) -> Path:
         """The file of `recent`, even if it is open elsewhere."""
         for path in sorted(self.folder.glob("*.jsonl"), key=modified_ns, reverse=True):
-            header = _header(path)
+            header = headers.read_header(path)
             # Two folders can share a name here: `/a/b` and `/a-b`.
-            if header is not None and (self._flat or header.cwd == clean(str(self._cwd))):
+            if header is not None and (self.flat or header.cwd == clean(str(self._cwd))):
                 return path
-        raise UsageError(f"There is no session of {self._cwd} to continue; start one without --continue.")
+        raise UsageError(f"There is no session of {self._cwd} yet; run tau there to start one.")
 
     def find_path(self, wanted: str) -> Path:
         """The file of `find`, even if it is open elsewhere."""
@@ -60,13 +59,11 @@ class SessionStore:
                 raise UsageError(f'There is no session file "{path}".')
             return path
         found = self._with_id(self.folder, wanted)
-        if not found and not self._flat and self._root.is_dir():
-            found = [
-                path for folder in sorted(self._root.iterdir()) for path in self._with_id(folder, wanted)
-            ]
+        if not found and not self.flat and self.root.is_dir():
+            found = [path for folder in sorted(self.root.iterdir()) for path in self._with_id(folder, wanted)]
         if not found:
             raise UsageError(
-                f'No session has an id that starts with "{wanted}"; sessions are stored in {self._root}.'
+                f'No session has an id that starts with "{wanted}"; sessions are stored in {self.root}.'
             )
         if len(found) > 1:
             ids = ", ".join(path.stem.rpartition("_")[2] for path in found[:5])
@@ -79,11 +76,3 @@ class SessionStore:
         if not prefix:
             return []
         return [path for path in folder.glob("*.jsonl") if path.stem.rpartition("_")[2].startswith(prefix)]
-
-
-def _header(path: Path) -> SessionHeader | None:
-    try:
-        with path.open("rb") as file:
-            return decode_header(file.readline())
-    except (OSError, ValueError):
-        return None

@@ -58,7 +58,7 @@ class Trash:
             if not try_lock(fd):
                 raise SessionLocked(f"{session} is open in another tau; close it there first.")
             self._expire()
-            place = self._new_place(session.stem)
+            place = self._new_folder(session.stem)
             note = TrashedSession(str(session), now_ms(), title, str(place))
             self._move(session, place, note)
             return note
@@ -77,7 +77,7 @@ class Trash:
                 except (OSError, ValueError):
                     continue
                 found.append(msgspec.structs.replace(note, folder=str(place)))
-        return sorted(found, key=lambda one: (one.deleted_ms, one.path), reverse=True)
+        return sorted(found, key=lambda session: (session.deleted_ms, session.path), reverse=True)
 
     def restore(self, trashed: TrashedSession) -> Path:
         """Move a session back; returns its path."""
@@ -99,7 +99,7 @@ class Trash:
             ) from error
         return target
 
-    def _new_place(self, stem: str) -> Path:
+    def _new_folder(self, stem: str) -> Path:
         make_private(self.folder)
         place, number = self.folder / stem, 1
         while True:
@@ -115,7 +115,7 @@ class Trash:
         moved: list[Path] = []
         try:
             write_atomic(place / _NOTE, msgspec.json.encode(note), mode=0o600)
-            for path in _belongings(session):
+            for path in _files_of(session):
                 _rename(path, place / path.name)
                 moved.append(path)
         except OSError:
@@ -130,15 +130,15 @@ class Trash:
         sync_folder(session.parent)
 
     def _expire(self) -> None:
-        for one in self.content():
-            if not one.days_left:
+        for session in self.content():
+            if not session.days_left:
                 try:
-                    shutil.rmtree(one.folder)
+                    shutil.rmtree(session.folder)
                 except OSError as error:
-                    log.warning(f"{one.folder} has expired but cannot be deleted.", error)
+                    log.warning(f"{session.folder} has expired but cannot be deleted.", error)
 
 
-def _belongings(session: Path) -> list[Path]:
+def _files_of(session: Path) -> list[Path]:
     """The file itself first, then its artifacts and backups (`.torn`, `.bak`)."""
     beside = sorted(path for path in session.parent.iterdir() if path.name.startswith(f"{session.name}."))
     artifacts = session.with_suffix("")

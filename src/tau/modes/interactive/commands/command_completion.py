@@ -1,22 +1,19 @@
 """Completes a slash command: its name, then its arguments."""
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from tau.ai.model import THINKING_LEVELS
 from tau.base.late import late
-from tau.modes.interactive.commands import table
-from tau.modes.interactive.composer.path_completion import listed
+from tau.modes import command_table as table
+from tau.modes.interactive.composer.completion import list_entries
+from tau.modes.interactive.current_session import CurrentSession
+from tau.modes.interactive.ports import Display, Tasks
+from tau.modes.permissions_report import MODES
 from tau.tui.widgets.autocomplete import CompletionItem, EnterMeans, Suggestions
 from tau.tui.widgets.fuzzy import Ranker
 
-if TYPE_CHECKING:
-    from tau.modes.interactive.commands.argument_values import ArgumentValues
-    from tau.modes.interactive.commands.prompt_commands import FileCommands
-    from tau.modes.interactive.current_session import CurrentSession
-    from tau.modes.interactive.ports import Display, Tasks
-
-export = late("tau.modes.interactive.commands.export")
+session_export = late("tau.modes.session_export")
+prompt_commands = late("tau.modes.interactive.commands.prompt_commands")
 argument_values = late("tau.modes.interactive.commands.argument_values")
 todo_list = late("tau.coding.todo.list")
 
@@ -28,7 +25,14 @@ _WORDS: dict[str, tuple[_Choice, ...]] = {
     "changelog": (("full", "All versions"),),
     "copy": (("last", "The last answer"),),
     "jobs": (("cancel", "Stop one or all"),),
+    "permissions": (
+        *MODES.items(),
+        ("allow", "Never ask about a pattern"),
+        ("deny", "Refuse a pattern"),
+        ("remove", "Remove a rule"),
+    ),
     "plan": (("review", "Show the plan again"), ("off", "End plan mode")),
+    "ports": (("stop", "Stop forwarding a port"),),
     "queue": (
         ("edit", "Edit a queued message"),
         ("drop", "Remove a queued message"),
@@ -51,9 +55,14 @@ _WORDS: dict[str, tuple[_Choice, ...]] = {
     ),
     "undo": (("list", "Show what can be undone"),),
 }
-_GOES_ON = frozenset({"append", "start", "done", "drop", "rm", "import", "export", "edit", "cancel"})
+_TAKES_ARGUMENT = frozenset(
+    {
+        *("append", "start", "done", "drop", "rm", "import", "export", "edit", "cancel", "stop"),
+        *("allow", "deny", "remove"),
+    }
+)
 """Words that take a further argument."""
-_PROSE = frozenset({"plan"})
+_FREE_TEXT = frozenset({"plan"})
 """Their arguments are mostly free text, so Enter sends it as typed."""
 
 
@@ -61,21 +70,21 @@ class CommandCompletion:
     """Answers immediately; values that must be loaded first follow when they arrive."""
 
     def __init__(
-        self, display: "Display", current: "CurrentSession", tasks: "Tasks", files: "FileCommands"
+        self, display: Display, current: CurrentSession, tasks: Tasks, files: "prompt_commands.FileCommands"
     ) -> None:
         self._current = current
         self._own = files
-        self._known: ArgumentValues = argument_values.ArgumentValues(display, current, tasks)
+        self._values = argument_values.ArgumentValues(display, current, tasks)
         self._arguments: dict[str, Callable[[str], Sequence[_Choice]]] = {
             "export": self._files,
             "help": lambda typed: [(name, _description(name)) for name in table.ROWS],
             "jobs": self._jobs,
-            "login": lambda typed: self._known.providers(),
-            "logout": lambda typed: self._known.providers(),
-            "model": lambda typed: self._known.models(),
+            "login": lambda typed: self._values.providers(),
+            "logout": lambda typed: self._values.providers(),
+            "model": lambda typed: self._values.models(),
             "queue": self._queue,
-            "resume": lambda typed: self._known.sessions(),
-            "theme": lambda typed: self._known.themes(),
+            "resume": lambda typed: self._values.sessions(),
+            "theme": lambda typed: self._values.themes(),
             "thinking": lambda typed: [(level, "") for level in THINKING_LEVELS],
             "todo": self._todo,
         }
@@ -97,7 +106,7 @@ class CommandCompletion:
             return None
         if row.name in _WORDS:
             word = typed.rpartition(" ")[2]
-            enter: EnterMeans = "submit" if row.name in _PROSE else "accept+submit" if word else "accept"
+            enter: EnterMeans = "submit" if row.name in _FREE_TEXT else "accept+submit" if word else "accept"
             return _suggestions(len(head) - len(word), word, choices, enter)
         return _suggestions(len(head) - len(typed), typed, choices, "accept+submit")
 
@@ -120,21 +129,21 @@ class CommandCompletion:
             rows += [(alias, f"Alias of /{name}", False) for alias, name in table.ALIASES.items()]
         else:
             rows.sort(key=lambda row: row[0] != "help")  # pressing Enter after a bare slash must be harmless
-        found = Ranker([name for name, _, _ in rows]).best(typed, MAX_ITEMS)
+        matches = Ranker([name for name, _, _ in rows]).best(typed, MAX_ITEMS)
         items = [
             CompletionItem(f"/{name}", f"/{name} " if more else f"/{name}", description, more=more)
-            for name, description, more in (rows[match.place] for match in found)
+            for name, description, more in (rows[match.place] for match in matches)
         ]
         hinted = {f"/{file.name}" for file in own if file.hint}
         enter: EnterMeans = "accept" if any(item.label in hinted for item in items) else "accept+submit"
         return Suggestions(0, items, enter) if items else None
 
     def _files(self, typed: str) -> Sequence[_Choice]:
-        folder, names = listed(typed, self._current.cwd)
+        folder, names = list_entries(typed, self._current.cwd)
         choices = [(folder + name, "") for name in names if name.endswith(("/", ".html", ".md", ".json"))]
         session = self._current.session
         if not typed and session is not None:
-            stem = export.default_name(session).removesuffix(".html")
+            stem = session_export.default_name(session).removesuffix(".html")
             kinds = ((".html", "HTML page"), (".md", "Markdown"), (".json", "JSON data"))
             choices = [(stem + ending, meaning) for ending, meaning in kinds]
         return choices
@@ -163,7 +172,7 @@ class CommandCompletion:
         if not blank:
             return _WORDS["todo"]
         if verb in ("import", "export"):
-            folder, names = listed(words, self._current.cwd)
+            folder, names = list_entries(words, self._current.cwd)
             return [(folder + name, "") for name in names if name.endswith(("/", ".md"))]
         if verb not in ("start", "done", "drop", "rm") or " " in words or session is None:
             return []
@@ -181,15 +190,16 @@ def _suggestions(start: int, typed: str, choices: Sequence[_Choice], enter: Ente
     best = Ranker([value for value, _ in choices]).best(typed, MAX_ITEMS)
     places = [match.place for match in best]
     if typed and enter != "submit" and len(places) < MAX_ITEMS:
-        argument_values, lower = set(places), typed.lower()
-        for place, (_, meaning) in enumerate(choices):
-            if place not in argument_values and lower in meaning.lower():
-                places.append(place)
+        places += [
+            place
+            for place, (_, meaning) in enumerate(choices)
+            if place not in places and typed.lower() in meaning.lower()
+        ]
     items = [_item(*choices[place]) for place in places[:MAX_ITEMS]]
     return Suggestions(start, items, enter) if items else None
 
 
 def _item(value: str, meaning: str) -> CompletionItem:
-    goes_on = value in _GOES_ON or value.endswith("/")
-    blank = " " if value in _GOES_ON else ""
-    return CompletionItem(value, value + blank, meaning, more=goes_on)
+    takes_more = value in _TAKES_ARGUMENT or value.endswith("/")
+    blank = " " if value in _TAKES_ARGUMENT else ""
+    return CompletionItem(value, value + blank, meaning, more=takes_more)

@@ -2,20 +2,14 @@
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from tau.ai.wire import ImageContent, UserMessage
 from tau.base.errors import UsageError
 from tau.base.late import late
+from tau.coding.session.session import Session
+from tau.modes import command_table as table
 from tau.modes.interactive.command_context import CommandContext
-from tau.modes.interactive.commands import table
-from tau.modes.interactive.commands.command_names import split
-
-if TYPE_CHECKING:
-    from tau.coding.session.session import Session
-    from tau.modes.interactive.commands.command_completion import CommandCompletion
-    from tau.modes.interactive.commands.user_lines import UserExecutions
-    from tau.tui.widgets.autocomplete import Suggestions
+from tau.tui.widgets.autocomplete import Suggestions
 
 command_completion = late("tau.modes.interactive.commands.command_completion")
 user_lines = late("tau.modes.interactive.commands.user_lines")
@@ -24,11 +18,16 @@ MODULES = {
     "context": late("tau.modes.interactive.commands.context"),
     "conversation": late("tau.modes.interactive.commands.conversation"),
     "display": late("tau.modes.interactive.commands.display"),
+    "doctor": late("tau.modes.interactive.commands.doctor"),
     "export": late("tau.modes.interactive.commands.export"),
     "general": late("tau.modes.interactive.commands.general"),
+    "login": late("tau.modes.interactive.dialogs.login"),
+    "ports": late("tau.modes.interactive.commands.ports"),
+    "permissions": late("tau.modes.interactive.commands.permissions"),
     "reload": late("tau.modes.interactive.commands.reload"),
     "session": late("tau.modes.interactive.commands.session"),
     "todo": late("tau.modes.interactive.commands.todo"),
+    "trust": late("tau.modes.interactive.commands.trust"),
     "undo_and_jobs": late("tau.modes.interactive.commands.undo_and_jobs"),
 }
 
@@ -44,20 +43,16 @@ class CommandController:
         self._images: Sequence[ImageContent] = ()
 
     @cached_property
-    def _completing(self) -> "CommandCompletion":
+    def _completing(self) -> "command_completion.CommandCompletion":
         context = self._context
-        made: CommandCompletion = command_completion.CommandCompletion(
+        return command_completion.CommandCompletion(
             context.display, context.current, context.tasks, self._names.files
         )
-        return made
 
     @cached_property
-    def _lines(self) -> "UserExecutions":
+    def _lines(self) -> "user_lines.UserExecutions":
         context = self._context
-        made: UserExecutions = user_lines.UserExecutions(
-            context.current, context.activity, context.transcript
-        )
-        return made
+        return user_lines.UserExecutions(context.current, context.activity, context.transcript)
 
     async def run(self, text: str, images: Sequence[ImageContent] = ()) -> None:
         """Raises TauError. Puts a command back into the editor if it is misused or unavailable.
@@ -69,7 +64,7 @@ class CommandController:
         if text[:1] in ("!", "$"):
             await self._lines.run(text)
             return
-        name, rest = split(text)
+        name, rest = table.split(text)
         row = table.find(name)
         if row is not None and context.current.running and not row.while_busy:
             key = context.display.keys.label("app.interrupt") or "/exit"
@@ -78,14 +73,14 @@ class CommandController:
         elif row is not None:
             session = context.session
             waited = session is not None and len(session.queue)
-            context.transcript.answer_to(text)
+            context.transcript.set_command(text)
             try:
                 await getattr(MODULES[row.module], row.function)(context, rest)
             except UsageError:
                 self._put_back(text)
                 raise
             finally:
-                context.transcript.answer_to("")
+                context.transcript.set_command("")
                 if session is not None and not waited:
                     self.send_waiting(session)
         elif (file := self._names.files.get(name)) is not None:
@@ -93,7 +88,7 @@ class CommandController:
         else:
             self._unknown(name, text)
 
-    def complete(self, text: str, cursor: int) -> "Suggestions | None":
+    def complete(self, text: str, cursor: int) -> Suggestions | None:
         """Completions for the text up to the cursor; None if it is not a command or nothing is known."""
         return self._completing.complete(text, cursor) if text.startswith("/") else None
 
@@ -102,7 +97,7 @@ class CommandController:
         images, self._images = self._images, ()
         return images
 
-    def send_waiting(self, session: "Session") -> None:
+    def send_waiting(self, session: Session) -> None:
         """Send messages held back while a command blocked the agent, in order."""
         current = self._context.current
         if current.session is not session or current.running:
@@ -119,9 +114,9 @@ class CommandController:
     def _unknown(self, name: str, text: str) -> None:
         near = self._names.nearest(name)
         hint = f" Did you mean /{near}?" if near else " See /help."
-        told = [f"Unknown command /{name}.{hint} To send it as a message, put a space before it."]
-        told += [warning for warning in self._names.files.warnings if f"/{name}.md" in warning]
-        self._context.say("\n".join(told), "warning")
+        lines = [f"Unknown command /{name}.{hint} To send it as a message, put a space before it."]
+        lines += [warning for warning in self._names.files.warnings if f"/{name}.md" in warning]
+        self._context.say("\n".join(lines), "warning")
         self._put_back(text)
 
     def _put_back(self, text: str) -> None:

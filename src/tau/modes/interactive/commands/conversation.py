@@ -7,8 +7,9 @@ from tau.ai.wire import UserMessage
 from tau.base.errors import UsageError
 from tau.modes.exit_status import INTERRUPTED, judge
 from tau.modes.interactive.command_context import CommandContext
-from tau.modes.interactive.commands.shared_text import columns, count
-from tau.modes.interactive.session_switch import SessionSwitch
+from tau.modes.interactive.commands.shared_text import columns
+from tau.modes.interactive.current_session import SessionSwitch
+from tau.modes.session_report import count
 
 _WHEN = {"steering": "next", "followUp": "afterwards"}
 
@@ -21,9 +22,9 @@ async def plan(context: CommandContext, rest: str) -> None:
         if reviewed.prompt:
             context.actions.send(reviewed.prompt)
     elif rest == "off" or (mode.on and not rest):
-        told = "Plan mode off." if mode.on else "Plan mode is off."
+        text = "Plan mode off." if mode.on else "Plan mode is off."
         mode.leave()
-        context.say(told)
+        context.say(text)
     else:
         mode.enter()
         context.say("Plan mode on: the agent explores and writes a plan. /plan turns it off.")
@@ -40,7 +41,7 @@ async def retry(context: CommandContext, rest: str) -> None:
         verdict = judge(outcome)
         if verdict.remark and verdict.code != INTERRUPTED:
             context.notices.show_error(verdict.remark)
-        context.transcript.settled(stopped=outcome.aborted)
+        context.transcript.finish_run(stopped=outcome.aborted)
 
 
 async def queue(context: CommandContext, rest: str) -> None:
@@ -87,7 +88,7 @@ def _to_editor(context: CommandContext, item: QueuedMessage) -> None:
     message = item.message
     if isinstance(message, UserMessage):
         context.require_session().queue.settle(message)
-        context.sender.take_back([message])
+        context.sender.return_to_editor([message])
 
 
 async def compact(context: CommandContext, rest: str) -> None:
@@ -110,9 +111,8 @@ async def handoff(context: CommandContext, rest: str) -> None:
     finally:
         context.activity.hide()
     where = "" if made.path is None else f" The summary is in {made.path}."
-    context.actions.leave(
-        SessionSwitch("new", prompt=made.prompt, notice=f"Continuing in a new session.{where}")
-    )
+    notice = f"Continuing in a new session.{where}"
+    context.actions.leave(SessionSwitch("new", prompt=made.prompt, notice=notice, carried=session.model))
 
 
 async def shake(context: CommandContext, rest: str) -> None:

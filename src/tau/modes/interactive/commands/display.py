@@ -1,8 +1,7 @@
 """Commands about the model and the display; most open a selector."""
 
-from tau.ai.catalog import pick_model
-from tau.ai.model import DEMO_PROVIDER, THINKING_LEVELS, Model, ThinkingLevel, thinking_level
-from tau.base.errors import ConfigError, UsageError
+from tau.ai.model import THINKING_LEVELS, ThinkingLevel, thinking_level
+from tau.base.errors import UsageError
 from tau.base.late import late
 from tau.modes.interactive.command_context import CommandContext
 
@@ -12,7 +11,7 @@ copies = late("tau.modes.interactive.selectors.copy")
 difflib = late("difflib")
 hotkey_list = late("tau.modes.interactive.selectors.hotkeys")
 appearance = late("tau.modes.interactive.themes.appearance")
-model_list = late("tau.modes.interactive.selectors.model_list")
+model_list = late("tau.modes.model_list")
 model_selector = late("tau.modes.interactive.selectors.model_selector")
 setting_list = late("tau.modes.interactive.selectors.settings_selector")
 theme_selector = late("tau.modes.interactive.selectors.theme_selector")
@@ -25,32 +24,15 @@ async def model(context: CommandContext, rest: str) -> None:
         await model_selector.choose_model(context)
         return
     session = context.require_session()
-    chosen, level = await find_model(context, rest)
+    chosen, level = await model_list.find_model(
+        rest, context.paths, session.model, discover=context.settings.local.discover
+    )
     await model_selector.use(context, session, model_selector.ModelSelection(chosen))
     if level is not None:
         session.use_thinking(level)
-    told = f", thinking {session.thinking}," if chosen.reasoning else ""
-    context.say(f"{chosen.key}{told} is used from the next request on.")
+    suffix = f", thinking {session.thinking}," if chosen.reasoning else ""
+    context.say(f"{chosen.key}{suffix} is used from the next request on.")
     context.status_line.refresh()
-
-
-async def find_model(context: CommandContext, pattern: str) -> tuple[Model, ThinkingLevel | None]:
-    """The model the pattern names, from the catalog or a local server, if it is usable."""
-    if pattern.partition("/")[0] == DEMO_PROVIDER:
-        raise UsageError("The demo model must be chosen at startup: tau --provider demo.")
-    known = model_list.known_models(context.paths, context.require_session().model)
-    usable = [id for id in known.catalog.providers if id in known.usable]
-    try:
-        choice = pick_model(known.catalog, pattern, prefer=usable)
-    except UsageError:
-        if not context.settings.local.discover:
-            raise
-        known = known.with_more(*await model_list.served_models())
-        choice = pick_model(known.catalog, pattern, prefer=usable)
-    missing = known.missing(choice.model)
-    if missing:
-        raise ConfigError(missing)
-    return choice.model, choice.thinking
 
 
 async def thinking(context: CommandContext, rest: str) -> None:
@@ -100,7 +82,7 @@ async def hotkeys(context: CommandContext, rest: str) -> None:
 async def copy(context: CommandContext, rest: str) -> None:
     """Choose what to copy; `last` is the last answer."""
     if rest == "last":
-        context.say(await clipboard.copied(context.transcript.last_answer(), context.display.terminal))
+        context.say(await clipboard.copy_text(context.transcript.last_answer(), context.display.terminal))
     elif rest:
         raise UsageError("Usage: /copy or /copy last.")
     else:

@@ -4,12 +4,12 @@ from pathlib import Path
 
 from tau.base.errors import TauError, UsageError
 from tau.base.late import late
+from tau.modes import command_table as table
 from tau.modes.interactive.command_context import CommandContext
-from tau.modes.interactive.commands import table
-from tau.modes.interactive.commands.shared_text import bullet, columns, count
+from tau.modes.interactive.commands.shared_text import bullet, columns
+from tau.modes.session_report import count
 
 debug_menu = late("tau.modes.interactive.debug.menu")
-logins = late("tau.modes.interactive.dialogs.login")
 
 # Installed packages include it; a checkout has it beside the source.
 HERE = Path(__file__)
@@ -113,14 +113,6 @@ def _plain(context: CommandContext, part: str) -> str:
         elif line.strip(" #"):
             lines += ["", line.strip(" #")]
     return "\n".join(lines)
-
-
-async def login(context: CommandContext, rest: str) -> None:
-    await logins.login(context, rest)
-
-
-async def logout(context: CommandContext, rest: str) -> None:
-    await logins.logout(context, rest)
 
 
 async def debug(context: CommandContext, rest: str) -> None:

@@ -2,15 +2,12 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tau.coding.prompts.command_prompts import expand, skill_prompt
 from tau.config.command_files import PROJECT_PREFIX, SKILL_PREFIX, CommandFile, find_command_files
-from tau.modes.interactive.commands import table
-
-if TYPE_CHECKING:
-    from tau.modes.interactive.current_session import CurrentSession
-    from tau.tui.timer import Timer
+from tau.modes import command_table as table
+from tau.modes.interactive.current_session import CurrentSession
+from tau.tui.timer import Timer
 
 FRESH_S = 2.0
 """Rescan the folders at most this often."""
@@ -19,25 +16,25 @@ FRESH_S = 2.0
 class FileCommands:
     """Scans for files on demand and reads only new or changed ones."""
 
-    def __init__(self, current: "CurrentSession", timer: "Timer") -> None:
+    def __init__(self, current: CurrentSession, timer: Timer) -> None:
         self._current = current
         self._timer = timer
         self._folder = Path()
-        self._looked_at = 0.0
-        self._found: list[CommandFile] = []
+        self._scanned_at = 0.0
+        self._files: list[CommandFile] = []
         self.warnings: list[str] = []
         """Why files were skipped, one sentence each."""
 
     def all(self, *, fresh: bool = False) -> Sequence[CommandFile]:
         """`fresh`: rescan even if the last scan is recent."""
         cwd, now = self._current.cwd, self._timer.time()
-        if fresh or cwd != self._folder or now - self._looked_at > FRESH_S:
+        if fresh or cwd != self._folder or now - self._scanned_at > FRESH_S:
             warnings: list[str] = []
-            found = find_command_files(cwd, self._current.paths, warnings.append, self._found)
-            self._folder, self._looked_at = cwd, now
-            self._found = [file for file in found if not _hidden(file, warnings)]
+            files = find_command_files(cwd, self._current.paths, warnings.append, self._files)
+            self._folder, self._scanned_at = cwd, now
+            self._files = [file for file in files if not _hidden(file, warnings)]
             self.warnings = warnings
-        return self._found
+        return self._files
 
     def get(self, name: str) -> CommandFile | None:
         return next((file for file in self.all() if file.name == name), None)

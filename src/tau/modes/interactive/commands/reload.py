@@ -8,12 +8,13 @@ from tau.config.keybindings import load_keybindings
 from tau.config.models_file import load_models_file
 from tau.config.settings import setting_values
 from tau.modes.interactive.command_context import CommandContext
-from tau.modes.interactive.commands.shared_text import count, next_session
-from tau.modes.interactive.selectors.setting_changes import read_settings, show
-from tau.modes.interactive.session_switch import SessionSwitch
-from tau.modes.interactive.themes.appearance import load_theme, wanted_name
+from tau.modes.interactive.commands.shared_text import next_session
+from tau.modes.interactive.current_session import SessionSwitch
+from tau.modes.interactive.selectors.setting_changes import apply_settings, read_settings
+from tau.modes.interactive.themes.appearance import load_theme, theme_name
+from tau.modes.session_report import count
 
-MAX_TOLD = 12
+MAX_LISTED = 12
 
 
 async def reload(context: CommandContext, rest: str) -> None:
@@ -22,48 +23,47 @@ async def reload(context: CommandContext, rest: str) -> None:
     read_settings(context)
     load_models_file(context.paths.models)
     overrides = load_keybindings(context.paths.keybindings)
-    told = [*_keys(context, overrides), *_commands(context)]
+    report = [*_keys(context, overrides), *_commands(context)]
     path = session.log.path
     if path is None:
-        context.say("\n".join(["Settings and instructions unchanged: this session is not saved.", *told]))
-        _warn_of_keys(context)
+        context.say("\n".join(["Settings and instructions unchanged: this session is not saved.", *report]))
+        _warn_about_keys(context)
         return
     before = setting_values(context.settings)
     # A session reads settings, models and instructions when it opens, so reopen it with the model
     # in use now, whatever the command line named.
-    model = session.model.key
     context.actions.leave(
-        SessionSwitch("resume", session=str(path), model=model)
+        SessionSwitch("resume", session=str(path), carried=session.model)
         if path.exists()
-        else SessionSwitch("new", model=model)
+        else SessionSwitch("new", carried=session.model)
     )
     opened = await next_session(context.current, session)
-    show(context, opened.settings)
+    apply_settings(context, opened.settings)
     after = setting_values(opened.settings)
     changed = [key for key in after if after[key] != before[key]]
-    told = [
+    report = [
         *_settings(changed, after),
         "Reloaded instructions, models and tools.",
-        *told,
+        *report,
         *_theme(context),
     ]
-    context.say("\n".join(told))
-    _warn_of_keys(context)
+    context.say("\n".join(report))
+    _warn_about_keys(context)
     context.status_line.refresh()
 
 
 def _settings(changed: list[str], values: dict[str, Any]) -> list[str]:
     if not changed:
         return ["No settings changed."]
-    lines = [f"{key} is now {show_value(values[key])}." for key in changed[:MAX_TOLD]]
-    more = len(changed) - MAX_TOLD
+    lines = [f"{key} is now {show_value(values[key])}." for key in changed[:MAX_LISTED]]
+    more = len(changed) - MAX_LISTED
     return [*lines, *([f"{count(more, 'more setting')} changed."] if more > 0 else [])]
 
 
 def _theme(context: CommandContext) -> list[str]:
     """Reload the theme file; returns what is wrong with it."""
     try:
-        load_theme(wanted_name(context.settings, context.themes.background))
+        load_theme(theme_name(context.settings, context.themes.background))
     except ConfigError as error:
         return [str(error)]
     context.themes.restyle()
@@ -83,12 +83,12 @@ def _keys(context: CommandContext, overrides: dict[str, list[str]]) -> list[str]
     if changed:  # text on the screen names keys
         context.display.screen.invalidate()
         context.display.request_render()
-    more = len(changed) - MAX_TOLD
-    told = [f"{line}." for line in changed[:MAX_TOLD]]
-    return told + ([f"{count(more, 'more key')} changed; see /hotkeys."] if more > 0 else [])
+    more = len(changed) - MAX_LISTED
+    report = [f"{line}." for line in changed[:MAX_LISTED]]
+    return report + ([f"{count(more, 'more key')} changed; see /hotkeys."] if more > 0 else [])
 
 
-def _warn_of_keys(context: CommandContext) -> None:
+def _warn_about_keys(context: CommandContext) -> None:
     for problem in (*context.display.keys.problems, *map(str, context.display.keys.conflicts)):
         context.say(problem, "warning")
 
@@ -97,6 +97,6 @@ def _commands(context: CommandContext) -> list[str]:
     files = context.names.files
     before = {file.name for file in files.all()}
     after = {file.name for file in files.all(fresh=True)}
-    told = [f"New command /{name}." for name in sorted(after - before)]
-    told += [f"Removed command /{name}." for name in sorted(before - after)]
-    return [*told, *files.warnings]
+    report = [f"New command /{name}." for name in sorted(after - before)]
+    report += [f"Removed command /{name}." for name in sorted(before - after)]
+    return [*report, *files.warnings]

@@ -6,19 +6,17 @@ from pathlib import Path
 
 from tau.agent.queue import typed_text
 from tau.ai.wire import UserMessage
-from tau.base.clock import from_iso, now_ms
 from tau.base.errors import TauError, UsageError
 from tau.base.files import mode_of, typed_path
 from tau.base.late import late
-from tau.base.sizes import format_bytes
-from tau.coding.export.page import money_text, tokens_text
 from tau.coding.session.session import Session
 from tau.coding.session.storage.session_store import SessionStore
 from tau.coding.session.titles import UNTITLED, first_words
 from tau.coding.session.tree_navigation import Move
 from tau.modes.interactive.command_context import CommandContext
-from tau.modes.interactive.commands.shared_text import columns, count, next_session
-from tau.modes.interactive.session_switch import SessionSwitch
+from tau.modes.interactive.commands.shared_text import columns, next_session
+from tau.modes.interactive.current_session import SessionSwitch
+from tau.modes.session_report import info_rows
 
 branches = late("tau.modes.interactive.selectors.branch")
 sdk = late("tau.sdk")
@@ -41,14 +39,14 @@ async def resume(context: CommandContext, rest: str) -> None:
         await session_selector.choose_session(context)
         return
     session = context.require_session()
-    path = _found(session, rest)
+    path = _find_session_file(session, rest)
     if session.log.path is not None and path == session.log.path:
         context.say("You are already in this session.")
         return
     context.actions.leave(SessionSwitch("resume", session=str(path)))
 
 
-def _found(session: Session, wanted: str) -> Path:
+def _find_session_file(session: Session, wanted: str) -> Path:
     """The file of a session, beside the current one or in the default place. Raises UsageError."""
     path = typed_path(wanted)
     if path.suffix == ".jsonl" or "/" in wanted:
@@ -76,53 +74,26 @@ async def session(context: CommandContext, rest: str) -> None:
     if rest == "delete":
         await _delete(context)
     elif rest in ("", "info"):
-        _tell_facts(context, context.require_session())
+        rows = info_rows(context.require_session())
+        context.say("\n".join(columns(context.display, rows, cut=False)))
     else:
         raise UsageError("Usage: /session or /session delete.")
 
 
-def _tell_facts(context: CommandContext, session: Session) -> None:
-    log, stats = session.log, session.stats.summary()
-    tokens = stats.tokens
-    cached = f"{stats.cache_hit_rate * 100:.0f} % of the input from the cache"
-    said = (
-        f"{count(stats.user_messages, 'message')} of yours",
-        count(stats.assistant_messages, "answer"),
-        count(stats.tool_calls, "tool call"),
-    )
-    rows = [
-        ("Name", log.name or "none; set one with /name"),
-        ("Id", log.header.id),
-        ("File", _file(log.path)),
-        ("Folder", str(session.cwd)),
-        ("Begun", f"{_age(now_ms() - from_iso(log.header.timestamp))} ago"),
-        ("Model", session.model.key + (f", thinking {session.thinking}" if session.model.reasoning else "")),
-        ("Said", ", ".join(said)),
-        ("Entries", f"{sum(1 for _ in log.nodes()):,}"),
-        ("Tokens", f"{tokens_text(tokens.total)}: {tokens_text(tokens.output)} output, {cached}"),
-        ("Cost", money_text(stats.cost)),
-    ]
-    if isinstance(log.header.parent_session, str):
-        rows.append(("Copied from", log.header.parent_session))
-    context.say("\n".join(columns(context.display, rows, cut=False)))
-
-
-def _file(path: Path | None) -> str:
-    if path is None:
-        return "none; the session is not saved"
-    try:
-        return f"{path} ({format_bytes(path.stat().st_size)})"
-    except OSError:
-        return f"{path} (not written yet)"
-
-
-def _age(ms: int) -> str:
-    """`a few seconds`, `12 minutes`, `3 hours`, `5 days`."""
-    seconds = max(ms, 0) // 1000
-    for size, unit in ((86_400, "day"), (3_600, "hour"), (60, "minute")):
-        if seconds >= size:
-            return count(seconds // size, unit)
-    return "a few seconds"
+async def add_dir(context: CommandContext, rest: str) -> None:
+    """Add a folder to the workspace of this session, or show all of them."""
+    session = context.require_session()
+    folders = session.folders
+    if folders is None:
+        raise TauError("This session has no workspace.")
+    if not rest:
+        context.say("\n".join(["Workspace folders:", *(f"  {folder}" for folder in folders.all)]))
+        return
+    folder = session.cwd / typed_path(rest)
+    if folders.add(folder.resolve()):
+        context.say(f"Added {folder.resolve()} to the workspace of this session.")
+    else:
+        context.say(f"{folder.resolve()} is already in the workspace.")
 
 
 async def _delete(context: CommandContext) -> None:
@@ -133,8 +104,8 @@ async def _delete(context: CommandContext) -> None:
         raise TauError("The agent is working; stop it before deleting the session.")
     if path is None or not path.exists():
         raise TauError("This session has not been written to disk yet.")
-    said = next((message for message in old.log.messages() if isinstance(message, UserMessage)), None)
-    title = old.names.name or (first_words(typed_text(said)) if said is not None else UNTITLED)
+    first = next((message for message in old.log.messages() if isinstance(message, UserMessage)), None)
+    title = old.names.name or (first_words(typed_text(first)) if first is not None else UNTITLED)
     days = trash.KEPT_DAYS
     question = f'"{title}" moves to the trash and is deleted after {days} days.'
     if not await context.ui.confirm("Delete this session?", question):
@@ -164,11 +135,11 @@ async def goto(context: CommandContext, rest: str) -> None:
     session = context.require_session()
     if not rest:
         raise UsageError("Usage: /goto ID. /tree shows all entries.")
-    found = [node.id for node in session.log.nodes() if node.id.startswith(rest)]
-    if rest not in found and len(found) != 1:
-        problem = "More than one entry has" if found else "No entry has"
+    ids = [node.id for node in session.log.nodes() if node.id.startswith(rest)]
+    if rest not in ids and len(ids) != 1:
+        problem = "More than one entry has" if ids else "No entry has"
         raise UsageError(f'{problem} an id starting with "{rest}"; /tree shows all entries.')
-    move = await session.goto(rest if rest in found else found[0])
+    move = await session.goto(rest if rest in ids else ids[0])
     show_move(context, move)
 
 
@@ -185,15 +156,16 @@ def show_move(context: CommandContext, move: Move) -> None:
     if not move.editor_text and not move.images:
         context.say("Your next message continues from here.")
         return
-    context.sender.bring_back(move.editor_text or "", move.images)
+    context.sender.load_message(move.editor_text or "", move.images)
     context.say("Edit and resend the message; the old branch stays in the session.")
 
 
 async def fork(context: CommandContext, rest: str) -> None:
-    path = context.require_session().log.path
+    session = context.require_session()
+    path = session.log.path
     if path is None:
         raise TauError("This session is not saved, so it cannot be copied.")
     if not path.exists():
         raise TauError("There is nothing to copy yet.")
     notice = "Continuing in a copy; the original session is unchanged."
-    context.actions.leave(SessionSwitch("fork", session=str(path), notice=notice))
+    context.actions.leave(SessionSwitch("fork", session=str(path), notice=notice, carried=session.model))

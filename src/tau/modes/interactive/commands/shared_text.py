@@ -3,18 +3,15 @@
 import asyncio
 from collections.abc import Collection, Sequence
 from itertools import zip_longest
-from typing import TYPE_CHECKING
 
 from tau.base.errors import TauError
 from tau.coding.session.session import Session
+from tau.modes.interactive.current_session import CurrentSession
+from tau.modes.interactive.ports import Display
 from tau.tui.text.clean import clean_line
 from tau.tui.text.cut import pad, truncate
 from tau.tui.text.width import visible_width
 from tau.tui.text.wrap import wrap
-
-if TYPE_CHECKING:
-    from tau.modes.interactive.current_session import CurrentSession
-    from tau.modes.interactive.ports import Display
 
 NOTICE_INDENT = 2
 NARROW = 40
@@ -22,13 +19,13 @@ NARROW = 40
 NEXT_SESSION_S = 60.0
 
 
-def width_of(display: "Display") -> int:
+def width_of(display: Display) -> int:
     """Columns available to a line of a notice."""
     return max(display.terminal.columns - NOTICE_INDENT, 10)
 
 
 def columns(
-    display: "Display",
+    display: Display,
     rows: Sequence[Sequence[str]],
     *,
     right: Collection[int] = (),
@@ -68,18 +65,13 @@ def columns(
     return lines
 
 
-def bullet(display: "Display", text: str) -> list[str]:
+def bullet(display: Display, text: str) -> list[str]:
     """One list item, wrapped and indented below its first line."""
     first, *others = wrap(clean_line(text), max(width_of(display) - 2, 1)) or [""]
     return [f"- {first}", *(f"  {line}" for line in others)]
 
 
-def count(number: int, noun: str) -> str:
-    """`1 file`, `12 files`, `no files`."""
-    return f"1 {noun}" if number == 1 else f"{number:,} {noun}s" if number else f"no {noun}s"
-
-
-async def next_session(current: "CurrentSession", old: Session) -> Session:
+async def next_session(current: CurrentSession, old: Session) -> Session:
     """The session that replaces this one. Raises TauError if there is none."""
     waited_s = 0.0
     while current.session is None or current.session is old:

@@ -9,8 +9,8 @@ from tau.base.sizes import KIB, format_bytes
 from tau.coding.todo.list import MARKS, Phases, TodoItem, TodoOp, TodoOpName, open_tasks, tasks_of
 from tau.coding.todo.markdown import ORPHANS, from_markdown, to_markdown
 from tau.modes.interactive.command_context import CommandContext
-from tau.modes.interactive.commands.shared_text import count
-from tau.modes.interactive.composer.clipboard import copied
+from tau.modes.interactive.composer.clipboard import copy_text
+from tau.modes.session_report import count
 
 LEGEND = "Tasks: # phase, - [ ] task, - [/] in progress, - [x] done"
 FILE = "TODO.md"
@@ -33,22 +33,22 @@ async def todo(context: CommandContext, rest: str) -> None:
     phases = context.require_session().todos.recorded
     match verb:
         case "" | "show":
-            context.say("\n".join(listed(phases)) or "No tasks; add one with /todo append TEXT.")
+            context.say("\n".join(list_lines(phases)) or "No tasks; add one with /todo append TEXT.")
         case "edit":
             await _edit(context, phases)
         case "copy":
-            context.say(await copied(to_markdown(phases), context.display.terminal))
+            context.say(await copy_text(to_markdown(phases), context.display.terminal))
         case "export":
             _export(context, phases, words)
         case "import":
-            _take(context, _read(context.require_session().cwd / typed_path(words or FILE)))
+            _replace(context, _read(context.require_session().cwd / typed_path(words or FILE)))
         case "append":
             _append(context, phases, words)
         case "start":
             task = _task(phases, words)
             _change(context, TodoOp(op="start", task=task.content), f"In progress: {task.content}")
         case "done" | "drop" | "rm":
-            _close(context, phases, verb, words)
+            _close_tasks(context, phases, verb, words)
         case "clear":
             context.require_session().todos.edit(())
             _show(context, "Todo list cleared.")
@@ -56,7 +56,7 @@ async def todo(context: CommandContext, rest: str) -> None:
             raise UsageError(USAGE)
 
 
-def listed(phases: Phases) -> list[str]:
+def list_lines(phases: Phases) -> list[str]:
     """One line per task, with its number."""
     lines: list[str] = []
     number = 0
@@ -74,10 +74,10 @@ async def _edit(context: CommandContext, phases: Phases) -> None:
     if text is None or text.strip() == to_markdown(phases).strip():
         context.say("Todo list unchanged.")
     else:
-        _take(context, text)
+        _replace(context, text)
 
 
-def _take(context: CommandContext, text: str) -> None:
+def _replace(context: CommandContext, text: str) -> None:
     """Replace the list from Markdown and report lines that do not parse."""
     parsed = from_markdown(text)
     if parsed.errors and not parsed.phases:
@@ -116,28 +116,28 @@ def _append(context: CommandContext, phases: Phases, words: str) -> None:
     if not words:
         raise UsageError("Usage: /todo append TEXT or /todo append PHASE: TEXT.")
     named, colon, text = words.partition(":")
-    found = [phase.name for phase in phases if phase.name.lower() == named.strip().lower()]
-    if not colon or not found or not text.strip():
+    names = [phase.name for phase in phases if phase.name.lower() == named.strip().lower()]
+    if not colon or not names or not text.strip():
         under_way = [phase.name for phase in phases if any(task.is_open for task in phase.tasks)]
-        found, text = under_way[:1] or [phase.name for phase in phases[-1:]] or [ORPHANS], words
+        names, text = under_way[:1] or [phase.name for phase in phases[-1:]] or [ORPHANS], words
     text = text.strip()
-    _change(context, TodoOp(op="append", phase=found[0], items=[text]), f"Added: {text}")
+    _change(context, TodoOp(op="append", phase=names[0], items=[text]), f"Added: {text}")
 
 
-def _close(context: CommandContext, phases: Phases, verb: str, words: str) -> None:
+def _close_tasks(context: CommandContext, phases: Phases, verb: str, words: str) -> None:
     """Close a task, a phase, or all; without a name, `done` and `drop` mean the current task."""
     phase = next((one.name for one in phases if one.name.lower() == words.lower()), None)
-    op, told = CLOSING[verb]
+    op, message = CLOSING[verb]
     if words == "all":
-        _change(context, TodoOp(op=op), f"{told}: all tasks")
+        _change(context, TodoOp(op=op), f"{message}: all tasks")
     elif phase is not None:
-        _change(context, TodoOp(op=op, phase=phase), f"{told}: {phase}")
+        _change(context, TodoOp(op=op, phase=phase), f"{message}: {phase}")
     else:
-        task = _at_work(phases) if not words and verb != "rm" else _task(phases, words)
-        _change(context, TodoOp(op=op, task=task.content), f"{told}: {task.content}")
+        task = _current_task(phases) if not words and verb != "rm" else _task(phases, words)
+        _change(context, TodoOp(op=op, task=task.content), f"{message}: {task.content}")
 
 
-def _at_work(phases: Phases) -> TodoItem:
+def _current_task(phases: Phases) -> TodoItem:
     for _, task in tasks_of(phases):
         if task.status == "in_progress":
             return task
@@ -152,21 +152,21 @@ def _task(phases: Phases, words: str) -> TodoItem:
     if words.isdecimal() and 1 <= int(words) <= len(tasks):
         return tasks[int(words) - 1]
     exact = [task for task in tasks if task.content == words]
-    found = exact or [task for task in tasks if words.lower() in task.content.lower()]
-    if len(found) != 1 and not exact:
-        problem = f"{len(found)} tasks have" if found else "No task has"
+    matches = exact or [task for task in tasks if words.lower() in task.content.lower()]
+    if len(matches) != 1 and not exact:
+        problem = f"{len(matches)} tasks have" if matches else "No task has"
         raise UsageError(f'{problem} "{words}" in its text; /todo lists them by number.')
-    return found[0]
+    return matches[0]
 
 
-def _change(context: CommandContext, op: TodoOp, told: str) -> None:
+def _change(context: CommandContext, op: TodoOp, message: str) -> None:
     errors: Sequence[str] = context.require_session().todos.change([op])
     if errors:
         raise UsageError(" ".join(errors))
-    _show(context, told)
+    _show(context, message)
 
 
-def _show(context: CommandContext, told: str) -> None:
+def _show(context: CommandContext, message: str) -> None:
     left = len(open_tasks(context.require_session().todos.recorded))
     context.transcript.todo.refresh()
-    context.say(f"{told}\n{count(left, 'task').capitalize()} left." if left else told)
+    context.say(f"{message}\n{count(left, 'task').capitalize()} left." if left else message)

@@ -4,15 +4,16 @@ from collections.abc import Callable, Sequence
 
 from tau.base.errors import TauError, UsageError
 from tau.base.files import typed_path
-from tau.coding.jobs.delivery import words_of
+from tau.coding.jobs.delivery import output_of
 from tau.coding.ports import Job
 from tau.coding.prompts.command_prompts import split_arguments
 from tau.coding.undo.plan import UndoPlan
 from tau.coding.undo.report import result_lines, summary, turn_lines
 from tau.coding.undo.undo import Undo
 from tau.modes.interactive.command_context import CommandContext
-from tau.modes.interactive.commands.shared_text import columns, count
+from tau.modes.interactive.commands.shared_text import columns
 from tau.modes.interactive.tool_views.labels import duration
+from tau.modes.session_report import count
 
 SHOWN_LINES = 40
 UNDO_USAGE = "Usage: /undo [N] [PATH ...], /undo list, or /undo --force PATH ..."
@@ -62,35 +63,35 @@ async def _history(context: CommandContext) -> Undo:
 
 async def jobs(context: CommandContext, rest: str) -> None:
     """List jobs, show the output of one, or cancel it."""
-    known = context.require_session().jobs
+    session_jobs = context.require_session().jobs
     verb, _, id = rest.partition(" ")
     if verb in ("", "list"):
-        _list(context, known.list())
+        _list(context, session_jobs.list())
     elif verb == "cancel":
-        running = [job.id for job in known.list() if job.running]
-        wanted = running if id.strip() == "all" else [id.strip()]
-        for one in wanted:
-            if known.cancel(one) == "not_found":
-                raise UsageError(f'No job "{one}"; /jobs lists them.')
-        context.say(f"{count(len(wanted), 'job').capitalize()} stopped.")
+        running = [job.id for job in session_jobs.list() if job.running]
+        ids = running if id.strip() == "all" else [id.strip()]
+        for job_id in ids:
+            if session_jobs.cancel(job_id) == "not_found":
+                raise UsageError(f'No job "{job_id}"; /jobs lists them.')
+        context.say(f"{count(len(ids), 'job').capitalize()} stopped.")
     else:
-        job = known.get(verb)
+        job = session_jobs.get(verb)
         if job is None:
             raise UsageError(f'No job "{verb}"; /jobs lists them.')
-        _tell(context, job)
+        _show_job(context, job)
 
 
-def _list(context: CommandContext, known: Sequence[Job]) -> None:
-    if not known:
+def _list(context: CommandContext, known_jobs: Sequence[Job]) -> None:
+    if not known_jobs:
         context.say("No background jobs are running or recently finished.")
         return
-    rows = [(job.id, job.status, duration(job.duration_ms), job.label) for job in known]
+    rows = [(job.id, job.status, duration(job.duration_ms), job.label) for job in known_jobs]
     note = "/jobs ID shows a job's output, /jobs cancel ID stops it."
     context.say("\n".join([*columns(context.display, rows, right=(2,)), note]))
 
 
-def _tell(context: CommandContext, job: Job) -> None:
-    lines = words_of(job).splitlines()
+def _show_job(context: CommandContext, job: Job) -> None:
+    lines = output_of(job).splitlines()
     left_out = len(lines) - SHOWN_LINES
     head = f"{job.id} {job.status}, {duration(job.duration_ms)}: {job.label}"
     more = [f"({count(left_out, 'line')} before)"] if left_out > 0 else []

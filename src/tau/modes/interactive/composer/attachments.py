@@ -3,23 +3,20 @@
 import asyncio
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tau.ai.wire import ImageContent
 from tau.base.errors import TauError
 from tau.base.files import make_private, write_atomic
 from tau.base.late import late
 from tau.base.sizes import MIB, format_bytes
+from tau.modes.interactive.ports import ScreenPorts
 from tau.tui.text.clean import clean_line
-
-if TYPE_CHECKING:
-    from tau.modes.interactive.current_session import CurrentSession
-    from tau.modes.interactive.ports import Display, Notices, Tasks
-    from tau.tui.widgets.editor.draft import DraftPart
-    from tau.tui.widgets.editor.editor import Editor
+from tau.tui.widgets.editor.editor import Editor
+from tau.tui.widgets.editor.model import DraftPart
 
 base64 = late("base64")
 hashlib = late("hashlib")
+image_header = late("tau.base.image_header")
 images = late("tau.coding.images")
 
 MAX_REMEMBERED = 200
@@ -45,7 +42,7 @@ class ImageAttachment:
         self.reading: asyncio.Event | None = None
         self._sent: int | None = None
 
-    def let_go(self) -> None:
+    def release(self) -> None:
         """Drop the content after sending, if there is a file."""
         if self.content is not None and self.path is not None:
             self._sent = hash(self.content.data)
@@ -65,139 +62,134 @@ class Attachments:
     dropped after sending, and read from its file again if needed.
     """
 
-    def __init__(
-        self, display: "Display", current: "CurrentSession", notices: "Notices", tasks: "Tasks"
-    ) -> None:
-        self._display = display
-        self._current = current
-        self._notices = notices
-        self._tasks = tasks
-        self._known: dict[str, ImageAttachment] = {}
+    def __init__(self, ports: ScreenPorts) -> None:
+        self._display, self._current, self._notices, self._tasks, _ = ports
+        self._images: dict[str, ImageAttachment] = {}
         self._last_number = 0
 
     def attach(self, path: Path) -> bool:
         """Insert the image in this file at the cursor; False if it is not one."""
-        if not is_picture(path):
+        if not is_image(path):
             return False
-        self._mark(path.name, path.stat().st_size, ImageAttachment(path))
+        self._insert(path.name, path.stat().st_size, ImageAttachment(path))
         return True
 
     async def attach_data(self, data: bytes, name: str = "clipboard") -> None:
         """Insert an image that has no file yet at the cursor. Raises TauError."""
         images.check_size(len(data))
-        info = images.read_header(data)
+        info = image_header.read_header(data)
         if info is None:
             raise TauError("The clipboard image has an unsupported format (use PNG, JPEG, GIF or WEBP).")
         folder = self._current.paths.cache / "pasted"
-        path = await asyncio.to_thread(_saved, folder, data, _ENDINGS.get(info.mime_type, ".png"))
-        self._mark(f"{name}{path.suffix if path else ''}", len(data), ImageAttachment(path), data)
+        path = await asyncio.to_thread(_save, folder, data, _ENDINGS.get(info.mime_type, ".png"))
+        self._insert(f"{name}{path.suffix if path else ''}", len(data), ImageAttachment(path), data)
 
     def remember(self, token: str, path: str) -> None:
         """Register a placeholder from an earlier run, restored from a draft."""
-        self._note(token, ImageAttachment(Path(path)))
+        self._register(token, ImageAttachment(Path(path)))
         self._last_number = max(self._last_number, _number(token))
 
-    def marks(self, text: str) -> list[str]:
+    def placeholders(self, text: str) -> list[str]:
         """The placeholders in a text, each once."""
         if "[Image #" not in text:
             return []
-        found = [(text.find(token), token) for token in self._known]
-        return [token for place, token in sorted(found) if place >= 0]
+        positions = sorted((text.find(token), token) for token in self._images)
+        return [token for position, token in positions if position >= 0]
 
-    def places(self, text: str) -> list[tuple[str, str]]:
+    def files(self, text: str) -> list[tuple[str, str]]:
         """Placeholders in a text and their files."""
-        return [(token, str(path)) for token in self.marks(text) if (path := self._known[token].path)]
+        return [(token, str(path)) for token in self.placeholders(text) if (path := self._images[token].path)]
 
-    def ready(self, text: str) -> list[ImageContent] | None:
-        """The images of a text; None if some are still loading."""
-        contents = [self._known[token].content for token in self.marks(text)]
+    def loaded(self, text: str) -> list[ImageContent] | None:
+        """The images of a text; None if some are not loaded yet."""
+        contents = [self._images[token].content for token in self.placeholders(text)]
         return None if None in contents else [content for content in contents if content is not None]
 
-    async def contents(self, text: str) -> list[ImageContent]:
-        """The images of a text. Raises TauError if one cannot be sent."""
-        found: list[ImageContent] = []
-        for token in self.marks(text):
-            picture = self._known[token]
+    async def load(self, text: str) -> list[ImageContent]:
+        """Load the images of a text. Raises TauError if one cannot be sent."""
+        images: list[ImageContent] = []
+        for token in self.placeholders(text):
+            picture = self._images[token]
             await self._read(picture)
             if picture.content is None:
                 raise TauError(f"Cannot send {token}: {picture.problem} Delete the placeholder.")
-            found.append(picture.content)
-        return found
+            images.append(picture.content)
+        return images
 
-    def let_go(self, text: str) -> None:
+    def release(self, text: str) -> None:
         """Drop the content after sending; the files are enough."""
-        for token in self.marks(text):
-            self._known[token].let_go()
+        for token in self.placeholders(text):
+            self._images[token].release()
 
-    def come_back(self, text: str, contents: Sequence[ImageContent]) -> str:
+    def restore(self, text: str, contents: Sequence[ImageContent]) -> str:
         """The text of a sent message, with a placeholder for each of its images.
 
         Placeholders of another session or run may be in use for other images; those get new numbers.
         """
-        marks = _marks(text)
+        marks = _find_placeholders(text)
         if len(marks) != len(contents):  # one typed by the user refers to nothing
-            marks = self.marks(text)[: len(contents)]
+            marks = self.placeholders(text)[: len(contents)]
         self._last_number = max(self._last_number, *map(_number, marks), 0)
         for mark, content in zip(marks, contents, strict=False):
-            known = self._known.get(mark)
+            known = self._images.get(mark)
             if known is not None and known.is_same(content):
                 known.content = content
                 continue
             name = mark.partition(": ")[2].removesuffix("]")
-            token = mark if known is None else self._token(name)
+            token = mark if known is None else self._new_token(name)
             text = text.replace(mark, token)
-            self._came_back(token, name, content)
+            self._add_restored(token, name, content)
         for content in contents[len(marks) :]:
-            token = self._token("picture")
+            token = self._new_token("picture")
             text = f"{text} {token}" if text else token
-            self._came_back(token, "picture", content)
+            self._add_restored(token, "picture", content)
         return text
 
-    def parts(self, text: str) -> "list[DraftPart]":
+    def editor_parts(self, text: str) -> list[DraftPart]:
         """A text for the editor with each placeholder as one unit; never last, where typing continues."""
         parts: list[DraftPart] = []
-        for token in self.marks(text):
+        for token in self.placeholders(text):
             before, _, text = text.partition(token)
-            label = self._known[token].label or token
+            label = self._images[token].label or token
             parts += [*([before] if before else []), {"paste": 0, "label": label, "text": token}]
         return [*parts, text or " "]
 
-    def _came_back(self, token: str, name: str, content: ImageContent) -> None:
+    def _add_restored(self, token: str, name: str, content: ImageContent) -> None:
         size = len(content.data) * 3 // 4
         picture = ImageAttachment(None, content, _label(name, size))
-        self._note(token, picture)
-        self._tasks.start(self._keep(picture, content))
+        self._register(token, picture)
+        self._tasks.start(self._save_file(picture, content))
 
-    async def _keep(self, picture: ImageAttachment, content: ImageContent) -> None:
+    async def _save_file(self, picture: ImageAttachment, content: ImageContent) -> None:
         """Save it to a file, so that a draft can refer to it and its content can be dropped."""
         try:
             data = base64.b64decode(content.data)
         except ValueError:
             return
         ending = _ENDINGS.get(content.mime_type, ".png")
-        picture.path = await asyncio.to_thread(_saved, self._current.paths.cache / "pasted", data, ending)
+        picture.path = await asyncio.to_thread(_save, self._current.paths.cache / "pasted", data, ending)
 
-    def _mark(self, name: str, size: int, picture: ImageAttachment, data: bytes | None = None) -> None:
+    def _insert(self, name: str, size: int, picture: ImageAttachment, data: bytes | None = None) -> None:
         name = clean_line(name).replace("[", "(").replace("]", ")")[-MAX_NAME_CHARS:]
-        token = self._token(name)
+        token = self._new_token(name)
         picture.label = _label(name, size)
-        self._note(token, picture)
+        self._register(token, picture)
         editor = self._display.editor
-        if not _at_blank(editor):
+        if not _after_space(editor):
             editor.insert(" ")
         editor.insert_marker(picture.label, token)
         editor.insert(" ")
         self._display.request_render()
         self._tasks.start(self._read(picture, data))
 
-    def _token(self, name: str) -> str:
+    def _new_token(self, name: str) -> str:
         self._last_number += 1
         return f"[Image #{self._last_number}: {name}]"
 
-    def _note(self, token: str, picture: ImageAttachment) -> None:
-        self._known[token] = picture
-        if len(self._known) > MAX_REMEMBERED:
-            del self._known[next(iter(self._known))]
+    def _register(self, token: str, picture: ImageAttachment) -> None:
+        self._images[token] = picture
+        if len(self._images) > MAX_REMEMBERED:
+            del self._images[next(iter(self._images))]
 
     async def _read(self, picture: ImageAttachment, data: bytes | None = None) -> None:
         """Load the image on a thread, once, downscaling it if it is large."""
@@ -209,7 +201,7 @@ class Attachments:
         picture.reading = asyncio.Event()
         resize = self._current.settings.images.auto_resize
         try:
-            picture.content = await asyncio.to_thread(_loaded, picture.path, data, resize)
+            picture.content = await asyncio.to_thread(_load, picture.path, data, resize)
             picture.problem = ""
         except TauError as error:
             picture.problem = str(error)
@@ -225,15 +217,15 @@ def _label(name: str, size: int) -> str:
     return f"[{name} {format_bytes(size)}]"
 
 
-def _marks(text: str) -> list[str]:
+def _find_placeholders(text: str) -> list[str]:
     """What looks like a placeholder, in order, each once."""
-    found: dict[str, None] = {}
+    tokens: dict[str, None] = {}
     for piece in text.split("[Image #")[1:]:
         inside, end, _ = piece.partition("]")
         token = f"[Image #{inside}{end}"
         if end and ": " in inside and _number(token):
-            found[token] = None
-    return list(found)
+            tokens[token] = None
+    return list(tokens)
 
 
 def _number(token: str) -> int:
@@ -241,16 +233,16 @@ def _number(token: str) -> int:
     return int(number) if number.isascii() and number.isdecimal() else 0
 
 
-def is_picture(path: Path) -> bool:
+def is_image(path: Path) -> bool:
     """Whether the file holds a supported image."""
     try:
         with path.open("rb") as file:
-            return images.read_header(file.read(images.HEADER_BYTES)) is not None
+            return image_header.read_header(file.read(image_header.HEADER_BYTES)) is not None
     except OSError:
         return False
 
 
-def _at_blank(editor: "Editor") -> bool:
+def _after_space(editor: Editor) -> bool:
     """Whether the cursor is at the start or after a space."""
     draft = editor.draft()
     parts, cursor = draft["parts"], draft["cursor"]
@@ -259,7 +251,7 @@ def _at_blank(editor: "Editor") -> bool:
     return cursor == 0 or text[cursor - 1].isspace()
 
 
-def _loaded(path: Path | None, data: bytes | None, resize: bool) -> ImageContent:
+def _load(path: Path | None, data: bytes | None, resize: bool) -> ImageContent:
     if data is None:
         assert path is not None
         images.check_size(path.stat().st_size)
@@ -267,19 +259,19 @@ def _loaded(path: Path | None, data: bytes | None, resize: bool) -> ImageContent
     return images.load_image(data, auto_resize=resize).content()
 
 
-def _saved(folder: Path, data: bytes, ending: str) -> Path | None:
+def _save(folder: Path, data: bytes, ending: str) -> Path | None:
     """Save a clipboard image, so that a draft can refer to it; removes the oldest ones."""
     path = folder / f"{hashlib.sha256(data).hexdigest()[:16]}{ending}"
     try:
         make_private(folder)
         write_atomic(path, data, mode=0o600, sync=False)
-        _tidy(sorted(folder.iterdir(), key=lambda file: file.stat().st_mtime, reverse=True))
+        _remove_oldest(sorted(folder.iterdir(), key=lambda file: file.stat().st_mtime, reverse=True))
     except OSError:
         return None
     return path
 
 
-def _tidy(newest_first: Sequence[Path]) -> None:
+def _remove_oldest(newest_first: Sequence[Path]) -> None:
     total = 0
     for place, path in enumerate(newest_first):
         total += path.stat().st_size

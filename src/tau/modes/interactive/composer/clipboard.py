@@ -1,7 +1,6 @@
 """The system clipboard: reads images and text, writes text."""
 
 import os
-import shutil
 import sys
 from binascii import Error as NotBase64
 from binascii import a2b_base64, unhexlify
@@ -9,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from tau.base.programs import find_program
 from tau.base.run import Limits, LocalRunner, Runner, capture
 from tau.base.sizes import MIB
 from tau.base.text import plain
@@ -19,7 +19,7 @@ LIMITS = Limits(timeout=5.0, grace=0.2)
 _PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 _TEXTS = ("text/plain;charset=utf-8", "UTF8_STRING", "text/plain", "STRING")
 # Errors of the program are not part of the clipboard.
-_QUIETLY = ("/bin/sh", "-c", 'exec "$0" "$@" 2>/dev/null')
+_WITHOUT_STDERR = ("/bin/sh", "-c", 'exec "$0" "$@" 2>/dev/null')
 _POWERSHELL = (
     "Add-Type -AssemblyName System.Windows.Forms;"
     "$i=[System.Windows.Forms.Clipboard]::GetImage();"
@@ -29,11 +29,11 @@ _POWERSHELL = (
     "else{'text '+[Convert]::ToBase64String("
     "[Text.Encoding]::UTF8.GetBytes([string](Get-Clipboard -Raw)))}"
 )
-_PNG_OF_MAC = "the clipboard as «class PNGf»"
+_MAC_PNG = "the clipboard as «class PNGf»"
 
 
 class Clip(NamedTuple):
-    """What was found: an image, a text, or neither; `problem` says why the clipboard is unreadable."""
+    """An image, a text, or neither; `problem` says why the clipboard is unreadable."""
 
     picture: bytes = b""
     text: str = ""
@@ -61,15 +61,15 @@ class Clipboard:
     async def read(self) -> Clip:
         """An image if there is one, else text."""
         if self._platform == "darwin":
-            return await self._of_mac()
-        if self._environ.get("WSL_DISTRO_NAME") and (program := self._found("powershell.exe")):
-            return await self._of_windows(program)
-        if self._environ.get("WAYLAND_DISPLAY") and (program := self._found("wl-paste")):
-            return await self._of_types((program, "--list-types"), (program, "--no-newline", "--type"))
-        if self._environ.get("DISPLAY") and (program := self._found("xclip")):
+            return await self._read_mac()
+        if self._environ.get("WSL_DISTRO_NAME") and (program := self._which("powershell.exe")):
+            return await self._read_windows(program)
+        if self._environ.get("WAYLAND_DISPLAY") and (program := self._which("wl-paste")):
+            return await self._read_types((program, "--list-types"), (program, "--no-newline", "--type"))
+        if self._environ.get("DISPLAY") and (program := self._which("xclip")):
             ask = (program, "-selection", "clipboard", "-o", "-t")
-            return await self._of_types((*ask, "TARGETS"), ask)
-        return Clip(problem=self._missing())
+            return await self._read_types((*ask, "TARGETS"), ask)
+        return Clip(problem=self._missing_program())
 
     async def write(self, text: str) -> bool:
         """Write text; False if there is no program for it."""
@@ -91,15 +91,15 @@ class Clipboard:
         background = ("/bin/sh", "-c", 'exec "$0" "$@" >/dev/null 2>&1')
         if self._platform == "darwin":
             return (*background, "pbcopy")
-        if self._environ.get("WSL_DISTRO_NAME") and (program := self._found("clip.exe")):
+        if self._environ.get("WSL_DISTRO_NAME") and (program := self._which("clip.exe")):
             return (*background, program)
-        if self._environ.get("WAYLAND_DISPLAY") and (program := self._found("wl-copy")):
+        if self._environ.get("WAYLAND_DISPLAY") and (program := self._which("wl-copy")):
             return (*background, program)
-        if self._environ.get("DISPLAY") and (program := self._found("xclip")):
+        if self._environ.get("DISPLAY") and (program := self._which("xclip")):
             return (*background, program, "-selection", "clipboard", "-i")
         return None
 
-    async def _of_types(self, list_types: Sequence[str], ask: Sequence[str]) -> Clip:
+    async def _read_types(self, list_types: Sequence[str], ask: Sequence[str]) -> Clip:
         """Where the clipboard lists its content types and returns one of them."""
         kinds = (await self._output(*list_types)).decode("utf-8", "replace").split("\n")
         kinds = [kind.strip() for kind in kinds]
@@ -111,22 +111,22 @@ class Clipboard:
                 return Clip(text=plain(data.decode("utf-8", "replace")))
         return Clip()
 
-    async def _of_mac(self) -> Clip:
-        if (program := self._found("pngpaste")) and (data := await self._output(program, "-")):
+    async def _read_mac(self) -> Clip:
+        if (program := self._which("pngpaste")) and (data := await self._output(program, "-")):
             return Clip(picture=data)
-        told = await self._output("osascript", "-e", _PNG_OF_MAC)
+        output = await self._output("osascript", "-e", _MAC_PNG)
         # «data PNGf8950...»
-        digits = told.decode("utf-8", "replace").strip().removeprefix("«data PNGf").removesuffix("»")
-        if told and digits and len(digits) % 2 == 0:
+        digits = output.decode("utf-8", "replace").strip().removeprefix("«data PNGf").removesuffix("»")
+        if output and digits and len(digits) % 2 == 0:
             try:
                 return Clip(picture=unhexlify(digits))
             except NotBase64:
                 pass
         return Clip(text=plain((await self._output("pbpaste")).decode("utf-8", "replace")))
 
-    async def _of_windows(self, program: str) -> Clip:
-        told = await self._output(program, "-NoProfile", "-STA", "-Command", _POWERSHELL)
-        kind, _, data = told.decode("ascii", "replace").strip().partition(" ")
+    async def _read_windows(self, program: str) -> Clip:
+        output = await self._output(program, "-NoProfile", "-STA", "-Command", _POWERSHELL)
+        kind, _, data = output.decode("ascii", "replace").strip().partition(" ")
         try:
             content = a2b_base64(data)
         except NotBase64:
@@ -138,17 +138,17 @@ class Clipboard:
     async def _output(self, *argv: str) -> bytes:
         """The output of a program; empty if it fails."""
         try:
-            process = await self._run.start((*_QUIETLY, *argv), cwd=Path("/"), limits=LIMITS)
+            process = await self._run.start((*_WITHOUT_STDERR, *argv), cwd=Path("/"), limits=LIMITS)
         except OSError:
             return b""
         async with process:
-            told = await capture(process, max_bytes=MAX_BYTES + 1)
-        return told.output if told.exit.code == 0 and len(told.output) <= MAX_BYTES else b""
+            result = await capture(process, max_bytes=MAX_BYTES + 1)
+        return result.output if result.exit.code == 0 and len(result.output) <= MAX_BYTES else b""
 
-    def _found(self, program: str) -> str | None:
-        return shutil.which(program, path=self._environ.get("PATH"))
+    def _which(self, program: str) -> str | None:
+        return find_program(program, environ=self._environ)
 
-    def _missing(self) -> str:
+    def _missing_program(self) -> str:
         if not self.is_local:
             return (
                 "The clipboard is not available over ssh; paste with your terminal's key "
@@ -165,7 +165,7 @@ async def copy(text: str, terminal: Terminal, clipboard: Clipboard) -> bool:
     return sent or done
 
 
-async def copied(text: str, terminal: Terminal) -> str:
+async def copy_text(text: str, terminal: Terminal) -> str:
     """Copy, and return what to tell the user."""
     if not text.strip():
         return "There is nothing to copy."

@@ -13,11 +13,11 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from tau.base import log
+from tau.base import log, secrets
 from tau.base.clock import now_ms
 from tau.base.files import make_private, write_atomic
 from tau.base.sizes import MIB
-from tau.coding.session.storage.last_session import this_terminal
+from tau.coding.session.storage.last_session import terminal_id
 
 MAX_BYTES = 4 * MIB
 KEPT_S = 30 * 24 * 3600
@@ -61,67 +61,67 @@ class DraftStore:
         self._folder = folder
         self._cwd = cwd
         self._pid = os.getpid() if pid is None else pid
-        self._leader = _leader() if leader is None else leader
-        where = this_terminal() if terminal is None else terminal
+        self._leader = os.getsid(0) if leader is None else leader
+        where = terminal_id() if terminal is None else terminal
         self._place = sha256(os.fsencode(cwd)).hexdigest()[:16]
         self._name = f"{self._place}-{where or 'none'}"
         self._path: Path | None = None
-        self._todo: bytes | None = None
-        self._working = False
-        self._writing = threading.Lock()
-        self._asked = 0
-        self._written = 0
+        self._pending: bytes | None = None
+        self._is_saving = False
+        self._lock = threading.Lock()
+        self._last_number = 0
+        self._written_number = 0
 
-    def found(self) -> StoredDraft | None:
+    def take_over(self) -> StoredDraft | None:
         """Take over the draft left here, unless its tau is still running.
 
         If this terminal has none, use one from a terminal that no longer exists: nobody else will.
         """
         for path in self._own_paths():
-            kept = _read(path)
-            if kept is not None and not self._is_taken(kept):
+            stored = _read(path)
+            if stored is not None and not self._is_taken(stored):
                 self._path = path
-                return kept
+                return stored
         for path in _files(self._folder, self._place):
-            kept = _read(path)
-            if kept is not None and not _is_alive(kept.pid) and not _is_alive(kept.leader):
+            stored = _read(path)
+            if stored is not None and not _is_alive(stored.pid) and not _is_alive(stored.leader):
                 self._path = self._free_path()
                 with suppress(OSError):
                     path.replace(self._path)
-                    return kept
+                    return stored
         return None
 
-    def encoded(self, draft: Mapping[str, Any], pictures: Sequence[StoredAttachment] = ()) -> bytes | None:
+    def encode(self, draft: Mapping[str, Any], pictures: Sequence[StoredAttachment] = ()) -> bytes | None:
         """The encoded draft; None if it is too long."""
-        kept = StoredDraft(str(self._cwd), self._pid, self._leader, now_ms(), dict(draft), list(pictures))
-        data = msgspec.json.encode(kept)
+        stored = StoredDraft(str(self._cwd), self._pid, self._leader, now_ms(), dict(draft), list(pictures))
+        data = msgspec.json.encode(stored)
         return data if len(data) <= MAX_BYTES else None
 
-    async def put(self, data: bytes) -> None:
+    async def save(self, data: bytes) -> None:
         """Write it in the background; of several pending writes, only the last is kept."""
-        self._todo = data
-        if self._working:
+        self._pending = data
+        if self._is_saving:
             return
-        self._working = True
+        self._is_saving = True
         try:
-            while self._todo is not None:
-                data, self._todo = self._todo, None
-                await asyncio.to_thread(self._put, data, self._number())
+            while self._pending is not None:
+                data, self._pending = self._pending, None
+                await asyncio.to_thread(self._save, data, self._next_number())
         finally:
-            self._working = False
+            self._is_saving = False
 
-    def put_now(self, data: bytes) -> None:
+    def save_now(self, data: bytes) -> None:
         """Write it, or remove the file if empty. Errors are logged."""
-        self._put(data, self._number())
+        self._save(data, self._next_number())
 
-    def _number(self) -> int:
-        self._asked += 1
-        return self._asked
+    def _next_number(self) -> int:
+        self._last_number += 1
+        return self._last_number
 
-    def _put(self, data: bytes, number: int) -> None:
-        with self._writing:
-            if number > self._written:  # a slow thread may hold outdated data
-                self._written = number
+    def _save(self, data: bytes, number: int) -> None:
+        with self._lock:
+            if number > self._written_number:  # a slow thread may hold outdated data
+                self._written_number = number
                 self._write(data)
 
     def _write(self, data: bytes) -> None:
@@ -130,7 +130,7 @@ class DraftStore:
                 make_private(self._folder)
                 if self._path is None or self._is_lost(self._path):
                     self._path = self._free_path()
-                write_atomic(self._path, data, mode=0o600)
+                write_atomic(self._path, secrets.mask_line(data), mode=0o600)
             elif self._path is not None and not self._is_lost(self._path):
                 self._path.unlink(missing_ok=True)
         except OSError as error:
@@ -138,9 +138,9 @@ class DraftStore:
 
     def remove(self) -> None:
         """It was sent or cleared."""
-        self._todo = b"" if self._working else None
-        if not self._working:
-            self.put_now(b"")
+        self._pending = b"" if self._is_saving else None
+        if not self._is_saving:
+            self.save_now(b"")
 
     def clean(self) -> None:
         """Remove drafts unused for a month."""
@@ -162,21 +162,21 @@ class DraftStore:
 
     def _is_lost(self, path: Path) -> bool:
         """Whether another running tau writes to this file."""
-        kept = _read(path)
-        return kept is not None and self._is_taken(kept)
+        stored = _read(path)
+        return stored is not None and self._is_taken(stored)
 
-    def _is_taken(self, kept: StoredDraft) -> bool:
-        return kept.pid != self._pid and _is_alive(kept.pid)
+    def _is_taken(self, stored: StoredDraft) -> bool:
+        return stored.pid != self._pid and _is_alive(stored.pid)
 
 
 def _read(path: Path) -> StoredDraft | None:
     try:
         if path.stat().st_size > MAX_BYTES:
             return None
-        kept = msgspec.json.decode(path.read_bytes(), type=StoredDraft)
+        stored = msgspec.json.decode(path.read_bytes(), type=StoredDraft)
     except (OSError, msgspec.DecodeError):
         return None
-    return kept if kept.version == 1 else None
+    return stored if stored.version == 1 else None
 
 
 def _files(folder: Path, start: str) -> list[Path]:
@@ -186,13 +186,6 @@ def _files(folder: Path, start: str) -> list[Path]:
         return []
 
 
-def _leader() -> int:
-    try:
-        return os.getsid(0)
-    except OSError:
-        return 0
-
-
 def _is_alive(pid: int) -> bool:
     if pid <= 0:
         return False
@@ -200,6 +193,6 @@ def _is_alive(pid: int) -> bool:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
-    except OSError:
-        return True
+    except OSError:  # it belongs to another user
+        pass
     return True

@@ -14,15 +14,15 @@ MAX_CHARS = 8_192
 MAX_PATHS = 20
 
 
-def pictures_in(text: str, cwd: Path) -> list[Path]:
+def find_images(text: str, cwd: Path) -> list[Path]:
     """The files, if the text is only paths or file:// URLs of images; else none."""
     text = text.strip()
     if not text or len(text) > MAX_CHARS or not any(ending in text.lower() for ending in ENDINGS):
         return []
-    whole = _picture(text, cwd)
+    whole = _find_image(text, cwd)
     if whole is not None:  # also an unquoted one with spaces
         return [whole]
-    found = [_picture(word, cwd) for word in _words(text)[: MAX_PATHS + 1]]
+    found = [_find_image(word, cwd) for word in _words(text)[: MAX_PATHS + 1]]
     files = [path for path in found if path is not None]
     return files if files and len(files) == len(found) <= MAX_PATHS else []
 
@@ -38,7 +38,7 @@ def _words(text: str) -> list[str]:
     return words
 
 
-def _picture(name: str, cwd: Path) -> Path | None:
+def _find_image(name: str, cwd: Path) -> Path | None:
     if not name.lower().rstrip("'\"").endswith(ENDINGS) or "\n" in name or "\0" in name:
         return None
     for spelling in (name, name.strip("'\""), name.replace("\\ ", " ")):

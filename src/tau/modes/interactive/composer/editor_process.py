@@ -13,7 +13,8 @@ from pathlib import Path
 from tau.base.errors import TauError
 from tau.base.files import temporary_folder, write_all
 from tau.base.late import late
-from tau.base.run import LocalRunner, Process, Pty, Runner
+from tau.base.programs import find_program
+from tau.base.run import LocalRunner, Process, Pty, Runner, secret_environ
 from tau.base.sizes import MIB, format_bytes
 from tau.base.tasks import spawn
 
@@ -22,23 +23,22 @@ shlex = late("shlex")
 MAX_BYTES = 16 * MIB
 CHUNK_BYTES = 64 * 1024
 # First report which terminal it has, so that we can set that terminal's size.
-_TELLING = ("/bin/sh", "-c", 'tty >"$0" 2>/dev/null; exec "$@"')
+_REPORT_TTY = ("/bin/sh", "-c", 'tty >"$0" 2>/dev/null; exec "$@"')
 
 
-def chosen(environ: Mapping[str, str] = os.environ) -> list[str]:
+def editor_command(environ: Mapping[str, str] = os.environ) -> list[str]:
     """The editor command: VISUAL, EDITOR, or one that is installed. Raises TauError."""
     for name in ("VISUAL", "EDITOR"):
         text = environ.get(name, "").strip()
         if not text:
             continue
         try:
-            words: list[str] = shlex.split(text)
+            return shlex.split(text)
         except ValueError as error:
             raise TauError(f"Cannot parse {name}: {error}.") from None
-        return words
     for program in ("vi", "nano"):
-        if shutil.which(program, path=environ.get("PATH")):
-            return [program]
+        if found := find_program(program, environ=environ):
+            return [found]
     raise TauError("No editor found; set VISUAL or EDITOR.")
 
 
@@ -46,42 +46,43 @@ async def run(argv: Sequence[str], cwd: Path, runner: Runner | None = None) -> i
     """Run a program in the terminal; returns its exit code. Raises TauError if it cannot start."""
     columns, rows = _size()
     runner = runner or LocalRunner()
-    with private_file("", "tty.txt") as told:
+    with private_file("", "tty.txt") as tty_file:
         try:
             process = await runner.start(
-                (*_TELLING, str(told), *argv),
+                (*_REPORT_TTY, str(tty_file), *argv),
                 cwd=cwd,
+                env=secret_environ(),  # the user's own program
                 terminal=Pty(columns=columns, rows=rows, echo=True),
             )
         except OSError as error:
             raise TauError(f"Cannot start {argv[0]}: {error.strerror or error}.") from None
         async with process:
-            with _joined(told) as typed:
+            with _raw_keys(tty_file) as keys:
                 async with asyncio.TaskGroup() as tasks:
-                    passing = spawn(tasks, _pass_on(typed, process))
+                    forwarding = spawn(tasks, _forward(keys, process))
                     async for chunk in process.output():
                         _show(chunk)
-                    passing.cancel()
+                    forwarding.cancel()
             ended = await process.wait()
     if ended.code == 127:
         raise TauError(f"{argv[0]} not found; set VISUAL or EDITOR to your editor.")
     return ended.code if ended.code is not None else 128 + (ended.signal or 0)
 
 
-async def _pass_on(typed: "asyncio.Queue[bytes]", process: Process) -> None:
+async def _forward(keys: asyncio.Queue[bytes], process: Process) -> None:
     """Pass typed keys to the process; kill it when the terminal is gone."""
     with suppress(OSError):
-        while data := await typed.get():
+        while data := await keys.get():
             await process.write(data)
     await process.kill()
 
 
 @contextmanager
-def _joined(told: Path) -> "Iterator[asyncio.Queue[bytes]]":
+def _raw_keys(tty_file: Path) -> Iterator[asyncio.Queue[bytes]]:
     """Raw keys of our terminal; window size changes are passed on."""
-    typed: asyncio.Queue[bytes] = asyncio.Queue()
+    keys: asyncio.Queue[bytes] = asyncio.Queue()
     if not os.isatty(0):
-        yield typed
+        yield keys
         return
     loop = asyncio.get_running_loop()
 
@@ -92,16 +93,16 @@ def _joined(told: Path) -> "Iterator[asyncio.Queue[bytes]]":
             return
         except OSError:
             data = b""
-        typed.put_nowait(data)
+        keys.put_nowait(data)
         if not data:
             loop.remove_reader(0)
 
     before = termios.tcgetattr(0)
     tty.setraw(0, termios.TCSANOW)
     loop.add_reader(0, read)
-    old = signal.signal(signal.SIGWINCH, lambda *_: _resize(told))
+    old = signal.signal(signal.SIGWINCH, lambda *_: _resize(tty_file))
     try:
-        yield typed
+        yield keys
     finally:
         loop.remove_reader(0)
         signal.signal(signal.SIGWINCH, old)
@@ -109,9 +110,9 @@ def _joined(told: Path) -> "Iterator[asyncio.Queue[bytes]]":
             termios.tcsetattr(0, termios.TCSADRAIN, before)
 
 
-def _resize(told: Path) -> None:
+def _resize(tty_file: Path) -> None:
     with suppress(OSError, termios.error):
-        fd = os.open(told.read_text().strip(), os.O_RDWR | os.O_NOCTTY)
+        fd = os.open(tty_file.read_text().strip(), os.O_RDWR | os.O_NOCTTY)
         try:
             columns, rows = _size()
             termios.tcsetwinsize(fd, (rows, columns))
@@ -147,7 +148,7 @@ def private_file(text: str, name: str) -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def text_in(file: Path, before: str) -> str:
+def read_text(file: Path, before: str) -> str:
     """The edited text, without the final newline most editors add. Raises TauError."""
     try:
         size = file.stat().st_size

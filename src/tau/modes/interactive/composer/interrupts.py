@@ -1,18 +1,14 @@
 """Stopping, clearing and quitting: what Escape, Ctrl+C, Ctrl+D and Ctrl+Z do without losing text."""
 
-from typing import TYPE_CHECKING
-
+from tau.modes.interactive.composer.draft_autosave import DraftAutosave
+from tau.modes.interactive.composer.message_sender import MessageSender
 from tau.modes.interactive.composer.modes import mode_of
+from tau.modes.interactive.composer.prompt_recall import PromptRecall
+from tau.modes.interactive.ports import ScreenPorts
+from tau.modes.interactive.status.activity_line import ActivityLine
 
-if TYPE_CHECKING:
-    from tau.modes.interactive.composer.draft_autosave import DraftAutosave
-    from tau.modes.interactive.composer.message_sender import MessageSender
-    from tau.modes.interactive.composer.prompt_recall import PromptRecall
-    from tau.modes.interactive.current_session import CurrentSession
-    from tau.modes.interactive.ports import AppActions, Display, Notices
-    from tau.modes.interactive.status.activity_line import ActivityLine
-
-TWICE_S = 0.5
+TWICE_S = 0.5  # between two Escapes
+QUIT_S = 2.0  # as long as the hint says that another press quits
 
 
 class Interrupts:
@@ -20,25 +16,18 @@ class Interrupts:
 
     def __init__(
         self,
-        display: "Display",
-        current: "CurrentSession",
-        notices: "Notices",
-        activity: "ActivityLine",
-        actions: "AppActions",
-        *,
-        recall: "PromptRecall",
-        sending: "MessageSender",
-        keeper: "DraftAutosave",
+        ports: ScreenPorts,
+        activity: ActivityLine,
+        recall: PromptRecall,
+        sender: MessageSender,
+        drafts: DraftAutosave,
     ) -> None:
-        self._display = display
-        self._editor = display.editor
-        self._current = current
-        self._notices = notices
+        self._display, self._current, self._notices, _, self._actions = ports
+        self._editor = self._display.editor
         self._activity = activity
-        self._actions = actions
         self._recall = recall
-        self._sending = sending
-        self._keeper = keeper
+        self._sender = sender
+        self._drafts = drafts
         self._cleared = ""
         """The text of the last clear."""
         self._escaped_at = float("-inf")
@@ -59,7 +48,7 @@ class Interrupts:
             return True
         if not self._editor.is_empty:
             return False
-        if self._twice("_escaped_at"):
+        if self._is_second_press("_escaped_at", TWICE_S):
             wanted = self._current.settings.interaction.double_escape
             if wanted != "none" and self._current.session is not None:
                 self._actions.run_command(f"/{wanted}")
@@ -73,7 +62,7 @@ class Interrupts:
         if session.activities.innermost_is_run:
             return self.stop_agent()
         session.abort()
-        self._activity.stopping(agent=False)
+        self._activity.show_stopping(agent=False)
         self._display.request_render()
         return True
 
@@ -82,30 +71,30 @@ class Interrupts:
         session = self._current.session
         if session is None or not session.activities.running:
             return False
-        self._sending.take_back(session.queue.clear())
+        self._sender.return_to_editor(session.queue.clear())
         session.activities.abort_run()
-        self._activity.stopping()
+        self._activity.show_stopping()
         self._display.request_render()
         return True
 
     def clear(self) -> bool:
         """Clear the editor, or stop what is running; twice: quit."""
-        if self._twice("_cleared_at"):
+        if self._is_second_press("_cleared_at", QUIT_S):
             if self._cleared and self._editor.is_empty:  # the intent was to quit, not to lose this
                 self._recall.add(self._cleared)
             self._actions.quit()
             return True
-        self._cleared = self._editor.text
+        self._cleared = self._editor.text or self._cleared
         self._editor.completing.close()
         key = self._display.keys.label("app.clear")
         if not self._editor.is_empty:
             self._editor.clear()
             undo = self._display.keys.label("tui.editor.undo")
-            self._notices.hint(f"Cleared; {undo} restores it. Press {key} again to quit.", seconds=2)
+            self._notices.hint(f"Cleared; {undo} restores it. Press {key} again to quit.", seconds=QUIT_S)
         elif self.stop():
-            self._notices.hint(f"Stopped. Press {key} again to quit.", seconds=2)
+            self._notices.hint(f"Stopped. Press {key} again to quit.", seconds=QUIT_S)
         else:
-            self._notices.hint(f"Press {key} again to quit.", seconds=2)
+            self._notices.hint(f"Press {key} again to quit.", seconds=QUIT_S)
         return True
 
     def leave(self) -> bool:
@@ -118,7 +107,7 @@ class Interrupts:
     def suspend(self) -> bool:
         """Suspend until the shell resumes us."""
         screen = self._display.screen
-        self._keeper.save_now()  # a suspended process may never resume
+        self._drafts.save_now()  # a suspended process may never resume
         screen.suspend()
         try:
             self._display.terminal.suspend()
@@ -126,10 +115,10 @@ class Interrupts:
             screen.resume()
         return True
 
-    def _twice(self, name: str) -> bool:
-        """Whether this is the second press within a moment; a third starts over."""
+    def _is_second_press(self, name: str, within_s: float) -> bool:
+        """Whether this is the second press; a third starts over."""
         now = self._display.timer.time()
         before: float = getattr(self, name)
-        is_second = now - before < TWICE_S
+        is_second = now - before < within_s
         setattr(self, name, float("-inf") if is_second else now)
         return is_second

@@ -1,9 +1,8 @@
 """What the editor's text is: a message, a shell line, or Python."""
 
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-if TYPE_CHECKING:
-    from tau.modes.interactive.ports import Display
+from tau.modes.interactive.ports import Display
 
 ComposerMode = Literal["", "bash", "python"]
 
@@ -19,7 +18,7 @@ def mode_of(first_line: str) -> ComposerMode:
     return "python" if first_line.startswith("$") and not first_line.startswith("${") else ""
 
 
-def show_mode(display: "Display", mode: ComposerMode) -> None:
+def show_mode(display: Display, mode: ComposerMode) -> None:
     """Show the mode by the border and a sign before the text."""
     display.editor.border_token = _TOKENS[mode]
     display.editor.set_prompt((_WORDS if display.theme.linear else _SIGNS)[mode])

@@ -2,13 +2,12 @@
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
 
 from tau.tui.widgets.fuzzy import score
 
 CLASS_CHARS = 4
 """Paths of similar length share a bucket; shorter ones are searched first."""
-SHELF_CHARS = 64_000
+BUCKET_CHARS = 64_000
 """A bucket is searched in one step; when it is full, the next one starts."""
 MAX_PATH_CHARS = 400
 MAX_QUERY_CHARS = 100
@@ -31,7 +30,7 @@ class PathBucket:
         self.text = "\n"
         self.lower = "\n"
         self._new: list[str] = []
-        self._room = SHELF_CHARS
+        self._room = BUCKET_CHARS
 
     def add(self, path: str) -> bool:
         """Add a path; False if the bucket is now full."""
@@ -64,7 +63,7 @@ class FileIndex:
         """Why the index is incomplete, if it is."""
         self.gone: set[str] = set()
         """Paths that no longer exist."""
-        self._shelves: dict[int, list[PathBucket]] = {}
+        self._buckets: dict[int, list[PathBucket]] = {}
         self._folders: set[str] = set()
         self._folder = ""
 
@@ -85,32 +84,27 @@ class FileIndex:
     def settle(self) -> Iterator[None]:
         """Prepare all added paths for searching, pausing after each step."""
         count = self.count
-        for shelf in self.shelves():
-            if shelf.settle():
+        for bucket in self.buckets():
+            if bucket.settle():
                 yield
         self.settled = count
 
-    def shelves(self) -> list[PathBucket]:
+    def buckets(self) -> list[PathBucket]:
         """Shorter paths first."""
-        return [shelf for place in sorted(self._shelves) for shelf in self._shelves[place]]
+        return [bucket for place in sorted(self._buckets) for bucket in self._buckets[place]]
 
     def _put(self, path: str) -> None:
-        shelves = self._shelves.setdefault(len(path) // CLASS_CHARS, [])
-        if not shelves:
-            shelves.append(PathBucket())
-        if not shelves[-1].add(path):
-            shelves.append(PathBucket())
+        buckets = self._buckets.setdefault(len(path) // CLASS_CHARS, [])
+        if not buckets:
+            buckets.append(PathBucket())
+        if not buckets[-1].add(path):
+            buckets.append(PathBucket())
 
     def _add_folder(self, folder: str) -> None:
         while folder and folder not in self._folders:
             self._folders.add(folder)
             self._put(f"{folder}/")
             folder = folder.rpartition("/")[0]
-
-
-class PathMatch(NamedTuple):
-    points: int
-    path: str
 
 
 class PathQuery:
@@ -122,18 +116,16 @@ class PathQuery:
     def __init__(self, index: FileIndex, query: str) -> None:
         self._index = index
         self._query = query[:MAX_QUERY_CHARS]
-        self._exact = self._query != self._query.lower()
-        self._shelves = index.shelves()
-        self._found: dict[str, int] = {}
+        self._case_sensitive = self._query != self._query.lower()
+        self._buckets = index.buckets()
+        self._points: dict[str, int] = {}
         self._hits = 0
         self.exact = False
         """Whether the query is exactly a path of the index."""
 
     def best(self, limit: int) -> list[str]:
         """The best paths so far, best first."""
-        rows = [PathMatch(points, path) for path, points in self._found.items()]
-        rows.sort(key=lambda row: (-row.points, len(row.path), row.path))
-        return [row.path for row in rows[:limit]]
+        return sorted(self._points, key=lambda path: (-self._points[path], len(path), path))[:limit]
 
     def steps(self) -> Iterator[None]:
         """Search from the likeliest places to the least likely, ending early once enough is found."""
@@ -142,31 +134,31 @@ class PathQuery:
             return
         for phase in (self._starts, self._anywhere, self._initials, self._scattered):
             yield from phase()
-            if len(self._found) >= _ENOUGH:
+            if len(self._points) >= _ENOUGH:
                 return
 
     def _top_level(self) -> Iterator[None]:
-        for shelf in self._shelves:
-            for line in re.finditer(r"^[^/\n]+/?$", shelf.text, re.MULTILINE):
-                self._keep(line[0], -len(line[0]) + (1000 if line[0].endswith("/") else 0))
-                if len(self._found) >= _LAST_SEGMENT:
+        for bucket in self._buckets:
+            for line in re.finditer(r"^[^/\n]+/?$", bucket.text, re.MULTILINE):
+                self._add(line[0], -len(line[0]) + (1000 if line[0].endswith("/") else 0))
+                if len(self._points) >= _LAST_SEGMENT:
                     return
             yield
 
     def _starts(self) -> Iterator[None]:
         """Where a path segment starts with the query, preferably the last one."""
         last = others = 0
-        for shelf in self._shelves:
-            text = self._hay(shelf)
+        for bucket in self._buckets:
+            text = self._text_of(bucket)
             for mark in ("\n", "/"):
                 bonus = _BELOW if mark == "\n" and "/" in self._query else 0
                 for start, end, at in _hits(text, mark + self._query):
                     self._hits += 1
                     is_last = text.find("/", at + 1 + len(self._query), end - 1) < 0
                     if is_last and last < _LAST_SEGMENT:
-                        last += self._take(shelf, start, end, bonus)
+                        last += self._rank(bucket, start, end, bonus)
                     elif not is_last and others < _SEGMENT:
-                        others += self._take(shelf, start, end)
+                        others += self._rank(bucket, start, end)
                     if self._hits > _MOST_HITS or last >= _LAST_SEGMENT:
                         return
             yield
@@ -182,9 +174,9 @@ class PathQuery:
 
     def _anywhere(self) -> Iterator[None]:
         left = _ANYWHERE
-        for shelf in self._shelves:
-            for start, end, _ in _hits(self._hay(shelf), self._query):
-                left -= self._take(shelf, start, end)
+        for bucket in self._buckets:
+            for start, end, _ in _hits(self._text_of(bucket), self._query):
+                left -= self._rank(bucket, start, end)
                 if left <= 0:
                     return
             yield
@@ -197,33 +189,33 @@ class PathQuery:
 
     def _by_pattern(self, pattern: str, most: int) -> Iterator[None]:
         compiled = re.compile(pattern)
-        for shelf in self._shelves:
-            text, at = self._hay(shelf), 0
+        for bucket in self._buckets:
+            text, at = self._text_of(bucket), 0
             while (match := compiled.search(text, at)) is not None:
                 start = text.rfind("\n", 0, match.start() + 1) + 1
                 at = max(text.find("\n", start), start)  # one hit per line is enough
-                most -= self._take(shelf, start, at)
+                most -= self._rank(bucket, start, at)
                 if most <= 0:
                     return
             yield
 
-    def _hay(self, shelf: PathBucket) -> str:
-        return shelf.text if self._exact else shelf.lower
+    def _text_of(self, bucket: PathBucket) -> str:
+        return bucket.text if self._case_sensitive else bucket.lower
 
-    def _take(self, shelf: PathBucket, start: int, end: int, bonus: int = 0) -> bool:
-        path = shelf.text[start:end]
-        if path in self._found:
+    def _rank(self, bucket: PathBucket, start: int, end: int, bonus: int = 0) -> bool:
+        path = bucket.text[start:end]
+        if path in self._points:
             return False
-        found = score(self._query, path)
-        return found is not None and self._keep(path, found[0] + bonus)
+        match = score(self._query, path)
+        return match is not None and self._add(path, match[0] + bonus)
 
-    def _keep(self, path: str, points: int) -> bool:
+    def _add(self, path: str, points: int) -> bool:
         if path in self._index.gone:
             return False
         if path == self._query:
             self.exact = True
             return False
-        self._found[path] = points
+        self._points[path] = points
         return True
 
 

@@ -1,14 +1,11 @@
 """Queued messages, and the key to edit them."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from tau.modes.interactive.ports import Display
 from tau.tui.component import CachedComponent, LiveComponent
 from tau.tui.text.clean import clean_line
 from tau.tui.text.cut import truncate
-
-if TYPE_CHECKING:
-    from tau.modes.interactive.ports import Display
 
 MAX_ROWS = 5
 _LOOKED_AT_CHARS = 1000
@@ -17,7 +14,7 @@ _LOOKED_AT_CHARS = 1000
 class PendingMessages(CachedComponent, LiveComponent):
     """One row per message; visible only while the queue is not empty."""
 
-    def __init__(self, display: "Display") -> None:
+    def __init__(self, display: Display) -> None:
         self._display = display
         self._waiting: list[tuple[str, str]] = []
 
@@ -43,8 +40,8 @@ class PendingMessages(CachedComponent, LiveComponent):
         rows = [] if theme.linear else [""]
         for when, text in self._waiting[:MAX_ROWS]:
             words = clean_line(text[:_LOOKED_AT_CHARS])
-            told = f"{theme['accent'](f'{when}:')} {theme['muted'](words)}"
-            rows.append(truncate(told, width, ellipsis))
+            row = f"{theme['accent'](f'{when}:')} {theme['muted'](words)}"
+            rows.append(truncate(row, width, ellipsis))
         more = len(self._waiting) - MAX_ROWS
         key = self._display.keys.label("app.message.dequeue")
         notes = [f"{more} more queued"] if more > 0 else []

@@ -1,27 +1,21 @@
 """Prompt history: this session's prompts first, then those of all sessions, one step at a time."""
 
 import asyncio
-import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tau.agent.queue import typed_text
 from tau.ai.wire import UserMessage
+from tau.base import secrets
 from tau.base.clock import now_ms
 from tau.base.late import late
 from tau.base.tasks import shielded
-from tau.tui.widgets.editor.draft import EditorDraft
+from tau.coding.session.session import Session
+from tau.modes.interactive.ports import ScreenPorts
 from tau.tui.widgets.editor.history import HistoryEntry
-
-if TYPE_CHECKING:
-    from tau.coding.session.session import Session
-    from tau.coding.session_index.prompt_history import PastPrompt
-    from tau.modes.interactive.current_session import CurrentSession
-    from tau.modes.interactive.ports import Display, Tasks
+from tau.tui.widgets.editor.model import EditorDraft
 
 prompt_history = late("tau.coding.session_index.prompt_history")
-secrets = late("tau.coding.export.secrets")
 
 MAX_PROMPTS = 2_000
 MAX_CHARS = 4_000_000
@@ -35,11 +29,9 @@ class PromptRecall:
     Keys of prompts sent here count up from 0, those of older prompts count down: later ones are greater.
     """
 
-    def __init__(self, display: "Display", current: "CurrentSession", tasks: "Tasks") -> None:
-        self._display = display
-        self._editor = display.editor
-        self._current = current
-        self._tasks = tasks
+    def __init__(self, ports: ScreenPorts) -> None:
+        self._display, self._current, _, self._tasks, _ = ports
+        self._editor = self._display.editor
         self._sent: list[str] = []
         self._past: list[str] | None = None
         self._loading = False
@@ -54,7 +46,7 @@ class PromptRecall:
         self.note(text)
         current = self._current
         # Even if it is the last thing sent here.
-        saving = asyncio.to_thread(_remember, self._path, text, current.cwd, current.paths.auth)
+        saving = asyncio.to_thread(_remember, self._path, text, current.cwd)
         self._tasks.start(shielded(saving))
 
     def note(self, text: str) -> None:
@@ -82,45 +74,43 @@ class PromptRecall:
 
     def search(self, words: str, limit: int = 50) -> Sequence[HistoryEntry]:
         """Search what is in memory; Ctrl+R searches everything."""
-        wanted = words.casefold().split()
-        known = [(at, self._sent[at]) for at in range(len(self._sent) - 1, -1, -1)]
-        known += [(-place - 1, text) for place, text in enumerate(self._past or [])]
-        return [HistoryEntry(*row) for row in known if all(word in row[1].casefold() for word in wanted)][
-            :limit
-        ]
+        terms = words.casefold().split()
+        prompts = [(at, self._sent[at]) for at in range(len(self._sent) - 1, -1, -1)]
+        prompts += [(-place - 1, text) for place, text in enumerate(self._past or [])]
+        rows = [row for row in prompts if all(word in row[1].casefold() for word in terms)]
+        return [HistoryEntry(*row) for row in rows[:limit]]
 
-    async def all(self) -> "list[PastPrompt]":
+    async def all(self) -> "list[prompt_history.PastPrompt]":
         """All known prompts, this session's first, without duplicates."""
-        own = [*reversed(self._sent), *of_session(self._current.session)]
-        past: list[PastPrompt] = await asyncio.to_thread(_recent, self._path)
+        own = [*reversed(self._sent), *session_prompts(self._current.session)]
+        past = await asyncio.to_thread(_recent, self._path)
         times = {prompt.text: prompt for prompt in reversed(past)}
         here, now = str(self._current.cwd), now_ms()
-        found = {
+        prompts = {
             # A prompt sent a moment ago may not be written yet.
             text: times.get(text) or prompt_history.PastPrompt(text, here, now if text in self._sent else 0)
             for text in own
         }
         for prompt in past:
-            found.setdefault(prompt.text, prompt)
-        return list(found.values())
+            prompts.setdefault(prompt.text, prompt)
+        return list(prompts.values())
 
     @property
     def _path(self) -> Path:
-        path: Path = self._current.paths.home / prompt_history.FILE_NAME
-        return path
+        return self._current.paths.home / prompt_history.FILE_NAME
 
     def _load(self) -> None:
         if not self._loading:
             self._loading = True
-            self._tasks.start(self._loaded(self._editor.draft()))
+            self._tasks.start(self._load_past(self._editor.draft()))
 
-    async def _loaded(self, asked_with: EditorDraft) -> None:
+    async def _load_past(self, asked_with: EditorDraft) -> None:
         try:
             session = self._current.session
             past = await self.all()
             if self._current.session is session:
                 sent = set(self._sent)
-                self._past = list(_bounded(prompt.text for prompt in past if prompt.text not in sent))
+                self._past = list(_limit(prompt.text for prompt in past if prompt.text not in sent))
                 if self._editor.draft() == asked_with:
                     self._step_back()
         finally:
@@ -133,14 +123,14 @@ class PromptRecall:
             self._display.request_render()
 
 
-def of_session(session: "Session | None") -> list[str]:
+def session_prompts(session: Session | None) -> list[str]:
     """The user's prompts of a session, as far as in memory, latest first."""
     messages = [] if session is None else session.log.context().messages
     texts = [typed_text(message).strip() for message in messages if isinstance(message, UserMessage)]
     return [text for text in reversed(texts) if text][:MAX_OF_SESSION]
 
 
-def _bounded(texts: Iterable[str]) -> Iterable[str]:
+def _limit(texts: Iterable[str]) -> Iterable[str]:
     chars = 0
     for text in texts:
         chars += len(text)
@@ -149,17 +139,16 @@ def _bounded(texts: Iterable[str]) -> Iterable[str]:
         yield text
 
 
-def _remember(path: Path, text: str, cwd: Path, auth: Path) -> None:
+def _remember(path: Path, text: str, cwd: Path) -> None:
     if text.startswith("/login"):
         text = "/login"  # the rest may be a key
-    known = secrets.known_secrets(os.environ, auth, lambda problem: None)
     history = prompt_history.PromptHistory(path)
-    history.add(secrets.Masker(known).text(text), cwd)
+    history.add(secrets.mask(text), cwd)
     history.close()
 
 
-def _recent(path: Path) -> "list[PastPrompt]":
+def _recent(path: Path) -> "list[prompt_history.PastPrompt]":
     history = prompt_history.PromptHistory(path)
-    found: list[PastPrompt] = history.recent(MAX_PROMPTS)
+    prompts = history.recent(MAX_PROMPTS)
     history.close()
-    return found
+    return prompts

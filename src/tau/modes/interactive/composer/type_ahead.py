@@ -1,14 +1,10 @@
-"""Routes keys and pastes meant for the editor to it when a dialog opens meanwhile."""
+"""Sends keys and pastes meant for the editor there, although a dialog has just opened."""
 
-from typing import TYPE_CHECKING
-
+from tau.modes.interactive.dialogs.dialog_host import Dialogs
+from tau.modes.interactive.ports import Display, Notices
 from tau.tui.input.key import InputEvent, Paste
 
-if TYPE_CHECKING:
-    from tau.modes.interactive.dialogs.dialog_host import Dialogs
-    from tau.modes.interactive.ports import Display, Notices
-
-GOES_ON = "Your typing still goes into the editor; pause for a moment to answer."
+TYPING_HINT = "Your typing still goes into the editor; pause for a moment to answer."
 PAUSE_S = 0.5
 """After a pause this long, the user has seen the dialog."""
 _ERASING = ("tui.editor.deleteCharBackward", "tui.editor.deleteWordBackward")
@@ -21,19 +17,19 @@ class TypeAhead:
     all keys, since the last key was not part of a text.
     """
 
-    def __init__(self, display: "Display", dialogs: "Dialogs", notices: "Notices") -> None:
+    def __init__(self, display: Display, dialogs: Dialogs, notices: Notices) -> None:
         self._display = display
         self._dialogs = dialogs
         self._notices = notices
         self._typed_at = float("-inf")
 
-    def written(self, event: InputEvent) -> None:
+    def note_editor_key(self, event: InputEvent) -> None:
         """A key or paste went to the editor."""
         if isinstance(event, Paste) or event.kind != "release":
-            goes_on = bool(event.text) or self._erases(event)
-            self._typed_at = self._display.timer.time() if goes_on else float("-inf")
+            is_typing = bool(event.text) or self._erases(event)
+            self._typed_at = self._display.timer.time() if is_typing else float("-inf")
 
-    def takes(self, event: InputEvent) -> bool:
+    def redirect(self, event: InputEvent) -> bool:
         """Send it to the editor if it belongs there, although a dialog has the focus."""
         display = self._display
         if not self._dialogs.open or display.timer.time() - self._typed_at > PAUSE_S:
@@ -44,12 +40,12 @@ class TypeAhead:
         if not (event.text or sends or self._erases(event)):
             self._typed_at = float("-inf")
             return False
-        self.written(event)
+        self.note_editor_key(event)
         display.editor.handle_input(event)
-        self._notices.hint(GOES_ON)
+        self._notices.hint(TYPING_HINT)
         return True
 
-    def left_over(self, event: InputEvent) -> None:
+    def keep_paste(self, event: InputEvent) -> None:
         """Keep a paste the dialog cannot use."""
         display = self._display
         if isinstance(event, Paste) and event.text and self._dialogs.open:

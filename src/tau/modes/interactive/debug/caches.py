@@ -22,7 +22,7 @@ class CacheFiles(NamedTuple):
     bytes: int
 
 
-def find(sessions: Path, cache: Path, current: Path | None) -> CacheFiles:
+def find_files(sessions: Path, cache: Path, current: Path | None) -> CacheFiles:
     """Full outputs of sessions unchanged for 30 days, and the whole cache.
 
     Keeps sessions, their plans and undo data, and everything of the current session.
@@ -43,7 +43,7 @@ def find(sessions: Path, cache: Path, current: Path | None) -> CacheFiles:
     return CacheFiles(outputs, kept, total)
 
 
-def clear(found: CacheFiles) -> int:
+def remove_files(found: CacheFiles) -> int:
     """Delete the files; returns how many failed."""
     failed = 0
     for path in found.outputs:

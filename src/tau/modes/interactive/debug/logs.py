@@ -3,14 +3,11 @@
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tau.base.sizes import MIB
+from tau.modes.interactive.command_context import CommandContext
 from tau.modes.interactive.debug.pager import Pager, PagerAction
 from tau.tui.component import Component
-
-if TYPE_CHECKING:
-    from tau.modes.interactive.command_context import CommandContext
 
 FIRST_RECORDS = 50
 MORE_RECORDS = 50
@@ -26,13 +23,13 @@ def records(folder: Path) -> list[str]:
         left = MAX_BYTES - len(data)
         if left > 0:
             data = _tail(folder / name, left) + data
-    found: list[str] = []
+    entries: list[str] = []
     for line in data.decode("utf-8", "replace").splitlines():
-        if found and line.startswith("    "):  # indented lines continue a record
-            found[-1] += f"\n{line}"
+        if entries and line.startswith("    "):  # indented lines continue a record
+            entries[-1] += f"\n{line}"
         else:
-            found.append(line)
-    return found[-MAX_RECORDS:]
+            entries.append(line)
+    return entries[-MAX_RECORDS:]
 
 
 def _tail(path: Path, limit: int) -> bytes:
@@ -46,16 +43,16 @@ def _tail(path: Path, limit: int) -> bytes:
     return data if size <= limit else data.partition(b"\n")[2]
 
 
-async def show_logs(context: "CommandContext") -> None:
+async def show_logs(context: CommandContext) -> None:
     """Show the log until closed."""
     shown = FIRST_RECORDS
     pid_only = False
 
     def read() -> str:
-        found = records(context.paths.logs)
+        entries = records(context.paths.logs)
         if pid_only:
-            found = [record for record in found if _is_ours(record)]
-        return "\n".join(found[-shown:])
+            entries = [record for record in entries if _is_own(record)]
+        return "\n".join(entries[-shown:])
 
     def make(done: Callable[[None], None]) -> Component:
         def older() -> None:
@@ -90,6 +87,6 @@ async def show_logs(context: "CommandContext") -> None:
     await context.ask(make)
 
 
-def _is_ours(record: str) -> bool:
+def _is_own(record: str) -> bool:
     """A record starts with its time and process id."""
     return record.split(" ", 2)[1:2] == [str(os.getpid())]

@@ -2,37 +2,36 @@
 
 import asyncio
 import os
-import shutil
 import sys
 from collections.abc import Awaitable, Callable
+from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tau.base.errors import TauError
 from tau.base.late import late
+from tau.base.programs import find_program
 from tau.base.run import Limits, LocalRunner
 from tau.base.sizes import format_bytes
+from tau.modes.interactive.command_context import CommandContext
 from tau.modes.interactive.dialogs.basic import ChoicePanel
 from tau.modes.interactive.dialogs.parts import DialogChoice
 from tau.tui.component import Component
 
-if TYPE_CHECKING:
-    from tau.modes.interactive.command_context import CommandContext
-
+cprofile = late("cProfile")
+pstats = late("pstats")
 caches = late("tau.modes.interactive.debug.caches")
 export = late("tau.modes.interactive.commands.export")
 logs = late("tau.modes.interactive.debug.logs")
-profiling = late("tau.modes.interactive.debug.profiling")
 reports = late("tau.modes.interactive.debug.report")
 requests = late("tau.modes.interactive.debug.requests")
 system = late("tau.modes.interactive.debug.system")
 
-PROFILED_S = 10.0
-_Action = Callable[["CommandContext"], Awaitable[bool]]
+MAX_PROFILE_ROWS = 60
+_Action = Callable[[CommandContext], Awaitable[bool | None]]
 """True shows the menu again."""
 
 
-async def open_menu(context: "CommandContext") -> None:
+async def open_menu(context: CommandContext) -> None:
     """Show the menu until an action ends it or the user closes. Raises TauError."""
     at = 0
     while True:
@@ -44,67 +43,75 @@ async def open_menu(context: "CommandContext") -> None:
             return
 
 
-def _menu(context: "CommandContext", at: int) -> Callable[[Callable[[int | None], None]], Component]:
+def _menu(context: CommandContext, at: int) -> Callable[[Callable[[int | None], None]], Component]:
     choices = [DialogChoice(place, label, about) for place, (label, about, _) in enumerate(_ACTIONS)]
-    return lambda done: ChoicePanel(
-        context.display,
-        "Debug",
-        "",
-        choices,
-        at=at,
-        cancels="closes",
-        on_answer=lambda choice: done(choice.value),
-        on_cancel=lambda: done(None),
-    )
+    return lambda done: ChoicePanel(context.display, "Debug", "", choices, done, at=at, cancels="closes")
 
 
-async def _logs(context: "CommandContext") -> bool:
+async def _logs(context: CommandContext) -> bool:
     await logs.show_logs(context)
     return True
 
 
-async def _requests(context: "CommandContext") -> bool:
+async def _requests(context: CommandContext) -> bool:
     await requests.show_requests(context)
     return True
 
 
-async def _system(context: "CommandContext") -> bool:
-    context.say(system.told(context))
-    return False
+async def _system(context: CommandContext) -> None:
+    context.say(system.system_text(context))
 
 
-async def _report(context: "CommandContext") -> bool:
+async def _report(context: CommandContext) -> None:
     context.activity.show("Writing a report")
     try:
         written = await reports.write_report(context)
     finally:
         context.activity.hide()
-    context.say(f"Wrote {written.path}. {written.told} Review it before sharing.")
-    return False
+    context.say(f"Wrote {written.path}. {written.note} Review it before sharing.")
 
 
-async def _profile(context: "CommandContext") -> bool:
-    context.say(f"Profiling for {PROFILED_S:.0f} s.")
-    text = await profiling.measured(PROFILED_S)
+async def _profile(context: CommandContext) -> None:
+    text = await profile(context.ask(_stop_panel(context)))
     written = await reports.write_report(context, ("profile.txt", text))
-    context.say(f"Wrote the profile to {written.path}. {written.told}")
-    return False
+    context.say(f"Wrote the profile to {written.path}. {written.note}")
 
 
-async def _transcript(context: "CommandContext") -> bool:
+def _stop_panel(context: CommandContext) -> Callable[[Callable[[int | None], None]], Component]:
+    text = "tau keeps working while it records."
+    choices = [DialogChoice(0, "Stop", "Writes the report.")]
+    return lambda done: ChoicePanel(
+        context.display, "Recording a CPU profile", text, choices, done, cancels="stops"
+    )
+
+
+async def profile(until: Awaitable[object]) -> str:
+    """What runs in this time, most expensive first."""
+    profiler = cprofile.Profile()
+    profiler.enable()
+    try:
+        await until
+    finally:
+        profiler.disable()
+    text = StringIO()
+    stats = pstats.Stats(profiler, stream=text)
+    for order in ("cumulative", "tottime"):
+        stats.sort_stats(order).print_stats(MAX_PROFILE_ROWS)
+    return text.getvalue()
+
+
+async def _transcript(context: CommandContext) -> None:
     await export.export(context, "")
-    return False
 
 
-async def _artifacts(context: "CommandContext") -> bool:
+async def _artifacts(context: CommandContext) -> None:
     """Open the session's folder in the file browser, if there is a desktop."""
     folder = None if context.session is None else context.session.log.artifacts_folder
     if folder is None or not folder.is_dir():
         context.say("This session has no files yet.")
-        return False
+        return
     opened = await open_folder(folder)
     context.say(f"The files of this session are in {folder}{' (opened)' if opened else ''}.")
-    return False
 
 
 async def open_folder(folder: Path) -> bool:
@@ -120,7 +127,7 @@ async def open_folder(folder: Path) -> bool:
         return False
 
 
-def opener(environ: "os._Environ[str] | dict[str, str]", platform: str) -> str | None:
+def opener(environ: os._Environ[str] | dict[str, str], platform: str) -> str | None:
     """The program that opens a folder; None if no user sits at this machine."""
     if environ.get("SSH_CONNECTION") or environ.get("SSH_TTY"):
         return None
@@ -128,26 +135,26 @@ def opener(environ: "os._Environ[str] | dict[str, str]", platform: str) -> str |
         return "open"
     if not (environ.get("DISPLAY") or environ.get("WAYLAND_DISPLAY")):
         return None
-    return shutil.which("xdg-open", path=environ.get("PATH"))
+    return find_program("xdg-open", environ=environ)
 
 
-async def _caches(context: "CommandContext") -> bool:
+async def _caches(context: CommandContext) -> bool:
     current = None if context.session is None else context.session.log.path
-    found = await asyncio.to_thread(caches.find, context.paths.sessions, context.paths.cache, current)
-    if not found.outputs and not found.cache:
+    files = await asyncio.to_thread(caches.find_files, context.paths.sessions, context.paths.cache, current)
+    if not files.outputs and not files.cache:
         context.say("There is nothing to clear.")
         return False
     message = (
-        f"Full outputs of sessions older than 30 days: {len(found.outputs):,}. "
-        f"Cache entries: {len(found.cache):,}. Total: {format_bytes(found.bytes)}. "
+        f"Full outputs of sessions older than 30 days: {len(files.outputs):,}. "
+        f"Cache entries: {len(files.cache):,}. Total: {format_bytes(files.bytes)}. "
         "Sessions and undo data are kept."
     )
     if not await context.ui.confirm("Remove these files?", message):
         return True
-    failed = await asyncio.to_thread(caches.clear, found)
+    failed = await asyncio.to_thread(caches.remove_files, files)
     if failed:
         raise TauError(f"{failed} files could not be removed.")
-    context.say(f"Removed {format_bytes(found.bytes)}.")
+    context.say(f"Removed {format_bytes(files.bytes)}.")
     return False
 
 
@@ -159,5 +166,5 @@ _ACTIONS: tuple[tuple[str, str, _Action], ...] = (
     ("Export the session", "As an HTML page.", _transcript),
     ("Session files", "Full outputs, plans, undo data.", _artifacts),
     ("Clear caches", "Asks before removing anything.", _caches),
-    ("Profile the next 10 s", "Adds a CPU profile to a report.", _profile),
+    ("Record a CPU profile", "Until you stop it; adds it to a report.", _profile),
 )

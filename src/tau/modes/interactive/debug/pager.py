@@ -1,18 +1,16 @@
 """A pager for long text: scroll, follow, copy, load more."""
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from tau.base.late import late
 from tau.modes.interactive.dialogs.basic import CANCEL, PAGE_DOWN, PAGE_UP
 from tau.modes.interactive.dialogs.parts import DialogFrame
+from tau.modes.interactive.ports import Display, Tasks
 from tau.tui.input.key import InputEvent, Key
 from tau.tui.text.wrap import wrap
 from tau.tui.widgets.scroll_view import ScrollView
 from tau.tui.widgets.text import Text
-
-if TYPE_CHECKING:
-    from tau.modes.interactive.ports import Display, Tasks
 
 clipboard = late("tau.modes.interactive.composer.clipboard")
 
@@ -32,18 +30,18 @@ class Pager(DialogFrame):
 
     def __init__(
         self,
-        display: "Display",
+        display: Display,
         title: str,
         read: Callable[[], str],
         *,
         does: Sequence[PagerAction] = (),
         empty: str = "Nothing to show.",
-        tasks: "Tasks",
+        tasks: Tasks,
         on_close: Callable[[], None],
     ) -> None:
         super().__init__(display, title)
         self._read = read
-        self._does = (*does, PagerAction("c", "copies", self._copy))
+        self._actions = (*does, PagerAction("c", "copies", self._copy))
         self._empty = empty
         self._tasks = tasks
         self._on_close = on_close
@@ -79,7 +77,7 @@ class Pager(DialogFrame):
             self._view.scroll_to(0)
         elif matches(event, END):
             self._view.scroll_to(1 << 30)
-        elif isinstance(event, Key) and (does := self._named(event.text)) is not None:
+        elif isinstance(event, Key) and (does := self._find_action(event.text)) is not None:
             does.do()
         else:
             return False
@@ -98,15 +96,15 @@ class Pager(DialogFrame):
     def _hints(self) -> list[str]:
         up, down = self.keys.label(PAGE_UP), self.keys.label(PAGE_DOWN)
         scrolls = f"{up} and {down} scroll" if up and down and self._text else ""
-        does = self._does if self._text else self._does[:-1]  # there is nothing to copy
+        does = self._actions if self._text else self._actions[:-1]  # there is nothing to copy
         return [scrolls, *(f"{one.letter} {one.words}" for one in does), self.key(CANCEL, "goes back")]
 
-    def _named(self, letter: str) -> PagerAction | None:
-        return next((one for one in self._does if one.letter == letter), None)
+    def _find_action(self, letter: str) -> PagerAction | None:
+        return next((one for one in self._actions if one.letter == letter), None)
 
     def _copy(self) -> None:
-        self._tasks.start(self._copied())
+        self._tasks.start(self._copy_text())
 
-    async def _copied(self) -> None:
-        self._message = await clipboard.copied(self._text, self.display.terminal)
+    async def _copy_text(self) -> None:
+        self._message = await clipboard.copy_text(self._text, self.display.terminal)
         self.display.request_render()

@@ -7,21 +7,19 @@ import time
 from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from msgspec import DecodeError, json
 
-from tau.ai.exchange_log import kept
+from tau.ai.exchange_log import current_log
 from tau.base.errors import TauError
 from tau.base.files import make_private
+from tau.base.secrets import SecretMask, masked_text
 from tau.base.sizes import MIB, format_bytes
-from tau.coding.export.secrets import Masker, masked_text
 from tau.config.paths import Paths
+from tau.modes.interactive.command_context import CommandContext
 from tau.modes.interactive.debug import logs, requests, system
 from tau.modes.interactive.debug.secrets import masker_for, without_keys
-
-if TYPE_CHECKING:
-    from tau.modes.interactive.command_context import CommandContext
 
 MAX_SESSION_BYTES = 50 * MIB
 MAX_LOG_RECORDS = 1_000
@@ -42,8 +40,8 @@ the agent's answers and everything the agent read.
 
 class ReportFile(NamedTuple):
     path: Path
-    told: str
-    """A note for the user."""
+    note: str
+    """What to tell the user about masked secrets."""
 
 
 class ReportContent(NamedTuple):
@@ -55,11 +53,13 @@ class ReportContent(NamedTuple):
     paths: Paths
 
 
-async def write_report(context: "CommandContext", *more: tuple[str, str]) -> ReportFile:
+async def write_report(context: CommandContext, *more: tuple[str, str]) -> ReportFile:
     """Raises TauError. `more` are further files: names and texts."""
-    masker = masker_for(context.paths.auth)
+    masker = masker_for(context.paths)
     session = None if context.session is None else context.session.log.path
-    content = ReportContent(system.told(context), requests.told(kept(), masker), session, context.paths)
+    content = ReportContent(
+        system.system_text(context), requests.responses_text(current_log(), masker), session, context.paths
+    )
     try:
         path = await asyncio.to_thread(_write, content, masker, more)
     except OSError as error:
@@ -67,7 +67,7 @@ async def write_report(context: "CommandContext", *more: tuple[str, str]) -> Rep
     return ReportFile(path, masked_text(masker))
 
 
-def _write(content: ReportContent, masker: Masker, more: tuple[tuple[str, str], ...]) -> Path:
+def _write(content: ReportContent, masker: SecretMask, more: tuple[tuple[str, str], ...]) -> Path:
     folder = content.paths.home / "reports"
     make_private(folder)
     name = f"tau-report-{time.strftime('%Y%m%d-%H%M%S')}"
@@ -76,7 +76,8 @@ def _write(content: ReportContent, masker: Masker, more: tuple[tuple[str, str], 
     fd = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
     try:
         with os.fdopen(fd, "wb") as file, tarfile.open(fileobj=file, mode="w:gz") as archive:
-            for inside, text in (*_files(content, masker), *more):
+            added = ((inside, masker.mask(text)) for inside, text in more)
+            for inside, text in (*_files(content, masker), *added):
                 data = text.encode("utf-8", "replace")
                 info = tarfile.TarInfo(f"{name}/{inside}")
                 info.size, info.mode, info.mtime = len(data), 0o600, int(time.time())
@@ -88,28 +89,28 @@ def _write(content: ReportContent, masker: Masker, more: tuple[tuple[str, str], 
     return path
 
 
-def _files(content: ReportContent, masker: Masker) -> Iterator[tuple[str, str]]:
+def _files(content: ReportContent, masker: SecretMask) -> Iterator[tuple[str, str]]:
     yield "README.txt", README
-    yield "system.txt", masker.text(content.system)
-    yield "log.txt", masker.text("\n".join(logs.records(content.paths.logs)[-MAX_LOG_RECORDS:]))
+    yield "system.txt", masker.mask(content.system)
+    yield "log.txt", masker.mask("\n".join(logs.records(content.paths.logs)[-MAX_LOG_RECORDS:]))
     yield "answers.txt", content.answers
     for path in (content.paths.settings, content.paths.models):
         if path.is_file():
             yield path.name, _settings(path, masker)
     if content.session is not None and content.session.is_file():
         yield "session.jsonl", _session(content.session, masker)
-        yield "artifacts.txt", _listed(content.session.with_suffix(""))
+        yield "artifacts.txt", _list_files(content.session.with_suffix(""))
 
 
-def _settings(path: Path, masker: Masker) -> str:
+def _settings(path: Path, masker: SecretMask) -> str:
     try:
         value = json.decode(path.read_bytes())
     except (OSError, DecodeError, UnicodeDecodeError):
         return "Omitted: not valid JSON.\n"
-    return json.format(json.encode(masker.value(without_keys(value))), indent=2).decode() + "\n"
+    return json.format(json.encode(masker.mask_value(without_keys(value))), indent=2).decode() + "\n"
 
 
-def _session(path: Path, masker: Masker) -> str:
+def _session(path: Path, masker: SecretMask) -> str:
     """Mask every line value by value; keep only the end of a very long session."""
     with path.open("rb") as file:
         size = file.seek(0, 2)
@@ -120,20 +121,18 @@ def _session(path: Path, masker: Masker) -> str:
     if size > MAX_SESSION_BYTES:
         del lines[0]
         made.append(json.encode({"type": "left_out", "bytes": size - len(data)}).decode())
-    for line in lines:
-        if line.strip():
-            made.append(_line(line, masker))
+    made += [_line(line, masker) for line in lines if line.strip()]
     return "\n".join(made) + "\n"
 
 
-def _line(line: bytes, masker: Masker) -> str:
+def _line(line: bytes, masker: SecretMask) -> str:
     try:
-        return json.encode(masker.value(json.decode(line))).decode()
+        return json.encode(masker.mask_value(json.decode(line))).decode()
     except (DecodeError, UnicodeDecodeError):
-        return masker.text(line.decode("utf-8", "replace"))
+        return masker.mask(line.decode("utf-8", "replace"))
 
 
-def _listed(folder: Path) -> str:
+def _list_files(folder: Path) -> str:
     rows = [
         f"{format_bytes(path.stat().st_size):>10}  {path.relative_to(folder)}"
         for path in sorted(folder.rglob("*"))[:MAX_LISTED]

@@ -2,23 +2,20 @@
 
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
-from tau.ai.exchange_log import ExchangeLog, kept
+from tau.ai.exchange_log import ExchangeLog, current_log
+from tau.base.secrets import SecretMask
+from tau.modes.interactive.command_context import CommandContext
 from tau.modes.interactive.debug.pager import Pager, PagerAction
 from tau.modes.interactive.debug.secrets import masker_for
+from tau.modes.interactive.ports import Display
 from tau.tui.component import Component
-
-if TYPE_CHECKING:
-    from tau.coding.export.secrets import Masker
-    from tau.modes.interactive.command_context import CommandContext
-    from tau.modes.interactive.ports import Display
 
 MIN_PAUSE_S = 0.5
 """Refresh interval while responses arrive: cutting and masking them takes time."""
 
 
-def told(record: ExchangeLog | None, masker: "Masker") -> str:
+def responses_text(record: ExchangeLog | None, masker: SecretMask) -> str:
     """All recorded responses as one text."""
     if record is None:
         return ""
@@ -32,27 +29,27 @@ def told(record: ExchangeLog | None, masker: "Masker") -> str:
         mine = [event.text for event in events if event.exchange == exchange.number]
         if not exchange.begun:
             parts.append("[beginning omitted]")
-        parts += [masker.text(text) for text in mine]
+        parts += [masker.mask(text) for text in mine]
     return "\n\n".join(parts)
 
 
-async def show_requests(context: "CommandContext") -> None:
+async def show_requests(context: CommandContext) -> None:
     """Show responses until closed, including new ones."""
-    record = kept()
-    masker = masker_for(context.paths.auth)
+    record = current_log()
+    masker = masker_for(context.paths)
 
     def make(done: Callable[[None], None]) -> Component:
         pager = Pager(
             context.display,
             "Raw model responses",
-            lambda: told(record, masker),
+            lambda: responses_text(record, masker),
             does=(PagerAction("r", "refreshes", lambda: pager.refresh("Refreshed.")),),
             empty="No requests yet.",
             tasks=context.tasks,
             on_close=lambda: done(None),
         )
         if record is not None:
-            record.on_change = _Soon(context.display, pager).come
+            record.on_change = _DelayedRefresh(context.display, pager).request
         return pager
 
     try:
@@ -62,15 +59,15 @@ async def show_requests(context: "CommandContext") -> None:
             record.on_change = None
 
 
-class _Soon:
+class _DelayedRefresh:
     """Refreshes the view shortly after data arrives, not for every byte."""
 
-    def __init__(self, display: "Display", pager: Pager) -> None:
+    def __init__(self, display: Display, pager: Pager) -> None:
         self._display = display
         self._pager = pager
         self._waits = False
 
-    def come(self) -> None:
+    def request(self) -> None:
         if not self._waits:
             self._waits = True
             self._display.timer.call_later(MIN_PAUSE_S, self._look)

@@ -5,26 +5,23 @@ import os
 import platform
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tau.base.late import late
 from tau.base.sizes import format_bytes
 from tau.base.version import VERSION
-
-if TYPE_CHECKING:
-    from tau.modes.interactive.command_context import CommandContext
+from tau.modes.interactive.command_context import CommandContext
 
 resource = late("resource")
 
 _TERMINAL_VARIABLES = ("TERM", "COLORTERM", "TERM_PROGRAM", "TERM_PROGRAM_VERSION", "TMUX", "STY", "SSH_TTY")
 
 
-def facts(context: "CommandContext") -> list[tuple[str, str]]:
+def facts(context: CommandContext) -> list[tuple[str, str]]:
     """Names and values; no keys, no conversation text."""
     terminal = context.display.terminal
     capabilities = terminal.capabilities
     session = context.session
-    found = [
+    rows = [
         ("tau", f"{VERSION}, {Path(__file__).parents[3]}"),
         ("Python", f"{platform.python_version()} ({platform.python_implementation()}), {sys.executable}"),
         ("system", f"{platform.system()} {platform.release()} {platform.machine()}"),
@@ -41,18 +38,18 @@ def facts(context: "CommandContext") -> list[tuple[str, str]]:
     ]
     if session is not None:
         messages = session.log.context().messages
-        found += [
+        rows += [
             ("model", f"{session.model.key}, {session.model.api}, thinking {session.thinking}"),
             ("session", str(session.log.path or "not saved")),
             ("messages", str(len(messages))),
             ("tools", ", ".join(tool.name for tool in session.tools)),
-            ("approvals", session.settings.tools.approval_mode),
+            ("approvals", session.permissions.mode),
         ]
     frames = context.display.screen.stats
-    return [*found, ("frames", f"{frames.frames:,} drawn, {format_bytes(frames.bytes)} written")]
+    return [*rows, ("frames", f"{frames.frames:,} drawn, {format_bytes(frames.bytes)} written")]
 
 
-def told(context: "CommandContext") -> str:
+def system_text(context: CommandContext) -> str:
     """The facts as lines."""
     rows = [(name, value) for name, value in facts(context) if value]
     width = max(len(name) for name, _ in rows)

@@ -14,14 +14,14 @@ from tau.agent.events import AgentEvent, AgentStart
 from tau.ai.faux import FAUX_MODEL, Faux
 from tau.coding.session.session import Session
 from tau.config.layers import RunOverrides, load_settings
-from tau.config.paths import Paths, user_paths
-from tau.config.settings import Settings, setting_values
-from tau.modes.interactive.app import App
+from tau.config.paths import user_paths
+from tau.config.settings import setting_values
+from tau.modes.interactive.app import App, Opening
+from tau.modes.interactive.current_session import SessionSwitch
 from tau.modes.interactive.demo.repository import make_repository
 from tau.modes.interactive.demo.script import ENDING, OPENING, REQUEST, answers
 from tau.modes.interactive.early_screen import EarlyScreen, open_front
 from tau.modes.interactive.selectors.setting_changes import LIVE_GROUPS
-from tau.modes.interactive.session_switch import SessionSwitch
 from tau.modes.interactive.ui_controller import ScreenUi
 from tau.sdk import SessionOptions, create_session
 
@@ -77,29 +77,25 @@ async def _show(folder: Path, signals: _SignalGuard, *, fast: bool) -> int:
     # The theme is the user's own; everything written goes into the temporary folder.
     settings = load_settings(user_paths(), folder, flags=FLAGS).settings
     look = {key: value for key, value in setting_values(settings).items() if key.split(".")[0] in LIVE_GROUPS}
-    given = RunOverrides(flags={**look, **FLAGS})
-    paths = user_paths({**os.environ, "TAU_HOME": str(home)})
+    overrides = RunOverrides(flags={**look, **FLAGS})
+    environ = {**os.environ, "TAU_HOME": str(home)}
+    paths = user_paths(environ)
     await make_repository(project)
     front, loop = open_front(settings, paths, project)
     try:
         loop.attach(asyncio.get_running_loop())
-        return await _run(front, settings, paths, given, signals, fast=fast)
+        async with asyncio.TaskGroup() as tasks:
+            app = App(front, settings, paths, tasks, overrides)
+            signals.stop = app.quit
+            app.parts.tasks.start(_run_script(app, front, fast=fast))
+            return await app.run(_opening(project, environ, overrides, fast=fast), ())
     finally:
         front.close()
 
 
-async def _run(
-    front: EarlyScreen,
-    settings: Settings,
-    paths: Paths,
-    given: RunOverrides,
-    signals: _SignalGuard,
-    *,
-    fast: bool,
-) -> int:
+def _opening(project: Path, environ: dict[str, str], overrides: RunOverrides, *, fast: bool) -> Opening:
     faux = Faux(answers(fast=fast))
-    options = SessionOptions(cwd=front.cwd, stream=faux.stream, settings=given.flags)
-    environ = {**os.environ, "TAU_HOME": str(paths.home)}
+    options = SessionOptions(cwd=project, stream=faux.stream, settings=overrides.flags)
 
     @asynccontextmanager
     async def opening(change: SessionSwitch, ui: ScreenUi) -> AsyncIterator[Session]:
@@ -114,14 +110,10 @@ async def _run(
             session.models.default = MODEL
             yield session
 
-    async with asyncio.TaskGroup() as tasks:
-        app = App(front, settings, paths, tasks, given)
-        signals.stop = app.quit
-        app.parts.tasks.start(_person(app, front, fast=fast))
-        return await app.run(opening, ())
+    return opening
 
 
-async def _person(app: App, front: EarlyScreen, *, fast: bool) -> None:
+async def _run_script(app: App, front: EarlyScreen, *, fast: bool) -> None:
     """Type and send the request, and say at the end what to do next."""
     while app.current.session is None:  # noqa: ASYNC110
         await asyncio.sleep(LOOK_S)

@@ -58,10 +58,10 @@ def answers(*, fast: bool) -> list[list[FauxStep]]:
         (Say(ONLY_A_SCRIPT),),
     ]
     used = ((2100, 90), (2300, 80), (2900, 120), (3100, 60), (3300, 110), (3400, 40))
-    return [[*_paced(part, fast=fast), Count(*count)] for part, count in zip(parts, used, strict=True)]
+    return [[*_pace(part, fast=fast), Count(*count)] for part, count in zip(parts, used, strict=True)]
 
 
-def _paced(steps: Sequence[FauxStep], *, fast: bool) -> Iterator[FauxStep]:
+def _pace(steps: Sequence[FauxStep], *, fast: bool) -> Iterator[FauxStep]:
     """Words arrive one by one; pause before an answer for reading, and briefly before a call."""
     if not fast:
         yield Wait(READ_S)

@@ -3,18 +3,18 @@
 import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tau.base.late import late
 from tau.base.sizes import KIB
-from tau.base.text import NotText, decode, is_binary
-from tau.coding.approval.hook import ApprovalDecision, ApprovalRequest
+from tau.base.text import NotText, decode, is_binary, reveal
 from tau.coding.approval.policy import ApprovalItem
-from tau.modes.interactive.composer.type_ahead import GOES_ON
+from tau.coding.approval.request import ApprovalDecision, ApprovalRequest
+from tau.modes.interactive.composer.type_ahead import TYPING_HINT
 from tau.modes.interactive.dialogs.basic import CANCEL, ChoicePanel
 from tau.modes.interactive.dialogs.parts import DialogChoice
+from tau.modes.interactive.ports import Display, Notices
 from tau.modes.interactive.tool_views.view import ToolCallView
-from tau.tui.component import Component
+from tau.tui.component import CachedComponent, Component
 from tau.tui.input.key import InputEvent, Key
 from tau.tui.style import Theme
 from tau.tui.text.clean import clean
@@ -23,23 +23,26 @@ from tau.tui.widgets.container import Container
 from tau.tui.widgets.input_field import InputField
 from tau.tui.widgets.text import Text
 
-if TYPE_CHECKING:
-    from tau.modes.interactive.ports import Display, Notices
-
+request_text = late("tau.coding.approval.request_text")
 diffs = late("tau.tui.widgets.diff")
 highlighting = late("tau.tui.widgets.highlight")
 rendering = late("tau.modes.interactive.tool_views.registry")
 
-MAX_COMMAND_CHARS = 200_000
+MAX_SHOWN_CHARS = 200_000
+"""A longer request cannot be shown in full, so it cannot be allowed."""
 MAX_COLORED_CHARS = 20_000
 MAX_COMPARED_BYTES = 256 * KIB
+MAX_VIEW_CHARS = 4_000
+MAX_VIEW_LINES = 40
+"""The view of a tool shows arguments up to this size in full."""
 NO, WHY = "no", "why"
-DEAF_S = 0.3
+CYCLE = "app.permissions.cycle"
+IGNORE_KEYS_S = 0.3
 """Ignore keys this long, so that one meant for the previous dialog cannot answer an unread one."""
-LETTERS_DEAF_S = 0.4
+IGNORE_LETTERS_S = 0.4
 """Ignore letters this long; the editor gets those typed when the dialog opened."""
 _LANGUAGES = {"bash": "bash", "ssh": "bash", "eval": "python"}
-_REQUESTS = {"run": "command", "write": "write", "connect": "connection"}
+_REQUESTS = {"run": "command", "write": "write", "connect": "connection", "read": "read", "tool": "call"}
 
 
 def heading(request: ApprovalRequest) -> str:
@@ -48,37 +51,34 @@ def heading(request: ApprovalRequest) -> str:
     return f"Allow this {' and '.join(_REQUESTS[kind] for kind in kinds)}?"
 
 
-def approval(
-    display: "Display", notices: "Notices", request: ApprovalRequest, answered_at: float = float("-inf")
-) -> Callable[[Callable[[ApprovalDecision | None], None]], Component]:
-    """Make the dialog; `answered_at` is when the previous one was answered."""
-    return lambda done: ApprovalPanel(display, notices, request, done, answered_at)
-
-
 class ApprovalPanel(ChoicePanel):
-    """Highlights "No" first. A refusal can carry a reason for the agent."""
+    """Highlights "No" first. A refusal can carry a reason for the agent.
+
+    Nothing can be allowed before its end was on the screen. `answered_at` is when the previous dialog was
+    answered; `cycle_mode` changes the permission mode, which may answer the question.
+    """
 
     def __init__(
         self,
-        display: "Display",
-        notices: "Notices",
+        display: Display,
+        notices: Notices,
         request: ApprovalRequest,
         done: Callable[[ApprovalDecision | None], None],
         answered_at: float,
+        cycle_mode: Callable[[], None] = lambda: None,
     ) -> None:
         choices = _choices(request)
         super().__init__(
             display,
             heading(request),
-            Container(_shown(display.theme, request)),
+            Container(_describe(display.theme, request)),
             choices,
+            done,
             at=[choice.value for choice in choices].index(NO),
             cancels="stops the agent",
-            on_answer=self._answer,
-            on_cancel=lambda: done(None),
         )
         self._notices = notices
-        self._done = done
+        self._cycle_mode = cycle_mode
         self._why = InputField(
             display.theme,
             display.keys,
@@ -87,52 +87,70 @@ class ApprovalPanel(ChoicePanel):
             on_submit=lambda text: done(ApprovalDecision("no", text)),
             on_cancel=self._back,
         )
-        self._writes = False
+        self._is_commenting = False
         now = display.timer.time()
-        self._deaf_until = now + DEAF_S if now - answered_at < DEAF_S else now
-        self._letters_from = now + LETTERS_DEAF_S
+        self._ignore_keys_until = now + IGNORE_KEYS_S if now - answered_at < IGNORE_KEYS_S else now
+        self._ignore_letters_until = now + IGNORE_LETTERS_S
 
     def handle_input(self, event: InputEvent) -> bool:
-        if self._writes:
+        if self._is_commenting:
             return self._why.handle_input(event)
         now = self.display.timer.time()
-        if now < self._deaf_until and not self.keys.matches(event, CANCEL):
+        if now < self._ignore_keys_until and not self.keys.matches(event, CANCEL):
             return True
-        if now < self._letters_from and isinstance(event, Key) and event.text and event.kind != "release":
-            self._letters_from = now + LETTERS_DEAF_S
+        if self.keys.matches(event, CYCLE):
+            self._cycle_mode()
+            return True
+        if (
+            now < self._ignore_letters_until
+            and isinstance(event, Key)
+            and event.text
+            and event.kind != "release"
+        ):
+            self._ignore_letters_until = now + IGNORE_LETTERS_S
             self.display.editor.handle_input(event)
-            self._notices.hint(GOES_ON)
+            self._notices.hint(TYPING_HINT)
             return True
         return super().handle_input(event)
 
     def below(self, width: int) -> list[str]:
-        if not self._writes:
+        if not self._is_commenting:
             return super().below(width)
         self._why.focused = self.focused
         hints = [self.key("tui.input.submit", "declines"), self.key(CANCEL, "goes back")]
         return [*self._why.render(width), *self.hint_rows(hints, width)]
 
-    def _answer(self, choice: DialogChoice) -> None:
+    def choose(self, choice: DialogChoice) -> None:
         if choice.value == WHY:
-            self._writes = True
+            self._is_commenting = True
+        elif choice.value != NO and not self.window.was_read:
+            self.window.scroll(1)
+            self._notices.hint("Read the request to its end before you allow it.")
         else:
-            self._done(ApprovalDecision(choice.value))
+            self._notices.clear_hints()
+            self.done(ApprovalDecision(choice.value))
+
+    def _hints(self) -> list[str]:
+        return [*super()._hints(), self.key(CYCLE, "changes the mode")]
 
     def _back(self) -> None:
-        self._writes = False
+        self._is_commenting = False
 
 
 def _choices(request: ApprovalRequest) -> list[DialogChoice]:
     """Each answer always has the same letter."""
-    found = [DialogChoice("once", "Allow once", key="y")]
+    refusals = [DialogChoice(NO, "No", key="n"), DialogChoice(WHY, "No, and tell the agent why", key="w")]
+    if _size(request) > MAX_SHOWN_CHARS:
+        return refusals
+    choices = [DialogChoice("once", "Allow once", key="y")]
     if request.for_session:
-        found.append(
+        choices.append(
             DialogChoice("session", "Allow for this session", _for_session(request.questions), key="s")
         )
     if request.patterns:
-        kept = "Saved to tools.allow in your settings; matching calls will not ask again."
-        found.append(DialogChoice("always", f"Always allow {', '.join(request.patterns)}", kept, key="a"))
-    return [*found, DialogChoice(NO, "No", key="n"), DialogChoice(WHY, "No, and tell the agent why", key="w")]
+        about = "Saved to tools.allow in your settings; matching calls will not ask again."
+        choices.append(DialogChoice("always", f"Always allow {', '.join(request.patterns)}", about, key="a"))
+    return [*choices, *refusals]
 
 
 def _for_session(questions: Sequence[ApprovalItem]) -> str:
@@ -148,36 +166,76 @@ def _for_session(questions: Sequence[ApprovalItem]) -> str:
                 parts["this file"] = None
             case "connect", _:
                 parts[f"connections to {question.subject}"] = None
+            case "read", _:
+                parts[f"reading {question.subject}"] = None
+            case "tool", _:
+                parts[f"calls of {question.subject}"] = None
     return f"Covers {', '.join(parts)}."
 
 
-def _shown(theme: Theme, request: ApprovalRequest) -> Iterator[Component]:
+def _size(request: ApprovalRequest) -> int:
+    """Characters to show."""
+    texts = [text for _, text in request_text.argument_rows(request)]
+    return sum(map(len, [*texts, *(question.subject for question in request.questions)]))
+
+
+def _describe(theme: Theme, request: ApprovalRequest) -> Iterator[Component]:
     """What the call would do: each command in full, each effect in words, the change if known."""
     language = _LANGUAGES.get(request.tool, "")
     for question in request.questions:
         if question.kind == "run":
             yield CodePreview(theme, question.subject, language)
             if question.reason.startswith("run: "):
-                yield Text(theme, f"It would run with your permissions in {request.cwd}.", "muted")
+                yield Text(theme, _how(request), "muted")
             else:
-                yield Text(theme, f"It would {question.reason.partition(': ')[0]}.", "warning")
+                yield _sentence(theme, f"It would {question.reason.partition(': ')[0]}.", "warning")
         else:
-            yield Text(theme, f"It would {question.reason}.", "text" if question.patterned else "warning")
-    if any(question.kind == "write" for question in request.questions):
+            token = "text" if question.patterned else "warning"
+            yield _sentence(theme, f"It would {question.reason}.", token)
+    for note in dict.fromkeys(note for question in request.questions for note in question.notes):
+        yield _sentence(theme, note, "warning")
+    for name, value in request_text.fact_rows(request):
+        yield _sentence(theme, f"{name}: {value}", "warning" if name.startswith("variable ") else "text")
+    if _size(request) > MAX_SHOWN_CHARS:
+        size = f"{_size(request):,} characters"
+        yield Text(theme, f"It is too long to show in full ({size}), so you cannot allow it here.", "error")
+    elif any(question.kind == "write" for question in request.questions):
         yield from _change(theme, request)
+    elif all(question.kind != "run" for question in request.questions):
+        yield from _arguments(theme, request)
+
+
+def _sentence(theme: Theme, text: str, token: str) -> Component:
+    return Text(theme, reveal(text), token)
+
+
+def _how(request: ApprovalRequest) -> str:
+    how = "in the sandbox," if request.contained else "with your permissions"
+    return reveal(f"It would run {how} in {request.cwd}.")
 
 
 def _change(theme: Theme, request: ApprovalRequest) -> Iterator[Component]:
     """The change the call describes, compared with the file's current content if it exists."""
-    old, new = _replaced(request)
+    old, new = _old_and_new(request)
     if old is not None:
-        yield diffs.DiffView(theme, old, new)
+        yield diffs.DiffView(theme, reveal(old), reveal(new))
+        return
+    texts = [text for _, text in request_text.argument_rows(request)]
+    if sum(map(len, texts)) > MAX_VIEW_CHARS or sum(text.count("\n") for text in texts) > MAX_VIEW_LINES:
+        yield from _arguments(theme, request)
         return
     view = ToolCallView(request.tool, request.arguments, "pending", request.cwd, expanded=True)
     yield from rendering.draw(view, theme).body
 
 
-def _replaced(request: ApprovalRequest) -> tuple[str | None, str]:
+def _arguments(theme: Theme, request: ApprovalRequest) -> Iterator[Component]:
+    """All arguments in full."""
+    for name, text in request_text.argument_rows(request):
+        yield _sentence(theme, f"{name}:", "muted")
+        yield CodePreview(theme, text, "")
+
+
+def _old_and_new(request: ApprovalRequest) -> tuple[str | None, str]:
     content = request.arguments.get("content")
     targets = [Path(question.subject) for question in request.questions if question.kind == "write"]
     if request.tool != "write" or not isinstance(content, str) or len(targets) != 1:
@@ -193,28 +251,16 @@ def _replaced(request: ApprovalRequest) -> tuple[str | None, str]:
         return None, ""
 
 
-class CodePreview(Component):
+class CodePreview(CachedComponent):
     """A command or piece of code in full, highlighted unless it is too long."""
 
     def __init__(self, theme: Theme, text: str, language: str) -> None:
         self._theme = theme
         self._language = language
-        left_out = len(text) - MAX_COMMAND_CHARS
-        if left_out > 0:
-            half = MAX_COMMAND_CHARS // 2
-            text = f"{text[:half]}\n[{left_out:,} characters not shown]\n{text[-half:]}"
-        self._text = clean(text).strip("\n")
-        self._width = -1
-        self._rows: list[str] = []
+        self._text = clean(reveal(text[:MAX_SHOWN_CHARS])).strip("\n")
 
-    def invalidate(self) -> None:
-        self._width = -1
-
-    def render(self, width: int) -> Sequence[str]:
-        if width != self._width:
-            self._width = width
-            self._rows = [row for line in self._lines() for row in self._wrapped(line, max(width, 1))]
-        return self._rows
+    def _render_rows(self, width: int) -> Sequence[str]:
+        return [row for line in self._lines() for row in self._wrap(line, width)]
 
     def _lines(self) -> list[str]:
         colored = self._language and self._theme.depth != "none" and len(self._text) <= MAX_COLORED_CHARS
@@ -222,7 +268,7 @@ class CodePreview(Component):
             return self._text.split("\n")
         return highlighting.highlight(self._text, self._language, self._theme)
 
-    def _wrapped(self, line: str, width: int) -> list[str]:
+    def _wrap(self, line: str, width: int) -> list[str]:
         """Prefix each row, so that a command's text cannot pass for tau's own."""
         if self._theme.linear or width < 8:
             return wrap(line, width)

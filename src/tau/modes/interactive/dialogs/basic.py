@@ -1,9 +1,18 @@
 """Basic dialogs: choose one, yes or no, a line of text, a longer text."""
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from typing import Any, TypeVar
 
-from tau.modes.interactive.dialogs.parts import ChoiceRows, DialogChoice, DialogFrame, Window, long_text
+from tau.modes.interactive.composer.external_editor import ExternalEditor
+from tau.modes.interactive.dialogs.parts import (
+    ChoiceRows,
+    DialogChoice,
+    DialogFrame,
+    FocusDelegate,
+    Window,
+    long_text,
+)
+from tau.modes.interactive.ports import Display, Tasks
 from tau.tui.component import Component
 from tau.tui.input.key import InputEvent
 from tau.tui.text.wrap import wrap
@@ -11,10 +20,6 @@ from tau.tui.widgets.editor.editor import Editor
 from tau.tui.widgets.input_field import InputField
 from tau.tui.widgets.select_list import SelectItem, SelectList
 from tau.tui.widgets.text import Text
-
-if TYPE_CHECKING:
-    from tau.modes.interactive.composer.external_editor import ExternalEditor
-    from tau.modes.interactive.ports import Display, Tasks
 
 T = TypeVar("T")
 _Done = Callable[[T | None], None]
@@ -33,21 +38,19 @@ class ChoicePanel(DialogFrame):
 
     def __init__(
         self,
-        display: "Display",
+        display: Display,
         title: str,
-        text: "str | Component",
+        text: str | Component,
         choices: Sequence[DialogChoice],
+        done: Callable[[Any], None],
         *,
         at: int = 0,
         ends: bool = True,
         cancels: str = "cancels",
-        on_answer: Callable[[DialogChoice], None],
-        on_cancel: Callable[[], None],
     ) -> None:
         super().__init__(display, title)
         self.choices = ChoiceRows(display.theme, choices, at=at)
-        self.on_answer = on_answer
-        self.on_cancel = on_cancel
+        self.done = done
         self._cancels = cancels
         inside = Text(display.theme, long_text(text)) if isinstance(text, str) else text
         self.window = Window(display.theme, inside, self._window_rows, self._scroll_keys(), ends=ends)
@@ -57,18 +60,21 @@ class ChoicePanel(DialogFrame):
         matches = self.keys.matches
         if (place := self.choices.place_of(event)) is not None:
             self.choices.at = place
-            self.on_answer(self.choices.chosen)
+            self.choose(self.choices.chosen)
         elif matches(event, UP) or matches(event, DOWN):
             self.choices.move(-1 if matches(event, UP) else 1)
         elif matches(event, PAGE_UP) or matches(event, PAGE_DOWN):
             self.window.scroll(-1 if matches(event, PAGE_UP) else 1)
         elif matches(event, CONFIRM):
-            self.on_answer(self.choices.chosen)
+            self.choose(self.choices.chosen)
         elif matches(event, CANCEL):
-            self.on_cancel()
+            self.done(None)
         else:
             return False
         return True
+
+    def choose(self, choice: DialogChoice) -> None:
+        self.done(choice.value)
 
     def invalidate(self) -> None:
         self.window.invalidate()
@@ -102,36 +108,29 @@ class ChoicePanel(DialogFrame):
         return (up, down) if up and down else ()
 
 
-class ListPanel(DialogFrame):
+class ListPanel(FocusDelegate, DialogFrame):
     """A text, then a long list that narrows as you type."""
 
     def __init__(
-        self, display: "Display", title: str, text: str, options: Sequence[str], done: "_Done[int]"
+        self, display: Display, title: str, text: str, options: Sequence[str], done: _Done[int]
     ) -> None:
         super().__init__(display, title)
-        inside = Text(display.theme, long_text(text))
-        self._window = Window(display.theme, inside, lambda: self.room(display.terminal.rows // 2))
+        self._window = Window(
+            display.theme,
+            Text(display.theme, long_text(text)),
+            lambda: self.room(display.terminal.rows // 2),
+        )
         items = [SelectItem(number, option) for number, option in enumerate(options[:MAX_OPTIONS])]
         rows = max(5, min(15, display.terminal.rows // 2 - 4))
-        self._list = SelectList(display.theme, display.keys, items, rows, on_cancel=lambda: done(None))
-        self._list.on_select = lambda item: done(item.value)
+        choices = SelectList(display.theme, display.keys, items, rows, on_cancel=lambda: done(None))
+        choices.on_select = lambda item: done(item.value)
+        self.inside = choices
         self._left_out = max(len(options) - MAX_OPTIONS, 0)
         self._announced = False
 
-    @property
-    def focused(self) -> bool:
-        return self._list.focused
-
-    @focused.setter
-    def focused(self, focused: bool) -> None:
-        self._list.focused = focused
-
-    def handle_input(self, event: InputEvent) -> bool:
-        return self._list.handle_input(event)
-
     def invalidate(self) -> None:
+        super().invalidate()
         self._window.invalidate()
-        self._list.invalidate()
 
     def body(self, width: int) -> Sequence[str]:
         rows = list(self._window.render(width))
@@ -140,21 +139,21 @@ class ListPanel(DialogFrame):
             self._announced = True
             self.display.timer.call_soon(self.display.request_render)
         else:
-            rows += self._list.render(width)
+            rows += self.inside.render(width)
         if self._left_out:
             rows += wrap(self.theme["warning"](f"{self._left_out:,} more options not shown."), width)
         return [*rows, *self.hint_rows([self.key(CANCEL, "cancels")], width)]
 
 
-class LinePanel(DialogFrame):
+class LinePanel(FocusDelegate, DialogFrame):
     """A text, then a single-line field."""
 
     def __init__(
         self,
-        display: "Display",
+        display: Display,
         title: str,
         text: str,
-        done: "_Done[str]",
+        done: _Done[str],
         *,
         placeholder: str = "",
         prefill: str = "",
@@ -163,7 +162,7 @@ class LinePanel(DialogFrame):
     ) -> None:
         super().__init__(display, title)
         self._window = Window(display.theme, Text(display.theme, long_text(text)), lambda: self.room(6))
-        self.field = InputField(
+        self.inside = InputField(
             display.theme,
             display.keys,
             prefill,
@@ -175,46 +174,35 @@ class LinePanel(DialogFrame):
             on_cancel=lambda: done(None),
         )
 
-    @property
-    def focused(self) -> bool:
-        return self.field.focused
-
-    @focused.setter
-    def focused(self, focused: bool) -> None:
-        self.field.focused = focused
-
-    def handle_input(self, event: InputEvent) -> bool:
-        return self.field.handle_input(event)
-
     def invalidate(self) -> None:
+        super().invalidate()
         self._window.invalidate()
-        self.field.invalidate()
 
     def body(self, width: int) -> Sequence[str]:
         hints = [self.key("tui.input.submit", "sends"), self.key(CANCEL, "cancels")]
-        return [*self._window.render(width), *self.field.render(width), *self.hint_rows(hints, width)]
+        return [*self._window.render(width), *self.inside.render(width), *self.hint_rows(hints, width)]
 
 
-class TextPanel(DialogFrame):
+class TextPanel(FocusDelegate, DialogFrame):
     """A longer text in an editor whose border is the frame."""
 
     framed = False
 
     def __init__(
         self,
-        display: "Display",
-        tasks: "Tasks",
-        external_editor: "ExternalEditor",
+        display: Display,
+        tasks: Tasks,
+        external_editor: ExternalEditor,
         title: str,
         prefill: str,
-        done: "_Done[str]",
+        done: _Done[str],
     ) -> None:
         super().__init__(display, "")
         self._tasks = tasks
         self._external_editor = external_editor
         self._done = done
         self._title = Window(display.theme, Text(display.theme, long_text(title), "accent"), lambda: 6)
-        self.editor = Editor(
+        self.inside = self.editor = Editor(
             display.theme,
             display.keys,
             max_rows=lambda: max(3, display.terminal.rows // 2),
@@ -224,26 +212,18 @@ class TextPanel(DialogFrame):
         if prefill:
             self.editor.set_text(prefill)
 
-    @property
-    def focused(self) -> bool:
-        return self.editor.focused
-
-    @focused.setter
-    def focused(self, focused: bool) -> None:
-        self.editor.focused = focused
-
     def handle_input(self, event: InputEvent) -> bool:
         if self.keys.matches(event, CANCEL):
             self._done(None)
         elif self.keys.matches(event, "app.editor.external"):
-            self._tasks.start(self._write_outside())
+            self._tasks.start(self._open_external_editor())
         else:
-            return self.editor.handle_input(event)
+            return super().handle_input(event)
         return True
 
     def invalidate(self) -> None:
+        super().invalidate()
         self._title.invalidate()
-        self.editor.invalidate()
 
     def body(self, width: int) -> Sequence[str]:
         hints = [
@@ -254,7 +234,7 @@ class TextPanel(DialogFrame):
         ]
         return [*self._title.render(width), *self.editor.render(width), *self.hint_rows(hints, width)]
 
-    async def _write_outside(self) -> None:
+    async def _open_external_editor(self) -> None:
         text = await self._external_editor.edit(self.editor.text)
         if text != self.editor.text:
             self.editor.set_text(text)
@@ -262,28 +242,22 @@ class TextPanel(DialogFrame):
 
 
 def ask_choice(
-    display: "Display", title: str, options: Sequence[str], *, at: int = 0
-) -> "Callable[[_Done[str]], Component]":
+    display: Display, title: str, options: Sequence[str], *, at: int = 0
+) -> Callable[[_Done[str]], Component]:
     """Make the dialog of `Ui.select`."""
-    shown = list(options)
     first, _, text = long_text(title).partition("\n")
     if len(first) > HEADING_CHARS:
         first, text = "", long_text(title)
+    choices = [DialogChoice(option, option) for option in options]
 
-    def make(done: "_Done[str]") -> Component:
-        if not shown:
+    def make(done: _Done[str]) -> Component:
+        if not choices:
             done(None)
-        if len(shown) > NUMBERED_OPTIONS:
-            return ListPanel(display, first, text, shown, lambda at: done(None if at is None else shown[at]))
-        return ChoicePanel(
-            display,
-            first,
-            text,
-            [DialogChoice(option, option) for option in shown]
-            or [DialogChoice("", "Nothing to choose from")],
-            at=at,
-            on_answer=lambda choice: done(choice.value),
-            on_cancel=lambda: done(None),
-        )
+        if len(choices) > NUMBERED_OPTIONS:
+            return ListPanel(
+                display, first, text, options, lambda at: done(None if at is None else options[at])
+            )
+        nothing = [DialogChoice("", "Nothing to choose from")]
+        return ChoicePanel(display, first, text, choices or nothing, done, at=at)
 
     return make

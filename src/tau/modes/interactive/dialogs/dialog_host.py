@@ -2,14 +2,12 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
+from tau.modes.interactive.layout import ScreenLayout
 from tau.tui.component import Component
 from tau.tui.input.key import InputEvent
-
-if TYPE_CHECKING:
-    from tau.modes.interactive.layout import ScreenLayout
-    from tau.tui.render.screen import Screen
+from tau.tui.render.screen import Screen
 
 T = TypeVar("T")
 
@@ -18,20 +16,20 @@ class _Gap(Component):
     """Holds the focus between an answer and its caller's reaction, so that no key is lost."""
 
     def __init__(self) -> None:
-        self.kept: list[InputEvent] = []
+        self.events: list[InputEvent] = []
 
     def render(self, width: int) -> Sequence[str]:
         return ()
 
     def handle_input(self, event: InputEvent) -> bool:
-        self.kept.append(event)
+        self.events.append(event)
         return True
 
 
 class Dialogs:
     """Shows one dialog at a time; others queue."""
 
-    def __init__(self, screen: "Screen", layout: "ScreenLayout", editor: Component) -> None:
+    def __init__(self, screen: Screen, layout: ScreenLayout, editor: Component) -> None:
         self._screen = screen
         self._layout = layout
         self._editor = editor
@@ -65,12 +63,12 @@ class Dialogs:
             finally:
                 self._answer = None
                 self._put(self._editor)
-                if self._gap.kept:  # the caller may open the next dialog before this runs
+                if self._gap.events:  # the caller may open the next dialog before this runs
                     asyncio.get_running_loop().call_soon(self._pass_on)
 
     def _pass_on(self) -> None:
-        kept, self._gap.kept = self._gap.kept, []
-        self._screen.on_input(kept)
+        events, self._gap.events = self._gap.events, []
+        self._screen.on_input(events)
 
     def cancel(self) -> None:
         """Close the open dialog without an answer."""

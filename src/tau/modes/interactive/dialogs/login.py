@@ -2,23 +2,18 @@
 
 import asyncio
 import os
-from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from tau.ai.catalog import Catalog, Provider, load_catalog
 from tau.base.errors import TauError, UsageError
 from tau.config.auth_file import AuthFile
 from tau.config.json_file import read_json
 from tau.config.models_file import load_models_file, merge_models
-from tau.config.pasted_key import KEY_PAGES, clean_pasted_key, key_problem, key_warning
+from tau.config.pasted_key import clean_pasted_key, key_problem, key_warning
+from tau.modes.interactive.command_context import CommandContext
 from tau.modes.interactive.dialogs.basic import ChoicePanel, LinePanel
 from tau.modes.interactive.dialogs.parts import DialogChoice
 from tau.modes.interactive.selectors.pick_list import pick
-from tau.tui.component import Component
 from tau.tui.widgets.select_list import SelectItem
-
-if TYPE_CHECKING:
-    from tau.modes.interactive.command_context import CommandContext
 
 NO_OAUTH = (
     "Only API keys work. Logging in with a subscription is not supported yet; "
@@ -26,17 +21,17 @@ NO_OAUTH = (
 )
 
 
-async def login(context: "CommandContext", rest: str = "") -> None:
+async def login(context: CommandContext, rest: str = "") -> None:
     """Store an API key. Raises TauError."""
     catalog = known_providers(context)
     name = rest.strip()
-    row = _named(catalog, name) if name else await choose_provider(context, catalog)
+    row = _find_provider(catalog, name) if name else await choose_provider(context, catalog)
     if row is None or not await store_key(context, row):
         return
     context.say(f"Saved the {row.name} key to {context.paths.auth}, which only you can read.{_models(row)}")
 
 
-async def logout(context: "CommandContext", rest: str = "") -> None:
+async def logout(context: CommandContext, rest: str = "") -> None:
     """Remove an API key. Raises TauError."""
     catalog = known_providers(context)
     stored = [str(provider) for provider in read_json(context.paths.auth).content]
@@ -59,12 +54,12 @@ async def logout(context: "CommandContext", rest: str = "") -> None:
     context.say(f"Removed the {row.name if row else provider} key.{_still_set(row)}")
 
 
-def known_providers(context: "CommandContext") -> Catalog:
+def known_providers(context: CommandContext) -> Catalog:
     """Providers from the catalog and models.json. Raises ConfigError."""
     return merge_models(load_catalog(), load_models_file(context.paths.models))
 
 
-async def choose_provider(context: "CommandContext", catalog: Catalog) -> Provider | None:
+async def choose_provider(context: CommandContext, catalog: Catalog) -> Provider | None:
     """Which provider a key is for; None if the user cancels."""
     auth = AuthFile(context.paths.auth)
 
@@ -83,7 +78,7 @@ async def choose_provider(context: "CommandContext", catalog: Catalog) -> Provid
     return None if chosen is None else catalog.provider(chosen)
 
 
-async def store_key(context: "CommandContext", row: Provider) -> bool:
+async def store_key(context: CommandContext, row: Provider) -> bool:
     """Ask for a key and store it; False if the user cancels. Raises TauError."""
     doubted = ""
 
@@ -91,30 +86,29 @@ async def store_key(context: "CommandContext", row: Provider) -> bool:
         nonlocal doubted
         key = clean_pasted_key(text)
         problem = key_problem(key, os.environ)
-        doubt = key_warning(key, row.id)
+        doubt = key_warning(key, row.key_prefix)
         if problem is not None or doubt is None or key == doubted:
             return problem
         doubted = key
         return f"{doubt} Press {context.display.keys.label('tui.input.submit')} again to store it anyway."
 
-    page = KEY_PAGES.get(row.id)
-    made = f" Create one at {page}." if page else ""
+    made = f" Create one at {row.key_page}." if row.key_page else ""
     text = (
         f"Paste the {row.name} key; it stays hidden.{made} A variable name, or a command "
         f"after !, works too.\n{NO_OAUTH}"
     )
 
-    def make(done: Callable[[str | None], None]) -> Component:
-        return LinePanel(context.display, f"{row.name} key", text, done, mask=True, validate=objection)
-
-    typed = await context.ask(make)
+    title = f"{row.name} key"
+    typed: str | None = await context.ask(
+        lambda done: LinePanel(context.display, title, text, done, mask=True, validate=objection)
+    )
     if typed is None:
         return False
     await asyncio.to_thread(AuthFile(context.paths.auth).set_key, row.id, clean_pasted_key(typed))
     return True
 
 
-def _named(catalog: Catalog, name: str) -> Provider:
+def _find_provider(catalog: Catalog, name: str) -> Provider:
     row = catalog.provider(name)
     if row is None:
         raise UsageError(f'Unknown provider "{name}"; choose from {", ".join(catalog.providers)}.')
@@ -123,26 +117,14 @@ def _named(catalog: Catalog, name: str) -> Provider:
     return row
 
 
-async def _choose_stored(context: "CommandContext", catalog: Catalog, stored: list[str]) -> str:
+async def _choose_stored(context: CommandContext, catalog: Catalog, stored: list[str]) -> str:
     def label(provider: str) -> str:
         row = catalog.provider(provider)
         return row.name if row is not None else provider
 
-    def make(done: Callable[[str | None], None]) -> Component:
-        choices = [
-            DialogChoice("", "Cancel"),
-            *(DialogChoice(one, f"Remove {label(one)}") for one in stored),
-        ]
-        return ChoicePanel(
-            context.display,
-            "Which key do you want to remove?",
-            "",
-            choices,
-            on_answer=lambda choice: done(choice.value),
-            on_cancel=lambda: done(None),
-        )
-
-    return await context.ask(make) or ""
+    choices = [DialogChoice("", "Cancel"), *(DialogChoice(one, f"Remove {label(one)}") for one in stored)]
+    title = "Which key do you want to remove?"
+    return await context.ask(lambda done: ChoicePanel(context.display, title, "", choices, done)) or ""
 
 
 def _variable(row: Provider | None) -> str:

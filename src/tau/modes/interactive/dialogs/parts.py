@@ -1,8 +1,9 @@
 """Building blocks of dialogs: a frame, a scrolling window, numbered choices."""
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from tau.modes.interactive.ports import Display
 from tau.tui.component import Component, LiveComponent
 from tau.tui.input.key import InputEvent, Key
 from tau.tui.style import Theme
@@ -11,9 +12,6 @@ from tau.tui.text.cut import truncate
 from tau.tui.text.width import visible_width
 from tau.tui.text.wrap import wrap
 from tau.tui.widgets.list_parts import spoken_rows
-
-if TYPE_CHECKING:
-    from tau.modes.interactive.ports import Display
 
 LINEAR_ROWS = 200
 MIN_WINDOW_ROWS = 3
@@ -30,6 +28,26 @@ class DialogChoice(NamedTuple):
     description: str = ""
     note: str = ""
     key: str = ""
+
+
+class FocusDelegate(LiveComponent):
+    """A component whose keys go to the one inside it."""
+
+    inside: Component
+
+    @property
+    def focused(self) -> bool:
+        return self.inside.focused
+
+    @focused.setter
+    def focused(self, focused: bool) -> None:
+        self.inside.focused = focused
+
+    def handle_input(self, event: InputEvent) -> bool:
+        return self.inside.handle_input(event)
+
+    def invalidate(self) -> None:
+        self.inside.invalidate()
 
 
 class Window(Component):
@@ -54,6 +72,8 @@ class Window(Component):
         self._last = 0
         self._drawn: tuple[Sequence[str], int, int, int] | None = None
         self._rows: Sequence[str] = ()
+        self.was_read = False
+        """Whether all rows up to the last one have been on the screen."""
 
     def scroll(self, pages: int) -> bool:
         """Scroll down or up by pages; False if there is nothing to scroll."""
@@ -78,6 +98,7 @@ class Window(Component):
     def _window(self, inside: Sequence[str], width: int, height: int) -> Sequence[str]:
         if len(inside) <= height:
             self._last = 0
+            self.was_read = True
             return inside
         tail = max(1, min(height // 3, 4)) if self._ends else 0
         self._room = height - tail - 1
@@ -85,6 +106,7 @@ class Window(Component):
         start = self._offset = min(self._offset, self._last)
         end = start + self._room
         hidden = len(inside) - tail - end
+        self.was_read = self.was_read or not hidden
         gap = self._theme["dim"](self._mark(start + 1, end, len(inside), hidden if tail else 0, width))
         return [*inside[start:end], gap, *inside[len(inside) - tail :]]
 
@@ -158,15 +180,15 @@ class ChoiceRows:
             blocks = [self._block(place, width, about=place == self.at) for place in places]
         if sum(map(len, blocks)) > max_rows:
             blocks = [self._block(place, width, about=False) for place in places]
-        first, last = self._fitting(blocks, max_rows)
-        found = [row for block in blocks[first : last + 1] for row in block]
+        first, last = self._fit(blocks, max_rows)
+        shown = [row for block in blocks[first : last + 1] for row in block]
         missing = len(blocks) - (last - first + 1)
         if missing:
             more = truncate(f"  {missing} more", width, self._theme.symbols.ellipsis)
-            found.append(self._theme["dim"](more))
-        return found
+            shown.append(self._theme["dim"](more))
+        return shown
 
-    def _fitting(self, blocks: Sequence[Sequence[str]], max_rows: int) -> tuple[int, int]:
+    def _fit(self, blocks: Sequence[Sequence[str]], max_rows: int) -> tuple[int, int]:
         """The range of choices that fits around the highlighted one."""
         first = last = self.at
         total = len(blocks[self.at])
@@ -223,7 +245,7 @@ class DialogFrame(LiveComponent):
 
     framed = True
 
-    def __init__(self, display: "Display", title: str) -> None:
+    def __init__(self, display: Display, title: str) -> None:
         self.display = display
         self.theme = display.theme
         self.keys = display.keys
@@ -243,9 +265,7 @@ class DialogFrame(LiveComponent):
         elif theme.linear:
             rows = [*wrap(self.title, width), *inside] if self.title else list(inside)
         else:
-            rule = theme.symbols.rule
-            border = theme["borderActive"]
-            rows = [*self._top(width), *inside, border(rule * width)]
+            rows = [*self._top(width), *inside, theme["borderActive"](theme.symbols.rule * width)]
         if rows != self._rows:
             self._rows = rows
         return self._rows
@@ -282,11 +302,8 @@ class DialogFrame(LiveComponent):
 
 def long_text(text: str) -> str:
     """Text from outside, shortened in the middle."""
-    text = clean(text[: 4 * MAX_TITLE_CHARS]) if len(text) <= 4 * MAX_TITLE_CHARS else _ends(text)
-    return text.strip("\n")
-
-
-def _ends(text: str) -> str:
     half = 2 * MAX_TITLE_CHARS
     left_out = len(text) - 2 * half
-    return f"{clean(text[:half])}\n[{left_out:,} characters not shown]\n{clean(text[-half:])}"
+    if left_out > 0:
+        return f"{clean(text[:half])}\n[{left_out:,} characters not shown]\n{clean(text[-half:])}".strip("\n")
+    return clean(text).strip("\n")

@@ -2,25 +2,23 @@
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple
 
 from tau.base.errors import TauError
 from tau.base.files import make_private, write_atomic
 from tau.base.late import late
 from tau.coding.plan.mode import MAX_PLAN_BYTES
 from tau.coding.plan.review import PLAN_FILE, Plan, PlanAnswer, title_of
+from tau.modes.interactive.composer.external_editor import ExternalEditor
+from tau.modes.interactive.current_session import SessionSwitch
 from tau.modes.interactive.dialogs.basic import CANCEL, ChoicePanel
 from tau.modes.interactive.dialogs.parts import DialogChoice
-from tau.modes.interactive.session_switch import SessionSwitch
-from tau.tui.component import Component
+from tau.modes.interactive.ports import Display, ScreenPorts
+from tau.modes.interactive.ui_controller import ScreenUi
 from tau.tui.input.key import InputEvent
 from tau.tui.widgets.input_field import InputField
-
-if TYPE_CHECKING:
-    from tau.modes.interactive.composer.external_editor import ExternalEditor
-    from tau.modes.interactive.current_session import CurrentSession
-    from tau.modes.interactive.ports import AppActions, Display, Notices
 
 markdown = late("tau.tui.widgets.markdown.component")
 
@@ -29,16 +27,16 @@ HANDED_OVER = "Carry out this plan, which the user has approved:"
 
 
 class PlanResponse(NamedTuple):
-    """The user's decision, with a comment if the plan goes back; None if canceled."""
+    """The user's decision, with a comment if the plan goes back."""
 
-    wish: ReviewChoice | None
+    choice: ReviewChoice
     feedback: str = ""
 
 
 class PlanPanel(ChoicePanel):
     """The plan as Markdown, and below it the possible actions."""
 
-    def __init__(self, display: "Display", plan: Plan, done: Callable[[PlanResponse | None], None]) -> None:
+    def __init__(self, display: Display, plan: Plan, done: Callable[[PlanResponse | None], None]) -> None:
         super().__init__(
             display,
             f"Plan: {plan.title}",
@@ -50,13 +48,11 @@ class PlanPanel(ChoicePanel):
                 DialogChoice("reject", "Send back with a comment"),
                 DialogChoice("keep", "Keep planning"),
             ],
+            done,
             at=4,
             ends=False,
             cancels="keeps planning",
-            on_answer=self._answer,
-            on_cancel=lambda: done(None),
         )
-        self._done = done
         self._comment = InputField(
             display.theme,
             display.keys,
@@ -65,26 +61,26 @@ class PlanPanel(ChoicePanel):
             on_submit=lambda text: done(PlanResponse("reject", text.strip())),
             on_cancel=self._back,
         )
-        self._writes = False
+        self._is_commenting = False
 
     def handle_input(self, event: InputEvent) -> bool:
-        return self._comment.handle_input(event) if self._writes else super().handle_input(event)
+        return self._comment.handle_input(event) if self._is_commenting else super().handle_input(event)
 
     def below(self, width: int) -> list[str]:
-        if not self._writes:
+        if not self._is_commenting:
             return super().below(width)
         self._comment.focused = self.focused
         hints = [self.key("tui.input.submit", "sends it back"), self.key(CANCEL, "goes back")]
         return [*self._comment.render(width), *self.hint_rows(hints, width)]
 
-    def _answer(self, choice: DialogChoice) -> None:
+    def choose(self, choice: DialogChoice) -> None:
         if choice.value == "reject":
-            self._writes = True
+            self._is_commenting = True
         else:
-            self._done(PlanResponse(choice.value))
+            self.done(PlanResponse(choice.value))
 
     def _back(self) -> None:
-        self._writes = False
+        self._is_commenting = False
 
 
 def _below_title(plan: Plan) -> str:
@@ -94,59 +90,32 @@ def _below_title(plan: Plan) -> str:
     return rest.strip("\n") if same and rest.strip() else plan.text
 
 
-class QuestionHost(Protocol):
-    """Shows an unprompted dialog and can stop the run that needs it."""
-
-    async def show(
-        self, make: Callable[[Callable[[PlanResponse | None], None]], Component], about: str
-    ) -> PlanResponse | None: ...
-    async def stop_run(self) -> None: ...
-
-
 class PlanDialog:
     """Asks for a decision on a plan until there is one."""
 
-    def __init__(
-        self,
-        display: "Display",
-        current: "CurrentSession",
-        notices: "Notices",
-        external_editor: "ExternalEditor",
-        actions: "AppActions",
-        host: QuestionHost,
-    ) -> None:
-        self._display = display
-        self._current = current
-        self._notices = notices
+    def __init__(self, ports: ScreenPorts, external_editor: ExternalEditor, ui: ScreenUi) -> None:
+        self._display, self._current, self._notices, _, self._actions = ports
         self._external_editor = external_editor
-        self._actions = actions
-        self._host = host
+        self._ui = ui
 
     async def review(self, plan: Plan) -> PlanAnswer | None:
         """The user's decision on a plan; if they cancel, stop the run that submitted it."""
         while True:
-            shown = await self._host.show(self._make(plan), f"Plan ready: {plan.title}")
-            said = shown or PlanResponse(None)
-            match said.wish:
-                case "approve":
-                    return PlanAnswer("approve")
-                case "reject":
-                    return PlanAnswer("reject", said.feedback)
-                case "keep":
-                    return PlanAnswer("keep")
-                case "edit":
-                    plan = await self._edited(plan)
-                case "new":
-                    await self._hand_over(plan)
-                    return PlanAnswer("keep")
+            panel = partial(PlanPanel, self._display, plan)
+            answer = await self._ui.show(panel, f"Plan ready: {plan.title}")
+            match answer:
                 case None:
-                    await self._host.stop_run()
-                    return PlanAnswer("keep")
+                    await self._ui.stop_run()
+                case PlanResponse("edit"):
+                    plan = await self._edit(plan)
+                    continue
+                case PlanResponse("new"):
+                    await self._start_new_session(plan)
+                case PlanResponse("approve" | "reject" as choice, feedback):
+                    return PlanAnswer(choice, feedback)
+            return PlanAnswer("keep")
 
-    def _make(self, plan: Plan) -> Callable[[Callable[[PlanResponse | None], None]], Component]:
-        return lambda done: PlanPanel(self._display, plan, done)
-
-    async def _edited(self, plan: Plan) -> Plan:
+    async def _edit(self, plan: Plan) -> Plan:
         """The plan as edited by the user, written to its file."""
         try:
             text = (await self._external_editor.edit(plan.text, "plan.md")).strip()
@@ -177,7 +146,7 @@ class PlanDialog:
             )
         return folder / "local" / PLAN_FILE.removeprefix("local://")
 
-    async def _hand_over(self, plan: Plan) -> None:
+    async def _start_new_session(self, plan: Plan) -> None:
         """Leave plan mode and carry out the plan in a new session that knows nothing else."""
         session = self._current.session
         if session is None:
@@ -188,6 +157,7 @@ class PlanDialog:
                 "new",
                 prompt=f"{HANDED_OVER}\n\n{plan.text}",
                 notice=f'Carrying out the plan "{plan.title}".',
+                carried=session.model,
             )
         )
-        await self._host.stop_run()
+        await self._ui.stop_run()

@@ -1,24 +1,20 @@
 """The agent's questions: a tab each, options with descriptions, and a line for another answer."""
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from tau.coding.questions import AskAnswer, AskQuestion, answer_of, fallback
 from tau.modes.interactive.dialogs.basic import CANCEL, CONFIRM, DOWN, PAGE_DOWN, PAGE_UP, UP
 from tau.modes.interactive.dialogs.parts import ChoiceRows, DialogChoice, DialogFrame, Window, long_text
+from tau.modes.interactive.ports import Display, Notices
 from tau.tui.component import Component
 from tau.tui.input.key import InputEvent, Key, Paste
 from tau.tui.text.cut import truncate
 from tau.tui.text.wrap import wrap
+from tau.tui.timer import Handle
 from tau.tui.widgets.input_field import InputField
 from tau.tui.widgets.tab_bar import Tab, TabBar
 from tau.tui.widgets.text import Text
 
-if TYPE_CHECKING:
-    from tau.modes.interactive.ports import Display, Notices
-    from tau.tui.timer import Handle
-
-REVIEW = "review"
 OTHER_LABEL = "Something else"
 
 _Done = Callable[[list[AskAnswer] | None], None]
@@ -27,7 +23,7 @@ _Done = Callable[[list[AskAnswer] | None], None]
 class Draft:
     """One question and its answer so far."""
 
-    def __init__(self, display: "Display", question: AskQuestion) -> None:
+    def __init__(self, display: Display, question: AskQuestion) -> None:
         self.question = question
         options = [
             DialogChoice(
@@ -39,14 +35,11 @@ class Draft:
         self.rows = ChoiceRows(display.theme, options, at=question.suggested or 0, multi=question.multi)
         self.field = InputField(display.theme, display.keys, prompt="  ", placeholder="type it here")
         self.window = Window(
-            display.theme, Text(display.theme, long_text(question.question)), lambda: self._height
+            display.theme, Text(display.theme, long_text(question.question)), lambda: self.max_rows
         )
         self.answer: AskAnswer | None = None
-        self._height = 8
-
-    def fit(self, rows: int) -> None:
-        """Limit the height of the question."""
-        self._height = rows
+        self.max_rows = 8
+        """Limits the height of the question."""
 
     @property
     def types(self) -> bool:
@@ -76,8 +69,8 @@ class Questionnaire(DialogFrame):
 
     def __init__(
         self,
-        display: "Display",
-        notices: "Notices",
+        display: Display,
+        notices: Notices,
         questions: Sequence[AskQuestion],
         timeout_s: float | None,
         done: _Done,
@@ -88,7 +81,7 @@ class Questionnaire(DialogFrame):
         self._done = done
         self._at = 0
         self._bar = TabBar(display.theme, display.keys)
-        self._clock = _Clock(display, timeout_s, self._time_is_up, self) if timeout_s else None
+        self._clock = _Clock(display, timeout_s, self._on_timeout, self) if timeout_s else None
         self._message = ""
         self._send = ChoiceRows(
             display.theme,
@@ -108,9 +101,9 @@ class Questionnaire(DialogFrame):
             self._finish(None)
             return True
         draft = self._draft
-        if draft is not None and draft.types and self._typed(draft, event):
+        if draft is not None and draft.types and self._type(draft, event):
             return True
-        if len(self._drafts) > 1 and self._moved(event):
+        if len(self._drafts) > 1 and self._switch_tab(event):
             return True
         return self._review(event) if draft is None else self._choose(draft, event)
 
@@ -127,28 +120,28 @@ class Questionnaire(DialogFrame):
             self._bar.activate(str(self._at))
             rows += self._bar.render(width)
         draft = self._draft
-        rows += self._all_answers(width) if draft is None else self._question(draft, width)
+        rows += self._review_rows(width) if draft is None else self._question_rows(draft, width)
         if self._message:
             rows += wrap(self.theme["warning"](self._message), width)
         if self._clock is not None and self._clock.words:
             rows += wrap(self.theme["warning"](self._clock.words), width)
         return [*rows, *self.hint_rows(self._hints(draft), width)]
 
-    def _question(self, draft: Draft, width: int) -> list[str]:
+    def _question_rows(self, draft: Draft, width: int) -> list[str]:
         half = max(self.display.terminal.rows // 2, 4)
         options = draft.rows.rows(width, half)
-        draft.fit(self.room(len(options) + 4))
+        draft.max_rows = self.room(len(options) + 4)
         rows = [*draft.window.render(width), *([] if self.theme.linear else [""]), *options]
         if draft.types or draft.field.text:
             draft.field.focused = self.focused and draft.types
             rows += draft.field.render(width)
         return rows
 
-    def _all_answers(self, width: int) -> list[str]:
+    def _review_rows(self, width: int) -> list[str]:
         rows: list[str] = []
         for draft in self._drafts:
             rows += wrap(self.theme["strong"](long_text(draft.question.question)), width)[:2]
-            rows.append(truncate(f"  {_words(draft)}", width, self.theme.symbols.ellipsis))
+            rows.append(truncate(f"  {_answer_text(draft)}", width, self.theme.symbols.ellipsis))
         return [*rows, *([] if self.theme.linear else [""]), *self._send.rows(width, 4)]
 
     def _hints(self, draft: Draft | None) -> list[str]:
@@ -169,7 +162,7 @@ class Questionnaire(DialogFrame):
         ]
         return [*tabs, Tab(str(len(self._drafts)), "Send")]
 
-    def _typed(self, draft: Draft, event: InputEvent) -> bool:
+    def _type(self, draft: Draft, event: InputEvent) -> bool:
         """Handle a key for the free-text line; movement keys belong to the list."""
         if any(self.keys.matches(event, action) for action in (UP, DOWN, CONFIRM, "tui.input.tab")):
             return False
@@ -182,7 +175,7 @@ class Questionnaire(DialogFrame):
             return False
         return draft.field.handle_input(event)
 
-    def _moved(self, event: InputEvent) -> bool:
+    def _switch_tab(self, event: InputEvent) -> bool:
         self._bar.activate(str(self._at))
         if not self._bar.handle_input(event):
             return False
@@ -201,7 +194,7 @@ class Questionnaire(DialogFrame):
             if draft.question.multi:
                 draft.rows.toggle()
             else:
-                self._go_on(draft)
+                self._continue(draft)
         elif matches(event, UP) or matches(event, DOWN):
             draft.rows.move(-1 if matches(event, UP) else 1)
         elif matches(event, PAGE_UP) or matches(event, PAGE_DOWN):
@@ -209,7 +202,7 @@ class Questionnaire(DialogFrame):
         elif event.text == " " and draft.question.multi and not draft.types:
             draft.rows.toggle()
         elif matches(event, CONFIRM):
-            self._go_on(draft)
+            self._continue(draft)
         else:
             return False
         return True
@@ -235,7 +228,7 @@ class Questionnaire(DialogFrame):
             self._message = "This question has no answer yet."
         return True
 
-    def _go_on(self, draft: Draft) -> None:
+    def _continue(self, draft: Draft) -> None:
         if not draft.settle():
             self._message = "Choose an option, or type an answer."
         elif len(self._drafts) == 1:
@@ -244,7 +237,7 @@ class Questionnaire(DialogFrame):
         else:
             self._at += 1
 
-    def _time_is_up(self) -> None:
+    def _on_timeout(self) -> None:
         answers = [draft.answer or fallback(draft.question) for draft in self._drafts]
         self._notices.say("No answer in time; using the recommended options.", "warning")
         self._finish(answers)
@@ -259,7 +252,7 @@ class _Clock:
     """A visible countdown; the first key press stops it."""
 
     def __init__(
-        self, display: "Display", seconds: float, on_end: Callable[[], None], shown: Component
+        self, display: Display, seconds: float, on_end: Callable[[], None], shown: Component
     ) -> None:
         self._display = display
         self._end = display.timer.time() + seconds
@@ -290,23 +283,16 @@ class _Clock:
             self._on_end()
             return
         steps = self._display.theme.motion and not self._display.theme.linear
-        self._tick = timer.call_later(min(left, 1.0) if steps else left, self._again)
+        self._tick = timer.call_later(min(left, 1.0) if steps else left, self._on_tick)
 
-    def _again(self) -> None:
+    def _on_tick(self) -> None:
         self._wait()
         self._display.request_render()
 
 
-def _words(draft: Draft) -> str:
+def _answer_text(draft: Draft) -> str:
     answer = draft.answer
     if answer is None:
         return "no answer yet"
     parts = [*answer.selected, *([answer.text] if isinstance(answer.text, str) else [])]
     return ", ".join(" ".join(part.split()) for part in parts)
-
-
-def questionnaire(
-    display: "Display", notices: "Notices", questions: Sequence[AskQuestion], timeout_s: float | None
-) -> Callable[[_Done], Component]:
-    """Make the dialog."""
-    return lambda done: Questionnaire(display, notices, questions, timeout_s, done)

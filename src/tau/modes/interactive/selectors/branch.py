@@ -3,19 +3,16 @@
 import asyncio
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tau.base.errors import TauError
 from tau.base.late import late
+from tau.coding.session.storage.log import SessionLog
+from tau.modes.interactive.command_context import CommandContext
+from tau.modes.interactive.current_session import SessionSwitch
 from tau.modes.interactive.selectors.pick_list import pick
 from tau.tui.widgets.select_list import SelectItem
 
-if TYPE_CHECKING:
-    from tau.coding.session.storage.log import SessionLog
-    from tau.coding.session.tree_navigation import BranchPoint
-    from tau.modes.interactive.command_context import CommandContext
-
-switches = late("tau.modes.interactive.session_switch")
+tree_navigation = late("tau.coding.session.tree_navigation")
 forks = late("tau.coding.session.storage.fork")
 snippets = late("tau.coding.session.snippets")
 
@@ -24,11 +21,9 @@ SHOWN_CHARS = 300
 _SAID = frozenset({"message", "custom_message", "compaction", "branch_summary"})
 
 
-async def choose_branch(context: "CommandContext") -> None:
+async def choose_branch(context: CommandContext) -> None:
     """Ask for a message; the old session stays unchanged."""
-    session = context.session
-    if session is None:
-        raise TauError("The session is still opening; try again in a moment.")
+    session = context.require_session()
     log = session.log
     points = session.tree.branch_points()
     if not points:
@@ -49,16 +44,14 @@ async def choose_branch(context: "CommandContext") -> None:
     text, images = session.tree.to_edit(point.entry_id)
     before = _parent(log, point.entry_id)
     if before is None:
-        context.actions.leave(switches.SessionSwitch("new", draft=text, images=tuple(images)))
+        context.actions.leave(SessionSwitch("new", draft=text, images=tuple(images)))
         return
     new = await asyncio.to_thread(_copy, log.path, session.cwd, before, log.blobs)
     notice = "Branched into a new session; the original is unchanged (/resume)."
-    context.actions.leave(
-        switches.SessionSwitch("resume", str(new), draft=text, images=tuple(images), notice=notice)
-    )
+    context.actions.leave(SessionSwitch("resume", str(new), draft=text, images=tuple(images), notice=notice))
 
 
-def branch_items(points: "list[BranchPoint]", active: set[str]) -> list[SelectItem[str]]:
+def branch_items(points: "list[tree_navigation.BranchPoint]", active: set[str]) -> list[SelectItem[str]]:
     """Messages, newest first; the active branch before others."""
     items = []
     for number, point in reversed(list(enumerate(points, 1))):
@@ -73,7 +66,7 @@ def _pictures(count: int) -> str:
     return "(an image)" if count == 1 else f"({count} images)"
 
 
-def _parent(log: "SessionLog", id: str) -> str | None:
+def _parent(log: SessionLog, id: str) -> str | None:
     """The entry before this one, if a conversation can end there; None at the start."""
     node = log.node(id)
     parent = None if node is None else node.parent_id

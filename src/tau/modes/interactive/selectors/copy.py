@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from tau.ai.wire import (
     AppMessage,
@@ -14,12 +14,10 @@ from tau.ai.wire import (
 )
 from tau.base.late import late
 from tau.coding.session.entries import MessageEntry, decode_known
+from tau.coding.session.storage.log import SessionLog
+from tau.modes.interactive.command_context import CommandContext
 from tau.modes.interactive.selectors.pick_list import pick
 from tau.tui.widgets.select_list import SelectItem
-
-if TYPE_CHECKING:
-    from tau.coding.session.storage.log import SessionLog
-    from tau.modes.interactive.command_context import CommandContext
 
 clipboard = late("tau.modes.interactive.composer.clipboard")
 
@@ -42,7 +40,7 @@ class CodeBlock(NamedTuple):
     text: str
 
 
-async def choose_copy(context: "CommandContext") -> None:
+async def choose_copy(context: CommandContext) -> None:
     """Ask for a part of the conversation and copy it to the clipboard."""
     session = context.session
     parts = [] if session is None else list(copy_parts(newest_first(session.log)))
@@ -55,10 +53,10 @@ async def choose_copy(context: "CommandContext") -> None:
     ]
     place = await pick(context, "Copy", items, verb="copy")
     if place is not None:
-        context.say(await clipboard.copied(parts[place].text, context.display.terminal))
+        context.say(await clipboard.copy_text(parts[place].text, context.display.terminal))
 
 
-def newest_first(log: "SessionLog") -> Iterator[AppMessage]:
+def newest_first(log: SessionLog) -> Iterator[AppMessage]:
     """Messages of the active branch, including those a compaction removed from context."""
     for node in reversed(log.branch()):
         if node.type == "message" and isinstance(entry := decode_known(log.line(node)), MessageEntry):
@@ -69,13 +67,13 @@ def copy_parts(messages: Iterable[AppMessage], most: int = MAX_MESSAGES) -> Iter
     """Newest message first: the whole text, then its code blocks."""
     count = answers = 0
     for message in messages:
-        spoken = words_of(message)
-        if spoken is None or not spoken[1].strip():
+        entry = speaker_and_text(message)
+        if entry is None or not entry[1].strip():
             continue
         count += 1
         if count > most:
             return
-        who, text = spoken
+        who, text = entry
         answers += who == "Answer"
         last = who == "Answer" and answers == 1
         group = "Last answer" if last else "Earlier" if answers else "Since the last answer"
@@ -84,7 +82,7 @@ def copy_parts(messages: Iterable[AppMessage], most: int = MAX_MESSAGES) -> Iter
             yield CopyItem(f"Code: {code.language}" if code.language else "Code", group, code.text)
 
 
-def words_of(message: AppMessage) -> tuple[str, str] | None:
+def speaker_and_text(message: AppMessage) -> tuple[str, str] | None:
     """The speaker and the text; None if there is nothing to read."""
     match message:
         case UserMessage(content=content):
@@ -101,7 +99,7 @@ def words_of(message: AppMessage) -> tuple[str, str] | None:
 
 def code_blocks(text: str) -> list[CodeBlock]:
     """Fenced code blocks of a Markdown text; an unclosed one extends to the end."""
-    found: list[CodeBlock] = []
+    blocks: list[CodeBlock] = []
     fence = language = ""
     lines: list[str] = []
     for line in text.split("\n"):
@@ -110,13 +108,13 @@ def code_blocks(text: str) -> list[CodeBlock]:
             if mark:
                 fence, language, lines = mark[1], mark[2].split(" ")[0].strip(), []
         elif mark and mark[1].startswith(fence) and not mark[2].strip():
-            found.append(CodeBlock(language, "\n".join(lines)))
+            blocks.append(CodeBlock(language, "\n".join(lines)))
             fence = ""
         else:
             lines.append(line)
     if fence and lines:
-        found.append(CodeBlock(language, "\n".join(lines)))
-    return [code for code in found if code.text.strip()]
+        blocks.append(CodeBlock(language, "\n".join(lines)))
+    return [code for code in blocks if code.text.strip()]
 
 
 def first_line(text: str) -> str:

@@ -1,17 +1,14 @@
 """Shows all keyboard shortcuts and problems in the user's key bindings."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
+from tau.modes.interactive.command_context import CommandContext
 from tau.modes.interactive.selectors.panel import CANCEL, CONFIRM, Hint, Panel
 from tau.modes.interactive.selectors.pick_list import AllChoices, PickList
 from tau.tui.component import Component
+from tau.tui.input.bindings import Keymap
 from tau.tui.input.names import label as key_label
 from tau.tui.widgets.select_list import SelectItem
-
-if TYPE_CHECKING:
-    from tau.modes.interactive.command_context import CommandContext
-    from tau.tui.input.bindings import Keymap
 
 SHOWN_KEYS = 1
 """Further keys are listed after the description."""
@@ -29,7 +26,7 @@ _GROUPS = (
 )
 
 
-async def choose_hotkeys(context: "CommandContext") -> None:
+async def choose_hotkeys(context: CommandContext) -> None:
     """Show all keys, searchable by description or name; read-only."""
 
     def make(done: Callable[[None], None]) -> Component:
@@ -46,7 +43,7 @@ async def choose_hotkeys(context: "CommandContext") -> None:
         def name(item: SelectItem[str] | None) -> None:
             """Show the action's name in the file."""
             action = "" if item is None or item.group == PROBLEMS else f"{item.value}, "
-            panel.set_title(note=f"{action}{context.paths.keybindings.name}")
+            panel.set_note(f"{action}{context.paths.keybindings.name}")
 
         listed.on_change = name
         name(listed.selected)
@@ -59,21 +56,21 @@ class ActionChoices(AllChoices[str]):
     """Actions also match by name, which rows have no room to show."""
 
     def matching(self, query: str) -> list[int]:
-        found = super().matching(query)
-        wanted, known = query.strip().lower(), set(found)
-        named = [at for at, item in enumerate(self.items) if wanted in item.value.lower() and at not in known]
-        return [*found, *named]
+        matches = super().matching(query)
+        text, matched = query.strip().lower(), set(matches)
+        by_name = [
+            at for at, item in enumerate(self.items) if text in item.value.lower() and at not in matched
+        ]
+        return [*matches, *by_name]
 
 
-def hotkey_items(keys: "Keymap") -> list[SelectItem[str]]:
+def hotkey_items(keys: Keymap) -> list[SelectItem[str]]:
     """Problems first, then every action by group with its keys and description."""
     wrong = [*keys.problems, *map(str, keys.conflicts)]
     items = [SelectItem(f"problem {place}", text, "", PROBLEMS) for place, text in enumerate(wrong)]
-    bindings = keys.bindings
     grouped: dict[str, list[SelectItem[str]]] = {}
-    for action, binding in bindings.items():
-        names = keys.keys_of(action) if action in keys.bindings else binding.keys
-        labels = [key_label(name) for name in names]
+    for action, binding in keys.bindings.items():
+        labels = [key_label(name) for name in keys.keys_of(action)]
         shown = ", ".join(labels[:SHOWN_KEYS]) or "(no key)"
         also = f", also {', '.join(labels[SHOWN_KEYS:])}" if len(labels) > SHOWN_KEYS else ""
         group = group_of(action, binding.scope)

@@ -1,26 +1,18 @@
 """Chooses a model: by search, by provider, from the enabled set or from all."""
 
-import os
 from collections.abc import Callable
-from contextlib import closing
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from msgspec.structs import replace
-
-from tau.ai.auth import resolve_headers
 from tau.ai.model import Model
-from tau.base.errors import TauError
-from tau.base.run import LocalRunner
-from tau.modes.interactive.selectors.model_list import known_models, model_items, served_models
+from tau.coding.session.session import Session
+from tau.modes.interactive.command_context import CommandContext
+from tau.modes.interactive.selectors.model_list import model_items
 from tau.modes.interactive.selectors.panel import CANCEL, CONFIRM, Hint, Panel
 from tau.modes.interactive.selectors.pick_list import PickList
 from tau.modes.interactive.selectors.setting_changes import save_setting
-
-if TYPE_CHECKING:
-    from tau.coding.session.session import Session
-    from tau.modes.interactive.command_context import CommandContext
-    from tau.tui.component import Component
-    from tau.tui.widgets.select_list import SelectItem
+from tau.modes.model_list import known_models, served_models, with_headers
+from tau.tui.component import Component
+from tau.tui.widgets.select_list import SelectItem
 
 SCOPE, SAVE = "app.models.scope", "app.models.saveDefault"
 
@@ -31,32 +23,29 @@ class ModelSelection(NamedTuple):
     """Whether to use it for new sessions too."""
 
 
-async def choose_model(context: "CommandContext") -> None:
-    """Ask for a model and switch to it, looking for local servers meanwhile."""
-    session = context.session
-    if session is None:
-        raise TauError("The session is still opening; try again in a moment.")
+async def choose_model(context: CommandContext) -> None:
+    """Ask for a model and switch to it, and look for local servers in the meantime."""
+    session = context.require_session()
     picker = ModelSelector(context, session.model)
-    looking = context.start(picker.look_around()) if context.settings.local.discover else None
+    looking = context.start(picker.find_local_models()) if context.settings.local.discover else None
     try:
-        wish = await context.ask(picker.open)
+        selection = await context.ask(picker.open)
     finally:
         if looking is not None:
             looking.cancel()
-    if wish is not None and context.session is session:
-        await use(context, session, wish)
+    if selection is not None and context.session is session:
+        await use(context, session, selection)
 
 
-async def use(context: "CommandContext", session: "Session", wish: ModelSelection) -> None:
+async def use(context: CommandContext, session: Session, selection: ModelSelection) -> None:
     """Switch to a model, and make it the default if requested."""
-    model = wish.model
+    model = selection.model
     if model.headers:
-        with closing(LocalRunner()) as runner:
-            model = replace(model, headers=await resolve_headers(model.headers, os.environ, runner))
+        model = await with_headers(model)
     if model.key != session.model.key:
         session.use_model(model)
         context.status_line.refresh()
-    if wish.default:
+    if selection.default:
         save_setting(context, "defaultProvider", model.provider)
         loaded = save_setting(context, "defaultModel", model.id)
         text = f"Using {model.name}, also for new sessions."
@@ -78,35 +67,35 @@ async def use(context: "CommandContext", session: "Session", wish: ModelSelectio
 class ModelSelector:
     """The dialog's state; the list grows as local servers answer."""
 
-    def __init__(self, context: "CommandContext", current: Model) -> None:
+    def __init__(self, context: CommandContext, current: Model) -> None:
         self._context = context
-        self._known = known_models(context.paths, current)
+        self._models = known_models(context.paths, current)
         self._enabled = context.settings.enabled_models
-        self._scoped = bool(model_items(self._known, self._enabled, scoped=True))
+        self._scoped = bool(model_items(self._models, self._enabled, scoped=True))
         self._list: PickList[str] = PickList(context.display, self._items(), current=current.key)
         self._panel = Panel(context.display, "Model", self._list, hints=self._hints, fit=self._list.fit)
         self._panel.actions[SCOPE] = self._toggle
         self._show_scope()
 
-    def open(self, done: Callable[[ModelSelection | None], None]) -> "Component":
+    def open(self, done: Callable[[ModelSelection | None], None]) -> Component:
         """The panel, which returns a selection."""
         self._list.on_cancel = lambda: done(None)
-        self._list.on_select = lambda item: self._take(item.value, done)
+        self._list.on_select = lambda item: self._select(item.value, done)
         self._panel.actions[SAVE] = lambda: self._save(done)
         return self._panel
 
-    async def look_around(self) -> None:
+    async def find_local_models(self) -> None:
         """Look for local model servers."""
         models, names = await served_models()
         if models:
-            self._known = self._known.with_more(models, names)
+            self._models = self._models.with_more(models, names)
             self._list.set_items(self._items())
             self._context.display.request_render()
 
-    def _items(self) -> "list[SelectItem[str]]":
+    def _items(self) -> list[SelectItem[str]]:
         theme = self._context.display.theme
         separator = ", " if theme.linear else f" {theme.symbols.separator} "
-        return model_items(self._known, self._enabled, scoped=self._scoped, separator=separator)
+        return model_items(self._models, self._enabled, scoped=self._scoped, separator=separator)
 
     def _hints(self) -> list[Hint]:
         hints = [Hint(CONFIRM, "use here"), Hint(CANCEL, "leave"), Hint(SAVE, "use and make default")]
@@ -124,18 +113,18 @@ class ModelSelector:
 
     def _show_scope(self) -> None:
         note = "$ per million tokens in/out"
-        self._panel.set_title(note=f"enabled models; {note}" if self._scoped else note)
+        self._panel.set_note(f"enabled models; {note}" if self._scoped else note)
 
-    def _take(
+    def _select(
         self, key: str, done: Callable[[ModelSelection | None], None], *, default: bool = False
     ) -> None:
-        model = self._known.model(key)
+        model = self._models.model(key)
         if model is None:
             return
-        missing = self._known.missing(model)
+        missing = self._models.missing(model)
         if missing:
             self._panel.tell(missing)
-        elif default and self._known.catalog.provider(model.provider) is None:
+        elif default and self._models.catalog.provider(model.provider) is None:
             self._panel.tell(
                 f"{model.name} runs locally and is not in the catalog, so it cannot be the default; "
                 f"start tau with --model {model.key}."
@@ -145,4 +134,4 @@ class ModelSelector:
 
     def _save(self, done: Callable[[ModelSelection | None], None]) -> None:
         if self._list.selected is not None:
-            self._take(self._list.selected.value, done, default=True)
+            self._select(self._list.selected.value, done, default=True)

@@ -1,21 +1,20 @@
 """The frame of every selector: title, content, message and key hints."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from tau.agent.ui import NoticeLevel
-from tau.tui.component import Component, LiveComponent
+from tau.modes.interactive.command_context import CommandContext
+from tau.modes.interactive.dialogs.parts import FocusDelegate
+from tau.modes.interactive.ports import Display
+from tau.tui.component import Component
 from tau.tui.input.key import InputEvent
+from tau.tui.style import Theme
 from tau.tui.text.clean import clean_line
 from tau.tui.text.cut import truncate
 from tau.tui.text.width import visible_width
 from tau.tui.text.wrap import wrap
 from tau.tui.widgets.input_field import InputField
-
-if TYPE_CHECKING:
-    from tau.modes.interactive.command_context import CommandContext
-    from tau.modes.interactive.ports import Display
-    from tau.tui.style import Theme
 
 CONFIRM, CANCEL = "tui.select.confirm", "tui.select.cancel"
 MIN_LIST_ROWS = 5
@@ -37,22 +36,21 @@ class Hint(NamedTuple):
 Hints: TypeAlias = Sequence[Hint] | Callable[[], Sequence[Hint]]
 
 
-class Panel(LiveComponent):
+class Panel(FocusDelegate):
     """Never taller than the terminal. `actions` handle keys before the content does.
 
-    `note` is at the right end of the title. A `tell` message stays until the next key.
+    The note is at the right end of the title. A `tell` message stays until the next key.
     """
 
     def __init__(
         self,
-        display: "Display",
+        display: Display,
         title: str,
         inside: Component,
         *,
         hints: Hints = (),
         actions: Mapping[str, Callable[[], None]] | None = None,
         fit: Fit | None = None,
-        note: str = "",
     ) -> None:
         self.inside = inside
         self.actions = dict(actions or {})
@@ -60,7 +58,7 @@ class Panel(LiveComponent):
         """Called after each key."""
         self._display = display
         self._title = clean_line(title)
-        self._note = clean_line(note)
+        self._note = ""
         self._hints = hints
         self._fit = fit
         self._message = ""
@@ -70,19 +68,8 @@ class Panel(LiveComponent):
         self._drawn_for: tuple[object, ...] = ()
         self._rows: list[str] = []
 
-    @property
-    def focused(self) -> bool:
-        """The content has the focus."""
-        return self.inside.focused
-
-    @focused.setter
-    def focused(self, focused: bool) -> None:
-        self.inside.focused = focused
-
-    def set_title(self, title: str | None = None, note: str | None = None) -> None:
-        """Change the title, the note, or both."""
-        self._title = self._title if title is None else clean_line(title)
-        self._note = self._note if note is None else clean_line(note)
+    def set_note(self, note: str) -> None:
+        self._note = clean_line(note)
 
     def tell(self, text: str, level: NoticeLevel = "warning") -> None:
         """Show a message above the key hints until the next key press."""
@@ -92,7 +79,7 @@ class Panel(LiveComponent):
 
     def handle_input(self, event: InputEvent) -> bool:
         self._message = ""
-        done = self._act(event) or self.inside.handle_input(event)
+        done = self._act(event) or super().handle_input(event)
         if self.on_key is not None:
             self.on_key()
         return done
@@ -106,14 +93,14 @@ class Panel(LiveComponent):
 
     def invalidate(self) -> None:
         self._drawn_for = ()
-        self.inside.invalidate()
+        super().invalidate()
 
     def render(self, width: int) -> list[str]:
         width = max(width, 1)
         height = self._display.terminal.rows
         hints = tuple(self._hints() if callable(self._hints) else self._hints)
-        told = (width, height, hints, self._title, self._note, self._message, self._level)
-        changed = told != self._drawn_for
+        state = (width, height, hints, self._title, self._note, self._message, self._level)
+        changed = state != self._drawn_for
         above, below = (self._parts[0], self._parts[2]) if not changed else self._around(width, height, hints)
         if self._display.theme.linear and self._announced != (self._title, self._note, hints):
             # A screen reader announces only the selection, so add the title first.
@@ -124,7 +111,7 @@ class Panel(LiveComponent):
             self._fit(max(height - len(above) - len(below), 1), width)
         inside = self.inside.render(width)
         if changed or inside is not self._parts[1]:
-            self._drawn_for = told
+            self._drawn_for = state
             self._parts = [above, inside, below]
             self._rows = [*above, *inside, *below]
         return self._rows
@@ -133,12 +120,11 @@ class Panel(LiveComponent):
         theme = self._display.theme
         below = []
         if self._message:
-            token = {"info": "info", "warning": "warning", "error": "error"}[self._level]
             most = MAX_MESSAGE_ROWS if height >= ROWS_FOR_TWO else 1
             rows = wrap(self._message, width)
             if len(rows) > most:
                 rows[most - 1] = truncate(" ".join(rows[most - 1 :]), width, theme.symbols.ellipsis)
-            below += [theme[token](row) for row in rows[:most]]
+            below += [theme[self._level](row) for row in rows[:most]]
         keys = [(self._display.keys.label(hint.action), hint.text) for hint in hints]
         shown = [(key, text) for key, text in keys if key]
         if not below or height >= ROWS_FOR_TWO:  # on a short screen, the message goes here
@@ -146,7 +132,7 @@ class Panel(LiveComponent):
         return [title_row(theme, self._title, self._note, width)], below
 
 
-def title_row(theme: "Theme", title: str, note: str, width: int) -> str:
+def title_row(theme: Theme, title: str, note: str, width: int) -> str:
     """A rule with the title, and as much of the note as fits at its end."""
     symbols = theme.symbols
     if theme.linear:
@@ -165,7 +151,7 @@ def title_row(theme: "Theme", title: str, note: str, width: int) -> str:
     return f"{border(rule * 2)} {theme['accent'](title)} {end}"
 
 
-def key_rows(theme: "Theme", keys: Sequence[tuple[str, str]], width: int, most: int) -> list[str]:
+def key_rows(theme: Theme, keys: Sequence[tuple[str, str]], width: int, most: int) -> list[str]:
     """Key hints; those that do not fit into the rows are dropped, last ones first."""
     if theme.linear:
         words = ", ".join(f"{key} {text}" for key, text in keys)
@@ -186,13 +172,13 @@ def key_rows(theme: "Theme", keys: Sequence[tuple[str, str]], width: int, most: 
     return rows
 
 
-def list_rows(display: "Display", room: int) -> int:
+def list_rows(display: Display, room: int) -> int:
     """How many rows a list gets in this space: at most half of the screen, or five."""
     return max(1, min(room, max(MIN_LIST_ROWS, display.terminal.rows // 2)))
 
 
 async def ask_line(
-    context: "CommandContext",
+    context: CommandContext,
     title: str,
     text: str = "",
     *,

@@ -1,19 +1,16 @@
 """A list in a panel: as tall as the terminal allows; disabled items can be highlighted."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Generic
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Generic
 
+from tau.modes.interactive.command_context import CommandContext
+from tau.modes.interactive.ports import Display
 from tau.modes.interactive.selectors.panel import CANCEL, CONFIRM, Hint, Panel, list_rows
 from tau.tui.component import Component
 from tau.tui.text.clean import clean_line
 from tau.tui.widgets.list_parts import DESCRIPTION_ROWS
 from tau.tui.widgets.select_items import Choices, SelectItem, T
-from tau.tui.widgets.select_list import SelectList
-from tau.tui.widgets.select_rows import COLUMN_WIDTH
-
-if TYPE_CHECKING:
-    from tau.modes.interactive.command_context import CommandContext
-    from tau.modes.interactive.ports import Display
+from tau.tui.widgets.select_list import COLUMN_WIDTH, SelectList
 
 
 class AllChoices(Choices[T]):
@@ -37,7 +34,7 @@ class AllChoices(Choices[T]):
 class PickList(SelectList[T], Generic[T]):
     """`on_select` may get a disabled item; the owner says what is missing."""
 
-    def __init__(self, display: "Display", items: Iterable[SelectItem[T]] = (), **options: Any) -> None:
+    def __init__(self, display: Display, items: Iterable[SelectItem[T]] = (), **options: Any) -> None:
         self._display = display
         self._filterable = options.get("filterable", True)
         super().__init__(display.theme, display.keys, items, **{"kind": AllChoices, **options})
@@ -47,15 +44,6 @@ class PickList(SelectList[T], Generic[T]):
         below = self.choices.has_descriptions and width < COLUMN_WIDTH and not self._display.theme.linear
         around = self._filterable + 1 + (DESCRIPTION_ROWS + 1 if below else 0)
         self.max_rows = list_rows(self._display, rows - around)
-
-    @property
-    def count(self) -> int:
-        """How many items match."""
-        return len(self.choices.order)
-
-    @property
-    def total(self) -> int:
-        return len(self.choices.items)
 
     def change(self, index: int, *, label: str | None = None, description: str | None = None) -> None:
         """Change the label or description of an item by index; searching is unaffected."""
@@ -68,31 +56,19 @@ class PickList(SelectList[T], Generic[T]):
 
 
 async def pick(
-    context: "CommandContext",
+    context: CommandContext,
     title: str,
     items: Sequence[SelectItem[T]],
     *,
     verb: str = "choose",
-    hints: Sequence[Hint] = (),
-    actions: Mapping[str, Callable[[Panel, PickList[T]], None]] | None = None,
-    note: str = "",
     **options: Any,
 ) -> T | None:
-    """The value chosen from a list, or None. `actions` get the panel and its list."""
+    """The value chosen from a list, or None."""
 
     def make(done: Callable[[T | None], None]) -> Component:
         chosen = PickList(context.display, items, on_cancel=lambda: done(None), **options)
         chosen.on_select = lambda item: done(item.value)
-        panel = Panel(
-            context.display,
-            title,
-            chosen,
-            hints=(Hint(CONFIRM, verb), Hint(CANCEL, "leave"), *hints),
-            fit=chosen.fit,
-            note=note,
-        )
-        for action, do in (actions or {}).items():
-            panel.actions[action] = lambda do=do: do(panel, chosen)  # type: ignore[misc]
-        return panel
+        hints = (Hint(CONFIRM, verb), Hint(CANCEL, "leave"))
+        return Panel(context.display, title, chosen, hints=hints, fit=chosen.fit)
 
     return await context.ask(make)

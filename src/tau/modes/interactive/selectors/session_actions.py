@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Iterable
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from tau.base.files import try_lock, typed_path
 from tau.coding.session.entries import SessionInfo
@@ -14,14 +14,10 @@ from tau.coding.session.storage.log import SessionLog
 from tau.coding.session.storage.session_store import SessionStore
 from tau.coding.session.storage.trash import Trash
 from tau.coding.session.titles import NAME_CHARS
-from tau.coding.session_index import preview as previews
 from tau.coding.session_index.index import SessionIndex, SessionRow
 from tau.coding.session_index.labels import folder_text, sessions_in, speaker, title_of
-from tau.coding.session_index.preview import SessionPreview
-from tau.coding.session_index.search import search, snippet
-
-if TYPE_CHECKING:
-    from tau.modes.interactive.current_session import CurrentSession
+from tau.coding.session_index.search import SessionPreview, preview_session, search, snippet
+from tau.modes.interactive.current_session import CurrentSession
 
 Sort = Literal["time", "name", "size"]
 SORTS: tuple[Sort, ...] = ("time", "name", "size")
@@ -50,7 +46,7 @@ class SessionItem(NamedTuple):
     folder: str
 
 
-def place_of(current: "CurrentSession") -> SessionLocation:
+def location_of(current: CurrentSession) -> SessionLocation:
     """The session folders of this run, including one set by a flag."""
     paths, cwd = current.paths, current.cwd
     file = None if current.session is None else current.session.log.path
@@ -64,36 +60,40 @@ def place_of(current: "CurrentSession") -> SessionLocation:
 
 
 def list_sessions(
-    place: SessionLocation, *, everywhere: bool, sort: Sort, progress: Callable[[int, int], None]
+    location: SessionLocation,
+    *,
+    everywhere: bool,
+    sort: Sort,
+    progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> tuple[list[SessionItem], list[str]]:
     """The sorted sessions, and warnings about the index."""
-    with SessionIndex(place.index_file, place.root, flat=place.flat) as index:
+    with SessionIndex(location.index_file, location.root, flat=location.flat) as index:
         index.on_progress = progress
-        rows = index.sessions(None if everywhere or place.flat else place.folder)
+        rows = index.sessions(None if everywhere or location.flat else location.folder)
         remarks = list(index.remarks)
     if not everywhere:
-        rows = sessions_in(rows, place.cwd)
+        rows = sessions_in(rows, location.cwd)
     home = str(typed_path("~"))
-    found = [SessionItem(row, title_of(row.summary), folder_text(row.summary.cwd, home)) for row in rows]
-    return in_order(found, sort), remarks
+    items = [SessionItem(row, title_of(row.summary), folder_text(row.summary.cwd, home)) for row in rows]
+    return sort_sessions(items, sort), remarks
 
 
-def in_order(found: Iterable[SessionItem], sort: Sort) -> list[SessionItem]:
+def sort_sessions(items: Iterable[SessionItem], sort: Sort) -> list[SessionItem]:
     """By time: latest first; by name; by size: largest first."""
     if sort == "name":
-        return sorted(found, key=lambda one: one.title.lower())
+        return sorted(items, key=lambda item: item.title.lower())
     if sort == "size":
-        return sorted(found, key=lambda one: one.row.size_bytes, reverse=True)
-    return sorted(found, key=lambda one: one.row.changed_ns, reverse=True)
+        return sorted(items, key=lambda item: item.row.size_bytes, reverse=True)
+    return sorted(items, key=lambda item: item.row.changed_ns, reverse=True)
 
 
-def search_sessions(place: SessionLocation, text: str, *, everywhere: bool) -> dict[bytes, str]:
+def search_sessions(location: SessionLocation, text: str, *, everywhere: bool) -> dict[bytes, str]:
     """Sessions containing all words, each with an excerpt."""
     words = text.split()
     if not words:
         return {}
-    with SessionIndex(place.index_file, place.root, flat=place.flat) as index:
-        folder = None if everywhere or place.flat else place.folder
+    with SessionIndex(location.index_file, location.root, flat=location.flat) as index:
+        folder = None if everywhere or location.flat else location.folder
         hits = search(index, words, folder=folder, limit=MAX_HITS).hits
     return {
         hit.session.file: speaker(hit.role) + snippet(hit.snippet, words, SNIPPET_CHARS)
@@ -102,33 +102,33 @@ def search_sessions(place: SessionLocation, text: str, *, everywhere: bool) -> d
     }
 
 
-def preview(place: SessionLocation, file: bytes) -> SessionPreview:
+def preview(location: SessionLocation, file: bytes) -> SessionPreview:
     """The session's preview from the index."""
-    with SessionIndex(place.index_file, place.root, flat=place.flat) as index:
-        return previews.preview(index, file)
+    with SessionIndex(location.index_file, location.root, flat=location.flat) as index:
+        return preview_session(index, file)
 
 
 def open_elsewhere(files: Iterable[bytes]) -> dict[bytes, bool]:
     """Which sessions another process is writing."""
-    found = {}
+    is_open = {}
     for file in files:
         try:
             fd = os.open(file, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
         except OSError:
-            found[file] = False
+            is_open[file] = False
             continue
         try:
-            found[file] = not try_lock(fd)
+            is_open[file] = not try_lock(fd)
         finally:
             os.close(fd)  # this also releases the lock
-    return found
+    return is_open
 
 
-def rename(place: SessionLocation, file: bytes, name: str) -> None:
+def rename(location: SessionLocation, file: bytes, name: str) -> None:
     """Rename a session. Raises SessionError if another tau has it open."""
     path = Path(os.fsdecode(file))
     try:
-        log = SessionLog.open(path, blobs=place.blobs)
+        log = SessionLog.open(path, blobs=location.blobs)
     except SessionLocked:
         raise SessionLocked(f"{path.name} is open in another tau; rename it there.") from None
     with closing(log):
@@ -137,10 +137,10 @@ def rename(place: SessionLocation, file: bytes, name: str) -> None:
             log.append(SessionInfo(name=name))
 
 
-def delete(place: SessionLocation, file: bytes, title: str) -> str:
+def delete(location: SessionLocation, file: bytes, title: str) -> str:
     """Move a session to the trash; returns the id to restore it by."""
     path = Path(os.fsdecode(file))
     try:
-        return Trash(place.trash).put(path, title).id
+        return Trash(location.trash).put(path, title).id
     except SessionLocked:
         raise SessionLocked(f"{path.name} is open in another tau; close it there first.") from None

@@ -1,22 +1,20 @@
 """Setting changes from a selector: written to the user's file, reloaded and applied."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import convert, json, to_builtins
 
 from tau.config.layers import LoadedSettings, load_settings
 from tau.config.setting_values import reset_setting, set_setting
 from tau.config.settings import Settings
-
-if TYPE_CHECKING:
-    from tau.modes.interactive.command_context import CommandContext
+from tau.modes.interactive.command_context import CommandContext
 
 LIVE_GROUPS = frozenset({"theme", "statusLine", "display", "interaction", "branchSummary"})
 """Groups the screen reads live; a session keeps all others as it loaded them."""
 NEEDS_RESTART = frozenset({"display.screenReader", "display.hardwareCursor", "display.tabWidth"})
 
 
-def read_settings(context: "CommandContext") -> LoadedSettings:
+def read_settings(context: CommandContext) -> LoadedSettings:
     """The settings from the files plus this run's overrides. Raises TauError."""
     return load_settings(
         context.paths,
@@ -26,22 +24,22 @@ def read_settings(context: "CommandContext") -> LoadedSettings:
     )
 
 
-def save_setting(context: "CommandContext", key: str, value: Any) -> LoadedSettings:
+def save_setting(context: CommandContext, key: str, value: Any) -> LoadedSettings:
     """Write one value to the user's file. Raises TauError on failure."""
     set_setting(context.paths, key, json.encode(value).decode())
-    return _read_again(context)
+    return _reload(context)
 
 
-def forget_setting(context: "CommandContext", key: str) -> LoadedSettings:
+def remove_setting(context: CommandContext, key: str) -> LoadedSettings:
     """Remove one value from the user's file."""
     reset_setting(context.paths, key)
-    return _read_again(context)
+    return _reload(context)
 
 
-def _read_again(context: "CommandContext") -> LoadedSettings:
+def _reload(context: CommandContext) -> LoadedSettings:
     """Reload the settings and apply them."""
     loaded = read_settings(context)
-    show(context, loaded.settings)
+    apply_settings(context, loaded.settings)
     return loaded
 
 
@@ -68,7 +66,7 @@ def takes_effect(key: str) -> str:
     return "" if is_live(key) else "in the next session"
 
 
-def show(context: "CommandContext", settings: Settings) -> None:
+def apply_settings(context: CommandContext, settings: Settings) -> None:
     """Apply these settings to the screen."""
     before, context.current.settings = context.settings, settings
     now, was = settings.display, before.display

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from types import UnionType
-from typing import Any, Literal, NamedTuple, Union, get_args, get_origin
+from typing import Any, Literal, Union, get_args, get_origin
 
 from msgspec import json
 
@@ -12,7 +12,7 @@ from tau.config.layers import LoadedSettings
 from tau.config.settings import Setting as Declared
 from tau.config.settings import describe_settings, setting_values
 from tau.modes.interactive.selectors.setting_changes import takes_effect
-from tau.tui.widgets.setting import SettingKind, SettingRow, Value
+from tau.tui.widgets.settings_list import SettingKind, SettingRow, Value
 
 TABS: Mapping[str, tuple[str, ...]] = {
     "Appearance": ("theme", "statusLine", "display"),
@@ -22,13 +22,14 @@ TABS: Mapping[str, tuple[str, ...]] = {
     ),
     "Models": (
         *("defaultProvider", "defaultModel", "defaultThinkingLevel", "enabledModels", "modelRoles"),
-        *("retry", "stream", "local"),
+        *("retry", "stream", "local", "keys", "secrets"),
     ),
     "Context": ("compaction", "branchSummary", "contextFiles", "checkpoint", "images", "inspectImage"),
-    "Tools": ("tools", "bash", "shellPath", "async", "eval", "python", "task", "ssh"),
+    "Tools": ("tools", "sandbox", "bash", "shellPath", "async", "eval", "python", "task", "ssh"),
     "Files": ("read", "edit", "search"),
 }
 OTHER = "More"
+SCREEN_GROUPS = ("theme", "statusLine", "display", "interaction")
 _LAYERS = {
     "default": "the default",
     "user": "your settings.json",
@@ -38,18 +39,13 @@ _LAYERS = {
 }
 
 
-class SettingsTab(NamedTuple):
-    name: str
-    keys: Sequence[str]
-
-
-def tabs() -> list[SettingsTab]:
-    """All settings by tab; the rest come last."""
+def tabs() -> dict[str, list[str]]:
+    """The keys of all settings by tab; the rest come last."""
     by_head = {head: name for name, heads in TABS.items() for head in heads}
-    found: dict[str, list[str]] = {name: [] for name in (*TABS, OTHER)}
+    keys: dict[str, list[str]] = {name: [] for name in (*TABS, OTHER)}
     for declared in describe_settings():
-        found[by_head.get(declared.key.partition(".")[0], OTHER)].append(declared.key)
-    return [SettingsTab(name, keys) for name, keys in found.items() if keys]
+        keys[by_head.get(declared.key.partition(".")[0], OTHER)].append(declared.key)
+    return {name: own for name, own in keys.items() if own}
 
 
 def setting_rows(loaded: LoadedSettings, choices: Mapping[str, Sequence[str]]) -> dict[str, SettingRow]:
@@ -67,11 +63,11 @@ def row_of(declared: Declared, value: Any, choices: Sequence[str] = ()) -> Setti
     group, _, name = declared.key.rpartition(".")
     return SettingRow(
         key=declared.key,
-        label=in_words(name),
-        value=shown(value),
+        label=label_of(name),
+        value=display_value(value),
         kind=kind,
         description=f"{declared.description}. ({declared.key})",
-        group=in_words(group) if group else "General",
+        group=label_of(group) if group else "General",
         choices=allowed,
         minimum=meta.ge,
         maximum=meta.le,
@@ -103,7 +99,7 @@ def step_of(default: Any) -> float:
     return float(10 ** max(digits - 2, 0))
 
 
-def shown(value: Any) -> Value:
+def display_value(value: Any) -> Value:
     """A value as shown in a row: lists with commas, objects as JSON, None as empty."""
     if value is None:
         return ""
@@ -115,7 +111,7 @@ def shown(value: Any) -> Value:
     return plain
 
 
-def meant(declared: Declared, value: Value) -> Any:
+def parse_value(declared: Declared, value: Value) -> Any:
     """The value to store in the file; None removes the setting."""
     annotation = declared.annotation.__origin__
     if get_origin(annotation) is list:
@@ -134,7 +130,9 @@ def facts(declared: Declared, loaded: LoadedSettings) -> str:
         parts.append(f"default {_default(declared.default)}")
     if effect := takes_effect(declared.key):
         parts.append(f"changes take effect {effect}")
-    if declared.scope == "user":
+    if declared.scope == "tighten":
+        parts.append("projects can only tighten it")
+    elif declared.scope == "user" and declared.key.partition(".")[0] not in SCREEN_GROUPS:
         parts.append("projects cannot set it")
     return "; ".join(parts) + "."
 
@@ -145,7 +143,7 @@ def _default(value: Any) -> str:
     return {True: "on", False: "off"}[value] if isinstance(value, bool) else show_value(value).strip('"')
 
 
-def in_words(name: str) -> str:
+def label_of(name: str) -> str:
     """`hideThinking` as `Hide thinking`, `bash.autoBackground` as `Bash, auto background`."""
     words = re.sub(r"([a-z0-9])([A-Z])", lambda found: f"{found[1]} {found[2].lower()}", name)
     words = words.replace(".", ", ")

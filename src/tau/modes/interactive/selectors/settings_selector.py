@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import ValidationError
 
@@ -10,30 +10,27 @@ from tau.base.errors import TauError
 from tau.base.late import late
 from tau.config.setting_values import value_problem
 from tau.config.settings import settings_by_key
+from tau.modes.interactive.command_context import CommandContext
+from tau.modes.interactive.dialogs.parts import FocusDelegate
+from tau.modes.interactive.ports import Display
 from tau.modes.interactive.selectors.panel import CANCEL, CONFIRM, Hint, Panel, list_rows
 from tau.modes.interactive.selectors.setting_changes import (
-    forget_setting,
+    apply_settings,
     is_live,
     read_settings,
+    remove_setting,
     save_setting,
-    show,
     with_value,
 )
-from tau.modes.interactive.selectors.setting_rows import facts, meant, setting_rows, tabs
-from tau.tui.component import LiveComponent
+from tau.modes.interactive.selectors.setting_rows import facts, parse_value, setting_rows, tabs
+from tau.tui.component import Component, LiveComponent
 from tau.tui.input.key import InputEvent
 from tau.tui.text.clean import clean_line
 from tau.tui.text.cut import truncate
 from tau.tui.text.wrap import wrap
 from tau.tui.widgets.list_parts import DESCRIPTION_ROWS
-from tau.tui.widgets.setting import SettingDone, SettingRow, Value
-from tau.tui.widgets.settings_list import SettingsList
+from tau.tui.widgets.settings_list import SettingDone, SettingRow, SettingsList, Value
 from tau.tui.widgets.tab_bar import Tab, TabBar
-
-if TYPE_CHECKING:
-    from tau.modes.interactive.command_context import CommandContext
-    from tau.modes.interactive.ports import Display
-    from tau.tui.component import Component
 
 appearance = late("tau.modes.interactive.themes.appearance")
 
@@ -49,7 +46,7 @@ READ_HINTS = (Hint(CANCEL, "close"),)
 INFO_ROWS = 2
 
 
-async def choose_settings(context: "CommandContext") -> None:
+async def choose_settings(context: CommandContext) -> None:
     """Show all settings until closed; each change is saved at once."""
     choosing = SettingsSelector(context)
     try:
@@ -61,7 +58,7 @@ async def choose_settings(context: "CommandContext") -> None:
 class SettingsSelector:
     """The current values, and what changing one does."""
 
-    def __init__(self, context: "CommandContext") -> None:
+    def __init__(self, context: CommandContext) -> None:
         self._context = context
         self._loaded = read_settings(context)
         names = appearance.theme_names()
@@ -73,14 +70,14 @@ class SettingsSelector:
         self._panel = Panel(context.display, "Settings", self._body, hints=self._hints, fit=self._body.fit)
         self._refresh()
 
-    def open(self, done: Callable[[None], None]) -> "Component":
+    def open(self, done: Callable[[None], None]) -> Component:
         self._body.list.on_cancel = lambda: done(None)
         return self._panel
 
     def close(self) -> None:
         """End any preview."""
         if self._context.settings != self._loaded.settings:
-            show(self._context, self._loaded.settings)
+            apply_settings(self._context, self._loaded.settings)
 
     def _hints(self) -> Sequence[Hint]:
         selected = self._body.list.selected
@@ -95,7 +92,7 @@ class SettingsSelector:
         rows = setting_rows(self._loaded, self._choices)
         self._body.set_rows(
             {
-                key: row._replace(submenu=self._reading) if row.kind == "submenu" else row
+                key: row._replace(submenu=self._help_text) if row.kind == "submenu" else row
                 for key, row in rows.items()
             }
         )
@@ -103,17 +100,17 @@ class SettingsSelector:
     def _change(self, key: str, value: Value) -> None:
         """Save the value, and say so if something overrides it."""
         declared = settings_by_key()[key]
-        wanted = meant(declared, value)
+        wanted = parse_value(declared, value)
         problem = None if wanted is None else value_problem(declared, wanted)
         if problem is None:
-            self._try(lambda: self._written(key, wanted))
+            self._try(lambda: self._save(key, wanted))
         else:
             self._panel.tell(problem, "error")
         self._refresh()
 
-    def _written(self, key: str, value: Any) -> None:
+    def _save(self, key: str, value: Any) -> None:
         if value is None:
-            self._loaded = forget_setting(self._context, key)
+            self._loaded = remove_setting(self._context, key)
         else:
             self._loaded = save_setting(self._context, key, value)
         origin = self._loaded.origin(key)
@@ -122,7 +119,7 @@ class SettingsSelector:
             self._panel.tell(f"Saved to your settings, but {by} overrides it here.")
 
     def _reset(self, key: str) -> None:
-        self._try(lambda: self._written(key, None))
+        self._try(lambda: self._save(key, None))
         if self._loaded.origin(key).layer == "default":
             self._panel.tell("Reset to default.", "info")
         self._refresh()
@@ -137,9 +134,9 @@ class SettingsSelector:
         """Preview this value on the screen."""
         if is_live(key):
             with suppress(ValidationError):
-                show(self._context, with_value(self._loaded.settings, key, value))
+                apply_settings(self._context, with_value(self._loaded.settings, key, value))
 
-    def _reading(self, setting: SettingRow, done: SettingDone) -> "Component":
+    def _help_text(self, setting: SettingRow, done: SettingDone) -> Component:
         file = self._context.paths.settings
         lines = (
             f"Now: {setting.value or '{}'}",
@@ -150,28 +147,20 @@ class SettingsSelector:
         return HelpText(self._context.display, lines, lambda: done(None))
 
 
-class SettingsBody(LiveComponent):
+class SettingsBody(FocusDelegate):
     """Tabs, the settings of one, and details of the highlighted one. Search covers all tabs."""
 
-    def __init__(self, display: "Display", facts_of: Callable[[str], str]) -> None:
+    def __init__(self, display: Display, facts_of: Callable[[str], str]) -> None:
         self._display = display
         self._facts_of = facts_of
-        self.list = SettingsList(display.theme, display.keys)
+        self.inside = self.list = SettingsList(display.theme, display.keys)
         self.on_reset: Callable[[str], None] | None = None
-        self._tabs = {tab.name: tab.keys for tab in tabs()}
+        self._tabs = tabs()
         self._bar = TabBar(display.theme, display.keys, [Tab(name, name) for name in self._tabs])
         self._all: dict[str, SettingRow] = {}
         self._info_rows = INFO_ROWS
         self._parts: list[Sequence[str]] = []
         self._rows: list[str] = []
-
-    @property
-    def focused(self) -> bool:
-        return self.list.focused
-
-    @focused.setter
-    def focused(self, focused: bool) -> None:
-        self.list.focused = focused
 
     def set_rows(self, rows: dict[str, SettingRow]) -> None:
         """Update the settings and their values."""
@@ -203,7 +192,7 @@ class SettingsBody(LiveComponent):
     def invalidate(self) -> None:
         self._parts = []
         self._bar.invalidate()
-        self.list.invalidate()
+        super().invalidate()
 
     def render(self, width: int) -> list[str]:
         bar = self._bar.render(width) if not self.list.filter_text else self._everywhere(width)
@@ -247,7 +236,7 @@ class SettingsBody(LiveComponent):
 class HelpText(LiveComponent):
     """A text to read; any key closes it."""
 
-    def __init__(self, display: "Display", lines: Sequence[str], close: Callable[[], None]) -> None:
+    def __init__(self, display: Display, lines: Sequence[str], close: Callable[[], None]) -> None:
         self._display = display
         self._lines = [clean_line(line) for line in lines]
         self._close = close

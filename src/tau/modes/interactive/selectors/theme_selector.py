@@ -1,23 +1,19 @@
 """Chooses a theme, previewed while moving through the list."""
 
-from typing import TYPE_CHECKING
-
 from tau.base.errors import ConfigError, TauError
 from tau.base.late import late
+from tau.modes.interactive.command_context import CommandContext
 from tau.modes.interactive.selectors.pick_list import pick
 from tau.modes.interactive.selectors.setting_changes import save_setting
+from tau.tui.terminal.port import Background
 from tau.tui.widgets.select_list import SelectItem
-
-if TYPE_CHECKING:
-    from tau.modes.interactive.command_context import CommandContext
-    from tau.tui.terminal.port import Background
 
 appearance = late("tau.modes.interactive.themes.appearance")
 
 GROUPS = {"dark": "For dark terminals", "light": "For light terminals", "any": "For both"}
 
 
-async def choose_theme(context: "CommandContext") -> None:
+async def choose_theme(context: CommandContext) -> None:
     """Ask for a theme for the current background, dark or light; canceling restores the old one."""
     background = context.themes.background
     chosen = None
@@ -43,7 +39,7 @@ async def choose_theme(context: "CommandContext") -> None:
         context.say(f"Saved {chosen} to your settings, but {origin.path or 'a flag'} overrides it here.")
 
 
-def theme_items(background: "Background") -> list[SelectItem[str]]:
+def theme_items(background: Background) -> list[SelectItem[str]]:
     """All themes, those for this background first; unreadable ones say why."""
     items = []
     for name in appearance.theme_names():
@@ -57,7 +53,7 @@ def theme_items(background: "Background") -> list[SelectItem[str]]:
     return sorted(items, key=lambda item: order.index(item.group))
 
 
-def _try(context: "CommandContext", name: str) -> None:
+def _try(context: CommandContext, name: str) -> None:
     try:
         context.themes.use(name)
     except TauError:

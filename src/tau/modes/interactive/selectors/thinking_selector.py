@@ -1,19 +1,14 @@
 """Chooses the thinking level."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from tau.ai.model import THINKING_LEVELS, ThinkingLevel
-from tau.base.errors import TauError
+from tau.modes.interactive.command_context import CommandContext
 from tau.modes.interactive.selectors.panel import CANCEL, CONFIRM, Hint, Panel
 from tau.modes.interactive.selectors.pick_list import PickList
 from tau.modes.interactive.selectors.setting_changes import save_setting
+from tau.tui.component import Component
 from tau.tui.widgets.select_list import SelectItem
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tau.modes.interactive.command_context import CommandContext
-    from tau.tui.component import Component
 
 SAVE = "app.thinking.saveDefault"
 HINTS = (Hint(CONFIRM, "use"), Hint(CANCEL, "leave"), Hint(SAVE, "use and make default"))
@@ -27,17 +22,15 @@ WORDS: dict[ThinkingLevel, str] = {
 }
 
 
-async def choose_thinking(context: "CommandContext") -> None:
+async def choose_thinking(context: CommandContext) -> None:
     """Ask for a level and use it from the next request on."""
-    session = context.session
-    if session is None:
-        raise TauError("The session is still opening; try again in a moment.")
+    session = context.require_session()
     if not session.model.reasoning:
         context.say(f"{session.model.name} does not support thinking; /model shows models that do.")
         return
     items = [SelectItem(level, level, WORDS[level]) for level in THINKING_LEVELS]
 
-    def make(done: "Callable[[tuple[ThinkingLevel, bool] | None], None]") -> "Component":
+    def make(done: Callable[[tuple[ThinkingLevel, bool] | None], None]) -> Component:
         levels = PickList(context.display, items, filterable=False, current=session.thinking)
         levels.on_cancel = lambda: done(None)
         levels.on_select = lambda item: done((item.value, False))

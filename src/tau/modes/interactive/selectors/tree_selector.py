@@ -1,21 +1,21 @@
 """Moves to another point of the session tree, optionally summarizing the branch left behind."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
+from tau.agent.abort import Abort
 from tau.base.errors import TauError
+from tau.base.late import late
+from tau.coding.session.session import Session
+from tau.modes.interactive.command_context import CommandContext
 from tau.modes.interactive.selectors.panel import CANCEL, CONFIRM, Hint, Panel, ask_line
 from tau.modes.interactive.selectors.pick_list import pick
 from tau.modes.interactive.selectors.tree_view import FOLD, FORWARD, TreeView
+from tau.tui.component import Component
 from tau.tui.widgets.loader import CancellableLoader
 from tau.tui.widgets.select_list import SelectItem
 
-if TYPE_CHECKING:
-    from tau.agent.abort import Abort
-    from tau.coding.session.session import Session
-    from tau.coding.session.tree_navigation import Move
-    from tau.modes.interactive.command_context import CommandContext
-    from tau.tui.component import Component
+tree_navigation = late("tau.coding.session.tree_navigation")
 
 LABEL = "app.tree.label"
 HINTS = (
@@ -44,23 +44,21 @@ class SummaryChoice(NamedTuple):
     instructions: str | None = None
 
 
-async def choose_entry(context: "CommandContext") -> None:
+async def choose_entry(context: CommandContext) -> None:
     """Show the tree until the user moves or leaves."""
-    session = context.session
-    if session is None:
-        raise TauError("The session is still opening; try again in a moment.")
+    session = context.require_session()
     picker = TreeSelector(context, session)
-    while (wish := await context.ask(picker.open)) is not None and context.session is session:
-        if wish.kind == "label":
-            await picker.label(wish.id)
-        elif await picker.go(wish.id):
+    while (selection := await context.ask(picker.open)) is not None and context.session is session:
+        if selection.kind == "label":
+            await picker.label(selection.id)
+        elif await picker.go(selection.id):
             return
 
 
 class TreeSelector:
     """The tree in its panel, kept when the user returns to it."""
 
-    def __init__(self, context: "CommandContext", session: "Session") -> None:
+    def __init__(self, context: CommandContext, session: Session) -> None:
         self._context = context
         self._session = session
         self.view = TreeView(context.display, session, context.settings.interaction.tree_filter)
@@ -68,7 +66,7 @@ class TreeSelector:
         self.view.on_shown = self._count
         self._count()
 
-    def open(self, done: Callable[[TreeSelection | None], None]) -> "Component":
+    def open(self, done: Callable[[TreeSelection | None], None]) -> Component:
         """The panel, which returns a selection."""
 
         def label() -> None:
@@ -117,15 +115,17 @@ class TreeSelector:
             _arrive(context, move)
         return True
 
-    async def _move(self, id: str, summary: SummaryChoice) -> "Move | None":
+    async def _move(self, id: str, summary: SummaryChoice) -> "tree_navigation.Move | None":
         """Move at once, or show a cancelable loader while the summary is written."""
         session = self._session
         if not summary.wanted:
             return await session.goto(id)
         with session.activities.begin(run=True) as abort:
-            return await self._summarise(id, summary.instructions, abort)
+            return await self._summarize(id, summary.instructions, abort)
 
-    async def _summarise(self, id: str, instructions: str | None, abort: "Abort") -> "Move | None":
+    async def _summarize(
+        self, id: str, instructions: str | None, abort: Abort
+    ) -> "tree_navigation.Move | None":
         context, tree = self._context, self._session.tree
         loader = CancellableLoader(
             context.display.theme,
@@ -138,8 +138,8 @@ class TreeSelector:
         )
         problems: list[TauError] = []
 
-        def make(done: Callable[["Move | None"], None]) -> "Component":
-            async def summarize() -> None:
+        def make(done: Callable[["tree_navigation.Move | None"], None]) -> Component:
+            async def run() -> None:
                 move = None
                 try:
                     move = await tree.goto(id, summarize=True, instructions=instructions, abort=abort)
@@ -148,7 +148,7 @@ class TreeSelector:
                 finally:
                     done(move)
 
-            context.start(summarize())
+            context.start(run())
             loader.start()
             return Panel(context.display, "Session tree", loader)
 
@@ -163,10 +163,10 @@ class TreeSelector:
 
     def _count(self) -> None:
         count = self.view.count
-        self.panel.set_title(note=f"{self.view.filter}, {count:,} {'entry' if count == 1 else 'entries'}")
+        self.panel.set_note(f"{self.view.filter}, {count:,} {'entry' if count == 1 else 'entries'}")
 
 
-async def ask_summary(context: "CommandContext") -> SummaryChoice | None:
+async def ask_summary(context: CommandContext) -> SummaryChoice | None:
     """Whether to summarize the branch; None returns to the tree."""
     while True:
         answer = await pick(
@@ -189,10 +189,10 @@ async def ask_summary(context: "CommandContext") -> SummaryChoice | None:
             return SummaryChoice(True, instructions.strip() or None)
 
 
-def _arrive(context: "CommandContext", move: "Move") -> None:
+def _arrive(context: CommandContext, move: "tree_navigation.Move") -> None:
     """Show the conversation there; text to edit goes before the current draft."""
     context.transcript.rebuild()
     context.status_line.refresh()
     if move.editor_text is not None:
-        context.sender.bring_back(move.editor_text, move.images)
+        context.sender.load_message(move.editor_text, move.images)
     context.display.request_render()

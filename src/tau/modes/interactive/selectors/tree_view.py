@@ -1,21 +1,19 @@
 """The session tree: filters, search, folding and navigation keys."""
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple, get_args
+from typing import NamedTuple, get_args
 
+from tau.coding.session.session import Session
 from tau.coding.session.tree_rows import MAX_LEVELS, TREE_FILTERS, TreeFilter, TreeRow, current_row, prefix
+from tau.modes.interactive.ports import Display
 from tau.modes.interactive.selectors.panel import CANCEL, CONFIRM, MIN_LIST_ROWS
 from tau.tui.component import LiveComponent
 from tau.tui.input.key import InputEvent
+from tau.tui.style import Theme
 from tau.tui.text.cut import fit, truncate
 from tau.tui.text.width import visible_width
 from tau.tui.text.wrap import wrap
 from tau.tui.widgets.list_parts import FilterLine, key_step, move_place, position_row, spoken_rows
-
-if TYPE_CHECKING:
-    from tau.coding.session.session import Session
-    from tau.modes.interactive.ports import Display
-    from tau.tui.style import Theme
 
 FOLD, UNFOLD = "app.tree.foldOrUp", "app.tree.unfoldOrDown"
 FORWARD, BACKWARD = "app.tree.filterForward", "app.tree.filterBackward"
@@ -44,7 +42,7 @@ class TreeView(LiveComponent):
     other, the key moves up to the nearest one that can, and the opposite key down to it.
     """
 
-    def __init__(self, display: "Display", session: "Session", filter: TreeFilter) -> None:
+    def __init__(self, display: Display, session: Session, filter: TreeFilter) -> None:
         self._display = display
         self._session = session
         self.filter = filter if filter in get_args(TreeFilter) else "default"
@@ -107,7 +105,7 @@ class TreeView(LiveComponent):
                 self.on_select(row.id)
         elif keys.matches(event, CANCEL):
             self._escape(close=keys.matches(event, "app.clear"))
-        elif self._query.takes(event):
+        elif self._query.apply(event):
             self._refilter()
         else:
             return False
@@ -143,14 +141,14 @@ class TreeView(LiveComponent):
     def _filter_key(self, event: InputEvent) -> bool:
         keys = self._display.keys
         at = TREE_FILTERS.index(self.filter)
-        wanted = next((name for action, name in JUMPS.items() if keys.matches(event, action)), None)
+        choice = next((name for action, name in JUMPS.items() if keys.matches(event, action)), None)
         if keys.matches(event, FORWARD):
-            wanted = TREE_FILTERS[(at + 1) % len(TREE_FILTERS)]
+            choice = TREE_FILTERS[(at + 1) % len(TREE_FILTERS)]
         elif keys.matches(event, BACKWARD):
-            wanted = TREE_FILTERS[at - 1]
-        if wanted is None:
+            choice = TREE_FILTERS[at - 1]
+        if choice is None:
             return False
-        self.filter = wanted
+        self.filter = choice
         self._refilter()
         return True
 
@@ -169,9 +167,9 @@ class TreeView(LiveComponent):
         for row in self._rows:
             if row.parent >= 0:
                 self._children[row.parent] += 1
-        self._unhide()
+        self._update_visible()
 
-    def _unhide(self) -> None:
+    def _update_visible(self) -> None:
         """Update the visible rows and select the same entry, or the nearest one above it."""
         rows, folded = self._rows, self._folded
         self._drawn = None
@@ -212,7 +210,7 @@ class TreeView(LiveComponent):
         place = self._shown[self._at]
         if self._can_fold(place) and self._rows[place].id not in self._folded and not self._query.text:
             self._folded.add(self._rows[place].id)
-            self._unhide()
+            self._update_visible()
             return
         place = self._rows[place].parent
         while place >= 0 and not self._can_fold(place):
@@ -227,7 +225,7 @@ class TreeView(LiveComponent):
         place = self._shown[self._at]
         if self._rows[place].id in self._folded and not self._query.text:
             self._folded.discard(self._rows[place].id)
-            self._unhide()
+            self._update_visible()
             return
         below = self._at
         while self._children[self._shown[below]] and below + 1 < len(self._shown):
@@ -249,7 +247,7 @@ class TreeView(LiveComponent):
         for at in range(top, top + height):
             folded = self._rows[shown[at]].id in self._folded and not self._query.text
             look = TreeRowStyle(at == self._at, folded, width)
-            draw = in_words if theme.linear else in_lines
+            draw = spoken_row if theme.linear else drawn_row
             rows += draw(theme, self._rows, shown[at], look)
         if height < len(shown):
             rows.append(position_row(theme, top, height, len(shown), self._at + 1, len(shown), width))
@@ -262,7 +260,7 @@ class TreeRowStyle(NamedTuple):
     width: int
 
 
-def in_lines(theme: "Theme", rows: Sequence[TreeRow], place: int, look: TreeRowStyle) -> list[str]:
+def drawn_row(theme: Theme, rows: Sequence[TreeRow], place: int, look: TreeRowStyle) -> list[str]:
     """Lines, fold mark, active-branch bullet, failure cross, label, text."""
     symbols, row = theme.symbols, rows[place]
     lines = prefix(rows, place, min(MAX_LEVELS, max(look.width // COLUMNS_PER_LEVEL, 1)))
@@ -283,7 +281,7 @@ def in_lines(theme: "Theme", rows: Sequence[TreeRow], place: int, look: TreeRowS
     return [text]
 
 
-def in_words(theme: "Theme", rows: Sequence[TreeRow], place: int, look: TreeRowStyle) -> list[str]:
+def spoken_row(theme: Theme, rows: Sequence[TreeRow], place: int, look: TreeRowStyle) -> list[str]:
     """The same for a screen reader."""
     row = rows[place]
     notes = [f"level {row.depth + 1}", "on the active branch" if row.active else "on another branch"]

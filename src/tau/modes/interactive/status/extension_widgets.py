@@ -1,14 +1,12 @@
 """Extension output around the editor: lines above it, a status below it."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-from tau.tui.component import LiveComponent
-from tau.tui.text.clean import clean_styled, strip_styles
+from tau.modes.interactive.ports import Display
+from tau.tui.component import CachedComponent, LiveComponent
+from tau.tui.text.clean import clean_styled
 from tau.tui.text.cut import truncate
-
-if TYPE_CHECKING:
-    from tau.modes.interactive.ports import Display
+from tau.tui.text.sgr import strip_escapes
 
 MAX_SIGNS = 20
 MAX_WIDGETS = 10
@@ -19,7 +17,7 @@ MAX_CHARS = 500
 class ExtensionWidgets:
     """One line for all statuses, several for each widget, ordered by key."""
 
-    def __init__(self, display: "Display") -> None:
+    def __init__(self, display: Display) -> None:
         self._display = display
         self._below = _Lines(display)
         self._above = _Lines(display)
@@ -52,40 +50,27 @@ class ExtensionWidgets:
     def _place(self) -> None:
         layout = self._display.layout
         for box, lines in ((layout.above, self._above), (layout.below, self._below)):
-            if lines.empty:
+            if not lines.lines:
                 box.remove(lines)
             elif lines not in box.children:
                 box.add(lines)
         self._display.request_render()
 
 
-class _Lines(LiveComponent):
+class _Lines(CachedComponent, LiveComponent):
     """One row per line, truncated to fit."""
 
-    def __init__(self, display: "Display") -> None:
+    def __init__(self, display: Display) -> None:
         self._theme = display.theme
-        self._lines: list[str] = []
-        self._rows: list[str] | None = None
-        self._width = -1
-
-    @property
-    def empty(self) -> bool:
-        return not self._lines
+        self.lines: list[str] = []
 
     def show(self, lines: list[str]) -> None:
-        self._lines, self._rows = lines, None
+        self.lines, self._rows = lines, None
 
-    def invalidate(self) -> None:
-        self._rows = None
-
-    def render(self, width: int) -> list[str]:
-        if self._rows is None or width != self._width:
-            self._width = width
-            ellipsis = self._theme.symbols.ellipsis
-            self._rows = [truncate(line, max(width, 1), ellipsis) for line in self._lines]
-        return self._rows
+    def _render_rows(self, width: int) -> list[str]:
+        return [truncate(line, width, self._theme.symbols.ellipsis) for line in self.lines]
 
 
-def _line(display: "Display", text: str) -> str:
+def _line(display: Display, text: str) -> str:
     shown = clean_styled(text[:MAX_CHARS].replace("\n", " "))
-    return strip_styles(shown) if display.theme.depth == "none" else shown
+    return strip_escapes(shown) if display.theme.depth == "none" else shown

@@ -1,16 +1,11 @@
 """Notices, errors and hints outside the conversation."""
 
-from typing import TYPE_CHECKING
-
 from tau.agent.ui import NoticeLevel
 from tau.base.late import late
-from tau.modes.interactive.transcript.notice import noticed
+from tau.modes.interactive.event_controller import EventController
+from tau.modes.interactive.ports import Display
+from tau.modes.interactive.transcript.notice import notice_rows
 from tau.tui.component import CachedComponent, LiveComponent
-
-if TYPE_CHECKING:
-    from tau.modes.interactive.event_controller import EventController
-    from tau.modes.interactive.ports import Display
-    from tau.tui.widgets.toast import ToastStack
 
 toasts = late("tau.tui.widgets.toast")
 
@@ -22,11 +17,11 @@ _MAX_ERROR_CHARS = 4000
 class ScreenNotices:
     """Implements `Notices`: lines in the transcript, errors in a banner, hints as toasts."""
 
-    def __init__(self, display: "Display", transcript: "EventController") -> None:
+    def __init__(self, display: Display, transcript: EventController) -> None:
         self._display = display
         self._transcript = transcript
         self._banner = Banner(display)
-        self._hints: ToastStack | None = None
+        self._hints: toasts.ToastStack | None = None
 
     def say(self, text: str, level: NoticeLevel = "info") -> None:
         self._transcript.notice(text, level)
@@ -62,7 +57,7 @@ class ScreenNotices:
 class Banner(CachedComponent, LiveComponent):
     """An error above the editor, one at a time."""
 
-    def __init__(self, display: "Display") -> None:
+    def __init__(self, display: Display) -> None:
         self._display = display
         self._text = ""
 
@@ -82,7 +77,7 @@ class Banner(CachedComponent, LiveComponent):
 
     def _render_rows(self, width: int) -> list[str]:
         theme = self._display.theme
-        rows = noticed(theme, self._text, "error", width)
+        rows = notice_rows(theme, self._text, "error", width)
         if len(rows) > MAX_ERROR_ROWS:
             rows = [*rows[: MAX_ERROR_ROWS - 1], theme.symbols.ellipsis[:width]]
         return rows if theme.linear else ["", *rows]

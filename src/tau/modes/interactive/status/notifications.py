@@ -1,15 +1,12 @@
 """Notifications for an inattentive user: the window title and an alert."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from tau.agent.events import AgentEnd, AgentEvent, AgentStart
 from tau.base.text import clean_line, shortened
 from tau.coding.session.session import Session
-
-if TYPE_CHECKING:
-    from tau.modes.interactive.current_session import CurrentSession
-    from tau.modes.interactive.ports import Display
+from tau.modes.interactive.current_session import CurrentSession
+from tau.modes.interactive.ports import Display
 
 TITLE_CHARS = 60
 _WORKS = "…"
@@ -21,7 +18,7 @@ class Notifications:
     `on_return` is called when the user returns to the window.
     """
 
-    def __init__(self, display: "Display", current: "CurrentSession", on_return: Callable[[], None]) -> None:
+    def __init__(self, display: Display, current: CurrentSession, on_return: Callable[[], None]) -> None:
         self._terminal = display.terminal
         self._current = current
         self._on_return = on_return

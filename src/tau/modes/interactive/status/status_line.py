@@ -3,59 +3,222 @@
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 from tau.agent.events import (
     AgentEnd,
     AgentEvent,
     Compacted,
+    JobChanged,
     MessageEnd,
+    PermissionsChanged,
     QueueChanged,
     ThinkingLevelChanged,
     TurnEnd,
 )
 from tau.base import log
-from tau.base.text import clean_line
+from tau.base.late import late
+from tau.base.text import clean_line, shortened
 from tau.coding.session.session import Session
+from tau.coding.session.stats import cache_hit_rate
 from tau.config.interface_settings import Segment
+from tau.modes.interactive.current_session import CurrentSession
+from tau.modes.interactive.ports import Display, Tasks
 from tau.modes.interactive.status.git_branch import GitCheckout, branch_of, is_dirty
-from tau.modes.interactive.status.segments import (
-    GIVE_WAY,
-    PRESETS,
-    SEGMENTS,
-    SEPARATORS,
-    SegmentText,
-    StatusFacts,
+
+socket = late("socket")
+
+FULL_PERCENT = 90
+PATH_CHARS = 32
+NAME_CHARS = 32
+FILLING_PERCENT = 70
+Preset = tuple[tuple[Segment, ...], tuple[Segment, ...]]
+PRESETS: dict[str, Preset] = {
+    "default": (
+        ("model", "thinking", "mode", "session"),
+        ("contextPercent", "cost", "jobs", "git", "path"),
+    ),
+    "minimal": (("model", "mode"), ("contextPercent",)),
+    "compact": (("model", "mode"), ("contextPercent", "cost", "git")),
+    "full": (
+        ("model", "thinking", "mode", "session", "queue", "jobs"),
+        (
+            *("tokensIn", "tokensOut", "cacheRead", "cacheHit", "contextPercent", "cost"),
+            *("elapsed", "host", "git", "path"),
+        ),
+    ),
+}
+DROP_ORDER: tuple[Segment, ...] = (
+    *("host", "elapsed", "time", "cacheWrite", "cacheRead", "cacheHit", "tokensIn", "tokensOut", "session"),
+    *("path", "queue", "thinking", "jobs", "git", "cost", "contextTokens"),
 )
+"""The order in which segments are dropped for lack of room; context usage stays longest."""
+SEPARATORS = {"dot": " · ", "pipe": " | ", "slash": " / ", "powerline": " \ue0b1 ", "none": " "}
+_REFRESH_ON = (
+    *(TurnEnd, AgentEnd, MessageEnd, Compacted, JobChanged, QueueChanged),
+    *(ThinkingLevelChanged, PermissionsChanged),
+)
+_MODE_TOKENS = {"ask": "statusText", "plan": "planMode", "yolo": "warning"}
 
-if TYPE_CHECKING:
-    from tau.modes.interactive.current_session import CurrentSession
-    from tau.modes.interactive.ports import Display, Tasks
 
-_TELLING = (TurnEnd, AgentEnd, MessageEnd, Compacted, QueueChanged, ThinkingLevelChanged)
+class StatusFacts(NamedTuple):
+    """What the segments are made from, read once per refresh."""
+
+    session: Session
+    checkout: GitCheckout
+    begun_s: float
+    home: str
+    linear: bool = False
+    ellipsis: str = "…"
+
+
+class SegmentText(NamedTuple):
+    text: str
+    token: str = "statusText"
+
+
+def short_path(cwd: Path, home: str, ellipsis: str = "…") -> str:
+    """The folder with `~` for home; only the last parts of a long path."""
+    text = str(cwd)
+    if home and (text == home or text.startswith(f"{home}/")):
+        text = f"~{text[len(home) :]}"
+    if len(text) <= PATH_CHARS:
+        return text
+    kept = text[-PATH_CHARS:]
+    return f"{ellipsis}{kept[kept.find('/') :]}" if "/" in kept else shortened(cwd.name, PATH_CHARS)
+
+
+def tokens(count: int) -> str:
+    """1.2k, 15k, 2.3M: precise enough to compare."""
+    if count < 1000:
+        return str(count)
+    if count < 100_000:
+        return f"{count / 1000:.1f}k".replace(".0k", "k")
+    return f"{round(count / 1000)}k" if count < 1_000_000 else f"{count / 1_000_000:.1f}M"
+
+
+def elapsed(seconds: float) -> str:
+    minutes = int(seconds // 60)
+    return f"{minutes // 60} h {minutes % 60} min" if minutes >= 60 else f"{minutes} min"
+
+
+def _thinking(facts: StatusFacts) -> SegmentText:
+    session = facts.session
+    return SegmentText(f"thinking {session.thinking}" if session.model.reasoning else "")
+
+
+def _mode(facts: StatusFacts) -> SegmentText:
+    """The permission mode, unless it is the usual one."""
+    mode = facts.session.permissions.mode
+    return SegmentText(f"{mode} mode", _MODE_TOKENS[mode]) if mode in _MODE_TOKENS else SegmentText("")
+
+
+def _git(facts: StatusFacts) -> SegmentText:
+    branch, dirty = facts.checkout
+    if not branch:
+        return SegmentText("")
+    mark = (", changed" if facts.linear else "*") if dirty else ""
+    return SegmentText(f"{branch}{mark}", "statusDirty" if dirty else "statusGit")
+
+
+def _context_percent(facts: StatusFacts) -> SegmentText:
+    usage = facts.session.compaction.usage()
+    token = "error" if usage.percent >= FULL_PERCENT else "warning"
+    return SegmentText(
+        f"{usage.percent:.0f}% of {tokens(usage.window)}",
+        "statusText" if usage.percent < FILLING_PERCENT else token,
+    )
+
+
+def _context_tokens(facts: StatusFacts) -> SegmentText:
+    usage = facts.session.compaction.usage()
+    return SegmentText(f"{tokens(usage.tokens)}/{tokens(usage.window)}")
+
+
+def _counted(sign: str, word: str, count: Callable[[Session], int]) -> Callable[[StatusFacts], SegmentText]:
+    def part(facts: StatusFacts) -> SegmentText:
+        number = count(facts.session)
+        if not number:
+            return SegmentText("")
+        in_words = facts.linear or (not sign.isascii() and facts.ellipsis.isascii())
+        return SegmentText(f"{tokens(number)} {word}" if in_words else f"{sign}{tokens(number)}")
+
+    return part
+
+
+def _cache_hit(facts: StatusFacts) -> SegmentText:
+    rate = cache_hit_rate(facts.session.stats.usage)
+    return SegmentText(f"cache {rate:.0%}" if rate else "")
+
+
+def _cost(facts: StatusFacts) -> SegmentText:
+    cost = facts.session.stats.usage.cost.total
+    return SegmentText(f"${cost:.2f}" if cost >= 0.01 else f"${cost:.4f}" if cost else "")
+
+
+def _queue(facts: StatusFacts) -> SegmentText:
+    waiting = len(facts.session.queue)
+    return SegmentText(f"{waiting} queued" if waiting else "")
+
+
+def _jobs(facts: StatusFacts) -> SegmentText:
+    running = sum(1 for job in facts.session.jobs.list() if job.status == "running")
+    return SegmentText(f"{running} running" if running else "")
+
+
+def _name(facts: StatusFacts) -> SegmentText:
+    name = facts.session.names.name or ""
+    return SegmentText(
+        name if len(name) <= NAME_CHARS else f"{name[: NAME_CHARS - 1].rstrip()}{facts.ellipsis}"
+    )
+
+
+SEGMENTS: dict[Segment, Callable[[StatusFacts], SegmentText]] = {
+    "model": lambda facts: SegmentText(facts.session.model.id, "statusModel"),
+    "thinking": _thinking,
+    "mode": _mode,
+    "path": lambda facts: SegmentText(
+        short_path(facts.session.cwd, facts.home, facts.ellipsis), "statusPath"
+    ),
+    "git": _git,
+    "contextPercent": _context_percent,
+    "contextTokens": _context_tokens,
+    "tokensIn": _counted("↑", "in", lambda session: session.stats.usage.input),
+    "tokensOut": _counted("↓", "out", lambda session: session.stats.usage.output),
+    "cacheRead": _counted("R", "from cache", lambda session: session.stats.usage.cache_read),
+    "cacheWrite": _counted("W", "to cache", lambda session: session.stats.usage.cache_write),
+    "cacheHit": _cache_hit,
+    "cost": _cost,
+    "time": lambda facts: SegmentText(time.strftime("%H:%M")),
+    "elapsed": lambda facts: SegmentText(elapsed(time.monotonic() - facts.begun_s)),
+    "session": _name,
+    "jobs": _jobs,
+    "queue": _queue,
+    "host": lambda facts: SegmentText(socket.gethostname()),
+}
 
 
 class StatusLine:
     """Redrawn when something it shows changes; no timer runs."""
 
-    def __init__(self, display: "Display", current: "CurrentSession", tasks: "Tasks") -> None:
+    def __init__(self, display: Display, current: CurrentSession, tasks: Tasks) -> None:
         self._display = display
         self._current = current
         self._tasks = tasks
         self._begun_s = time.monotonic()
         self._checkout = GitCheckout()
         self._home = str(Path.home())
-        self._stop: Callable[[], None] = _nothing
+        self._unsubscribe: Callable[[], None] = lambda: None
 
     def attach(self, session: Session) -> None:
         self._checkout = GitCheckout(branch_of(session.cwd))
-        self._stop = session.subscribe(self._hear)
+        self._unsubscribe = session.subscribe(self._on_event)
         self.refresh()
-        self._tasks.start(self._look(session))
+        self._tasks.start(self._check_git(session))
 
     def detach(self) -> None:
-        self._stop()
-        self._stop = _nothing
+        self._unsubscribe()
+        self._unsubscribe = lambda: None
 
     def refresh(self) -> None:
         """Update the line."""
@@ -80,24 +243,24 @@ class StatusLine:
 
     def _line(self, names: Sequence[Segment], texts: Mapping[Segment, str]) -> str:
         theme = self._display.theme
-        wanted = SEPARATORS[self._current.settings.status_line.separator]
+        text_between = SEPARATORS[self._current.settings.status_line.separator]
         separator = theme["dim"](
-            wanted if wanted.isascii() or not theme.symbols.ellipsis.isascii() else " | "
+            text_between if text_between.isascii() or not theme.symbols.ellipsis.isascii() else " | "
         )
         return separator.join(text for name in names if (text := texts.get(name)))
 
-    def _hear(self, event: AgentEvent) -> None:
-        if isinstance(event, _TELLING):
+    def _on_event(self, event: AgentEvent) -> None:
+        if isinstance(event, _REFRESH_ON):
             self.refresh()
         if isinstance(event, AgentEnd) and self._current.session is not None:
-            self._tasks.start(self._look(self._current.session))
+            self._tasks.start(self._check_git(self._current.session))
 
-    async def _look(self, session: Session) -> None:
+    async def _check_git(self, session: Session) -> None:
         """Ask git, and refresh if something changed."""
         branch = branch_of(session.cwd)
-        found = GitCheckout(branch, bool(branch) and await is_dirty(session.cwd))
-        if found != self._checkout and session is self._current.session:
-            self._checkout = found
+        checkout = GitCheckout(branch, bool(branch) and await is_dirty(session.cwd))
+        if checkout != self._checkout and session is self._current.session:
+            self._checkout = checkout
             self.refresh()
 
 
@@ -113,11 +276,7 @@ def _narrower(texts: Mapping[Segment, str]) -> Iterator[dict[Segment, str]]:
     """All texts, then ever fewer; the least important go first."""
     kept = {name: text for name, text in texts.items() if text}
     yield kept
-    for name in GIVE_WAY:
+    for name in DROP_ORDER:
         if name in kept:
             kept = {other: text for other, text in kept.items() if other != name}
             yield kept
-
-
-def _nothing() -> None:
-    """There is no session to unsubscribe from."""

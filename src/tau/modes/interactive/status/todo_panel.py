@@ -1,16 +1,12 @@
 """The agent's tasks: those of the current phase, or all."""
 
-from typing import TYPE_CHECKING
-
 from tau.coding.todo.list import Phases, Status, TodoItem, TodoPhase, tasks_of
+from tau.modes.interactive.current_session import CurrentSession
+from tau.modes.interactive.ports import Display
 from tau.tui.component import CachedComponent, LiveComponent
 from tau.tui.style import Theme
 from tau.tui.text.clean import clean_line
 from tau.tui.text.cut import truncate
-
-if TYPE_CHECKING:
-    from tau.modes.interactive.current_session import CurrentSession
-    from tau.modes.interactive.ports import Display
 
 FOLDED_TASKS = 6
 _LEAST_ROWS = 8
@@ -25,16 +21,16 @@ _WORDS: dict[Status, str] = {
 class TodoPanel(CachedComponent, LiveComponent):
     """`refresh` rereads the list; an empty list takes no room. `toggle` shows or hides it."""
 
-    def __init__(self, display: "Display", current: "CurrentSession") -> None:
+    def __init__(self, display: Display, current: CurrentSession) -> None:
         self._display = display
         self._current = current
         self._phases: Phases = ()
-        self._wanted = True
+        self._is_enabled = True
         self.expanded = False
 
     @property
     def shown(self) -> bool:
-        return self._wanted and any(phase.tasks for phase in self._phases)
+        return self._is_enabled and any(phase.tasks for phase in self._phases)
 
     def refresh(self) -> None:
         session = self._current.session
@@ -45,9 +41,9 @@ class TodoPanel(CachedComponent, LiveComponent):
 
     def toggle(self) -> bool:
         """Show or hide the panel; whether it is visible once there is a task."""
-        self._wanted = not self._wanted
+        self._is_enabled = not self._is_enabled
         self._put()
-        return self._wanted
+        return self._is_enabled
 
     def expand(self, expanded: bool) -> None:
         self.expanded = expanded
@@ -103,10 +99,10 @@ def _around_current(tasks: tuple[TodoItem, ...]) -> tuple[tuple[TodoItem, ...], 
 
 def _heading(theme: Theme, phase: TodoPhase, phases: Phases = ()) -> str:
     closed = sum(not task.is_open for task in phase.tasks)
-    told = f"{closed} of {len(phase.tasks)} done"
+    progress = f"{closed} of {len(phase.tasks)} done"
     if len(phases) > 1:
-        told += f", phase {phases.index(phase) + 1} of {len(phases)}"
-    return f"{theme['heading'](clean_line(phase.name))} {theme['dim'](told)}"
+        progress += f", phase {phases.index(phase) + 1} of {len(phases)}"
+    return f"{theme['heading'](clean_line(phase.name))} {theme['dim'](progress)}"
 
 
 def _task(theme: Theme, task: TodoItem) -> str:

@@ -5,21 +5,37 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from msgspec.structs import asdict
+
 from tau.base.errors import ConfigError
 from tau.base.late import late
 from tau.config.paths import user_paths
 from tau.config.settings import Settings
 from tau.config.theme_files import ThemeFile, read_theme, theme_paths
-from tau.modes.interactive.themes.symbols import SIGNS
 from tau.modes.interactive.themes.tokens import ROLES, TOKENS
-from tau.tui.style import StyleSpec, Symbols
+from tau.tui.style import ASCII, UNICODE, StyleSpec, Symbols
 from tau.tui.terminal.port import Background, Capabilities, ColorDepth
 
 log = late("tau.base.log")
 
+SYMBOLS: dict[str, Symbols] = {
+    "unicode": UNICODE,
+    "nerd": UNICODE._replace(
+        check="\uf00c",
+        cross="\uf00d",
+        pointer="\uf054",
+        checkbox_on="\uf14a",
+        checkbox_off="\uf096",
+        folded="\uf105",
+        unfolded="\uf107",
+    ),
+    "ascii": ASCII,
+}
+
+
 _DATA = Path(__file__).parent / "data"
 # Nearly everyone can tell blue and orange apart, on dark and light backgrounds.
-_SAFE = {
+_COLOR_BLIND = {
     "dark": {
         "added": "#6fb5ff",
         "removed": "#ffae57",
@@ -51,7 +67,7 @@ class Appearance(NamedTuple):
     tab_width: int = 4
 
 
-def look_of(
+def appearance_of(
     settings: Settings,
     capabilities: Capabilities,
     environ: Mapping[str, str],
@@ -61,11 +77,11 @@ def look_of(
     """The appearance the settings ask for; `theme` is their theme, if already loaded."""
     display = settings.display
     linear = display.screen_reader
-    theme = theme or wanted_theme(settings, background)
+    theme = theme or configured_theme(settings, background)
     return Appearance(
         tokens=tokens_of(theme, color_blind=settings.theme.color_blind),
         depth=capabilities.color_depth,
-        symbols=SIGNS["ascii" if linear else _signs(settings, environ)],
+        symbols=SYMBOLS["ascii" if linear else _symbol_set(settings, environ)],
         motion=not (display.reduced_motion or linear),
         linear=linear,
         hardware_cursor=display.hardware_cursor,
@@ -73,24 +89,24 @@ def look_of(
     )
 
 
-def _signs(settings: Settings, environ: Mapping[str, str]) -> str:
+def _symbol_set(settings: Settings, environ: Mapping[str, str]) -> str:
     """Which symbols: the fonts of the Linux console lack most of them."""
-    wanted = settings.theme.symbols
-    if wanted != "auto":
-        return wanted
+    choice = settings.theme.symbols
+    if choice != "auto":
+        return choice
     return "ascii" if environ.get("TERM") == "linux" else "unicode"
 
 
-def wanted_name(settings: Settings, background: Background) -> str:
+def theme_name(settings: Settings, background: Background) -> str:
     """The name of the theme for this background."""
     chosen = settings.theme
     ground = background if chosen.background == "auto" else chosen.background
     return chosen.dark if ground == "dark" else chosen.light
 
 
-def wanted_theme(settings: Settings, background: Background) -> ThemeFile:
+def configured_theme(settings: Settings, background: Background) -> ThemeFile:
     """The theme for this background, or the default if it is unreadable."""
-    name = wanted_name(settings, background)
+    name = theme_name(settings, background)
     try:
         return load_theme(name)
     except ConfigError as error:
@@ -109,8 +125,8 @@ def load_theme(name: str, environ: Mapping[str, str] = os.environ) -> ThemeFile:
     """Load a theme by name. Raises ConfigError if it is missing or invalid."""
     path = theme_paths(user_paths(environ).themes).get(name) or _DATA / f"{name}.json"
     if not path.is_file():
-        known = ", ".join(theme_names(environ))
-        raise ConfigError(f'Unknown theme "{name}"; choose from {known}.')
+        names = ", ".join(theme_names(environ))
+        raise ConfigError(f'Unknown theme "{name}"; choose from {names}.')
     return read_theme(path, roles=ROLES, tokens=TOKENS)
 
 
@@ -118,17 +134,9 @@ def tokens_of(theme: ThemeFile, *, color_blind: bool = False) -> dict[str, Style
     """Every token as this theme shows it."""
     colors = dict(theme.colors)
     if color_blind and colors:
-        colors |= _SAFE["light" if theme.kind == "light" else "dark"]
-    made = {name: token.spec(colors) for name, token in TOKENS.items()}
-    for name, own in theme.tokens.items():
-        made[name] = StyleSpec(
-            fg=colors.get(own.fg, own.fg),
-            bg=colors.get(own.bg, own.bg),
-            bold=own.bold,
-            dim=own.dim,
-            italic=own.italic,
-            underline=own.underline,
-            strike=own.strike,
-            inverse=own.inverse,
-        )
-    return made
+        colors |= _COLOR_BLIND["light" if theme.kind == "light" else "dark"]
+    styles = {name: token.spec(colors) for name, token in TOKENS.items()}
+    for name, style in theme.tokens.items():
+        fg, bg = colors.get(style.fg, style.fg), colors.get(style.bg, style.bg)
+        styles[name] = StyleSpec(**asdict(style))._replace(fg=fg, bg=bg)
+    return styles

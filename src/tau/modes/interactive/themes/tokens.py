@@ -54,15 +54,9 @@ class ThemeToken(NamedTuple):
     inverse: bool = False
 
     def spec(self, colors: dict[str, str]) -> StyleSpec:
-        return StyleSpec(
-            fg=colors.get(self.fg, ""),
-            bg=colors.get(self.bg, ""),
-            bold=self.bold,
-            italic=self.italic,
-            underline=self.underline,
-            strike=self.strike,
-            inverse=self.inverse,
-        )
+        style = self._asdict()
+        del style["description"]
+        return StyleSpec(**style)._replace(fg=colors.get(self.fg, ""), bg=colors.get(self.bg, ""))
 
 
 TOKENS = {

@@ -14,8 +14,8 @@ from tau.modes.interactive.tool_views.body_parts import (
     more_row,
     rows_limit,
 )
-from tau.modes.interactive.tool_views.endings import unhappy
-from tau.modes.interactive.tool_views.labels import counted, ending, first_line, list_arg, one_line, text_arg
+from tau.modes.interactive.tool_views.failures import problem
+from tau.modes.interactive.tool_views.labels import first_line, list_arg, note, one_line, quantity, text_arg
 from tau.modes.interactive.tool_views.view import RenderedCall, ToolCallView, details_as
 from tau.tui.component import Component
 from tau.tui.style import Theme
@@ -44,42 +44,44 @@ def draw(view: ToolCallView, theme: Theme) -> RenderedCall:
     body: list[Component] = []
     if questions and (view.state != "running" or view.expanded):  # while waiting, the dialog shows them
         body.append(LazyRows(theme, lambda width: _paint(view, theme, questions, width)))
-    body += unhappy(view, theme)
+    body += problem(view, theme)
     if view.state == "done" and details is None and view.text.strip():
         body.append(head(theme, view.text, rows_limit(view, HEAD_ROWS), token="text"))
     waiting = "waiting for an answer" if view.state == "running" else ""
     unanswered = "no answer in time" if details and any(a.timed_out for a in details.answers) else ""
-    return RenderedCall(title, body, ending(view, theme, waiting, unanswered))
+    return RenderedCall(title, body, note(view, theme, waiting, unanswered))
 
 
 def _title(questions: list[QuestionView]) -> str:
     if len(questions) > 1:
-        return counted(len(questions), "question")
+        return quantity(len(questions), "question")
     return first_line(questions[0].text) if questions else ""
 
 
 def _questions(view: ToolCallView, details: AskDetails | None) -> list[QuestionView]:
     """The questions; answers are matched by position."""
-    found: list[QuestionView] = []
+    questions: list[QuestionView] = []
     for each in list_arg(view, "questions")[:MAX_QUESTIONS]:
         if isinstance(each, Mapping):
             at = each.get("recommended")
             recommended = at if isinstance(at, int) and not isinstance(at, bool) else -1
-            found.append(QuestionView(_words(each, "question"), _options(each.get("options")), recommended))
+            questions.append(
+                QuestionView(_words(each, "question"), _options(each.get("options")), recommended)
+            )
         elif isinstance(each, str):
-            found.append(QuestionView(each, []))
-    if not found and (text := text_arg(view, "question")):
-        found.append(QuestionView(text, _options(list_arg(view, "options"))))
+            questions.append(QuestionView(each, []))
+    if not questions and (text := text_arg(view, "question")):
+        questions.append(QuestionView(text, _options(list_arg(view, "options"))))
     answers = [] if details is None else details.answers
     return [
         question._replace(answer=answers[number] if number < len(answers) else None)
-        for number, question in enumerate(found)
+        for number, question in enumerate(questions)
     ]
 
 
-def _options(given: Any) -> list[tuple[str, str]]:
+def _options(values: Any) -> list[tuple[str, str]]:
     options: list[tuple[str, str]] = []
-    for each in given[:MAX_OPTIONS] if isinstance(given, list) else []:
+    for each in values[:MAX_OPTIONS] if isinstance(values, list) else []:
         if isinstance(each, str):
             options.append((each, ""))
         elif isinstance(each, Mapping):
@@ -87,8 +89,8 @@ def _options(given: Any) -> list[tuple[str, str]]:
     return options
 
 
-def _words(given: Mapping[Any, Any], name: str) -> str:
-    value = given.get(name)
+def _words(values: Mapping[Any, Any], name: str) -> str:
+    value = values.get(name)
     return value if isinstance(value, str) else ""
 
 
@@ -98,13 +100,13 @@ def _paint(view: ToolCallView, theme: Theme, questions: list[QuestionView], widt
     for question in questions:
         if len(questions) > 1 or (view.expanded and len(question.text) > SHORT_CHARS):
             rows += [theme["strong"](row) for row in wrap(one_line(question.text, 2_000), width)]
-        rows += _answered(view, theme, question, width)
+        rows += _answer_rows(view, theme, question, width)
     if len(rows) > limit:
         rows = [*rows[: limit - 1], more_row(theme, len(rows) - limit + 1, "more row", width)]
     return rows
 
 
-def _answered(view: ToolCallView, theme: Theme, question: QuestionView, width: int) -> list[str]:
+def _answer_rows(view: ToolCallView, theme: Theme, question: QuestionView, width: int) -> list[str]:
     """The options with the chosen ones marked; once answered, only those unless expanded."""
     answer = question.answer
     chosen = [] if answer is None else answer.selected
@@ -116,8 +118,8 @@ def _answered(view: ToolCallView, theme: Theme, question: QuestionView, width: i
             rows.append(_option(theme, label, about, width, chosen=label in chosen))
     if answer is None:
         return rows
-    known = {label for label, _ in question.options}
-    rows += [_option(theme, one, "", width, chosen=True) for one in chosen[:MAX_OPTIONS] if one not in known]
+    labels = {label for label, _ in question.options}
+    rows += [_option(theme, one, "", width, chosen=True) for one in chosen[:MAX_OPTIONS] if one not in labels]
     if isinstance(answer.text, str):
         typed = f"Typed: {one_line(answer.text, MAX_TYPED_CHARS)}"
         rows += [theme["success"](row) for row in wrap(typed, width)]

@@ -9,27 +9,25 @@ from tau.modes.interactive.tool_views.body_parts import (
     HEAD_ROWS,
     MAX_ROWS,
     TAIL_ROWS,
-    LazyRows,
     head,
-    more_row,
+    one_per_row,
     remark,
     rows_limit,
 )
-from tau.modes.interactive.tool_views.endings import unhappy
+from tau.modes.interactive.tool_views.failures import problem
 from tau.modes.interactive.tool_views.labels import (
     changes,
-    counted,
-    ending,
+    heading,
     in_paths,
     list_arg,
+    note,
     one_line,
-    shown_path,
-    titled,
+    quantity,
+    short_path,
 )
 from tau.modes.interactive.tool_views.view import RenderedCall, ToolCallView, details_as
 from tau.tui.component import Component
 from tau.tui.style import Theme
-from tau.tui.text.cut import truncate
 
 OP_ROWS = 4
 
@@ -37,21 +35,21 @@ OP_ROWS = 4
 def draw(view: ToolCallView, theme: Theme) -> RenderedCall:
     ops = list_arg(view, "ops")
     first = _op(theme, ops[0]) if ops else ""
-    title = titled(theme, "Rewrite code", first)
+    title = heading(theme, "Rewrite code", first)
     title += in_paths(view, theme)
     body: list[Component] = []
     if len(ops) > 1:
         body.append(_ops(view, theme, ops))
-    body += unhappy(view, theme)
+    body += problem(view, theme)
     details = details_as(AstEditDetails, view.details)
     if view.state == "done":
-        body += _told(view, theme, details)
-    return RenderedCall(title, body, ending(view, theme, _facts(details) if view.state == "done" else ""))
+        body += _result(view, theme, details)
+    return RenderedCall(title, body, note(view, theme, _facts(details) if view.state == "done" else ""))
 
 
-def replaced_words(details: AstEditDetails) -> str:
+def replaced(details: AstEditDetails) -> str:
     """`5 replacements in 2 files`."""
-    return f"{counted(details.replacements, 'replacement')} in {counted(len(details.files), 'file')}"
+    return f"{quantity(details.replacements, 'replacement')} in {quantity(len(details.files), 'file')}"
 
 
 def _facts(details: AstEditDetails | None) -> str:
@@ -59,7 +57,7 @@ def _facts(details: AstEditDetails | None) -> str:
         return ""
     if details.state == "unchanged":
         return "no matches"
-    return f"preview: {replaced_words(details)}" if details.state == "preview" else replaced_words(details)
+    return f"preview: {replaced(details)}" if details.state == "preview" else replaced(details)
 
 
 def _op(theme: Theme, op: Any) -> str:
@@ -72,22 +70,15 @@ def _op(theme: Theme, op: Any) -> str:
 
 def _ops(view: ToolCallView, theme: Theme, ops: list[Any]) -> Component:
     most = MAX_ROWS if view.expanded else OP_ROWS
-
-    def paint(width: int) -> list[str]:
-        rows = [truncate(_op(theme, op), width, theme.symbols.ellipsis) for op in ops[1:most]]
-        rows = [theme["accent"](row) for row in rows]
-        if len(ops) > most:
-            rows.append(more_row(theme, len(ops) - most, "more rewrite", width))
-        return rows
-
-    return LazyRows(theme, paint)
+    lines = [theme["accent"](_op(theme, op)) for op in ops[1:most]]
+    return one_per_row(theme, lines, len(ops) - most, "more rewrite")
 
 
-def _told(view: ToolCallView, theme: Theme, details: AstEditDetails | None) -> list[Component]:
+def _result(view: ToolCallView, theme: Theme, details: AstEditDetails | None) -> list[Component]:
     if details is None:
         return [head(theme, view.text, rows_limit(view, HEAD_ROWS), token="text")]
-    parts = diff_of_files(theme, details, rows_limit(view, TAIL_ROWS))
-    broken = [shown_path(file.path, view.cwd) for file in details.files if file.broken]
+    parts = diffs(theme, details, rows_limit(view, TAIL_ROWS))
+    broken = [short_path(file.path, view.cwd) for file in details.files if file.broken]
     if broken:
         parts.append(remark(theme, f"This would cause a syntax error in {', '.join(broken[:5])}.", "warning"))
     if details.state == "preview":
@@ -95,7 +86,7 @@ def _told(view: ToolCallView, theme: Theme, details: AstEditDetails | None) -> l
     return parts
 
 
-def diff_of_files(theme: Theme, details: AstEditDetails, max_rows: int) -> list[Component]:
+def diffs(theme: Theme, details: AstEditDetails, max_rows: int) -> list[Component]:
     """The diffs of all files."""
     texts = [file.diff for file in details.files[:MAX_ROWS]]
     return [diff_body.diff(theme, texts, max_rows, named=True)] if any(texts) else []
@@ -104,15 +95,8 @@ def diff_of_files(theme: Theme, details: AstEditDetails, max_rows: int) -> list[
 def file_list(view: ToolCallView, theme: Theme, details: AstEditDetails) -> Component:
     """A row per file with its counts."""
     limit = rows_limit(view, HEAD_ROWS)
-
-    def paint(width: int) -> list[str]:
-        rows: list[str] = []
-        for file in details.files[:limit]:
-            name = theme["accent"](shown_path(file.path, view.cwd))
-            row = f"{name} {changes(theme, file.added, file.removed)}"
-            rows.append(truncate(row, width, theme.symbols.ellipsis))
-        if len(details.files) > limit:
-            rows.append(more_row(theme, len(details.files) - limit, "more file", width))
-        return rows
-
-    return LazyRows(theme, paint)
+    lines = [
+        f"{theme['accent'](short_path(file.path, view.cwd))} {changes(theme, file.added, file.removed)}"
+        for file in details.files[:limit]
+    ]
+    return one_per_row(theme, lines, len(details.files) - limit, "more file")

@@ -3,25 +3,17 @@
 from msgspec import UNSET
 
 from tau.coding.shell.details import BashDetails
-from tau.modes.interactive.tool_views.command_body import (
-    CommandView,
-    command_body,
-    command_note,
-    command_title,
-)
-from tau.modes.interactive.tool_views.labels import one_line, shown_path, text_arg
+from tau.modes.interactive.tool_views.command_body import CommandView, draw_command
+from tau.modes.interactive.tool_views.labels import one_line, short_path, text_arg
 from tau.modes.interactive.tool_views.view import RenderedCall, ToolCallView, details_as
 from tau.tui.style import Theme
 
 
 def draw(view: ToolCallView, theme: Theme) -> RenderedCall:
-    ran = _ran(view)
-    return RenderedCall(
-        command_title(theme, ran), command_body(view, theme, ran), command_note(view, theme, ran)
-    )
+    return draw_command(view, theme, _command(view))
 
 
-def _ran(view: ToolCallView) -> CommandView:
+def _command(view: ToolCallView) -> CommandView:
     details = details_as(BashDetails, view.details)
     asked = text_arg(view, "command", "cmd")
     if details is None:
@@ -32,7 +24,7 @@ def _ran(view: ToolCallView) -> CommandView:
     return CommandView(
         asked or details.command,
         ending=_ending(view, details),
-        duration_ms=details.duration_ms if view.over and details.duration_ms else None,
+        duration_ms=details.duration_ms if details.duration_ms or view.state in ("done", "failed") else None,
         in_background=details.job_id is not UNSET,
         aside=aside,
         meta=details.meta,
@@ -41,7 +33,7 @@ def _ran(view: ToolCallView) -> CommandView:
 
 
 def _where(view: ToolCallView, folder: str) -> str:
-    shown = shown_path(folder, view.cwd) if folder else "."
+    shown = short_path(folder, view.cwd) if folder else "."
     return "" if shown == "." else f"in {shown}"
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from tau.base.late import late
 from tau.modes.interactive.tool_views import fault_log
-from tau.modes.interactive.tool_views.labels import counted
+from tau.modes.interactive.tool_views.labels import quantity
 from tau.modes.interactive.tool_views.view import ToolCallView
 from tau.tui.component import Component
 from tau.tui.style import Theme
@@ -19,7 +19,7 @@ from tau.tui.text.wrap import wrap, wrap_hard
 _SQUEEZED_COLUMNS = 10
 
 
-def squeezed(line: str, width: int) -> str:
+def squeeze(line: str, width: int) -> str:
     """Shrink runs of spaces or dashes in a slightly overlong line: reports are made for 80 columns."""
     over = len(line) - width
     if not 0 < over <= _SQUEEZED_COLUMNS or not line.isascii():
@@ -62,7 +62,7 @@ markdown = late("tau.tui.widgets.markdown.component")
 MAX_CHARS = 100_000
 
 
-def prose(view: ToolCallView, theme: Theme, text: str) -> list[Component]:
+def markdown_body(view: ToolCallView, theme: Theme, text: str) -> list[Component]:
     """The text, or its beginning; nothing if empty."""
     if not text.strip():
         return []
@@ -77,9 +77,9 @@ HEAD_ROWS = 12
 LIVE_ROWS = 100
 """Rows of an expanded output that still grows, since it is redrawn often."""
 MAX_ROWS = 2_000
-"""Rows of anything, however far expanded."""
+"""Rows of any part, even if expanded."""
 MAX_LINE_ROWS = 40
-"""Characters of one line."""
+"""Rows of one line."""
 
 Paint = Callable[[int], list[str]]
 
@@ -118,12 +118,22 @@ def rows_limit(view: ToolCallView, collapsed: int) -> int:
 def more_row(theme: Theme, count: int, what: str, width: int, *, at_least: bool = False) -> str:
     """The row that says what is not shown."""
     sign = "" if theme.linear else f"{theme.symbols.ellipsis} "
-    number = f"{count:,}+ {what}s" if at_least else counted(count, what)
+    number = f"{count:,}+ {what}s" if at_least else quantity(count, what)
     return theme["dim"](truncate(f"{sign}{number}", width, theme.symbols.ellipsis))
 
 
+def one_per_row(theme: Theme, lines: Sequence[str], more: int, what: str) -> Component:
+    """Styled lines, each cut to one row, and how many more there are."""
+
+    def paint(width: int) -> list[str]:
+        rows = [truncate(line, width, theme.symbols.ellipsis) for line in lines]
+        return [*rows, more_row(theme, more, what, width)] if more > 0 else rows
+
+    return LazyRows(theme, paint)
+
+
 def remark(theme: Theme, text: str, token: str = "muted") -> Component:
-    """A sentence of ours or of a tool, wrapped."""
+    """A remark by tau or a tool, wrapped."""
 
     def paint(width: int) -> list[str]:
         rows = wrap(clean(text[: MAX_ROWS * width]), width)[:MAX_ROWS]
@@ -156,10 +166,10 @@ def tail(
         shown = 0
         for line in reversed(lines):
             cut = line[-max_rows * width :]
-            made = [
-                row for piece in clean(cut).split("\n") for row in wrap_hard(squeezed(piece, width), width)
+            wrapped = [
+                row for piece in clean(cut).split("\n") for row in wrap_hard(squeeze(piece, width), width)
             ]
-            rows[:0] = made[-(max_rows - len(rows)) :]
+            rows[:0] = wrapped[-(max_rows - len(rows)) :]
             shown += 1
             if len(rows) >= max_rows:
                 break
@@ -186,11 +196,11 @@ def head(theme: Theme, text: str, max_rows: int, *, token: str = "", first_token
         rows: list[str] = []
         for number, line in enumerate(lines):
             style = theme[first_token if number == 0 and first_token else token]
-            made = wrap(clean(line[: MAX_LINE_ROWS * width]), width)
-            if len(rows) + len(made) > max_rows and rows:
+            wrapped = wrap(clean(line[: MAX_LINE_ROWS * width]), width)
+            if len(rows) + len(wrapped) > max_rows and rows:
                 below += len(lines) - number
                 break
-            rows += [style(row) for row in made[:max_rows]]
+            rows += [style(row) for row in wrapped[:max_rows]]
         if below > 0:
             rows.append(more_row(theme, below, "more line", width))
         return rows
@@ -210,40 +220,32 @@ class IndentedRows(Component):
         self._width = -1
 
     def render(self, width: int) -> Sequence[str]:
-        columns = 0 if self._theme.linear or width < 20 else self._columns
-        inside = self._child.render(width - columns)
+        inside = self._child.render(width - self._indent(width))
         if inside is not self._inside or width != self._width:
             self._inside, self._width = inside, width
-            self._rows = [" " * columns + row if row else row for row in inside]
+            self._rows = self._change(inside, width)
         return self._rows
 
     def invalidate(self) -> None:
         self._width = -1
         self._child.invalidate()
 
+    def _indent(self, width: int) -> int:
+        return 0 if self._theme.linear or width < 20 else self._columns
 
-class BoundedRows(Component):
+    def _change(self, inside: Sequence[str], width: int) -> Sequence[str]:
+        return [" " * self._indent(width) + row if row else row for row in inside]
+
+
+class BoundedRows(IndentedRows):
     """The first rows of a component, and how many more it has."""
 
     def __init__(self, theme: Theme, child: Component, max_rows: int) -> None:
-        self._theme = theme
-        self._child = child
+        super().__init__(theme, child, columns=0)
         self._max_rows = max_rows
-        self._inside: Sequence[str] = ()
-        self._rows: Sequence[str] = ()
-        self._width = -1
 
-    def render(self, width: int) -> Sequence[str]:
-        inside = self._child.render(width)
-        if inside is not self._inside or width != self._width:
-            self._inside, self._width = inside, width
-            more = len(inside) - self._max_rows
-            self._rows = inside
-            if more > 0:
-                kept = inside[: self._max_rows]
-                self._rows = [*kept, more_row(self._theme, more, "more row", max(width, 1))]
-        return self._rows
-
-    def invalidate(self) -> None:
-        self._width = -1
-        self._child.invalidate()
+    def _change(self, inside: Sequence[str], width: int) -> Sequence[str]:
+        more = len(inside) - self._max_rows
+        if more <= 0:
+            return inside
+        return [*inside[: self._max_rows], more_row(self._theme, more, "more row", max(width, 1))]

@@ -46,14 +46,14 @@ class CodeBody(NamedTuple):
     below: int = 0
 
 
-def numbered(text: str, language: str, max_lines: int) -> CodeBody:
+def first_code(text: str, language: str, max_lines: int) -> CodeBody:
     """The first lines of a text, numbered."""
     lines, below = first_lines(text, max_lines)
     rows = [CodeLine(str(number), line) for number, line in enumerate(lines, 1)]
     return CodeBody(rows, language, below=below)
 
 
-def arriving(text: str, language: str, max_lines: int, label: str = "") -> CodeBody:
+def last_code(text: str, language: str, max_lines: int, label: str = "") -> CodeBody:
     """The last lines of a growing text, numbered or with the same label."""
     lines, above = last_lines(text, max_lines)
     rows = [CodeLine(label or str(number), line) for number, line in enumerate(lines, above + 1)]
@@ -66,19 +66,21 @@ def code(theme: Theme, shown: CodeBody, max_rows: int = MAX_ROWS, *, wrapped: bo
     """Highlighted code. Without `wrapped`, each line takes one row."""
 
     def paint(width: int) -> list[str]:
-        styled = _colored(theme, shown)
+        styled = _highlight(theme, shown)
         labels = max((len(line.label) for line in shown.lines), default=0)
         gutter = labels + 2 if labels and width - labels - 2 >= _LEAST_ROOM else 0
         rows = [more_row(theme, shown.above, "earlier line", width)] if shown.above else []
         below = shown.below
         for number, (line, text) in enumerate(zip(shown.lines, styled, strict=True)):
-            made = _code_rows(theme, line.label, text, gutter, width)
-            if not wrapped and len(made) > 1:
-                made = [truncate(_labelled(theme, line.label, gutter) + text, width, theme.symbols.ellipsis)]
-            if len(rows) + len(made) > max_rows:
+            line_rows = _code_rows(theme, line.label, text, gutter, width)
+            if not wrapped and len(line_rows) > 1:
+                line_rows = [
+                    truncate(_gutter(theme, line.label, gutter) + text, width, theme.symbols.ellipsis)
+                ]
+            if len(rows) + len(line_rows) > max_rows:
                 below += len(shown.lines) - number
                 break
-            rows += made
+            rows += line_rows
         if below > 0:
             rows.append(more_row(theme, below, "more line", width))
         return rows
@@ -86,9 +88,9 @@ def code(theme: Theme, shown: CodeBody, max_rows: int = MAX_ROWS, *, wrapped: bo
     return LazyRows(theme, paint)
 
 
-def _colored(theme: Theme, shown: CodeBody) -> list[str]:
+def _highlight(theme: Theme, shown: CodeBody) -> list[str]:
     lines = [line.text[: MAX_LINE_ROWS * 100] for line in shown.lines]
-    own = [line for line, told in zip(lines, shown.lines, strict=True) if not told.is_remark]
+    own = [line for line, source in zip(lines, shown.lines, strict=True) if not source.is_remark]
     if shown.language:
         highlighter = highlighting.Highlighter(shown.language, theme)
         done: list[str] = [*highlighter.feed([*shown.known_before, *own]), *highlighter.flush()]
@@ -96,12 +98,12 @@ def _colored(theme: Theme, shown: CodeBody) -> list[str]:
     else:
         colored = iter([theme["codeBlock"](clean(line).replace("\n", " ")) for line in own])
     return [
-        theme["muted"](clean(line).replace("\n", " ")) if told.is_remark else next(colored)
-        for line, told in zip(lines, shown.lines, strict=True)
+        theme["muted"](clean(line).replace("\n", " ")) if source.is_remark else next(colored)
+        for line, source in zip(lines, shown.lines, strict=True)
     ]
 
 
-def _labelled(theme: Theme, label: str, gutter: int) -> str:
+def _gutter(theme: Theme, label: str, gutter: int) -> str:
     if not gutter:
         return ""
     if theme.linear:
@@ -110,7 +112,7 @@ def _labelled(theme: Theme, label: str, gutter: int) -> str:
 
 
 def _code_rows(theme: Theme, label: str, text: str, gutter: int, width: int) -> list[str]:
-    first = _labelled(theme, label, gutter)
+    first = _gutter(theme, label, gutter)
     if theme.linear:
         text = text or ("blank" if first else "")
         return wrap_hard(first + text, width)[:MAX_LINE_ROWS]

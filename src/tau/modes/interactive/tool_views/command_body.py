@@ -18,9 +18,9 @@ from tau.modes.interactive.tool_views.body_parts import (
     rows_limit,
     tail,
 )
-from tau.modes.interactive.tool_views.endings import failure, not_allowed, stopped
-from tau.modes.interactive.tool_views.labels import MAX_TITLE_CHARS, took
-from tau.modes.interactive.tool_views.view import ToolCallView
+from tau.modes.interactive.tool_views.failures import failure, refusal, stop_remarks
+from tau.modes.interactive.tool_views.labels import MAX_TITLE_CHARS, elapsed
+from tau.modes.interactive.tool_views.view import RenderedCall, ToolCallView
 from tau.tui.component import Component
 from tau.tui.style import Theme
 from tau.tui.text.clean import clean, clean_line
@@ -61,10 +61,14 @@ class CommandView(NamedTuple):
     """Whether the tool reported this itself."""
 
 
-def command_title(theme: Theme, ran: CommandView) -> str:
+def draw_command(view: ToolCallView, theme: Theme, ran: CommandView) -> RenderedCall:
+    return RenderedCall(_title(theme, ran), _body(view, theme, ran), _note(view, theme, ran))
+
+
+def _title(theme: Theme, ran: CommandView) -> str:
     """The first line of the command, highlighted, after the prompt."""
     first = ran.command.lstrip()[: MAX_TITLE_CHARS * 4].partition("\n")[0][:MAX_TITLE_CHARS]
-    shown = _colored(theme, [clean_line(first)])[0] if first else theme.symbols.ellipsis
+    shown = _highlight(theme, [clean_line(first)])[0] if first else theme.symbols.ellipsis
     return f"{theme['accent'](_prompt(theme, ran))} {shown}"
 
 
@@ -74,14 +78,14 @@ def _prompt(theme: Theme, ran: CommandView) -> str:
     return f"{ran.host} $" if ran.host else "$"
 
 
-def command_note(view: ToolCallView, theme: Theme, ran: CommandView) -> str:
+def _note(view: ToolCallView, theme: Theme, ran: CommandView) -> str:
     """How it ended and how long it took, or how long it has run."""
     parts: list[str] = []
     if view.state == "aborted":
         parts.append(theme["warning"]("stopped"))
     elif ran.ending or view.state == "failed":
         parts.append(theme["error"](ran.ending or "failed"))
-    time = took(view.elapsed_ms if ran.duration_ms is None else ran.duration_ms)
+    time = elapsed(view.elapsed_ms if ran.duration_ms is None else ran.duration_ms)
     if time and view.state != "pending" and not ran.in_background:
         parts.append(theme["muted"](time))
     if ran.aside:
@@ -89,23 +93,23 @@ def command_note(view: ToolCallView, theme: Theme, ran: CommandView) -> str:
     return ", ".join(parts)
 
 
-def command_body(view: ToolCallView, theme: Theme, ran: CommandView) -> list[Component]:
+def _body(view: ToolCallView, theme: Theme, ran: CommandView) -> list[Component]:
     """The rest of the command, the end of the output, and remarks."""
     parts = _rest_of_command(view, theme, ran)
     if view.state == "declined":
-        return parts + not_allowed(view, theme)
+        return parts + refusal(view, theme)
     if view.state == "aborted":
-        return parts + stopped(view, theme)
-    text, remarks = _without_remarks(view.text)
+        return parts + stop_remarks(view, theme)
+    text, remarks = _split_remarks(view.text)
     if view.state == "failed" and not (ran.is_known or remarks):
         return parts + failure(view, theme)
     if text.strip():
         parts.append(tail(theme, text, rows_limit(view, TAIL_ROWS), _hidden(view, text, ran), token="text"))
     for line in remarks:
-        tells_end = line.startswith(_ENDINGS)
-        is_told = ran.in_background if line.startswith(_IN_BACKGROUND) else tells_end and bool(ran.ending)
-        if not is_told:
-            parts.append(remark(theme, line[1:-1], "error" if tells_end else "muted"))
+        is_ending = line.startswith(_ENDINGS)
+        in_title = ran.in_background if line.startswith(_IN_BACKGROUND) else is_ending and bool(ran.ending)
+        if not in_title:
+            parts.append(remark(theme, line[1:-1], "error" if is_ending else "muted"))
     return parts
 
 
@@ -120,28 +124,27 @@ def _hidden(view: ToolCallView, text: str, ran: CommandView) -> HiddenLines:
     """The lines missing before the text."""
     truncation = truncation_of(ran.meta)
     if truncation is not None:
-        known = sum(last - first + 1 for first, last in truncation.ranges)
-        missing = max(truncation.total_lines - known, 0)
-        return (
-            HiddenLines()
-            if truncation.kept == "head"
-            else HiddenLines(missing, inside=truncation.kept == "ends")
-        )
+        shown = sum(last - first + 1 for first, last in truncation.ranges)
+        total = truncation.total_lines
+        missing = 0 if isinstance(total, UnsetType) else max(total - shown, 0)
+        if truncation.kept == "head":
+            return HiddenLines()
+        return HiddenLines(missing, inside=truncation.kept == "ends")
     return HiddenLines(at_least=not view.over and len(text) >= _TAIL_CHARS)
 
 
-def _without_remarks(text: str) -> tuple[str, list[str]]:
+def _split_remarks(text: str) -> tuple[str, list[str]]:
     """The output without the lines a tool appended, and those lines."""
-    found: list[str] = []
-    while len(found) < MAX_REMARKS:
+    remarks: list[str] = []
+    while len(remarks) < MAX_REMARKS:
         body = text.rstrip("\n")
         start = body.rfind("\n") + 1
         line = body[start:]
         if not (line.endswith("]") and line.startswith(_REMARKS + _OTHER_REMARKS)):
             break
-        found.insert(0, line)
+        remarks.insert(0, line)
         text = body[:start]
-    return text, found
+    return text, remarks
 
 
 def _rest_of_command(view: ToolCallView, theme: Theme, ran: CommandView) -> list[Component]:
@@ -158,7 +161,7 @@ def _rest_of_command(view: ToolCallView, theme: Theme, ran: CommandView) -> list
         shown = lines[1:] if is_whole or not view.expanded else lines
         if not shown:
             return []
-        styled = _colored(theme, [line[: 40 * width] for line in shown])
+        styled = _highlight(theme, [line[: 40 * width] for line in shown])
         sign = "" if theme.linear or width < 8 else theme["muted"](">") + " "
         rows = [sign + row for line in styled for row in wrap_hard(line, width - 2 * bool(sign))]
         if below:
@@ -168,7 +171,7 @@ def _rest_of_command(view: ToolCallView, theme: Theme, ran: CommandView) -> list
     return [LazyRows(theme, paint)]
 
 
-def _colored(theme: Theme, lines: Sequence[str]) -> list[str]:
+def _highlight(theme: Theme, lines: Sequence[str]) -> list[str]:
     if theme.depth == "none" or sum(map(len, lines)) > 10_000:
         return [clean(line).replace("\n", " ") for line in lines]
     colored = highlighting.highlight("\n".join(lines), "bash", theme)

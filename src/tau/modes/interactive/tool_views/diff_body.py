@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from tau.base.late import late
+from tau.base.text import reveal
 from tau.modes.interactive.tool_views.body_parts import LazyRows, first_lines, last_lines, more_row
 from tau.tui.component import Component
 from tau.tui.style import Theme
@@ -18,7 +19,7 @@ _HEADERS = ("*** ", "+++ ", "--- ", "diff ", "@@")
 
 def diff(theme: Theme, texts: Iterable[str], max_rows: int, *, named: bool) -> Component:
     """Unified diffs, one per file. Without `named`, the name is omitted: it is in the title."""
-    hunks = [hunk for text in texts for hunk in diff_hunks.parse_unified_diff(text)]
+    hunks = [hunk for text in texts for hunk in diff_hunks.parse_unified_diff(reveal(text))]
     if not named:
         hunks = [hunk._replace(path="") for hunk in hunks]
     return diff_widget.DiffView(theme, diff=hunks, max_rows=max_rows)
@@ -27,7 +28,7 @@ def diff(theme: Theme, texts: Iterable[str], max_rows: int, *, named: bool) -> C
 def replacement(theme: Theme, old: str, new: str, max_rows: int) -> Component:
     """A replacement without line numbers: its position is not known yet."""
     if len(old) + len(new) > MAX_COMPARED_CHARS:
-        return written(theme, new, max_rows)
+        return changed_lines(theme, new, max_rows)
     hunks = [
         hunk._replace(lines=tuple(line._replace(old_number=None, new_number=None) for line in hunk.lines))
         for hunk in diff_hunks.diff_texts(clean(old), clean(new))
@@ -35,12 +36,14 @@ def replacement(theme: Theme, old: str, new: str, max_rows: int) -> Component:
     return diff_widget.DiffView(theme, diff=hunks, max_rows=max_rows)
 
 
-def written(theme: Theme, text: str, max_rows: int, *, sign: str = "+", from_end: bool = False) -> Component:
+def changed_lines(
+    theme: Theme, text: str, max_rows: int, *, sign: str = "+", from_end: bool = False
+) -> Component:
     """Added or removed lines while they are written."""
 
     def paint(width: int) -> list[str]:
         lines, more = last_lines(text, max_rows) if from_end else first_lines(text, max_rows)
-        return _framed(theme, [_marked(theme, sign, line) for line in lines], more, width, max_rows, from_end)
+        return _limit(theme, [_styled(theme, sign, line) for line in lines], more, width, max_rows, from_end)
 
     return LazyRows(theme, paint)
 
@@ -50,12 +53,12 @@ def patch(theme: Theme, text: str, max_rows: int, *, from_end: bool = False) -> 
 
     def paint(width: int) -> list[str]:
         lines, more = last_lines(text, max_rows) if from_end else first_lines(text, max_rows)
-        return _framed(theme, [_patch_line(theme, line) for line in lines], more, width, max_rows, from_end)
+        return _limit(theme, [_patch_line(theme, line) for line in lines], more, width, max_rows, from_end)
 
     return LazyRows(theme, paint)
 
 
-def _framed(
+def _limit(
     theme: Theme, lines: Sequence[str], more: int, width: int, max_rows: int, from_end: bool
 ) -> list[str]:
     """The rows of styled lines within the limit, and how many are missing above or below."""
@@ -74,10 +77,10 @@ def _patch_line(theme: Theme, line: str) -> str:
         return theme["strong"](clean(line[:2000]).replace("\n", " "))
     if line.startswith(_HEADERS):
         return theme["muted"](clean(line[:2000]).replace("\n", " "))
-    return _marked(theme, line[:1], line[1:]) if line[:1] in ("+", "-") else _marked(theme, "", line)
+    return _styled(theme, line[:1], line[1:]) if line[:1] in ("+", "-") else _styled(theme, "", line)
 
 
-def _marked(theme: Theme, sign: str, text: str) -> str:
+def _styled(theme: Theme, sign: str, text: str) -> str:
     shown = clean(text[:2000]).replace("\n", " ")
     style = theme[{"+": "diffAdded", "-": "diffRemoved"}.get(sign, "diffContext")]
     if theme.linear:

@@ -5,8 +5,8 @@ from msgspec import UNSET
 from tau.coding.edits.report import EditDetails
 from tau.modes.interactive.tool_views import diff_body
 from tau.modes.interactive.tool_views.body_parts import HEAD_ROWS, TAIL_ROWS, remark, rows_limit
-from tau.modes.interactive.tool_views.endings import unhappy
-from tau.modes.interactive.tool_views.labels import changes, counted, ending, shown_path, text_arg, titled
+from tau.modes.interactive.tool_views.failures import problem
+from tau.modes.interactive.tool_views.labels import changes, heading, note, quantity, short_path, text_arg
 from tau.modes.interactive.tool_views.view import RenderedCall, ToolCallView, details_as
 from tau.tui.component import Component
 from tau.tui.style import Theme
@@ -19,16 +19,16 @@ def draw(view: ToolCallView, theme: Theme) -> RenderedCall:
     if view.state == "done" and details is not None:
         return _done(view, theme, details)
     facts = _progress(view)
-    sad = unhappy(view, theme)
-    shown = _intended(view, theme) if not sad or view.expanded or view.state == "aborted" else []
-    return RenderedCall(titled(theme, "Edit", _named(view)), [*sad, *shown], ending(view, theme, facts))
+    failed = problem(view, theme)
+    shown = _planned_change(view, theme) if not failed or view.expanded or view.state == "aborted" else []
+    return RenderedCall(heading(theme, "Edit", _name(view)), [*failed, *shown], note(view, theme, facts))
 
 
 def _done(view: ToolCallView, theme: Theme, details: EditDetails) -> RenderedCall:
     files = 1 if details.per_file_results is UNSET else len(details.per_file_results)
-    name = shown_path(details.path, view.cwd) if files == 1 else counted(files, "file")
+    name = short_path(details.path, view.cwd) if files == 1 else quantity(files, "file")
     verb = _VERBS[details.op] if files == 1 else "Edit"
-    title = f"{titled(theme, verb, name)} {changes(theme, details.added, details.removed)}"
+    title = f"{heading(theme, verb, name)} {changes(theme, details.added, details.removed)}"
     body: list[Component] = []
     texts = [details.diff]
     if details.per_file_results is not UNSET:
@@ -39,13 +39,13 @@ def _done(view: ToolCallView, theme: Theme, details: EditDetails) -> RenderedCal
     return RenderedCall(title, body)
 
 
-def _named(view: ToolCallView) -> str:
+def _name(view: ToolCallView) -> str:
     path = text_arg(view, "path", "file_path")
     count = 1
     if not path:
         path, count = diff_body.patch_files(text_arg(view, "input"))
     more = f" and {count - 1} more" if count > 1 else ""
-    return shown_path(path, view.cwd) + more if path else ""
+    return short_path(path, view.cwd) + more if path else ""
 
 
 def _texts(view: ToolCallView) -> tuple[str, str]:
@@ -57,10 +57,10 @@ def _progress(view: ToolCallView) -> str:
     if view.state != "streaming":
         return ""
     new = _texts(view)[1] or text_arg(view, "input")
-    return f"{counted(new.count(chr(10)) + 1, 'line')} so far" if new else ""
+    return f"{quantity(new.count(chr(10)) + 1, 'line')} so far" if new else ""
 
 
-def _intended(view: ToolCallView, theme: Theme) -> list[Component]:
+def _planned_change(view: ToolCallView, theme: Theme) -> list[Component]:
     """What the call would do, as far as written."""
     limit = rows_limit(view, TAIL_ROWS)
     streaming = view.state == "streaming"
@@ -71,5 +71,5 @@ def _intended(view: ToolCallView, theme: Theme) -> list[Component]:
     if not streaming:
         return [diff_body.replacement(theme, old, new, limit)] if old or new else []
     if new:
-        return [diff_body.written(theme, new, HEAD_ROWS, from_end=True)]
-    return [diff_body.written(theme, old, HEAD_ROWS, sign="-", from_end=True)] if old else []
+        return [diff_body.changed_lines(theme, new, HEAD_ROWS, from_end=True)]
+    return [diff_body.changed_lines(theme, old, HEAD_ROWS, sign="-", from_end=True)] if old else []

@@ -14,10 +14,10 @@ from tau.modes.interactive.tool_views.body_parts import (
     remark,
     tail,
 )
-from tau.modes.interactive.tool_views.code_body import CodeBody, CodeLine, arriving, code
-from tau.modes.interactive.tool_views.endings import unhappy
+from tau.modes.interactive.tool_views.code_body import CodeBody, CodeLine, code, last_code
+from tau.modes.interactive.tool_views.failures import problem
 from tau.modes.interactive.tool_views.image_body import pictures
-from tau.modes.interactive.tool_views.labels import counted, ending, first_line, list_arg, one_line, took
+from tau.modes.interactive.tool_views.labels import elapsed, first_line, list_arg, note, one_line, quantity
 from tau.modes.interactive.tool_views.view import RenderedCall, ToolCallView, details_as
 from tau.tui.component import Component
 from tau.tui.style import Theme
@@ -32,27 +32,15 @@ SINGLE_OUTPUT_ROWS = 12
 MAX_CELLS = 100
 _LANGUAGES = {"py": "python", "python": "python", "js": "js"}
 _NAMES = {"python": "Python", "js": "JavaScript"}
-_LOOKS = {
-    "complete": "success",
-    "error": "error",
-    "running": "info",
-    "pending": "dim",
-    "stopped": "warning",
+_STATUSES = {
+    "": ("", "", ""),
+    "complete": ("success", "check", "done"),
+    "error": ("error", "cross", "failed"),
+    "running": ("info", "pointer", "running"),
+    "pending": ("dim", "bullet", "waiting"),
+    "stopped": ("warning", "cross", "stopped"),
 }
-_SIGNS = {
-    "complete": "check",
-    "error": "cross",
-    "running": "pointer",
-    "pending": "bullet",
-    "stopped": "cross",
-}
-_WORDS = {
-    "complete": "done",
-    "error": "failed",
-    "running": "running",
-    "pending": "waiting",
-    "stopped": "stopped",
-}
+"""The token, the symbol and the word of each."""
 
 
 class EvalCell(NamedTuple):
@@ -68,17 +56,19 @@ class EvalCell(NamedTuple):
 
 def draw(view: ToolCallView, theme: Theme) -> RenderedCall:
     details = details_as(EvalDetails, view.details)
-    cells = _asked(view) if details is None else _told(details, is_stopped=view.state == "aborted")
-    title = _title(view, theme, cells)
-    sad = unhappy(view, theme) if details is None else []
+    if details is None:
+        cells = _cells_of_call(view)
+    else:
+        cells = _cells_of_result(details, is_stopped=view.state == "aborted")
+    title = _title(theme, cells)
     body = _body(view, theme, cells)
-    body += sad
+    body += problem(view, theme) if details is None else []
     if details is not None and details.meta is not UNSET:
         body += _truncated(view, theme)
-    return RenderedCall(title, [*body, *pictures(view, theme)], ending(view, theme, _took(view, cells)))
+    return RenderedCall(title, [*body, *pictures(view, theme)], note(view, theme, _took(view, cells)))
 
 
-def _asked(view: ToolCallView) -> list[EvalCell]:
+def _cells_of_call(view: ToolCallView) -> list[EvalCell]:
     cells: list[EvalCell] = []
     for each in list_arg(view, "cells")[:MAX_CELLS]:
         if isinstance(each, Mapping):
@@ -88,7 +78,7 @@ def _asked(view: ToolCallView) -> list[EvalCell]:
     return cells
 
 
-def _told(details: EvalDetails, *, is_stopped: bool) -> list[EvalCell]:
+def _cells_of_result(details: EvalDetails, *, is_stopped: bool) -> list[EvalCell]:
     return [
         EvalCell(
             cell.language,
@@ -102,22 +92,22 @@ def _told(details: EvalDetails, *, is_stopped: bool) -> list[EvalCell]:
     ]
 
 
-def _title(view: ToolCallView, theme: Theme, cells: Sequence[EvalCell]) -> str:
+def _title(theme: Theme, cells: Sequence[EvalCell]) -> str:
     language = _NAMES.get(cells[0].language, "Eval") if cells else "Eval"
     if not cells:
         return f"{theme['strong'](language)} {theme.symbols.ellipsis}"
     what = one_line(cells[0].title) or first_line(cells[0].code)
     if len(cells) > 1:
         named = [one_line(cell.title, 60) for cell in cells if cell.title]
-        what = counted(len(cells), "cell") + (f": {', '.join(named[:3])}" if named else "")
+        what = quantity(len(cells), "cell") + (f": {', '.join(named[:3])}" if named else "")
     return f"{theme['strong'](language)} {theme['accent'](what)}".rstrip()
 
 
 def _took(view: ToolCallView, cells: Sequence[EvalCell]) -> str:
     known = sum(cell.duration_ms for cell in cells) if view.over else 0
     if known or view.state == "pending":
-        return took(known)
-    return took(view.elapsed_ms)
+        return elapsed(known)
+    return elapsed(view.elapsed_ms)
 
 
 def _body(view: ToolCallView, theme: Theme, cells: Sequence[EvalCell]) -> list[Component]:
@@ -137,16 +127,15 @@ def _body(view: ToolCallView, theme: Theme, cells: Sequence[EvalCell]) -> list[C
             parts.append(_heading(theme, cell, language, number + 1, len(cells)))
         parts += _cell(view, theme, cell, single=single)
     if len(cells) > len(shown):
-        parts.append(remark(theme, f"{counted(len(cells) - len(shown), 'more cell')}.", "dim"))
+        parts.append(remark(theme, f"{quantity(len(cells) - len(shown), 'more cell')}.", "dim"))
     return parts
 
 
 def _heading(theme: Theme, cell: EvalCell, language: str, number: int, count: int) -> Component:
     def paint(width: int) -> list[str]:
-        sign = ""
-        if cell.status and not theme.linear:
-            sign = theme[_LOOKS[cell.status]](getattr(theme.symbols, _SIGNS[cell.status])) + " "
-        facts = [_WORDS.get(cell.status, ""), took(cell.duration_ms), language]
+        token, symbol, word = _STATUSES[cell.status]
+        sign = theme[token](getattr(theme.symbols, symbol)) + " " if symbol and not theme.linear else ""
+        facts = [word, elapsed(cell.duration_ms), language]
         note = theme["muted"](", ".join(fact for fact in facts if fact))
         row = f"{sign}{theme['strong'](f'{number}/{count}')} {one_line(cell.title)}".rstrip()
         return [truncate(f"{row}  {note}".rstrip(), width, theme.symbols.ellipsis)]
@@ -172,17 +161,13 @@ def _cell(view: ToolCallView, theme: Theme, cell: EvalCell, *, single: bool) -> 
 
 def _code(view: ToolCallView, theme: Theme, cell: EvalCell, max_rows: int) -> Component:
     """Streaming code shows its end, other code its start."""
+    mark = theme.symbols.quote  # distinguishes code from output without colors
     if view.state == "streaming":
-        shown = arriving(cell.code, cell.language, max_rows, _mark(theme))
+        shown = last_code(cell.code, cell.language, max_rows, mark)
         return code(theme, shown, max_rows + 1, wrapped=False)
     lines, below = first_lines(cell.code.strip("\n"), max_rows)
-    rows = [CodeLine(_mark(theme), line) for line in lines]
+    rows = [CodeLine(mark, line) for line in lines]
     return code(theme, CodeBody(rows, cell.language, below=below), max_rows, wrapped=view.expanded)
-
-
-def _mark(theme: Theme) -> str:
-    """Distinguishes code from output without colors."""
-    return theme.symbols.quote
 
 
 def _truncated(view: ToolCallView, theme: Theme) -> list[Component]:

@@ -16,9 +16,9 @@ from tau.modes.interactive.tool_views.body_parts import (
     tail,
 )
 from tau.modes.interactive.tool_views.code_body import CodeBody, CodeLine, code
-from tau.modes.interactive.tool_views.endings import unhappy
+from tau.modes.interactive.tool_views.failures import problem
 from tau.modes.interactive.tool_views.image_body import pictures
-from tau.modes.interactive.tool_views.labels import ending, one_line, shown_path, took
+from tau.modes.interactive.tool_views.labels import elapsed, note, one_line, short_path
 from tau.modes.interactive.tool_views.view import RenderedCall, ToolCallView
 from tau.tui.component import Component
 from tau.tui.style import Theme
@@ -30,8 +30,8 @@ ARGUMENT_LINES = 8
 MAX_ARGUMENTS = 100
 MAX_VALUE_CHARS = 2_000
 MAX_JSON_CHARS = 200_000
-# The most telling arguments, in order.
-TELLING = ("command", "path", "file_path", "url", "query", "pattern", "name", "title", "id", "text", "prompt")
+# The arguments that say most about a call, in order.
+MAIN = ("command", "path", "file_path", "url", "query", "pattern", "name", "title", "id", "text", "prompt")
 PATHS = ("path", "file_path")
 
 
@@ -39,28 +39,20 @@ def draw(view: ToolCallView, theme: Theme) -> RenderedCall:
     name = one_line(str(view.name), 80) or "tool"
     args: Any = view.args
     args = args if isinstance(args, Mapping) else {"arguments": args}
-    telling = _telling(view, args)
+    main = next((name for name in MAIN if isinstance(value := args.get(name), str) and value.strip()), "")
     title = theme["strong"](name)
-    if telling:
-        title += f" {theme['accent'](_value(view, telling, args[telling], 400))}"
-    time = "" if view.state == "pending" else took(view.elapsed_ms)
-    return RenderedCall(title, _body(view, theme, args, telling), ending(view, theme, time))
+    if main:
+        title += f" {theme['accent'](_value(view, main, args[main], 400))}"
+    time = "" if view.state == "pending" else elapsed(view.elapsed_ms)
+    return RenderedCall(title, _body(view, theme, args, main), note(view, theme, time))
 
 
-def _telling(view: ToolCallView, args: Mapping[Any, Any]) -> str:
-    return next((name for name in TELLING if isinstance(value := args.get(name), str) and value.strip()), "")
-
-
-def _body(view: ToolCallView, theme: Theme, args: Mapping[Any, Any], telling: str) -> list[Component]:
-    parts: list[Component] = []
-    rest = [(name, value) for name, value in list(args.items())[:MAX_ARGUMENTS] if name != telling]
-    if rest or (view.expanded and telling):
-        given = list(args.items())[:MAX_ARGUMENTS] if view.expanded else rest
-        parts.append(_arguments(view, theme, given))
-    sad = unhappy(view, theme)
-    if sad:
-        return [*parts, *sad, *pictures(view, theme)]
-    parts += _result(view, theme)
+def _body(view: ToolCallView, theme: Theme, args: Mapping[Any, Any], main: str) -> list[Component]:
+    items = list(args.items())[:MAX_ARGUMENTS]
+    rest = [item for item in items if item[0] != main]
+    arguments = items if view.expanded else rest
+    parts = [_arguments(view, theme, arguments)] if arguments else []
+    parts += problem(view, theme) or _result(view, theme)
     return [*parts, *pictures(view, theme)]
 
 
@@ -82,7 +74,7 @@ def _arguments(view: ToolCallView, theme: Theme, given: list[tuple[Any, Any]]) -
 
 def _value(view: ToolCallView, name: str, value: Any, max_chars: int) -> str:
     if isinstance(value, str):
-        return shown_path(value, view.cwd) if name in PATHS else one_line(value, max_chars)
+        return short_path(value, view.cwd) if name in PATHS else one_line(value, max_chars)
     try:
         return one_line(msgspec.json.encode(value, enc_hook=str).decode("utf-8", "replace"), max_chars)
     except Exception:  # a model may send something too deep, too large or not text at all

@@ -3,20 +3,16 @@
 from binascii import Error as Base64Error
 from binascii import a2b_base64
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from tau.ai.wire import ImageContent
 from tau.base.late import late
 from tau.modes.interactive.tool_views.body_parts import remark
-from tau.modes.interactive.tool_views.labels import counted
+from tau.modes.interactive.tool_views.labels import quantity
 from tau.modes.interactive.tool_views.view import RenderedCall, ToolCallView
 from tau.tui.component import Component
+from tau.tui.images.budget import ImageBudget
 from tau.tui.style import Theme
 from tau.tui.terminal.port import Capabilities
-
-if TYPE_CHECKING:
-    from tau.tui.images.budget import ImageBudget
-    from tau.tui.widgets.image import Image
 
 image_widget = late("tau.tui.widgets.image")
 
@@ -40,9 +36,9 @@ class ResultImage(Component):
         self._max_rows = max_rows
         self._capabilities = Capabilities()
         self._budget: ImageBudget | None = None
-        self._image: Image | None = None
+        self._image: image_widget.Image | None = None
 
-    def use(self, capabilities: Capabilities, budget: "ImageBudget | None" = None) -> None:
+    def use(self, capabilities: Capabilities, budget: ImageBudget | None = None) -> None:
         """Set the terminal it will be drawn on."""
         if capabilities != self._capabilities or budget is not self._budget:
             self.close()
@@ -56,14 +52,14 @@ class ResultImage(Component):
 
     def render(self, width: int) -> Sequence[str]:
         if self._image is None:
-            self._image = self._made()
+            self._image = self._decode()
         return self._image.render(width)
 
     def invalidate(self) -> None:
         if self._image is not None:
             self._image.invalidate()
 
-    def _made(self) -> "Image":
+    def _decode(self) -> "image_widget.Image":
         try:
             data = a2b_base64(self._content.data)
         except (Base64Error, ValueError):
@@ -89,13 +85,11 @@ def pictures(view: ToolCallView, theme: Theme, alt: str = "") -> list[Component]
     rows = EXPANDED_ROWS if view.expanded else COLLAPSED_ROWS
     parts: list[Component] = [ResultImage(theme, image, alt, rows) for image in images[:most]]
     if len(images) > most:
-        parts.append(remark(theme, f"{counted(len(images) - most, 'more image')}.", "dim"))
+        parts.append(remark(theme, f"{quantity(len(images) - most, 'more image')}.", "dim"))
     return parts
 
 
-def show_pictures(
-    drawn: RenderedCall, capabilities: Capabilities, budget: "ImageBudget | None" = None
-) -> None:
+def show_pictures(drawn: RenderedCall, capabilities: Capabilities, budget: ImageBudget | None = None) -> None:
     """Set the terminal capabilities for all images of a block."""
     for part in drawn.body:
         if isinstance(part, ResultImage):

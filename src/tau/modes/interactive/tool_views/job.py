@@ -13,8 +13,8 @@ from tau.modes.interactive.tool_views.body_parts import (
     rows_limit,
     tail,
 )
-from tau.modes.interactive.tool_views.endings import unhappy
-from tau.modes.interactive.tool_views.labels import counted, duration, ending, flag_arg, list_arg, one_line
+from tau.modes.interactive.tool_views.failures import problem
+from tau.modes.interactive.tool_views.labels import duration, flag_arg, list_arg, note, one_line, quantity
 from tau.modes.interactive.tool_views.view import RenderedCall, ToolCallView, details_as
 from tau.tui.component import Component
 from tau.tui.style import Theme
@@ -31,14 +31,14 @@ _SIGNS = {"completed": "check", "failed": "cross", "cancelled": "cross", "runnin
 def draw(view: ToolCallView, theme: Theme) -> RenderedCall:
     details = details_as(JobDetails, view.details)
     title = _title(view, theme)
-    body: list[Component] = unhappy(view, theme)
+    body: list[Component] = problem(view, theme)
     if details is None or not (details.jobs or details.cancelled is not UNSET):
         if not body and view.state == "done" and view.text.strip():
             body = [head(theme, view.text, rows_limit(view, HEAD_ROWS), token="muted")]
-        return RenderedCall(title, body, ending(view, theme))
+        return RenderedCall(title, body, note(view, theme))
     if view.state != "failed":
         body = [*_jobs(view, theme, details), *body]
-    return RenderedCall(title, body, ending(view, theme, _facts(view, details)))
+    return RenderedCall(title, body, note(view, theme, _facts(view, details)))
 
 
 def _title(view: ToolCallView, theme: Theme) -> str:
@@ -83,7 +83,7 @@ def _jobs(view: ToolCallView, theme: Theme, details: JobDetails) -> list[Compone
             if isinstance(text, str) and text.strip():
                 parts.append(IndentedRows(theme, tail(theme, text, rows, token=token)))
     if len(details.jobs) > most:
-        words = counted(len(details.jobs) - most, "more job")
+        words = quantity(len(details.jobs) - most, "more job")
         parts.append(head(theme, f"{words}.", 1, token="dim"))
     return parts
 

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from tau.base.text import reveal_path
 from tau.modes.interactive.tool_views.view import ToolCallView
 from tau.tui.style import Theme
 from tau.tui.text.clean import clean_line
@@ -17,34 +18,32 @@ _LOOKED_AT = 4
 
 def text_arg(view: ToolCallView, *names: str) -> str:
     """The first of these arguments that is a text or number; empty for anything else."""
-    args: Any = view.args
-    if isinstance(args, Mapping):
-        for name in names:
-            value = args.get(name)
-            if isinstance(value, str) and value:
-                return value
-            if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e15:
-                return f"{value:g}"
+    for value in _values(view, names):
+        if isinstance(value, str) and value:
+            return value
+        if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e15:
+            return f"{value:g}"
     return ""
 
 
 def list_arg(view: ToolCallView, *names: str) -> list[Any]:
     """The first of these arguments that is a list; a text becomes a list of one."""
-    args: Any = view.args
-    if isinstance(args, Mapping):
-        for name in names:
-            value = args.get(name)
-            if isinstance(value, list) and value:
-                return value
-            if isinstance(value, str) and value:
-                return [value]
+    for value in _values(view, names):
+        if isinstance(value, list) and value:
+            return value
+        if isinstance(value, str) and value:
+            return [value]
     return []
 
 
 def flag_arg(view: ToolCallView, *names: str) -> bool:
     """Whether one of these arguments is true."""
+    return any(value is True for value in _values(view, names))
+
+
+def _values(view: ToolCallView, names: tuple[str, ...]) -> list[Any]:
     args: Any = view.args
-    return isinstance(args, Mapping) and any(args.get(name) is True for name in names)
+    return [args.get(name) for name in names] if isinstance(args, Mapping) else []
 
 
 def one_line(text: str, max_chars: int = MAX_TITLE_CHARS) -> str:
@@ -57,30 +56,30 @@ def first_line(text: str) -> str:
     return one_line(text.lstrip()[: MAX_TITLE_CHARS * _LOOKED_AT].partition("\n")[0])
 
 
-def shown_path(path: str, cwd: Path) -> str:
+def short_path(path: str, cwd: Path) -> str:
     """A readable path: relative inside the working folder. Does not touch the disk."""
     text = path.strip()
     root = str(cwd)
     if text == root:
         return "."
     prefix = root if root.endswith(os.sep) else root + os.sep
-    return one_line(text.removeprefix(prefix) if len(text) > len(prefix) else text)
+    return one_line(reveal_path(text.removeprefix(prefix) if len(text) > len(prefix) else text))
 
 
-def shown_paths(paths: list[Any], cwd: Path, most: int = 3) -> str:
+def short_paths(paths: list[Any], cwd: Path, most: int = 3) -> str:
     """Several paths in a row."""
-    named = [shown_path(path, cwd) for path in paths[:most] if isinstance(path, str)]
+    named = [short_path(path, cwd) for path in paths[:most] if isinstance(path, str)]
     more = len(paths) - most
     return ", ".join(named) + (f" and {more} more" if more > 0 else "")
 
 
 def in_paths(view: ToolCallView, theme: Theme) -> str:
     """Where a call looks, after its title; empty for the working folder."""
-    where = shown_paths(list_arg(view, "paths", "path"), view.cwd)
+    where = short_paths(list_arg(view, "paths", "path"), view.cwd)
     return "" if where in ("", ".") else f" {theme['muted']('in')} {where}"
 
 
-def counted(number: int, noun: str, plural: str = "") -> str:
+def quantity(number: int, noun: str, plural: str = "") -> str:
     """`1 line`, `1,200 lines`."""
     return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
 
@@ -101,12 +100,12 @@ def duration(milliseconds: int) -> str:
     return f"{hours} h {minutes} min" if minutes else f"{hours} h"
 
 
-def took(milliseconds: int | None) -> str:
+def elapsed(milliseconds: int | None) -> str:
     """How long something took, if noticeable."""
     return "" if milliseconds is None or milliseconds < 95 else duration(milliseconds)
 
 
-def titled(theme: Theme, verb: str, what: str = "", *, token: str = "accent") -> str:
+def heading(theme: Theme, verb: str, what: str = "", *, token: str = "accent") -> str:
     """The action and its object; an ellipsis while that is unknown."""
     return f"{theme['strong'](verb)} {theme[token](what or theme.symbols.ellipsis)}"
 
@@ -118,15 +117,14 @@ def changes(theme: Theme, added: int, removed: int) -> str:
     return f"{theme['diffAdded'](f'+{added}')} {theme['diffRemoved'](f'-{removed}')}"
 
 
-def ending(view: ToolCallView, theme: Theme, *facts: str) -> str:
+def note(view: ToolCallView, theme: Theme, *facts: str) -> str:
     """The note after a title: facts, and how the call ended if not well."""
     if view.state == "declined":  # it had no effect
         return ""
-    told = [fact for fact in facts if fact]
+    known = [fact for fact in facts if fact]
     if theme.linear:  # the block starts with the word
-        return ", ".join(told)
-    if view.state == "failed":
-        return ", ".join([theme["error"]("failed"), *(theme["muted"](fact) for fact in told)])
-    if view.state == "aborted":
-        return ", ".join([theme["warning"]("stopped"), *(theme["muted"](fact) for fact in told)])
-    return theme["muted"](", ".join(told))
+        return ", ".join(known)
+    if view.state in ("failed", "aborted"):
+        state = theme["error"]("failed") if view.state == "failed" else theme["warning"]("stopped")
+        return ", ".join([state, *(theme["muted"](fact) for fact in known)])
+    return theme["muted"](", ".join(known))

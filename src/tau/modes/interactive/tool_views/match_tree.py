@@ -2,12 +2,11 @@
 
 import re
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 from tau.modes.interactive.tool_views.body_parts import MAX_ROWS, LazyRows, more_row
-from tau.modes.interactive.tool_views.labels import counted, shown_path
-from tau.modes.interactive.tool_views.match_highlight import Spans
+from tau.modes.interactive.tool_views.labels import quantity, short_path
 from tau.modes.interactive.tool_views.view import ToolCallView
 from tau.tui.component import Component
 from tau.tui.style import Theme
@@ -15,10 +14,59 @@ from tau.tui.text.clean import clean
 from tau.tui.text.cut import truncate
 from tau.tui.text.wrap import wrap_hard
 
+Spans = list[tuple[int, int]]
+
+MAX_LINE_CHARS = 300
+MAX_PATTERN_CHARS = 120
+MAX_SPANS = 20
+_MAX_GROUPS = 2
+_MAX_REPEATS = 1
+"""Each repetition and group multiplies the time of a failing match."""
+# Python warns about these inside a set, and treats them differently from other engines.
+_ODD = ("[[", "--", "&&", "||", "~~", "[:")
+_LITERAL = r"\w[\w ./:-]+\w|\w\w\w+"
 COLLAPSED_ROWS = 16
 _MAX_PARSED_LINES = 4 * MAX_ROWS
-
 Mark = Callable[[str], Spans]
+
+
+@lru_cache(maxsize=32)
+def compile_marker(pattern: str, ignore_case: bool) -> "re.Pattern[str] | None":
+    """The pattern itself if simple, else its longest plain word; None if there is none."""
+    flags = re.IGNORECASE if ignore_case else 0
+    if _is_simple(pattern):
+        try:
+            return re.compile(pattern, flags)
+        except (re.error, OverflowError, RecursionError):
+            pass
+    plain = re.sub(r"\\[A-Za-z]|[\[{][^\]}]*[\]}]", "\0", pattern[: 10 * MAX_PATTERN_CHARS])
+    words = re.findall(_LITERAL, plain.replace("\\", ""))
+    return re.compile(re.escape(max(words, key=len)), flags) if words else None
+
+
+def _is_simple(pattern: str) -> bool:
+    bare = re.sub(r"\\.", "\0", pattern, flags=re.DOTALL)
+    if not pattern or len(pattern) > MAX_PATTERN_CHARS or any(odd in pattern for odd in _ODD):
+        return False
+    outside = re.sub(r"\[[^\]]*\]", "\0", bare)
+    repeats = sum(outside.count(sign) for sign in "*+?{")
+    return (
+        outside.count("(") <= _MAX_GROUPS and repeats <= _MAX_REPEATS and not re.search(r"\)[*+?{]", outside)
+    )
+
+
+def spans(pattern: str, line: str, *, ignore_case: bool) -> Spans:
+    """The places in a line that a pattern matches."""
+    compiled = compile_marker(pattern, ignore_case)
+    if compiled is None or len(line) > MAX_LINE_CHARS:
+        return []
+    places: Spans = []
+    for match in compiled.finditer(line):
+        if match.end() > match.start():
+            places.append(match.span())
+        if len(places) == MAX_SPANS:
+            break
+    return places
 
 
 class MatchLine(NamedTuple):
@@ -37,11 +85,11 @@ class FileMatches(NamedTuple):
 
 
 @cache
-def _row() -> re.Pattern[str]:
+def _row_pattern() -> re.Pattern[str]:
     return re.compile(r"([* ])\s*(\d+)[│|:](.*)", re.DOTALL)
 
 
-def parsed(display: str) -> list[FileMatches]:
+def parse_matches(display: str) -> list[FileMatches]:
     """The files of a page of matches, parsed from the tool's display text."""
     files: list[FileMatches] = []
     lines: list[MatchLine] = []
@@ -49,8 +97,8 @@ def parsed(display: str) -> list[FileMatches]:
         if text.startswith("# "):
             lines = []
             files.append(FileMatches(text[2:], lines))
-        elif (found := _row().fullmatch(text)) is not None and files:
-            lines.append(MatchLine(found[2], found[3], found[1] == "*"))
+        elif (match := _row_pattern().fullmatch(text)) is not None and files:
+            lines.append(MatchLine(match[2], match[3], match[1] == "*"))
     return files
 
 
@@ -66,7 +114,7 @@ def _paint(
     each = _lines_each(files, limit)
     rows: list[str] = []
     for number, file in enumerate(files):
-        block = [_heading(theme, file, shown_path(file.name, view.cwd), width)]
+        block = [_heading(theme, file, short_path(file.name, view.cwd), width)]
         shown = file.lines if view.expanded else [line for line in file.lines if line.is_match][:each]
         digits = max((len(line.number) for line in shown), default=1)
         for line in shown:
@@ -94,7 +142,7 @@ def _lines_each(files: Sequence[FileMatches], limit: int) -> int:
 def _heading(theme: Theme, file: FileMatches, name: str, width: int) -> str:
     count = file.matched
     if theme.linear:
-        return truncate(f"{name}, {counted(count, 'match', 'matches')}", width)
+        return truncate(f"{name}, {quantity(count, 'match', 'matches')}", width)
     return truncate(f"{theme['accent'](name)}  {theme['muted'](str(count))}", width, theme.symbols.ellipsis)
 
 
@@ -105,7 +153,7 @@ def _line_rows(
     if theme.linear:
         words = f"line {line.number}: {text}"
         return wrap_hard(words, width)
-    styled = _marked(theme, text, mark(text)) if line.is_match else theme["dim"](text)
+    styled = _highlight(theme, text, mark(text)) if line.is_match else theme["dim"](text)
     gutter = f"  {line.number:>{digits}}  "
     if width - len(gutter) < 8:
         gutter = ""
@@ -115,7 +163,7 @@ def _line_rows(
     return [first + rows[0], *[" " * len(gutter) + row for row in rows[1:]]]
 
 
-def _marked(theme: Theme, text: str, places: Spans) -> str:
+def _highlight(theme: Theme, text: str, places: Spans) -> str:
     out: list[str] = []
     at = 0
     for start, end in places:

@@ -2,7 +2,7 @@
 
 from tau.base.late import late
 from tau.modes.interactive.tool_views.registry import RENDERERS
-from tau.tui.style import PLAIN, Theme
+from tau.tui.style import Theme
 
 generic = late("tau.modes.interactive.tool_views.generic")
 diff_widget = late("tau.tui.widgets.diff")
@@ -13,12 +13,9 @@ SAMPLES = {"bash": "ls | wc -l", "python": "import os"}
 """A language is loaded when first highlighted, which takes some hundredths of a second."""
 
 
-def warm() -> None:
-    """Draws nothing. Call once, in a thread: `await asyncio.to_thread(warm)`."""
-    _asked(diff_widget.DiffView, generic.draw, *(RENDERERS[name].draw for name in TOOLS))
+def load() -> None:
+    """Draws nothing. Call once, in a thread."""
+    # Accessing a name of a late module loads it.
+    _ = diff_widget.DiffView, generic.draw, [RENDERERS[name].draw for name in TOOLS]
     for language, code in SAMPLES.items():
-        highlighting.highlight(code, language, Theme(PLAIN))
-
-
-def _asked(*names: object) -> None:
-    """Accessing a name of a late module loads it."""
+        highlighting.highlight(code, language, Theme({}))

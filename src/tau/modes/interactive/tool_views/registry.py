@@ -1,15 +1,20 @@
 """Maps tools to renderers, loaded when their first call is shown."""
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 from tau.base.late import late
+from tau.base.text import reveal
 from tau.modes.interactive.tool_views import fault_log
 from tau.modes.interactive.tool_views.view import RenderedCall, ToolCallView
 from tau.tui.style import Theme
 
 generic = late("tau.modes.interactive.tool_views.generic")
 read = late("tau.modes.interactive.tool_views.read")
+
+
+MAX_DEPTH = 5
+"""Deeper arguments are shown by the generic view, as JSON."""
 
 
 class Renderer(Protocol):
@@ -40,7 +45,11 @@ RENDERERS: dict[str, Renderer] = {
 
 
 def draw(view: ToolCallView, theme: Theme) -> RenderedCall:
-    """How a call looks now. Never raises, whatever a model or file sent."""
+    """How a call looks now. Never raises, whatever a model or file sent.
+
+    Hidden characters in its arguments become visible, since they say what it does.
+    """
+    view = view._replace(args=_revealed(view.args))
     try:
         if view.name in RENDERERS:
             return RENDERERS[view.name].draw(view, theme)
@@ -50,8 +59,19 @@ def draw(view: ToolCallView, theme: Theme) -> RenderedCall:
         return generic.draw(view, theme)
     except Exception as error:
         fault_log.log_once("Drawing a call generically failed.", error)
-        bare: RenderedCall = generic.bare(view, theme)
-        return bare
+        return generic.bare(view, theme)
+
+
+def _revealed(value: Any, depth: int = 0) -> Any:
+    if isinstance(value, str):
+        return reveal(value)
+    if depth > MAX_DEPTH:
+        return value
+    if isinstance(value, list):
+        return [_revealed(one, depth + 1) for one in value]
+    if isinstance(value, dict):
+        return {name: _revealed(one, depth + 1) for name, one in value.items()}
+    return value
 
 
 def draw_group(views: Sequence[ToolCallView], theme: Theme) -> RenderedCall:

@@ -3,25 +3,17 @@
 from msgspec import UNSET
 
 from tau.coding.tools.ssh import SshDetails
-from tau.modes.interactive.tool_views.command_body import (
-    CommandView,
-    command_body,
-    command_note,
-    command_title,
-)
+from tau.modes.interactive.tool_views.command_body import CommandView, draw_command
 from tau.modes.interactive.tool_views.labels import one_line, text_arg
 from tau.modes.interactive.tool_views.view import RenderedCall, ToolCallView, details_as
 from tau.tui.style import Theme
 
 
 def draw(view: ToolCallView, theme: Theme) -> RenderedCall:
-    ran = _ran(view)
-    return RenderedCall(
-        command_title(theme, ran), command_body(view, theme, ran), command_note(view, theme, ran)
-    )
+    return draw_command(view, theme, _command(view))
 
 
-def _ran(view: ToolCallView) -> CommandView:
+def _command(view: ToolCallView) -> CommandView:
     details = details_as(SshDetails, view.details)
     asked = text_arg(view, "command", "cmd")
     host = one_line(text_arg(view, "host"), 60)
@@ -33,7 +25,7 @@ def _ran(view: ToolCallView) -> CommandView:
         asked or details.command,
         one_line(details.host, 60),
         ending=_ending(view, details),
-        duration_ms=details.duration_ms if view.over and details.duration_ms else None,
+        duration_ms=details.duration_ms if details.duration_ms or view.state in ("done", "failed") else None,
         aside=aside or ("" if details.cwd is UNSET else f"in {one_line(details.cwd)}"),
         meta=details.meta,
         is_known=True,

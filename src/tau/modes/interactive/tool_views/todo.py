@@ -1,7 +1,6 @@
 """todo: the agent's phases and tasks with their states."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from msgspec import UNSET, UnsetType
 
@@ -16,22 +15,21 @@ from tau.modes.interactive.tool_views.body_parts import (
     more_row,
     rows_limit,
 )
-from tau.modes.interactive.tool_views.endings import unhappy
-from tau.modes.interactive.tool_views.labels import counted, ending, list_arg, one_line
+from tau.modes.interactive.tool_views.failures import problem
+from tau.modes.interactive.tool_views.labels import list_arg, note, one_line, quantity
 from tau.modes.interactive.tool_views.view import RenderedCall, ToolCallView, details_as
 from tau.tui.component import Component
 from tau.tui.style import Theme
 from tau.tui.text.cut import truncate
 from tau.tui.text.wrap import wrap
 
-_LOOKS = {"pending": "text", "in_progress": "accent", "completed": "success", "abandoned": "dim"}
-_SIGNS = {
-    "pending": "checkbox_off",
-    "in_progress": "pointer",
-    "completed": "checkbox_on",
-    "abandoned": "cross",
+_STATUSES = {
+    "pending": ("text", "checkbox_off", "to do"),
+    "in_progress": ("accent", "pointer", "in progress"),
+    "completed": ("success", "checkbox_on", "done"),
+    "abandoned": ("dim", "cross", "dropped"),
 }
-_WORDS = {"pending": "to do", "in_progress": "in progress", "completed": "done", "abandoned": "dropped"}
+"""The token, the symbol and the word of each."""
 _OPS = {"start": "start", "done": "done", "drop": "drop", "rm": "remove", "append": "add", "note": "note"}
 
 
@@ -39,47 +37,43 @@ def draw(view: ToolCallView, theme: Theme) -> RenderedCall:
     details = details_as(TodoDetails, view.details)
     what = _what(view)
     title = theme["strong"]("Todo") + (f"{theme['muted'](':')} {theme['accent'](what)}" if what else "")
-    body: list[Component] = unhappy(view, theme)
+    body: list[Component] = problem(view, theme)
     if details is None:
         if not body and view.state == "done" and view.text.strip():
             body = [head(theme, view.text, rows_limit(view, HEAD_ROWS), token="muted")]
-        return RenderedCall(title, body, ending(view, theme))
+        return RenderedCall(title, body, note(view, theme))
     if any(phase.tasks for phase in details.phases):
-        body = [*body, *_trees(view, theme, details)]
+        body.append(_tree(view, theme, details))
     elif view.state == "done":
         body.append(head(theme, "The list is empty.", 1, token="muted"))
     tasks = [task for _, task in tasks_of(details.phases)]
     closed = sum(not task.is_open for task in tasks)
-    facts = f"{closed} of {counted(len(tasks), 'task')} closed" if tasks else ""
-    return RenderedCall(title, body, ending(view, theme, facts))
+    facts = f"{closed} of {quantity(len(tasks), 'task')} closed" if tasks else ""
+    return RenderedCall(title, body, note(view, theme, facts))
 
 
 def _what(view: ToolCallView) -> str:
     """The operations in a few words."""
-    told: list[str] = []
+    words: list[str] = []
     ops = list_arg(view, "ops")
     for op in ops[:3]:
         if not isinstance(op, Mapping):
             continue
         name = op.get("op")
         if name == "init":
-            told.append("a new list")
+            words.append("a new list")
         elif isinstance(name, str) and name in _OPS:
-            about = next((one_line(op[key], 100) for key in ("task", "phase") if _is_text(op.get(key))), "")
-            told.append(f"{_OPS[name]} {about}".rstrip())
+            named = (op.get(key) for key in ("task", "phase"))
+            about = next((one_line(text, 100) for text in named if isinstance(text, str) and text), "")
+            words.append(f"{_OPS[name]} {about}".rstrip())
     more = f" and {len(ops) - 3} more" if len(ops) > 3 else ""
-    return "; ".join(told) + more
+    return "; ".join(words) + more
 
 
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str) and bool(value)
-
-
-def _trees(view: ToolCallView, theme: Theme, details: TodoDetails) -> list[Component]:
-    new = set()
-    if details.completed_tasks is not UNSET:
-        new = {task.content for task in details.completed_tasks}
-    return [LazyRows(theme, lambda width: _paint(view, theme, details, new, width))]
+def _tree(view: ToolCallView, theme: Theme, details: TodoDetails) -> Component:
+    closed = () if details.completed_tasks is UNSET else details.completed_tasks
+    new = {task.content for task in closed}
+    return LazyRows(theme, lambda width: _paint(view, theme, details, new, width))
 
 
 def _paint(view: ToolCallView, theme: Theme, details: TodoDetails, new: set[str], width: int) -> list[str]:
@@ -115,13 +109,13 @@ def _phase(view: ToolCallView, theme: Theme, phase: TodoPhase, new: set[str], wi
 
 def _task(view: ToolCallView, theme: Theme, task: TodoItem, width: int, *, is_new: bool) -> list[str]:
     text = one_line(task.content, 400)
+    token, symbol, word = _STATUSES[task.status]
     if theme.linear:
-        lines = wrap(f"{_WORDS[task.status]}: {text}", width)
+        lines = wrap(f"{word}: {text}", width)
     else:
-        sign = getattr(theme.symbols, _SIGNS[task.status])
-        style = theme["strong" if task.status == "in_progress" else _LOOKS[task.status]]
+        style = theme["strong" if task.status == "in_progress" else token]
         shown = theme["strike"](text) if task.status == "abandoned" else text
-        row = f"  {theme[_LOOKS[task.status]](sign)} {style(shown)}"
+        row = f"  {theme[token](getattr(theme.symbols, symbol))} {style(shown)}"
         row += f"  {theme['success']('just done')}" if is_new else ""
         lines = [truncate(row, width, theme.symbols.ellipsis)]
     if view.expanded and not isinstance(task.notes, UnsetType):

@@ -12,7 +12,7 @@ from tau.tui.component import Component
 CallState = Literal["streaming", "pending", "running", "done", "failed", "aborted", "declined"]
 """streaming: arguments arrive; pending: they are complete; running: started; then how it ended.
 
-A declined call is one the user did not allow.
+A declined call is one that was not allowed to run.
 """
 
 T = TypeVar("T")
@@ -45,11 +45,6 @@ class ToolCallView(NamedTuple):
     @property
     def images(self) -> list[ImageContent]:
         return [part for part in self.content if isinstance(part, ImageContent)]
-
-    def arg(self, name: str) -> str:
-        """An argument as text, or empty."""
-        value = self.args.get(name)
-        return value if isinstance(value, str) else "" if value is None else str(value)
 
 
 class RenderedCall(NamedTuple):

@@ -6,9 +6,9 @@ from tau.base.sizes import format_bytes
 from tau.coding.tools.write import WriteDetails
 from tau.modes.interactive.tool_views import diff_body
 from tau.modes.interactive.tool_views.body_parts import HEAD_ROWS, TAIL_ROWS, head, remark, rows_limit
-from tau.modes.interactive.tool_views.code_body import arriving, code, numbered
-from tau.modes.interactive.tool_views.endings import unhappy
-from tau.modes.interactive.tool_views.labels import changes, counted, ending, shown_path, text_arg, titled
+from tau.modes.interactive.tool_views.code_body import code, first_code, last_code
+from tau.modes.interactive.tool_views.failures import problem
+from tau.modes.interactive.tool_views.labels import changes, heading, note, quantity, short_path, text_arg
 from tau.modes.interactive.tool_views.languages import language_of
 from tau.modes.interactive.tool_views.view import RenderedCall, ToolCallView, details_as
 from tau.tui.component import Component
@@ -18,19 +18,21 @@ from tau.tui.style import Theme
 def draw(view: ToolCallView, theme: Theme) -> RenderedCall:
     details = details_as(WriteDetails, view.details)
     path = text_arg(view, "path", "file_path", "file", "filename")
-    title = titled(theme, "Write", shown_path(path, view.cwd))
+    title = heading(theme, "Write", short_path(path, view.cwd))
     content = text_arg(view, "content")
     if view.state == "done":
         return _done(view, theme, title, content, details)
-    sad = unhappy(view, theme)
-    if sad:
-        shown = [code(theme, numbered(content, language_of(path), rows_limit(view, HEAD_ROWS)))]
-        return RenderedCall(title, [*sad, *(shown if view.expanded and content else [])], ending(view, theme))
+    failed = problem(view, theme)
+    if failed:
+        shown = [code(theme, first_code(content, language_of(path), rows_limit(view, HEAD_ROWS)))]
+        return RenderedCall(
+            title, [*failed, *(shown if view.expanded and content else [])], note(view, theme)
+        )
     lines = content.count("\n") + (not content.endswith("\n")) if content else 0
     so_far = " so far" if view.state == "streaming" else ""
-    facts = f"{counted(lines, 'line')}{so_far}" if lines else ""
+    facts = f"{quantity(lines, 'line')}{so_far}" if lines else ""
     return RenderedCall(
-        title, _arriving(view, theme, content, path) if content else [], ending(view, theme, facts)
+        title, _content(view, theme, content, path) if content else [], note(view, theme, facts)
     )
 
 
@@ -39,12 +41,12 @@ def _done(
 ) -> RenderedCall:
     path = text_arg(view, "path", "file_path", "file", "filename")
     limit = rows_limit(view, HEAD_ROWS)
-    shown = code(theme, numbered(content, language_of(path), limit), limit, wrapped=view.expanded)
+    shown = code(theme, first_code(content, language_of(path), limit), limit, wrapped=view.expanded)
     if details is None:
-        told = head(theme, view.text, rows_limit(view, HEAD_ROWS), token="muted")
-        return RenderedCall(title, [told, *([shown] if content and view.expanded else [])])
-    size = f"{counted(details.lines, 'line')}, {format_bytes(max(details.bytes, 0))}"
-    facts = ["new file" if details.created else "", size, "executable" if details.executable else ""]
+        result = head(theme, view.text, rows_limit(view, HEAD_ROWS), token="muted")
+        return RenderedCall(title, [result, *([shown] if content and view.expanded else [])])
+    size = f"{quantity(details.lines, 'line')}, {format_bytes(max(details.bytes, 0))}"
+    facts = ["new file" if details.created else "", size, "executable" if details.made_executable else ""]
     body: list[Component] = []
     if details.diff is not UNSET:
         added = 0 if details.added is UNSET else details.added
@@ -56,13 +58,13 @@ def _done(
             body.append(remark(theme, "The file already had this content."))
     elif content:
         body.append(shown)
-    return RenderedCall(title, body, ending(view, theme, *facts))
+    return RenderedCall(title, body, note(view, theme, *facts))
 
 
-def _arriving(view: ToolCallView, theme: Theme, content: str, path: str) -> list[Component]:
+def _content(view: ToolCallView, theme: Theme, content: str, path: str) -> list[Component]:
     """The last lines; once complete, the first ones."""
     language = language_of(path)
     if view.state != "streaming":
         limit = rows_limit(view, HEAD_ROWS)
-        return [code(theme, numbered(content, language, limit), limit, wrapped=view.expanded)]
-    return [code(theme, arriving(content, language, HEAD_ROWS), wrapped=False)]
+        return [code(theme, first_code(content, language, limit), limit, wrapped=view.expanded)]
+    return [code(theme, last_code(content, language, HEAD_ROWS), wrapped=False)]

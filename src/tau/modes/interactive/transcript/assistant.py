@@ -1,15 +1,89 @@
-"""The model's text, rendered as Markdown while it streams."""
+"""What the model writes: its text as Markdown while it streams, and its thinking, which collapses."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from tau.base.late import late
-from tau.modes.interactive.transcript.block_context import BlockContext
+from tau.base.sizes import KIB
+from tau.modes.interactive.transcript.block import (
+    BlockContext,
+    CachedBlock,
+    cut_middle,
+    indent_rows,
+    indent_width,
+    with_sign,
+    wrap_text,
+)
 from tau.tui.component import CommitBoundary
+from tau.tui.text.clean import clean_line
+from tau.tui.text.cut import truncate
+from tau.tui.widgets.loader import format_elapsed
 from tau.tui.widgets.transcript import Block
 
-if TYPE_CHECKING:
-    from tau.tui.widgets.markdown import Markdown
+markdown = late("tau.tui.widgets.markdown")
+
+TAIL_ROWS = 5
+"""Few enough never to leave the window: what collapses later must not enter the terminal history."""
+_TAIL_CHARS = 4 * KIB
+_SHOWN_COLUMNS = 120
+_FIRST_CHARS = 200
+
+
+class ThinkingBlock(CachedBlock):
+    def __init__(self, context: BlockContext, text: str | None = None, *, redacted: bool = False) -> None:
+        super().__init__(context)
+        self._text = None if text is None else cut_middle(text)
+        """None while streaming."""
+        self._redacted = redacted
+        self._tail = ""
+        self._started_at = context.now()
+        self._elapsed_s: float | None = None
+
+    def append(self, delta: str) -> None:
+        self._tail = (self._tail + delta)[-_TAIL_CHARS:]
+        self._rows = None
+
+    def finish(self, text: str) -> None:
+        self._text = cut_middle(text)
+        self._elapsed_s = self._context.now() - self._started_at
+        self._tail = ""
+        self._rows = None
+
+    def is_final(self) -> bool:
+        return self._text is not None
+
+    @property
+    def can_expand(self) -> bool:
+        return bool(self._text) and not self._context.hide_thinking
+
+    def _render_rows(self, width: int) -> Sequence[str]:
+        if self._context.hide_thinking:
+            return []
+        if self._text is None:
+            return self._streaming_rows(width)
+        if not self._text.strip():
+            return self._title_rows("text withheld by the provider", "", width) if self._redacted else []
+        if not self.expanded:
+            words = clean_line(self._text[:_FIRST_CHARS].replace("*", ""))
+            first = truncate(words, _SHOWN_COLUMNS, self._theme.symbols.ellipsis)
+            return self._title_rows(first, self._theme.symbols.folded, width)
+        inner = markdown.Markdown(self._theme, self._text.strip(), hyperlinks=self._context.hyperlinks)
+        muted = self._theme["muted"]
+        rows = [muted(row) for row in inner.render(max(width - indent_width(width), 1))]
+        return [*self._title_rows("", self._theme.symbols.unfolded, width), *indent_rows(rows, width)]
+
+    def _streaming_rows(self, width: int) -> list[str]:
+        dim = self._theme["dim"]
+        rows = wrap_text(self._tail.strip(), width)[-TAIL_ROWS:]
+        return [dim(row) for row in with_sign("", rows, width)] if self._tail.strip() else []
+
+    def _title_rows(self, words: str, sign: str, width: int) -> list[str]:
+        theme = self._theme
+        took = self._elapsed_s
+        head = "Thought" if took is None or took < 1 else f"Thought for {format_elapsed(took)}"
+        title = f"{head}: {words}" if words else head
+        row = truncate(title, max(width - indent_width(width), 1), theme.symbols.ellipsis)
+        return with_sign(theme["dim"]("" if theme.linear else sign), [theme["dim"](row)], width)
+
 
 markdown = late("tau.tui.widgets.markdown")
 
@@ -17,11 +91,11 @@ markdown = late("tau.tui.widgets.markdown")
 class TextBlock(Block):
     """`append` deltas, then `finish`. Once final, it keeps only its text."""
 
-    def __init__(self, scene: BlockContext, text: str | None = None) -> None:
-        self._scene = scene
+    def __init__(self, context: BlockContext, text: str | None = None) -> None:
+        self._context = context
         self._text = text
         """None while streaming."""
-        self._markdown: Markdown | None = None
+        self._markdown: markdown.Markdown | None = None
 
     def append(self, delta: str) -> None:
         self._component().append(delta)
@@ -50,12 +124,10 @@ class TextBlock(Block):
         elif self._markdown is not None:
             self._markdown.invalidate()
 
-    def _component(self) -> "Markdown":
-        made: Markdown | None = self._markdown
-        if made is None:
-            links = self._scene.hyperlinks
-            made = self._markdown = markdown.Markdown(
-                self._scene.theme, self._text or "", hyperlinks=links, show_urls=not links
+    def _component(self) -> "markdown.Markdown":
+        if self._markdown is None:
+            links = self._context.hyperlinks
+            self._markdown = markdown.Markdown(
+                self._context.theme, self._text or "", hyperlinks=links, show_urls=not links
             )
-        assert made is not None
-        return made
+        return self._markdown

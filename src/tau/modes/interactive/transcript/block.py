@@ -1,13 +1,70 @@
-"""Base classes of transcript blocks: rows are cached, collapsed or expanded, until something changes."""
+"""What transcript blocks share: their context, and base classes that cache, collapse and expand rows."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from tau.base.sizes import KIB, format_bytes
-from tau.modes.interactive.transcript.block_context import BlockContext
 from tau.tui.component import CachedComponent, CommitBoundary
+from tau.tui.images.budget import ImageBudget
+from tau.tui.input.bindings import Keymap
+from tau.tui.style import Theme
+from tau.tui.terminal.port import Capabilities
 from tau.tui.text.clean import clean
 from tau.tui.text.wrap import wrap
 from tau.tui.widgets.transcript import Block
+
+
+class BlockContext:
+    """Shared by all blocks. After changing a field, redraw the transcript."""
+
+    def __init__(
+        self,
+        theme: Theme,
+        keys: Keymap,
+        *,
+        cwd: Callable[[], Path],
+        now: Callable[[], float],
+        capabilities: Callable[[], Capabilities] = Capabilities,
+        budget: ImageBudget | None = None,
+        room: Callable[[int], int] = lambda width: 1 << 20,
+    ) -> None:
+        self.theme = theme
+        self._keys = keys
+        self._cwd = cwd
+        self.now = now
+        """A monotonic clock, in seconds."""
+        self.capabilities = capabilities
+        """Terminal capabilities known so far."""
+        self.budget = budget
+        """Identifies images on the terminal."""
+        self._room = room
+        self.unfinished = 0
+        """How many blocks are unfinished."""
+        self.expanded = False
+        """Whether everything is expanded."""
+        self.hide_thinking = False
+        self.hyperlinks = True
+
+    @property
+    def cwd(self) -> Path:
+        return self._cwd()
+
+    def share(self, width: int) -> int:
+        """Rows available to each unfinished block, so that all stay visible."""
+        count = max(self.unfinished, 1)
+        return max((self._room(width) - count) // count, 1)
+
+    def hint(self, hidden: int, what: str = "line", *, missing: int = 0) -> str:
+        """A note that something is hidden, with the key that shows it.
+
+        `missing` more are unavailable, so no key can show them.
+        """
+        plural = "" if hidden + missing == 1 else "s"
+        key = self._keys.label("app.tools.expand")
+        shown = f"{hidden:,} of them" if missing else "all"
+        shows = f" ({key} shows {shown})" if key and hidden else ""
+        return f"{self.theme.symbols.ellipsis} {hidden + missing:,} more {what}{plural}{shows}"
+
 
 INDENT = 2
 """Columns of the sign before the first row; other rows align with its text."""
@@ -20,22 +77,22 @@ KEPT_CHARS = 256 * KIB
 class CachedBlock(CachedComponent, Block):
     """A block that caches its rows until it changes."""
 
-    def __init__(self, scene: BlockContext) -> None:
-        self._scene = scene
-        self._theme = scene.theme
-        self.alone = False
+    def __init__(self, context: BlockContext) -> None:
+        self._context = context
+        self._theme = context.theme
+        self.is_expanded_alone = False
         """Whether only this one is expanded."""
 
     @property
     def expanded(self) -> bool:
-        return self.alone or self._scene.expanded
+        return self.is_expanded_alone or self._context.expanded
 
     @property
     def can_expand(self) -> bool:
         """Whether expanding may show more."""
         return False
 
-    def leave(self) -> None:
+    def release(self) -> None:
         """Release terminal resources when the block is no longer shown."""
 
 
@@ -46,73 +103,73 @@ class GrowingBlock(CachedBlock):
     forever. It shows its last rows while it grows, and all of them once it is final.
     """
 
-    def __init__(self, scene: BlockContext) -> None:
-        super().__init__(scene)
-        self._is_taken = False
+    def __init__(self, context: BlockContext) -> None:
+        super().__init__(context)
+        self._is_done = False
         self._share = -1
         self._whole: Sequence[str] | None = None
         self._part: Sequence[str] = ()
-        scene.unfinished += 1
+        context.unfinished += 1
 
     def commit_boundary(self) -> CommitBoundary | None:
         """Nothing may scroll away before it is finished."""
-        return None if self._is_taken else CommitBoundary(0)
+        return None if self._is_done else CommitBoundary(0)
 
     def is_finished(self) -> bool:
         """Whether it can no longer change."""
         raise NotImplementedError
 
     def is_final(self) -> bool:
-        if not self._is_taken and self.is_finished():
-            self._is_taken = True
+        if not self._is_done and self.is_finished():
+            self._is_done = True
             self._whole = None
             self._part = ()
-            self._scene.unfinished -= 1
-        return self._is_taken
+            self._context.unfinished -= 1
+        return self._is_done
 
     def render(self, width: int) -> Sequence[str]:
         rows = super().render(width)
-        if self._is_taken or self._theme.linear:
+        if self._is_done or self._theme.linear:
             return rows
-        share = self._scene.share(width)
+        share = self._context.share(width)
         if len(rows) <= share:
             return rows
         if rows is not self._whole or share != self._share:
             self._whole, self._share = rows, share
-            self._part = self._shortened(rows, share)
+            self._part = self._shorten(rows, share)
         return self._part
 
-    def _shortened(self, rows: Sequence[str], share: int) -> Sequence[str]:
+    def _shorten(self, rows: Sequence[str], share: int) -> Sequence[str]:
         return [rows[0], *rows[len(rows) - share + 1 :]]
 
 
-def indent_of(width: int) -> int:
+def indent_width(width: int) -> int:
     return INDENT if width >= _NARROWEST else 0
 
 
-def hung(sign: str, rows: Sequence[str], width: int) -> list[str]:
+def with_sign(sign: str, rows: Sequence[str], width: int) -> list[str]:
     """Rows laid out for the remaining width, with a one-column sign before the first."""
-    if not indent_of(width):
+    if not indent_width(width):
         return list(rows)
     blanks = " " * INDENT
     lead = f"{sign} " if sign else blanks
     return [lead + row for row in rows[:1]] + [blanks + row if row else row for row in rows[1:]]
 
 
-def indented(rows: Sequence[str], width: int) -> Sequence[str]:
+def indent_rows(rows: Sequence[str], width: int) -> Sequence[str]:
     """Rows laid out for the remaining width, aligned with the text of the first row."""
-    if not indent_of(width):
+    if not indent_width(width):
         return rows
     blanks = " " * INDENT
     return [blanks + row if row else row for row in rows]
 
 
-def wrapped(text: str, width: int) -> list[str]:
+def wrap_text(text: str, width: int) -> list[str]:
     """Wrap untrusted text beside the indent."""
-    return wrap(clean(text), max(width - indent_of(width), 1))
+    return wrap(clean(text), max(width - indent_width(width), 1))
 
 
-def kept(text: str, limit: int = KEPT_CHARS) -> str:
+def cut_middle(text: str, limit: int = KEPT_CHARS) -> str:
     """The text, shortened in the middle if it is too long."""
     if len(text) <= limit:
         return text

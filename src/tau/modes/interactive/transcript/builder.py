@@ -22,17 +22,16 @@ from tau.ai.wire import (
 )
 from tau.base.late import late
 from tau.modes.exit_status import judge
-from tau.modes.interactive.transcript.assistant import TextBlock
-from tau.modes.interactive.transcript.block_context import BlockContext
-from tau.modes.interactive.transcript.thinking import ThinkingBlock
+from tau.modes.interactive.transcript.assistant import TextBlock, ThinkingBlock
+from tau.modes.interactive.transcript.block import BlockContext
+from tau.modes.interactive.transcript.notice import TurnEndBlock, UsageLine
 from tau.modes.interactive.transcript.tool import GROUPED, ToolBlock
 from tau.modes.interactive.transcript.tool_call import ToolCallState
-from tau.modes.interactive.transcript.turn_end import TurnEndBlock, UsageLine
 from tau.modes.interactive.transcript.user import UserBlock
 from tau.tui.component import Component
 from tau.tui.widgets.transcript import Transcript
 
-shell_lines = late("tau.modes.interactive.transcript.user_execution")
+user_execution = late("tau.modes.interactive.transcript.user_execution")
 summaries = late("tau.modes.interactive.transcript.summary")
 
 
@@ -43,8 +42,8 @@ class TranscriptBuilder:
     `max_pictures` limits the images kept; `shows_usage` adds token counts to each answer.
     """
 
-    def __init__(self, scene: BlockContext, transcript: Transcript) -> None:
-        self.scene = scene
+    def __init__(self, context: BlockContext, transcript: Transcript) -> None:
+        self.context = context
         self.transcript = transcript
         self.max_pictures = 8
         self.shows_usage = False
@@ -52,7 +51,7 @@ class TranscriptBuilder:
         self._calls: dict[str, ToolCallState] = {}
         self._reads: ToolBlock | None = None
         self._failure: TurnEndBlock | None = None
-        self._stop_told = False
+        self._stop_shown = False
         self._pictured: deque[ToolCallState] = deque()
 
     def add(self, block: Component) -> None:
@@ -68,61 +67,61 @@ class TranscriptBuilder:
             case UserMessage():
                 self._settle_failure()
                 self.failure_text = ""
-                self._stop_told = False
-                self.add(UserBlock(self.scene, message.content))
+                self._stop_shown = False
+                self.add(UserBlock(self.context, message.content))
             case AssistantMessage():
                 self._whole_answer(message)
             case ToolResultMessage():
                 self.result(message)
             case BashExecutionMessage() | PythonExecutionMessage():
-                self.add(shell_lines.UserExecutionBlock.of(self.scene, message))
+                self.add(user_execution.UserExecutionBlock.of(self.context, message))
             case CustomMessage(display=True):
                 content = message.content
                 text = content if isinstance(content, str) else text_of(content)
-                self.add(summaries.CustomBlock(self.scene, message.custom_type, text))
+                self.add(summaries.CustomBlock(self.context, message.custom_type, text))
             case BranchSummaryMessage():
                 title = "Summary of the abandoned branch"
-                self.add(summaries.SummaryBlock(self.scene, title, message.summary))
+                self.add(summaries.SummaryBlock(self.context, title, message.summary))
             case CompactionSummaryMessage():
                 self.compaction(message.summary, message.tokens_before)
 
     def compaction(self, summary: str, tokens_before: int, tokens_after: int | None = None) -> None:
         title = summaries.compaction_title(tokens_before, tokens_after)
-        self.add(summaries.SummaryBlock(self.scene, title, summary))
+        self.add(summaries.SummaryBlock(self.context, title, summary))
 
     def begin_answer(self) -> None:
         """Start an answer; after a failure, this is a retry."""
-        self._stop_told = False
+        self._stop_shown = False
         if self._failure is not None:
-            self._failure.retried()
+            self._failure.mark_retried()
             self.failure_text = ""
 
     def text(self, text: str | None = None) -> TextBlock:
         """Add model text, complete or to be appended to."""
-        block = TextBlock(self.scene, text)
+        block = TextBlock(self.context, text)
         self.add(block)
         return block
 
     def thinking(self, text: str | None = None, *, redacted: bool = False) -> ThinkingBlock:
-        block = ThinkingBlock(self.scene, text, redacted=redacted)
+        block = ThinkingBlock(self.context, text, redacted=redacted)
         self.add(block)
         return block
 
     def call(self, id: str, name: str, whole: ToolCall | None = None) -> ToolCallState:
         """Add a tool call, as a new block or in an open list of reads."""
         call = self._calls[id] = ToolCallState(
-            self.scene, id, name, None if whole is None else whole.arguments
+            self.context, id, name, None if whole is None else whole.arguments
         )
         if name == GROUPED and self._reads is not None:
             self._reads.add(call)
             return call
-        block = ToolBlock(self.scene, call)
+        block = ToolBlock(self.context, call)
         self.add(block)
         self._reads = block if block.is_open else None
         return call
 
-    def waiting(self, id: str) -> ToolCallState | None:
-        """The call waiting for its result."""
+    def pending_call(self, id: str) -> ToolCallState | None:
+        """The call, while it has no result."""
         return self._calls.get(id)
 
     def result(self, result: ToolResultMessage) -> None:
@@ -144,24 +143,24 @@ class TranscriptBuilder:
                     call.abandon(never_ran=True)
         match message.stop_reason:
             case "aborted":
-                self.stopped()
+                self.add_stop()
             case "error":
                 self.failure_text = judge(Outcome(message=message, messages=[])).remark
                 if self._failure is None or not self._failure.again(self.failure_text):
-                    failure = TurnEndBlock(self.scene, "failed", self.failure_text, is_open=True)
+                    failure = TurnEndBlock(self.context, "failed", self.failure_text, is_open=True)
                     self.add(failure)
                     self._failure = failure
             case "length" if not message.tool_calls:
                 self.failure_text = judge(Outcome(message=message, messages=[])).remark
-                self.add(TurnEndBlock(self.scene, "cut off", self.failure_text))
+                self.add(TurnEndBlock(self.context, "cut off", self.failure_text))
         if self.shows_usage and (message.usage.input or message.usage.output):
-            self.add(UsageLine(self.scene, message.usage))
+            self.add(UsageLine(self.context, message.usage))
 
-    def stopped(self) -> None:
+    def add_stop(self) -> None:
         """The user stopped the run."""
-        if not self._stop_told and not self.failure_text:
-            self._stop_told = True
-            self.add(TurnEndBlock(self.scene, "stopped"))
+        if not self._stop_shown and not self.failure_text:
+            self._stop_shown = True
+            self.add(TurnEndBlock(self.context, "stopped"))
 
     def settle(self) -> None:
         """The run is over: finish everything still open."""

@@ -4,15 +4,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from tau.ai.wire import (
-    BranchSummaryMessage,
-    CustomMessage,
-    ImageContent,
-    TextContent,
-    ToolResultMessage,
-    UserContent,
-    UserMessage,
-)
+from tau.ai.wire import BranchSummaryMessage, CustomMessage, ImageContent, ToolResultMessage, UserMessage
 from tau.base.clock import from_iso
 from tau.coding.session import entries as s
 from tau.coding.session.context import EntryNode
@@ -20,26 +12,26 @@ from tau.coding.session.storage.log import SessionLog
 from tau.modes.interactive.transcript.builder import TranscriptBuilder
 from tau.modes.interactive.transcript.notice import NoticeBlock
 from tau.modes.interactive.transcript.tool_call import was_stopped
-from tau.modes.interactive.transcript.user import picture
+from tau.modes.interactive.transcript.user import without_images
 
 MAX_MESSAGES = 400
 """How many of its last messages a long session shows."""
 _SHOWN = frozenset({"message", "custom_message", "branch_summary", "compaction"})
 
 
-def tell(story: TranscriptBuilder, log: SessionLog, max_messages: int = MAX_MESSAGES) -> None:
+def show_branch(builder: TranscriptBuilder, log: SessionLog, max_messages: int = MAX_MESSAGES) -> None:
     """Show the active branch since the last compaction, up to a limit."""
     branch = log.branch()
     start = _first_kept(branch, log)
     nodes = [node for node in branch[start:] if node.type in _SHOWN][-max_messages:]
     if nodes and len(nodes) == max_messages:
-        nodes = _from_a_call_on(nodes, log)
+        nodes = _drop_leading_results(nodes, log)
     shown = sum(node.type == "message" for node in nodes)
     earlier = sum(node.type == "message" for node in branch) - shown
     if earlier:
         what = "1 earlier message is" if earlier == 1 else f"{earlier:,} earlier messages are"
-        story.add(NoticeBlock(story.scene, f"{what} not shown; see /tree or /export."))
-    with_pictures = _last_pictures(nodes, log, story.max_pictures)
+        builder.add(NoticeBlock(builder.context, f"{what} not shown; see /tree or /export."))
+    with_pictures = _last_pictures(nodes, log, builder.max_pictures)
     stopped = False
     for node in nodes:
         entry = _entry(log, node, whole=node.id in with_pictures)
@@ -47,12 +39,12 @@ def tell(story: TranscriptBuilder, log: SessionLog, max_messages: int = MAX_MESS
         if isinstance(message, ToolResultMessage):
             stopped = stopped or was_stopped(message)
         elif stopped:
-            story.stopped()
+            builder.add_stop()
             stopped = False
-        _tell_entry(story, entry)
+        _add_entry(builder, entry)
     if stopped:
-        story.stopped()
-    story.settle()
+        builder.add_stop()
+    builder.settle()
 
 
 def is_unanswered(log: SessionLog) -> bool:
@@ -62,17 +54,17 @@ def is_unanswered(log: SessionLog) -> bool:
     return isinstance(entry, s.MessageEntry) and isinstance(entry.message, UserMessage)
 
 
-def _tell_entry(story: TranscriptBuilder, entry: s.KnownEntry | None) -> None:
+def _add_entry(builder: TranscriptBuilder, entry: s.KnownEntry | None) -> None:
     match entry:
         case s.MessageEntry(message=message):
-            story.message(message)
+            builder.message(message)
         case s.CustomMessageEntry(display=True):
             when = from_iso(entry.timestamp)
-            story.message(CustomMessage(entry.custom_type, entry.content, True, when, entry.details))
+            builder.message(CustomMessage(entry.custom_type, entry.content, True, when, entry.details))
         case s.BranchSummaryEntry():
-            story.message(BranchSummaryMessage(entry.summary, entry.from_id, from_iso(entry.timestamp)))
+            builder.message(BranchSummaryMessage(entry.summary, entry.from_id, from_iso(entry.timestamp)))
         case s.CompactionEntry():
-            story.compaction(entry.summary, entry.tokens_before)
+            builder.compaction(entry.summary, entry.tokens_before)
 
 
 def _first_kept(branch: Sequence[EntryNode], log: SessionLog) -> int:
@@ -87,7 +79,7 @@ def _first_kept(branch: Sequence[EntryNode], log: SessionLog) -> int:
     return 0
 
 
-def _from_a_call_on(nodes: list[EntryNode], log: SessionLog) -> list[EntryNode]:
+def _drop_leading_results(nodes: list[EntryNode], log: SessionLog) -> list[EntryNode]:
     """Drop leading results whose calls are not shown."""
     for place, node in enumerate(nodes):
         entry = _entry(log, node)
@@ -98,14 +90,14 @@ def _from_a_call_on(nodes: list[EntryNode], log: SessionLog) -> list[EntryNode]:
 
 def _last_pictures(nodes: Sequence[EntryNode], log: SessionLog, most: int) -> set[str]:
     """Entries whose images to load: the last ones, up to a limit."""
-    found: set[str] = set()
+    ids: set[str] = set()
     for node in reversed(nodes):
         if most <= 0:
             break
         if node.type == "message" and b'"type":"image"' in log.line(node):
-            found.add(node.id)
+            ids.add(node.id)
             most -= 1
-    return found
+    return ids
 
 
 def _entry(log: SessionLog, node: EntryNode, *, whole: bool = False) -> s.KnownEntry | None:
@@ -116,9 +108,5 @@ def _entry(log: SessionLog, node: EntryNode, *, whole: bool = False) -> s.KnownE
     if isinstance(entry, s.MessageEntry) and isinstance(entry.message, UserMessage | ToolResultMessage):
         content = entry.message.content
         if not isinstance(content, str) and any(isinstance(part, ImageContent) for part in content):
-            return replace(entry, message=replace(entry.message, content=_in_words(content)))
+            return replace(entry, message=replace(entry.message, content=without_images(content)))
     return entry
-
-
-def _in_words(content: Sequence[UserContent]) -> list[UserContent]:
-    return [TextContent(picture(part)) if isinstance(part, ImageContent) else part for part in content]

@@ -4,15 +4,15 @@ from collections.abc import Sequence
 
 from tau.base.late import late
 from tau.modes.interactive.transcript.block import (
+    BlockContext,
     CachedBlock,
+    cut_middle,
     first_lines,
-    hung,
-    indent_of,
-    indented,
-    kept,
-    wrapped,
+    indent_rows,
+    indent_width,
+    with_sign,
+    wrap_text,
 )
-from tau.modes.interactive.transcript.block_context import BlockContext
 from tau.tui.text.clean import clean_line
 from tau.tui.text.cut import truncate
 
@@ -24,10 +24,10 @@ _SHOWN_LINES = 4
 class _Titled(CachedBlock):
     """A one-line title and a text below it, which can be collapsed."""
 
-    def __init__(self, scene: BlockContext, title: str, text: str) -> None:
-        super().__init__(scene)
+    def __init__(self, context: BlockContext, title: str, text: str) -> None:
+        super().__init__(context)
         self._title = clean_line(title)
-        self._text = kept(text).strip()
+        self._text = cut_middle(text).strip()
 
     @property
     def can_expand(self) -> bool:
@@ -35,8 +35,8 @@ class _Titled(CachedBlock):
 
     def _head(self, sign: str, width: int) -> list[str]:
         theme = self._theme
-        title = truncate(self._title, max(width - indent_of(width), 1), theme.symbols.ellipsis)
-        return hung("" if theme.linear else theme["info"](sign), [theme["info"](title)], width)
+        title = truncate(self._title, max(width - indent_width(width), 1), theme.symbols.ellipsis)
+        return with_sign("" if theme.linear else theme["info"](sign), [theme["info"](title)], width)
 
 
 class SummaryBlock(_Titled):
@@ -46,8 +46,8 @@ class SummaryBlock(_Titled):
         theme = self._theme
         rows = self._head(theme.symbols.unfolded if self.expanded else theme.symbols.folded, width)
         if self.expanded and self._text:
-            inner = markdown.Markdown(theme, self._text, hyperlinks=self._scene.hyperlinks)
-            rows += indented(inner.render(max(width - indent_of(width), 1)), width)
+            inner = markdown.Markdown(theme, self._text, hyperlinks=self._context.hyperlinks)
+            rows += indent_rows(inner.render(max(width - indent_width(width), 1)), width)
         return rows
 
 
@@ -58,9 +58,9 @@ class CustomBlock(_Titled):
         theme = self._theme
         shown, hidden = (self._text, 0) if self.expanded else first_lines(self._text, _SHOWN_LINES)
         rows = self._head(theme.symbols.bullet, width)
-        for text, token in ((shown, "muted"), (self._scene.hint(hidden) if hidden else "", "dim")):
+        for text, token in ((shown, "muted"), (self._context.hint(hidden) if hidden else "", "dim")):
             if text:
-                rows += indented([theme[token](row) for row in wrapped(text, width)], width)
+                rows += indent_rows([theme[token](row) for row in wrap_text(text, width)], width)
         return rows
 
 

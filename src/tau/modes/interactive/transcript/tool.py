@@ -9,8 +9,7 @@ from tau.base import log
 from tau.base.late import late
 from tau.base.text import shortened
 from tau.modes.interactive.tool_views.view import CallState, RenderedCall, ToolCallView
-from tau.modes.interactive.transcript.block import GrowingBlock, indent_of, indented
-from tau.modes.interactive.transcript.block_context import BlockContext
+from tau.modes.interactive.transcript.block import BlockContext, GrowingBlock, indent_rows, indent_width
 from tau.modes.interactive.transcript.tool_call import ToolCallState
 from tau.tui.component import Component
 from tau.tui.style import Theme
@@ -29,8 +28,8 @@ _TAIL_CHARS = 8_000
 _SHORT_CHARS = 200
 _BY_WEIGHT: tuple[CallState, ...] = ("running", "streaming", "pending", "failed", "aborted", "declined")
 _WORDS: dict[CallState, str] = {
-    "streaming": "ToolCallState",
-    "pending": "ToolCallState",
+    "streaming": "Call",
+    "pending": "Call",
     "running": "Running",
     "done": "Done",
     "failed": "Failed",
@@ -42,10 +41,10 @@ _WORDS: dict[CallState, str] = {
 class ToolBlock(GrowingBlock):
     """A call or a list of calls; after `close`, no further one joins."""
 
-    def __init__(self, scene: BlockContext, call: ToolCallState) -> None:
-        super().__init__(scene)
+    def __init__(self, context: BlockContext, call: ToolCallState) -> None:
+        super().__init__(context)
         self._calls = [call]
-        self._is_open = call.name == GROUPED
+        self.is_open = call.name == GROUPED
         self._pictured: RenderedCall | None = None
         """The drawn content if it has images: the terminal holds them until it is redrawn."""
         self._seen = -1
@@ -54,19 +53,15 @@ class ToolBlock(GrowingBlock):
     def can_expand(self) -> bool:
         return True
 
-    @property
-    def is_open(self) -> bool:
-        return self._is_open
-
     def add(self, call: ToolCallState) -> None:
         self._calls.append(call)
         self._rows = None
 
     def close(self) -> None:
-        self._is_open = False
+        self.is_open = False
 
     def is_finished(self) -> bool:
-        return not self._is_open and all(call.over for call in self._calls)
+        return not self.is_open and all(call.over for call in self._calls)
 
     def render(self, width: int) -> Sequence[str]:
         changes = sum([call.changed for call in self._calls])
@@ -75,46 +70,42 @@ class ToolBlock(GrowingBlock):
             self._rows = None
         return super().render(width)
 
-    def leave(self) -> None:
+    def release(self) -> None:
         if self._pictured is not None:
             image_body.close_pictures(self._pictured)
             self._pictured = None
 
     def _render_rows(self, width: int) -> list[str]:
         drawn = draw([call.view(expanded=self.expanded) for call in self._calls], self._theme)
-        self.leave()
+        self.release()
         if any(call.pictures for call in self._calls):
-            image_body.show_pictures(drawn, self._scene.capabilities(), self._scene.budget)
+            image_body.show_pictures(drawn, self._context.capabilities(), self._context.budget)
             self._pictured = drawn
         rows = [_title(self._theme, self._state(), drawn, width)]
         for component in drawn.body:
-            rows += indented(component.render(max(width - indent_of(width), 1)), width)
+            rows += indent_rows(component.render(max(width - indent_width(width), 1)), width)
         return rows
 
-    def _shortened(self, rows: Sequence[str], share: int) -> Sequence[str]:
+    def _shorten(self, rows: Sequence[str], share: int) -> Sequence[str]:
         """Never show part of an image."""
-        return rows[:1] if self._pictured is not None else super()._shortened(rows, share)
+        return rows[:1] if self._pictured is not None else super()._shorten(rows, share)
 
     def _state(self) -> CallState:
         """The combined state: running while any call is, successful only if all are."""
         states = [call.state for call in self._calls]
-        for state in _BY_WEIGHT:
-            if state in states:
-                return state
-        return "done"
+        return next((state for state in _BY_WEIGHT if state in states), "done")
 
 
 def draw(views: Sequence[ToolCallView], theme: Theme) -> RenderedCall:
     """Draw with the tool's renderer, or plainly if that fails."""
     try:
-        drawn = registry.draw(views[0], theme) if len(views) == 1 else registry.draw_group(views, theme)
+        return registry.draw(views[0], theme) if len(views) == 1 else registry.draw_group(views, theme)
     except Exception as error:
         log.error(f"The renderer of {views[0].name} failed.", error)
-        return plainly_drawn(views[-1], theme)
-    return drawn
+        return draw_plainly(views[-1], theme)
 
 
-def plainly_drawn(view: ToolCallView, theme: Theme) -> RenderedCall:
+def draw_plainly(view: ToolCallView, theme: Theme) -> RenderedCall:
     """Name, short arguments, last lines."""
     title = f"{theme['strong'](clean_line(view.name))} {theme['muted'](_short(view.args))}".rstrip()
     text = view.text.rstrip()
@@ -163,7 +154,7 @@ def _short(args: dict[str, Any]) -> str:
     if len(args) == 1 and words:
         return shortened(clean_line(words[0][: 2 * _SHORT_CHARS]), _SHORT_CHARS)
     try:
-        told = msgspec.json.encode(args, enc_hook=str).decode()
+        text = msgspec.json.encode(args, enc_hook=str).decode()
     except (TypeError, ValueError, RecursionError):
-        told = ", ".join(map(str, args))
-    return shortened(clean_line(told[: 2 * _SHORT_CHARS]), _SHORT_CHARS)
+        text = ", ".join(map(str, args))
+    return shortened(clean_line(text[: 2 * _SHORT_CHARS]), _SHORT_CHARS)

@@ -11,11 +11,10 @@ from tau.agent.events import ToolResult
 from tau.ai.assembler import partial_arguments
 from tau.ai.wire import ImageContent, TextContent, ToolCall, ToolResultMessage, UserContent, text_of
 from tau.base.sizes import KIB
-from tau.coding.approval.hook import declined
+from tau.coding.approval.refusals import refused_call
 from tau.modes.interactive.tool_views.view import CallState, ToolCallView
-from tau.modes.interactive.transcript.block import KEPT_CHARS, kept
-from tau.modes.interactive.transcript.block_context import BlockContext
-from tau.modes.interactive.transcript.user import picture
+from tau.modes.interactive.transcript.block import KEPT_CHARS, BlockContext, cut_middle
+from tau.modes.interactive.transcript.user import without_images
 
 _READ_AGAIN_FROM = 16 * KIB
 """Longer arguments are reparsed only after growing by an eighth."""
@@ -28,14 +27,14 @@ class ToolCallState:
     """`changed` is a counter that tells viewers when to redraw."""
 
     __slots__ = (
-        "_began",
         "_content",
+        "_context",
         "_details",
         "_elapsed_ms",
         "_pieces",
         "_read_at",
-        "_scene",
         "_size",
+        "_started_at",
         "args",
         "changed",
         "id",
@@ -43,8 +42,8 @@ class ToolCallState:
         "state",
     )
 
-    def __init__(self, scene: BlockContext, id: str, name: str, args: dict[str, Any] | None = None) -> None:
-        self._scene = scene
+    def __init__(self, context: BlockContext, id: str, name: str, args: dict[str, Any] | None = None) -> None:
+        self._context = context
         self.id = id
         self.name = name
         self.args = {} if args is None else _shorter(args)
@@ -55,7 +54,7 @@ class ToolCallState:
         self._read_at = 0
         self._content: Sequence[UserContent] = ()
         self._details: Any = None
-        self._began: float | None = None
+        self._started_at: float | None = None
         self._elapsed_ms: int | None = None
 
     @property
@@ -79,7 +78,7 @@ class ToolCallState:
 
     def start(self, args: dict[str, Any]) -> None:
         self.args = _shorter(args)
-        self._began = self._scene.now()
+        self._started_at = self._context.now()
         self.state = "running"
         self.changed += 1
 
@@ -92,12 +91,12 @@ class ToolCallState:
     def finish(self, result: ToolResultMessage) -> None:
         """Set the result. A stopped call keeps its output so far."""
         words = text_of(result.content) if result.is_error else ""
-        self.state = _end(words) if result.is_error else "done"
+        self.state = _end(words, result.details) if result.is_error else "done"
         if not (words in _CUT_SHORT and self._content):
             self._content = _shorter_content(result.content)
             self._details = _small(result.details)
-        if self._began is not None and words not in _NEVER_RAN and self.state != "declined":
-            self._elapsed_ms = round((self._scene.now() - self._began) * 1000)
+        if self._started_at is not None and words not in _NEVER_RAN and self.state != "declined":
+            self._elapsed_ms = round((self._context.now() - self._started_at) * 1000)
         self.changed += 1
 
     def abandon(self, *, never_ran: bool) -> None:
@@ -111,9 +110,7 @@ class ToolCallState:
 
     def drop_pictures(self) -> None:
         """Free the images for newer ones; text replaces them on the next redraw."""
-        self._content = [
-            TextContent(picture(part)) if isinstance(part, ImageContent) else part for part in self._content
-        ]
+        self._content = without_images(self._content)
 
     @property
     def pictures(self) -> int:
@@ -125,23 +122,17 @@ class ToolCallState:
             self._pieces = [raw]
             self.args = partial_arguments(raw)
             self._read_at = self._size + self._size // 8 if self._size > _READ_AGAIN_FROM else 0
+        cwd, content, details = self._context.cwd, self._content, self._details
         return ToolCallView(
-            self.name,
-            self.args,
-            self.state,
-            self._scene.cwd,
-            self._content,
-            self._details,
-            expanded,
-            self._elapsed_ms,
+            self.name, self.args, self.state, cwd, content, details, expanded, self._elapsed_ms
         )
 
 
-def _end(words: str) -> CallState:
-    """The state of a failed call, from the text the model sees."""
+def _end(words: str, details: Any) -> CallState:
+    """The state of a call that did not succeed."""
     if words in (*_CUT_SHORT, *_NEVER_RAN):
         return "aborted"
-    return "failed" if declined(words) is None else "declined"
+    return "failed" if refused_call(details) is None else "declined"
 
 
 def was_stopped(result: ToolResultMessage) -> bool:
@@ -153,13 +144,13 @@ def _shorter(args: dict[str, Any]) -> dict[str, Any]:
     """The arguments, with overlong texts cut."""
     if not any(isinstance(value, str) and len(value) > KEPT_CHARS for value in args.values()):
         return args
-    return {name: kept(value) if isinstance(value, str) else value for name, value in args.items()}
+    return {name: cut_middle(value) if isinstance(value, str) else value for name, value in args.items()}
 
 
 def _shorter_content(content: Sequence[UserContent]) -> Sequence[UserContent]:
     if not any(isinstance(part, TextContent) and len(part.text) > KEPT_CHARS for part in content):
         return content
-    return [TextContent(kept(part.text)) if isinstance(part, TextContent) else part for part in content]
+    return [TextContent(cut_middle(part.text)) if isinstance(part, TextContent) else part for part in content]
 
 
 def _small(details: Any) -> Any:

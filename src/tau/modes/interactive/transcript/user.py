@@ -2,9 +2,15 @@
 
 from collections.abc import Sequence
 
-from tau.ai.wire import ImageContent, UserContent, text_of
-from tau.modes.interactive.transcript.block import CachedBlock, first_lines, hung, kept, wrapped
-from tau.modes.interactive.transcript.block_context import BlockContext
+from tau.ai.wire import ImageContent, TextContent, UserContent, text_of
+from tau.modes.interactive.transcript.block import (
+    BlockContext,
+    CachedBlock,
+    cut_middle,
+    first_lines,
+    with_sign,
+    wrap_text,
+)
 
 MARK = "[Image #"
 """The start of the editor's image placeholder."""
@@ -13,11 +19,12 @@ FOLDED_LINES = 16
 
 
 class UserBlock(CachedBlock):
-    def __init__(self, scene: BlockContext, content: str | Sequence[UserContent]) -> None:
-        super().__init__(scene)
-        self._text = kept(content if isinstance(content, str) else text_of(content))
-        pictures = [] if isinstance(content, str) else [picture(part) for part in content if is_picture(part)]
-        self._pictures = pictures[self._text.count(MARK) :]
+    def __init__(self, context: BlockContext, content: str | Sequence[UserContent]) -> None:
+        super().__init__(context)
+        self._text = cut_middle(content if isinstance(content, str) else text_of(content))
+        parts = [] if isinstance(content, str) else content
+        images = [_describe(part) for part in parts if isinstance(part, ImageContent)]
+        self._images = images[self._text.count(MARK) :]
         """Images the text does not mention."""
 
     @property
@@ -28,21 +35,19 @@ class UserBlock(CachedBlock):
         theme = self._theme
         text, hidden = (self._text, 0) if self.expanded else first_lines(self._text, FOLDED_LINES)
         style = theme["userText"]
-        said = f"You: {text.rstrip()}" if theme.linear else text.rstrip()
-        rows = [style(row) for row in wrapped(said, width)]
-        notes = [*([self._scene.hint(hidden)] if hidden else []), *self._pictures]
+        rows = [style(row) for row in wrap_text(f"{'You: ' if theme.linear else ''}{text.rstrip()}", width)]
+        notes = [*([self._context.hint(hidden)] if hidden else []), *self._images]
         for note in notes:
-            rows += [theme["muted"](row) for row in wrapped(note, width)]
+            rows += [theme["muted"](row) for row in wrap_text(note, width)]
         if theme.linear:
             return rows
-        return hung(theme["selected"](theme.symbols.pointer), rows, width)
+        return with_sign(theme["selected"](theme.symbols.pointer), rows, width)
 
 
-def is_picture(part: UserContent) -> bool:
-    return isinstance(part, ImageContent)
+def without_images(content: Sequence[UserContent]) -> list[UserContent]:
+    """Replace images by a short text."""
+    return [TextContent(_describe(part)) if isinstance(part, ImageContent) else part for part in content]
 
 
-def picture(part: UserContent) -> str:
-    """A short text instead of an image."""
-    assert isinstance(part, ImageContent)
-    return f"[Image: {part.mime_type}]"
+def _describe(image: ImageContent) -> str:
+    return f"[Image: {image.mime_type}]"

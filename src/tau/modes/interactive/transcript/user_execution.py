@@ -7,18 +7,18 @@ from typing import Literal
 from msgspec import UNSET
 
 from tau.ai.wire import BashExecutionMessage, PythonExecutionMessage
-from tau.modes.interactive.tool_views.labels import took
+from tau.modes.interactive.tool_views.labels import elapsed
 from tau.modes.interactive.transcript.block import (
     KEPT_CHARS,
+    BlockContext,
     GrowingBlock,
+    cut_middle,
     first_lines,
-    hung,
-    indent_of,
-    indented,
-    kept,
-    wrapped,
+    indent_rows,
+    indent_width,
+    with_sign,
+    wrap_text,
 )
-from tau.modes.interactive.transcript.block_context import BlockContext
 from tau.tui.widgets.text import Text
 
 ExecutionKind = Literal["bash", "python"]
@@ -36,16 +36,16 @@ class UserExecutionBlock(GrowingBlock):
 
     def __init__(
         self,
-        scene: BlockContext,
+        context: BlockContext,
         kind: ExecutionKind,
         text: str,
         *,
         exclude: bool = False,
         on_change: Callable[[], None] = lambda: None,
     ) -> None:
-        super().__init__(scene)
+        super().__init__(context)
         self.kind: ExecutionKind = kind
-        self._command = kept(text)
+        self._command = cut_middle(text)
         self._exclude = exclude
         self._on_change = on_change
         self._output = ""
@@ -53,54 +53,51 @@ class UserExecutionBlock(GrowingBlock):
         """Lines missing from the output, whether or not a file has them."""
         self._message: Ran | None = None
         self._problem = ""
-        self._began = scene.now()
+        self._started_at = context.now()
         self._elapsed_s: float | None = None
 
     @classmethod
-    def of(cls, scene: BlockContext, message: Ran) -> "UserExecutionBlock":
+    def of(cls, context: BlockContext, message: Ran) -> "UserExecutionBlock":
         """Create the block of a recorded execution."""
-        is_bash = isinstance(message, BashExecutionMessage)
-        text = message.command if isinstance(message, BashExecutionMessage) else message.code
-        line = cls(scene, "bash" if is_bash else "python", text)
-        line._take(message)
-        return line
+        if isinstance(message, BashExecutionMessage):
+            block = cls(context, "bash", message.command)
+        else:
+            block = cls(context, "python", message.code)
+        block._take(message)
+        return block
 
     def runs(self, command: str) -> bool:
         """Whether this block belongs to that command."""
-        return self._command == kept(command)
+        return self._command == cut_middle(command)
 
     def write(self, chunk: str) -> None:
         """Append output; only the end is kept until it finishes."""
-        if self._message is None and not self._problem:
+        if not self.is_finished():
             self._output += chunk
             if len(self._output) > 2 * KEPT_CHARS:
                 self._missing += self._output.count("\n", 0, -KEPT_CHARS)
                 self._output = self._output[-KEPT_CHARS:]
-            self._changed()
+            self._redraw()
 
     def finish(self, message: Ran | None = None) -> None:
         """Finish with the recorded result; without one, it counts as stopped."""
-        if self._message is not None or self._problem:
+        if self.is_finished():
             return
-        self._elapsed_s = self._scene.now() - self._began
+        self._elapsed_s = self._context.now() - self._started_at
         if message is None:
             self._problem = "Stopped."
         else:
             self._take(message)
-        self._changed()
+        self._redraw()
 
     def fail(self, problem: str) -> None:
         """It could not run."""
         if self._message is None:
             self._problem = problem
-            self._changed()
-
-    @property
-    def over(self) -> bool:
-        return self._message is not None or bool(self._problem)
+            self._redraw()
 
     def is_finished(self) -> bool:
-        return self.over
+        return self._message is not None or bool(self._problem)
 
     @property
     def can_expand(self) -> bool:
@@ -108,12 +105,12 @@ class UserExecutionBlock(GrowingBlock):
 
     def _take(self, message: Ran) -> None:
         self._message = message
-        self._output = kept(message.output)
+        self._output = cut_middle(message.output)
         gap = _GAP.search(message.output) if message.truncated else None
         self._missing = int(gap[1]) if gap is not None else 0
         self._exclude = message.exclude_from_context is True
 
-    def _changed(self) -> None:
+    def _redraw(self) -> None:
         self._rows = None
         self._on_change()
 
@@ -123,14 +120,14 @@ class UserExecutionBlock(GrowingBlock):
         command, hidden = (self._command, 0) if self.expanded else first_lines(self._command, _CODE_LINES)
         if theme.linear:
             command = f"Ran in {'the shell' if self.kind == 'bash' else 'Python'}: {command.strip()}"
-        rows = [theme["accent"](row) for row in wrapped(command.strip(), width)]
+        rows = [theme["accent"](row) for row in wrap_text(command.strip(), width)]
         if hidden:
-            rows += [theme["dim"](row) for row in wrapped(self._scene.hint(hidden), width)]
+            rows += [theme["dim"](row) for row in wrap_text(self._context.hint(hidden), width)]
         if not theme.linear:
-            rows = hung(theme["accent"](mark), rows, width)
+            rows = with_sign(theme["accent"](mark), rows, width)
         rows += self._shown_output(width)
         for text, token in self._outcome():
-            rows += indented([theme[token](row) for row in wrapped(text, width)], width)
+            rows += indent_rows([theme[token](row) for row in wrap_text(text, width)], width)
         return rows
 
     def _shown_output(self, width: int) -> list[str]:
@@ -144,11 +141,11 @@ class UserExecutionBlock(GrowingBlock):
             if self._message is not None and self._missing:
                 hidden -= 1  # the row for omitted output is not a line of it
             if hidden or self._missing:
-                hint = self._scene.hint(hidden, missing=self._missing)
-                rows += indented([self._theme["dim"](row) for row in wrapped(hint, width)], width)
+                hint = self._context.hint(hidden, missing=self._missing)
+                rows += indent_rows([self._theme["dim"](row) for row in wrap_text(hint, width)], width)
             text = "\n".join(lines[-LAST_LINES:])
-        inner = Text(self._theme, text, styled=True).render(max(width - indent_of(width), 1))
-        return [*rows, *indented(inner, width)]
+        inner = Text(self._theme, text, styled=True).render(max(width - indent_width(width), 1))
+        return [*rows, *indent_rows(inner, width)]
 
     def _outcome(self) -> list[tuple[str, str]]:
         """Remarks below the output, each with its style."""
@@ -164,7 +161,7 @@ class UserExecutionBlock(GrowingBlock):
             notes.append(f"exit {message.exit_code}")
         elif not self._output.strip():
             notes.append("no output")
-        if self._elapsed_s is not None and (time := took(round(self._elapsed_s * 1000))):
+        if self._elapsed_s is not None and (time := elapsed(round(self._elapsed_s * 1000))):
             notes.append(time)
         if self._exclude:
             notes.append("not in the model's context")

@@ -6,13 +6,12 @@ from tau.tui.input.bindings import Keymap
 from tau.tui.input.key import InputEvent, Key, Paste
 from tau.tui.widgets.autocomplete import Autocomplete, EnterMeans
 from tau.tui.widgets.editor.bindings import ActionKeys
-from tau.tui.widgets.editor.buffer import Position
-from tau.tui.widgets.editor.commands import COMMANDS
+from tau.tui.widgets.editor.commands import COMMANDS, Jump
+from tau.tui.widgets.editor.document import Position
 from tau.tui.widgets.editor.intake import clean_input
-from tau.tui.widgets.editor.jump import Jump
 from tau.tui.widgets.editor.layout import WrapLayout
 from tau.tui.widgets.editor.model import EditorModel
-from tau.tui.widgets.editor.vertical import move_rows
+from tau.tui.widgets.editor.viewport import move_rows
 
 _IN_POPUP = (
     "tui.select.up",
@@ -64,7 +63,7 @@ class Actions:
         self._actions = ActionKeys(keys, (*self._own, *COMMANDS))
         self._popup_actions = ActionKeys(keys, _IN_POPUP)
 
-    def take(self, event: InputEvent) -> bool:
+    def handle(self, event: InputEvent) -> bool:
         """Handle an event. Editor keys are always consumed unless the text is empty."""
         if isinstance(event, Paste):
             self._jump.end()
@@ -72,7 +71,7 @@ class Actions:
             return self._model.paste(event.text)
         if event.kind == "release":
             return False
-        if self._jump.is_waiting and self._jump.take(event, self._model.document):
+        if self._jump.is_waiting and self._jump.handle(event, self._model.document):
             self._popup.close()
             return True
         if self._popup.is_open and self._in_popup(self._popup_actions.get(event.name)):
@@ -104,7 +103,7 @@ class Actions:
 
     def _question(self) -> tuple[str, int]:
         document, pastes = self._model.document, self._model.pastes
-        return pastes.masked(document.buffer.text), document.buffer.offset(document.cursor)
+        return pastes.mask(document.buffer.text), document.buffer.offset(document.cursor)
 
     def _up(self, key: Key) -> bool:
         self._popup.close()

@@ -1,27 +1,50 @@
 """Editing commands by action name; each returns whether it did anything."""
 
 from collections.abc import Callable
+from typing import Literal
 
+from tau.tui.input.key import Key
 from tau.tui.widgets.editor import motions
-from tau.tui.widgets.editor.buffer import Position
-from tau.tui.widgets.editor.document import EditorDocument
+from tau.tui.widgets.editor.document import EditorDocument, Position
+from tau.tui.widgets.editor.motions import jump_backward, jump_forward, word_end, word_start
 from tau.tui.widgets.editor.units import next_column, previous_column
-from tau.tui.widgets.editor.word_boundaries import word_end, word_start
 
+Direction = Literal["", "forward", "backward"]
 _Command = Callable[[EditorDocument], bool]
 Motion = Callable[[motions.Lines, Position], Position]
 
 
-def _move_command(motion: Motion) -> _Command:
-    return lambda document: document.move(motion(document.buffer.lines, document.cursor))
+class Jump:
+    """Whether a jump is waiting for its character, and in which direction."""
+
+    __slots__ = ("_direction",)
+
+    def __init__(self) -> None:
+        self._direction: Direction = ""
+
+    @property
+    def is_waiting(self) -> bool:
+        return self._direction != ""
+
+    def begin(self, direction: Direction) -> bool:
+        self._direction = direction
+        return True
+
+    def end(self) -> None:
+        self._direction = ""
+
+    def handle(self, key: Key, document: EditorDocument) -> bool:
+        """Jump to the typed character; False, without a jump, if the key types nothing."""
+        jump = jump_forward if self._direction == "forward" else jump_backward
+        self._direction = ""
+        if not key.text:
+            return False
+        document.move(jump(document.buffer.lines, document.cursor, key.text))
+        return True
 
 
-def _erase_command(motion: Motion) -> _Command:
-    return lambda document: document.erase(motion(document.buffer.lines, document.cursor))
-
-
-def _kill_command(motion: Motion) -> _Command:
-    return lambda document: document.kill(motion(document.buffer.lines, document.cursor))
+def _command(act: Callable[[EditorDocument, Position], bool], motion: Motion) -> _Command:
+    return lambda document: act(document, motion(document.buffer.lines, document.cursor))
 
 
 # At a line's start or end, delete only the newline: words of other lines may be out of view.
@@ -33,7 +56,7 @@ def _word_before(lines: motions.Lines, at: Position) -> Position:
     )
 
 
-def _word_behind(lines: motions.Lines, at: Position) -> Position:
+def _word_after(lines: motions.Lines, at: Position) -> Position:
     line = lines[at.line]
     return (
         motions.right(lines, at) if at.column == len(line) else Position(at.line, word_end(line, at.column))
@@ -72,22 +95,22 @@ def transpose(document: EditorDocument) -> bool:
 
 
 COMMANDS: dict[str, _Command] = {
-    "tui.editor.cursorLeft": _move_command(motions.left),
-    "tui.editor.cursorRight": _move_command(motions.right),
-    "tui.editor.cursorWordLeft": _move_command(motions.word_left),
-    "tui.editor.cursorWordRight": _move_command(motions.word_right),
-    "tui.editor.cursorLineStart": _move_command(motions.line_start),
-    "tui.editor.cursorLineEnd": _move_command(motions.line_end),
-    "tui.editor.cursorParagraphUp": _move_command(motions.paragraph_up),
-    "tui.editor.cursorParagraphDown": _move_command(motions.paragraph_down),
-    "tui.editor.cursorStart": _move_command(motions.text_start),
-    "tui.editor.cursorEnd": _move_command(motions.text_end),
-    "tui.editor.deleteCharBackward": _erase_command(motions.left),
-    "tui.editor.deleteCharForward": _erase_command(motions.right),
-    "tui.editor.deleteWordBackward": _kill_command(_word_before),
-    "tui.editor.deleteWordForward": _kill_command(_word_behind),
-    "tui.editor.deleteToLineStart": _kill_command(_to_line_start),
-    "tui.editor.deleteToLineEnd": _kill_command(_to_line_end),
+    "tui.editor.cursorLeft": _command(EditorDocument.move, motions.left),
+    "tui.editor.cursorRight": _command(EditorDocument.move, motions.right),
+    "tui.editor.cursorWordLeft": _command(EditorDocument.move, motions.word_left),
+    "tui.editor.cursorWordRight": _command(EditorDocument.move, motions.word_right),
+    "tui.editor.cursorLineStart": _command(EditorDocument.move, motions.line_start),
+    "tui.editor.cursorLineEnd": _command(EditorDocument.move, motions.line_end),
+    "tui.editor.cursorParagraphUp": _command(EditorDocument.move, motions.paragraph_up),
+    "tui.editor.cursorParagraphDown": _command(EditorDocument.move, motions.paragraph_down),
+    "tui.editor.cursorStart": _command(EditorDocument.move, motions.text_start),
+    "tui.editor.cursorEnd": _command(EditorDocument.move, motions.text_end),
+    "tui.editor.deleteCharBackward": _command(EditorDocument.erase, motions.left),
+    "tui.editor.deleteCharForward": _command(EditorDocument.erase, motions.right),
+    "tui.editor.deleteWordBackward": _command(EditorDocument.kill, _word_before),
+    "tui.editor.deleteWordForward": _command(EditorDocument.kill, _word_after),
+    "tui.editor.deleteToLineStart": _command(EditorDocument.kill, _to_line_start),
+    "tui.editor.deleteToLineEnd": _command(EditorDocument.kill, _to_line_end),
     "tui.editor.deleteLine": delete_line,
     "tui.editor.transpose": transpose,
     "tui.editor.yank": EditorDocument.yank,

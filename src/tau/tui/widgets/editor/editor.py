@@ -8,11 +8,10 @@ from tau.tui.input.key import InputEvent
 from tau.tui.style import Theme
 from tau.tui.text.clean import clean_line, clean_row, clean_styled
 from tau.tui.timer import Timer
-from tau.tui.widgets.autocomplete import VISIBLE_ITEMS, Autocomplete, Completions, EnterMeans, Spawn
+from tau.tui.widgets.autocomplete import Autocomplete, Completions, EnterMeans, Spawn
 from tau.tui.widgets.editor.actions import Actions
-from tau.tui.widgets.editor.draft import EditorDraft
 from tau.tui.widgets.editor.history import History
-from tau.tui.widgets.editor.model import EditorModel
+from tau.tui.widgets.editor.model import EditorDraft, EditorModel
 from tau.tui.widgets.editor.view import EditorStyle, EditorView
 
 MAX_ROWS = 12
@@ -38,7 +37,6 @@ class Editor(LiveComponent):
         timer: Timer | None = None,
         spawn: Spawn | None = None,
         max_rows: int | Callable[[], int] = MAX_ROWS,
-        popup_rows: int = VISIBLE_ITEMS,
         enter_means: EnterMeans = "accept",
         placeholder: str = "",
         prompt: str = "",
@@ -59,14 +57,12 @@ class Editor(LiveComponent):
         self._model = EditorModel(history)
         self._view = EditorView(theme, self._model.pastes)
         redraw = None if request_render is None else lambda: request_render(self)
-        self.completing = Autocomplete(
-            completions, timer=timer, spawn=spawn, max_rows=popup_rows, on_change=redraw
-        )
+        self.completing = Autocomplete(completions, timer=timer, spawn=spawn, on_change=redraw)
         """The completion popup and its query state."""
         self._actions = Actions(self._model, self.completing, self._view.layout, keys, self.submit)
         self._actions.enter_means = enter_means
         self._actions.on_history_search = on_history_search
-        self._look = EditorStyle(prompt=clean_row(prompt), placeholder=clean_line(placeholder))
+        self._options = EditorStyle(prompt=clean_row(prompt), placeholder=clean_line(placeholder))
         self._notified: tuple[object, int] = (self._model.document, 0)
 
     @property
@@ -81,7 +77,7 @@ class Editor(LiveComponent):
     @property
     def first_line(self) -> str:
         """The first line as typed; a paste in it is U+FFFC."""
-        return self._model.pastes.masked(self._model.document.buffer.lines[0])
+        return self._model.pastes.mask(self._model.document.buffer.lines[0])
 
     def set_text(self, text: str) -> None:
         """Replace the text and move the cursor to its end; one undo restores the old text."""
@@ -116,12 +112,12 @@ class Editor(LiveComponent):
         if self.on_submit is None:
             return False
         text = self.text
-        self._apply_change(self._model.send)
+        self._apply_change(self._model.begin_submit)
         refused = True
         try:
             refused = self.on_submit(text) is False
         finally:
-            self._apply_change(lambda: self._model.sent(refused=refused))
+            self._apply_change(lambda: self._model.end_submit(refused=refused))
             self._view.forget()  # the submitted lines are not needed again
         return True
 
@@ -140,31 +136,37 @@ class Editor(LiveComponent):
         replaces them; if none fits, the right text of the last pair is dropped.
         """
         pairs = tuple((_styled_line(one), _styled_line(other)) for one, other in ((left, right), *shorter))
-        self._look = self._look._replace(border_texts=pairs)
+        self._options = self._options._replace(border_texts=pairs)
 
     def set_prompt(self, prompt: str = "", placeholder: str | None = None) -> None:
         """Set the prompt before the first row and, if given, the placeholder of an empty text."""
-        self._look = self._look._replace(prompt=clean_row(prompt))
+        self._options = self._options._replace(prompt=clean_row(prompt))
         if placeholder is not None:
-            self._look = self._look._replace(placeholder=clean_line(placeholder))
+            self._options = self._options._replace(placeholder=clean_line(placeholder))
 
     def render(self, width: int) -> list[str]:
         rows = self.max_rows if isinstance(self.max_rows, int) else self.max_rows()
         height = self._actions.page_rows = max(rows, 1)
-        look = self._look
+        options = self._options
         wanted = (max(width, 1), height, self.focused, self.draw_cursor, self.border_token)
-        if wanted != (look.width, look.height, look.focused, look.draw_cursor, look.border_token):
-            look = self._look = look._replace(
+        if wanted != (
+            options.width,
+            options.height,
+            options.focused,
+            options.draw_cursor,
+            options.border_token,
+        ):
+            options = self._options = options._replace(
                 width=wanted[0],
                 height=height,
                 focused=self.focused,
                 draw_cursor=self.draw_cursor,
                 border_token=self.border_token,
             )
-        return self._view.rows(self._model.document, self.completing, look)
+        return self._view.rows(self._model.document, self.completing, options)
 
     def handle_input(self, event: InputEvent) -> bool:
-        return self._apply_change(lambda: self._actions.take(event))
+        return self._apply_change(lambda: self._actions.handle(event))
 
     def invalidate(self) -> None:
         self._view.forget()

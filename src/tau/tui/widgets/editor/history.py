@@ -1,12 +1,10 @@
 """Prompt history: its source, and navigation that keeps the draft."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import NamedTuple, Protocol
 
-from tau.tui.widgets.editor.buffer import Position
-from tau.tui.widgets.editor.document import EditorDocument
+from tau.tui.widgets.editor.document import EditorDocument, KillRing, Position
 from tau.tui.widgets.editor.intake import clean_input
-from tau.tui.widgets.editor.kill_ring import KillRing
 
 EDITED_KEPT = 100
 """How many edited entries are kept during navigation."""
@@ -29,52 +27,6 @@ class History(Protocol):
     def newer(self, than: int) -> HistoryEntry | None:
         """Return the entry after this key."""
         ...
-
-    def search(self, words: str, limit: int = 50) -> Sequence[HistoryEntry]:
-        """Return entries that contain the words, latest first."""
-        ...
-
-
-class MemoryHistory:
-    """An in-memory history; the oldest entries are dropped at the limit."""
-
-    def __init__(self, texts: Sequence[str] = (), *, limit: int = 1_000) -> None:
-        self._limit = max(limit, 1)
-        self._texts: list[str] = []
-        self._first = 0
-        for text in texts:
-            self.add(text)
-
-    def __len__(self) -> int:
-        return len(self._texts)
-
-    def add(self, text: str) -> None:
-        """Add an entry, unless it is blank or repeats the last one."""
-        if not text.strip() or (self._texts and self._texts[-1] == text):
-            return
-        self._texts.append(text)
-        if len(self._texts) > self._limit:
-            del self._texts[0]
-            self._first += 1
-
-    def older(self, than: int | None) -> HistoryEntry | None:
-        at = len(self._texts) - 1 if than is None else min(than - self._first, len(self._texts)) - 1
-        return HistoryEntry(self._first + at, self._texts[at]) if at >= 0 else None
-
-    def newer(self, than: int) -> HistoryEntry | None:
-        at = max(than - self._first + 1, 0)
-        return HistoryEntry(self._first + at, self._texts[at]) if at < len(self._texts) else None
-
-    def search(self, words: str, limit: int = 50) -> Sequence[HistoryEntry]:
-        wanted = words.casefold().split()
-        found: list[HistoryEntry] = []
-        for at in range(len(self._texts) - 1, -1, -1):
-            if len(found) >= limit:
-                break
-            folded = self._texts[at].casefold()
-            if all(word in folded for word in wanted):
-                found.append(HistoryEntry(self._first + at, self._texts[at]))
-        return found
 
 
 class HistoryCursor:
@@ -112,7 +64,6 @@ class HistoryCursor:
         return draft
 
     def texts(self) -> Iterator[str]:
-        """Yield all texts that it keeps."""
         for document in (self.draft, *self._edited.values()):
             if document is not None:
                 yield from document.texts()

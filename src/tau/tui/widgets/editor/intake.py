@@ -18,7 +18,7 @@ def clean_input(text: str) -> str:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     if text.replace("\n", "").replace("\t", "").isprintable():
         return text
-    return base_text.plain(text)
+    return base_text.strip_input(text)
 
 
 def clean_input_line(text: str) -> str:

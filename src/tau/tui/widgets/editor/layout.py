@@ -11,9 +11,16 @@ from collections.abc import Iterator
 from tau.tui.style import Style
 from tau.tui.text.cut import truncate
 from tau.tui.text.width import visible_width
-from tau.tui.widgets.editor.long_lines import LONG_CHARS, compare_lines
 from tau.tui.widgets.editor.pastes import Pastes
-from tau.tui.widgets.editor.units import HIDDEN, MARKER, TAB, LineUnits, measure_if_needed
+from tau.tui.widgets.editor.units import (
+    HIDDEN,
+    LONG_CHARS,
+    MARKER,
+    TAB,
+    LineUnits,
+    compare_lines,
+    measure_if_needed,
+)
 
 TAB_CELLS = 4
 HIDDEN_SIGN = "\ufffd"
@@ -53,15 +60,15 @@ class WrapLayout:
 
     def rows(self, line: str) -> list[int]:
         """Return the columns where its rows begin; the first is 0."""
-        found = self._rows.get(line)
-        if found is None:
-            found = self._resume_layout(line) if len(line) >= LONG_CHARS else [0, *self._breaks(line, 0)]
+        rows = self._rows.get(line)
+        if rows is None:
+            rows = self._resume_layout(line) if len(line) >= LONG_CHARS else [0, *self._breaks(line, 0)]
             self._chars += len(line)
             if len(self._rows) >= _KEPT_LINES or self._chars > _KEPT_CHARS:
                 self.forget()
                 self._chars = len(line)
-            self._rows[line] = found
-        return found
+            self._rows[line] = rows
+        return rows
 
     def _breaks(self, line: str, start: int) -> Iterator[int]:
         """Yield where the rows after the one at `start` begin."""
@@ -184,7 +191,6 @@ class WrapLayout:
             first = at
 
     def _wrapped(self, line: str, units: LineUnits, start: int) -> Iterator[int]:
-        """Wrap any line."""
         first = at = breakable = bisect_left(units.starts, start)
         cell = 0
         while at < len(units.cells):

@@ -1,14 +1,100 @@
-"""The editor's state, without rows and keys: the text, kills, pastes and history."""
+"""The editor's state, without rows and keys: text, kills, pastes, history, and drafts as plain data."""
 
 from collections.abc import Iterator, Mapping
+from typing import TypeAlias
 
-from tau.tui.widgets.editor import draft, folding
-from tau.tui.widgets.editor.document import EditorDocument
+from tau.tui.widgets.editor.document import EditorDocument, KillRing, Position, advance_position
 from tau.tui.widgets.editor.history import History, HistoryCursor
 from tau.tui.widgets.editor.intake import clean_input
-from tau.tui.widgets.editor.kill_ring import KillRing
 from tau.tui.widgets.editor.layout import WrapLayout
-from tau.tui.widgets.editor.pastes import Pastes, is_large
+from tau.tui.widgets.editor.pastes import Pastes, is_large, is_marker
+
+DraftPart: TypeAlias = "str | dict[str, str | int]"
+EditorDraft: TypeAlias = "dict[str, list[DraftPart] | int]"
+"""`{"parts": ["look at ", {"paste": 1, "label": "...", "text": "..."}], "cursor": 9}`; a paste counts as one.
+
+`below` has the parts of a second text, if any: the draft set aside while editing an older prompt.
+"""
+
+
+def refold(text: str, before: str, pastes: Pastes) -> str:
+    """Restore the markers of the previous text wherever their contents appear."""
+    pieces: list[str] = []
+    start = 0
+    for marker in before if pastes else ():
+        content = pastes[marker].text if is_marker(marker) else ""
+        at = text.find(content, start) if content else -1
+        if at >= 0:
+            pieces += (text[start:at], marker)
+            start = at + len(content)
+    return "".join((*pieces, text[start:]))
+
+
+def _unfold(document: EditorDocument, pastes: Pastes) -> bool:
+    line, (number, column) = document.line, document.cursor
+    for start in (column, column - 1):
+        if 0 <= start < len(line) and is_marker(line[start]):
+            marker, place = line[start], Position(number, start)
+            pastes.opened.pop(marker, None)
+            pastes.opened[marker] = None
+            offset = document.buffer.offset(place)
+            document.replace(place, Position(number, start + 1), pastes[marker].text)
+            document.place(offset)
+            return True
+    return False
+
+
+def _fold(document: EditorDocument, pastes: Pastes) -> bool:
+    raw = document.buffer.text
+    cursor = document.buffer.offset(document.cursor)
+    for marker in reversed(pastes.opened):
+        text = pastes[marker].text
+        at = raw.find(text, max(cursor - len(text), 0), cursor + len(text))
+        if 0 <= at <= cursor:
+            start = document.buffer.position(at)
+            return document.replace(start, advance_position(start, text), marker)
+    return False
+
+
+def save_draft(document: EditorDocument, pastes: Pastes) -> EditorDraft:
+    """Save the text with its pastes and the cursor."""
+    return {"parts": _parts(document, pastes), "cursor": document.buffer.offset(document.cursor)}
+
+
+def _parts(document: EditorDocument, pastes: Pastes) -> list[DraftPart]:
+    return [
+        part if isinstance(part, str) else {"paste": part.number, "label": part.label, "text": part.text}
+        for part in pastes.parts(document.buffer.text)
+    ]
+
+
+def restore_draft(draft: Mapping[str, object], pastes: Pastes, kills: KillRing) -> EditorDocument | None:
+    """Restore the document; None if the data is not a draft."""
+    parts, cursor = draft.get("parts"), draft.get("cursor")
+    if not isinstance(parts, list):
+        return None
+    raw = []
+    for part in parts:
+        text = _restored_part(part, pastes)
+        if text is None:
+            return None
+        raw.append(text)
+    document = EditorDocument("".join(raw), kills=kills)
+    if isinstance(cursor, int):
+        document.place(cursor)
+    return document
+
+
+def _restored_part(part: object, pastes: Pastes) -> str | None:
+    if isinstance(part, str):
+        return clean_input(part)
+    if not isinstance(part, Mapping):
+        return None
+    number, label, text = part.get("paste"), part.get("label"), part.get("text")
+    if not isinstance(number, int) or not isinstance(label, str) or not isinstance(text, str):
+        return None
+    text = clean_input(text)
+    return pastes.add(text, label, number) or text
 
 
 class EditorModel:
@@ -29,7 +115,7 @@ class EditorModel:
         """The text with pastes in full; cached per change."""
         key = (self.document, self.document.buffer.version)
         if key != self._expanded:
-            self._text = self.pastes.expanded(self.document.buffer.text)
+            self._text = self.pastes.expand(self.document.buffer.text)
             self._expanded = key
         return self._text
 
@@ -38,7 +124,7 @@ class EditorModel:
 
         Folded pastes of the old text stay folded where they appear in the new one, in order.
         """
-        self.document.set_text(folding.refold(clean_input(text), self.document.buffer.text, self.pastes))
+        self.document.set_text(refold(clean_input(text), self.document.buffer.text, self.pastes))
 
     def insert(self, text: str) -> bool:
         """Insert text at the cursor; one undo removes it."""
@@ -56,8 +142,8 @@ class EditorModel:
         return self.document.insert(self.pastes.add(text, label) or text)
 
     def toggle_paste(self) -> bool:
-        """Expand or fold the paste at the cursor."""
-        return folding.toggle(self.document, self.pastes)
+        """Unfold the marker at the cursor, or fold the pasted text around it if it is unchanged."""
+        return _unfold(self.document, self.pastes) or _fold(self.document, self.pastes)
 
     def older(self, layout: WrapLayout) -> bool:
         """Show the previous entry, with the cursor in its first row so that the next step continues."""
@@ -77,22 +163,19 @@ class EditorModel:
         self.document = document
         return True
 
-    def draft(self) -> draft.EditorDraft:
+    def draft(self) -> EditorDraft:
         """Return the draft as plain data, ignoring an unedited history entry."""
         document, kept = self.document, self.recall.draft
         if kept is None:
-            return draft.save_draft(document, self.pastes)
+            return save_draft(document, self.pastes)
         if document.is_empty or not document.buffer.version:
-            return draft.save_draft(kept, self.pastes)
-        return (
-            draft.save_draft(document, self.pastes)
-            if kept.is_empty
-            else draft.save_draft_over(document, kept, self.pastes)
-        )
+            return save_draft(kept, self.pastes)
+        saved = save_draft(document, self.pastes)
+        return saved if kept.is_empty else {**saved, "below": _parts(kept, self.pastes)}
 
     def restore(self, data: Mapping[str, object]) -> bool:
         """Restore a draft; False, without changes, if the data is not one."""
-        document = draft.restore_draft(data, self.pastes, self.kills)
+        document = restore_draft(data, self.pastes, self.kills)
         if document is None:
             return False
         if not self.document.buffer.version:  # the entry was not edited: stop navigating
@@ -100,7 +183,7 @@ class EditorModel:
         self.document = document
         return True
 
-    def send(self) -> None:
+    def begin_submit(self) -> None:
         """Start over, with the draft set aside during navigation, or empty."""
         draft = self.recall.draft
         self._sending = (self.document, self.recall)
@@ -108,7 +191,7 @@ class EditorModel:
         self.document = EditorDocument(kills=self.kills) if draft is None else draft
         self._begun = (self.document, self.document.buffer.version)
 
-    def sent(self, *, refused: bool) -> None:
+    def end_submit(self, *, refused: bool) -> None:
         """Finish a submission; if refused, restore the text unless there is new text."""
         if (
             refused

@@ -20,7 +20,6 @@ FIRST, LAST = 0xD800, 0xDFFF
 
 
 def is_marker(char: str) -> bool:
-    """Whether the character is a paste marker."""
     return "\ud800" <= char <= "\udfff"
 
 
@@ -44,14 +43,10 @@ def label_of(number: int, text: str) -> str:
     return f"[Pasted text #{number} {size}]"
 
 
-def _no_texts() -> Iterable[str]:
-    return ()
-
-
 class Pastes:
     """The markers of one editor. `live` returns all texts that may contain one: they decide what is kept."""
 
-    def __init__(self, live: Callable[[], Iterable[str]] = _no_texts) -> None:
+    def __init__(self, live: Callable[[], Iterable[str]] = tuple) -> None:
         self._live = live
         self._pastes: dict[str, StoredPaste] = {}
         self._last_number = 0
@@ -83,14 +78,14 @@ class Pastes:
             )
         return marker
 
-    def expanded(self, raw: str) -> str:
+    def expand(self, raw: str) -> str:
         """Replace every marker with its content."""
         for marker, paste in self._pastes.items():
             if marker in raw:
                 raw = raw.replace(marker, paste.text)
         return raw
 
-    def masked(self, raw: str) -> str:
+    def mask(self, raw: str) -> str:
         """Replace every marker with U+FFFC: same length, safe outside the editor."""
         for marker in self._pastes:
             raw = raw.replace(marker, "\ufffc")

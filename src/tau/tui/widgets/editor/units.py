@@ -5,19 +5,42 @@ from collections.abc import Iterator
 from itertools import accumulate
 from typing import NamedTuple
 
-from tau.tui.text.width import grapheme_width, graphemes, is_narrow, is_simple
-from tau.tui.widgets.editor.long_lines import LONG_CHARS, compare_lines
+from tau.tui.text.width import common_prefix_length, grapheme_width, graphemes, is_narrow, is_simple
 from tau.tui.widgets.editor.pastes import is_marker
 
+LONG_CHARS = 2_000
+"""Minimum length for which the comparison pays off."""
 TAB = -1
 """Instead of a width: depends on the column."""
 MARKER = -2
 """Instead of a width: depends on the label."""
 HIDDEN = -3
 """Instead of a width: an invisible character, shown as a symbol so that nothing is hidden."""
-_KEPT_SHAPES = 512
+_KEPT_LINES = 512
 _KEPT_CHARS = 200_000
 """Limit on cached lines; the last one is always kept."""
+
+
+class LineOverlap(NamedTuple):
+    """Common prefix and suffix lengths of two lines; the new line is longer by `delta`."""
+
+    prefix: int
+    suffix: int
+    delta: int
+
+
+def compare_lines(old: str, new: str) -> LineOverlap | None:
+    """Compare versions of a long line, so that a keystroke need not measure all of it.
+
+    None if they have too little in common.
+    """
+    most = min(len(old), len(new))
+    prefix = common_prefix_length(old, new, most)
+    rest = most - prefix
+    suffix = common_prefix_length(old[::-1], new[::-1], rest) if rest else 0
+    if prefix + suffix < most // 2:
+        return None
+    return LineOverlap(prefix, suffix, len(new) - len(old))
 
 
 class LineUnits(NamedTuple):
@@ -45,29 +68,29 @@ class LineUnitsCache:
         except KeyError:
             pass
         self._chars += len(line)
-        if len(self._known) >= _KEPT_SHAPES or self._chars > _KEPT_CHARS:
+        if len(self._known) >= _KEPT_LINES or self._chars > _KEPT_CHARS:
             self._known.clear()
             self._chars = len(line)
-        found = self._known[line] = None if is_narrow(line) else self._measure(line)
-        return found
+        units = self._known[line] = None if is_narrow(line) else self._measure(line)
+        return units
 
     def _measure(self, line: str) -> LineUnits:
         if len(line) < LONG_CHARS:
             return measure_line(line)
         last = self._last_long
-        found = (last and patch_units(*last, line)) or measure_line(line)
-        self._last_long = (line, found)
-        return found
+        units = (last and patch_units(*last, line)) or measure_line(line)
+        self._last_long = (line, units)
+        return units
 
 
-_shapes = LineUnitsCache()
+_cache = LineUnitsCache()
 
 
 def measure_if_needed(line: str) -> LineUnits | None:
     """Measure a line; None if every character is one unit of one cell."""
     if line.isascii() and "\t" not in line:
         return None
-    return _shapes.of(line)
+    return _cache.of(line)
 
 
 def patch_units(old_line: str, old: LineUnits, line: str) -> LineUnits | None:
@@ -104,7 +127,6 @@ def _is_hard(line: str, at: int) -> bool:
 
 
 def measure_line(line: str) -> LineUnits:
-    """Measure any line."""
     if not line:
         return LineUnits([0], [], [0])
     units = list(graphemes(line)) if _is_ordinary(line) else list(_split_units(line))

@@ -1,4 +1,4 @@
-"""Renders the editor: visible text with the cursor, border, completion list."""
+"""Renders the editor: border, visible text with the cursor, completion list."""
 
 from typing import NamedTuple
 
@@ -9,16 +9,59 @@ from tau.tui.text.cut import truncate
 from tau.tui.text.width import visible_width
 from tau.tui.widgets.autocomplete import Autocomplete, popup_rows
 from tau.tui.widgets.editor.document import EditorDocument
-from tau.tui.widgets.editor.frame import border, hidden_mark, pick_fitting
 from tau.tui.widgets.editor.layout import WrapLayout
 from tau.tui.widgets.editor.pastes import Pastes, is_marker
 from tau.tui.widgets.editor.units import next_column, previous_column
 from tau.tui.widgets.editor.viewport import Viewport
 
+wrapping = late("tau.tui.text.wrap")
+
+_MIN_TEXT_CELLS = 3
 _MIN_CELLS_BESIDE_PROMPT = 4
 MARKER_TOKEN = "accent"
 
-wrapping = late("tau.tui.text.wrap")
+
+def border(theme: Theme, token: str, width: int, left: str = "", mark: str = "", right: str = "") -> str:
+    """Draw a border of `width` cells with texts; without enough room, the right one is dropped first."""
+    line, style = theme.symbols.box[4], theme[token]
+    pieces: list[str] = []
+    room = width - 1
+    if mark and visible_width(mark) + 3 <= room:
+        room -= visible_width(mark) + 3
+    else:
+        mark = ""
+    if left and room - 3 >= _MIN_TEXT_CELLS:
+        left = truncate(left, room - 3, theme.symbols.ellipsis)
+        room -= visible_width(left) + 3
+        pieces.append(f"{style(line)} {left} ")
+    if right and visible_width(right) + 3 <= room:
+        room -= visible_width(right) + 3
+    else:
+        right = ""
+    pieces.append(style(line * (room + 1)))
+    if mark:
+        pieces.append(f" {theme['muted'](mark)} {style(line)}")
+    if right:
+        pieces.append(f" {right} {style(line)}")
+    return "".join(pieces)
+
+
+def pick_fitting(pairs: tuple[tuple[str, str], ...], width: int) -> tuple[str, str]:
+    """Return the first pair that fits in `width` cells, or the last one."""
+    for left, right in pairs[:-1]:
+        cells = sum(visible_width(text) + 3 for text in (left, right) if text)
+        if cells + 1 <= width:
+            return left, right
+    return pairs[-1]
+
+
+def hidden_mark(theme: Theme, lines: int, *, above: bool) -> str:
+    """Format how many lines are hidden on one side; "" if none."""
+    if not lines:
+        return ""
+    if theme.linear:
+        return f"{lines} more {'line' if lines == 1 else 'lines'} {'above' if above else 'below'}"
+    return f"{theme.symbols.scroll_up if above else theme.symbols.scroll_down} {lines}"
 
 
 class EditorStyle(NamedTuple):
@@ -49,42 +92,42 @@ class EditorView:
         self.layout.forget()
         self._rows_key = ()
 
-    def rows(self, document: EditorDocument, popup: Autocomplete, look: EditorStyle) -> list[str]:
+    def rows(self, document: EditorDocument, popup: Autocomplete, options: EditorStyle) -> list[str]:
         """Return the rows; the identical list if nothing changed."""
         text = (document, document.buffer.version, document.cursor)
-        key = (look, text, popup.version, popup.max_rows, self._theme.linear)
+        key = (options, text, popup.version, popup.max_rows, self._theme.linear)
         if key != self._rows_key:
-            self._rows = self._draw(document, popup, look)
+            self._rows = self._draw(document, popup, options)
             self._rows_key = key
         return self._rows
 
-    def _draw(self, document: EditorDocument, popup: Autocomplete, look: EditorStyle) -> list[str]:
-        prompt = look.prompt
+    def _draw(self, document: EditorDocument, popup: Autocomplete, options: EditorStyle) -> list[str]:
+        prompt = options.prompt
         prompt_cells = visible_width(prompt)
-        if look.width - prompt_cells < _MIN_CELLS_BESIDE_PROMPT:
+        if options.width - prompt_cells < _MIN_CELLS_BESIDE_PROMPT:
             prompt, prompt_cells = "", 0
-        self.layout.use(look.width - prompt_cells)
+        self.layout.use(options.width - prompt_cells)
         lines, (number, column) = document.buffer.lines, document.cursor
         cursor = (number, self.layout.row_of(lines[number], column))
-        places = self._viewport.visible(lines, self.layout, cursor, look.height)
+        places = self._viewport.visible(lines, self.layout, cursor, options.height)
         rows: list[str] = []
         shown, marker, indent = self.layout.shown, self._theme[MARKER_TOKEN], " " * prompt_cells
         for place in places:
             line, row = place
             lead = prompt if place == (0, 0) else indent
-            if place == cursor and look.focused:
-                rows.append(lead + self._cursor_row(lines[line], row, column, look))
+            if place == cursor and options.focused:
+                rows.append(lead + self._cursor_row(lines[line], row, column, options))
             else:
                 start, end = self.layout.rows(lines[line])[row], self.layout.row_end(lines[line], row)
                 rows.append(lead + shown(lines[line], start, end, marker=marker))
-        if document.is_empty and look.placeholder:
-            rows[0] += self._placeholder(look.placeholder, look.width - prompt_cells, drawn=look)
+        if document.is_empty and options.placeholder:
+            rows[0] += self._placeholder(options.placeholder, options.width - prompt_cells, drawn=options)
         (first, over), (last, under) = places[0], places[-1]
         above = first + (over > 0)
         below = len(lines) - 1 - last + (under + 1 < len(self.layout.rows(lines[last])))
-        rows = self._add_frame(rows, look, above, below)
+        rows = self._add_frame(rows, options, above, below)
         if popup.list is not None:
-            rows += popup_rows(self._theme, popup.list, popup.at, look.width, popup.max_rows)
+            rows += popup_rows(self._theme, popup.list, popup.at, options.width, popup.max_rows)
         return rows
 
     def _placeholder(self, text: str, cells: int, drawn: EditorStyle) -> str:
@@ -93,21 +136,21 @@ class EditorView:
             return ""
         return self._theme["placeholder"](truncate(text, cells - used, self._theme.symbols.ellipsis))
 
-    def _add_frame(self, rows: list[str], look: EditorStyle, above: int, below: int) -> list[str]:
+    def _add_frame(self, rows: list[str], options: EditorStyle, above: int, below: int) -> list[str]:
         """Add the border, or its replacement, and the counts of hidden lines."""
-        theme, width = self._theme, look.width
+        theme, width = self._theme, options.width
         over = hidden_mark(theme, above, above=True)
         under = hidden_mark(theme, below, above=False)
         if theme.linear:
             texts = [
-                row for text in (*look.border_texts[0], over) if text for row in wrapping.wrap(text, width)
+                row for text in (*options.border_texts[0], over) if text for row in wrapping.wrap(text, width)
             ]
             return [*texts, *rows, truncate(under, width)] if under else [*texts, *rows]
-        left, right = pick_fitting(look.border_texts, width - (visible_width(over) + 3 if over else 0))
-        top = border(theme, look.border_token, width, left, over, right)
-        return [top, *rows, border(theme, look.border_token, width, mark=under)]
+        left, right = pick_fitting(options.border_texts, width - (visible_width(over) + 3 if over else 0))
+        top = border(theme, options.border_token, width, left, over, right)
+        return [top, *rows, border(theme, options.border_token, width, mark=under)]
 
-    def _cursor_row(self, line: str, row: int, column: int, look: EditorStyle) -> str:
+    def _cursor_row(self, line: str, row: int, column: int, options: EditorStyle) -> str:
         """Render the row with the cursor marker before the unit under the cursor."""
         layout, marker = self.layout, self._theme[MARKER_TOKEN]
         start, end = layout.rows(line)[row], layout.row_end(line, row)
@@ -116,14 +159,14 @@ class EditorView:
             column = max(previous_column(line, column), start)
             cell = layout.cell_of(line, row, column)
         left = layout.shown(line, start, column, marker=marker)
-        if not look.draw_cursor:
+        if not options.draw_cursor:
             return left + CURSOR_MARKER + layout.shown(line, column, end, cell, marker)
-        behind = min(next_column(line, column), end) if column < end else end
-        under = layout.shown(line, column, behind, cell) or " "
+        after = min(next_column(line, column), end) if column < end else end
+        under = layout.shown(line, column, after, cell) or " "
         style = self._theme["cursor"]
         if column < end and (line[column] == "\t" or is_marker(line[column])):
             under = style(under[0]) + marker(under[1:])
         else:
             under = style(under)
-        next_cell = layout.cell_of(line, row, behind)
-        return left + CURSOR_MARKER + under + layout.shown(line, behind, end, next_cell, marker)
+        next_cell = layout.cell_of(line, row, after)
+        return left + CURSOR_MARKER + under + layout.shown(line, after, end, next_cell, marker)

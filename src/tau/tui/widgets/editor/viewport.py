@@ -1,5 +1,6 @@
-"""The visible rows: they follow the cursor, moving as little as possible."""
+"""Wrapped rows: which are visible, and moving the cursor up and down in them."""
 
+from tau.tui.widgets.editor.document import EditorDocument, Position
 from tau.tui.widgets.editor.layout import WrapLayout
 
 Place = tuple[int, int]
@@ -23,10 +24,10 @@ class Viewport:
         if top > cursor:
             top = cursor
         elif not _within(lines, layout, top, cursor, height):
-            top = _above(lines, layout, cursor, height - 1)
+            top = _row_away(lines, layout, *cursor, 1 - height)
         rows = _below(lines, layout, top, height)
         if len(rows) < height and top > (0, 0):
-            top = _above(lines, layout, top, height - len(rows))
+            top = _row_away(lines, layout, *top, len(rows) - height)
             rows = _below(lines, layout, top, height)
         self._top = top
         return rows
@@ -39,21 +40,40 @@ def _within(lines: list[str], layout: WrapLayout, top: Place, place: Place, heig
     return between - top[1] + place[1] < height
 
 
-def _above(lines: list[str], layout: WrapLayout, place: Place, count: int) -> Place:
-    """Return the place `count` rows higher, or the first one."""
+def _below(lines: list[str], layout: WrapLayout, place: Place, height: int) -> list[Place]:
     line, row = place
-    row -= count
+    places: list[Place] = []
+    while len(places) < height and line < len(lines):
+        count = len(layout.rows(lines[line]))
+        places += [(line, number) for number in range(row, min(count, row + height - len(places)))]
+        line, row = line + 1, 0
+    return places
+
+
+def move_rows(document: EditorDocument, layout: WrapLayout, count: int) -> bool:
+    """Move the cursor by rows, down if `count` is positive; False at the edge."""
+    number, column = document.cursor
+    lines = document.buffer.lines
+    row = layout.row_of(lines[number], column)
+    wanted = document.wanted_cell
+    if wanted is None:
+        wanted = layout.cell_of(lines[number], row, column)
+    target = _row_away(lines, layout, number, row, count)
+    if target == (number, row):
+        return False
+    number, row = target
+    document.move(Position(number, layout.column_at(lines[number], row, wanted)))
+    document.wanted_cell = wanted
+    return True
+
+
+def _row_away(lines: list[str], layout: WrapLayout, line: int, row: int, count: int) -> Place:
+    """Return the row `count` rows away, clamped to the first or last one."""
+    row += count
     while row < 0 and line > 0:
         line -= 1
         row += len(layout.rows(lines[line]))
-    return line, max(row, 0)
-
-
-def _below(lines: list[str], layout: WrapLayout, place: Place, height: int) -> list[Place]:
-    line, row = place
-    found: list[Place] = []
-    while len(found) < height and line < len(lines):
-        count = len(layout.rows(lines[line]))
-        found += [(line, number) for number in range(row, min(count, row + height - len(found)))]
-        line, row = line + 1, 0
-    return found
+    while row >= (height := len(layout.rows(lines[line]))) and line < len(lines) - 1:
+        row -= height
+        line += 1
+    return line, max(min(row, len(layout.rows(lines[line])) - 1), 0)

@@ -7,8 +7,16 @@ from tau.tui.text.clean import clean, clean_line
 from tau.tui.text.width import visible_width
 from tau.tui.widgets.highlight import Highlighter
 from tau.tui.widgets.markdown.inline import Inline, MarkdownStyle
+from tau.tui.widgets.markdown.layout import (
+    BoxShape,
+    CodeShape,
+    Columns,
+    RuleShape,
+    Shape,
+    TableShape,
+    TextShape,
+)
 from tau.tui.widgets.markdown.limits import PARAGRAPH_CHARS, SAMPLE_ROWS
-from tau.tui.widgets.markdown.paragraph_chunks import split_paragraph
 from tau.tui.widgets.markdown.resume_point import (
     HIDDEN,
     HTML_HEAD_LINES,
@@ -16,9 +24,7 @@ from tau.tui.widgets.markdown.resume_point import (
     BlockRange,
     PartialBlock,
 )
-from tau.tui.widgets.markdown.shapes import BoxShape, CodeShape, RuleShape, Shape, TableShape, TextShape
-from tau.tui.widgets.markdown.stable_prefix import StablePrefix
-from tau.tui.widgets.markdown.table import Columns
+from tau.tui.widgets.markdown.stable_prefix import StablePrefix, split_paragraph
 
 if TYPE_CHECKING:
     from tau.tui.widgets.markdown.parse import BlockNode
@@ -40,7 +46,7 @@ class Builder:
         open_line: int = -1,
     ) -> None:
         self._inline = inline
-        self._look: MarkdownStyle = inline.look
+        self._options: MarkdownStyle = inline.options
         self._rest = rest
         self._cut = cut
         self._is_final = is_final
@@ -54,50 +60,50 @@ class Builder:
 
     def shapes(self, blocks: Sequence[BlockRange], tokens: tuple[str, ...] = ()) -> list[Shape]:
         """Build the shapes of blocks, up to the cut; `tokens` style their texts."""
-        found: list[Shape] = []
+        shapes: list[Shape] = []
         for block in blocks:
             node = block.node
             if self._cut and node.start >= self._cut.line and node is not self._cut.leaf:
                 break
             match node.kind:
                 case "list":
-                    found += self._items(block.children, tokens)
+                    shapes += self._items(block.children, tokens)
                 case "quote":
-                    found += self._quote(block, tokens)
+                    shapes += self._quote(block, tokens)
                 case "paragraph":
-                    found += self._paragraph(block, tokens)
+                    shapes += self._paragraph(block, tokens)
                 case "heading":
-                    found.append(self._heading(block, tokens))
+                    shapes.append(self._heading(block, tokens))
                 case "fence" | "code":
-                    found.append(self._code(block))
+                    shapes.append(self._code(block))
                 case "html":
-                    found.append(self._html(block))
+                    shapes.append(self._html(block))
                 case "table":
-                    found.append(self._table(block, tokens))
+                    shapes.append(self._table(block, tokens))
                 case "rule":
-                    found.append(RuleShape(block.gap))
-        return found
+                    shapes.append(RuleShape(block.gap))
+        return shapes
 
     def _is_open(self, node: "BlockNode") -> bool:
         return node.end == self._open_line
 
     def _items(self, items: Sequence[BlockRange], tokens: tuple[str, ...]) -> list[Shape]:
-        found: list[Shape] = []
+        shapes: list[Shape] = []
         for item in items:
             if self._cut and item.node.start >= self._cut.line:
                 break
             mark = self._mark(item)
             blank = " " * (visible_width(mark) + 1)
-            first = blank if item.is_continued else f"{self._look.theme['listMark'](mark)} "
+            first = blank if item.is_continued else f"{self._options.theme['listMark'](mark)} "
             if item.task and not item.is_continued:
                 self._task = item.children[0].node
             children = self.shapes(item.children, tokens)
             if children or not item.is_continued:
-                found.append(BoxShape(children, item.gap, first, blank))
-        return found
+                shapes.append(BoxShape(children, item.gap, first, blank))
+        return shapes
 
     def _mark(self, item: BlockRange) -> str:
-        theme = self._look.theme
+        theme = self._options.theme
         if item.task:
             if theme.linear:
                 return "Done:" if item.task == "x" else "To do:"
@@ -107,7 +113,7 @@ class Builder:
         return "-" if theme.linear else theme.symbols.bullet
 
     def _quote(self, block: BlockRange, tokens: tuple[str, ...]) -> list[Shape]:
-        theme = self._look.theme
+        theme = self._options.theme
         children = self.shapes(block.children, (*tokens, "quote"))
         if block.is_continued and not children:
             return []
@@ -120,7 +126,7 @@ class Builder:
         node = block.node
         level = int(node.info)
         text = self._inline.styled(node.content, (*tokens, "heading"), is_open=self._is_open(node))
-        theme = self._look.theme
+        theme = self._options.theme
         if theme.linear:
             text = f"Heading {level}: {text}"
         elif level > 2:
@@ -148,7 +154,7 @@ class Builder:
         node, content = block.node, block.node.content
         start = len(HIDDEN) + 1 if block.is_continued else 0
         parts = [part for part in split_paragraph(content, start) if part.start < end]
-        found: list[Shape] = []
+        shapes: list[Shape] = []
         for at, part in enumerate(parts):
             is_last = at == len(parts) - 1
             text = content[part.start : part.end].strip()
@@ -157,10 +163,10 @@ class Builder:
             following = parts[at + 1].join if not is_last else self._join_after(is_cut)
             styled = self._inline.styled(text, tokens, is_open=is_last and self._is_open(node))
             before = self._row_join(join if at == 0 else part.join)
-            found.append(
+            shapes.append(
                 TextShape(styled, block.gap and at == 0, before, self._row_join(following) is not None)
             )
-        return found
+        return shapes
 
     def _join_after(self, is_cut: bool) -> str | None:
         return self._cut.place.rest.join if is_cut and self._cut and self._cut.place.rest else None
@@ -168,11 +174,11 @@ class Builder:
     def _row_join(self, join: str | None) -> str | None:
         """Return what joins two pieces in a row; None if the second begins a new row."""
         if join == "\n":
-            return " " if self._look.join_lines else None
+            return " " if self._options.join_lines else None
         return join
 
     def _code(self, block: BlockRange) -> Shape:
-        node, theme = block.node, self._look.theme
+        node, theme = block.node, self._options.theme
         language = _language(node.info)
         lines = node.content.removesuffix("\n").split("\n") if node.content else []
         code = self._rest.code if block.is_continued and self._rest else None
@@ -206,7 +212,7 @@ class Builder:
             self.new_rest = self._cut.place.rest
         if block.is_continued:
             lines = lines[HTML_HEAD_LINES:]
-        style = self._look.theme["muted"]
+        style = self._options.theme["muted"]
         return CodeShape([style(clean(line).rstrip()) for line in lines], block.gap)
 
     def _table(self, block: BlockRange, tokens: tuple[str, ...]) -> Shape:

@@ -8,8 +8,7 @@ from tau.tui.rows import RowPart, Rows
 from tau.tui.style import Theme
 from tau.tui.widgets.markdown.document import MarkdownDocument
 from tau.tui.widgets.markdown.inline import MarkdownStyle
-from tau.tui.widgets.markdown.layout import ShapeLayout, indent_rows
-from tau.tui.widgets.markdown.shapes import Shape
+from tau.tui.widgets.markdown.layout import Shape, ShapeLayout, indent_rows
 
 highlighting = late("tau.tui.widgets.highlight")
 parser = late("tau.tui.widgets.markdown.parse")
@@ -41,14 +40,14 @@ class Markdown(Component):
         show_urls: bool = False,
         join_lines: bool = False,
     ) -> None:
-        self._look = MarkdownStyle(theme, hyperlinks, show_urls, join_lines)
+        self._options = MarkdownStyle(theme, hyperlinks, show_urls, join_lines)
         self._padding_x = padding_x
         self._texts: list[str] = []
-        self._is_finished = False
-        self._document = MarkdownDocument(self._look)
+        self.is_finished = False
+        self._document = MarkdownDocument(self._options)
         self._shapes: list[Shape] = []
         """All settled shapes, for layout at another width."""
-        self._paper: _Paper | None = None
+        self._rendered: _RenderedRows | None = None
         self._is_current = False
         if text:
             self.set_text(text)
@@ -60,17 +59,13 @@ class Markdown(Component):
             self._texts = ["".join(self._texts)]
         return self._texts[0] if self._texts else ""
 
-    @property
-    def is_finished(self) -> bool:
-        return self._is_finished
-
     def set_text(self, text: str, *, is_finished: bool = True) -> None:
         """Replace the text. If it extends the text so far, only the new part costs."""
         known = self.text
-        if not (self._is_finished and is_finished and known == text):
-            if self._is_finished or not text.startswith(known):
+        if not (self.is_finished and is_finished and known == text):
+            if self.is_finished or not text.startswith(known):
                 self._texts = []
-                self._is_finished = False
+                self.is_finished = False
                 self._start_over()
                 known = ""
             self.append(text[len(known) :])
@@ -78,11 +73,10 @@ class Markdown(Component):
                 self.finish()
 
     def append(self, delta: str) -> None:
-        """Append text."""
         if not delta:
             return
-        if self._is_finished:
-            self._is_finished = False
+        if self.is_finished:
+            self.is_finished = False
             self.invalidate()
         self._texts.append(delta)
         self._document.feed(delta)
@@ -90,29 +84,29 @@ class Markdown(Component):
 
     def finish(self) -> None:
         """Mark the text complete: provisional rendering becomes final."""
-        if not self._is_finished:
-            self._is_finished = True
+        if not self.is_finished:
+            self.is_finished = True
             self._is_current = False
 
     def render(self, width: int) -> Sequence[str]:
-        paper = self._paper
-        if paper is not None and paper.width == width and self._is_current:
-            return paper.rows
-        if paper is None or paper.width != width:
-            paper = self._paper = _Paper(self._look.theme, width, self._padding_x)
-            paper.add(self._shapes)
+        rendered = self._rendered
+        if rendered is not None and rendered.width == width and self._is_current:
+            return rendered.rows
+        if rendered is None or rendered.width != width:
+            rendered = self._rendered = _RenderedRows(self._options.theme, width, self._padding_x)
+            rendered.add(self._shapes)
         if not self._is_current:
-            paper = self._paper = self._read(paper)
+            rendered = self._rendered = self._read(rendered)
             self._is_current = True
-        if not self._is_finished:
-            paper.show_ending(self._document.ending())
-        return paper.rows
+        if not self.is_finished:
+            rendered.show_ending(self._document.ending())
+        return rendered.rows
 
     def commit_boundary(self) -> CommitBoundary | None:
         """While the text streams, its finished blocks are final."""
-        if self._is_finished or self._paper is None:
+        if self.is_finished or self._rendered is None:
             return None
-        return CommitBoundary(self._paper.settled_rows)
+        return CommitBoundary(self._rendered.settled_rows)
 
     def invalidate(self) -> None:
         self._start_over()
@@ -120,28 +114,28 @@ class Markdown(Component):
 
     def _start_over(self) -> None:
         """Discard the parse and read the text again."""
-        self._document = MarkdownDocument(self._look)
+        self._document = MarkdownDocument(self._options)
         self._shapes = []
-        self._paper = None
+        self._rendered = None
         self._is_current = False
 
-    def _read(self, paper: "_Paper") -> "_Paper":
-        """Take in new text; on a new paper if links in earlier blocks must be rendered again."""
+    def _read(self, rendered: "_RenderedRows") -> "_RenderedRows":
+        """Take in new text; on a new rendered if links in earlier blocks must be rendered again."""
         shapes = self._document.settle()
-        if self._is_finished:
+        if self.is_finished:
             shapes += self._document.finish()
             if self._document.has_late_definitions:
-                self._document = MarkdownDocument(self._look, self._document.definitions)
+                self._document = MarkdownDocument(self._options, self._document.definitions)
                 self._document.feed(self.text)
                 shapes = [*self._document.settle(), *self._document.finish()]
                 self._shapes = []
-                paper = _Paper(self._look.theme, paper.width, self._padding_x)
+                rendered = _RenderedRows(self._options.theme, rendered.width, self._padding_x)
         self._shapes += shapes
-        paper.add(shapes)
-        return paper
+        rendered.add(shapes)
+        return rendered
 
 
-class _Paper:
+class _RenderedRows:
     """The rows at one width: settled ones, written once, and an ending that is replaced."""
 
     def __init__(self, theme: Theme, width: int, padding_x: int) -> None:

@@ -1,30 +1,50 @@
 """A growing Markdown text: finished parts are parsed once, only the end is parsed again."""
 
+import re
 from collections.abc import Mapping, Sequence
+from functools import cache
 
 from tau.base.late import late
 from tau.tui.text.clean import clean_line
 from tau.tui.widgets.markdown.build import Builder
-from tau.tui.widgets.markdown.hold import is_undecided
 from tau.tui.widgets.markdown.inline import Inline, MarkdownStyle
+from tau.tui.widgets.markdown.layout import CodeShape, Shape
 from tau.tui.widgets.markdown.limits import LINE_CHARS, PARAGRAPH_CHARS, PIECE_CHARS, SETTLE_CHARS
 from tau.tui.widgets.markdown.resume_point import HIDDEN, BlockRange, ResumePoint, locate_blocks
-from tau.tui.widgets.markdown.shapes import CodeShape, Shape
 from tau.tui.widgets.markdown.stable_prefix import StablePrefix, find_stable_prefix
 
 base_text = late("tau.base.text")
 parser = late("tau.tui.widgets.markdown.parse")
 
+_MARKS = r"[ \t>]*(?:(?:[-+*]|\d{1,9}[.)])[ \t]+)*"
 Definitions = Mapping[str, Mapping[str, str]]
+
+
+@cache
+def _undecided() -> re.Pattern[str]:
+    return re.compile(
+        rf"{_MARKS}(?:"
+        r"[-+*=_#|:~`>\s]*"  # markers of lists, headings, rules, tables, fences
+        r"|\d{1,9}[.)]?"  # the number of an item
+        r"|\[[ xX]?\]?\s*"  # a task's checkbox
+        r"|(?:`{3}|~{3}).*"  # a fence, until its line is complete
+        r"|\[[^\]]*\]:.*"  # a link definition
+        r")"
+    )
+
+
+def is_undecided(line: str) -> bool:
+    """Whether a line beginning is still ambiguous, and so not shown until more of it arrives."""
+    return len(line) <= 200 and _undecided().fullmatch(line) is not None
 
 
 class MarkdownDocument:
     """Turns text into shapes: `settle` returns final ones, `ending` the rest."""
 
     def __init__(
-        self, look: MarkdownStyle, definitions: Definitions | None = None, settle_chars: int = SETTLE_CHARS
+        self, options: MarkdownStyle, definitions: Definitions | None = None, settle_chars: int = SETTLE_CHARS
     ) -> None:
-        self._inline = Inline(look)
+        self._inline = Inline(options)
         self._inline.references.update(definitions or {})
         self._settle_chars = settle_chars
         self._place = ResumePoint()
@@ -51,21 +71,20 @@ class MarkdownDocument:
         return known is not None and known < len(self._inline.references)
 
     def feed(self, text: str) -> None:
-        """Add text."""
         self._arrived.append(text)
 
     def settle(self) -> list[Shape]:
         """Return the shapes finished since the last call."""
         self._take_lines()
-        found: list[Shape] = []
+        settled: list[Shape] = []
         while self._size > self._enough_size:
             shapes = self._settled()
             if shapes is None:
                 self._enough_size = self._size + self._settle_chars
                 break
-            found += shapes
+            settled += shapes
             self._enough_size = self._settle_chars
-        return found
+        return settled
 
     def ending(self) -> list[Shape]:
         """Return the shapes of the rest so far."""

@@ -63,14 +63,14 @@ class _Reader:
 
     def nodes(self) -> tuple[BlockNode, ...]:
         """Read blocks up to the end of the enclosing block."""
-        found: list[BlockNode] = []
+        nodes: list[BlockNode] = []
         while self._at < len(self._tokens):
             token = self._tokens[self._at]
             self._at += 1
             if token.nesting < 0:
                 break
-            found.append(self._node(token))
-        return tuple(found)
+            nodes.append(self._node(token))
+        return tuple(nodes)
 
     def _node(self, token: Token) -> BlockNode:
         start, end = token.map or (0, 0)
@@ -130,13 +130,9 @@ class _Reader:
 
 def _needs_guards(source: str) -> bool:
     """Whether any line is long or deep enough for a guard to reject it."""
-    return len(source) > LONG_CHARS or _deep().search(source) is not None
-
-
-@cache
-def _deep() -> re.Pattern[str]:
     # A level takes one character, or a quarter of a tab.
-    return re.compile(rf"^[ \t>*+\-\d.)]{{{MAX_LEVEL // 4}}}", re.MULTILINE)
+    deep = rf"(?m)^[ \t>*+\-\d.)]{{{MAX_LEVEL // 4}}}"
+    return len(source) > LONG_CHARS or re.search(deep, source) is not None
 
 
 @cache

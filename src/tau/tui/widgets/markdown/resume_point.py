@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from tau.tui.widgets.highlight import Highlighter
+    from tau.tui.widgets.markdown.layout import Columns
     from tau.tui.widgets.markdown.parse import BlockNode
-    from tau.tui.widgets.markdown.table import Columns
 
 HIDDEN = "x"
 """A hidden word that keeps a reopened block from being empty."""
@@ -126,24 +126,26 @@ class _Placing:
     ) -> tuple[BlockRange, ...]:
         """Return the blocks inside one; `leads`: the first ones lead to the resume point or begin there."""
         place = self._place
-        found: list[BlockRange] = []
+        ranges: list[BlockRange] = []
         was_shown = False
         rest = list(nodes)
         if leads and depth:
             rest.pop(0)  # the hidden word
         if leads and depth < len(place.path):
-            found.append(self._build_opened(rest.pop(0), depth))
+            ranges.append(self._build_opened(rest.pop(0), depth))
             was_shown = True
         elif leads:
             was_shown = place.was_shown
             if rest:
-                found.append(self._first(rest.pop(0), depth))
-                was_shown = was_shown or found[0].node.kind != "definition"
+                ranges.append(self._first(rest.pop(0), depth))
+                was_shown = was_shown or ranges[0].node.kind != "definition"
         for node in rest:
-            gap = was_shown and (not in_item or self._follows_blank(node, found[-1].node if found else None))
-            found.append(self._block(node, depth, gap))
+            gap = was_shown and (
+                not in_item or self._follows_blank(node, ranges[-1].node if ranges else None)
+            )
+            ranges.append(self._block(node, depth, gap))
             was_shown = was_shown or node.kind != "definition"
-        return tuple(found)
+        return tuple(ranges)
 
     def _build_opened(self, node: "BlockNode", depth: int) -> BlockRange:
         """Build a block that leads to the resume point."""
@@ -183,14 +185,14 @@ class _Placing:
         before: "BlockNode | None" = None,
     ) -> tuple[BlockRange, ...]:
         """Number items starting at `number`; `gap` applies to the first one, if known."""
-        found: list[BlockRange] = []
+        ranges: list[BlockRange] = []
         for item in items:
             children = self.blocks(item.children, depth + 1, False, True)
             has_gap = self._follows_blank(item, before) if gap is None else gap
-            found.append(BlockRange(item, children, has_gap, number=number, task=_task(item)))
+            ranges.append(BlockRange(item, children, has_gap, number=number, task=_task(item)))
             number = None if number is None else number + 1
             gap, before = None, item
-        return tuple(found)
+        return tuple(ranges)
 
     def _follows_blank(self, node: "BlockNode", before: "BlockNode | None") -> bool:
         """Whether the line above is blank and not part of preceding code."""

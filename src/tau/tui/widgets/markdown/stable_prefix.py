@@ -1,10 +1,9 @@
-"""Finds the stable prefix of a growing text, which later text cannot change."""
+"""Finds the stable prefix of a growing text, which later text cannot change, even inside a long paragraph."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from tau.tui.widgets.markdown.limits import LONG_CHARS, SAMPLE_ROWS
-from tau.tui.widgets.markdown.paragraph_chunks import split_paragraph
+from tau.tui.widgets.markdown.limits import LONG_CHARS, PARAGRAPH_CHARS, PIECE_CHARS, SAMPLE_ROWS
 from tau.tui.widgets.markdown.resume_point import (
     HIDDEN,
     HTML_HEAD_LINES,
@@ -17,6 +16,67 @@ from tau.tui.widgets.markdown.resume_point import (
 
 if TYPE_CHECKING:
     from tau.tui.widgets.markdown.parse import BlockNode
+
+
+_TRIES = 16
+
+
+class ParagraphChunk(NamedTuple):
+    """A part [start, end) of a paragraph's text."""
+
+    start: int
+    end: int
+    join: str = ""
+    """The separator before it: a newline, a space, or nothing."""
+
+
+def split_paragraph(text: str, start: int = 0) -> list[ParagraphChunk]:
+    """Split a long text into pieces, so that a growing one is never parsed as a whole.
+
+    A short text is one piece. With a `start`, the text is the rest of a long one.
+
+    The end of a piece depends only on the text from its start to slightly past its end, not on how much more
+    has arrived.
+    """
+    chunks: list[ParagraphChunk] = []
+    join = ""
+    while len(text) - start > (2 * PIECE_CHARS if start else PARAGRAPH_CHARS):
+        end, following, next_join = _end_of_piece(text, start)
+        chunks.append(ParagraphChunk(start, end, join))
+        start, join = following, next_join
+    chunks.append(ParagraphChunk(start, len(text), join))
+    return chunks
+
+
+def _end_of_piece(text: str, start: int) -> tuple[int, int, str]:
+    limit = start + PIECE_CHARS
+    for sign in ("\n", " "):
+        least = start + PIECE_CHARS // 2
+        at = text.rfind(sign, least, limit + 1)
+        first = at
+        for _ in range(_TRIES):
+            if at < 0 or _is_closed(text[start:at]):
+                break
+            at = text.rfind(sign, least, at)
+        at = at if at >= 0 else first
+        if at >= 0:
+            end = at
+            while end > start and text[end - 1] in " \\":
+                end -= 1
+            if text[at + 1] == "\n":
+                return end, at + 2, "\n"
+            return end, at + 1, sign
+    return limit, limit, ""
+
+
+def _is_closed(text: str) -> bool:
+    """Whether no emphasis, code or link seems to be open at the end."""
+    return (
+        text.count("`") % 2 == 0
+        and text.count("**") % 2 == 0
+        and text.count("[") == text.count("]")
+        and text.count("](") <= text.count(")")
+    )
 
 
 class StablePrefix(NamedTuple):
@@ -73,7 +133,6 @@ def find_stable_prefix(
 
 
 def _leaf_cut(block: BlockRange, path: tuple[NestingLevel, ...], place: ResumePoint) -> StablePrefix | None:
-    """Find a cut inside a leaf block."""
     node = block.node
     if node.kind == "fence":
         count = node.content.count("\n")

@@ -1,0 +1,180 @@
+"""The programs that make sandboxes: how each is started, and what it promises."""
+
+import marshal
+import os
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from tau.backends.sandbox import seccomp
+from tau.backends.sandbox.mounts import Mount
+from tau.backends.sandbox.policy import SandboxPolicy
+from tau.base.files import anonymous_file
+from tau.base.late import late
+from tau.base.programs import find_program
+
+access = late("tau.backends.sandbox.access")
+
+# What a sandbox is tried for, from inside, each time it starts.
+PROMISES: Mapping[str, str] = {
+    "files": "only the workspace and temporary files are writable",
+    "hidden": "credentials and sockets are hidden",
+    "privileges": "no privileges, no capabilities, few system calls",
+    "network": "no network but through tau",
+    "processes": "other processes are invisible",
+    "git": "hooks and config of repositories are read-only",
+    "localhost": "servers on localhost work",
+}
+# Parts of /proc that change the machine: root's own files, so that root's commands could write them.
+_PROC_SETTINGS = (
+    *("sys", "sysrq-trigger", "irq", "bus", "acpi", "scsi", "fs", "driver", "mtrr", "tty", "asound"),
+    "dynamic_debug",
+)
+# Imports the guest's modules without what `tau` itself imports.
+_BOOT = (
+    "import sys\n"
+    "folder, package = sys.argv[1], 'tau.backends.sandbox.guest'.split('.')\n"
+    "for count in range(1, 5):\n"
+    "    module = type(sys)('.'.join(package[:count]))\n"
+    "    module.__path__ = ['/'.join([folder, *package[1:count]])]\n"
+    "    sys.modules[module.__name__] = module\n"
+    "from tau.backends.sandbox.guest.{module} import main\n"
+    "main(int(sys.argv[2]))\n"
+)
+
+
+class SandboxLaunch(Struct, frozen=True, kw_only=True):
+    """What to start. The program inherits `fds`; close them afterwards."""
+
+    argv: Sequence[str]
+    fds: Sequence[int]
+
+
+class SandboxSpec(Struct, frozen=True, kw_only=True):
+    """Everything an engine needs to know."""
+
+    policy: SandboxPolicy
+    mounts: Sequence[Mount]
+    checks: Mapping[str, tuple[Any, ...]]
+    control: int  # the descriptor of the socket to us
+
+
+class Engine(Struct, frozen=True, kw_only=True):
+    """`missing` says why it cannot work here, or nothing; `promises` are those it must keep."""
+
+    name: str
+    promises: frozenset[str]
+    missing: Callable[[], str]
+    launch: Callable[[SandboxSpec], SandboxLaunch]
+
+
+def select_engines(name: str = "auto") -> list[Engine]:
+    """The engines to try, in order."""
+    return list(ENGINES) if name == "auto" else [engine for engine in ENGINES if engine.name == name]
+
+
+def _holder_argv(module: str, plan: int) -> list[str]:
+    package = str(Path(__file__).parents[2])
+    python = sys.executable
+    return [python, "-I", "-S", "-c", _BOOT.replace("{module}", module), package, str(plan)]
+
+
+def _guest_plan(spec: SandboxSpec, **more: Any) -> int:
+    plan = {"control": spec.control, "checks": dict(spec.checks), **more}
+    return anonymous_file(marshal.dumps(plan))
+
+
+def _missing_bubblewrap() -> str:
+    if not sys.platform.startswith("linux"):
+        return "it needs Linux"
+    if not seccomp.is_supported():
+        return f"there is no filter for {os.uname().machine}"
+    return "" if find_program("bwrap") else "bwrap is not installed"
+
+
+def _missing_python_engine() -> str:
+    if not sys.platform.startswith("linux"):
+        return "it needs Linux"
+    return "" if seccomp.is_supported() else f"there is no filter for {os.uname().machine}"
+
+
+def _launch_bubblewrap(spec: SandboxSpec) -> SandboxLaunch:
+    """bwrap reads its options and the filter from descriptors, each once."""
+    program = anonymous_file(seccomp.build_filter())
+    words = ["--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"]
+    if spec.policy.network != "on":
+        words.append("--unshare-net")
+    words += ["--cap-drop", "ALL", "--die-with-parent", "--as-pid-1", "--clearenv", "--chdir", "/"]
+    words += ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
+    for path in _proc_settings():
+        words += ["--ro-bind", path, path]
+    for mount in spec.mounts:
+        words += bubblewrap_words(mount)
+    for mount in spec.mounts:
+        if mount.kind == "hide":  # not earlier: places inside may be needed for other mounts
+            words += ["--remount-ro", str(mount.target)]
+    words += ["--seccomp", str(program)]
+    options = anonymous_file(b"".join(os.fsencode(word) + b"\0" for word in words))
+    plan = _guest_plan(spec)
+    bwrap = find_program("bwrap") or "bwrap"
+    argv = [bwrap, "--args", str(options), "--", *_holder_argv("holder", plan)]
+    return SandboxLaunch(argv=argv, fds=(program, options, plan))
+
+
+def _proc_settings() -> list[str]:
+    return [path for name in _PROC_SETTINGS if os.path.lexists(path := f"/proc/{name}")]
+
+
+def bubblewrap_words(mount: Mount) -> Iterable[str]:
+    """The options for one mount."""
+    target, source = str(mount.target), str(mount.source)
+    match mount.kind:
+        case "hide":
+            return "--tmpfs", target
+        case "mask":
+            return "--ro-bind", "/dev/null", target
+        case "read":
+            return "--ro-bind", source, target
+        case _:
+            return "--bind", source, target
+
+
+def _launch_namespaces(spec: SandboxSpec) -> SandboxLaunch:
+    mounts = [(mount.kind, os.fsencode(mount.target), os.fsencode(mount.source)) for mount in spec.mounts]
+    plan = _guest_plan(
+        spec,
+        mounts=mounts,
+        read_only=[os.fsencode(path) for path in _proc_settings()],
+        network=spec.policy.network == "on",
+        filter=seccomp.build_filter(),
+    )
+    return SandboxLaunch(argv=_holder_argv("namespaces", plan), fds=(plan,))
+
+
+def _launch_landlock(spec: SandboxSpec) -> SandboxLaunch:
+    """Without a network namespace, no network means no internet sockets at all."""
+    families = ("unix", "netlink") if spec.policy.network != "on" else tuple(seccomp.FAMILIES)
+    plan = _guest_plan(
+        spec,
+        rules=[
+            (os.fsencode(rule.path), rule.rights) for rule in access.plan_access(spec.policy, spec.mounts)
+        ],
+        filter=seccomp.build_filter(families=families),
+    )
+    return SandboxLaunch(argv=_holder_argv("landlock", plan), fds=(plan,))
+
+
+_ALL = frozenset(PROMISES)
+ENGINES: tuple[Engine, ...] = (
+    Engine(name="bubblewrap", promises=_ALL, missing=_missing_bubblewrap, launch=_launch_bubblewrap),
+    Engine(name="namespaces", promises=_ALL, missing=_missing_python_engine, launch=_launch_namespaces),
+    Engine(
+        name="landlock",
+        promises=frozenset({"files", "hidden", "privileges", "network"}),
+        missing=_missing_python_engine,
+        launch=_launch_landlock,
+    ),
+)

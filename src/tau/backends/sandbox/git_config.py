@@ -1,0 +1,61 @@
+"""Separates Git settings that only describe a repository from those that can run programs."""
+
+import re
+from collections.abc import Iterator
+
+# Settings that `git init`, `clone`, `remote add`, `branch -u` and the like write.
+_HARMLESS = re.compile(
+    r"core\.(repositoryformatversion|filemode|bare|logallrefupdates|ignorecase|precomposeunicode|symlinks"
+    r"|autocrlf|eol|quotepath|abbrev|worktree|sparsecheckout|sparsecheckoutcone|untrackedcache)"
+    r"|user\.(name|email|signingkey|useconfigonly)|init\.defaultbranch|pull\.(rebase|ff)"
+    r"|push\.(default|autosetupremote|followtags)|fetch\.prune|rerere\.enabled|gc\.auto|commit\.gpgsign"
+    r"|tag\.gpgsign|color\.\w+|column\.\w+|index\.\w+|extensions\.\w+|lfs\.repositoryformatversion"
+    r"|remote\..*\.(url|pushurl|fetch|tagopt|prune|mirror|promisor|partialclonefilter)"
+    r"|branch\..*\.(remote|merge|rebase|description|pushremote)|submodule\..*\.(url|active|branch)"
+)
+_SECTION = re.compile(r'\s*\[\s*([\w.-]+)\s*(?:"((?:[^"\\]|\\.)*)")?\s*\](.*)', re.DOTALL)
+_KEY = re.compile(r"\s*([A-Za-z][\w-]*)\s*(?:=\s*(.*))?", re.DOTALL)
+_TRANSPORT_HELPER = re.compile(r'"?\s*\w+::')  # ext::sh -c ... runs a command
+
+
+def keep_harmless(text: str) -> str:
+    """Return the settings without those that could run a program or read other files."""
+    return "".join(f"{line}\n" for line, harmless in _judged_lines(text) if harmless)
+
+
+def is_harmless(text: str) -> bool:
+    return all(harmless for _, harmless in _judged_lines(text))
+
+
+def _judged_lines(text: str) -> Iterator[tuple[str, bool]]:
+    """Yield section headings and settings, and whether each is harmless."""
+    prefix = ""
+    for line in _logical_lines(text):
+        rest = line
+        if (section := _SECTION.fullmatch(line)) is not None:
+            name, subsection, rest = section[1].lower(), section[2], section[3]
+            prefix = f"{name}." if subsection is None else f"{name}.{subsection}."
+            yield line[: len(line) - len(rest)], True
+        if rest.strip() and rest.lstrip()[0] not in "#;":
+            yield rest, _is_harmless(prefix, rest)
+
+
+def _is_harmless(prefix: str, line: str) -> bool:
+    key = _KEY.fullmatch(line)
+    if key is None or not prefix or _HARMLESS.fullmatch(prefix + key[1].lower()) is None:
+        return False
+    return _TRANSPORT_HELPER.match(key[2] or "") is None
+
+
+def _logical_lines(text: str) -> list[str]:
+    """Lines, with those that end in a backslash joined to the next."""
+    lines: list[str] = []
+    open_line = ""
+    for line in text.replace("\r\n", "\n").split("\n"):
+        open_line += line
+        if line.endswith("\\"):
+            open_line = open_line[:-1]
+            continue
+        lines.append(open_line)
+        open_line = ""
+    return lines

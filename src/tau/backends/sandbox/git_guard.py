@@ -1,0 +1,210 @@
+"""Finds what commands did to Git files that run programs: undoes it, or disables it until it is kept.
+
+In a sandbox with mounts, such files are read-only, and only new ones are found here. Landlock has no
+read-only part of a writable folder; there, changed ones are restored after each command.
+"""
+
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from itertools import chain
+from pathlib import Path
+
+from msgspec import Struct
+
+from tau.backends.sandbox.git_config import is_harmless, keep_harmless
+from tau.backends.sandbox.mounts import GitFiles
+from tau.backends.sandbox.repositories import FolderTree, find_git_files, git_folders
+from tau.base.exact_paths import pinned
+from tau.base.files import mode_of, write_atomic
+from tau.base.git_dir import read_start
+from tau.base.sizes import MIB
+
+MAX_FILE_BYTES = MIB
+MAX_HOOKS = 200
+DISABLED = ".disabled"
+_SINGLE = ("config", "config.worktree", "info/attributes", "commondir", "gitdir")
+
+
+class GuardedFile(Struct, frozen=True):
+    """A file as it was: None for a text that is too large to keep."""
+
+    text: bytes | None
+    mode: int
+
+
+class GitGuard:
+    """One per sandbox. Call `find` before it starts, `check` after each command."""
+
+    def __init__(self, roots: Sequence[Path]) -> None:
+        self._roots = tuple(roots)
+        self._tree = FolderTree()
+        self._places: dict[Path, tuple[int, ...]] = {}  # each `.git`, and what identifies it
+        self._folders: dict[Path, int] = {}  # each Git folder
+        self._files: dict[Path, GuardedFile] = {}  # as they were, or as the user wants them
+        self._seen: dict[Path, int] = {}  # when new files were last judged
+        self.restores = False
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all folders of the workspace were searched."""
+        return self._tree.is_complete
+
+    def change_roots(self, roots: Sequence[Path]) -> None:
+        """Search other folders from the next `find` on."""
+        self._roots = tuple(roots)
+
+    def find(self) -> list[GitFiles]:
+        """Find the repositories; what they contain now is accepted."""
+        found = {}
+        self._tree = FolderTree()
+        searched = (self._tree.search(str(root)) for root in self._roots)
+        # Commands can make so many folders that a search ends before it comes to those known.
+        for place in dict.fromkeys((*map(Path, chain.from_iterable(searched)), *self._places)):
+            if (files := find_git_files(place, self._roots)) is not None:
+                found[place] = files
+        for place in found:
+            if place not in self._places:
+                self._accept(place)
+        return list(found.values())
+
+    def check(self) -> list[str]:
+        """Undo or disable what commands did since the last check; returns a sentence for each."""
+        notes: list[str] = []
+        for place in map(Path, self._tree.search_changed()):
+            if self._places.get(place) != (identity := _identity(place)):
+                known = place in self._places
+                self._places[place] = identity
+                for folder in git_folders(place, self._roots):
+                    self._folders.setdefault(folder, 0)
+                notes.append(f"{'Replaced' if known else 'New'} Git repository: {place.parent}.")
+        for folder in list(self._folders):
+            notes += self._check_folder(folder)
+        if self.restores:
+            notes += self._restore()
+        return notes
+
+    def keep(self, path: Path) -> None:
+        """Accept a file that was disabled, as the user wants it."""
+        aside = path.with_name(path.name + DISABLED)
+        if aside.exists():
+            aside.replace(path)
+        elif path.parent.name == "hooks":
+            path.chmod(path.stat().st_mode | 0o111)
+        self._remember(path)
+
+    def _accept(self, place: Path) -> None:
+        self._places[place] = _identity(place)
+        if stat.S_ISREG(mode_of(place)):
+            self._remember(place)
+        for folder in git_folders(place, self._roots):
+            self._folders[folder] = 0
+            for path in _guarded_in(folder):
+                self._remember(path)
+
+    def _remember(self, path: Path) -> None:
+        with suppress(OSError):
+            info = path.lstat()
+            text = path.read_bytes() if info.st_size <= MAX_FILE_BYTES else None
+            self._files[path] = GuardedFile(text, stat.S_IMODE(info.st_mode))
+
+    def _check_folder(self, folder: Path) -> Iterator[str]:
+        """Disable what is new in a Git folder and could run a program."""
+        for path in _guarded_in(folder):
+            if path in self._files:
+                continue
+            with suppress(OSError):
+                changed_ns = path.lstat().st_ctime_ns
+                if self._seen.get(path) == changed_ns:
+                    continue
+                if _disable(path):
+                    yield f"{path} is new and could run programs; it is disabled until you keep it."
+                if os.path.lexists(path):
+                    self._seen[path] = path.lstat().st_ctime_ns
+
+    def _restore(self) -> Iterator[str]:
+        for path, known in self._files.items():
+            try:
+                info = path.lstat()
+                same = stat.S_ISREG(info.st_mode) and (
+                    self._seen.get(path) == info.st_ctime_ns
+                    or (
+                        (known.text is None or path.read_bytes() == known.text)
+                        and stat.S_IMODE(info.st_mode) == known.mode
+                    )
+                )
+            except OSError:
+                same = False
+            if not same and known.text is not None:
+                with suppress(OSError):
+                    if os.path.lexists(path) and not stat.S_ISREG(path.lstat().st_mode):
+                        path.rename(path.with_name(path.name + DISABLED))
+                    path.parent.mkdir(parents=True, exist_ok=True)
+                    write_atomic(path, known.text, mode=known.mode)
+                    yield f"{path} was changed by the command; its previous content is restored."
+            with suppress(OSError):
+                self._seen[path] = path.lstat().st_ctime_ns
+
+
+def _guarded_in(folder: Path) -> Iterator[Path]:
+    """The guarded files of a Git folder that exist; of hooks, those that Git would run."""
+    for name in _SINGLE:
+        if os.path.lexists(path := folder / name):
+            yield path
+    hooks = folder / "hooks"
+    if hooks.is_symlink():
+        yield hooks
+        return
+    with suppress(OSError):
+        names = sorted(entry.name for entry in os.scandir(hooks))[:MAX_HOOKS]
+        yield from (hooks / name for name in names if not name.endswith((".sample", DISABLED)))
+
+
+def _disable(path: Path) -> bool:
+    """Disable a new file if it could run a program; returns whether it could."""
+    with pinned(path.parent) as folder:  # a command that still runs may put a link in its place
+        return _disable_in(folder / path.name, is_hook=path.parent.name == "hooks")
+
+
+def _disable_in(path: Path, *, is_hook: bool) -> bool:
+    info = path.lstat()
+    if stat.S_ISLNK(info.st_mode) or path.name == "commondir":
+        if path.name == "commondir" and read_start(path).strip() == "../..":
+            return False  # of a new worktree, made by Git
+        path.rename(path.with_name(path.name + DISABLED))
+        return True
+    if is_hook:
+        if not info.st_mode & 0o111:
+            return False
+        path.rename(aside := path.with_name(path.name + DISABLED))
+        with suppress(OSError):
+            _drop_execute_permission(aside)
+            aside.rename(path)
+        return True
+    if path.name in ("config", "config.worktree") and info.st_size <= MAX_FILE_BYTES:
+        text = path.read_text(encoding="utf-8", errors="surrogateescape")
+        if is_harmless(text):
+            return False
+        path.rename(path.with_name(path.name + DISABLED))
+        write_atomic(path, keep_harmless(text).encode("utf-8", "surrogateescape"), mode=0o644)
+        return True
+    return False
+
+
+def _drop_execute_permission(path: Path) -> None:
+    """Of the file itself: a link is an error."""
+    fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        os.fchmod(fd, stat.S_IMODE(os.fstat(fd).st_mode) & ~0o111)
+    finally:
+        os.close(fd)
+
+
+def _identity(place: Path) -> tuple[int, ...]:
+    """What changes when a `.git` is replaced; the content of a folder changes all the time."""
+    try:
+        info = place.lstat()
+    except OSError:
+        return ()
+    return info.st_dev, info.st_ino, stat.S_IFMT(info.st_mode)

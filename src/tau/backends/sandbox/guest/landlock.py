@@ -1,0 +1,93 @@
+"""Gives up the file system, network and system calls by Landlock and seccomp, then becomes the holder."""
+
+import ctypes
+import marshal
+import os
+
+from tau.backends.sandbox.guest import calls
+from tau.backends.sandbox.guest.holder import hold, read_all
+
+CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446
+VERSION_FLAG = 1
+PATH_BENEATH = 1
+EXECUTE, WRITE_FILE, READ_FILE, READ_DIR = 1, 2, 4, 8
+REFER, TRUNCATE, IOCTL_DEV = 1 << 13, 1 << 14, 1 << 15
+FIRST_RIGHTS = (1 << 13) - 1  # those of the first version
+SCOPE_SOCKETS, SCOPE_SIGNALS = 1, 2
+FILE_RIGHTS = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEV
+LEAST_VERSION = 3  # earlier ones cannot keep files from being truncated
+# Neither terminals nor shared memory of other programs.
+DEVICES = (
+    b"/dev/null",
+    b"/dev/zero",
+    b"/dev/full",
+    b"/dev/random",
+    b"/dev/urandom",
+    b"/dev/tty",
+    b"/dev/ptmx",
+)
+
+
+class _Ruleset(ctypes.Structure):
+    _fields_ = [("files", ctypes.c_uint64), ("network", ctypes.c_uint64), ("scoped", ctypes.c_uint64)]
+
+
+class _Rule(ctypes.Structure):
+    _pack_ = 1
+    _fields_ = [("rights", ctypes.c_uint64), ("folder", ctypes.c_int32)]
+
+
+def main(plan_fd: int) -> None:
+    plan = marshal.loads(read_all(plan_fd))
+    restrict(plan["rules"])
+    os.environ.clear()
+    calls.drop_capabilities()
+    calls.set_filter(plan["filter"])
+    hold(plan)
+
+
+def find_version() -> int:
+    return calls.checked(
+        calls.libc.syscall(CREATE_RULESET, None, 0, VERSION_FLAG), "this kernel has no Landlock"
+    )
+
+
+def restrict(rules: "list[tuple[bytes, str]]") -> None:
+    """Grant only what `rules` name, to this process and all it starts."""
+    version = find_version()
+    if version < LEAST_VERSION:
+        raise OSError(f"this kernel has Landlock {version}; {LEAST_VERSION} is needed")
+    handled = FIRST_RIGHTS | REFER | TRUNCATE | (IOCTL_DEV if version >= 5 else 0)
+    scoped = SCOPE_SOCKETS | SCOPE_SIGNALS if version >= 6 else 0
+    ruleset = _Ruleset(handled, 0, scoped)
+    size = 24 if version >= 6 else 16 if version >= 4 else 8
+    fd = calls.checked(calls.libc.syscall(CREATE_RULESET, ctypes.byref(ruleset), size, 0), "Landlock")
+    granted = {
+        "read": EXECUTE | READ_FILE | READ_DIR,
+        "list": READ_DIR,
+        "write": handled,
+    }
+    for path, rights in rules:
+        add_rule(fd, path, granted[rights])
+    for path in DEVICES:
+        add_rule(fd, path, handled)
+    calls.prctl(calls.PR_SET_NO_NEW_PRIVS, 1)
+    calls.checked(calls.libc.syscall(RESTRICT_SELF, fd, 0), "Landlock")
+    os.close(fd)
+
+
+def add_rule(ruleset: int, path: bytes, rights: int) -> None:
+    try:
+        fd = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    except OSError:
+        return
+    try:
+        if not os.path.isdir(path):
+            rights &= FILE_RIGHTS
+        rule = _Rule(rights, fd)
+        calls.checked(
+            calls.libc.syscall(ADD_RULE, ruleset, PATH_BENEATH, ctypes.byref(rule), 0),
+            f"Landlock rule for {os.fsdecode(path)}",
+        )
+    finally:
+        os.close(fd)

@@ -1,0 +1,104 @@
+"""A policy as an ordered list of mounts, which bubblewrap and our own namespaces apply alike."""
+
+import stat
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Literal
+
+from msgspec import Struct
+
+from tau.backends.sandbox.policy import TEMPORARY, SandboxPolicy
+from tau.base.files import mode_of
+
+# read, write: the path itself; hide: an empty folder; mask: an empty file; cover: another folder, writable.
+MountKind = Literal["read", "write", "hide", "mask", "cover"]
+
+
+class Mount(Struct, frozen=True):
+    kind: MountKind
+    target: Path
+    source: Path
+
+
+class GitFiles(Struct, frozen=True, kw_only=True):
+    """Of one repository: folders that Git writes to, and files in them that run programs or name others."""
+
+    folders: tuple[Path, ...]
+    guarded: tuple[Path, ...]
+
+
+def plan_mounts(policy: SandboxPolicy, repositories: Sequence[GitFiles] = ()) -> list[Mount]:
+    """Return the mounts in order: an inner path comes after the outer one, and so wins.
+
+    What an outer mount hides anyway is left out, and so is what needs no exception.
+    """
+    wanted = [Mount("read", path, path) for path in (*policy.visible, *policy.protected)]
+    wanted += [Mount("cover", Path(folder), policy.temporary) for folder in TEMPORARY if _is_folder(folder)]
+    wanted.append(Mount("cover", policy.temporary, policy.temporary))
+    wanted += [Mount("cover", target, source) for target, source in policy.caches]
+    wanted += [Mount(_cover_kind(path), path, path) for path in policy.hidden]
+    wanted += [Mount("mask", path, path) for path in policy.masked]
+    wanted += [Mount("read", path, path) for path in policy.sockets]
+    wanted += [Mount("write", path, path) for path in (*policy.roots, *policy.write)]
+    for files in repositories:
+        wanted += [Mount("write", path, path) for path in files.folders if not _is_closed(path, policy)]
+    guarded = {path for files in repositories for path in files.guarded if not _is_closed(path, policy)}
+    wanted += [Mount("read", path, path) for path in guarded]
+    guarded |= set(policy.protected)
+    best = {mount.target: mount for mount in wanted}  # of two for one path, the later one
+    ordered = sorted(best.values(), key=lambda mount: (len(mount.target.parts), str(mount.target)))
+    placed: dict[Path, Mount] = {}
+    for mount in ordered:
+        outer = _outer(mount.target, placed)
+        if mount.kind in ("hide", "mask") and _hides(outer):
+            continue
+        if mount.kind == "read" and mount.target not in guarded and not _hides(outer):
+            continue
+        placed[mount.target] = mount
+    return list(placed.values())
+
+
+def _is_closed(path: Path, policy: SandboxPolicy) -> bool:
+    """Whether a path is hidden, protected or covered, so that no repository may open it."""
+    opened = {*policy.roots, *policy.write}
+    closed = {*policy.hidden, *policy.masked, *policy.protected, *(target for target, _ in policy.caches)}
+    return next(
+        (folder not in opened for folder in (path, *path.parents) if folder in opened | closed), False
+    )
+
+
+def make_places(mounts: Sequence[Mount], temporary: Path) -> None:
+    """Create, in our private folder in place of /tmp, the places where paths below /tmp are mounted."""
+    for mount in mounts:
+        outer = _outer(mount.target, {other.target: other for other in mounts if other is not mount})
+        if outer is None or outer.kind != "cover":
+            continue
+        place = outer.source / mount.target.relative_to(outer.target)
+        if _is_folder(mount.source):
+            place.mkdir(mode=0o700, parents=True, exist_ok=True)
+        else:
+            place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            place.touch(mode=0o600)
+
+
+def find_mount(path: Path, mounts: Iterable[Mount]) -> Mount | None:
+    """The mount that decides about a real path."""
+    placed = {mount.target: mount for mount in mounts}
+    return placed.get(path) or _outer(path, placed)
+
+
+def _outer(path: Path, placed: dict[Path, Mount]) -> Mount | None:
+    return next((placed[folder] for folder in path.parents if folder in placed), None)
+
+
+def _hides(mount: Mount | None) -> bool:
+    """Whether a mount shows other files than those that are at its place."""
+    return mount is not None and mount.kind in ("hide", "cover")
+
+
+def _cover_kind(path: Path) -> MountKind:
+    return "hide" if _is_folder(path) else "mask"
+
+
+def _is_folder(path: Path | str) -> bool:
+    return stat.S_ISDIR(mode_of(Path(path)))

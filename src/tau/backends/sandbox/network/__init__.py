@@ -1,0 +1,1 @@
+"""The network of a sandbox: a proxy that connects to listed hosts and asks about others."""

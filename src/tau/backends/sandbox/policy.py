@@ -1,0 +1,206 @@
+"""What a sandbox lets commands see, write and reach."""
+
+import os
+import pwd
+import stat
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Literal
+
+from msgspec import Struct
+
+from tau.base.files import make_private, mode_of, typed_path
+
+Network = Literal["off", "list", "on"]
+EngineName = Literal["auto", "bubblewrap", "namespaces", "landlock"]
+
+MAX_SOCKETS = 100  # masks of sockets outside the workspace; each takes a third of a millisecond
+TEMPORARY = ("/tmp", "/var/tmp")
+# Where credentials and other people's sockets are. `~` is the home folder.
+HIDDEN = (
+    *("~/.ssh", "~/.aws", "~/.gnupg", "~/.azure", "~/.kube", "~/.docker", "~/.oci", "~/.config/gcloud"),
+    *("~/.netrc", "~/.git-credentials", "~/.config/git/credentials", "~/.pypirc", "~/.vault-token"),
+    *("~/.config/gh", "~/.config/glab-cli", "~/.config/hub", "~/.config/op", "~/.config/doctl"),
+    *("~/.password-store", "~/.local/share/keyrings", "~/.local/share/kwalletd", "~/.pki"),
+    *("~/.mozilla", "~/.thunderbird", "~/.config/google-chrome", "~/.config/chromium"),
+    *("~/.config/BraveSoftware", "~/.config/microsoft-edge", "~/.config/vivaldi", "~/.config/opera"),
+    *("~/.var/app", "~/snap", "~/.cargo/credentials", "~/.cargo/credentials.toml"),
+    *("~/.terraform.d/credentials.tfrc.json", "~/.gem/credentials", "~/.m2/settings-security.xml"),
+    *("~/.claude/.credentials.json", "~/.codex/auth.json", "~/.gemini/oauth_creds.json"),
+    *("~/.pi/agent/auth.json", "~/.omp/agent/auth.json", "~/.config/containers/auth.json", "~/_netrc"),
+    *("~/.pgpass", "~/.config/Bitwarden", "/etc/krb5.keytab"),
+    *("/run", "/var/run", "/root/.ssh", "/etc/shadow", "/etc/gshadow", "/etc/sudoers", "/etc/sudoers.d"),
+)
+# What runs when the user logs in or opens a shell, an editor or Git: never writable.
+STARTUP_FILES = (
+    *("~/.bashrc", "~/.bash_profile", "~/.bash_login", "~/.bash_logout", "~/.bash_aliases", "~/.profile"),
+    *("~/.zshrc", "~/.zshenv", "~/.zprofile", "~/.zlogin", "~/.inputrc", "~/.xprofile", "~/.pam_environment"),
+    *("~/.config", "~/.local", "~/.gitconfig", "~/.vimrc", "~/.vim", "~/.emacs", "~/.emacs.d", "~/.npmrc"),
+    *("~/.cargo", "~/.rustup", "~/.pyenv", "~/.nvm", "~/.oh-my-zsh", "~/.tmux.conf", "~/bin"),
+)
+# Caches that commands write to: each workspace has its own, mounted over the user's.
+CACHES = ("~/.cache", "~/.npm", "~/.cargo/registry", "~/go/pkg")
+CACHE_VARIABLE = "XDG_CACHE_HOME"
+# Where programs find a cache that cannot be mounted over the user's, by the name of its folder.
+CACHE_VARIABLES = {"cache": CACHE_VARIABLE, "npm": "npm_config_cache", "pkg": "GOMODCACHE"}
+
+
+class SandboxRules(Struct, frozen=True, kw_only=True):
+    """What the user's settings say: more to write or hide, sockets to reach, where to connect."""
+
+    network: Network = "list"
+    hosts: tuple[str, ...] = ()
+    write: tuple[str, ...] = ()
+    hide: tuple[str, ...] = ()
+    sockets: tuple[str, ...] = ()
+    show: tuple[str, ...] = ()  # files in hidden folders
+
+
+class SandboxPolicy(Struct, frozen=True, kw_only=True):
+    """Real paths that exist. Everything else can be read and not written."""
+
+    roots: tuple[Path, ...]  # the workspace
+    write: tuple[Path, ...] = ()  # other writable paths
+    hidden: tuple[Path, ...] = ()
+    protected: tuple[Path, ...] = ()  # read-only even in a writable folder
+    visible: tuple[Path, ...] = ()  # to be seen even where an outer folder is hidden
+    sockets: tuple[Path, ...] = ()  # to be reached
+    masked: tuple[Path, ...] = ()  # sockets outside the workspace that someone listens on
+    caches: tuple[tuple[Path, Path], ...] = ()  # a folder, and ours that takes its place
+    temporary: Path  # a private folder, in place of /tmp
+    network: Network = "off"
+    hosts: tuple[str, ...] = ()
+    env: Mapping[str, str] = {}
+    unmasked: int = 0  # listening sockets beyond the limit
+
+
+def make_policy(
+    roots: Sequence[Path],
+    rules: SandboxRules,
+    *,
+    temporary: Path,
+    caches: Path,
+    private: Iterable[Path] = (),
+    protected: Iterable[Path] = (),
+    environ: Mapping[str, str] = os.environ,
+) -> SandboxPolicy:
+    """Apply the rules to this machine as it is now. `private` are files of tau to hide, `protected` to keep.
+
+    Folders below `caches` replace the user's caches; they are created.
+    """
+    home = real_folder(Path(environ.get("HOME") or "~").expanduser())
+    inside = _real(roots)
+    # With another HOME, credentials are still where the user's account says.
+    hidden = (
+        *_expand(HIDDEN, home),
+        *_expand(HIDDEN, _account_home(home)),
+        *_expand(rules.hide, home),
+        *private,
+    )
+    sockets = _real(_expand(rules.sockets, home))
+    visible = _real((*_needed(home, environ), *_expand(rules.show, home)))
+    concealed = [Path("/run"), *map(Path, TEMPORARY)]
+    listening = [
+        path
+        for path in _listening_sockets()
+        if path not in sockets
+        and not is_within(path, inside)
+        and (is_within(path, visible) or not is_within(path, concealed))
+    ]
+    mounted, env = _caches(caches, home, environ)
+    write = _real(_expand(rules.write, home))
+    return SandboxPolicy(
+        roots=inside,
+        write=write,
+        hidden=_real(hidden),
+        protected=_protected((*_expand(STARTUP_FILES, home), *protected), (*inside, *write)),
+        visible=visible,
+        sockets=sockets,
+        masked=tuple(listening[:MAX_SOCKETS]),
+        caches=mounted,
+        temporary=real_folder(temporary),
+        network=rules.network,
+        hosts=rules.hosts,
+        env={"TMPDIR": str(temporary), **env},
+        unmasked=len(listening[MAX_SOCKETS:]),
+    )
+
+
+def _protected(paths: Iterable[Path], writable: Sequence[Path]) -> tuple[Path, ...]:
+    """Those that would be writable; a folder that contains a writable one is not among them."""
+    return tuple(path for path in _real(paths) if is_within(path, writable) and path not in writable)
+
+
+def cache_variables(policy: SandboxPolicy) -> dict[str, str]:
+    """Variables that name the caches, for an engine without mounts."""
+    found = ((CACHE_VARIABLES.get(own.name), own) for _, own in policy.caches)
+    return {name: str(own) for name, own in found if name is not None}
+
+
+def real_folder(path: Path) -> Path:
+    return Path(os.path.realpath(path))
+
+
+def is_within(path: Path, folders: Iterable[Path]) -> bool:
+    return any(path == folder or folder in path.parents for folder in folders)
+
+
+def _real(paths: Iterable[Path]) -> tuple[Path, ...]:
+    """The real paths of those that exist, once each."""
+    found = (real_folder(path) for path in paths if os.path.lexists(path))
+    return tuple(dict.fromkeys(path for path in found if os.path.lexists(path) and path != Path("/")))
+
+
+def _account_home(default: Path) -> Path:
+    try:
+        return real_folder(Path(pwd.getpwuid(os.getuid()).pw_dir))
+    except (KeyError, OSError):
+        return default
+
+
+def _expand(names: Iterable[str], home: Path) -> list[Path]:
+    return [home / name[2:] if name.startswith("~/") else typed_path(name) for name in names]
+
+
+def _needed(home: Path, environ: Mapping[str, str]) -> list[Path]:
+    """What programs need even where it is below a hidden folder: home, programs, name servers, Python."""
+    programs = [Path(folder) for folder in os.get_exec_path(environ) if folder.startswith("/")]
+    own = [Path(sys.prefix), Path(sys.base_prefix), Path(__file__).parents[2]]
+    return [home, *programs, *own, Path("/etc/resolv.conf")]
+
+
+def _caches(
+    folder: Path, home: Path, environ: Mapping[str, str]
+) -> tuple[tuple[tuple[Path, Path], ...], dict[str, str]]:
+    """Folders to mount over the user's caches, and variables for one that does not exist."""
+    mounted = []
+    env = {}
+    named = environ.get(CACHE_VARIABLE, "")
+    wanted = [Path(named) if named.startswith("/") else home / CACHES[0][2:]]
+    for path in (*wanted, *_expand(CACHES[1:], home)):
+        own = folder / ("cache" if path == wanted[0] else path.name.lstrip("."))
+        if stat.S_ISDIR(mode_of(path)):
+            make_private(own)
+            mounted.append((real_folder(path), own))
+        elif path == wanted[0]:
+            make_private(own)
+            mounted.append((real_folder(own), own))
+            env[CACHE_VARIABLE] = str(own)
+    return tuple(mounted), env
+
+
+def _listening_sockets() -> list[Path]:
+    """Socket files that processes of this network namespace listen on."""
+    try:
+        lines = Path("/proc/net/unix").read_text(errors="surrogateescape").splitlines()[1:]
+    except OSError:
+        return []
+    found: dict[Path, None] = {}
+    for line in lines:
+        fields = line.split(None, 7)
+        if len(fields) == 8 and fields[7].startswith("/"):
+            path = Path(os.path.realpath(fields[7]))
+            if stat.S_ISSOCK(mode_of(path)):  # one that we cannot access cannot be reached either
+                found[path] = None
+    return list(found)

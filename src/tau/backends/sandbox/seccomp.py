@@ -1,0 +1,198 @@
+"""The system calls that sandboxed programs cannot make, assembled as a seccomp filter."""
+
+import errno
+import os
+import struct
+from collections.abc import Iterable, Mapping, Sequence
+
+_LOAD, _JUMP_EQUAL, _JUMP_SET, _JUMP_ABOVE, _RETURN = 0x20, 0x15, 0x45, 0x35, 0x06
+_ALLOW = 0x7FFF0000
+_FAIL = 0x00050000  # plus the error number
+_KILL = 0x80000000
+_NUMBER, _ARCHITECTURE, _ARGUMENT = 0, 4, 16  # offsets in struct seccomp_data
+_X32_BIT = 0x40000000
+# CLONE_NEWTIME, NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET.
+_NEW_NAMESPACES = 0x80 | 0x20000 | 0x2000000 | 0x4000000 | 0x8000000 | 0x10000000 | 0x20000000 | 0x40000000
+_TYPING_CALLS = (0x5412, 0x541C)  # TIOCSTI and TIOCLINUX type into a terminal
+FAMILIES = {"unix": 1, "inet": 2, "inet6": 10, "netlink": 16}
+
+# Numbers above 423 are the same everywhere.
+_EVERYWHERE = {
+    "io_uring_setup": 425,
+    "io_uring_enter": 426,
+    "io_uring_register": 427,
+    "open_tree": 428,
+    "move_mount": 429,
+    "fsopen": 430,
+    "fsconfig": 431,
+    "fsmount": 432,
+    "fspick": 433,
+    "clone3": 435,
+    "mount_setattr": 442,
+    "quotactl_fd": 443,
+    "open_tree_attr": 467,
+}
+_X86_64 = {
+    "socket": 41,
+    "clone": 56,
+    "ioctl": 16,
+    "pivot_root": 155,
+    "adjtimex": 159,
+    "chroot": 161,
+    "acct": 163,
+    "settimeofday": 164,
+    "mount": 165,
+    "umount2": 166,
+    "swapon": 167,
+    "swapoff": 168,
+    "reboot": 169,
+    "sethostname": 170,
+    "setdomainname": 171,
+    "iopl": 172,
+    "ioperm": 173,
+    "init_module": 175,
+    "delete_module": 176,
+    "quotactl": 179,
+    "syslog": 103,
+    "clock_settime": 227,
+    "kexec_load": 246,
+    "add_key": 248,
+    "request_key": 249,
+    "keyctl": 250,
+    "unshare": 272,
+    "perf_event_open": 298,
+    "fanotify_init": 300,
+    "open_by_handle_at": 304,
+    "clock_adjtime": 305,
+    "setns": 308,
+    "finit_module": 313,
+    "kexec_file_load": 320,
+    "bpf": 321,
+    "userfaultfd": 323,
+}
+_AARCH64 = {
+    "socket": 198,
+    "clone": 220,
+    "ioctl": 29,
+    "umount2": 39,
+    "mount": 40,
+    "pivot_root": 41,
+    "chroot": 51,
+    "quotactl": 60,
+    "acct": 89,
+    "unshare": 97,
+    "kexec_load": 104,
+    "init_module": 105,
+    "delete_module": 106,
+    "clock_settime": 112,
+    "syslog": 116,
+    "reboot": 142,
+    "sethostname": 161,
+    "setdomainname": 162,
+    "settimeofday": 170,
+    "adjtimex": 171,
+    "add_key": 217,
+    "request_key": 218,
+    "keyctl": 219,
+    "swapon": 224,
+    "swapoff": 225,
+    "perf_event_open": 241,
+    "fanotify_init": 262,
+    "open_by_handle_at": 265,
+    "clock_adjtime": 266,
+    "setns": 268,
+    "finit_module": 273,
+    "bpf": 280,
+    "userfaultfd": 282,
+    "kexec_file_load": 294,
+}
+_MACHINES: Mapping[str, tuple[int, Mapping[str, int]]] = {
+    "x86_64": (0xC000003E, {**_EVERYWHERE, **_X86_64}),
+    "aarch64": (0xC00000B7, {**_EVERYWHERE, **_AARCH64}),
+}
+_JUDGED = {"socket", "clone", "clone3", "ioctl"}  # by their arguments
+
+
+def is_supported(machine: str | None = None) -> bool:
+    return (machine or os.uname().machine) in _MACHINES
+
+
+def denied_calls(machine: str | None = None) -> dict[str, int]:
+    """The calls that always fail, with their numbers."""
+    _, numbers = _MACHINES[machine or os.uname().machine]
+    return {name: number for name, number in numbers.items() if name not in _JUDGED}
+
+
+def build_filter(
+    machine: str | None = None, *, families: Iterable[str] = ("unix", "inet", "inet6", "netlink")
+) -> bytes:
+    """Return the filter as an array of `struct sock_filter`.
+
+    `families` are the kinds of sockets that can be made. clone3 takes its flags from memory, which a filter
+    cannot read, so it does not exist here, and programs fall back to clone. A program for another
+    architecture, whose numbers mean other calls, is killed.
+    """
+    machine = machine or os.uname().machine
+    architecture, numbers = _MACHINES[machine]
+    program = _Program()
+    program.load(_ARCHITECTURE)
+    program.unless_equal(architecture, _KILL)
+    program.load(_NUMBER)
+    if machine == "x86_64":
+        program.if_at_least(_X32_BIT, _FAIL | errno.ENOSYS)
+    for number in sorted(denied_calls(machine).values()):
+        program.if_equal(number, _FAIL | errno.EPERM)
+    program.if_equal(numbers["clone3"], _FAIL | errno.ENOSYS)
+    program.judge(numbers["clone"], 0, [_jump(_JUMP_SET, _NEW_NAMESPACES, _FAIL | errno.EPERM)])
+    program.judge(
+        numbers["ioctl"], 1, [_jump(_JUMP_EQUAL, request, _FAIL | errno.EPERM) for request in _TYPING_CALLS]
+    )
+    program.judge(
+        numbers["socket"],
+        0,
+        [_jump(_JUMP_EQUAL, FAMILIES[family], _ALLOW) for family in families],
+        otherwise=_FAIL | errno.EAFNOSUPPORT,
+    )
+    program.give(_ALLOW)
+    return program.encode()
+
+
+def _jump(code: int, value: int, result: int) -> tuple[int, int, int]:
+    return code, value, result
+
+
+class _Program:
+    def __init__(self) -> None:
+        self._lines: list[tuple[int, int, int, int]] = []  # code, jump if true, jump if false, value
+
+    def load(self, offset: int) -> None:
+        self._lines.append((_LOAD, 0, 0, offset))
+
+    def give(self, result: int) -> None:
+        self._lines.append((_RETURN, 0, 0, result))
+
+    def unless_equal(self, value: int, result: int) -> None:
+        self._lines.append((_JUMP_EQUAL, 1, 0, value))
+        self.give(result)
+
+    def if_equal(self, value: int, result: int) -> None:
+        self._lines.append((_JUMP_EQUAL, 0, 1, value))
+        self.give(result)
+
+    def if_at_least(self, value: int, result: int) -> None:
+        self._lines.append((_JUMP_ABOVE, 0, 1, value))
+        self.give(result)
+
+    def judge(
+        self, number: int, argument: int, tests: Sequence[tuple[int, int, int]], otherwise: int = _ALLOW
+    ) -> None:
+        """Decide one call by the lower half of an argument; the upper half of these has no meaning."""
+        self._lines.append((_JUMP_EQUAL, 0, 2 + 2 * len(tests), number))
+        self.load(_ARGUMENT + 8 * argument)
+        for code, value, result in tests:
+            self._lines.append((code, 0, 1, value))
+            self.give(result)
+        self.give(otherwise)
+
+    def encode(self) -> bytes:
+        return b"".join(struct.pack("=HBBI", *line) for line in self._lines)

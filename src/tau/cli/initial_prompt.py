@@ -1,0 +1,85 @@
+"""Builds prompts from the command line: piped input, @files and messages."""
+
+import os
+from collections.abc import Sequence
+
+from tau.ai.wire import ImageContent
+from tau.base.errors import ToolError, UsageError
+from tau.base.files import typed_path
+from tau.base.late import late
+from tau.base.sizes import MIB, format_bytes
+from tau.base.text import NotText, decode, is_binary
+from tau.modes.user_prompt import UserPrompt
+
+image_files = late("tau.ai.images")
+image_header = late("tau.base.image_header")
+image_loading = late("tau.coding.images")
+
+MAX_TEXT_BYTES = MIB
+
+
+def build_prompts(words: Sequence[str], piped: str) -> list[UserPrompt]:
+    """`words` are messages and @files in any order; a dash means stdin, which is read anyway."""
+    texts: list[str] = []
+    images: list[ImageContent] = []
+    for word in words:
+        if _is_file(word):
+            part = read_file(word[1:])
+            if isinstance(part, str):
+                texts.append(part)
+            else:
+                images.append(part)
+    messages = [typed_text(word) for word in words if word.strip() and word != "-" and not _is_file(word)]
+    if piped.strip():
+        alone = not (messages or texts or images)
+        texts.insert(0, piped if alone else _block("stdin", "", piped))
+    first = "\n\n".join([*texts, *messages[:1]])
+    if not first and not images:
+        return []
+    return [UserPrompt(first, tuple(images)), *(UserPrompt(message) for message in messages[1:])]
+
+
+def typed_text(word: str) -> str:
+    """Decode an argument as UTF-8 in every locale, replacing invalid bytes."""
+    return word if word.isascii() else os.fsencode(word).decode("utf-8", "replace")
+
+
+def read_file(name: str) -> str | ImageContent:
+    """Read a text file as a tagged block with its path, or an image."""
+    try:
+        with typed_path(name).open("rb") as file:
+            data = file.read(image_files.MAX_IMAGE_BYTES + 1)
+    except IsADirectoryError:
+        raise UsageError(f"@{name} is a folder; use a file, or mention the folder in the message.") from None
+    except FileNotFoundError:
+        raise UsageError(
+            f'File "{name}" not found (put a space before a message that starts with @).'
+        ) from None
+    except OSError as error:
+        raise UsageError(f"@{name} cannot be read: {error.strerror}.") from None
+    kind = image_header.image_type(data)
+    limit, advice = MAX_TEXT_BYTES, "mention it in the message, and tau reads what it needs"
+    if kind:
+        limit, advice = image_files.MAX_IMAGE_BYTES, "make it smaller"
+    if len(data) > limit:
+        raise UsageError(f"@{name} is larger than {format_bytes(limit)}; {advice}.")
+    if kind:
+        try:
+            return image_loading.load_image(data, auto_resize=False).content()
+        except ToolError as error:
+            raise UsageError(f"@{name}: {error}") from None
+    if is_binary(data):
+        raise UsageError(f"@{name} is neither text nor an image (png, jpeg, gif, webp).")
+    try:
+        return _block("file", f' path="{name}"', decode(data).text)
+    except NotText as error:
+        raise UsageError(f"@{name} cannot be sent. {error}.") from None
+
+
+def _is_file(word: str) -> bool:
+    return word.startswith("@") and len(word) > 1
+
+
+def _block(tag: str, attributes: str, text: str) -> str:
+    content = text.rstrip("\n")
+    return f"<{tag}{attributes}>\n{content}\n</{tag}>"

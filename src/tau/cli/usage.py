@@ -1,0 +1,135 @@
+"""What `tau SUBCOMMAND --help` prints, and the line that a misused subcommand reports."""
+
+PAGES = {
+    "config": """\
+usage: tau config list [--json]           list settings, their values and origins
+       tau config get KEY [--json]        print one value
+       tau config set KEY VALUE [--json]  set one value in your settings file
+       tau config reset KEY [--json]      remove one value from your settings file
+       tau config path [--json]           print the path of your settings file
+       tau config schema                  print a JSON schema for editors
+""",
+    "read": """\
+usage: tau read PATH[:LINES]
+
+Show what the read tool gives the model: tau read src/app.py:10-20.
+To send a message that starts with this word, quote it: tau "read the README".
+""",
+    "grep": """\
+usage: tau grep PATTERN [PATH ...]
+
+Show what the search tool gives the model, by default for this folder. Put -- before a PATTERN like --help.
+To send a message that starts with this word, quote it: tau "grep for TODO".
+""",
+    "edit": """\
+usage: tau edit < PATCH
+
+Apply an edit in the model's format. A JSON object is read as the arguments of a call.
+""",
+    "sessions": """\
+usage: tau sessions [--all] [--limit N] [--json]        list sessions in this folder, or in all
+       tau sessions search WORD ... [--here] [--limit N] [--json]
+                                                        find sessions that contain all words
+       tau sessions show ID                             print a conversation as text
+       tau sessions rename ID NAME                      rename a session
+       tau sessions delete ID ...                       move sessions to the trash for 30 days
+       tau sessions restore [ID]                        restore from the trash, or list it
+       tau sessions export ID [FILE]                    same as tau export ID [FILE]
+       tau sessions reindex                             rebuild the session index
+
+An ID prefix is enough. Words match by prefix; "two words" in quotes match as a phrase.
+""",
+    "undo": """\
+usage: tau undo [--list] [--dry-run] [--redo] [--force] [--session ID] [TURNS] [PATH ...]
+
+Undo the agent's file changes of the last turn, or of the last TURNS, in this folder's latest session.
+  --list        list the turns that changed files
+  --dry-run     show what would change
+  --redo        revert the last undo
+  --force       also undo files changed since; needs their names
+  --session ID  use this session
+""",
+    "export": """\
+usage: tau export [ID|PATH] [FILE]
+
+Export a session, by default the latest one in this folder, to FILE.html, FILE.md or FILE.json.
+  --html, --markdown, --json, --pi  the format; without a FILE or with -, to standard output
+  --raw                             export as stored, without masking again
+  --force                           overwrite FILE
+""",
+    "stats": """\
+usage: tau stats [--days N|--all] [--json|--html [FILE] [--force]]
+
+Show cost and tokens by day, model and folder, for the last 30 days by default.
+  --days N, --all  another number of days, or all
+  --json           print JSON
+  --html [FILE]    write a page, by default tau-stats.html here; --force overwrites it
+""",
+    "ssh": """\
+usage: tau ssh list [--json]             list the hosts available in this folder
+       tau ssh add NAME [USER@]HOST      add a host to your hosts file
+           --user NAME  --port NUMBER    login name and port; default: your ssh_config
+           --key PATH                    use only this private key
+           --desc TEXT                   description for the model
+           --compat  --no-compat         use bash or sh on Windows, or do not
+           --scope user|project          file to write: yours or this project's
+       tau ssh remove NAME [--scope ...] remove a host
+       tau ssh test NAME [--json]        connect and show the kind of machine
+""",
+    "trust": """\
+usage: tau trust [show] [--json]  show what this repository could run, and whether you trust it
+       tau trust add              trust it as it is now
+       tau trust remove           no longer trust it
+       tau trust list [--json]    list the repositories you decided on
+
+Until you trust a repository, nothing in it runs: no extensions, hooks, tools, MCP or language servers.
+A change asks again; the same content in another work tree or clone does not.
+""",
+    "shell": """\
+usage: tau shell [-C FOLDER] [-t MILLISECONDS] [--no-snapshot]
+
+Run each line of standard input in the shell that the agent uses.
+  -C FOLDER        start in this folder
+  -t MILLISECONDS  time limit of a command; default: 300000
+  --no-snapshot    without what your shell's startup file defines
+""",
+    "sandbox": """\
+usage: tau sandbox run COMMAND ...          run a command in the sandbox of this folder
+       tau sandbox explain [PATH] [--json]  show what commands can see and write here, and why
+       tau sandbox probe [--json]           try each engine and show what it was shown to contain
+
+Put -- before a COMMAND with options: tau sandbox run -- ls --help.
+""",
+    "doctor": """\
+usage: tau doctor [--json]                       check the sandbox, permissions, keys, servers and programs
+       tau doctor --redact [--dry-run] [--json]  mask secrets in stored sessions, artifacts, drafts and logs
+
+The exit code is 1 if a check fails. Close other taus before --redact: open sessions are skipped.
+""",
+    "demo": """\
+usage: tau demo [--fast]
+
+Watch a scripted model fix a bug in one minute; --fast skips the pauses. It needs no API key and no network.
+""",
+    "completions": """\
+usage: tau completions bash|zsh|fish
+
+Print a shell completion script. To enable it:
+  bash  eval "$(tau completions bash)" in ~/.bashrc
+  zsh   eval "$(tau completions zsh)" in ~/.zshrc, after compinit
+  fish  tau completions fish > ~/.config/fish/completions/tau.fish
+
+The script asks tau completions values KIND for settings, tools, models, providers, hosts and sessions.
+""",
+    "help": """\
+usage: tau help [COMMAND]
+
+Same as tau --help and tau COMMAND --help.
+""",
+}
+
+
+def usage_line(name: str) -> str:
+    """One sentence for someone who misused a subcommand."""
+    form = PAGES[name].splitlines()[0].removeprefix("usage: ").partition("  ")[0]
+    return f"Usage: {form}. See tau {name} --help."

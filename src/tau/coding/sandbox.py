@@ -1,0 +1,192 @@
+"""Gives a session's commands their sandbox, as the user's settings say."""
+
+import asyncio
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from tau.agent.events import AgentEvent, AgentStart
+from tau.agent.hooks import Hooks, ToolQuestion
+from tau.agent.output import ToolOutput
+from tau.agent.ui import Ui
+from tau.ai.wire import TextContent, ToolCall
+from tau.base import log
+from tau.base.late import late
+from tau.base.run import Child, ChildFiles, Command, LocalRunner
+from tau.config.paths import Paths
+from tau.config.settings import SandboxSettings
+
+if TYPE_CHECKING:
+    from tau.backends.sandbox.session import SandboxOptions, SessionSandbox
+    from tau.coding.shell.contained_commands import ContainedCommands
+
+contained = late("tau.coding.shell.contained_commands")
+fnmatch = late("fnmatch")
+hashlib = late("hashlib")
+policies = late("tau.backends.sandbox.policy")
+programs = late("tau.base.programs")
+shell_syntax = late("tau.coding.approval.shell_syntax")
+sessions = late("tau.backends.sandbox.session")
+
+DEFAULT_HOSTS = ("registries",)
+
+
+class LateSandbox:
+    """Implements `tau.base.run.Sandbox`; the sandbox, and its code, load with the first command.
+
+    Use as `async with`. `warn` gets one sentence if commands are not contained.
+    """
+
+    def __init__(
+        self,
+        roots: Sequence[Path],
+        settings: SandboxSettings,
+        paths: Paths,
+        outside: LocalRunner,
+        ui: Ui | None = None,
+    ) -> None:
+        self.roots = tuple(roots)
+        self.settings = settings
+        self.warn: Callable[[str], None] = log.warning
+        self.judge_host: Callable[[str], bool | None] = lambda host: None  # by the user's rules
+        self._paths = paths
+        self.outside = outside
+        self.ui = ui
+        self._session: SessionSandbox | None = None
+        self._commands: ContainedCommands | None = None
+        self._group = asyncio.TaskGroup()
+
+    async def __aenter__(self) -> "LateSandbox":
+        await self._group.__aenter__()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._commands is not None:
+            await self._commands.close()
+        if self._session is not None:
+            await self._session.__aexit__(None, None, None)
+        await self._group.__aexit__(None, None, None)
+
+    @property
+    def commands(self) -> "ContainedCommands":
+        """What tools need of it."""
+        if self._commands is None:
+            self._commands = contained.ContainedCommands(self, self._group)
+            self._commands.grants.judge_host = lambda host, port: self.judge_host(host)
+        return self._commands
+
+    def on_event(self, event: AgentEvent) -> None:
+        if isinstance(event, AgentStart) and self._commands is not None:
+            self._commands.begin_run()
+
+    @property
+    def session(self) -> "SessionSandbox":
+        if self._session is None:
+            options = sandbox_options(self.roots, self.settings, self._paths)
+            programs.avoid_folders(self.roots)  # where commands can now leave programs
+            self._session = sessions.SessionSandbox(
+                options, self.outside, warn=self.warn, parts=self.commands.make_parts()
+            )
+        return self._session
+
+    @property
+    def is_started(self) -> bool:
+        return self._session is not None
+
+    @property
+    def contained(self) -> bool:
+        return self._session is not None and self._session.contained
+
+    def contains(self, commands: Sequence[str]) -> bool:
+        """Whether these commands of a tool would run inside."""
+        patterns = self.settings.outside
+        return self.contained and not any(runs_outside(command, patterns) for command in commands)
+
+    def temporary_folder(self) -> Path:
+        return self.session.temporary_folder()
+
+    def change_roots(self, roots: Sequence[Path]) -> None:
+        """Let commands write these folders; a running sandbox starts again with the next command."""
+        self.roots = tuple(roots)
+
+    async def prepare(self) -> bool:
+        return await (await self._current()).prepare()
+
+    async def open_terminal(self) -> tuple[int, int]:
+        return await (await self._current()).open_terminal()
+
+    async def spawn(self, command: Command, files: ChildFiles) -> Child:
+        return await (await self._current()).spawn(command, files)
+
+    async def _current(self) -> "SessionSandbox":
+        session = self.session
+        if session.options.roots != self.roots:
+            programs.avoid_folders(self.roots)
+            await session.change(replace(session.options, roots=self.roots))
+        return session
+
+
+def sandbox_options(roots: Sequence[Path], settings: SandboxSettings, paths: Paths) -> "SandboxOptions":
+    name = hashlib.sha256(os.fsencode(roots[0])).hexdigest()[:16]
+    return sessions.SandboxOptions(
+        roots=tuple(roots),
+        caches=paths.cache / "sandbox" / name,
+        private=(paths.auth, paths.models, paths.home / "secrets.json", paths.index),
+        protected=(paths.home,),
+        mode=settings.mode,
+        engine=settings.engine,
+        rules=policies.SandboxRules(
+            network=settings.network,
+            hosts=tuple(settings.hosts if settings.hosts is not None else DEFAULT_HOSTS),
+            write=tuple(settings.write),
+            hide=tuple(settings.hide),
+            sockets=tuple(settings.sockets),
+        ),
+    )
+
+
+def runs_outside(command: str, patterns: Sequence[str]) -> bool:
+    """Whether the user wants this command to run outside: each simple command in it matches a pattern.
+
+    Approval must treat such a command as not contained, so a `cd`, which it declares, does not count.
+    """
+    found = [words for words in shell_syntax.simple_commands(command) or [] if words[0] != "cd"]
+    wanted = [pattern.split() for pattern in patterns]
+    return bool(found) and all(any(_matches(words, one) for one in wanted) for words in found)
+
+
+def _matches(words: Sequence[str], pattern: Sequence[str]) -> bool:
+    """Compare word by word; a final `*` matches any arguments."""
+    if pattern and pattern[-1] == "*":
+        pattern = pattern[:-1]
+        words = words[: len(pattern)]
+    return bool(pattern) and len(words) == len(pattern) and all(map(fnmatch.fnmatchcase, words, pattern))
+
+
+class SandboxHook(Hooks):
+    """Starts the sandbox before a call that runs something, so that approval knows whether it works.
+
+    After the call, it reports new or changed Git files that could run programs.
+    """
+
+    def __init__(self, sandbox: LateSandbox) -> None:
+        self._sandbox = sandbox
+        self._running: set[str] = set()  # ids of calls
+
+    async def before_tool(self, question: ToolQuestion) -> str | None:
+        if question.effects.runs:
+            self._running.add(question.call.id)
+            await self._sandbox.prepare()
+        return None
+
+    async def after_tool(self, call: ToolCall, output: ToolOutput) -> ToolOutput:
+        if call.id not in self._running:
+            return output
+        self._running.discard(call.id)
+        notes = self._sandbox.session.check_repositories() if self._sandbox.contained else []
+        for note in notes:
+            self._sandbox.warn(note)
+        return replace(output, content=[*output.content, *(TextContent(f"[{note}]") for note in notes)])

@@ -1,0 +1,29 @@
+"""The command that checks this installation."""
+
+import os
+from contextlib import closing
+
+from tau.base.errors import UsageError
+from tau.base.run import LocalRunner
+from tau.coding.doctor import DoctorInput, is_healthy, run_checks
+from tau.modes.interactive.command_context import CommandContext
+from tau.modes.interactive.commands.shared_text import columns
+
+
+async def doctor(context: CommandContext, rest: str) -> None:
+    """Show one line per check."""
+    if rest:
+        raise UsageError("/doctor takes no arguments; tau doctor --redact masks secrets in stored sessions.")
+    context.activity.show("Checking")
+    try:
+        with closing(LocalRunner()) as runner:
+            given = DoctorInput(paths=context.paths, cwd=context.cwd, environ=os.environ, runner=runner)
+            checks = await run_checks(given)
+    finally:
+        context.activity.hide()
+    rows = [
+        (check.status, check.name, f"{check.text}{f' -> {check.advice}' if check.advice else ''}")
+        for check in checks
+    ]
+    lines = columns(context.display, rows, cut=False)
+    context.say("\n".join(lines), "info" if is_healthy(checks) else "warning")

@@ -1,0 +1,107 @@
+"""Asks whether a repository is trusted, and shows what it could run."""
+
+import asyncio
+from pathlib import Path
+
+from tau.agent.ui import Ui
+from tau.base.errors import UsageError
+from tau.base.late import late
+from tau.base.text import clean_line, plain
+from tau.config import trust_locations
+from tau.config.paths import Paths, project_folders
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tau.config.trust import TrustStatus
+
+trust = late("tau.config.trust")
+
+MAX_ITEMS = 30
+MAX_DIFF_LINES = 40
+YES = "Trust it"
+NO = "Do not trust it"
+LATER = "Decide later"
+NEXT_SESSION = "It takes effect in the next session (/new)."
+
+
+async def ask_trust(ui: Ui, cwd: Path, paths: Paths) -> None:
+    """Ask about a repository that could run something and has no decision yet; remember the answer."""
+    if not trust_locations.has_any(list(project_folders(cwd))):
+        return
+    status = await asyncio.to_thread(trust.trust_status, cwd, paths)
+    if status.is_open:
+        await _ask(ui, cwd, paths, status)
+
+
+async def run_command(words: str, ui: Ui, cwd: Path, paths: Paths) -> str:
+    """`/trust`: show what could run and ask; return what to tell the user. Raises TauError."""
+    store = trust.TrustStore(paths)
+    if words == "remove":
+        count = await asyncio.to_thread(store.remove, cwd)
+        return f"No longer trusted. {NEXT_SESSION}" if count else "This repository was not trusted."
+    if words:
+        raise UsageError("Usage: /trust or /trust remove.")
+    status = await asyncio.to_thread(store.status, cwd)
+    if status.trusted or status.problems:
+        return "\n".join(report(status))
+    answer = await _ask(ui, cwd, paths, status)
+    return f"Trusted. {NEXT_SESSION}" if answer == YES else "Not trusted: nothing in this repository runs."
+
+
+async def _ask(ui: Ui, cwd: Path, paths: Paths, status: "TrustStatus") -> str | None:
+    """Enter takes the first answer, so that is the cautious one."""
+    answer = await ui.select(question(status), (NO, YES, LATER))
+    store = trust.TrustStore(paths)
+    if answer == YES:
+        await asyncio.to_thread(store.trust, cwd, status)
+    elif answer == NO:
+        await asyncio.to_thread(store.refuse, status)
+    return answer
+
+
+def question(status: "TrustStatus") -> str:
+    root = clean_line(str(status.root))
+    if not status.items:
+        return f"Trust {root}?\nNothing in it could run; its instructions for agents are no longer marked."
+    verb = "has changed what it could run" if status.known else "could run programs on this machine"
+    rows = [f"Trust this repository? {root} {verb}:", *_rows(status)]
+    return "\n".join([*rows, "Until you trust it, none of this runs."])
+
+
+def report(status: "TrustStatus", *, full: bool = False) -> list[str]:
+    """The status as lines, for `/trust`; `full` with the text of settings and prompts, for `tau trust`."""
+    root = clean_line(str(status.root))
+    if status.problems:
+        return [f"{root} cannot be trusted as it is.", *status.problems]
+    if not status.items:
+        state = "is trusted" if status.trusted else "is not trusted"
+        return [f"{root} {state}; nothing in it could run."]
+    if status.trusted:
+        return [f"{root} is trusted. It may run:", *_item_rows(status, full=full)]
+    state = "has changed since you trusted it" if status.known else "is not trusted"
+    rows = _rows(status, full=full)
+    return [f"{root} {state}. It could run:", *rows, "None of this runs until you trust it."]
+
+
+def _rows(status: "TrustStatus", *, full: bool = False) -> list[str]:
+    return _change_rows(status, full=full) if status.changes else _item_rows(status, full=full)
+
+
+def _item_rows(status: "TrustStatus", *, full: bool = False) -> list[str]:
+    rows: list[str] = []
+    for item in status.items if full else status.items[:MAX_ITEMS]:
+        gist = f"  {item.shown}" if item.shown and not full else ""
+        rows.append(f"  {item.kind}  {clean_line(item.path)}{gist}")
+        if full and item.shown:
+            rows += [f"    {plain(line)}" for line in item.text.splitlines()]
+    more = len(status.items) - MAX_ITEMS
+    return [*rows, f"  and {more} more: tau trust show"] if more > 0 and not full else rows
+
+
+def _change_rows(status: "TrustStatus", *, full: bool) -> list[str]:
+    rows: list[str] = []
+    for change in status.changes:
+        rows.append(f"  {change.change}  {change.kind}  {clean_line(change.path)}")
+        rows += [f"    {plain(line)}" for line in change.diff]
+    more = 0 if full else len(rows) - MAX_DIFF_LINES
+    return [*rows[:MAX_DIFF_LINES], f"  and {more} more lines: tau trust show"] if more > 0 else rows

@@ -1,0 +1,433 @@
+"""Screens that ask the user: approvals, questions, plans, the setup, keys."""
+
+from pathlib import Path
+
+from tau.ai.faux import Say, Use
+from tau.base.errors import ConfigError
+from tests.modes.interactive.screens.conversation import CHANGE, REPLACE, USAGE
+from tests.modes.interactive.screens.screen_rig import Screen, Script, Stage
+
+ASK = {"tools.approvalMode": "ask"}
+PLAN = """\
+# Greet by name
+
+1. Correct the name in `greeting.py`
+2. Run the test
+3. Write the changelog
+
+## Risks
+
+None that we know of.
+"""
+DATABASE = {
+    "id": "database",
+    "question": "Which database should it use?",
+    "options": [
+        {"label": "SQLite", "description": "One file and nothing to install."},
+        {"label": "PostgreSQL", "description": "For many writers."},
+    ],
+    "recommended": 0,
+}
+PARTS = {
+    "id": "parts",
+    "question": "Which parts are to be built now?",
+    "options": ["The command line", "The web page", "The documentation"],
+    "multi": True,
+}
+NAME = {"id": "name", "question": "What is it called?"}
+NO_MODEL = ConfigError("No model can be used: set ANTHROPIC_API_KEY.")
+
+
+async def command(stage: Stage) -> None:
+    await stage.send("Clean up")
+    await stage.show("Allow this command?")
+
+
+async def unread(stage: Stage) -> None:
+    await command(stage)
+    await stage.press("up", "up", "enter")
+    await stage.show("Read the request to its end")
+
+
+async def reason(stage: Stage) -> None:
+    await command(stage)
+    await stage.press("down", "enter")
+    await stage.type("keep build/x")
+    await stage.show("keep build/x")
+
+
+async def change(stage: Stage) -> None:
+    await stage.send("Fix the greeting")
+    await stage.show("Allow this write?")
+
+
+async def question(stage: Stage) -> None:
+    await stage.send("Begin")
+    await stage.show("Which database should it use?")
+    await stage.show("The agent asks")
+
+
+async def several(stage: Stage) -> None:
+    await stage.send("Begin")
+    await stage.show("Which parts are to be built now?")
+    await stage.show("The agent asks")
+    await stage.type("12")
+
+
+async def answers(stage: Stage) -> None:
+    await question(stage)
+    await stage.type("1")
+    await stage.show("Which parts are to be built now?")
+    await stage.type("13")
+    await stage.press("enter")
+    await stage.show("What is it called?")
+    await stage.type("Ada")
+    await stage.press("enter")
+    await stage.show("Send the answers")
+
+
+async def other(stage: Stage) -> None:
+    await question(stage)
+    await stage.press("down", "down")
+    await stage.show("Something else")
+    await stage.type("DuckDB")
+
+
+async def planning(stage: Stage) -> None:
+    await stage.send("/plan")
+    await stage.show("lan mode")
+
+
+async def review(stage: Stage) -> None:
+    await stage.send("/plan Fix the greeting")
+    await stage.show("Plan: Greet by name")
+
+
+async def comment(stage: Stage) -> None:
+    await review(stage)
+    await stage.type("4without the changelog")
+    await stage.show("the changelog")
+
+
+async def set_up(stage: Stage) -> None:
+    await stage.show("choose a model")
+
+
+async def explained(stage: Stage) -> None:
+    await set_up(stage)
+    await stage.type("2")
+    await stage.show("Models and keys")
+
+
+async def broken_file(stage: Stage) -> None:
+    await stage.show("could not open a session")
+
+
+async def providers(stage: Stage) -> None:
+    await stage.send("/login")
+    await stage.show("Which provider is the key for?")
+
+
+async def key(stage: Stage) -> None:
+    await stage.send("/login anthropic")
+    await stage.show("Anthropic key")
+    await stage.type("sk-ant-1234")
+
+
+async def forget(stage: Stage) -> None:
+    stage.current.paths.auth.write_text('{"anthropic": {"type": "api_key", "key": "sk-ant-0"}}')
+    await stage.send("/logout")
+    await stage.show("Which key do you want to remove?")
+
+
+async def delete(stage: Stage) -> None:
+    await stage.ask("What is wrong?", "nmae")
+    await stage.send("/session delete")
+    await stage.show("Delete this session?")
+
+
+async def edit_tasks(stage: Stage) -> None:
+    await stage.send("/todo append Read greeting.py")
+    await stage.show("Read greeting.py")
+    await stage.send("/todo edit")
+    await stage.show("adds a line")
+
+
+async def many(stage: Stage) -> None:
+    options = [f"colour {number}" for number in range(1, 21)]
+    stage.parts.tasks.start(_select(stage, options))
+    await stage.show("Which colour?")
+
+
+async def _select(stage: Stage, options: list[str]) -> None:
+    await stage.parts.ui.select("Which colour?", options)
+
+
+async def line(stage: Stage) -> None:
+    stage.parts.tasks.start(_line(stage))
+    await stage.show("What is it called?")
+    await stage.type("Ada")
+
+
+async def _line(stage: Stage) -> None:
+    await stage.parts.ui.input("What is it called?", "a name")
+
+
+async def signs(stage: Stage) -> None:
+    stage.parts.ui.widget("build", ["build: 3 of 7 files", "tests: waiting"])
+    stage.parts.ui.status("cpu", "cpu 12 %")
+    stage.parts.ui.status("net", "online")
+    await stage.show("online")
+
+
+async def trusting(stage: Stage) -> None:
+    await stage.send("/trust")
+    await stage.show("Decide later")
+
+
+RM: Script = [[Use("bash", command="rm -r build && git clean -fd"), USAGE], [Say("Done."), USAGE]]
+APPROVED, ASKED = "ui_controller.ScreenUi.approve", "ui_controller.ScreenUi.ask_questions"
+SCREENS = {
+    "approval-bash": Screen(
+        command,
+        (
+            "Allow this command?",
+            "rm -r build && git clean -fd",
+            "Allow once",
+            "Allow for this session",
+            "Always allow",
+            "No",
+            "No, and tell the agent why",
+            "A letter answers",
+            "Esc stops the agent",
+        ),
+        RM,
+        settings=ASK,
+        opens=APPROVED,
+        typed=None,
+    ),
+    "approval-reason": Screen(
+        reason,
+        ("rm -r build", "No, because:", "keep build/x", "Enter declines", "Esc goes back"),
+        RM,
+        settings=ASK,
+        opens=APPROVED,
+        typed="No, because: keep build/x",
+    ),
+    "approval-warning": Screen(
+        command,
+        (
+            "rm -r /opt/old",
+            "It may delete /opt/old, outside the workspace.",
+            'The rule "run: rm" in tools.ask asks about it.',
+            "Allow once",
+            "No",
+        ),
+        [[Use("bash", command="rm -r /opt/old"), USAGE], [Say("Done."), USAGE]],
+        settings={"tools.ask": ["run: rm"]},
+        opens=APPROVED,
+        typed=None,
+    ),
+    "approval-long": Screen(
+        unread,
+        ("echo 1", "echo 299", "Allow once", "Read the request to its end", "No"),
+        [[Use("bash", command="\n".join(f"echo {number}" for number in range(300))), USAGE]],
+        settings=ASK,
+        opens=APPROVED,
+        typed=None,
+    ),
+    "approval-edit": Screen(
+        change,
+        (
+            "Allow this write?",
+            "nmae",
+            "Allow once",
+            "No",
+            "No, and tell the agent why",
+            "Esc stops the agent",
+        ),
+        [[Use("edit", **CHANGE), USAGE], [Say("Done."), USAGE]],
+        settings={**ASK, **REPLACE},
+        opens=APPROVED,
+        typed=None,
+    ),
+    "approval-write": Screen(
+        change,
+        ("Allow this write?", "changes.md", "Allow once", "No, and tell the agent why"),
+        [[Use("write", path="docs/changes.md", content="# Changes\n\n- Hello by name.\n"), USAGE]],
+        settings=ASK,
+        opens=APPROVED,
+        typed=None,
+    ),
+    "trust": Screen(
+        trusting,
+        (
+            "Trust this repository?",
+            "MCP server",
+            "npx database --write",
+            "none of this runs",
+            "Do not trust it",
+            "Trust it",
+            "Decide later",
+        ),
+        files={".mcp.json": '{"mcpServers": {"db": {"command": "npx", "args": ["database", "--write"]}}}'},
+        opens="ui_controller.ScreenUi.select",
+        command="trust",
+        typed=None,
+    ),
+    "question": Screen(
+        question,
+        (
+            "The agent asks",
+            "Which database should it use?",
+            "1. SQLite (recommended)",
+            "2. PostgreSQL",
+            "Something else",
+            "Esc stops the agent",
+        ),
+        [[Use("ask", questions=[DATABASE]), USAGE]],
+        wide=("One file and nothing to install.",),
+        opens=ASKED,
+        typed=None,
+    ),
+    "question-multi": Screen(
+        several,
+        (
+            "Which parts are to be built now?",
+            "The command line",
+            "The web page",
+            "The documentation",
+            "Space check",
+        ),
+        [[Use("ask", questions=[PARTS]), USAGE]],
+        opens=ASKED,
+        typed=None,
+    ),
+    "question-other": Screen(
+        other,
+        ("Which database should it use?", "Something else", "DuckDB"),
+        [[Use("ask", questions=[DATABASE]), USAGE]],
+        opens=ASKED,
+        typed="  DuckDB",
+    ),
+    "questions": Screen(
+        answers,
+        (
+            "Which database should it use?",
+            "SQLite",
+            "The command line, The documentation",
+            "Ada",
+            "Send the answers",
+            "Go back",
+        ),
+        [[Use("ask", questions=[DATABASE, PARTS, NAME]), USAGE]],
+        opens=ASKED,
+        typed=None,
+    ),
+    "plan-mode": Screen(planning, ("plan mode",), command="plan"),
+    "plan-review": Screen(
+        review,
+        (
+            "Plan: Greet by name",
+            "Correct the name in greeting.py",
+            "Approve and start",
+            "Edit in your editor",
+            "Send back with a comment",
+            "Keep planning",
+        ),
+        [
+            [Use("write", path="local://plan.md", content=PLAN)],
+            [Use("resolve", action="apply", reason="ready"), USAGE],
+        ],
+        opens="dialogs.plan_review.PlanDialog.review",
+        typed=None,
+    ),
+    "plan-comment": Screen(
+        comment,
+        ("Plan: Greet by name", "What should change:", "the changelog", "Enter sends it back"),
+        [
+            [Use("write", path="local://plan.md", content=PLAN)],
+            [Use("resolve", action="apply", reason="ready"), USAGE],
+        ],
+        opens="dialogs.plan_review.PlanDialog.review",
+        typed="the changelog",
+    ),
+    "first-run": Screen(
+        set_up,
+        (
+            "Welcome to tau: choose a model",
+            "No model can be used.",
+            "Paste an API key",
+            "How this works",
+            "Quit",
+            "Esc quits",
+        ),
+        refusals=(NO_MODEL,),
+        opens="dialogs.first_run.first_run",
+        typed=None,
+    ),
+    "first-run-help": Screen(
+        explained,
+        ("Models and keys", "ANTHROPIC_API_KEY", "Ollama", "Back", "Esc goes back"),
+        refusals=(NO_MODEL,),
+        opens="dialogs.first_run._help.<locals>.show",
+        typed=None,
+    ),
+    "first-run-file": Screen(
+        broken_file,
+        ("tau could not open a session", "Try again", "Open the file in your editor", "Quit"),
+        refusals=(ConfigError("This is no JSON.", path=Path("/etc/tau.json"), line=3),),
+        opens="dialogs.first_run.first_run",
+        typed=None,
+    ),
+    "login": Screen(
+        providers,
+        ("Which provider is the key for?", "Anthropic", "OpenAI", "Enter select", "Esc leave"),
+        announced=("Which provider is the key for?", "Anthropic", "Enter select"),
+        opens="dialogs.login.choose_provider",
+        command="login",
+        typed="Filter: ",
+    ),
+    "login-key": Screen(
+        key,
+        ("Anthropic key", "it stays hidden", "Enter sends", "Esc cancels"),
+        opens="dialogs.login.store_key",
+        command="login",
+        typed="❯ •••••••••••",
+    ),
+    "logout": Screen(
+        forget,
+        ("Which key do you want to remove?", "Cancel", "Remove Anthropic"),
+        opens="dialogs.login._choose_stored",
+        command="logout",
+        typed=None,
+    ),
+    "session-delete": Screen(
+        delete,
+        ("Delete this session?", "moves to the trash", "1. Yes", "2. No"),
+        [[Say("It returns nmae."), USAGE]],
+        opens="commands.session._delete ui_controller.ScreenUi.confirm",
+        command="session",
+        typed=None,
+    ),
+    "todo-edit": Screen(
+        edit_tasks,
+        ("# Todos", "Read greeting.py", "Enter sends", "Esc cancels"),
+        opens="commands.todo._edit ui_controller.ScreenUi.editor",
+        command="todo",
+    ),
+    "select-many": Screen(
+        many,
+        ("Which colour?", "colour 1", "Esc cancels"),
+        announced=("Which colour?", "colour 1"),
+        opens="ui_controller.ScreenUi.select",
+        typed="Filter: ",
+    ),
+    "ask-line": Screen(
+        line,
+        ("What is it called?", "Ada", "Enter sends"),
+        opens="ui_controller.ScreenUi.input",
+        typed="❯ Ada",
+    ),
+    "signs": Screen(signs, ("build: 3 of 7 files", "tests: waiting", "cpu 12 %", "online")),
+}

@@ -1,0 +1,71 @@
+"""A program that answers like Ollama and proposes one command: `python local_server.py COMMAND`."""
+
+import encodings.idna  # noqa: F401  before we change the user, who may not read our files
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    proposal = ""
+
+    def do_GET(self) -> None:
+        found = {"models": [{"name": "qwen"}]} if self.path == "/api/tags" else {"models": []}
+        self._send(json.dumps(found), "application/json")
+
+    def do_POST(self) -> None:
+        sent = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        if not self.path.endswith("/chat/completions"):
+            self._send("{}", "application/json")
+            return
+        sys.stdout.write(f"asked with {self.headers.get('authorization')}\n")
+        sys.stdout.flush()
+        is_first = sent["messages"][-1]["role"] == "user"
+        call = {"name": "bash", "arguments": json.dumps({"command": self.proposal})}
+        delta: dict[str, Any] = {"tool_calls": [{"index": 0, "id": "c1", "function": call}]}
+        choice = {"delta": delta if is_first else {"content": "done"}}
+        events = [choice, {"delta": {}, "finish_reason": "tool_calls" if is_first else "stop"}]
+        lines = [f"data: {json.dumps({'choices': [{'index': 0, **event}]})}\n\n" for event in events]
+        self._send("".join(lines) + "data: [DONE]\n\n", "text/event-stream")
+
+    def _send(self, text: str, kind: str) -> None:
+        data = text.encode()
+        self.send_response(200)
+        self.send_header("content-type", kind)
+        self.send_header("content-length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Say nothing."""
+
+
+@contextmanager
+def local_server(command: str, *, user: int | None = None) -> Iterator[str]:
+    """Run the program, as another user if given; yields its address."""
+    argv = [sys.executable, "-I", str(Path(__file__)), command, "" if user is None else str(user)]
+    process = subprocess.Popen(argv, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    try:
+        yield f"http://127.0.0.1:{int(process.stdout.readline())}"
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+
+
+if __name__ == "__main__":
+    Handler.proposal = sys.argv[1]
+    if sys.argv[2]:
+        os.setuid(int(sys.argv[2]))
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    sys.stdout.write(f"{server.server_port}\n")
+    sys.stdout.flush()
+    server.serve_forever()

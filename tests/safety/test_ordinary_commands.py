@@ -1,0 +1,120 @@
+"""Ordinary commands run unasked in a sandbox, and end there as they do outside."""
+
+import asyncio
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tau
+from tau.agent.ui import NoticeLevel
+from tau.ai.faux import Faux, FauxStep, Say, Use
+from tau.ai.wire import ToolResultMessage, text_of
+from tests.safety.ordinary_commands import COMMANDS, DIFFERENT, DIFFERENT_WITH_LANDLOCK, fill
+from tests.safety.sandbox_rig import ENGINES, GIT_ENV, Place, git, require
+
+MAX_QUESTIONS = 6
+MIN_SAME = 0.97
+MIN_SAME_WITH_LANDLOCK = 0.94
+NOT_FOUND = 127
+
+
+class CountingUi:
+    """Counts the questions. Approves commands, and refuses everything that a sandbox blocked."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    async def select(self, title: str, options: Sequence[str], *, timeout: float | None = None) -> str | None:
+        self.asked.append(title)
+        return "Yes" if "Yes" in options else None
+
+    def notify(self, message: str, level: NoticeLevel = "info") -> None:
+        pass
+
+    def __getattr__(self, name: str) -> Any:
+        raise AssertionError(f"not expected: {name}")
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def exit_outside(command: str, folder: Path) -> int:
+    done = subprocess.run(
+        ["bash", "-c", command], cwd=folder, capture_output=True, stdin=subprocess.DEVNULL, check=False
+    )
+    return done.returncode
+
+
+def make_project(folder: Path) -> Place:
+    place = Place(folder)
+    fill(place.project)
+    place.init(place.project)
+    for name in (".npm", ".cargo"):
+        (place.home / name).mkdir()
+    git(place.project, "clone", "-q", "--bare", ".", str(place.home / "origin.git"))
+    git(place.project, "remote", "add", "origin", str(place.home / "origin.git"))
+    return place
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_200_commands_ask_at_most_6_questions_and_exit_as_outside(
+    tmp_path: Path, engine: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    require(engine)
+    place = make_project(tmp_path / "inside")
+    other = make_project(tmp_path / "outside")
+    commands = [command.replace("PORT", str(free_port())) for command in COMMANDS]
+    for name, value in {**GIT_ENV, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}.items():
+        monkeypatch.setenv(name, value)
+    for name in ("XDG_CACHE_HOME", "TAU_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(other.home))
+    outside = [exit_outside(command, other.project) for command in commands]
+    monkeypatch.setenv("HOME", str(place.home))
+    ui = CountingUi()
+
+    async def main() -> list[ToolResultMessage]:
+        script: list[list[FauxStep]] = [
+            *([Use("bash", command=command, cwd=".")] for command in commands),
+            [Say("done")],
+        ]
+        options = tau.SessionOptions(
+            cwd=place.project,
+            stream=Faux(script).stream,
+            save=False,
+            tools=("bash",),
+            ui=ui,
+            settings={"sandbox.engine": engine, "sandbox.mode": "required"},
+        )
+        async with tau.create_session(options) as session:
+            await session.prompt("go")
+            return [each for each in session.log.messages() if isinstance(each, ToolResultMessage)]
+
+    results = asyncio.run(main())
+    assert len(results) == len(commands) >= 200
+    differ = {
+        command: f"{expected}, inside: {text_of(result.content)[-400:]}"
+        for command, expected, result in zip(commands, outside, results, strict=True)
+        if getattr(result.details, "exit_code", None) != expected
+    }
+    found = [code for code in outside if code != NOT_FOUND]
+    assert len(ui.asked) <= MAX_QUESTIONS, "\n\n".join(ui.asked)
+    known = {**DIFFERENT, **(DIFFERENT_WITH_LANDLOCK if engine == "landlock" else {})}
+    templates = dict(zip(commands, COMMANDS, strict=True))
+    assert {command: text for command, text in differ.items() if templates[command] not in known} == {}
+    assert sum(code == 0 for code in found) > 0.85 * len(found), "most of them should work outside"
+
+
+def test_few_commands_are_known_to_exit_differently() -> None:
+    assert {*DIFFERENT, *DIFFERENT_WITH_LANDLOCK} <= set(COMMANDS)
+    assert len(DIFFERENT) <= (1 - MIN_SAME) * len(COMMANDS)
+    assert len({**DIFFERENT, **DIFFERENT_WITH_LANDLOCK}) <= (1 - MIN_SAME_WITH_LANDLOCK) * len(COMMANDS)
