@@ -29,7 +29,7 @@ SOURCE = str(Path(__file__).resolve().parent.parent / "src" / "tau")
 DROPPED_ENDINGS = ("_API_KEY", "_TOKEN", "_PROXY", "_BASE_URL", "_CA_BUNDLE", "_CA_CERTS")
 DROPPED = {
     *("ANTHROPIC_MODEL", "OLLAMA_HOST", "SSL_CERT_FILE", "SSL_CERT_DIR"),
-    *("COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "EDITOR", "VISUAL", "PAGER"),
+    *("COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "EDITOR", "VISUAL", "PAGER", "SHELL"),
     *("PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED"),  # children run as they do on a user's machine
 }
 MAX_HELD_S = 0.1
