@@ -58,7 +58,7 @@ BUDGET = {
     "config": (14, "settings, credentials, instructions, the places that trust looks at"),
     "ai": (24, "the client, one dialect, the catalog"),
     "hashline": (2, "the prompt of edit; the parser loads with the first edit"),
-    "base": (14, "files, JSON lines, errors, logging, masking, and finding bash if it is not the login shell"),
+    "base": (14, "files, JSON lines, errors, logging, masking, and the search for bash"),
     "libraries": (136, "asyncio, msgspec, httptools and what they import; differs between Python versions"),
 }
 
