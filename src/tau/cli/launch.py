@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import signal
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -40,6 +41,7 @@ print_mode = late("tau.modes.print")
 trust_question = late("tau.modes.trust_question")
 
 NO_PROMPT = 'No prompt: use tau -p "your question", pipe one in, or start tau in a terminal.'
+SIGNALED = 128  # exit codes above it name the signal that ended the run
 HOME_REMARK = (
     "This is your home folder, not a project; "
     "choose a project folder with --cwd DIR (--allow-home hides this line)."
@@ -52,7 +54,10 @@ def launch(parsed: ParsedArgs, mode: "Mode") -> int:
         raise UsageError("stdout is closed.")
     reserve_standard_streams()
     try:
-        return asyncio.run(_run_with_signals(parsed, mode))
+        code = asyncio.run(_run_with_signals(parsed, mode))
+        if code > SIGNALED:  # another Ctrl+C must not change it while the interpreter exits
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+        return code
     finally:
         timing.report()
 

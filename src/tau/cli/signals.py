@@ -41,7 +41,7 @@ class Signals:
 
     def __exit__(self, *_: object) -> None:
         for number, before in self._before.items():
-            signal.signal(number, before)
+            signal.signal(number, before if self.code is None else self._leave)
         if self._timer is not None:
             self._timer.cancel()
 
@@ -50,6 +50,10 @@ class Signals:
         if self._unanswered >= LAST_CHANCE:
             os._exit(128 + number)
         self._loop.call_soon_threadsafe(self._answer, number)
+
+    def _leave(self, number: int, frame: FrameType | None) -> None:
+        """Exit at once: a signal has ended the work, and all of it is saved."""
+        os._exit(self.code or 128 + number)
 
     def _answer(self, number: int) -> None:
         self._unanswered = 0
