@@ -18,6 +18,9 @@ wrapping = late("tau.tui.text.wrap")
 
 _MIN_TEXT_CELLS = 3
 _MIN_CELLS_BESIDE_PROMPT = 4
+_RULE_CELLS = 48
+"""The border's length, unless its texts need more. It does not reach the edge: a terminal that gets narrower
+would wrap it and move everything below."""
 MARKER_TOKEN = "accent"
 
 
@@ -147,8 +150,9 @@ class EditorView:
             ]
             return [*texts, *rows, truncate(under, width)] if under else [*texts, *rows]
         left, right = pick_fitting(options.border_texts, width - (visible_width(over) + 3 if over else 0))
-        top = border(theme, options.border_token, width, left, over, right)
-        return [top, *rows, border(theme, options.border_token, width, mark=under)]
+        needed = sum(visible_width(text) + 3 for text in (left, over, right) if text) + 3
+        top = border(theme, options.border_token, min(width, max(needed, _RULE_CELLS)), left, over, right)
+        return [top, *rows, border(theme, options.border_token, min(width, _RULE_CELLS), mark=under)]
 
     def _cursor_row(self, line: str, row: int, column: int, options: EditorStyle) -> str:
         """Render the row with the cursor marker before the unit under the cursor."""
