@@ -134,6 +134,7 @@ def sandbox_options(roots: Sequence[Path], settings: SandboxSettings, paths: Pat
     return sessions.SandboxOptions(
         roots=tuple(roots),
         caches=paths.cache / "sandbox" / name,
+        records=paths.guards,
         private=(paths.auth, paths.models, paths.home / "secrets.json", paths.index),
         protected=(paths.home,),
         mode=settings.mode,
