@@ -42,6 +42,7 @@ class Place:
         self.project = self.home / "project"
         self.outside = self.home / "outside"
         self.caches = folder / "caches"
+        self.records = folder / "guards"
         for path in (
             self.project,
             self.outside,
@@ -69,6 +70,7 @@ class Place:
         return SandboxOptions(
             roots=(self.project,),
             caches=self.caches,
+            records=self.records,
             private=(self.credentials,),
             protected=(self.credentials.parent,),
             engine=engine,
@@ -98,14 +100,19 @@ T = TypeVar("T")
 
 
 def in_sandbox(
-    place: Place, work: Callable[[Inside], Awaitable[T]], engine: str = "auto", **rules: object
+    place: Place,
+    work: Callable[[Inside], Awaitable[T]],
+    engine: str = "auto",
+    *,
+    warn: Callable[[str], None] = print,
+    **rules: object,
 ) -> T:
     """Run `work` in a sandbox of this engine, or skip the test if the machine has none."""
     require(engine)
 
     async def main() -> T:
         outside = LocalRunner()
-        async with SessionSandbox(place.options(engine, **rules), outside, warn=print) as sandbox:
+        async with SessionSandbox(place.options(engine, **rules), outside, warn=warn) as sandbox:
             runner = LocalRunner(sandbox=sandbox)
             assert await runner.prepare(), sandbox.problem
             try:

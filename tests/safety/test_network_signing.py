@@ -45,6 +45,21 @@ def ssh_agent(work: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     agent.wait()
 
 
+def test_a_public_key_that_is_a_link_does_not_show_the_private_one(work: Path, ssh_agent: Path) -> None:
+    public = work / "key.pub"
+    public.symlink_to(ssh_agent / "key")
+    sh(f"git config user.signingKey {public}", work)
+
+    async def main() -> None:
+        ui = ScriptedUi(1)
+        async with contained_shell(work, ui) as rig:
+            await rig.run("git commit -q -S --allow-empty -m one")
+            assert "No such file" in await rig.run(f"cat {ssh_agent}/key 2>&1")
+        assert len(ui.asked) == 1
+
+    asyncio.run(main())
+
+
 def test_ssh_signing_asks_once_for_the_agent(work: Path, ssh_agent: Path) -> None:
     sh("git config commit.gpgSign true", work)
 

@@ -300,6 +300,28 @@ def test_a_repository_that_was_made_inside_keeps_its_transfers_inside(place: Pat
     asyncio.run(main())
 
 
+def test_a_command_cannot_answer_for_a_repository_below_the_temporary_folder(place: Path) -> None:
+    """Inside, the folders above such a workspace are the command's own: it can put others there."""
+
+    async def main() -> None:
+        ui, work = ScriptedUi(), place / "work"
+        assert work.is_relative_to("/tmp")
+        git(work, "config", "core.sshCommand", f"touch {place / 'ran'};")
+        async with session(place, ui) as rig:
+            outer = Path(*work.parts[:3])
+            text = await rig.run(
+                f"mv {outer} /tmp/away && git init -q {work} && cd {work} && "
+                "git remote add origin https://good.example/x.git && git remote get-url origin"
+            )
+            assert text == "https://good.example/x.git\n"  # which no file outside says
+            text = await rig.run(f"git -C {work} fetch origin")
+            assert "this transfer stayed inside, because the repository sets core.sshcommand" in text
+        assert "keys" not in str(ui.asked)
+        assert not (place / "ran").exists()
+
+    asyncio.run(main())
+
+
 def test_outside_runs_stay_off_with_the_network(place: Path) -> None:
     async def main() -> None:
         ui = ScriptedUi()

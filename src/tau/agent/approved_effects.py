@@ -1,7 +1,7 @@
 """Binds a call to its approved effects: its ports ask here before they touch anything."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from tau.agent.effects import Effects
@@ -18,11 +18,13 @@ class ApprovedEffects:
     """What one call may touch. Paths are compared by where they really lead.
 
     Everything that opens a file itself, instead of through `ctx.fs`, gets its path from `read` or `write`
-    and opens that one: it contains no links. Without `effects`, anything is approved.
+    and opens that one: it contains no links. Without `effects`, anything is approved. `denies` says which
+    real paths are never approved, even below a folder that is.
     """
 
     def __init__(self, effects: Effects | None = None) -> None:
         self.effects = effects
+        self.denies: Callable[[str], bool] = lambda path: False
         self._folders: dict[Path, str] = {}
         declared = effects or Effects()
         self._writes = {self._real(path) for path in declared.writes}
@@ -32,9 +34,18 @@ class ApprovedEffects:
     def read(self, path: Path) -> Path:
         """The real path of a file or folder to read. Raises ToolError if that was not approved."""
         target = self._real(path)
+        if self.denies(target):
+            raise ToolError(f"Reading {shortened(clean_line(str(path)), NAMED_CHARS)} is denied by a rule.")
         if self.effects is None or target in self._writes or self._covers(target):
             return path if str(path) == target else Path(target)
         raise _refused("Reading", path, target)
+
+    def read_member(self, archive: Path, member: str) -> None:
+        """Raises ToolError if a file with this name, in the archive or beside it, is never approved."""
+        for folder in (archive, archive.parent):
+            name = os.path.normpath(f"{self._real(folder)}/{member}")
+            if self.denies(name):
+                raise ToolError(f"Reading {shortened(clean_line(member), NAMED_CHARS)} is denied by a rule.")
 
     def list(self, path: Path) -> Path:
         """Like `read`, for the names in a folder; also if it is the folder of an approved file."""

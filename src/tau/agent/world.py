@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias
 
 from msgspec import Struct
 
@@ -19,6 +19,11 @@ if TYPE_CHECKING:
 
 approval = late("tau.agent.approved_effects")
 
+
+class DeniedPaths(Protocol):
+    def denies(self, path: str) -> bool: ...
+
+
 NestedCall: TypeAlias = Callable[[str, dict[str, Any]], Awaitable[ToolOutput]]
 
 
@@ -28,6 +33,7 @@ class World(Struct, frozen=True, kw_only=True):
     run: Runner
     artifacts: Artifacts
     ui: Ui | None = None
+    denied: Callable[[], "DeniedPaths | None"] = lambda: None  # what no call may read
 
 
 class CallContext:
@@ -49,6 +55,7 @@ class CallContext:
         self.ui = world.ui
         self.update = update
         self._nested = nested
+        self._denied = world.denied
 
     @property
     def run(self) -> Runner:
@@ -61,6 +68,8 @@ class CallContext:
         context = object.__new__(type(self))
         vars(context).update(vars(self))
         context.approved = approved
+        if (denied := self._denied()) is not None:
+            approved.denies = denied.denies
         context._use_disk(self._disk)
         return context
 

@@ -21,6 +21,7 @@ from tau.config.settings import SandboxSettings
 
 if TYPE_CHECKING:
     from tau.backends.sandbox.session import SandboxOptions, SessionSandbox
+    from tau.coding.approval.denied_files import DeniedFiles
     from tau.coding.shell.contained_commands import ContainedCommands
 
 contained = late("tau.coding.shell.contained_commands")
@@ -52,6 +53,8 @@ class LateSandbox:
         self.settings = settings
         self.warn: Callable[[str], None] = log.warning
         self.judge_host: Callable[[str], bool | None] = lambda host: None  # by the user's rules
+        self.denied: Callable[[], DeniedFiles | None] = lambda: None  # by the user's rules
+        self._denied: DeniedFiles | None = None
         self._paths = paths
         self.outside = outside
         self.ui = ui
@@ -85,7 +88,7 @@ class LateSandbox:
     @property
     def session(self) -> "SessionSandbox":
         if self._session is None:
-            options = sandbox_options(self.roots, self.settings, self._paths)
+            options = self._options()
             programs.avoid_folders(self.roots)  # where commands can now leave programs
             self._session = sessions.SessionSandbox(
                 options, self.outside, warn=self.warn, parts=self.commands.make_parts()
@@ -121,11 +124,21 @@ class LateSandbox:
     async def spawn(self, command: Command, files: ChildFiles) -> Child:
         return await (await self._current()).spawn(command, files)
 
+    def _options(self) -> "SandboxOptions":
+        """With what the user's rules deny as hidden."""
+        options = sandbox_options(self.roots, self.settings, self._paths)
+        self._denied = self.denied()
+        hidden = () if self._denied is None else tuple(self._denied.existing())
+        return replace(options, rules=replace(options.rules, hide=(*options.rules.hide, *hidden)))
+
     async def _current(self) -> "SessionSandbox":
         session = self.session
         if session.options.roots != self.roots:
             programs.avoid_folders(self.roots)
             await session.change(replace(session.options, roots=self.roots))
+        if self.denied() != self._denied:
+            rules = replace(session.options.rules, hide=self._options().rules.hide)
+            await session.change(replace(session.options, rules=rules))
         return session
 
 
@@ -134,6 +147,7 @@ def sandbox_options(roots: Sequence[Path], settings: SandboxSettings, paths: Pat
     return sessions.SandboxOptions(
         roots=tuple(roots),
         caches=paths.cache / "sandbox" / name,
+        records=paths.guards,
         private=(paths.auth, paths.models, paths.home / "secrets.json", paths.index),
         protected=(paths.home,),
         mode=settings.mode,

@@ -31,6 +31,7 @@ class Paths:
         self.trash: Final = home / "trash"
         self.terminals: Final = home / "terminals"
         self.cache: Final = home / "cache"
+        self.guards: Final = home / "guards"
         self.logs: Final = home / "logs"
 
 

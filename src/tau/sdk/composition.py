@@ -9,6 +9,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from tau.agent.events import Notice
 from tau.agent.hooks import HookChain, Hooks
 from tau.agent.owner import StreamFunction
@@ -92,7 +94,7 @@ async def compose(
             system=_system_prompt(options, paths, settings, folders, problems, trusted=trusted),
             tools=_add_custom_tools(create_tools(options.tools, parts), options.add_tools),
             stream=stream,
-            world=environment.world,
+            world=replace(environment.world, denied=permissions.denied_files),
             hooks=_hooks(options, paths, settings, environ, environment, folders, sandbox, permissions),
             plan=environment.plan,
             permissions=permissions,
@@ -302,6 +304,7 @@ def _hooks(
     if sandbox is not None:
         sandbox.warn = lambda text: environment.events.emit(Notice("warning", text))
         environment.events.watch(sandbox.on_event)
+        sandbox.denied = permissions.denied_files
         sandbox.judge_host = lambda host: judge_connection(permissions.current, host)
         folders.on_change(sandbox.change_roots)
         contain.append(SandboxHook(sandbox))

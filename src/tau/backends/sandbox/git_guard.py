@@ -4,6 +4,7 @@ In a sandbox with mounts, such files are read-only, and only new ones are found 
 read-only part of a writable folder; there, changed ones are restored after each command.
 """
 
+import hashlib
 import os
 import stat
 from collections.abc import Iterator, Sequence
@@ -14,6 +15,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from tau.backends.sandbox.git_config import is_harmless, keep_harmless
+from tau.backends.sandbox.guard_records import GuardRecord
 from tau.backends.sandbox.mounts import GitFiles
 from tau.backends.sandbox.repositories import FolderTree, find_git_files, git_folders
 from tau.base.exact_paths import pinned
@@ -85,6 +87,16 @@ class GitGuard:
             notes += self._restore()
         return notes
 
+    def record(self, missing: Sequence[Path] = ()) -> GuardRecord:
+        """What is accepted now, for a session after this one. `missing` are startup files."""
+        return GuardRecord(
+            roots=tuple(map(str, self._roots)),
+            places=tuple(map(str, self._places)),
+            files={str(path): _digest(file) for path, file in self._files.items()},
+            missing=tuple(map(str, missing)),
+            restores=self.restores,
+        )
+
     def keep(self, path: Path) -> None:
         """Accept a file that was disabled, as the user wants it."""
         aside = path.with_name(path.name + DISABLED)
@@ -105,9 +117,7 @@ class GitGuard:
 
     def _remember(self, path: Path) -> None:
         with suppress(OSError):
-            info = path.lstat()
-            text = path.read_bytes() if info.st_size <= MAX_FILE_BYTES else None
-            self._files[path] = GuardedFile(text, stat.S_IMODE(info.st_mode))
+            self._files[path] = _read(path)
 
     def _check_folder(self, folder: Path) -> Iterator[str]:
         """Disable what is new in a Git folder and could run a program."""
@@ -119,7 +129,7 @@ class GitGuard:
                 if self._seen.get(path) == changed_ns:
                     continue
                 if _disable(path):
-                    yield f"{path} is new and could run programs; it is disabled until you keep it."
+                    yield _disabled_note(path)
                 if os.path.lexists(path):
                     self._seen[path] = path.lstat().st_ctime_ns
 
@@ -145,6 +155,37 @@ class GitGuard:
                     yield f"{path} was changed by the command; its previous content is restored."
             with suppress(OSError):
                 self._seen[path] = path.lstat().st_ctime_ns
+
+
+def judge_leftovers(record: GuardRecord) -> Iterator[str]:
+    """Disable what the commands of a killed session created; yields a sentence for each."""
+    roots = [Path(root) for root in record.roots]
+    tree = FolderTree()
+    searched = chain.from_iterable(tree.search(root) for root in record.roots)
+    for place in map(Path, dict.fromkeys((*searched, *record.places))):
+        if str(place) not in record.places:
+            yield f"New Git repository: {place.parent}."
+        for folder in git_folders(place, roots):
+            for path in _guarded_in(folder):
+                with suppress(OSError):
+                    known = record.files.get(str(path))
+                    is_same = known is not None and (not record.restores or known == _digest(_read(path)))
+                    if not is_same and _disable(path):
+                        yield _disabled_note(path)
+
+
+def _read(path: Path) -> GuardedFile:
+    info = path.lstat()
+    text = path.read_bytes() if info.st_size <= MAX_FILE_BYTES else None
+    return GuardedFile(text, stat.S_IMODE(info.st_mode))
+
+
+def _digest(file: GuardedFile) -> str:
+    return f"{file.mode:o} {hashlib.sha256(file.text or b'').hexdigest()}"
+
+
+def _disabled_note(path: Path) -> str:
+    return f"{path} is new and could run programs; it is disabled until you keep it."
 
 
 def _guarded_in(folder: Path) -> Iterator[Path]:

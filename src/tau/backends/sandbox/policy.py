@@ -5,17 +5,21 @@ import pwd
 import stat
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from typing import Literal
 
 from msgspec import Struct
 
 from tau.base.files import make_private, mode_of, typed_path
+from tau.base.hard_links import other_names
 
 Network = Literal["off", "list", "on"]
 EngineName = Literal["auto", "bubblewrap", "namespaces", "landlock"]
 
 MAX_SOCKETS = 100  # masks of sockets outside the workspace; each takes a third of a millisecond
+MAX_HIDDEN_ENTRIES = 100  # of a hidden folder are looked for under other names
 TEMPORARY = ("/tmp", "/var/tmp")
 # Where credentials and other people's sockets are. `~` is the home folder.
 HIDDEN = (
@@ -100,20 +104,21 @@ def make_policy(
     )
     sockets = _real(_expand(rules.sockets, home))
     visible = _real((*_needed(home, environ), *_expand(rules.show, home)))
-    concealed = [Path("/run"), *map(Path, TEMPORARY)]
+    private_places = [Path("/run"), *map(Path, TEMPORARY)]
     listening = [
         path
         for path in _listening_sockets()
         if path not in sockets
         and not is_within(path, inside)
-        and (is_within(path, visible) or not is_within(path, concealed))
+        and (is_within(path, visible) or not is_within(path, private_places))
     ]
     mounted, env = _caches(caches, home, environ)
     write = _real(_expand(rules.write, home))
+    concealed = _real(hidden)
     return SandboxPolicy(
         roots=inside,
         write=write,
-        hidden=_real(hidden),
+        hidden=(*concealed, *_other_names(concealed, (*inside, *write))),
         protected=_protected((*_expand(STARTUP_FILES, home), *protected), (*inside, *write)),
         visible=visible,
         sockets=sockets,
@@ -125,6 +130,15 @@ def make_policy(
         env={"TMPDIR": str(temporary), **env},
         unmasked=len(listening[MAX_SOCKETS:]),
     )
+
+
+def _other_names(hidden: Sequence[Path], writable: Sequence[Path]) -> list[Path]:
+    """Names in the workspace of files that are hidden, or are in a hidden folder."""
+    files = [str(path) for path in hidden]
+    for folder in hidden:
+        with suppress(OSError), os.scandir(folder) as entries:
+            files += [entry.path for entry in islice(entries, MAX_HIDDEN_ENTRIES)]
+    return [Path(name) for name in other_names(files, [str(path) for path in writable])]
 
 
 def _protected(paths: Iterable[Path], writable: Sequence[Path]) -> tuple[Path, ...]:

@@ -13,7 +13,8 @@ from msgspec import Struct
 
 from tau.backends.sandbox import engines
 from tau.backends.sandbox.engines import Engine, SandboxSpec
-from tau.backends.sandbox.git_guard import GitGuard
+from tau.backends.sandbox.git_guard import GitGuard, judge_leftovers
+from tau.backends.sandbox.guard_records import GuardRecords
 from tau.backends.sandbox.link import HolderLink, SandboxEnded
 from tau.backends.sandbox.mounts import Mount, find_mount, make_places, plan_mounts
 from tau.backends.sandbox.policy import (
@@ -42,6 +43,7 @@ class SandboxOptions(Struct, frozen=True, kw_only=True):
 
     roots: tuple[Path, ...]
     caches: Path  # where each workspace has its own caches
+    records: Path | None = None  # where the guards leave word for the next session
     private: tuple[Path, ...] = ()  # files of tau that commands must not read
     protected: tuple[Path, ...] = ()  # and those that they must not write, wherever they are
     mode: SandboxMode = "auto"
@@ -97,6 +99,7 @@ class SessionSandbox:
         ] = {}  # what the last start was shown to contain: nothing, or what is wrong
         self._worked = False
         self._startup = StartupGuard()
+        self._records = GuardRecords(options.records)
 
     async def __aenter__(self) -> "SessionSandbox":
         return self
@@ -217,7 +220,16 @@ class SessionSandbox:
             for note in self.guard.check():  # before a new search accepts what the last commands left
                 self.warn(note)
             self.guard.change_roots(roots)
+            left = self._records.find_left(roots)
+            for _, record in left:
+                for note in (*judge_leftovers(record), *StartupGuard(map(Path, record.missing)).check()):
+                    self.warn(note)
             spec = self._make_spec(engine, self.options, self.guard, self.temporary_folder(), theirs.fileno())
+            self._startup.watch(spec.policy)
+            # From now on, commands can create hooks, and we can be killed before we see them.
+            self._records.write(self.guard.record(sorted(self._startup.missing)))
+            for path, _ in left:
+                path.unlink(missing_ok=True)
             launch = engine.launch(spec)
             fds = launch.fds
             process = await self._runner.start(
@@ -244,7 +256,6 @@ class SessionSandbox:
             output = await _discard(process, link)
             return output if "start" in results and output else problem
         self._engine, self.policy, self.mounts = engine, spec.policy, spec.mounts
-        self._startup.watch(spec.policy)
         self._env = dict(spec.policy.env)
         if not self._has_own("processes"):
             self._env |= cache_variables(spec.policy)
@@ -272,6 +283,7 @@ class SessionSandbox:
             if last:
                 for note in self.check_repositories():
                     self.warn(note)
+                self._records.close()
             if last and self._folder is not None:
                 folder, self._folder = self._folder, None
                 await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)

@@ -4,6 +4,7 @@ Existing ones are read-only in a sandbox; one that does not exist cannot be moun
 """
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 from tau.backends.sandbox.policy import SandboxPolicy, is_within, real_folder
@@ -21,20 +22,20 @@ DISABLED = ".disabled"
 class StartupGuard:
     """One per sandbox. Call `watch` when it has started, `check` after each command."""
 
-    def __init__(self) -> None:
-        self._missing: set[Path] = set()
+    def __init__(self, missing: Iterable[Path] = ()) -> None:
+        self.missing = set(missing)  # what does not exist, and could be created
 
     def watch(self, policy: SandboxPolicy) -> None:
         """Remember what does not exist now, and could be created."""
         home = real_folder(Path.home())
         for path in (home / name for name in WATCHED):
             if is_within(path, (*policy.roots, *policy.write)) and not os.path.lexists(path):
-                self._missing.add(path)
+                self.missing.add(path)
 
     def check(self) -> list[str]:
         """Rename what commands created; returns a sentence for each."""
         notes = []
-        for path in sorted(self._missing):
+        for path in sorted(self.missing):
             # A link may lead to a folder that is not the command's.
             if not os.path.lexists(path) or real_folder(path.parent) != path.parent:
                 continue
@@ -45,7 +46,7 @@ class StartupGuard:
                 path.rename(target)
             except OSError as error:
                 notes.append(f"New startup file: {path}. It could not be disabled: {error.strerror}.")
-                self._missing.discard(path)
+                self.missing.discard(path)
             else:
                 notes.append(f"New startup file: {path}. It is disabled; to keep it, rename {target.name}.")
         return notes

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from tau.coding.approval.rules import RuleList, RuleMatch
 
 command_reports = late("tau.coding.approval.command_report")
+denied = late("tau.coding.approval.denied_files")
 git_dirs = late("tau.base.git_dir")
 stores = late("tau.coding.files.credential_stores")
 
@@ -272,7 +273,7 @@ class _Judgment:
         )
         self._judge(
             item,
-            lambda rules: rules.read(path) or rules.read(target),
+            lambda rules: rules.read(path) or rules.read(target) or _other_name(rules, target),
             needed=has_keys and self._mode != "yolo",
             allowed=self._allow is not None and self._allow.read(target) is not None,
         )
@@ -314,6 +315,12 @@ class _Judgment:
             self._granted.append(f"{item.reason} (allowed for this session)")
         else:
             self._questions.append(item)
+
+
+def _other_name(rules: "RuleList", target: Path) -> "RuleMatch | None":
+    """A rule for a file that has this name too."""
+    found = (rule for rule in rules.rules if rule.kind == "read")
+    return next((rule.match for rule in found if denied.DeniedFiles((rule,)).denies(str(target))), None)
 
 
 def _noted(item: ApprovalItem, note: str) -> ApprovalItem:

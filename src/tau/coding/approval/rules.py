@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 
+from tau.base.files import typed_path
 from tau.base.late import late
 from tau.coding.approval import allow_rules
 from tau.coding.approval.allow_rules import MAX_PATTERN_CHARS, MAX_PATTERNS, AllowRules
+from tau.coding.files.paths import real
 
 if TYPE_CHECKING:
     from tau.coding.approval.command_report import CommandReport, SimpleCommand
@@ -36,13 +38,22 @@ class RuleMatch(Struct, frozen=True):
 
 
 class Rule(Struct, frozen=True):
-    """One parsed pattern: a `glob` for a tool or host, regular expressions for a path, words of a command."""
+    """One parsed pattern: a `glob` for a tool or host, regular expressions for a path, words of a command.
+
+    `base` is the path before the first star, and `has_star` says whether there is one.
+    """
 
     kind: _Kind
     text: str
     glob: str = ""
     paths: tuple[str, ...] = ()
     words: tuple[str, ...] = ()
+    base: str = ""
+    has_star: bool = False
+
+    @property
+    def match(self) -> RuleMatch:
+        return RuleMatch(self.text)
 
     def path(self, target: Path) -> bool:
         """Whether it matches a real path."""
@@ -146,7 +157,9 @@ def parse(action: RuleAction, text: str, root: Path | None = None) -> Rule | str
         case "tool":
             return Rule("tool", text, glob=rest)
         case "read":
-            return Rule("read", text, paths=_paths(rest))
+            before, star, _ = rest.partition("*")
+            base = str(real(typed_path(before.rpartition("/")[0] or "/" if star else rest)))
+            return Rule("read", text, paths=_paths(rest), base=base, has_star=bool(star))
         case "run" | "write" | "connect" if action == "allow":
             allow_rules.parse_rule(f"{kind}: {rest}")
             return f"{kind}: {rest}"

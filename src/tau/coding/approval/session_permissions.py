@@ -18,8 +18,10 @@ from tau.coding.session.storage.log import SessionLog
 from tau.config.settings import APPROVAL_MODES, ApprovalMode, ToolsSettings
 
 if TYPE_CHECKING:
+    from tau.coding.approval.denied_files import DeniedFiles
     from tau.coding.approval.rules import RuleAction, RuleList
 
+denied = late("tau.coding.approval.denied_files")
 rules = late("tau.coding.approval.rules")
 
 MODE_ENTRY = "permission_mode"
@@ -93,6 +95,11 @@ class SessionPermissions:
     def patterns(self, action: "RuleAction") -> tuple[str, ...]:
         found: RuleList | None = getattr(self._own, action)
         return () if found is None else found.patterns
+
+    def denied_files(self) -> "DeniedFiles | None":
+        """What tools cannot read, whatever else allows it."""
+        deny = self._own.deny
+        return None if deny is None else denied.DeniedFiles(deny.rules)
 
     def set_mode(self, mode: str) -> None:
         """Effective at the next decision, also of calls that wait for an answer. Raises TauError."""

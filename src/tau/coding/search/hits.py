@@ -96,7 +96,7 @@ async def find_hits(options: SearchOptions, sources: Sources, ctx: CodingContext
     if listed:
         scope = scope_of(sources, options.gitignore)
         found = await engine.matching_files(options.query, scope, ctx.helpers, seconds=options.seconds)
-    candidates = in_order(found.files, sources)
+    candidates = [name for name in in_order(found.files, sources) if not ctx.approved.denies(name)]
     named = {str(source.path): source for source in sources.files}
     skip = 0 if sources.single else options.skip
     # With only a few files, which of them match is not known yet.

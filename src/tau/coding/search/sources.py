@@ -156,6 +156,7 @@ async def _member(entry: PathTarget, ctx: CodingContext) -> SearchSource:
     content = await archive.read(found, ctx.fs)
     if not isinstance(content, archive.ArchiveEntry):
         raise ToolError("It is a directory; name a file in it.")
+    ctx.approved.read_member(found.path, content.name.removeprefix(f"{found.name}:"))
     try:
         decode(content.data)
     except NotText:

@@ -89,7 +89,7 @@ class ContainedCommands:
     @property
     def transfers(self) -> "GitTransfers":
         if self._transfers is None:
-            self._transfers = transfers.GitTransfers(self, self._runner, self._sandbox.outside)
+            self._transfers = transfers.GitTransfers(self, self._sandbox.outside)
         return self._transfers
 
     async def grant(self, attempt: "BlockedAttempt") -> None:
@@ -114,8 +114,10 @@ class ContainedCommands:
         allow = f"Allow the {needs.agent} for this session; what runs in the sandbox ends"
         if not await self.grants.ask_session(("socket", str(needs.socket)), title, allow):
             return f"Sandbox: blocked socket to {needs.socket}"
-        sockets, shown = (*rules.sockets, str(needs.socket)), (*rules.show, *map(str, needs.show))
-        rules = replace(rules, sockets=sockets, show=shown)
+        # What commands can write is visible anyway, and could be a link by the time it is shown.
+        writable = [mount.target for mount in self.session.mounts if mount.kind == "write"]
+        shown = [str(path) for path in needs.show if not any(map(path.is_relative_to, writable))]
+        rules = replace(rules, sockets=(*rules.sockets, str(needs.socket)), show=(*rules.show, *shown))
         await self.session.change(replace(self.session.options, rules=rules))
         return ""
 

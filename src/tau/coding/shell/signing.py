@@ -42,7 +42,8 @@ async def find_signing(text: str, git: Ask, gpgconf: Ask, environ: Mapping[str, 
         socket = Path(environ.get("SSH_AUTH_SOCK") or "/")
         named = await git("config", "--type=path", "user.signingKey")
         keys = [Path(named), Path(f"{named}.pub")] if named.startswith("/") else []
-        show = tuple(path for path in keys if path.suffix == ".pub" and path.is_file())
+        # The repository may name the key: a link `x.pub` may lead to a private one.
+        show = tuple(path for path in map(_real, keys) if path.suffix == ".pub" and path.is_file())
         return SigningNeeds("ssh-agent", _real(socket), show) if socket.is_socket() else None
     await gpgconf("--launch", "gpg-agent")
     place, home = await gpgconf("--list-dirs", "agent-socket"), await gpgconf("--list-dirs", "homedir")

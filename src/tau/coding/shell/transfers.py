@@ -55,11 +55,14 @@ class TransferRepository(Struct, frozen=True, kw_only=True):
 
 
 class GitTransfers:
-    """One per session. `inside` runs commands in the session's sandbox, `outside` beside it."""
+    """One per session. `outside` runs programs beside the session's sandbox.
 
-    def __init__(self, contained: "ContainedCommands", inside: Runner, outside: LocalRunner) -> None:
+    Commands can move what they see: a folder above a workspace in /tmp, for example. So Git's own questions
+    about a repository run outside, where they read the files that the transfer will read.
+    """
+
+    def __init__(self, contained: "ContainedCommands", outside: LocalRunner) -> None:
         self._contained = contained
-        self._inside = inside
         self._outside = outside
 
     async def plan(self, text: str, cwd: Path) -> TransferPlan | None:
@@ -148,9 +151,9 @@ class GitTransfers:
         return await self._answer([repository.program, *words], repository.env)
 
     async def _answer(self, argv: Sequence[str], env: Mapping[str, str]) -> str:
-        """What a program prints inside the sandbox; nothing if it fails."""
-        async with await self._inside.start(
-            argv, cwd=Path("/"), env=env, limits=Limits(timeout=QUERY_S)
+        """What Git prints about the real repository; nothing if it fails. It starts no program for that."""
+        async with await self._outside.start(
+            argv, cwd=Path("/"), env={**transfer_env(), **env}, limits=Limits(timeout=QUERY_S)
         ) as process:
             done = await capture(process, max_bytes=MAX_ANSWER_BYTES)
         return done.output.decode("utf-8", "replace").rstrip("\n") if done.exit.code == 0 else ""

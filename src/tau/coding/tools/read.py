@@ -200,6 +200,7 @@ class Read(Tool[ReadParams]):
         source = ReadTarget(inside.name, found.path)
         if isinstance(inside, archive.ArchiveListing):
             return _listing(source, "archive", inside.text, inside.limit)
+        ctx.approved.read_member(found.path, inside.name.removeprefix(f"{found.name}:"))
         notice_text = inside.binary_notice()
         if notice_text is not None:
             return _listing(source, "archive", notice_text)
