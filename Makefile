@@ -8,6 +8,7 @@ PYTHONS := python3.14 python3.13 python3.12 python3.11 python3
 PACKAGES := tmux bwrap=bubblewrap strace openssl rg=ripgrep ssh=openssh-client /usr/sbin/sshd=openssh-server zsh fish mksh busybox sshfs chromium
 ARGS ?=
 export PROMPT
+unexport PYTHONDONTWRITEBYTECODE  # without bytecode, each run compiles all tests again
 
 # A stamp carries the checksum of pyproject.toml: the second run installs nothing and needs no network.
 CHECKSUM := $(shell cksum pyproject.toml | cut -d ' ' -f 1)

@@ -22,6 +22,7 @@ from hypothesis import settings
 
 from tau.base import secrets
 from tau.base.late import late
+from tests.support import memory
 
 weights = late("tau.ai.local.weights")
 
@@ -51,6 +52,7 @@ class Harness:
 
     def __init__(self) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="tau-tests-"))
+        self.in_memory = False
         self.homes = 0
         self.offences: list[str] = []
         self.held: list[str] = []
@@ -59,6 +61,11 @@ class Harness:
         own_cache = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
         self.real_cache = Path(os.environ.setdefault("CACHE_OF_TESTER", own_cache))
         self.grace_seconds = 2.0
+
+    def remove(self) -> None:
+        if self.in_memory:
+            memory.forget(self.folder)
+        shutil.rmtree(self.folder, ignore_errors=True)
 
     def new_home(self) -> Path:
         self.homes += 1
@@ -83,12 +90,17 @@ HARNESS = Harness()
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--soak", action="store_true", help="run the long versions too (marked `soak`)")
+    parser.addoption("--on-disk", action="store_true", help="keep what tests write on the disk")
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
     settings.load_profile("soak" if config.getoption("--soak") else "tests")
     config.add_cleanup(gc.unfreeze)
-    config.add_cleanup(lambda: shutil.rmtree(HARNESS.folder, ignore_errors=True))
+    config.add_cleanup(HARNESS.remove)
+    if not config.getoption("--on-disk") and memory.keep_in_memory(HARNESS.folder):
+        HARNESS.in_memory = True
+        config.option.basetemp = str(HARNESS.folder / "tmp")  # the parent of each `tmp_path`
     session_home = HARNESS.folder / "session"
     session_home.mkdir()
     HARNESS.enter(session_home)

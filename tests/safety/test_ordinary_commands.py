@@ -47,11 +47,18 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def exit_outside(command: str, folder: Path) -> int:
-    done = subprocess.run(
-        ["bash", "-c", command], cwd=folder, capture_output=True, stdin=subprocess.DEVNULL, check=False
-    )
-    return done.returncode
+def commands_of_today() -> list[str]:
+    return [command.replace("PORT", str(free_port())) for command in COMMANDS]
+
+
+def environment_of(place: Place) -> dict[str, str]:
+    """Without retries: npm waits 70 s before it tries a refused connection for the last time."""
+    return {
+        **GIT_ENV,
+        "HOME": str(place.home),
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        "npm_config_fetch_retries": "0",
+    }
 
 
 def make_project(folder: Path) -> Place:
@@ -65,21 +72,38 @@ def make_project(folder: Path) -> Place:
     return place
 
 
+@pytest.fixture(scope="module")
+def outside(tmp_path_factory: pytest.TempPathFactory) -> list[int]:
+    """The exit codes of the commands without a sandbox."""
+    place = make_project(tmp_path_factory.mktemp("outside"))
+    environment = {**os.environ, **environment_of(place)}
+    for name in ("XDG_CACHE_HOME", "TAU_HOME"):
+        environment.pop(name, None)
+
+    def run(command: str) -> int:
+        return subprocess.run(
+            ["bash", "-c", command],
+            cwd=place.project,
+            env=environment,
+            capture_output=True,
+            stdin=subprocess.DEVNULL,
+            check=False,
+        ).returncode
+
+    return [run(command) for command in commands_of_today()]
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 def test_200_commands_ask_at_most_6_questions_and_exit_as_outside(
-    tmp_path: Path, engine: str, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, engine: str, outside: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     require(engine)
     place = make_project(tmp_path / "inside")
-    other = make_project(tmp_path / "outside")
-    commands = [command.replace("PORT", str(free_port())) for command in COMMANDS]
-    for name, value in {**GIT_ENV, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}.items():
+    commands = commands_of_today()
+    for name, value in environment_of(place).items():
         monkeypatch.setenv(name, value)
     for name in ("XDG_CACHE_HOME", "TAU_HOME"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("HOME", str(other.home))
-    outside = [exit_outside(command, other.project) for command in commands]
-    monkeypatch.setenv("HOME", str(place.home))
     ui = CountingUi()
 
     async def main() -> list[ToolResultMessage]:
