@@ -15,7 +15,7 @@ CHECKSUM := $(shell cksum pyproject.toml | cut -d ' ' -f 1)
 RUN_STAMP := $(VENV)/.installed-run-$(CHECKSUM)
 TEST_STAMP := $(VENV)/.installed-test-$(CHECKSUM)
 
-.PHONY: help run test soak bench docs snapshots format clean packages weights
+.PHONY: help run test soak bench docs screenshots snapshots format clean packages weights
 
 help:
 	@echo "make run             set up and start a conversation (without a key: with the demo model)"
@@ -24,6 +24,7 @@ help:
 	@echo "make soak            the long versions: fuzzing, stress, fault sweeps"
 	@echo "make bench           the benchmarks; ARGS=--quick for a short look"
 	@echo "make docs            rewrite the generated tables in docs/"
+	@echo "make screenshots     rewrite the captures, pictures and the recording in docs/images"
 	@echo "make snapshots       rewrite the pinned prompts, schemas, events and screens; review the diff"
 	@echo "make format          format the code and apply the linter's fixes"
 	@echo "make clean           remove .venv and all other generated files"
@@ -46,6 +47,10 @@ bench: $(RUN_STAMP)
 
 docs: $(RUN_STAMP)
 	@$(BIN)/python tools/docs_tables.py
+
+# A minute of it is the recording of the demo.
+screenshots: $(TEST_STAMP)
+	@$(BIN)/python tools/screenshots.py $(ARGS)
 
 # A test that rewrites its snapshot fails; the next run passes.
 snapshots: $(TEST_STAMP)

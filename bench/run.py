@@ -51,6 +51,7 @@ class Bench:
     def __init__(self, rounds: dict[str, int]) -> None:
         self.rounds = rounds
         self.samples: dict[str, dict[str, list[Sample]]] = {}
+        self.versions: dict[str, str] = {}
 
     def run(self, name: str, steps: list[Step]) -> None:
         count = self.rounds[name]
@@ -95,6 +96,7 @@ def measure(
     settled = [one.settle(folder / one.name, plain.url) for one in subjects]
     for one in settled:
         ask(one, plain, scenario="hello")  # warm caches, first-run setup done
+        bench.versions[one.name] = one.run(one.version_command).output.strip()
 
     nothing = partial(run_plainly, bare, bare.command)
     steps: list[Step] = [("version", bare, nothing)]
@@ -133,6 +135,7 @@ def write_results(bench: Bench, results: dict[str, report.Figures]) -> None:
         "python": platform.python_version(),
         "load": " ".join(f"{value:.1f}" for value in os.getloadavg()),
         "rounds": bench.rounds,
+        "versions": bench.versions,
     }
     RESULTS.mkdir(exist_ok=True)
     when = time.strftime("%Y-%m-%dT%H-%M-%SZ", time.gmtime())

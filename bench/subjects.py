@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from dataclasses import dataclass, field
@@ -93,6 +94,8 @@ def peers(file: Path) -> list[Subject]:
     for name, row in json.loads(file.read_text()).items():
         if unknown := set(row) - known:
             raise SystemExit(f"{file}: {name} has unknown fields: {', '.join(sorted(unknown))}")
+        if shutil.which(row["command"][0]) is None:
+            raise SystemExit(f"{name} is not installed: no program {row['command'][0]} on the PATH.")
         subjects.append(
             Subject(
                 name,

@@ -1,6 +1,8 @@
 """`tau demo` from start to end, with and without a terminal."""
 
+import json
 import os
+import re
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,8 +12,11 @@ import pytest
 from tau.modes.interactive.demo.script import REQUEST
 from tests.e2e.program import TAU, Program
 from tests.support.pty_terminal import PtyTerminal, run_in_terminal
+from tests.support.terminal.virtual import VirtualTerminal
 
 SCRIPTED = "─ scripted-demo"
+CAST = Path(__file__).parents[2] / "docs" / "images" / "demo.cast"
+DURATION = re.compile(r"\d[\d.]* m?s$")
 
 
 @pytest.fixture
@@ -48,6 +53,26 @@ def test_demo_fixes_its_bug_and_leaves_nothing_behind(tau: Program, place: Path)
     assert list(place.iterdir()) == []
     assert sorted(tau.home.rglob("*")) == before
     assert not list(tau.project.iterdir())
+
+
+def test_recording_matches_the_demo(tau: Program, place: Path) -> None:
+    """After a change: run `make screenshots`."""
+    header, *events = map(json.loads, CAST.read_text(encoding="utf-8").splitlines())
+    player = VirtualTerminal(header["width"], header["height"])
+    for _, _, text in events:
+        player.write(text)
+    size = (header["width"], header["height"])
+    with run_in_terminal([*TAU, "demo", "--fast"], {"TMPDIR": str(place)}, *size, cwd=tau.project) as term:
+        assert term.wait() == 0
+        played = term.tape()
+    recorded = headings(player.tape())
+    end = next(number for number, row in enumerate(recorded) if row.startswith(SCRIPTED))
+    assert recorded[:end] == headings(played)[:end]
+
+
+def headings(rows: list[str]) -> list[str]:
+    """What people and agents said and did, without the output of commands and without durations."""
+    return [DURATION.sub("", row) for row in rows if row and not row.startswith(" ")]
 
 
 @pytest.mark.parametrize("moment", ["the model and the typing are scripted", REQUEST[:9]])

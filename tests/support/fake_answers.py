@@ -154,7 +154,7 @@ class Scenario(Struct, frozen=True, tag_field="type", tag=True):
     def answer(self, results: int, tools: list[tuple[str, dict[str, Any]]]) -> Answer:
         """`tools` are those the request offers: a name and a schema each."""
         if self.scenario == "tools" and results < self.turns and tools:
-            name, schema = next((tool for tool in tools if tool[0] == "bash"), tools[0])
+            name, schema = next((tool for tool in tools if tool[0].lower() == "bash"), tools[0])
             return Answer((Call(name, _filled(schema, f"echo turn-{results}")),))
         words = " ".join(f"word{number}" for number in range(self.deltas))
         return Answer((Text(words, self.deltas),))

@@ -61,7 +61,7 @@ class Anthropic:
         blocks = [self._block(part, index, body) for index, part in enumerate(answer.parts)]
         usage = answer.usage
         return {
-            "id": "msg_fake",
+            "id": f"msg_fake_{len(body.get('messages', []))}",
             "type": "message",
             "role": "assistant",
             "model": body.get("model", ""),

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from tests.support.limits import HANG_S
 from tests.support.terminal.emulator.queries import is_dark, report_background
-from tests.support.terminal.virtual import Answers, Habits, VirtualTerminal
+from tests.support.terminal.virtual import Answers, Cell, Habits, VirtualTerminal
 
 WAIT_SECONDS = HANG_S
 STOP_SECONDS = 5.0
@@ -113,6 +113,13 @@ class PtyTerminal:
     def screen(self) -> list[str]:
         with self._lock:
             return self.terminal.visible_screen()
+
+    def cells(self) -> tuple[tuple[tuple[Cell, ...], ...], tuple[int, int] | None]:
+        """All cells of the screen, row by row, and the cursor unless it is hidden."""
+        with self._lock:
+            screen, columns = self.terminal, range(self.terminal.columns)
+            rows = tuple(tuple(screen.cell(y, x) for x in columns) for y in range(screen.rows))
+            return rows, screen.cursor if screen.cursor_visible else None
 
     def tape(self) -> list[str]:
         with self._lock:
