@@ -149,16 +149,18 @@ class GitGuard:
 
 def _guarded_in(folder: Path) -> Iterator[Path]:
     """The guarded files of a Git folder that exist; of hooks, those that Git would run."""
+    place = str(folder)  # most of these do not exist: no path is made for them
     for name in _SINGLE:
-        if os.path.lexists(path := folder / name):
-            yield path
-    hooks = folder / "hooks"
-    if hooks.is_symlink():
-        yield hooks
-        return
+        if os.path.lexists(f"{place}/{name}"):
+            yield folder / name
+    hooks = f"{place}/hooks"
     with suppress(OSError):
-        names = sorted(entry.name for entry in os.scandir(hooks))[:MAX_HOOKS]
-        yield from (hooks / name for name in names if not name.endswith((".sample", DISABLED)))
+        if stat.S_ISLNK(os.lstat(hooks).st_mode):
+            yield Path(hooks)
+            return
+        with os.scandir(hooks) as entries:
+            names = [entry.name for entry in entries if not entry.name.endswith((".sample", DISABLED))]
+        yield from (folder / "hooks" / name for name in sorted(names)[:MAX_HOOKS])
 
 
 def _disable(path: Path) -> bool:

@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import shutil
 import socket
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -27,9 +26,12 @@ from tau.backends.sandbox.startup_guard import StartupGuard
 from tau.base import log
 from tau.base.errors import ToolError
 from tau.base.files import temporary_folder
+from tau.base.late import late
 from tau.base.run import OUTSIDE, Child, ChildFiles, Command, LocalRunner, Process
 from tau.base.tasks import shielded
 from tau.base.text import clean_line, shortened
+
+shutil = late("shutil")
 
 SandboxMode = Literal["auto", "required", "off"]
 START_S = 10.0
