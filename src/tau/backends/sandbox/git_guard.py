@@ -13,13 +13,15 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from tau.backends.sandbox.git_config import is_harmless, keep_harmless
 from tau.backends.sandbox.mounts import GitFiles
 from tau.backends.sandbox.repositories import FolderTree, find_git_files, git_folders
 from tau.base.exact_paths import pinned
 from tau.base.files import mode_of, write_atomic
 from tau.base.git_dir import read_start
+from tau.base.late import late
 from tau.base.sizes import MIB
+
+git_config = late("tau.backends.sandbox.git_config")
 
 MAX_FILE_BYTES = MIB
 MAX_HOOKS = 200
@@ -186,10 +188,10 @@ def _disable_in(path: Path, *, is_hook: bool) -> bool:
         return True
     if path.name in ("config", "config.worktree") and info.st_size <= MAX_FILE_BYTES:
         text = path.read_text(encoding="utf-8", errors="surrogateescape")
-        if is_harmless(text):
+        if git_config.is_harmless(text):
             return False
         path.rename(path.with_name(path.name + DISABLED))
-        write_atomic(path, keep_harmless(text).encode("utf-8", "surrogateescape"), mode=0o644)
+        write_atomic(path, git_config.keep_harmless(text).encode("utf-8", "surrogateescape"), mode=0o644)
         return True
     return False
 
