@@ -28,7 +28,7 @@ def no_descriptors(request: pytest.FixtureRequest) -> Iterator[None]:
     """Fails a test that leaves descriptors open; a runner of the whole module keeps its guard."""
     runner = getattr(request.module, "runner", None)
     if isinstance(runner, LocalRunner):
-        runner._orphan_guard()
+        runner._guard.started()
     before = open_descriptors()
     yield
     if open_descriptors().keys() - before.keys():

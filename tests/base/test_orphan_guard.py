@@ -97,9 +97,10 @@ def test_commands_run_without_a_shell_to_guard_them(monkeypatch: pytest.MonkeyPa
     def refuse(*_args: object, **_kwargs: object) -> None:
         raise OSError
 
-    monkeypatch.setattr("tau.base.orphan_guard.subprocess.run", refuse)
-    with running("echo; exec sleep 100") as child:
+    with monkeypatch.context() as patch:
+        patch.setattr("tau.base.orphan_guard.subprocess.Popen", refuse)
         guard = OrphanGuard()
+    with running("echo; exec sleep 100") as child:
         guard.watch(child.pid)  # the pipe has no reader
         guard.forget("TAU_RUN", "a", child.pid)
         assert child.poll() is None

@@ -7,13 +7,14 @@ from msgspec import Struct
 
 from tau.agent.events import AgentEvent, MessageUpdate
 from tau.agent.owner import EventListener
+from tau.ai.stream_events import ToolCallStart
 from tau.base import log
 
 
 class EventBus(Struct):
     """Calls subscribers in order, synchronously in the caller's task, then the watchers.
 
-    Watchers, the parts that track the conversation, see no streamed updates.
+    Watchers, the parts that track the conversation, see only those streamed updates that start a tool call.
     """
 
     _subscribers: list[EventListener] = []
@@ -40,7 +41,7 @@ class EventBus(Struct):
                 listener(event)
             except Exception as error:
                 log.error("A listener failed.", error)
-        if isinstance(event, MessageUpdate):
+        if isinstance(event, MessageUpdate) and not isinstance(event.assistant_message_event, ToolCallStart):
             return
         for watcher in self._watchers:
             watcher(event)

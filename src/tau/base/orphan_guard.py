@@ -56,9 +56,10 @@ class OrphanGuard:
     def __init__(self) -> None:
         reading, self._pipe = os.pipe()
         os.set_blocking(self._pipe, False)
+        self._starting: subprocess.Popen[bytes] | None = None
         try:
             with suppress(OSError):  # without a guard, the command still runs
-                subprocess.run(
+                self._starting = subprocess.Popen(
                     ["/bin/sh", "-c", SCRIPT],
                     stdin=reading,
                     stdout=subprocess.DEVNULL,
@@ -71,6 +72,7 @@ class OrphanGuard:
 
     def announce(self, name: str, value: str) -> None:
         """End processes with this environment variable if we die before `forget`."""
+        self._wait()
         self._send(f"+ {name}={value}\n")
 
     def watch(self, group: int) -> None:
@@ -93,8 +95,15 @@ class OrphanGuard:
         with suppress(OSError):
             os.write(self._pipe, line.encode())
 
+    def _wait(self) -> None:
+        """Wait until the loop runs on its own; what happened since the start ran beside it."""
+        starting, self._starting = self._starting, None
+        if starting is not None:
+            starting.wait()
+
     def __del__(self) -> None:
         os.close(self._pipe)
+        self._wait()
 
 
 def _is_plain(folder: Path) -> bool:

@@ -254,6 +254,17 @@ class NoSandbox:
 OUTSIDE = NoSandbox()  # for tau's programs, which run nothing that a model or a repository wrote
 
 
+class _LateGuard:
+    """The orphan guard of one or more runners; the first command starts it."""
+
+    current: "OrphanGuard | None" = None
+
+    def started(self) -> "OrphanGuard":
+        if self.current is None:
+            self.current = guards.OrphanGuard()
+        return self.current
+
+
 class LocalRunner:
     """Runs on this machine. Shell commands use `shell -c`: bash, else the user's zsh, else sh.
 
@@ -261,12 +272,23 @@ class LocalRunner:
     """
 
     def __init__(
-        self, *, shell: str | None = None, sandbox: Sandbox | None = None, pass_env: Sequence[str] = ()
+        self,
+        *,
+        shell: str | None = None,
+        sandbox: Sandbox | None = None,
+        pass_env: Sequence[str] = (),
+        guard: "_LateGuard | None" = None,
     ) -> None:
         self._shell = shell
         self._sandbox = sandbox or OUTSIDE
         self._pass_env = frozenset(pass_env)
-        self._guard: OrphanGuard | None = None
+        self._guard = guard or _LateGuard()
+
+    def inside(self, sandbox: Sandbox | None) -> "LocalRunner":
+        """A runner like this one whose commands run in a sandbox; both have one orphan guard."""
+        return LocalRunner(
+            shell=self._shell, sandbox=sandbox, pass_env=tuple(self._pass_env), guard=self._guard
+        )
 
     @property
     def shell(self) -> str:
@@ -305,7 +327,7 @@ class LocalRunner:
                 full,
                 sandbox or self._sandbox,
                 limits or Limits(),
-                self._orphan_guard(),
+                self._guard.started(),
                 stdin=stdin,
                 fds=fds,
                 terminal=terminal,
@@ -327,22 +349,18 @@ class LocalRunner:
         return self._sandbox.temporary_folder()
 
     def family(self) -> ProcessTree:
-        return process_trees.LocalProcessTree(self._orphan_guard())
+        return process_trees.LocalProcessTree(self._guard.started())
 
     def remove_at_exit(self, folder: Path) -> None:
-        self._orphan_guard().add_folder(folder)
+        self._guard.started().add_folder(folder)
 
     def forget_folder(self, folder: Path) -> None:
-        self._orphan_guard().forget_folder(folder)
+        if self._guard.current is not None:
+            self._guard.current.forget_folder(folder)
 
     def close(self) -> None:
         """Drop the orphan guard; running commands keep it until they end."""
-        self._guard = None
-
-    def _orphan_guard(self) -> "OrphanGuard":
-        if self._guard is None:
-            self._guard = guards.OrphanGuard()
-        return self._guard
+        self._guard.current = None
 
 
 def inherited(environ: Mapping[str, str], allowed: Container[str] = ()) -> dict[str, str]:

@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from tau.agent.events import AgentEvent, AgentStart
+from tau.agent.events import AgentEvent, AgentStart, MessageUpdate
 from tau.agent.hooks import Hooks, ToolQuestion
 from tau.agent.output import ToolOutput
 from tau.agent.ui import Ui
+from tau.ai.stream_events import ToolCallStart
 from tau.ai.wire import TextContent, ToolCall
 from tau.base import log
 from tau.base.late import late
 from tau.base.run import Child, ChildFiles, Command, LocalRunner
+from tau.base.tasks import spawn
 from tau.config.paths import Paths
 from tau.config.settings import SandboxSettings
 
@@ -33,6 +35,7 @@ shell_syntax = late("tau.coding.approval.shell_syntax")
 sessions = late("tau.backends.sandbox.session")
 
 DEFAULT_HOSTS = ("registries",)
+RUNNING_TOOLS = frozenset({"bash", "eval"})  # each of their calls runs something inside
 
 
 class LateSandbox:
@@ -61,12 +64,15 @@ class LateSandbox:
         self._session: SessionSandbox | None = None
         self._commands: ContainedCommands | None = None
         self._group = asyncio.TaskGroup()
+        self._starting: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> "LateSandbox":
         await self._group.__aenter__()
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        if self._starting is not None:
+            await asyncio.wait((self._starting,))
         if self._commands is not None:
             await self._commands.close()
         if self._session is not None:
@@ -82,8 +88,19 @@ class LateSandbox:
         return self._commands
 
     def on_event(self, event: AgentEvent) -> None:
-        if isinstance(event, AgentStart) and self._commands is not None:
-            self._commands.begin_run()
+        """Start while the model still writes the arguments of the first call that will run something."""
+        match event:
+            case AgentStart() if self._commands is not None:
+                self._commands.begin_run()
+            case MessageUpdate(ToolCallStart(name=name)) if name in RUNNING_TOOLS and not self.is_started:
+                if self._starting is None:
+                    self._starting = spawn(self._group, self._start_early())
+
+    async def _start_early(self) -> None:
+        try:
+            await self.prepare()
+        except Exception as error:  # the call will meet it too, and say so
+            log.error("The sandbox could not start early.", error)
 
     @property
     def session(self) -> "SessionSandbox":
@@ -167,6 +184,8 @@ def runs_outside(command: str, patterns: Sequence[str]) -> bool:
 
     Approval must treat such a command as not contained, so a `cd`, which it declares, does not count.
     """
+    if not patterns:
+        return False
     found = [words for words in shell_syntax.simple_commands(command) or [] if words[0] != "cd"]
     wanted = [pattern.split() for pattern in patterns]
     return bool(found) and all(any(_matches(words, one) for one in wanted) for words in found)

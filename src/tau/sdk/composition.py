@@ -137,16 +137,13 @@ async def _open_runners(
     options: SessionOptions, settings: Settings, paths: Paths, services: AsyncExitStack
 ) -> tuple[LocalRunner, LocalRunner, LateSandbox | None]:
     """The runner for what a model or a repository wrote, the one for tau's own programs, and the sandbox."""
-    shell, pass_env = settings.shell_path, settings.tools.pass_env
-    outside = LocalRunner(shell=shell, pass_env=pass_env)
+    outside = LocalRunner(shell=settings.shell_path, pass_env=settings.tools.pass_env)
     services.callback(outside.close)
     sandbox = None
     if settings.sandbox.mode != "off":
         sandbox = LateSandbox((options.cwd, *options.add_dirs), settings.sandbox, paths, outside, options.ui)
         await services.enter_async_context(sandbox)
-    runner = LocalRunner(shell=shell, sandbox=sandbox, pass_env=pass_env)
-    services.callback(runner.close)
-    return runner, outside, sandbox
+    return outside.inside(sandbox), outside, sandbox
 
 
 def _code_detector(options: SessionOptions) -> CodeDetector | None:

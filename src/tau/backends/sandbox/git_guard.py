@@ -14,14 +14,16 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from tau.backends.sandbox.git_config import is_harmless, keep_harmless
 from tau.backends.sandbox.guard_records import GuardRecord
 from tau.backends.sandbox.mounts import GitFiles
 from tau.backends.sandbox.repositories import FolderTree, find_git_files, git_folders
 from tau.base.exact_paths import pinned
 from tau.base.files import mode_of, write_atomic
 from tau.base.git_dir import read_start
+from tau.base.late import late
 from tau.base.sizes import MIB
+
+git_config = late("tau.backends.sandbox.git_config")
 
 MAX_FILE_BYTES = MIB
 MAX_HOOKS = 200
@@ -190,16 +192,18 @@ def _disabled_note(path: Path) -> str:
 
 def _guarded_in(folder: Path) -> Iterator[Path]:
     """The guarded files of a Git folder that exist; of hooks, those that Git would run."""
+    place = str(folder)  # most of these do not exist: no path is made for them
     for name in _SINGLE:
-        if os.path.lexists(path := folder / name):
-            yield path
-    hooks = folder / "hooks"
-    if hooks.is_symlink():
-        yield hooks
-        return
+        if os.path.lexists(f"{place}/{name}"):
+            yield folder / name
+    hooks = f"{place}/hooks"
     with suppress(OSError):
-        names = sorted(entry.name for entry in os.scandir(hooks))[:MAX_HOOKS]
-        yield from (hooks / name for name in names if not name.endswith((".sample", DISABLED)))
+        if stat.S_ISLNK(os.lstat(hooks).st_mode):
+            yield Path(hooks)
+            return
+        with os.scandir(hooks) as entries:
+            names = [entry.name for entry in entries if not entry.name.endswith((".sample", DISABLED))]
+        yield from (folder / "hooks" / name for name in sorted(names)[:MAX_HOOKS])
 
 
 def _disable(path: Path) -> bool:
@@ -225,10 +229,10 @@ def _disable_in(path: Path, *, is_hook: bool) -> bool:
         return True
     if path.name in ("config", "config.worktree") and info.st_size <= MAX_FILE_BYTES:
         text = path.read_text(encoding="utf-8", errors="surrogateescape")
-        if is_harmless(text):
+        if git_config.is_harmless(text):
             return False
         path.rename(path.with_name(path.name + DISABLED))
-        write_atomic(path, keep_harmless(text).encode("utf-8", "surrogateescape"), mode=0o644)
+        write_atomic(path, git_config.keep_harmless(text).encode("utf-8", "surrogateescape"), mode=0o644)
         return True
     return False
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import shutil
 import socket
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -28,14 +27,18 @@ from tau.backends.sandbox.startup_guard import StartupGuard
 from tau.base import log
 from tau.base.errors import ToolError
 from tau.base.files import temporary_folder
+from tau.base.late import late
 from tau.base.run import OUTSIDE, Child, ChildFiles, Command, LocalRunner, Process
 from tau.base.tasks import shielded
 from tau.base.text import clean_line, shortened
+
+shutil = late("shutil")
 
 SandboxMode = Literal["auto", "required", "off"]
 START_S = 10.0
 END_S = 2.0
 MAX_REASON_CHARS = 200
+MAX_PLACES = 50  # folders to remove at once
 
 
 class SandboxOptions(Struct, frozen=True, kw_only=True):
@@ -286,7 +289,8 @@ class SessionSandbox:
                 self._records.close()
             if last and self._folder is not None:
                 folder, self._folder = self._folder, None
-                await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+                if not _remove_if_empty(folder):
+                    await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
                 self._runner.forget_folder(folder)
 
 
@@ -306,6 +310,23 @@ def decide_spec(
     mounts = plan_mounts(policy, guard.find())
     make_places(mounts, policy.temporary)
     return SandboxSpec(policy=policy, mounts=mounts, checks=_checks(policy, mounts, engine), control=control)
+
+
+def _remove_if_empty(folder: Path) -> bool:
+    """Remove a folder with nothing in it but the places of a few mounts, without a thread and `shutil`."""
+    found = [folder]
+    try:
+        for place in found:  # which grows
+            with os.scandir(place) as entries:
+                for entry in entries:
+                    if len(found) == MAX_PLACES or not entry.is_dir(follow_symlinks=False):
+                        return False
+                    found.append(Path(entry.path))
+        for place in reversed(found):
+            place.rmdir()
+    except OSError:
+        return False
+    return True
 
 
 async def _discard(process: Process, link: HolderLink) -> str:

@@ -16,10 +16,11 @@ from msgspec import Struct
 
 # A request is four NUL-terminated texts on standard input: the output path, code to run first, the command,
 # code to run last. Answers go to a FIFO by its path, so no descriptor of ours is open for a command to close:
-# "R" (ready), "E" with the exit code and the folder, "S" with the state, "N" (ready for the next, unless the
-# command closed standard input). The command runs in this shell, so its settings persist, and its exit trap
-# finds its output. Then `reset` makes `builtin` reliable again, and an exit trap runs as it does at the
-# end of `bash -c`. All on one line, so that line numbers in a command's errors are right.
+# "R" (ready), "E" with the exit code and the folder, "O" with the options if they changed, "S" with the rest
+# of the state, "N" (ready for the next, unless the command closed standard input). The command runs in this
+# shell, so its settings persist, and its exit trap finds its output. Then `reset` makes `builtin` reliable
+# again, and an exit trap runs as it does at the end of `bash -c`. All on one line, so that line numbers in a
+# command's errors are right.
 _STEP = (
     "IFS= \\builtin read -r -d '' __tau_out && IFS= \\builtin read -r -d '' __tau_first "
     "&& IFS= \\builtin read -r -d '' __tau_run && IFS= \\builtin read -r -d '' __tau_last || \\builtin exit; "
@@ -34,19 +35,26 @@ _STEP = (
     '\\exec >/dev/null 2>&1; {{ \\builtin eval "$__tau_last"; '
     '[[ . -ef $PWD ]] || \\builtin cd -- "$PWD"; '  # removed and created again: enter the new folder
     "\\builtin printf 'E%s ' \"$__tau\"; \\builtin pwd; \\builtin printf '\\0'; }} >{answers} 2>/dev/null; "
-    "{{ \\builtin printf S; {save}; \\builtin printf '\\0'; "
+    "{{ {save_options} \\builtin printf S; {save}; \\builtin printf '\\0'; "
     "[[ -p /dev/fd/0 ]] && \\builtin printf 'N\\0'; }} >{answers} 2>/dev/null"
+)
+_SAVE_OPTIONS = (
+    "[[ $__tau_saved == {key} ]] || {{ __tau_saved={key}; "
+    "\\builtin printf O; {options}; \\builtin printf '\\0'; }};"
 )
 # Not a loop: `break` and `continue` in a command would leave it, and with `set -n` it would never end.
 _DRIVER = (
-    "exec >/dev/null 2>&1; {begin}; {before}; __tau_step={step}; __tau_steps={steps}; "
+    "exec >/dev/null 2>&1; {begin}; {before}; __tau_saved=; __tau_step={step}; __tau_steps={steps}; "
     "\\builtin printf 'R\\0' >{answers}; {all}"
 )
 _REPEATS = 100  # of repeats: the commands of one shell
 
 
 class ShellKind(Struct, frozen=True, kw_only=True):
-    """`save` writes variables, functions, aliases and options as text that the same shell can read again.
+    """`save` writes variables, functions and aliases as text that the same shell can read again.
+
+    `options` does so for options if `options_key` has changed: bash writes every line by itself, and options
+    are half of the lines.
 
     `reset` ends what a command may have done to our own code: options, traps, functions named `builtin`,
     `eval` or `exec`, closed descriptors.
@@ -61,6 +69,8 @@ class ShellKind(Struct, frozen=True, kw_only=True):
     close: str  # closes a descriptor
     list_traps: str  # the exit trap first
     reset: str
+    options: str = ""
+    options_key: str = ""
     scoped: str  # runs a command with variables set only for it
 
     def driver(self, answers: str, traps: str, before: str) -> str:
@@ -69,6 +79,9 @@ class ShellKind(Struct, frozen=True, kw_only=True):
             reset=self.reset,
             list_traps=self.list_traps,
             save=self.save,
+            save_options=_SAVE_OPTIONS.format(key=self.options_key, options=self.options)
+            if self.options
+            else "",
             answers=quote(answers),
             traps=quote(traps),
         )
@@ -117,7 +130,9 @@ KINDS = {
         bare=("--noprofile", "--norc"),
         rc_files=(".bashrc", ".bash_profile"),
         save="\\builtin declare -p; \\builtin declare -f; \\builtin declare -F; \\builtin alias -p; "
-        "\\builtin shopt -p; \\builtin set +o; \\builtin umask -p",
+        "\\builtin umask -p",
+        options="\\builtin shopt -p; \\builtin set +o",
+        options_key='"$BASHOPTS:$SHELLOPTS"',
         definitions="declare -f; declare -F; alias -p; shopt -p; set +o",
         begin="shopt -s expand_aliases",
         close="\\exec {fd}>&-",

@@ -25,6 +25,7 @@ NOEXEC = r"\bset\s+(-\w+\s+)*-\w*n\b|\bnoexec\b"  # the shell then exits with 0,
 MAX_STATE_BYTES = 16 * MIB
 TOO_LARGE = b"L"  # takes the place of such a state
 EXIT_S = 0.2
+PAUSE_S = 0.01
 INLINE_CHARS = 4 * KIB  # shells read pipes byte by byte: longer commands go through a file
 
 
@@ -187,6 +188,8 @@ class LiveShell:
         self._answers = -1
         self._writing = -1
         self._received = bytearray()
+        self._options = b""  # the part of the state that is sent when it has changed
+        self._pause: asyncio.TimerHandle | None = None
         self._ready = asyncio.Event()
         self._call: ShellCall | None = None
         self._requests = 0
@@ -259,6 +262,7 @@ class LiveShell:
     async def settle(self) -> None:
         """Wait until the state of the last finished command is saved, and the shell reads on or is gone."""
         if self._call is None and self.alive:
+            self._read_on()
             try:
                 async with asyncio.timeout(SETTLED_S):
                     await self._settled.wait()
@@ -279,6 +283,7 @@ class LiveShell:
             return
         idle = self.alive and not self.busy
         self.alive = False
+        self._read_on()
         asyncio.get_running_loop().remove_reader(self._answers)
         self._close_answers()
         with suppress(TimeoutError):
@@ -299,6 +304,19 @@ class LiveShell:
             while True:
                 self._received += os.read(self._answers, 64 * KIB)
                 self._take_answers()
+
+    def _read_later(self) -> None:
+        """A shell writes its state line by line: leave it alone for a moment, then read all at once."""
+        loop = asyncio.get_running_loop()
+        if self._pause is None and not self._settled.is_set():
+            loop.remove_reader(self._answers)
+            self._pause = loop.call_later(PAUSE_S, self._read_on)
+
+    def _read_on(self) -> None:
+        if self._pause is not None:
+            self._pause.cancel()
+            self._pause = None
+            asyncio.get_running_loop().add_reader(self._answers, self._read_answers)
 
     def _read_answers(self) -> None:
         with suppress(BlockingIOError):
@@ -323,8 +341,11 @@ class LiveShell:
                 self._environment.moved(self, Path(os.fsdecode(folder.removesuffix(b"\n"))))
                 if self._call is not None:
                     self._call.finish(Exit(code=int(code)))
+                self._read_later()
+            case b"O":
+                self._options = answer[1:]
             case b"S":
-                self._environment.saved(self, answer[1:])
+                self._environment.saved(self, answer[1:] + b"\n" + self._options)
             case b"N":
                 self._settled.set()
 

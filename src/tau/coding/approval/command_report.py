@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from pathlib import Path
 
 from msgspec import Struct
@@ -127,7 +128,7 @@ def report_command(text: str, cwd: Path, roots: Sequence[Path], *, shell: str = 
 
     `cwd` is the folder of the shell when the text runs, not where the session began.
     """
-    return _Report(cwd, [real(root) for root in roots]).read(text, shell)
+    return _Report(cwd, roots).read(text, shell)
 
 
 class _Text(Struct, frozen=True):
@@ -142,13 +143,18 @@ class _Text(Struct, frozen=True):
 class _Report:
     def __init__(self, cwd: Path, roots: Sequence[Path]) -> None:
         self._cwd = cwd
-        self._roots = roots
+        self._given_roots = roots
         self._commands: list[SimpleCommand] = []
         self._problems: list[str] = []
         self._outside: dict[OutsideChange, None] = {}
         self._texts: list[_Text] = []
         self._globber = Globber()
         self._changes = 0
+
+    @cached_property
+    def _roots(self) -> list[Path]:
+        """Looked up for a command that changes files."""
+        return [real(root) for root in self._given_roots]
 
     def read(self, text: str, shell: str) -> CommandReport:
         self._texts.append(_Text(text, frozenset((self._cwd,)), shell))

@@ -6,6 +6,7 @@ unknown here, or is known to read the text differently than bash does. That cost
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from itertools import pairwise
 
 from msgspec import Struct
@@ -121,6 +122,7 @@ def parse_command(text: str) -> ParsedCommand | None:
         return None
 
 
+@lru_cache(maxsize=16)  # the sandbox, the rules and the policy read the same text, some more than once
 def read_command(text: str) -> ParsedCommand:
     """The commands of a text; raises NotUnderstoodError with the reason."""
     if len(text) > MAX_CHARS:

@@ -13,11 +13,13 @@ from typing import Literal
 from msgspec import Struct
 
 from tau.backends.sandbox.network.decision_log import ProxyDecision
+from tau.base.late import late
 from tau.base.run import Exit
 from tau.coding.shell.plain_commands import PlainCommand, read_plain
 from tau.coding.shell.read_targets import LISTING, find_address, find_reads
-from tau.coding.shell.sockets import find_socket
-from tau.coding.shell.write_targets import find_writes
+
+sockets = late("tau.coding.shell.sockets")
+write_targets = late("tau.coding.shell.write_targets")
 
 MAX_BLOCKED = 8
 BlockedKind = Literal["connection", "read", "write", "socket"]
@@ -111,11 +113,11 @@ def _blocked_by_policy(
     yield from _blocked_reads(command, exited, containment)
     if command.is_whole and exited.code == 0:
         return  # a blocked write fails
-    for path in find_writes(command, exited.code, containment.hidden):
+    for path in write_targets.find_writes(command, exited.code, containment.hidden):
         if containment.denies_write(path):
             yield BlockedAttempt("write", str(path))
             return  # the first failure may have ended it
-    socket = find_socket(command, exited.code, os.environ)
+    socket = sockets.find_socket(command, exited.code, os.environ)
     if socket is not None and containment.denies_socket(socket):
         yield BlockedAttempt("socket", str(socket))
     address = "" if containment.has_localhost else find_address(command, exited.code)

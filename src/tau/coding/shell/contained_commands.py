@@ -44,7 +44,7 @@ class ContainedCommands:
         self.reach: tuple[Lookup, Connect] | None = None
         self._sandbox = sandbox
         self._group = group
-        self._runner = LocalRunner(sandbox=sandbox)
+        self._runner = sandbox.outside.inside(sandbox)
         self._proxy: ProxyPart | None = None
         self._ports: SandboxPorts | None = None
         self._transfers: GitTransfers | None = None
@@ -54,7 +54,6 @@ class ContainedCommands:
             self._ports.close()
         if self._proxy is not None:
             await self._proxy.close()
-        self._runner.close()
 
     @property
     def contained(self) -> bool:

@@ -3,12 +3,14 @@
 import asyncio
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from tau.agent.ui import Ui
 from tau.base.text import clean_line, plain
-from tau.coding.shell.blocked_attempts import BlockedAttempt
 from tau.config.paths import user_paths
+
+if TYPE_CHECKING:
+    from tau.coding.shell.blocked_attempts import BlockedAttempt
 
 MAX_REFUSALS = 2  # in a run; then nothing more is asked
 MAX_SHOWN_CHARS = 4_000
@@ -55,7 +57,7 @@ class SandboxGrants:
         """Ask once per session for something else that the sandbox keeps away."""
         return await self._select(key, title, [allow]) is not None
 
-    async def ask_rerun(self, attempt: BlockedAttempt, command: str) -> GrantAnswer:
+    async def ask_rerun(self, attempt: "BlockedAttempt", command: str) -> GrantAnswer:
         """Offer to run a command again after it was blocked: with one more thing allowed, or outside."""
         narrow = _narrow_grant(attempt)
         options = [*([narrow] if narrow else []), OUTSIDE_ONCE]
@@ -96,7 +98,7 @@ def grant_folder(path: Path) -> Path | None:
     return None if is_wide or folder.is_relative_to(own) else folder
 
 
-def _narrow_grant(attempt: BlockedAttempt) -> str:
+def _narrow_grant(attempt: "BlockedAttempt") -> str:
     match attempt.kind:
         case "write":
             folder = grant_folder(Path(attempt.subject))

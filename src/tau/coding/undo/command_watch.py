@@ -64,7 +64,8 @@ class CommandWatch:
                 await self._scan(ours=True, unsure=stopped)
                 self._end(list(self._open) if stopped else due)
             read = {os.path.dirname(path) for path in self._history.read_files}  # noqa: PTH120
-            new = self._repositories.find(folders, read)
+            real = [os.path.realpath(folder) for folder in folders]
+            new = self._repositories.find(real, read)
             self._skipped = self._scan_ms > EACH_COMMAND_MS and self._scanned_turn == turn and not new
             if self._open:  # running commands may be making these changes
                 self._repositories.remember(new)
@@ -78,8 +79,7 @@ class CommandWatch:
                 self._scan_ms = (time.perf_counter() - began) * 1000
                 self._scanned_turn = turn
             self._begin(call)
-            where = os.path.realpath(folders[-1])
-            if not any(Path(where).is_relative_to(root) for root in self._repositories.roots):
+            if not any(Path(real[-1]).is_relative_to(root) for root in self._repositories.roots):
                 self._history.note_unwatched("outside the watched Git repositories")
 
     async def after(self, call: str) -> None:

@@ -327,11 +327,10 @@ class Repository:
 
 
 def find_root(folder: Path) -> Path | None:
-    """Find the work tree of a folder, unless the environment overrides git's lookup."""
+    """Find the work tree of a real folder, unless the environment overrides git's lookup."""
     if "GIT_DIR" in os.environ or "GIT_WORK_TREE" in os.environ:
         return None
-    root = repo_root(Path(os.path.realpath(folder)))
-    return None if root is None else Path(os.path.realpath(root))
+    return repo_root(folder)
 
 
 def _in_work_tree(blob: bytes | None, size: int) -> bytes | None:
@@ -362,17 +361,16 @@ class Repositories:
     def roots(self) -> list[Path]:
         return list(self._known)
 
-    def find(self, folders: Iterable[Path], read: Collection[str]) -> list[Path]:
+    def find(self, folders: Iterable[str], read: Collection[str]) -> list[Path]:
         """Find the repositories of these folders and of folders that tau has read in; return the new ones.
 
-        Includes their submodules.
+        All are real paths. Includes their submodules.
         """
         known = set(self._known)
-        places = [Path(os.path.realpath(folder)) for folder in folders]
-        places += [Path(place) for place in sorted(set(read) - self._searched)]
+        places = [*folders, *sorted(set(read) - self._searched)]
         self._searched.update(read)
-        for place in places:
-            root = find_root(place)
+        for place in dict.fromkeys(places):
+            root = find_root(Path(place))
             if root is not None:
                 self._add(root)
         return [root for root in self._known if root not in known]

@@ -5,17 +5,21 @@ import os
 import socket
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from tau.backends.sandbox.network.addresses import Connect, Lookup, connect_to, look_up
 from tau.backends.sandbox.network.decision_log import DecisionLog
-from tau.backends.sandbox.network.gate import Ask
 from tau.backends.sandbox.network.host_rules import HostRules
-from tau.backends.sandbox.network.proxy import serve_proxy
 from tau.backends.sandbox.network.proxy_env import proxy_env
 from tau.base import log
 from tau.base.errors import UsageError
+from tau.base.late import late
 from tau.base.tasks import spawn
+
+if TYPE_CHECKING:
+    from tau.backends.sandbox.network.gate import Ask
+
+proxy = late("tau.backends.sandbox.network.proxy")
 
 
 class NetworkRules(Protocol):
@@ -46,7 +50,7 @@ class ProxyPart:
     def __init__(
         self,
         group: asyncio.TaskGroup,
-        ask: Ask | None,
+        ask: "Ask | None",
         *,
         look_up: Lookup = look_up,
         connect: Connect = connect_to,
@@ -80,9 +84,10 @@ class ProxyPart:
             with suppress(asyncio.CancelledError):
                 await serving
 
-    async def _serve(self, listener: socket.socket, rules: HostRules, ask: Ask | None) -> None:
+    async def _serve(self, listener: socket.socket, rules: HostRules, ask: "Ask | None") -> None:
         try:
-            await serve_proxy(
+            await _wait_for_connection(listener)
+            await proxy.serve_proxy(
                 listener,
                 rules,
                 ask,
@@ -94,6 +99,16 @@ class ProxyPart:
             log.error("The sandbox's proxy ended.", error)
         finally:
             listener.close()
+
+
+async def _wait_for_connection(listener: socket.socket) -> None:
+    """Most commands make none, and need no proxy."""
+    loop, connected = asyncio.get_running_loop(), asyncio.Event()
+    loop.add_reader(listener, connected.set)
+    try:
+        await connected.wait()
+    finally:
+        loop.remove_reader(listener)
 
 
 def _readable_rules(patterns: Sequence[str], warn: Callable[[str], None]) -> HostRules:
