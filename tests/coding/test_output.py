@@ -1,6 +1,7 @@
 """Output limits: what is shown, what the notice says, and where the rest goes."""
 
 import errno
+import re
 import tracemalloc
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from tau.agent.ports import Sink
 from tau.coding.artifacts import FolderArtifacts
 from tau.coding.output import (
+    COLORED_BYTES,
     LimitedText,
     OutputKeep,
     OutputLimits,
@@ -310,3 +312,33 @@ def test_tail_is_the_newest_output_in_whole_lines(tmp_path: Path) -> None:
         assert sink.tail() == numbered(5)
         sink.push(numbered(100).encode())
         assert sink.tail(20) == "line 99\nline 100\n"
+
+
+@pytest.mark.parametrize(
+    ("written", "kept"),
+    [
+        (b"\x1b[31mred\x1b[0m\n", "\x1b[31mred\x1b[0m\n"),
+        (b"plain\n", ""),
+        (b"\x1b]0;title\x07\x1b[2J\x1b[Hcleared\n", ""),
+        (b"\x1b[38;2;1;2;3mx\x1b]8;;http://a\x1b\\y\x1b[m\x1b[6n\n", "\x1b[38;2;1;2;3mxy\x1b[m\n"),
+        (b"\x1b]0;\x1b[31mtitle\x07\n", "0;\x1b[31mtitle\n"),
+        (b"\x1b[?25l\x1b[1mbold\x1b[0m\x1b[?25h", "\x1b[1mbold\x1b[0m"),
+    ],
+)
+def test_colors_of_an_output_are_kept_for_people_and_nothing_else(
+    written: bytes, kept: str, tmp_path: Path
+) -> None:
+    with OutputSink(FolderArtifacts(tmp_path), "bash", SMALL) as sink:
+        sink.push(written)
+        assert sink.colored_tail() == kept
+        text = sink.finish().text
+    assert "\x1b" not in text
+    assert not kept or re.sub(r"\x1b\[[0-9;]*m", "", kept) == text
+
+
+def test_colored_end_of_a_long_output_has_whole_lines(tmp_path: Path) -> None:
+    with OutputSink(FolderArtifacts(tmp_path), "bash") as sink:
+        sink.push(b"".join(b"\x1b[32mline %d\x1b[0m\n" % number for number in range(2_000)))
+        kept = sink.colored_tail()
+    assert kept.startswith("\x1b[32mline ") and kept.endswith("\x1b[32mline 1999\x1b[0m\n")
+    assert len(kept) <= COLORED_BYTES

@@ -7,6 +7,7 @@ DARK_TOKENS: dict[str, StyleSpec] = {
     "text": StyleSpec(),
     "muted": StyleSpec(fg="#9aa3b2"),
     "dim": StyleSpec(fg="#6c7482"),
+    "toolOutput": StyleSpec(fg="#9aa3b2"),
     "accent": StyleSpec(fg="#7fb4ff"),
     "border": StyleSpec(fg="#4a5263"),
     "borderActive": StyleSpec(fg="#7fb4ff"),

@@ -18,6 +18,7 @@ from tau.config.settings import ToolsSettings
 
 ARTIFACT_CAP_BYTES = 64 * MIB
 UPDATE_INTERVAL_S = 0.1
+COLORED_BYTES = 8 * KIB
 MAX_NAME_CHARS = 300
 NOTICE_BYTES, NOTICE_LINES = 4 * KIB, 20  # room for a header and notices beside a text at its limits
 OutputKeep = Literal["head", "tail", "ends"]
@@ -223,6 +224,15 @@ class OutputSink:
         text = _readable(bytes(kept))
         return text.partition("\n")[2] or text if len(kept) < self.total_bytes else text
 
+    def colored_tail(self) -> str:
+        """The end of the output with the colors that the command gave it; empty if it has none."""
+        kept = (self._head[-COLORED_BYTES:] + self._tail[-COLORED_BYTES:])[-COLORED_BYTES:]
+        if b"\x1b[" not in kept:
+            return ""
+        text = _readable(bytes(kept), colored=True)
+        text = text if len(kept) == self.total_bytes else text.partition("\n")[2]
+        return text if "\x1b" in text else ""
+
     def finish(self) -> LimitedText:
         """The text to show. If it is truncated, the artifact has all of it."""
         if len(self._head) + len(self._tail) == self.total_bytes:
@@ -423,14 +433,18 @@ def lines_of(text: str) -> list[str]:
     return lines
 
 
-def _readable(data: bytes) -> str:
-    """Command output as text: no escape sequences, and only the last state of a progress bar."""
+def _readable(data: bytes, *, colored: bool = False) -> str:
+    """Command output as text: no escape sequences but colors, and only the last state of a progress bar."""
     text = data.decode("utf-8", "replace").replace("\r\n", "\n")
     if "\r" in text:
         text = "\n".join(_without_redraws(line) if "\r" in line else line for line in text.split("\n"))
-    return plain(text)
+    if not colored:
+        return plain(text)
+    pieces = re.split(_SGR, text)  # every second one is a color
+    return "".join(piece if number % 2 else plain(piece) for number, piece in enumerate(pieces))
 
 
+_SGR = r"(\x1b\[[0-9;:]{0,64}m)"
 # What only progress bars and spinners have, and what changes in them. Compiled on first use.
 _PROGRESS = (
     r"\d\s*%|\d\s*/\s*\d|\d of \d|[\d-]:[\d-]|\d[\d.]*\s*[kKMGT]?i?B(/s|ps)?\b|[=#.\-\u2500-\u25ff]{3,}"

@@ -1,11 +1,12 @@
 """The built-in commands; help, completion and the documentation read them from here."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from tau.base.late import late
 
 difflib = late("difflib")
+synonyms = late("tau.modes.command_synonyms")
 
 NEAR, VERY_NEAR = 0.6, 0.7
 """How similar a name is that may be meant; `VERY_NEAR` if the text could also be a message."""
@@ -40,13 +41,17 @@ _TABLE = {
             *("Show or edit queued messages", "conversation.queue", ANY_TIME),
         ),
         ("copy", "[last]", "Copy part of the conversation", "display.copy", ANY_TIME),
+        (
+            *("review", "[BRANCH|COMMIT] [FOCUS]"),
+            *("Review uncommitted changes, a branch or a commit", "review.review", IDLE),
+        ),
         ("init", "[INSTRUCTIONS]", "Write AGENTS.md for this project", "conversation.init", IDLE),
     ),
     "Sessions": (
         ("new clear", "", "Start a new session", "session.new", IDLE),
         ("resume", "[ID]", "Resume another session", "session.resume", IDLE),
         ("name rename", "[NAME]", "Show or set the session name", "session.name", ANY_TIME),
-        ("session", "[delete]", "Show session info, or delete it", "session.session", ANY_TIME),
+        ("session status", "[delete]", "Show session info, or delete it", "session.session", ANY_TIME),
         ("tree", "", "Browse branches and continue from any point", "session.tree", IDLE),
         ("branch", "", "Branch from an earlier message", "session.branch", IDLE),
         ("goto", "ID", "Continue from this entry", "session.goto", IDLE),
@@ -64,7 +69,7 @@ _TABLE = {
         ("handoff", "[FOCUS]", "Continue in a new session with a summary", "conversation.handoff", IDLE),
         ("shake", "", "Drop large tool output from context", "conversation.shake", IDLE),
         ("context", "", "Show what fills the context window", "context.context", ANY_TIME),
-        ("usage", "", "Show this session's tokens and cost", "context.usage", ANY_TIME),
+        ("usage cost", "", "Show this session's tokens and cost", "context.usage", ANY_TIME),
         ("stats", "[DAYS|all]", "Show tokens and cost across sessions", "context.stats", ANY_TIME),
     ),
     "Work": (
@@ -90,7 +95,7 @@ _TABLE = {
         ("model", "[NAME[:LEVEL]]", "Choose the model", "display.model", ANY_TIME),
         ("thinking", "[LEVEL]", "Choose the thinking level", "display.thinking", ANY_TIME),
         ("theme", "[NAME]", "Choose the theme", "display.theme", ANY_TIME),
-        ("settings", "", "View and change settings", "display.settings", ANY_TIME),
+        ("settings config", "", "View and change settings", "display.settings", ANY_TIME),
         ("hotkeys", "", "Show keyboard shortcuts", "display.hotkeys", ANY_TIME),
         ("expand", "", "Expand or collapse tool output", "display.expand", ANY_TIME),
     ),
@@ -129,9 +134,17 @@ def find(name: str) -> SlashCommand | None:
     return ROWS.get(ALIASES.get(name, name))
 
 
-def nearest(name: str, cutoff: float, more: Iterable[str] = ()) -> str:
-    """The most similar name of a command, or an empty string; `more` are names from elsewhere."""
-    return next(iter(difflib.get_close_matches(name.lower(), [*ROWS, *ALIASES, *more], 1, cutoff)), "")
+def suggest(name: str, cutoff: float, more: Iterable[str] = ()) -> list[str]:
+    """What an unknown name may mean: by meaning, or else by spelling; `more` are names from elsewhere."""
+    meant = [command for command in synonyms.meant(name) if command in ROWS]
+    if meant:
+        return meant[: synonyms.MOST]
+    return difflib.get_close_matches(name.lower(), [*ROWS, *ALIASES, *more], 1, cutoff)
+
+
+def did_you_mean(names: Sequence[str]) -> str:
+    """The question after an unknown name; empty without suggestions."""
+    return f" Did you mean {' or '.join(f'/{name}' for name in names)}?" if names else ""
 
 
 PLAIN = {

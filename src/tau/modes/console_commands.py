@@ -60,11 +60,11 @@ class ConsoleCommands:
         elif row is not None:
             await _guard(getattr(self, f"_{row.name}")(rest), self._transcript)
         elif name.isalpha() and not rest:
-            self._transcript.line(f'Unknown command "{text}".\n{self._help_text}')
-        elif name and (near := command_table.nearest(name, command_table.VERY_NEAR)):
-            self._transcript.line(
-                f"Unknown command /{name}. Did you mean /{near}? A message starts with another word."
-            )
+            hint = command_table.did_you_mean(command_table.suggest(name, command_table.VERY_NEAR))
+            self._transcript.line(f'Unknown command "{text}".{hint}\n{self._help_text}')
+        elif name and (near := command_table.suggest(name, command_table.VERY_NEAR)):
+            hint = command_table.did_you_mean(near)
+            self._transcript.line(f"Unknown command /{name}.{hint} A message starts with another word.")
         else:
             return False
         return True

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import UNSET
 
 from tau.agent.effects import Effects
 from tau.agent.output import ToolOutput
@@ -106,6 +107,13 @@ def test_the_working_directory_can_be_chosen(ctx: CallContext) -> None:
 def test_no_pagers_prompts_or_colors(ctx: CallContext) -> None:
     output = text_of(bash(ctx, 'echo "$PAGER $GIT_PAGER $GIT_TERMINAL_PROMPT $TERM $NO_COLOR"; cat; tty'))
     assert output.startswith("cat cat 0 dumb 1\nnot a tty\n")
+
+
+def test_colors_that_a_command_insists_on_are_shown_to_people_only(ctx: CallContext) -> None:
+    output = bash(ctx, "printf '\\033[31mred\\033[0m\\033]0;title\\007\\n'")
+    assert text_of(output) == "red\n"
+    assert output.details.colored == "\x1b[31mred\x1b[0m\n"
+    assert bash(ctx, "echo plain").details.colored is UNSET
 
 
 @pytest.mark.parametrize(

@@ -20,3 +20,4 @@ class BashDetails(Struct, frozen=True, rename="camel", kw_only=True):
     job_id: str | UnsetType = UNSET  # its background job id
     stripped: str | UnsetType = UNSET  # the `| head` or `| tail` that we apply ourselves
     notes: Sequence[str] | UnsetType = UNSET
+    colored: str | UnsetType = UNSET  # the end of the output with its colors, if it has any

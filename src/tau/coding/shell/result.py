@@ -47,6 +47,7 @@ def result(
         timed_out=exited.timed_out,
         meta=output.meta,
         stripped=UNSET if limited is None else limited.dropped,
+        colored=sink.colored_tail() or UNSET,
     )
     return ToolOutput.text(with_notice(text, ending), details, is_error=bool(ending))
 

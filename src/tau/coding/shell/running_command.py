@@ -68,7 +68,7 @@ class RunningCommand:
         self.blocked: Sequence[BlockedAttempt] = ()
         self._began = time.monotonic()
         self._exited: Exit | None = None
-        self._progress = ProgressUpdates(lambda: ctx.update(ToolOutput.text(self.tail(), details)))
+        self._progress = ProgressUpdates(self._show_progress)
         self._stack = AsyncExitStack()
 
     async def __aenter__(self) -> "RunningCommand":
@@ -130,6 +130,10 @@ class RunningCommand:
         return result(
             self._sink, self._ctx.artifacts, details, self._exited, self._time_limit_s, self._limited
         )
+
+    def _show_progress(self) -> None:
+        details = replace(self.details, colored=self._sink.colored_tail() or UNSET)
+        self._ctx.update(ToolOutput.text(self.tail(), details))
 
     async def _read(self) -> None:
         async for chunk in self._process.output():

@@ -113,7 +113,7 @@ SCREENS = {
         files={"文档/说明书.md": "x\n"},
     ),
     "complete-command": Screen(
-        typing("/re", "resume"), ("/re", "resume", "retry", "release"), typed="/re", files=WORDS
+        typing("/rel", "release"), ("/rel", "reload", "release"), typed="/rel", files=WORDS
     ),
     "complete-argument": Screen(
         typing("/thinking ", "medium"), ("off", "minimal", "low", "medium", "high"), typed="/thinking "

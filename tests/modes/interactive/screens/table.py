@@ -20,6 +20,7 @@ ONE_LINE = frozenset(
         "retry",
         "add-dir",
         "init",
+        "review",
         "new",
         "goto",
         "fork",

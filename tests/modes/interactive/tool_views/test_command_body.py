@@ -1,5 +1,6 @@
 """Rendering of commands, jobs and cells."""
 
+import re
 import subprocess
 import sys
 from typing import Any
@@ -10,6 +11,7 @@ from tau.coding.output import OutputMeta, Truncation
 from tau.coding.shell.details import BashDetails
 from tau.modes.interactive.tool_views import registry
 from tau.modes.interactive.tool_views.body_parts import first_lines, last_lines, squeeze
+from tau.tui.text.sgr import strip_escapes
 from tests.modes.interactive.tool_views.looks import CWD, LOOKS, body, drawn, title, view
 
 
@@ -187,3 +189,45 @@ def test_renderers_of_the_first_calls_can_be_preloaded() -> None:
     )
     ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert (ran.stdout, ran.stderr) == ("[]\n", "")
+
+
+COLORED = "\x1b[32mok\x1b[0m one\nplain\n\x1b[31mfailed\x1b[0m two\n"
+
+
+def colored_rows(text: str, look: str, colored: str = COLORED, width: int = 80) -> list[str]:
+    call = view("bash", {"command": "make"}, text=text, details=details(colored=colored))
+    return [row for part in registry.draw(call, LOOKS[look]).body for row in part.render(width)]
+
+
+def test_output_is_dimmer_than_the_answer_and_keeps_the_colors_of_the_command() -> None:
+    theme = LOOKS["dark"]
+    muted = theme["muted"].open
+    assert theme["toolOutput"] == theme["muted"]
+    first, second, third = colored_rows("ok one\nplain\nfailed two\n", "dark")
+    assert first.startswith(f"{muted}\x1b[32mok") and first.endswith(f"{muted} one{theme['muted'].close}")
+    assert second == theme["muted"]("plain")
+    assert "\x1b[31mfailed" in third
+
+
+@pytest.mark.parametrize("look", ["none", "ascii", "linear"])
+def test_colors_of_a_command_are_left_out_without_colors(look: str) -> None:
+    assert colored_rows("ok one\nplain\nfailed two\n", look) == ["ok one", "plain", "failed two"]
+
+
+def test_colored_lines_replace_only_the_same_lines() -> None:
+    rows = colored_rows("[... 9 lines not shown ...]\nother\nfailed two\n", "dark")
+    assert [strip_escapes(row) for row in rows] == ["[... 9 lines not shown ...]", "other", "failed two"]
+    assert "\x1b[31m" in rows[-1]
+    assert "\x1b[31m" not in "".join(colored_rows("something else\n", "dark"))
+
+
+def test_nothing_but_colors_passes_from_an_output() -> None:
+    evil = "\x1b]0;t\x07\x1b[2Jok\x1b[5m blinks\x1b[8m hides\x1b[0m \x1b[31mred\x1b[6n\n"
+    call = view("tracker_search", {}, text=evil)
+    rows = [row for part in registry.draw(call, LOOKS["dark"]).body for row in part.render(80)]
+    assert "ok blinks hides red" in strip_escapes("".join(rows))
+    assert set(re.findall(r"\x1b[^m]*m", "".join(rows))) <= {
+        *("\x1b[31m", "\x1b[39m"),
+        *(LOOKS["dark"]["toolOutput"].open, LOOKS["dark"]["toolOutput"].close),
+    }
+    assert not re.search(r"\x1b(?!\[[0-9;]*m)", "".join(rows))

@@ -1,7 +1,7 @@
 """Completion values for command arguments: models, providers and sessions, loaded on first use."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeAlias
 
 from tau.base.errors import TauError
@@ -11,6 +11,7 @@ from tau.modes.interactive.ports import Display, Tasks
 
 appearance = late("tau.modes.interactive.themes.appearance")
 model_list = late("tau.modes.model_list")
+review = late("tau.modes.interactive.commands.review")
 labels = late("tau.coding.session_index.labels")
 session_actions = late("tau.modes.interactive.selectors.session_actions")
 
@@ -53,10 +54,17 @@ class ArgumentValues:
 
         return self._get("sessions", read)
 
+    def review_targets(self) -> Sequence[_Choice]:
+        """Branches and recent commits."""
+        return self._get_async("review targets", lambda: review.list_targets(self._current.cwd))
+
     def themes(self) -> Sequence[_Choice]:
         return [(name, "") for name in appearance.theme_names()]
 
     def _get(self, kind: str, read: Callable[[], Sequence[_Choice]]) -> Sequence[_Choice]:
+        return self._get_async(kind, lambda: asyncio.to_thread(read))
+
+    def _get_async(self, kind: str, read: Callable[[], Awaitable[Sequence[_Choice]]]) -> Sequence[_Choice]:
         """The cached list; if it is stale, reload it and complete again afterwards."""
         now = self._display.timer.time()
         loaded_at, choices = self._cache.get(kind, (now - 2 * FRESH_S, ()))
@@ -65,12 +73,12 @@ class ArgumentValues:
             self._tasks.start(self._load(kind, read))
         return choices
 
-    async def _load(self, kind: str, read: Callable[[], Sequence[_Choice]]) -> None:
+    async def _load(self, kind: str, read: Callable[[], Awaitable[Sequence[_Choice]]]) -> None:
         editor = self._display.editor
         asked = editor.text
         choices: Sequence[_Choice] = ()
         try:
-            choices = await asyncio.to_thread(read)
+            choices = await read()
         except TauError:
             pass  # running the command reports the error
         finally:

@@ -84,6 +84,7 @@ class CommandCompletion:
             "model": lambda typed: self._values.models(),
             "queue": self._queue,
             "resume": lambda typed: self._values.sessions(),
+            "review": lambda typed: [] if " " in typed else self._values.review_targets(),
             "theme": lambda typed: self._values.themes(),
             "thinking": lambda typed: [(level, "") for level in THINKING_LEVELS],
             "todo": self._todo,

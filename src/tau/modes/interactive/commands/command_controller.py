@@ -25,6 +25,7 @@ MODULES = {
     "ports": late("tau.modes.interactive.commands.ports"),
     "permissions": late("tau.modes.interactive.commands.permissions"),
     "reload": late("tau.modes.interactive.commands.reload"),
+    "review": late("tau.modes.interactive.commands.review"),
     "session": late("tau.modes.interactive.commands.session"),
     "todo": late("tau.modes.interactive.commands.todo"),
     "trust": late("tau.modes.interactive.commands.trust"),
@@ -112,8 +113,7 @@ class CommandController:
                 return
 
     def _unknown(self, name: str, text: str) -> None:
-        near = self._names.nearest(name)
-        hint = f" Did you mean /{near}?" if near else " See /help."
+        hint = table.did_you_mean(self._names.suggest(name)) or " See /help."
         lines = [f"Unknown command /{name}.{hint} To send it as a message, put a space before it."]
         lines += [warning for warning in self._names.files.warnings if f"/{name}.md" in warning]
         self._context.say("\n".join(lines), "warning")

@@ -31,11 +31,11 @@ class CommandNames:
         name, rest = table.split(text)
         if not name:
             return False
-        return self._knows(name) or not rest or bool(self.nearest(name, table.VERY_NEAR))
+        return self._knows(name) or not rest or bool(self.suggest(name, table.VERY_NEAR))
 
-    def nearest(self, name: str, cutoff: float = table.NEAR) -> str:
-        """The most similar known name, or an empty string."""
-        return table.nearest(name, cutoff, (file.name for file in self.files.all()))
+    def suggest(self, name: str, cutoff: float = table.NEAR) -> list[str]:
+        """Known names that an unknown one may mean."""
+        return table.suggest(name, cutoff, (file.name for file in self.files.all()))
 
     def _knows(self, name: str) -> bool:
         return table.find(name) is not None or self.files.get(name) is not None

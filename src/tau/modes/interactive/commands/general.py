@@ -79,9 +79,7 @@ def _help_for(context: CommandContext, name: str) -> None:
         return
     file = context.names.files.get(name)
     if file is None:
-        near = context.names.nearest(name)
-        hint = f" Did you mean /{near}?" if near else ""
-        raise UsageError(f"Unknown command /{name}.{hint}")
+        raise UsageError(f"Unknown command /{name}.{table.did_you_mean(context.names.suggest(name))}")
     context.say(f"/{file.name} {file.hint}".rstrip() + f"\n{file.description}\nFrom {file.path}.")
 
 

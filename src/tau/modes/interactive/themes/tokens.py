@@ -63,6 +63,7 @@ TOKENS = {
     "text": ThemeToken("text", "normal text"),
     "muted": ThemeToken("muted", "remarks, values, hints"),
     "dim": ThemeToken("dim", "least important text"),
+    "toolOutput": ThemeToken("muted", "output of tools"),
     "accent": ThemeToken("accent", "titles, your messages, active elements"),
     "heading": ThemeToken("heading", "headings", bold=True),
     "strong": ThemeToken("", "bold text", bold=True),

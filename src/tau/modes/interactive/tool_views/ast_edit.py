@@ -76,7 +76,7 @@ def _ops(view: ToolCallView, theme: Theme, ops: list[Any]) -> Component:
 
 def _result(view: ToolCallView, theme: Theme, details: AstEditDetails | None) -> list[Component]:
     if details is None:
-        return [head(theme, view.text, rows_limit(view, HEAD_ROWS), token="text")]
+        return [head(theme, view.text, rows_limit(view, HEAD_ROWS), token="toolOutput")]
     parts = diffs(theme, details, rows_limit(view, TAIL_ROWS))
     broken = [short_path(file.path, view.cwd) for file in details.files if file.broken]
     if broken:

@@ -34,7 +34,7 @@ def _facts(details: AstGrepDetails | None) -> str:
 
 def _matches(view: ToolCallView, theme: Theme, details: AstGrepDetails | None) -> list[Component]:
     if details is None:
-        return [head(theme, view.text, rows_limit(view, HEAD_ROWS), token="text")]
+        return [head(theme, view.text, rows_limit(view, HEAD_ROWS), token="toolOutput")]
     parts: list[Component] = []
     if details.display_content is not UNSET:
         parts.append(

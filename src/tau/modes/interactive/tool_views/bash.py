@@ -28,6 +28,7 @@ def _command(view: ToolCallView) -> CommandView:
         in_background=details.job_id is not UNSET,
         aside=aside,
         meta=details.meta,
+        colored="" if details.colored is UNSET else details.colored,
         is_known=True,
     )
 

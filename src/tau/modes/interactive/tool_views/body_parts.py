@@ -12,7 +12,7 @@ from tau.modes.interactive.tool_views.labels import quantity
 from tau.modes.interactive.tool_views.view import ToolCallView
 from tau.tui.component import Component
 from tau.tui.style import Theme
-from tau.tui.text.clean import clean
+from tau.tui.text.clean import clean, clean_styled
 from tau.tui.text.cut import truncate
 from tau.tui.text.wrap import wrap, wrap_hard
 
@@ -142,6 +142,12 @@ def remark(theme: Theme, text: str, token: str = "muted") -> Component:
     return LazyRows(theme, paint)
 
 
+def _wrap_plain(line: str, width: int, max_rows: int) -> list[str]:
+    """The rows of one line; only what may be shown of it is examined."""
+    pieces = clean(line[-max_rows * width :]).split("\n")
+    return [row for piece in pieces for row in wrap_hard(squeeze(piece, width), width)]
+
+
 class HiddenLines(NamedTuple):
     """Output lines missing from the text."""
 
@@ -156,19 +162,19 @@ NOTHING_HIDDEN = HiddenLines()
 
 
 def tail(
-    theme: Theme, text: str, max_rows: int, hidden: HiddenLines = NOTHING_HIDDEN, *, token: str = "muted"
+    theme: Theme, text: str, max_rows: int, hidden: HiddenLines = NOTHING_HIDDEN, *, token: str = "toolOutput"
 ) -> Component:
-    """The last rows of an output. The cost depends on the rows, not on the text."""
+    """The last rows of an output, in its colors. The cost depends on the rows, not on the text."""
 
     def paint(width: int) -> list[str]:
         lines, above = last_lines(text, max_rows)
+        colored = theme.depth != "none" and any("\x1b" in line for line in lines)
+        if colored:
+            lines = clean_styled("\n".join(lines)).split("\n")
         rows: list[str] = []
         shown = 0
         for line in reversed(lines):
-            cut = line[-max_rows * width :]
-            wrapped = [
-                row for piece in clean(cut).split("\n") for row in wrap_hard(squeeze(piece, width), width)
-            ]
+            wrapped = wrap_hard(line, width) if colored else _wrap_plain(line, width, max_rows)
             rows[:0] = wrapped[-(max_rows - len(rows)) :]
             shown += 1
             if len(rows) >= max_rows:

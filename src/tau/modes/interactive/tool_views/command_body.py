@@ -24,6 +24,7 @@ from tau.modes.interactive.tool_views.view import RenderedCall, ToolCallView
 from tau.tui.component import Component
 from tau.tui.style import Theme
 from tau.tui.text.clean import clean, clean_line
+from tau.tui.text.sgr import strip_escapes
 from tau.tui.text.width import visible_width
 from tau.tui.text.wrap import wrap_hard
 
@@ -57,6 +58,8 @@ class CommandView(NamedTuple):
     """Where it runs, if not in the expected place."""
     in_background: bool = False
     meta: OutputMeta | UnsetType = UNSET
+    colored: str = ""
+    """The end of the output with its colors, if it has any."""
     is_known: bool = False
     """Whether the tool reported this itself."""
 
@@ -104,13 +107,25 @@ def _body(view: ToolCallView, theme: Theme, ran: CommandView) -> list[Component]
     if view.state == "failed" and not (ran.is_known or remarks):
         return parts + failure(view, theme)
     if text.strip():
-        parts.append(tail(theme, text, rows_limit(view, TAIL_ROWS), _hidden(view, text, ran), token="text"))
+        shown = _with_colors(text, ran.colored) if ran.colored else text
+        parts.append(tail(theme, shown, rows_limit(view, TAIL_ROWS), _hidden(view, text, ran)))
     for line in remarks:
         is_ending = line.startswith(_ENDINGS)
         in_title = ran.in_background if line.startswith(_IN_BACKGROUND) else is_ending and bool(ran.ending)
         if not in_title:
             parts.append(remark(theme, line[1:-1], "error" if is_ending else "muted"))
     return parts
+
+
+def _with_colors(text: str, colored: str) -> str:
+    """The text, with the last lines replaced by the same lines in color."""
+    lines, ends = text.rstrip("\n").split("\n"), colored.rstrip("\n").split("\n")
+    same = 0
+    for line, end in zip(reversed(lines), reversed(ends), strict=False):
+        if strip_escapes(end) != line:
+            break
+        same += 1
+    return "\n".join([*lines[: len(lines) - same], *ends[len(ends) - same :]])
 
 
 def truncation_of(meta: OutputMeta | UnsetType) -> Truncation | None:

@@ -32,7 +32,7 @@ def stop_remarks(view: ToolCallView, theme: Theme) -> list[Component]:
     if text in INTERRUPTED:
         return [remark(theme, INTERRUPTED[text], "warning")]
     if text:
-        return [tail(theme, text, limit, token="text"), remark(theme, "Stopped here.", "warning")]
+        return [tail(theme, text, limit, token="toolOutput"), remark(theme, "Stopped here.", "warning")]
     began = view.elapsed_ms is not None or bool(view.content)
     return [remark(theme, _MAY_HAVE if began else INTERRUPTED[NOT_STARTED], "warning")]
 

@@ -20,7 +20,7 @@ def draw(view: ToolCallView, theme: Theme) -> RenderedCall:
         body = [_paths(view, theme, details.files)]
         body += remarks_below(theme, view.text) if view.over else []
     elif not body and view.over and details is None:
-        body = [head(theme, view.text, rows_limit(view, HEAD_ROWS), token="text")]
+        body = [head(theme, view.text, rows_limit(view, HEAD_ROWS), token="toolOutput")]
     return RenderedCall(title, body, note(view, theme, _facts(view, details)))
 
 

@@ -92,8 +92,8 @@ def _result(view: ToolCallView, theme: Theme) -> list[Component]:
             shown = CodeBody([CodeLine("", line) for line in lines], "json", below=below)
             return [code(theme, shown, wrapped=view.expanded)]
         if not view.expanded:
-            return [head(theme, text, HEAD_ROWS, token="text")]
-    return [tail(theme, text, rows_limit(view, TAIL_ROWS), token="text")]
+            return [head(theme, text, HEAD_ROWS, token="toolOutput")]
+    return [tail(theme, text, rows_limit(view, TAIL_ROWS), token="toolOutput")]
 
 
 def _pretty(text: str) -> str:

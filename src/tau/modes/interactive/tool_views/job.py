@@ -79,7 +79,7 @@ def _jobs(view: ToolCallView, theme: Theme, details: JobDetails) -> list[Compone
     rows = MAX_ROWS // max(min(len(details.jobs), most), 1) if view.expanded else OUTPUT_ROWS
     for job in details.jobs[:most]:
         parts.append(_heading(theme, job))
-        for text, token in ((job.result_text, "text"), (job.error_text, "error")):
+        for text, token in ((job.result_text, "toolOutput"), (job.error_text, "error")):
             if isinstance(text, str) and text.strip():
                 parts.append(IndentedRows(theme, tail(theme, text, rows, token=token)))
     if len(details.jobs) > most:

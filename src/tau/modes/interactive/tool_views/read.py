@@ -121,7 +121,7 @@ def _remarks(details: ReadDetails | None, theme: Theme) -> list[Component]:
 def _content(view: ToolCallView, theme: Theme, details: ReadDetails | None) -> list[Component]:
     text = view.text
     if details is not None and details.kind not in ("file", "document"):
-        return [head(theme, text, MAX_ROWS if view.images == [] else HEAD_ROWS, token="text")]
+        return [head(theme, text, MAX_ROWS if view.images == [] else HEAD_ROWS, token="toolOutput")]
     if details is not None and details.display_content is not UNSET and details.kind == "file":
         return [_display(view, theme, details.display_content)]
     lines, below = first_lines(text, MAX_ROWS)

@@ -53,7 +53,7 @@ def _matches(
     view: ToolCallView, theme: Theme, details: SearchDetails | None, pattern: str
 ) -> list[Component]:
     if details is None:
-        return [head(theme, view.text, rows_limit(view, HEAD_ROWS), token="text")]
+        return [head(theme, view.text, rows_limit(view, HEAD_ROWS), token="toolOutput")]
     parts: list[Component] = []
     if details.display_content is not UNSET:
         ignore_case = flag_arg(view, "i", "ignore_case")
