@@ -31,6 +31,7 @@ IN_POPUP = ("tui.select.up", "tui.select.down", "tui.select.pageUp", "tui.select
 """Actions disabled while a completion list is open."""
 COMMANDS = {
     "app.model.select": "/model",
+    "app.tools.expand": "/transcript",
     "app.session.new": "/new",
     "app.session.tree": "/tree",
     "app.session.fork": "/fork",
@@ -120,8 +121,6 @@ class InputController:
             "app.thinking.toggle": lambda: _toggle_thinking(context),
             "app.model.cycleForward": lambda: start(model_cycle.next_model(context, 1)),
             "app.model.cycleBackward": lambda: start(model_cycle.next_model(context, -1)),
-            "app.tools.expand": lambda: _toggle_expanded(context),
-            "app.tools.expandOne": lambda: _expand_one(context),
             "app.editor.external": lambda: start(self._open_external_editor()),
             "app.message.followUp": self._follow_up,
             "app.message.dequeue": self._dequeue,
@@ -247,13 +246,3 @@ def _toggle_thinking(context: CommandContext) -> None:
     """Say so, since the change may be out of sight."""
     hidden = context.transcript.toggle_thinking()
     context.notices.hint("Thinking hidden." if hidden else "Thinking shown.", seconds=2)
-
-
-def _toggle_expanded(context: CommandContext) -> None:
-    whole = context.transcript.toggle_expanded()
-    context.notices.hint("Output expanded." if whole else "Output collapsed.", seconds=2)
-
-
-def _expand_one(context: CommandContext) -> None:
-    if not context.transcript.expand_one():
-        context.notices.hint("Nothing to expand.", seconds=2)

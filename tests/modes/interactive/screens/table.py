@@ -28,7 +28,6 @@ ONE_LINE = frozenset(
         "handoff",
         "shake",
         "redo",
-        "expand",
         "reload",
         "exit",
     )
