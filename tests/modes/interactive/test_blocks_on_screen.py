@@ -13,7 +13,6 @@ from tau.ai.faux import FauxStep, Say, Think, Use, Wait
 from tau.ai.wire import BashExecutionMessage, ImageContent, ToolCall, ToolResultMessage
 from tests.modes.interactive.rig import Rig, rigged, run
 from tests.modes.interactive.test_event_controller import Script, answer, tell, update
-from tests.support.terminal.virtual import VirtualTerminal
 
 
 def test_resizing_while_an_answer_streams_loses_no_line(tmp_path: Path) -> None:
