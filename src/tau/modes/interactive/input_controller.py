@@ -25,7 +25,7 @@ past = late("tau.modes.interactive.selectors.prompt_selector")
 
 ANYWHERE = frozenset(("app.suspend", "app.display.reset"))
 """Actions available even without editor focus."""
-MAY_DECLINE = frozenset(("app.interrupt", "app.exit", "app.suspend"))
+MAY_DECLINE = frozenset(("app.interrupt", "app.exit", "app.suspend", "app.jobs.background"))
 """Keys the editor gets if the action has nothing to do."""
 IN_POPUP = ("tui.select.up", "tui.select.down", "tui.select.pageUp", "tui.select.pageDown")
 """Actions disabled while a completion list is open."""
@@ -121,6 +121,7 @@ class InputController:
             "app.thinking.toggle": lambda: _toggle_thinking(context),
             "app.model.cycleForward": lambda: start(model_cycle.next_model(context, 1)),
             "app.model.cycleBackward": lambda: start(model_cycle.next_model(context, -1)),
+            "app.jobs.background": lambda: _move_to_background(context),
             "app.editor.external": lambda: start(self._open_external_editor()),
             "app.message.followUp": self._follow_up,
             "app.message.dequeue": self._dequeue,
@@ -246,3 +247,12 @@ def _toggle_thinking(context: CommandContext) -> None:
     """Say so, since the change may be out of sight."""
     hidden = context.transcript.toggle_thinking()
     context.notices.hint("Thinking hidden." if hidden else "Thinking shown.", seconds=2)
+
+
+def _move_to_background(context: CommandContext) -> bool:
+    """Turn running commands into jobs; the key moves the cursor if there are none."""
+    session = context.session
+    if session is None or not session.jobs.move_to_background():
+        return False
+    context.notices.hint("Moved to the background; /jobs shows it.", seconds=3)
+    return True

@@ -14,6 +14,7 @@ _ROWS = (
     ("app.model.cycleBackward", "ctrl+shift+p", "Previous model"),
     ("app.model.select", "alt+m", "Choose a model"),
     ("app.tools.expand", "ctrl+o", "Open the transcript: full output, search, copy"),
+    ("app.jobs.background", "ctrl+b", "Send the running command to the background"),
     ("app.editor.external", "ctrl+g", "Edit in $VISUAL or $EDITOR"),
     ("app.message.followUp", "alt+enter ctrl+enter", "Send after the agent finishes"),
     ("app.message.dequeue", "alt+up", "Edit queued messages"),

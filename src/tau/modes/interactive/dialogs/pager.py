@@ -67,7 +67,7 @@ class Pager(LiveComponent):
         on_close: Callable[[], None],
     ) -> None:
         self._display = display
-        self._title = clean_line(title)
+        self.title = clean_line(title)
         self._view = PagedRows(blocks)
         self._actions = does
         self._empty = empty
@@ -104,6 +104,10 @@ class Pager(LiveComponent):
             CANCEL: self._on_close,
         }
 
+    @property
+    def message(self) -> str:
+        return self._message
+
     def say(self, message: str) -> None:
         """Show a message until the next key."""
         self._message = message
@@ -117,7 +121,7 @@ class Pager(LiveComponent):
         """The title and the last rows, as text."""
         self._view.resize(max(self._display.terminal.columns, 1), rows)
         shown = [visible_text(row) for _, row in self._view.window()] or [self._empty]
-        return "\n".join([self._title, *shown])
+        return "\n".join([self.title, *shown])
 
     def handle_input(self, event: InputEvent) -> bool:
         if self._field is not None:
@@ -161,7 +165,7 @@ class Pager(LiveComponent):
     def _rule(self, width: int) -> str:
         theme = self._display.theme
         rule, border = theme.symbols.rule, theme["borderActive"]
-        title = truncate(self._title, max(width - 4, 1), theme.symbols.ellipsis)
+        title = truncate(self.title, max(width - 4, 1), theme.symbols.ellipsis)
         rest = max(width - visible_width(title) - 4, 0)
         return f"{border(rule * 2)} {theme['accent'](title)} {border(rule * rest)}"
 
@@ -323,6 +327,7 @@ async def show_pager(context: CommandContext, make: Callable[[Callable[[], None]
     pager = make(lambda: None if closed.done() else closed.set_result(None))
     if context.display.theme.linear:
         context.say(pager.last_text(LINEAR_ROWS))
+        pager.stop()
         return
     screen.show_alternate(pager)
     try:
