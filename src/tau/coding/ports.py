@@ -168,6 +168,14 @@ class Jobs(Protocol):
         """Mark the job as cancelled, without waiting for its end."""
         ...
 
+    def movable(self, move: Callable[[], None]) -> AbstractContextManager[None]:
+        """A command runs in the foreground; `move` is called if the user sends it to the background."""
+        ...
+
+    def move_to_background(self) -> bool:
+        """Turn the commands that run in the foreground into jobs; False if there are none."""
+        ...
+
     def watching(self, ids: Iterable[str]) -> AbstractContextManager[None]:
         """Hold back the results of these jobs; on exit, deliver those not acknowledged."""
         ...

@@ -97,7 +97,7 @@ _TABLE = {
         ("theme", "[NAME]", "Choose the theme", "display.theme", ANY_TIME),
         ("settings config", "", "View and change settings", "display.settings", ANY_TIME),
         ("hotkeys", "", "Show keyboard shortcuts", "display.hotkeys", ANY_TIME),
-        ("expand", "", "Expand or collapse tool output", "display.expand", ANY_TIME),
+        ("transcript", "", "Open the transcript: full output, search, copy", "display.transcript", ANY_TIME),
     ),
     "tau": (
         ("help", "[COMMAND]", "Show help for all commands or one", "general.help", ANY_TIME),

@@ -66,7 +66,7 @@ def test_failing_command_says_so_in_words(launcher: Launcher) -> None:
     assert any("3" in row and ("exit" in row or "failed" in row or "code" in row) for row in rows)
 
 
-def test_long_output_is_folded_and_ctrl_o_shows_it_all(launcher: Launcher) -> None:
+def test_long_output_is_folded_and_the_transcript_shows_it_all(launcher: Launcher) -> None:
     launcher.tau.script(Call("bash", {"command": "seq -f row-%g 60"}), "Counted.")
     user = launcher.start(rows=90).send("count")
     rows = user.see("row-60", "Counted.")

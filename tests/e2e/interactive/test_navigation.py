@@ -161,17 +161,17 @@ def shown(rows: list[str]) -> list[str]:
     return [name for name in ("first-5", "second-5") if name in map(str.strip, rows)]
 
 
-def test_blocks_are_expanded_one_by_one_from_the_last(launcher: Launcher) -> None:
+def test_pager_expands_blocks_one_by_one_or_all(launcher: Launcher) -> None:
     user = long_outputs(launcher)
     user.until(lambda rows: shown(rows) == [], "both folded")
-    user.press("alt+o")
-    user.until(lambda rows: shown(rows) == ["second-5"], "the last one")
-    user.press("alt+o")
-    user.until(lambda rows: shown(rows) == ["first-5"], "the one before")
-    user.press("alt+o")
-    user.until(lambda rows: shown(rows) == [], "none")
-    user.send("/expand")
+    history = user.term.tape()
+    user.press("ctrl+o")
     user.until(lambda rows: shown(rows) == ["first-5", "second-5"], "all")
-    user.send("/expand")
-    user.until(lambda rows: shown(rows) == [], "none again")
-    assert user.output.count("Counted.") == 1
+    user.term.type("E")
+    user.until(lambda rows: shown(rows) == [], "none")
+    user.press("shift+tab")
+    user.term.type("e")
+    user.until(lambda rows: shown(rows) == ["second-5"], "the last one")
+    user.term.type("q")
+    user.until(lambda rows: shown(rows) == [], "the conversation as it was")
+    assert user.term.tape() == history

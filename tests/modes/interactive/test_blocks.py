@@ -85,7 +85,7 @@ def test_long_paste_is_folded_and_says_how_to_see_it(stage: Stage) -> None:
     assert len(rows) == FOLDED_LINES + 1
     assert rows[-1] == "  … 4,984 more lines (Ctrl+O shows all)"
     assert block.can_expand
-    block.is_expanded_alone = True
+    stage.context.expanded = True
     block.invalidate()
     assert shown(block)[4999] == "  line 4999"
 
@@ -128,7 +128,7 @@ def test_thinking_shows_its_last_rows_while_streaming_and_one_row_afterwards(sta
     block.finish("First **I** look.\n\nThen I think.")
     assert block.is_final()
     assert shown(block) == ["▸ Thought for 12 s: First I look. Then I think."]
-    block.is_expanded_alone = True
+    stage.context.expanded = True
     block.invalidate()
     assert shown(block) == ["▾ Thought for 12 s", "  First I look.", "", "  Then I think."]
 
@@ -436,7 +436,7 @@ def test_token_usage_of_an_answer_is_one_line(stage: Stage) -> None:
 def test_summary_is_one_line_that_expands(stage: Stage) -> None:
     block = SummaryBlock(stage.context, compaction_title(150_000, 12_000), "# Goal\n\nTo *finish*.")
     assert shown(block, 90) == ["▸ Summarized earlier messages: 150,000 tokens became 12,000"]
-    block.is_expanded_alone = True
+    stage.context.expanded = True
     block.invalidate()
     assert shown(block, 90)[0].startswith("▾ ")
     assert "  To finish." in shown(block, 90)

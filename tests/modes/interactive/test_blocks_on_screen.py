@@ -13,7 +13,6 @@ from tau.ai.faux import FauxStep, Say, Think, Use, Wait
 from tau.ai.wire import BashExecutionMessage, ImageContent, ToolCall, ToolResultMessage
 from tests.modes.interactive.rig import Rig, rigged, run
 from tests.modes.interactive.test_event_controller import Script, answer, tell, update
-from tests.support.terminal.virtual import VirtualTerminal
 
 
 def test_resizing_while_an_answer_streams_loses_no_line(tmp_path: Path) -> None:
@@ -118,9 +117,11 @@ def test_inline_pictures_are_limited_and_freed_with_their_session(tmp_path: Path
                 picture = ImageContent(png(40 + number), "image/png")
                 tell(rig, e.MessageStart(ToolResultMessage(call.id, "camera", [picture], False, 0)))
             await rig.until(lambda: len(images.transmitted) == 2, "two pictures")
-            rig.parts.transcript.toggle_expanded()
+            await rig.press("ctrl+o")
             await rig.show("[Image: image/png]")
-            await rig.until(lambda: len(images.transmitted) == 2, "two pictures again")
+            await rig.press("q")
+            await rig.until(lambda: not rig.terminal.alternate, "the normal screen")
+            assert len(images.transmitted) == 2
             rig.parts.transcript.rebuild()
             await rig.until(lambda: not images.transmitted, "no pictures")
 
@@ -137,21 +138,6 @@ def test_nothing_is_scheduled_when_nothing_runs(tmp_path: Path) -> None:
             rig.skip(60)
             await rig.rested()
             assert rig.front.screen.stats.composed == composed
-
-    run(test)
-
-
-def test_expanded_block_is_shown_in_a_multiplexer(tmp_path: Path) -> None:
-    async def test() -> None:
-        terminal = VirtualTerminal(80, 24, multiplexer=True)
-        (tmp_path / "a.txt").write_text("alpha content\n")
-        script: Script = [[Use("read", path="a.txt")], [Say("Done.")]]
-        async with rigged(tmp_path, script, terminal=terminal) as rig:
-            await rig.send("go")
-            await rig.show("Done.")
-            await rig.idle()
-            rig.parts.transcript.toggle_expanded()
-            await rig.show("alpha content")
 
     run(test)
 

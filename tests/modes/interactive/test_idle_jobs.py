@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from tau.ai.faux import Say, Use
+from tests.e2e.program import is_alive
 from tests.modes.interactive.rig import rigged, run
 
 GO = "while ! [ -e go ]; do sleep 0.01; done; echo built $((40 + 2))"
@@ -67,5 +68,73 @@ def test_quitting_says_which_job_it_stopped(tmp_path: Path) -> None:
             await rig.show("Serving.")
             await rig.idle()
         assert rig.front.exit_message.splitlines()[0] == "Stopped background job bash-1: sleep 600"
+
+    run(test)
+
+
+def test_running_command_moves_to_the_background_with_its_output(tmp_path: Path) -> None:
+    command = "echo begun; echo $$ > pid; while ! [ -e go ]; do sleep 0.01; done; echo ended"
+
+    async def test() -> None:
+        answers = [[Use("bash", command=command)], [Say("I go on.")], [Say("It has ended.")]]
+        async with rigged(tmp_path, answers) as rig:
+            await rig.send("run it")
+            await rig.until((tmp_path / "pid").exists, "the command")
+            await rig.show("begun")
+            await rig.press("ctrl+b")
+            await rig.show("I go on.")
+            await rig.idle()
+            result = str(rig.faux.requests[1].messages[-1].content)
+            assert "begun" in result
+            assert "[The user moved this to the background; it runs as bash-1" in result
+            assert is_alive(int((tmp_path / "pid").read_text()))
+            (tmp_path / "go").touch()
+            await rig.show("It has ended.")
+            assert "begun\nended" in str(rig.faux.requests[2].messages[-1].content)
+
+    run(test)
+
+
+def test_background_key_moves_the_cursor_if_nothing_runs(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path) as rig:
+            await rig.type("ac")
+            await rig.press("ctrl+b")
+            await rig.type("b")
+            await rig.show("abc")
+            assert rig.front.editor.text == "abc"
+
+    run(test)
+
+
+def test_end_of_a_job_is_one_line_while_the_agent_works(tmp_path: Path) -> None:
+    waits = "while ! [ -e more ]; do sleep 0.01; done"
+
+    async def test() -> None:
+        answers = [[job(), Use("bash", command=waits)], [Say("All done.")]]
+        settings = {"interaction.notify": "always"}
+        async with rigged(tmp_path, answers, settings=settings) as rig:
+            await rig.send("build it")
+            await rig.show("1 running")
+            (tmp_path / "go").touch()
+            await rig.show("Background job bash-1 completed: while ! [ -e go ]")
+            assert any("bash-1 completed" in sent.body for sent in rig.terminal.notifications)
+            (tmp_path / "more").touch()
+            await rig.show("All done.")
+
+    run(test)
+
+
+def test_end_of_a_job_is_one_line_if_no_turn_follows(tmp_path: Path) -> None:
+    async def test() -> None:
+        off = {"async.continueWhenDone": False}
+        failing = "while ! [ -e go ]; do sleep 0.01; done; exit 3"
+        async with rigged(tmp_path, [[job(failing)], [Say("Building.")]], settings=off) as rig:
+            await rig.send("build it")
+            await rig.show("Building.")
+            await rig.idle()
+            (tmp_path / "go").touch()
+            await rig.show("! Background job bash-1 failed: ")
+            assert rig.tape().count("Background job bash-1") == 1
 
     run(test)

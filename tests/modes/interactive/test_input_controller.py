@@ -480,23 +480,12 @@ def test_hints_and_modes_fit_every_width(tmp_path: Path, columns: int) -> None:
     run(test)
 
 
-def test_key_with_no_more_output_to_expand_says_so(tmp_path: Path) -> None:
-    async def test() -> None:
-        async with rigged(tmp_path) as rig:
-            await rig.press("alt+o")
-            await rig.show("Nothing to expand.")
-
-    run(test)
-
-
 def test_invisible_changes_are_reported(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
             for key, words in (
                 ("ctrl+t", "Thinking hidden."),
                 ("ctrl+t", "Thinking shown."),
-                ("ctrl+o", "Output expanded."),
-                ("ctrl+o", "Output collapsed."),
             ):
                 await rig.press(key)
                 await rig.show(words)

@@ -145,6 +145,9 @@ class VirtualTerminal(Readout, Person):
     def set_title(self, text: str) -> None:
         self.write(sequences.title(text))
 
+    def use_alternate(self, on: bool) -> None:
+        self.write(sequences.ALTERNATE_ON if on else sequences.ALTERNATE_OFF)
+
     def notify(self, title: str, body: str = "") -> None:
         self.write(notification(title, body, "osc99"))
 

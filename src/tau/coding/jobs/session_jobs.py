@@ -105,6 +105,7 @@ class SessionJobs:
         self._outbox: Outbox | None = None
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._records: dict[str, _Record] = {}
+        self._movable: list[Callable[[], None]] = []
         self._count = 0
         self._closing = False
 
@@ -166,6 +167,20 @@ class SessionJobs:
             return "already_completed"
         self._cancel(record)
         return "cancelled"
+
+    @contextmanager
+    def movable(self, move: Callable[[], None]) -> Iterator[None]:
+        self._movable.append(move)
+        try:
+            yield
+        finally:
+            self._movable.remove(move)
+
+    def move_to_background(self) -> bool:
+        moves = [*self._movable]
+        for move in moves:
+            move()
+        return bool(moves)
 
     @contextmanager
     def watching(self, ids: Iterable[str]) -> Iterator[None]:

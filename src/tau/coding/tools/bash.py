@@ -3,7 +3,7 @@
 import asyncio
 import re
 from collections.abc import Collection, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
@@ -128,13 +128,9 @@ class Bash(Tool[BashParams]):
         if transfer is not None and transfer.argv:
             return await self._transfer(transfer, params, plan, seconds, ctx)
         async with await self._started(params, plan, seconds, ctx) as command:
-            try:
-                async with asyncio.timeout(self._wait_s(params, seconds)):
-                    await command.follow()
-            except TimeoutError:
-                with suppress(ToolError):  # the job limit is reached: wait for it here
-                    return self._detached(command, ctx)
-                await command.follow()
+            moved = await self._follow(command, params, seconds, ctx)
+            if moved is not None:
+                return moved
             output = command.report()
         if transfer is not None:
             output = _with_note(output, transfer.note)
@@ -142,6 +138,28 @@ class Bash(Tool[BashParams]):
             if attempt.kind in ("write", "socket"):  # a connection was asked about while the request waited
                 return await self._run_again(attempt, output, params, plan, seconds, ctx)
         return output
+
+    async def _follow(
+        self, command: "RunningCommand", params: BashParams, seconds: int, ctx: CodingContext
+    ) -> ToolOutput | None:
+        """Wait for the end; returns a result if it moves to the background, by time or by the user."""
+        by_user = False
+
+        def move() -> None:
+            nonlocal by_user
+            by_user = True
+            limit.reschedule(0)
+
+        can_move = self._can_background and not params.pty
+        try:
+            async with asyncio.timeout(self._wait_s(params, seconds)) as limit:
+                with ctx.jobs.movable(move) if can_move else nullcontext():
+                    await command.follow()
+        except TimeoutError:
+            with suppress(ToolError):  # the job limit is reached: wait for it here
+                return self._detached(command, ctx, by_user=by_user)
+            await command.follow()
+        return None
 
     async def _run_again(
         self,
@@ -368,25 +386,32 @@ class Bash(Tool[BashParams]):
         details = shell_details.BashDetails(command=plan.command, cwd=str(self._folder(plan, ctx.cwd)))
         return self._job(details, work, ctx)
 
-    def _detached(self, command: "RunningCommand", ctx: CodingContext) -> ToolOutput:
+    def _detached(self, command: "RunningCommand", ctx: CodingContext, *, by_user: bool) -> ToolOutput:
         """End the call and continue the command as a job. Raises ToolError if that is impossible."""
 
         async def work(report: JobReport) -> str:
             async with rest:
                 return await command.to_end(report)
 
-        output = self._job(command.details, work, ctx, already=command.tail())
+        output = self._job(command.details, work, ctx, already=command.tail(), by_user=by_user)
         if self._shell is not None:
             self._shell.detach(command.running)
         rest = command.detach()
         return output
 
     def _job(
-        self, details: "shell_details.BashDetails", work: JobWork, ctx: CodingContext, already: str = ""
+        self,
+        details: "shell_details.BashDetails",
+        work: JobWork,
+        ctx: CodingContext,
+        already: str = "",
+        *,
+        by_user: bool = False,
     ) -> ToolOutput:
         id = ctx.jobs.start("bash", shortened(clean_line(details.command), LABEL_CHARS), work)
         before = f"{already.rstrip()}\n" if already.strip() else ""
-        text = f"{before}[Running in the background as {id}; its result will follow, or use job]"
+        what = "The user moved this to the background; it runs" if by_user else "Running in the background"
+        text = f"{before}[{what} as {id}; its result will follow, or use job]"
         return ToolOutput.text(text, replace(details, job_id=id))
 
 

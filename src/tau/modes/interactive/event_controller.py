@@ -17,6 +17,7 @@ from tau.modes.interactive.transcript.updater import TranscriptUpdater
 from tau.tui.images.budget import ImageBudget
 
 model_resolver = late("tau.coding.model_resolver")
+pager_blocks = late("tau.modes.interactive.transcript.pager_blocks")
 replay = late("tau.modes.interactive.transcript.replay")
 user_execution = late("tau.modes.interactive.transcript.user_execution")
 
@@ -49,7 +50,7 @@ class EventController:
         self.todo = TodoPanel(display, current)
         self._updater = TranscriptUpdater(display, current, activity, self._builder, self.pending, self.todo)
         self._command = ""
-        self._expanded_block: CachedBlock | None = None
+        self._printed_block: CachedBlock | None = None
 
     def __call__(self, event: AgentEvent) -> None:
         if type(event) is MessageUpdate:
@@ -132,26 +133,27 @@ class EventController:
         self._display.request_render()
         return block
 
-    def toggle_expanded(self) -> bool:
-        """Expand or collapse all blocks; whether they are now expanded."""
-        self._context.expanded = not self._context.expanded
-        self.todo.expand(self._context.expanded)
-        self._expand_only(None)
-        self._redraw()
-        return self._context.expanded
+    def pager_blocks(self) -> "pager_blocks.TranscriptPagerBlocks":
+        """The transcript for the pager."""
+        transcript = self._display.layout.transcript
+        return pager_blocks.TranscriptPagerBlocks(
+            lambda: transcript.blocks, self._pager_context(expanded=False), self._pager_context(expanded=True)
+        )
 
-    def expand_one(self) -> bool:
-        """Expand the last collapsible block, then the one before it; False if there is none."""
+    def print_in_full(self) -> bool:
+        """Print the last shortened block in full below, then the one before it; False if there is none."""
         blocks = [
             block
             for block in self._display.layout.transcript.blocks
-            if isinstance(block, CachedBlock) and block.can_expand
+            if isinstance(block, CachedBlock) and block.can_expand and block.is_final()
         ]
-        if not blocks:
+        at = blocks.index(self._printed_block) if self._printed_block in blocks else len(blocks)
+        if not at:
+            self._printed_block = None
             return False
-        at = blocks.index(self._expanded_block) if self._expanded_block in blocks else len(blocks)
-        self._expand_only(blocks[at - 1] if at else None)
-        self._redraw()
+        self._printed_block = blocks[at - 1]
+        self._builder.add(self._printed_block.copy_for(self._pager_context(expanded=True)))
+        self._display.request_render()
         return True
 
     def toggle_thinking(self) -> bool:
@@ -173,7 +175,7 @@ class EventController:
         self._context.hyperlinks = display.hyperlinks == "always" or (
             display.hyperlinks == "auto" and capable
         )
-        self._expanded_block = None
+        self._printed_block = None
         self._updater.reset()
         self._builder = TranscriptBuilder(self._context, self._display.layout.transcript)
         self._builder.max_pictures = display.max_inline_images if display.show_images else 0
@@ -201,12 +203,18 @@ class EventController:
         _, *below = self._display.layout.parts()
         return self._display.terminal.rows - sum([len(part.render(width)) for part in below])
 
-    def _expand_only(self, block: CachedBlock | None) -> None:
-        if self._expanded_block is not None:
-            self._expanded_block.is_expanded_alone = False
-        self._expanded_block = block
-        if block is not None:
-            block.is_expanded_alone = True
+    def _pager_context(self, *, expanded: bool) -> BlockContext:
+        """Without images: the terminal has them on the normal screen."""
+        display, current = self._display, self._current
+        context = BlockContext(
+            display.theme,
+            display.keys,
+            cwd=lambda: current.cwd,
+            now=display.timer.time,
+            capabilities=lambda: display.terminal.capabilities._replace(images="none"),
+        )
+        context.hyperlinks, context.expanded = self._context.hyperlinks, expanded
+        return context
 
     def _redraw(self) -> None:
         """Redraw every block, rewriting from the first that differs."""

@@ -25,12 +25,13 @@ past = late("tau.modes.interactive.selectors.prompt_selector")
 
 ANYWHERE = frozenset(("app.suspend", "app.display.reset"))
 """Actions available even without editor focus."""
-MAY_DECLINE = frozenset(("app.interrupt", "app.exit", "app.suspend"))
+MAY_DECLINE = frozenset(("app.interrupt", "app.exit", "app.suspend", "app.jobs.background"))
 """Keys the editor gets if the action has nothing to do."""
 IN_POPUP = ("tui.select.up", "tui.select.down", "tui.select.pageUp", "tui.select.pageDown")
 """Actions disabled while a completion list is open."""
 COMMANDS = {
     "app.model.select": "/model",
+    "app.tools.expand": "/transcript",
     "app.session.new": "/new",
     "app.session.tree": "/tree",
     "app.session.fork": "/fork",
@@ -120,8 +121,7 @@ class InputController:
             "app.thinking.toggle": lambda: _toggle_thinking(context),
             "app.model.cycleForward": lambda: start(model_cycle.next_model(context, 1)),
             "app.model.cycleBackward": lambda: start(model_cycle.next_model(context, -1)),
-            "app.tools.expand": lambda: _toggle_expanded(context),
-            "app.tools.expandOne": lambda: _expand_one(context),
+            "app.jobs.background": lambda: _move_to_background(context),
             "app.editor.external": lambda: start(self._open_external_editor()),
             "app.message.followUp": self._follow_up,
             "app.message.dequeue": self._dequeue,
@@ -249,11 +249,10 @@ def _toggle_thinking(context: CommandContext) -> None:
     context.notices.hint("Thinking hidden." if hidden else "Thinking shown.", seconds=2)
 
 
-def _toggle_expanded(context: CommandContext) -> None:
-    whole = context.transcript.toggle_expanded()
-    context.notices.hint("Output expanded." if whole else "Output collapsed.", seconds=2)
-
-
-def _expand_one(context: CommandContext) -> None:
-    if not context.transcript.expand_one():
-        context.notices.hint("Nothing to expand.", seconds=2)
+def _move_to_background(context: CommandContext) -> bool:
+    """Turn running commands into jobs; the key moves the cursor if there are none."""
+    session = context.session
+    if session is None or not session.jobs.move_to_background():
+        return False
+    context.notices.hint("Moved to the background; /jobs shows it.", seconds=3)
+    return True

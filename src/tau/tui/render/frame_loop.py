@@ -9,9 +9,11 @@ from tau.tui.render.compose import FrameComposer
 from tau.tui.render.ledger import Ledger
 from tau.tui.render.overlays import Overlay
 from tau.tui.render.paint import Emitter, FrameRequest, Intent, KeepRows, Painter, PaintResult, Size
+from tau.tui.terminal import sequences
 from tau.tui.terminal.port import Terminal
 from tau.tui.timer import Handle, Timer
 
+alternate = late("tau.tui.render.alternate")
 screen_reader = late("tau.tui.render.screen_reader")
 log = late("tau.base.log")
 
@@ -137,6 +139,7 @@ class FrameLoop:
         self._written_at = float("-inf")
         # Commit times and the count before each; kept only as long as a resize may go unreported.
         self._commits: list[tuple[float, int]] = []
+        self._alternate: alternate.AlternatePainter | None = None
         self.running = False
         self._debug = os.environ.get("TAU_DEBUG_REDRAW") == "1"
 
@@ -154,11 +157,21 @@ class FrameLoop:
         if not self.running:
             return
         if keep is not None:
+            self._leave_alternate()
             self._draw(())
             self._write(self._painter.leave(keep, self._terminal.capabilities))
         self.running = False
         self._cancel_settling()
         self._schedule.hold()
+
+    def show_alternate(self, component: Component | None) -> None:
+        """Show only this component, on the alternate screen; None returns to the normal one.
+
+        The normal screen is not drawn meanwhile: requests are remembered, also those of a resize.
+        """
+        self._leave_alternate()
+        self._alternate = None if component is None else alternate.AlternatePainter(component)
+        self.request(urgent=True)
 
     def flush_record(self) -> None:
         """Write out the rest of the record, as when leaving the screen; painting continues below it."""
@@ -193,6 +206,8 @@ class FrameLoop:
         """Wait until the size settles: drawing each intermediate step would be wasted."""
         if not self.running:
             return
+        if self._alternate is not None:
+            self._alternate.forget()
         request = self._request
         columns, rows = self.size()
         if not request.resized:
@@ -210,7 +225,9 @@ class FrameLoop:
 
     def draw(self) -> None:
         """Draw a frame now, if running."""
-        if self.running:
+        if self.running and self._alternate is not None:
+            self._draw_alternate(self._alternate)
+        elif self.running:
             self._draw(self._overlays)
 
     def _trusted(self) -> int | None:
@@ -262,6 +279,22 @@ class FrameLoop:
         self._write(painted.text)
         if self._debug and painted.text:
             _log_frame(painted, painter.ledger, size)
+
+    def _draw_alternate(self, painter: "alternate.AlternatePainter") -> None:
+        self._cancel_settling()
+        if not painter.entered:
+            painter.entered = True
+            painter.forget()
+            self._terminal.use_alternate(True)
+        force, self._request = self._request.force, self._request._replace(force=False)
+        self._schedule.drawn()
+        self._write(painter.paint(self.size(), self._terminal.capabilities, force=force))
+
+    def _leave_alternate(self) -> None:
+        if self._alternate is not None and self._alternate.entered:
+            self._alternate.entered = False
+            self._terminal.use_alternate(False)
+            self._write(sequences.CURSOR_SHOW if self._painter.cursor_visible else sequences.CURSOR_HIDE)
 
     def _only(self, request: FrameRequest, size: Size, overlays: Sequence[Overlay]) -> set[int] | None:
         """Return the children to render if only known components below them changed; None means all."""

@@ -90,6 +90,10 @@ class Painter:
         self._widest = 0
 
     @property
+    def cursor_visible(self) -> bool:
+        return self._cursor.visible
+
+    @property
     def anchored(self) -> bool:
         """Whether the window starts at the top of the screen, with no shell lines above it."""
         return self._reach >= self.size.rows

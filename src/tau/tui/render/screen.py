@@ -66,6 +66,8 @@ class Routing:
     def __init__(self, size: Callable[[], tuple[int, int]], changed: Callable[[], None]) -> None:
         self.overlays: list[Overlay] = []
         self.focused: Component | None = None
+        self.alternate: Component | None = None
+        """The component on the alternate screen, if any: it gets all keys, whatever has the focus below."""
         self._listeners: list[InputListener] = []
         self._size = size
         self._changed = changed
@@ -106,7 +108,7 @@ class Routing:
             if answer is not None:
                 event = answer
         self.correct_focus()
-        focused = self.focused
+        focused = self.alternate or self.focused
         if isinstance(event, Key) and event.kind == "release" and not (focused and focused.wants_releases):
             return True
         return focused is not None and focused.handle_input(event)
@@ -221,7 +223,7 @@ class Screen(TerminalReports):
     @property
     def focused(self) -> Component | None:
         """The component that gets the keys."""
-        return self._routing.focused
+        return self._routing.alternate or self._routing.focused
 
     def start(self) -> None:
         """Take over the terminal and paint, starting at the cursor's row."""
@@ -268,6 +270,19 @@ class Screen(TerminalReports):
         """Show a component over the others. It gets the keys until hidden, if its options say so."""
         return self._routing.show(component, options or OverlayOptions())
 
+    def show_alternate(self, component: Component | None) -> None:
+        """Show one component on the alternate screen, with all keys; None returns to the normal screen.
+
+        The history gets nothing meanwhile; what arrives is drawn on return.
+        """
+        if component is not self._routing.alternate:
+            if self._routing.alternate is not None:
+                self._routing.alternate.focused = False
+            self._routing.alternate = component
+            if component is not None:
+                component.focused = True
+            self._frame_loop.show_alternate(component)
+
     def listen(self, listener: InputListener) -> Callable[[], None]:
         """Register a listener that sees every event first; call the result to remove it."""
         return self._routing.listen(listener)
@@ -277,6 +292,8 @@ class Screen(TerminalReports):
         self.root.invalidate()
         for overlay in self._routing.overlays:
             overlay.component.invalidate()
+        if self._routing.alternate is not None:
+            self._routing.alternate.invalidate()
         self._frame_loop.request(force=True)
 
     def reset_display(self) -> None:

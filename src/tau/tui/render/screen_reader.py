@@ -28,6 +28,8 @@ _CONTINUATION = "  "
 class LinearPainter:
     """Replaces the painter for linear themes."""
 
+    cursor_visible = True
+
     def __init__(self) -> None:
         self.ledger = Ledger()
         self.size = Size(0, 0)

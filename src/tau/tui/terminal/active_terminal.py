@@ -201,6 +201,8 @@ class ActiveTerminal:
         self.title_off = ""
         """The sequence that restores the window title, once changed."""
         self.probes = Probes(self._write, loop, watcher, env, platform)
+        self._alternate_off = ""
+        """The sequences that leave the alternate screen, while it is shown."""
         self._fd = fd
         self._output = output
         self._loop = loop
@@ -252,6 +254,18 @@ class ActiveTerminal:
         self._signal_restore.unwatch()
         atexit.unregister(self._restore_for_exit)
 
+    def use_alternate(self, on: bool) -> None:
+        """Each screen has its own stack of Kitty key flags."""
+        if on == bool(self._alternate_off):
+            return
+        has_keys = sequences.KITTY_KEYS_ON in self.probes.redo
+        if on:
+            self._alternate_off = (sequences.KITTY_KEYS_OFF if has_keys else "") + sequences.ALTERNATE_OFF
+            self._write(sequences.ALTERNATE_ON + (sequences.KITTY_KEYS_ON if has_keys else ""))
+        else:
+            off, self._alternate_off = self._alternate_off, ""
+            self._write(off)
+
     def on_lost(self) -> None:
         """Handle the loss of the terminal; notify the watcher once, from the loop."""
         if not self._lost and not self._ended:
@@ -263,7 +277,7 @@ class ActiveTerminal:
         self._output.write(text.encode())
 
     def _switch_off_sequences(self, protocols: str) -> str:
-        return protocols + self.title_off + _MODES_OFF + _LOOK_OFF
+        return self._alternate_off + protocols + self.title_off + _MODES_OFF + _LOOK_OFF
 
     def _leave_raw_mode(self) -> None:
         before, self._before = self._before, None

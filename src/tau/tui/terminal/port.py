@@ -76,6 +76,10 @@ class Terminal(Protocol):
         """Set the window title until `stop`; does nothing without a window."""
         ...
 
+    def use_alternate(self, on: bool) -> None:
+        """Switch to the alternate screen, which has no history, or back."""
+        ...
+
     def notify(self, title: str, body: str = "") -> None:
         """Show a notification using the terminal's protocol."""
         ...

@@ -98,6 +98,10 @@ class ProcessTerminal:
             self._active.title_off = sequences.TITLE_RESTORE
         self.write(sequences.title(text))
 
+    def use_alternate(self, on: bool) -> None:
+        if self._active is not None:
+            self._active.use_alternate(on)
+
     def notify(self, title: str, body: str = "") -> None:
         if self._active is not None:
             self.write(notify.notification(title, body, self._active.probes.notify))

@@ -9,6 +9,8 @@ SYNC_END = "\x1b[?2026l"
 STYLES_RESET = "\x1b[0m"
 LINK_END = "\x1b]8;;\x1b\\"
 
+ALTERNATE_ON = "\x1b[?1049h"
+ALTERNATE_OFF = "\x1b[?1049l"
 PASTE_ON = "\x1b[?2004h"
 PASTE_OFF = "\x1b[?2004l"
 FOCUS_ON = "\x1b[?1004h"

@@ -121,7 +121,7 @@ def test_last_answer_is_copied(tmp_path: Path) -> None:
     run(test)
 
 
-def test_expand_shows_all_output(tmp_path: Path) -> None:
+def test_transcript_shows_all_output(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("".join(f"line {number}\n" for number in range(60)))
 
     async def test() -> None:
@@ -129,8 +129,8 @@ def test_expand_shows_all_output(tmp_path: Path) -> None:
             await run_command(rig, "read it", "Read.")
             await rig.idle()
             assert "line 41" not in rig.screen()
-            assert "line 41" in await run_command(rig, "/expand", "line 41")
-            await rig.send("/expand")
+            assert "line 41" in await run_command(rig, "/transcript", "line 41")
+            await rig.press("q")
             assert "line 41" not in await rig.gone("line 41")
 
     run(test)

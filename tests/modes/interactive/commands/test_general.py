@@ -92,7 +92,7 @@ def test_reload_reports_changes_and_keeps_the_conversation(tmp_path: Path) -> No
             shown = await run_command(rig, "/reload", "display.showTokenUsage is now true.")
             assert rig.session.log.header.id == before and "Hello." in shown
             assert "New command /later." in shown and "Unknown action 'no.such'" in shown
-            assert "Expand or collapse tool output: Ctrl+X." in shown
+            assert "Open the transcript: full output, search, copy: Ctrl+X." in shown
             assert rig.current.settings.display.show_token_usage and not rig.current.settings.titles.enabled
             await run_command(rig, "again", "Again.")
             assert "Be kind." in rig.faux.requests[-1].system

@@ -62,9 +62,13 @@ def test_undo_of_nothing_says_so(tmp_path: Path) -> None:
     run(test)
 
 
-def test_jobs_are_listed_read_and_stopped(tmp_path: Path) -> None:
+def test_jobs_are_listed_read_as_they_run_and_stopped(tmp_path: Path) -> None:
+    go = asyncio.Event()
+
     async def work(report: JobReport) -> str:
         report("half way there")
+        await go.wait()
+        report("almost there")
         await asyncio.sleep(600)
         return "never"
 
@@ -78,12 +82,27 @@ def test_jobs_are_listed_read_and_stopped(tmp_path: Path) -> None:
             second = rig.session.jobs.start("bash", "make quick", quick)
             await rig.until(lambda: rig.session.jobs.get(second).status == "completed", "the quick one")
             shown = await run_command(rig, "/jobs", "make all")
-            assert f"{first}  running" in shown and f"{second}  completed" in shown
-            assert "half way there" in await run_command(rig, f"/jobs {first}", "half way there")
-            shown = await run_command(rig, f"/jobs {second}", "(60 lines before)")
-            assert "line 99" in shown
-            await run_command(rig, f"/jobs cancel {first}", "1 job stopped.")
+            assert f"{first} running" in shown and f"{second} completed" in shown
+            await rig.press("escape")
+            await rig.gone("Background jobs")
+            assert "line 99" in await run_command(rig, f"/jobs {second}", f"{second} completed")
+            await rig.press("s")
+            await rig.show("It has already ended.")
+            await rig.press("q")
+            await rig.until(lambda: not rig.terminal.alternate, "the normal screen")
+            await rig.send("/jobs")
+            await rig.show("Background jobs")
+            await rig.press("down", "enter")
+            shown = await rig.show("half way there")
+            assert f"{first} running" in shown and "make all" in shown
+            go.set()
+            rig.skip(1)
+            await rig.show("almost there")
+            await rig.press("s")
+            await rig.show(f"{first} cancelled")
             assert rig.session.jobs.get(first).status == "cancelled"
+            await rig.press("q")
+            await rig.show(f"Background job {first} cancelled: make all")
             await run_command(rig, "/jobs cancel x-9", 'No job "x-9"')
             rig.front.editor.clear()
             await run_command(rig, "/jobs x-8", 'No job "x-8"')

@@ -55,8 +55,16 @@ async def thought(stage: Stage) -> None:
 async def unfolded(stage: Stage) -> None:
     await thought(stage)
     await stage.press("ctrl+o")
+    await stage.show("nobody ran it")
+
+
+async def searched(stage: Stage) -> None:
+    await unfolded(stage)
     if not stage.linear:
-        await stage.show("nobody ran it")
+        await stage.type("/typing error")
+        await stage.press("enter")
+        await stage.show("Continued from the top.")
+        await stage.type("/nobody")
 
 
 async def hidden(stage: Stage) -> None:
@@ -225,11 +233,23 @@ SCREENS = {
         ("Thought", "The function", "It returns nmae."),
         [[Think(THOUGHT), Say("It returns nmae."), USAGE]],
     ),
-    "thinking-unfolded": Screen(
+    "transcript": Screen(
         unfolded,
-        ("typing error", "It returns nmae."),
+        ("typing error", "It returns nmae.", "Block 4 of 4", "prompts"),
         [[Think(THOUGHT), Say("It returns nmae."), USAGE]],
-        wide=("nobody ran it",),
+        wide=("nobody ran it", "Transcript", "Tab next block"),
+        announced=("typing error", "nobody ran it"),
+        opens="commands.display.transcript",
+        command="transcript",
+        typed=None,
+    ),
+    "transcript-search": Screen(
+        searched,
+        ("typing error", "/nobody"),
+        [[Think(THOUGHT), Say("It returns nmae."), USAGE]],
+        announced=("typing error", "nobody ran it"),
+        opens="commands.display.transcript",
+        typed="/nobody",
     ),
     "thinking-hidden": Screen(
         hidden, ("It returns nmae.",), [[Think(THOUGHT), Say("It returns nmae."), USAGE]]

@@ -22,7 +22,7 @@ def capture(screen: Screen, stage: Stage) -> str:
     terminal = stage.terminal
     row, column = terminal.cursor
     place = f"row {row + 1}, column {column + 1}" if terminal.cursor_visible else "not shown"
-    text = masked("\n".join([*terminal.tape(), f"[cursor: {place}]", ""]), stage.home)
+    text = masked("\n".join([stage.tape().rstrip("\n"), f"[cursor: {place}]", ""]), stage.home)
     return re.sub(screen.varies, lambda found: re.sub(r"\d", "0", found[0]), text) if screen.varies else text
 
 

@@ -49,6 +49,15 @@ async def jobs(stage: Stage) -> None:
     await stage.show("make test")
 
 
+async def job_output(stage: Stage) -> None:
+    await jobs(stage)
+    if stage.linear:
+        await stage.send("/jobs bash-1")
+    else:
+        await stage.press("down", "enter")
+    await stage.show("half way there")
+
+
 class ServersInside:
     """A sandbox with two servers, one of them forwarded."""
 
@@ -176,9 +185,20 @@ SCREENS = {
     ),
     "jobs": Screen(
         jobs,
-        ("running", "make all", "completed", "make test", "/jobs cancel ID stops it."),
+        ("make all", "completed", "make test", "Enter show its output"),
+        wide=("bash-1 running",),
+        announced=("running", "make all", "completed", "make test", "/jobs cancel ID stops it."),
+        opens="commands.undo_and_jobs._choose_job",
         command="jobs",
         settings={"async.continueWhenDone": False},
+    ),
+    "jobs-output": Screen(
+        job_output,
+        ("bash-1 running", "half way there", "s stop"),
+        announced=("bash-1 running", "half way there"),
+        opens="selectors.job_pager.show_job",
+        varies=r"running, [\d.]+ s",
+        typed=None,
     ),
     "ports": Screen(
         ports,

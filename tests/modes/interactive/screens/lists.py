@@ -234,7 +234,7 @@ async def debug_log(stage: Stage) -> None:
     await stage.send("/debug")
     await stage.show("Debug")
     await stage.type("1")
-    await stage.show("goes back")
+    await stage.show("The log is empty.")
 
 
 async def debug_profile(stage: Stage) -> None:
@@ -248,7 +248,7 @@ async def debug_requests(stage: Stage) -> None:
     await stage.send("/debug")
     await stage.show("Debug")
     await stage.type("2")
-    await stage.show("goes back")
+    await stage.show("No requests yet.")
 
 
 async def debug_caches(stage: Stage) -> None:
@@ -513,7 +513,8 @@ SCREENS = {
     ),
     "debug-log": Screen(
         debug_log,
-        ("The log is empty.", "goes back"),
+        ("The log is empty.", "Q close"),
+        announced=("The log is empty.",),
         opens="debug.logs.show_logs",
         typed=None,
     ),
@@ -525,7 +526,8 @@ SCREENS = {
     ),
     "debug-requests": Screen(
         debug_requests,
-        ("No requests yet.", "goes back"),
+        ("No requests yet.", "Q close"),
+        announced=("No requests yet.",),
         opens="debug.requests.show_requests",
         typed=None,
     ),

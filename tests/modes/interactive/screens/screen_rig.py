@@ -18,6 +18,7 @@ from tau.ai.model import Model, Price
 from tau.base.errors import TauError
 from tau.base.version import VERSION
 from tau.modes.interactive.dialogs.dialog_host import Dialogs
+from tau.tui.render.screen import Screen as TuiScreen
 from tau.tui.style import UNICODE
 from tests.modes.interactive.clock import ScreenClock
 from tests.modes.interactive.rig import Rig, rigged
@@ -87,6 +88,10 @@ class Stage(Rig):
     def linear(self) -> bool:
         return self.front.theme.linear
 
+    def tape(self) -> str:
+        """The history and the screen; only the screen while it is the alternate one."""
+        return self.screen() if self.terminal.alternate else super().tape()
+
     async def show(self, text: str) -> str:
         """Wherever it is wrapped, even if it has scrolled away."""
         await self.until(lambda: flat(text) in flat(self.tape()), f"{text!r} on the screen")
@@ -111,7 +116,7 @@ class Stage(Rig):
         same, before = 0, ""
         while same < (1 if await rest(ROUND_S) else QUIET_ROUNDS):
             self.front.screen.render_now()
-            now = masked("\n".join(self.terminal.tape()), self.home)
+            now = masked(self.tape(), self.home)
             same, before = (same + 1 if now == before else 0), now
 
 
@@ -217,18 +222,24 @@ async def staged(
 @contextmanager
 def _noted(opened: list[str]) -> Iterator[None]:
     """Record who opens dialogs."""
-    ask = Dialogs.ask
+    ask, show = Dialogs.ask, TuiScreen.show_alternate
 
-    async def noting(*args: Any, **options: Any) -> Any:
-        frame: FrameType | None = sys._getframe(1)
+    def note(frame: FrameType | None) -> None:
         while frame is not None:
             module = str(frame.f_globals.get("__name__", ""))
             if module.startswith(_OURS):
                 opened.append(f"{module.removeprefix(_OURS)}.{frame.f_code.co_qualname}")
             frame = frame.f_back
+
+    async def asking(*args: Any, **options: Any) -> Any:
+        note(sys._getframe(1))
         return await ask(*args, **options)
 
-    with patch.object(Dialogs, "ask", noting):
+    def showing(*args: Any) -> None:
+        note(sys._getframe(1))
+        show(*args)
+
+    with patch.object(Dialogs, "ask", asking), patch.object(TuiScreen, "show_alternate", showing):
         yield
 
 

@@ -29,7 +29,6 @@ ONE_LINE = frozenset(
         "handoff",
         "shake",
         "redo",
-        "expand",
         "reload",
         "exit",
     )

@@ -139,9 +139,9 @@ def _opening(node: ast.AST, place: str) -> Iterator[str]:
 
 def _opens(called: ast.expr) -> bool:
     if isinstance(called, ast.Name):
-        return called.id in ("pick", "ask_line")
+        return called.id in ("pick", "ask_line", "show_pager")
     if not isinstance(called, ast.Attribute) or called.attr not in OPENERS:
-        return False
+        return isinstance(called, ast.Attribute) and called.attr == "show_pager"
     owner = called.value
     name = owner.attr if isinstance(owner, ast.Attribute) else owner.id if isinstance(owner, ast.Name) else ""
     return name.removeprefix("_") in OPENED_BY

@@ -1,5 +1,7 @@
 """Commands about the model and the display; most open a selector."""
 
+from collections.abc import Callable
+
 from tau.ai.model import THINKING_LEVELS, ThinkingLevel, thinking_level
 from tau.base.errors import UsageError
 from tau.base.late import late
@@ -13,6 +15,7 @@ hotkey_list = late("tau.modes.interactive.selectors.hotkeys")
 appearance = late("tau.modes.interactive.themes.appearance")
 model_list = late("tau.modes.model_list")
 model_selector = late("tau.modes.interactive.selectors.model_selector")
+pagers = late("tau.modes.interactive.dialogs.pager")
 setting_list = late("tau.modes.interactive.selectors.settings_selector")
 theme_selector = late("tau.modes.interactive.selectors.theme_selector")
 thinking_list = late("tau.modes.interactive.selectors.thinking_selector")
@@ -89,5 +92,22 @@ async def copy(context: CommandContext, rest: str) -> None:
         await copies.choose_copy(context)
 
 
-async def expand(context: CommandContext, rest: str) -> None:
-    context.transcript.toggle_expanded()
+async def transcript(context: CommandContext, rest: str) -> None:
+    """Open the transcript in the pager; a screen reader gets the last shortened output in full."""
+    if context.display.theme.linear:
+        if not context.transcript.print_in_full():
+            context.hint("Nothing more to expand.")
+        return
+    await pagers.show_pager(context, _transcript_pager(context))
+
+
+def _transcript_pager(context: CommandContext) -> Callable[[Callable[[], None]], "pagers.Pager"]:
+    return lambda close: pagers.Pager(
+        context.display,
+        "Transcript",
+        context.transcript.pager_blocks(),
+        empty="The transcript is empty.",
+        waiting=lambda: pagers.waiting_question(context),
+        tasks=context.tasks,
+        on_close=close,
+    )

@@ -21,7 +21,7 @@ _KEYS = (
     ("app.message.dequeue", "edit queued messages"),
     ("app.interrupt", "stop the agent"),
     ("tui.input.newLine", "insert a new line"),
-    ("app.tools.expand", "expand tool output"),
+    ("app.tools.expand", "open the transcript"),
     ("app.help.hotkeys", "show keyboard shortcuts"),
 )
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from tau.base.errors import TauError, UsageError
 from tau.base.files import typed_path
-from tau.coding.jobs.delivery import output_of
+from tau.base.late import late
 from tau.coding.ports import Job
 from tau.coding.prompts.command_prompts import split_arguments
 from tau.coding.undo.plan import UndoPlan
@@ -15,7 +15,11 @@ from tau.modes.interactive.commands.shared_text import columns
 from tau.modes.interactive.tool_views.labels import duration
 from tau.modes.session_report import count
 
-SHOWN_LINES = 40
+delivery = late("tau.coding.jobs.delivery")
+job_pager = late("tau.modes.interactive.selectors.job_pager")
+pick_list = late("tau.modes.interactive.selectors.pick_list")
+select_items = late("tau.tui.widgets.select_items")
+
 UNDO_USAGE = "Usage: /undo [N] [PATH ...], /undo list, or /undo --force PATH ..."
 
 
@@ -62,11 +66,11 @@ async def _history(context: CommandContext) -> Undo:
 
 
 async def jobs(context: CommandContext, rest: str) -> None:
-    """List jobs, show the output of one, or cancel it."""
+    """Choose a job to see its output as it grows, or to stop it."""
     session_jobs = context.require_session().jobs
     verb, _, id = rest.partition(" ")
     if verb in ("", "list"):
-        _list(context, session_jobs.list())
+        await _choose_job(context, session_jobs.list())
     elif verb == "cancel":
         running = [job.id for job in session_jobs.list() if job.running]
         ids = running if id.strip() == "all" else [id.strip()]
@@ -78,21 +82,25 @@ async def jobs(context: CommandContext, rest: str) -> None:
         job = session_jobs.get(verb)
         if job is None:
             raise UsageError(f'No job "{verb}"; /jobs lists them.')
-        _show_job(context, job)
+        await job_pager.show_job(context, job)
 
 
-def _list(context: CommandContext, known_jobs: Sequence[Job]) -> None:
+async def _choose_job(context: CommandContext, known_jobs: Sequence[Job]) -> None:
     if not known_jobs:
         context.say("No background jobs are running or recently finished.")
         return
-    rows = [(job.id, job.status, duration(job.duration_ms), job.label) for job in known_jobs]
-    note = "/jobs ID shows a job's output, /jobs cancel ID stops it."
-    context.say("\n".join([*columns(context.display, rows, right=(2,)), note]))
-
-
-def _show_job(context: CommandContext, job: Job) -> None:
-    lines = output_of(job).splitlines()
-    left_out = len(lines) - SHOWN_LINES
-    head = f"{job.id} {job.status}, {duration(job.duration_ms)}: {job.label}"
-    more = [f"({count(left_out, 'line')} before)"] if left_out > 0 else []
-    context.say("\n".join([head, *more, *(lines[-SHOWN_LINES:] or ["No output."])]))
+    if context.display.theme.linear:
+        rows = [(job.id, job.status, duration(job.duration_ms), job.label) for job in known_jobs]
+        note = "/jobs ID shows a job's output, /jobs cancel ID stops it."
+        context.say("\n".join([*columns(context.display, rows, right=(2,)), note]))
+        return
+    items = [
+        select_items.SelectItem(
+            job.id, job.label, f"{job.id} {job.status}, {delivery.duration_text(job.duration_ms)}"
+        )
+        for job in reversed(known_jobs)
+    ]
+    chosen = await pick_list.pick(context, "Background jobs", items, verb="show its output")
+    job = None if chosen is None else context.require_session().jobs.get(chosen)
+    if job is not None:
+        await job_pager.show_job(context, job)

@@ -1,4 +1,4 @@
-"""Runs the user's editor in a terminal connected to ours."""
+"""Runs the user's editor or pager in a terminal connected to ours."""
 
 import asyncio
 import os
@@ -28,7 +28,24 @@ _REPORT_TTY = ("/bin/sh", "-c", 'tty >"$0" 2>/dev/null; exec "$@"')
 
 def editor_command(environ: Mapping[str, str] = os.environ) -> list[str]:
     """The editor command: VISUAL, EDITOR, or one that is installed. Raises TauError."""
-    for name in ("VISUAL", "EDITOR"):
+    found = _find_command(("VISUAL", "EDITOR"), ("vi", "nano"), environ)
+    if found is None:
+        raise TauError("No editor found; set VISUAL or EDITOR.")
+    return found
+
+
+def pager_command(environ: Mapping[str, str] = os.environ) -> list[str]:
+    """The pager command: PAGER, or one that is installed. Raises TauError."""
+    found = _find_command(("PAGER",), ("less", "more"), environ)
+    if found is None:
+        raise TauError("No pager found; set PAGER.")
+    return found
+
+
+def _find_command(
+    variables: Sequence[str], programs: Sequence[str], environ: Mapping[str, str]
+) -> list[str] | None:
+    for name in variables:
         text = environ.get(name, "").strip()
         if not text:
             continue
@@ -36,13 +53,13 @@ def editor_command(environ: Mapping[str, str] = os.environ) -> list[str]:
             return shlex.split(text)
         except ValueError as error:
             raise TauError(f"Cannot parse {name}: {error}.") from None
-    for program in ("vi", "nano"):
-        if found := find_program(program, environ=environ):
-            return [found]
-    raise TauError("No editor found; set VISUAL or EDITOR.")
+    found = (find_program(program, environ=environ) for program in programs)
+    return next(([program] for program in found if program), None)
 
 
-async def run(argv: Sequence[str], cwd: Path, runner: Runner | None = None) -> int:
+async def run(
+    argv: Sequence[str], cwd: Path, runner: Runner | None = None, variables: str = "VISUAL or EDITOR"
+) -> int:
     """Run a program in the terminal; returns its exit code. Raises TauError if it cannot start."""
     columns, rows = _size()
     runner = runner or LocalRunner()
@@ -65,7 +82,7 @@ async def run(argv: Sequence[str], cwd: Path, runner: Runner | None = None) -> i
                     forwarding.cancel()
             ended = await process.wait()
     if ended.code == 127:
-        raise TauError(f"{argv[0]} not found; set VISUAL or EDITOR to your editor.")
+        raise TauError(f"{argv[0]} not found; set {variables} to a program you have.")
     return ended.code if ended.code is not None else 128 + (ended.signal or 0)
 
 

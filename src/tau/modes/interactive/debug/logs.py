@@ -6,8 +6,7 @@ from pathlib import Path
 
 from tau.base.sizes import MIB
 from tau.modes.interactive.command_context import CommandContext
-from tau.modes.interactive.debug.pager import Pager, PagerAction
-from tau.tui.component import Component
+from tau.modes.interactive.dialogs.pager import Pager, PagerAction, TextPager, show_pager
 
 FIRST_RECORDS = 50
 MORE_RECORDS = 50
@@ -54,7 +53,7 @@ async def show_logs(context: CommandContext) -> None:
             entries = [record for record in entries if _is_own(record)]
         return "\n".join(entries[-shown:])
 
-    def make(done: Callable[[None], None]) -> Component:
+    def make(close: Callable[[], None]) -> Pager:
         def older() -> None:
             nonlocal shown
             total = len(records(context.paths.logs))
@@ -69,22 +68,21 @@ async def show_logs(context: CommandContext) -> None:
             pid_only = not pid_only
             pager.refresh("This tau only." if pid_only else "All tau processes.")
 
-        pager = Pager(
-            context.display,
+        pager = TextPager(
+            context,
             f"Log: {context.paths.logs / FILES[-1]}",
             read,
             does=(
-                PagerAction("o", "loads older", older),
+                PagerAction("o", "older", older),
                 PagerAction("p", "this tau only", ours),
-                PagerAction("r", "reloads", lambda: pager.refresh("Reloaded.")),
+                PagerAction("r", "reload", lambda: pager.refresh("Reloaded.")),
             ),
             empty="The log is empty. Set TAU_DEBUG=1 to log more.",
-            tasks=context.tasks,
-            on_close=lambda: done(None),
+            on_close=close,
         )
         return pager
 
-    await context.ask(make)
+    await show_pager(context, make)
 
 
 def _is_own(record: str) -> bool:

@@ -6,10 +6,9 @@ from collections.abc import Callable
 from tau.ai.exchange_log import ExchangeLog, current_log
 from tau.base.secrets import SecretMask
 from tau.modes.interactive.command_context import CommandContext
-from tau.modes.interactive.debug.pager import Pager, PagerAction
 from tau.modes.interactive.debug.secrets import masker_for
+from tau.modes.interactive.dialogs.pager import Pager, PagerAction, TextPager, show_pager
 from tau.modes.interactive.ports import Display
-from tau.tui.component import Component
 
 MIN_PAUSE_S = 0.5
 """Refresh interval while responses arrive: cutting and masking them takes time."""
@@ -38,22 +37,21 @@ async def show_requests(context: CommandContext) -> None:
     record = current_log()
     masker = masker_for(context.paths)
 
-    def make(done: Callable[[None], None]) -> Component:
-        pager = Pager(
-            context.display,
+    def make(close: Callable[[], None]) -> Pager:
+        pager = TextPager(
+            context,
             "Raw model responses",
             lambda: responses_text(record, masker),
-            does=(PagerAction("r", "refreshes", lambda: pager.refresh("Refreshed.")),),
+            does=(PagerAction("r", "refresh", lambda: pager.refresh("Refreshed.")),),
             empty="No requests yet.",
-            tasks=context.tasks,
-            on_close=lambda: done(None),
+            on_close=close,
         )
         if record is not None:
             record.on_change = _DelayedRefresh(context.display, pager).request
         return pager
 
     try:
-        await context.ask(make)
+        await show_pager(context, make)
     finally:
         if record is not None:
             record.on_change = None
@@ -62,7 +60,7 @@ async def show_requests(context: CommandContext) -> None:
 class _DelayedRefresh:
     """Refreshes the view shortly after data arrives, not for every byte."""
 
-    def __init__(self, display: Display, pager: Pager) -> None:
+    def __init__(self, display: Display, pager: TextPager) -> None:
         self._display = display
         self._pager = pager
         self._waits = False

@@ -28,7 +28,7 @@ The test passes now.
 - **Cause**: `average([])` divided by the length of an empty list.
 - **Fix**: an empty shop has an average of 0, as `cheapest` already does.
 
-Nothing else changed: `/undo` reverts it, `Ctrl+O` expands all output."""
+Nothing else changed: `/undo` reverts it, `Ctrl+O` shows all output."""
 
 
 def answers(*, fast: bool) -> list[list[FauxStep]]:

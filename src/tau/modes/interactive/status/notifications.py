@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from tau.agent.events import AgentEnd, AgentEvent, AgentStart
+from tau.agent.events import AgentEnd, AgentEvent, AgentStart, JobChanged
 from tau.base.text import clean_line, shortened
 from tau.coding.session.session import Session
 from tau.modes.interactive.current_session import CurrentSession
@@ -30,6 +30,8 @@ class Notifications:
         match event:
             case AgentStart():
                 self.title(working=True)
+            case JobChanged(id=id, status="completed" | "failed" as status, queued=False):
+                self.call(f"Background job {id} {status}.")
             case AgentEnd():  # it may be retried: notify when the run is over
                 self.title()
 

@@ -26,7 +26,6 @@ class TodoPanel(CachedComponent, LiveComponent):
         self._current = current
         self._phases: Phases = ()
         self._is_enabled = True
-        self.expanded = False
 
     @property
     def shown(self) -> bool:
@@ -45,10 +44,6 @@ class TodoPanel(CachedComponent, LiveComponent):
         self._put()
         return self._is_enabled
 
-    def expand(self, expanded: bool) -> None:
-        self.expanded = expanded
-        self._put()
-
     def clear(self) -> None:
         self._phases = ()
         self._put()
@@ -65,20 +60,14 @@ class TodoPanel(CachedComponent, LiveComponent):
     def _render_rows(self, width: int) -> list[str]:
         theme = self._display.theme
         rows = [] if theme.linear else [""]
-        if self.expanded:
-            most = max(self._display.terminal.rows // 2, _LEAST_ROWS)
-            for phase in self._phases:
-                rows.append(_heading(theme, phase))
-                rows += [_task(theme, task) for task in phase.tasks]
-            if len(rows) > most:
-                rows = [*rows[: most - 1], theme["dim"](f"{len(rows) - most + 1} more rows; /todo shows all")]
-        else:
-            phase = _current(self._phases)
-            rows.append(_heading(theme, phase, self._phases))
-            shown, left = _around_current(phase.tasks)
-            rows += [_task(theme, task) for task in shown]
-            if left:
-                rows.append(theme["dim"](f"  {theme.symbols.ellipsis} {left} more in this phase"))
+        phase = _current(self._phases)
+        rows.append(_heading(theme, phase, self._phases))
+        shown, left = _around_current(phase.tasks)
+        rows += [_task(theme, task) for task in shown]
+        if left:
+            rows.append(
+                theme["dim"](f"  {theme.symbols.ellipsis} {left} more in this phase; /todo shows all")
+            )
         return [truncate(row, width, theme.symbols.ellipsis) for row in rows]
 
 
@@ -97,7 +86,7 @@ def _around_current(tasks: tuple[TodoItem, ...]) -> tuple[tuple[TodoItem, ...], 
     return shown, len(tasks) - len(shown)
 
 
-def _heading(theme: Theme, phase: TodoPhase, phases: Phases = ()) -> str:
+def _heading(theme: Theme, phase: TodoPhase, phases: Phases) -> str:
     closed = sum(not task.is_open for task in phase.tasks)
     progress = f"{closed} of {len(phase.tasks)} done"
     if len(phases) > 1:

@@ -108,6 +108,11 @@ class TextBlock(Block):
         elif self._markdown is not None:
             self._markdown.set_text(text)
 
+    def copy_for(self, context: BlockContext) -> "TextBlock":
+        """A copy that is drawn elsewhere, such as in the pager."""
+        text = self._text if self._text is not None else self._component().text
+        return TextBlock(context, text)
+
     def is_final(self) -> bool:
         return self._text is not None
 

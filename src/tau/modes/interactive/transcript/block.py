@@ -1,7 +1,9 @@
 """What transcript blocks share: their context, and base classes that cache, collapse and expand rows."""
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from pathlib import Path
+from typing import Self
 
 from tau.base.sizes import KIB, format_bytes
 from tau.tui.component import CachedComponent, CommitBoundary
@@ -41,7 +43,7 @@ class BlockContext:
         self.unfinished = 0
         """How many blocks are unfinished."""
         self.expanded = False
-        """Whether everything is expanded."""
+        """Whether blocks show everything, as in the pager."""
         self.hide_thinking = False
         self.hyperlinks = True
 
@@ -80,12 +82,21 @@ class CachedBlock(CachedComponent, Block):
     def __init__(self, context: BlockContext) -> None:
         self._context = context
         self._theme = context.theme
-        self.is_expanded_alone = False
-        """Whether only this one is expanded."""
 
     @property
     def expanded(self) -> bool:
-        return self.is_expanded_alone or self._context.expanded
+        return self._context.expanded
+
+    def copy_for(self, context: BlockContext) -> Self:
+        """A copy that is drawn elsewhere, such as in the pager; it does not follow later changes."""
+        twin = copy(self)
+        twin.move_to(context)
+        return twin
+
+    def move_to(self, context: BlockContext) -> None:
+        """Draw it for this context from now on, without what is on the terminal."""
+        self._context = context
+        self.invalidate()
 
     @property
     def can_expand(self) -> bool:
@@ -138,6 +149,10 @@ class GrowingBlock(CachedBlock):
             self._whole, self._share = rows, share
             self._part = self._shorten(rows, share)
         return self._part
+
+    def move_to(self, context: BlockContext) -> None:
+        super().move_to(context)
+        self._whole, self._part = None, ()
 
     def _shorten(self, rows: Sequence[str], share: int) -> Sequence[str]:
         return [rows[0], *rows[len(rows) - share + 1 :]]

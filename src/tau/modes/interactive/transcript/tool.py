@@ -86,6 +86,10 @@ class ToolBlock(GrowingBlock):
             rows += indent_rows(component.render(max(width - indent_width(width), 1)), width)
         return rows
 
+    def move_to(self, context: BlockContext) -> None:
+        super().move_to(context)
+        self._pictured = None
+
     def _shorten(self, rows: Sequence[str], share: int) -> Sequence[str]:
         """Never show part of an image."""
         return rows[:1] if self._pictured is not None else super()._shorten(rows, share)

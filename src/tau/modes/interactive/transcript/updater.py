@@ -9,7 +9,7 @@ from tau.ai import stream_events
 from tau.ai.stream_events import AssistantMessageEvent, TextDelta, ThinkingDelta, ToolCallDelta
 from tau.ai.wire import AssistantMessage
 from tau.base.late import late
-from tau.modes.event_lines import compaction_line
+from tau.modes.event_lines import compaction_line, job_line
 from tau.modes.interactive.composer.pending_messages import PendingMessages
 from tau.modes.interactive.current_session import CurrentSession
 from tau.modes.interactive.ports import Display
@@ -73,6 +73,7 @@ class TranscriptUpdater:
             ),
             e.QueueChanged: lambda event: self._pending.show(event.steering, event.follow_up),
             e.BashEnd: self._bash_end,
+            e.JobChanged: self._job_changed,
             e.TodoReminder: self._todo_reminder,
             e.TodoAutoClear: lambda event: self._todo.refresh(),
             e.Notice: lambda event: self._say(event.message, event.level),
@@ -203,6 +204,15 @@ class TranscriptUpdater:
                 self.executions.remove(block)
                 return
         self.builder.message(event.message)
+
+    def _job_changed(self, event: e.JobChanged) -> None:
+        """One line at the end of a job, unless a turn on its result begins now and shows it."""
+        session = self._current.session
+        if event.queued or event.status == "running" or session is None:
+            return
+        answers = session.settings.async_.continue_when_done and not session.activities.running
+        if not answers or event.status == "cancelled":
+            self._say(job_line(event), "warning" if event.status == "failed" else "info")
 
     def _todo_reminder(self, event: e.TodoReminder) -> None:
         count = len(event.todos)
