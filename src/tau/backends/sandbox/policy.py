@@ -164,6 +164,12 @@ def cache_variables(policy: SandboxPolicy) -> dict[str, str]:
     return {name: str(own) for name, own in found if name}
 
 
+def startup_files() -> tuple[Path, ...]:
+    """The home folder, and what in it runs when the user logs in or opens a program."""
+    home = real_folder(Path.home())
+    return (home, *_real(_expand(STARTUP_FILES, home)))
+
+
 def real_folder(path: Path) -> Path:
     return Path(os.path.realpath(path))
 
