@@ -20,6 +20,7 @@ hashlib = late("hashlib")
 
 MARK_CHARS = 6
 NAMED_CHARS = 200
+MAX_PATH_CHARS = 4096  # no system opens a longer one
 
 
 def find_mark(text: str) -> str:
@@ -96,7 +97,9 @@ class Fence(Hooks):
             return ", ".join(effects.network)
         roots = [real(folder) for folder in self._folders()]
         for path in effects.reads:
-            if not any(real(path).is_relative_to(root) for root in roots):
+            if len(str(path)) <= MAX_PATH_CHARS and not any(
+                real(path).is_relative_to(root) for root in roots
+            ):
                 return str(path)
         if self._is_distrusted and (effects.reads or effects.runs):
             return "a repository that the user has not trusted"
