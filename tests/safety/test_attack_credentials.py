@@ -6,12 +6,13 @@ from pathlib import Path
 import pytest
 
 from tau.backends.sandbox.policy import HIDDEN
+from tau.backends.sandbox.redacted_files import SETTINGS_FILES
 from tau.coding.approval.command_report import report_command
 from tau.coding.files.credential_stores import STORES, is_credential_store, stores_below
 from tau.config.paths import user_paths
 
-# Package managers read their settings from these, and fail if they cannot.
-SHOWN = {".npmrc", ".yarnrc.yml"}
+# Package managers read their settings from these, and need them; commands see copies.
+SHOWN = {name.removeprefix("~/") for name in SETTINGS_FILES}
 
 
 def is_below(path: str, folders: "list[str]") -> bool:

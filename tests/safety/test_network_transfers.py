@@ -73,7 +73,6 @@ git fetch `id`
 git pull --gpg-sign=x
 git pull -X ours
 git pull --strategy=x
-git clone https://good.example/x
 git remote update
 git submodule update
 git fetch origin '+refs/*:refs/*'

@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import socket
 import sys
 import tempfile
 from pathlib import Path
@@ -56,10 +57,12 @@ def try_all(engine: str, folder: Path) -> Tried:
     with (
         tempfile.TemporaryDirectory() as temporary,
         listening(str(place.home / "agent.sock")),
+        socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as datagrams,
         listening(f"{temporary}/s"),
         listening("\0tau-test-" + engine),
         listening(("127.0.0.1", 0)) as server,
     ):
+        datagrams.bind(str(place.home / "log.sock"))
         codes = place.project / "codes.json"
         codes.write_text(json.dumps({name: PRELUDE + escape.code for name, escape in ESCAPES.items()}))
         before = names_in(place.home)

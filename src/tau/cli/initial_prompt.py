@@ -11,6 +11,7 @@ from tau.base.sizes import MIB, format_bytes
 from tau.base.text import NotText, decode, is_binary
 from tau.modes.user_prompt import UserPrompt
 
+fences = late("tau.coding.fence")
 image_files = late("tau.ai.images")
 image_header = late("tau.base.image_header")
 image_loading = late("tau.coding.images")
@@ -82,4 +83,7 @@ def _is_file(word: str) -> bool:
 
 def _block(tag: str, attributes: str, text: str) -> str:
     content = text.rstrip("\n")
-    return f"<{tag}{attributes}>\n{content}\n</{tag}>"
+    if f"</{tag}" not in content:
+        return f"<{tag}{attributes}>\n{content}\n</{tag}>"
+    id = fences.find_mark(content)  # the text must not end its own block
+    return f'<{tag}{attributes} id="{id}">\n{content}\n</{tag} id="{id}">'

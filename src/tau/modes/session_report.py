@@ -29,7 +29,7 @@ from tau.coding.session.compaction.trigger import limit_tokens
 from tau.coding.session.session import Session
 from tau.coding.session.stats import cache_hit_rate, counts
 
-_FILES = re.compile(r'<instructions path="([^"]*)"[^>]*>\n.*?\n</instructions>', re.DOTALL)
+_FILES = re.compile(r'<instructions path="([^"]*)"[^>]*>\n.*?\n</instructions(?: id="\w+")?>', re.DOTALL)
 
 USAGE_HEAD = ("model", "requests", "input", "cached", "output", "cost")
 

@@ -5,18 +5,20 @@ import re
 import stat
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
 from tau.agent.events import Notice
-from tau.agent.hooks import HookChain, Hooks
+from tau.agent.hooks import HookChain, Hooks, Refusal, ToolQuestion
+from tau.agent.output import ToolOutput
 from tau.agent.owner import StreamFunction
 from tau.agent.tool import Tool
 from tau.ai.assembler import complete
 from tau.ai.model import Model, ThinkingLevel, thinking_level
+from tau.ai.wire import ToolCall
 from tau.base.errors import UsageError
 from tau.base.files import is_private, mode_of, temporary_folder, typed_path
 from tau.base.late import late
@@ -49,6 +51,7 @@ from tau.sdk.storage import open_log, track_last_session
 if TYPE_CHECKING:
     from tau.coding.approval.rules import RuleAction
 
+fences = late("tau.coding.fence")
 obfuscation = late("tau.coding.obfuscation")
 rule_settings = late("tau.config.rule_settings")
 secrets = late("tau.base.secrets")
@@ -84,7 +87,7 @@ async def compose(
         code=_code_detector(options),
         urls=environment.world.urls,
     )
-    trusted, problems = await _trust(options, paths)
+    trusted, is_distrusted, problems = await _trust(options, paths)
     problems += [*loaded.warnings, *models.warnings, *conversation.warnings, *resources.warnings]
     permissions = _permissions(options, paths, settings, environment, conversation)
     session = Session(
@@ -95,7 +98,12 @@ async def compose(
             tools=_add_custom_tools(create_tools(options.tools, parts), options.add_tools),
             stream=stream,
             world=replace(environment.world, denied=permissions.denied_files),
-            hooks=_hooks(options, paths, settings, environ, environment, folders, sandbox, permissions),
+            hooks=HookChain(
+                (
+                    _hooks(options, paths, settings, environ, environment, folders, sandbox, permissions),
+                    _LateFence(folders, sandbox, is_distrusted),
+                )
+            ),
             plan=environment.plan,
             permissions=permissions,
             todos=environment.todos,
@@ -176,16 +184,44 @@ def _thinking_level(
     return options.thinking or resolved.thinking or logged or settings.default_thinking_level
 
 
-async def _trust(options: SessionOptions, paths: Paths) -> tuple[bool, list[str]]:
-    """Whether what the repository supplies may run, and a notice about what may not."""
+class _LateFence(Hooks):
+    """Fences results whose text is from outside; loaded with the first call."""
+
+    def __init__(self, folders: WorkspaceFolders, sandbox: LateSandbox | None, is_distrusted: bool) -> None:
+        self._folders = folders
+        self._sandbox = sandbox
+        self._is_distrusted = is_distrusted
+
+    async def before_tool(self, question: ToolQuestion) -> str | Refusal | None:
+        return await self._fence.before_tool(question)
+
+    async def after_tool(self, call: ToolCall, output: ToolOutput) -> ToolOutput:
+        return await self._fence.after_tool(call, output)
+
+    @cached_property
+    def _fence(self) -> Hooks:
+        sandbox = self._sandbox
+        if sandbox is None:
+            return fences.Fence(lambda: self._folders.all, is_distrusted=self._is_distrusted)
+        return fences.Fence(
+            lambda: (*self._folders.all, *((sandbox.temporary_folder(),) if sandbox.is_started else ())),
+            is_distrusted=self._is_distrusted,
+            mark=lambda: sandbox.commands.mark() if sandbox.is_started else 0,
+            hosts=lambda mark: sandbox.commands.reached_hosts(mark) if sandbox.is_started else (),
+        )
+
+
+async def _trust(options: SessionOptions, paths: Paths) -> tuple[bool, bool, list[str]]:
+    """Whether what the repository supplies may run, whether it may not though there is something, notices."""
     has_any = trust_locations.has_any(list(project_folders(options.cwd)))
     if not has_any and (options.trust or not mode_of(paths.home / "trust.json")):
-        return options.trust, []
+        return options.trust, False, []
     status = await asyncio.to_thread(trust.trust_status, options.cwd, paths)
     if status.trusted or (options.trust and not status.problems):
-        return True, []
+        return True, False, []
+    is_distrusted = bool(status.items or status.problems)
     is_settled = options.ui is not None and status.refused and not status.problems
-    return False, [] if is_settled else trust.notices(status)
+    return False, is_distrusted, [] if is_settled else trust.notices(status)
 
 
 def _system_prompt(

@@ -29,7 +29,8 @@ def plan_access(policy: SandboxPolicy, mounts: Sequence[Mount]) -> list[AccessRu
     hidden = {Path("/dev")}  # the guest grants single devices
     hidden |= {mount.target for mount in mounts if mount.kind in ("hide", "mask")}
     hidden |= {mount.target for mount in mounts if mount.kind == "cover" and mount.source != mount.target}
-    kept = {mount.target for mount in mounts if mount.kind in ("read", "write")}
+    hidden |= {mount.target for mount in mounts if mount.kind == "read" and mount.source != mount.target}
+    kept = {mount.source for mount in mounts if mount.kind in ("read", "write")}
     kept |= {mount.source for mount in mounts if mount.kind == "cover"}
     above = {folder for path in hidden for folder in path.parents}
     rules = list(_grant(Path("/"), "read", hidden, above))

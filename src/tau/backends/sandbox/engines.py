@@ -155,14 +155,20 @@ def _launch_namespaces(spec: SandboxSpec) -> SandboxLaunch:
 
 
 def _launch_landlock(spec: SandboxSpec) -> SandboxLaunch:
-    """Without a network namespace, no network means no internet sockets at all."""
+    """Without a network namespace, no network means no internet sockets at all.
+
+    What is left to connect to are sockets with a path, which Landlock does not keep: none, unless some are
+    allowed.
+    """
     families = ("unix", "netlink") if spec.policy.network != "on" else tuple(seccomp.FAMILIES)
     plan = _guest_plan(
         spec,
         rules=[
             (os.fsencode(rule.path), rule.rights) for rule in access.plan_access(spec.policy, spec.mounts)
         ],
-        filter=seccomp.build_filter(families=families),
+        filter=seccomp.build_filter(
+            families=families, connects=spec.policy.network == "on" or bool(spec.policy.sockets)
+        ),
     )
     return SandboxLaunch(argv=_holder_argv("landlock", plan), fds=(plan,))
 

@@ -78,6 +78,8 @@ def _reason(
         return "Git runs programs that it names"
     if any(target in files.folders for files in repositories):
         return "a Git folder, which cannot be moved away"
+    if mount.kind == "read" and mount.source != target:
+        return "a copy without passwords"
     if target in policy.protected:
         return "it runs when you log in, open a shell or start tau"
     if target in policy.roots:

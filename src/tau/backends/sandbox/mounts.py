@@ -10,7 +10,8 @@ from msgspec import Struct
 from tau.backends.sandbox.policy import TEMPORARY, SandboxPolicy
 from tau.base.files import mode_of
 
-# read, write: the path itself; hide: an empty folder; mask: an empty file; cover: another folder, writable.
+# read, write: the path itself, or a copy to read instead; hide: an empty folder; mask: an empty file;
+# cover: another folder, writable.
 MountKind = Literal["read", "write", "hide", "mask", "cover"]
 
 
@@ -38,6 +39,7 @@ def plan_mounts(policy: SandboxPolicy, repositories: Sequence[GitFiles] = ()) ->
     wanted += [Mount("cover", target, source) for target, source in policy.caches]
     wanted += [Mount(_cover_kind(path), path, path) for path in policy.hidden]
     wanted += [Mount("mask", path, path) for path in policy.masked]
+    wanted += [Mount("read", file.path, file.copy) for file in policy.shown]
     wanted += [Mount("read", path, path) for path in policy.sockets]
     wanted += [Mount("write", path, path) for path in (*policy.roots, *policy.write)]
     for files in repositories:
@@ -52,7 +54,8 @@ def plan_mounts(policy: SandboxPolicy, repositories: Sequence[GitFiles] = ()) ->
         outer = _outer(mount.target, placed)
         if mount.kind in ("hide", "mask") and _hides(outer):
             continue
-        if mount.kind == "read" and mount.target not in guarded and not _hides(outer):
+        is_same = mount.source == mount.target
+        if mount.kind == "read" and is_same and mount.target not in guarded and not _hides(outer):
             continue
         placed[mount.target] = mount
     return list(placed.values())

@@ -12,6 +12,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from tau.backends.sandbox.redacted_files import ShownFile, copy_settings
 from tau.base.files import make_private, mode_of, typed_path
 from tau.base.hard_links import other_names
 
@@ -33,7 +34,11 @@ HIDDEN = (
     *("~/.terraform.d/credentials.tfrc.json", "~/.gem/credentials", "~/.m2/settings-security.xml"),
     *("~/.claude/.credentials.json", "~/.codex/auth.json", "~/.gemini/oauth_creds.json"),
     *("~/.pi/agent/auth.json", "~/.omp/agent/auth.json", "~/.config/containers/auth.json", "~/_netrc"),
-    *("~/.pgpass", "~/.config/Bitwarden", "/etc/krb5.keytab"),
+    *("~/.pgpass", "~/.my.cnf", "~/.mylogin.cnf", "~/.config/Bitwarden", "/etc/krb5.keytab", "~/.kaggle"),
+    *("~/.s3cfg", "~/.boto", "~/.config/rclone", "~/.databrickscfg", "~/.huggingface", "~/.config/hcloud"),
+    *("~/.config/pypoetry/auth.toml", "~/.local/share/uv/credentials", "~/.config/composer/auth.json"),
+    *("~/.composer/auth.json", "~/.sbt/.credentials", "~/.ivy2/.credentials", "~/.config/configstore"),
+    *("~/.config/age", "~/.config/sops", "~/.netlify", "~/.config/netlify", "~/.config/heroku", "~/.fly"),
     *("/run", "/var/run", "/root/.ssh", "/etc/shadow", "/etc/gshadow", "/etc/sudoers", "/etc/sudoers.d"),
 )
 # What runs when the user logs in or opens a shell, an editor or Git: never writable.
@@ -72,6 +77,7 @@ class SandboxPolicy(Struct, frozen=True, kw_only=True):
     sockets: tuple[Path, ...] = ()  # to be reached
     masked: tuple[Path, ...] = ()  # sockets outside the workspace that someone listens on
     caches: tuple[tuple[Path, Path], ...] = ()  # a folder, and ours that takes its place
+    shown: tuple[ShownFile, ...] = ()  # settings files that have passwords, and copies without them
     temporary: Path  # a private folder, in place of /tmp
     network: Network = "off"
     hosts: tuple[str, ...] = ()
@@ -99,6 +105,7 @@ def make_policy(
     hidden = (
         *_expand(HIDDEN, home),
         *_expand(HIDDEN, _account_home(home)),
+        *_in_config_folder(HIDDEN, environ),
         *_expand(rules.hide, home),
         *private,
     )
@@ -113,6 +120,9 @@ def make_policy(
         and (is_within(path, visible) or not is_within(path, private_places))
     ]
     mounted, env = _caches(caches, home, environ)
+    copies = caches / "settings"
+    homes = (home, _account_home(home))
+    shown = {file.path: file for each in homes for file in copy_settings(each, copies, environ)}
     write = _real(_expand(rules.write, home))
     concealed = _real(hidden)
     return SandboxPolicy(
@@ -124,6 +134,7 @@ def make_policy(
         sockets=sockets,
         masked=tuple(listening[:MAX_SOCKETS]),
         caches=mounted,
+        shown=tuple(shown.values()),
         temporary=real_folder(temporary),
         network=rules.network,
         hosts=rules.hosts,
@@ -147,9 +158,16 @@ def _protected(paths: Iterable[Path], writable: Sequence[Path]) -> tuple[Path, .
 
 
 def cache_variables(policy: SandboxPolicy) -> dict[str, str]:
-    """Variables that name the caches, for an engine without mounts."""
-    found = ((CACHE_VARIABLES.get(own.name), own) for _, own in policy.caches)
-    return {name: str(own) for name, own in found if name is not None}
+    """Variables that name the caches and copied settings, for an engine without mounts."""
+    found = [(CACHE_VARIABLES.get(own.name), own) for _, own in policy.caches]
+    found += [(file.variable, file.copy) for file in policy.shown]
+    return {name: str(own) for name, own in found if name}
+
+
+def startup_files() -> tuple[Path, ...]:
+    """The home folder, and what in it runs when the user logs in or opens a program."""
+    home = real_folder(Path.home())
+    return (home, *_real(_expand(STARTUP_FILES, home)))
 
 
 def real_folder(path: Path) -> Path:
@@ -175,6 +193,13 @@ def _account_home(default: Path) -> Path:
 
 def _expand(names: Iterable[str], home: Path) -> list[Path]:
     return [home / name[2:] if name.startswith("~/") else typed_path(name) for name in names]
+
+
+def _in_config_folder(names: Iterable[str], environ: Mapping[str, str]) -> list[Path]:
+    """What is in ~/.config by default, where XDG_CONFIG_HOME says that it is."""
+    folder, default = environ.get("XDG_CONFIG_HOME", ""), "~/.config/"
+    found = (name.removeprefix(default) for name in names if name.startswith(default))
+    return [Path(folder) / name for name in found] if folder.startswith("/") else []
 
 
 def _needed(home: Path, environ: Mapping[str, str]) -> list[Path]:

@@ -5,7 +5,7 @@ import os
 import struct
 from collections.abc import Iterable, Mapping, Sequence
 
-_LOAD, _JUMP_EQUAL, _JUMP_SET, _JUMP_ABOVE, _RETURN = 0x20, 0x15, 0x45, 0x35, 0x06
+_LOAD, _AND, _JUMP_EQUAL, _JUMP_SET, _JUMP_ABOVE, _RETURN = 0x20, 0x54, 0x15, 0x45, 0x35, 0x06
 _ALLOW = 0x7FFF0000
 _FAIL = 0x00050000  # plus the error number
 _KILL = 0x80000000
@@ -34,6 +34,7 @@ _EVERYWHERE = {
 }
 _X86_64 = {
     "socket": 41,
+    "connect": 42,
     "clone": 56,
     "ioctl": 16,
     "pivot_root": 155,
@@ -72,6 +73,7 @@ _X86_64 = {
 }
 _AARCH64 = {
     "socket": 198,
+    "connect": 203,
     "clone": 220,
     "ioctl": 29,
     "umount2": 39,
@@ -110,7 +112,8 @@ _MACHINES: Mapping[str, tuple[int, Mapping[str, int]]] = {
     "x86_64": (0xC000003E, {**_EVERYWHERE, **_X86_64}),
     "aarch64": (0xC00000B7, {**_EVERYWHERE, **_AARCH64}),
 }
-_JUDGED = {"socket", "clone", "clone3", "ioctl"}  # by their arguments
+_JUDGED = {"socket", "connect", "clone", "clone3", "ioctl"}  # by their arguments, or by the policy
+_SOCKET_TYPES, _DATAGRAMS = 0xF, 2
 
 
 def is_supported(machine: str | None = None) -> bool:
@@ -124,13 +127,18 @@ def denied_calls(machine: str | None = None) -> dict[str, int]:
 
 
 def build_filter(
-    machine: str | None = None, *, families: Iterable[str] = ("unix", "inet", "inet6", "netlink")
+    machine: str | None = None,
+    *,
+    families: Iterable[str] = ("unix", "inet", "inet6", "netlink"),
+    connects: bool = True,
 ) -> bytes:
     """Return the filter as an array of `struct sock_filter`.
 
-    `families` are the kinds of sockets that can be made. clone3 takes its flags from memory, which a filter
-    cannot read, so it does not exist here, and programs fall back to clone. A program for another
-    architecture, whose numbers mean other calls, is killed.
+    `families` are the kinds of sockets that can be made. Unless `connects`, none of them can be connected,
+    and there are none with a path that need no connection; pairs of sockets work.
+
+    clone3 takes its flags from memory, which a filter cannot read, so it does not exist here, and programs
+    fall back to clone. A program for another architecture, whose numbers mean other calls, is killed.
     """
     machine = machine or os.uname().machine
     architecture, numbers = _MACHINES[machine]
@@ -147,6 +155,9 @@ def build_filter(
     program.judge(
         numbers["ioctl"], 1, [_jump(_JUMP_EQUAL, request, _FAIL | errno.EPERM) for request in _TYPING_CALLS]
     )
+    if not connects:
+        program.if_equal(numbers["connect"], _FAIL | errno.EACCES)
+        program.refuse_datagrams(numbers["socket"], FAMILIES["unix"], _FAIL | errno.EACCES)
     program.judge(
         numbers["socket"],
         0,
@@ -193,6 +204,16 @@ class _Program:
             self._lines.append((code, 0, 1, value))
             self.give(result)
         self.give(otherwise)
+
+    def refuse_datagrams(self, number: int, family: int, result: int) -> None:
+        """Refuse sockets of this family that send to an address; the number of the call stays loaded."""
+        self._lines.append((_JUMP_EQUAL, 0, 7, number))
+        self.load(_ARGUMENT)
+        self._lines.append((_JUMP_EQUAL, 0, 4, family))
+        self.load(_ARGUMENT + 8)
+        self._lines.append((_AND, 0, 0, _SOCKET_TYPES))
+        self.if_equal(_DATAGRAMS, result)
+        self.load(_NUMBER)
 
     def encode(self) -> bytes:
         return b"".join(struct.pack("=HBBI", *line) for line in self._lines)

@@ -15,6 +15,7 @@ from tau.backends.sandbox.engines import Engine, SandboxSpec
 from tau.backends.sandbox.git_guard import GitGuard, judge_leftovers
 from tau.backends.sandbox.guard_records import GuardRecords
 from tau.backends.sandbox.link import HolderLink, SandboxEnded
+from tau.backends.sandbox.mode_guard import ModeGuard
 from tau.backends.sandbox.mounts import Mount, find_mount, make_places, plan_mounts
 from tau.backends.sandbox.policy import (
     SandboxPolicy,
@@ -22,6 +23,7 @@ from tau.backends.sandbox.policy import (
     cache_variables,
     make_policy,
     real_folder,
+    startup_files,
 )
 from tau.backends.sandbox.startup_guard import StartupGuard
 from tau.base import log
@@ -102,6 +104,7 @@ class SessionSandbox:
         ] = {}  # what the last start was shown to contain: nothing, or what is wrong
         self._worked = False
         self._startup = StartupGuard()
+        self._modes = ModeGuard()
         self._records = GuardRecords(options.records)
 
     async def __aenter__(self) -> "SessionSandbox":
@@ -180,7 +183,7 @@ class SessionSandbox:
     def check_repositories(self) -> list[str]:
         """What commands did since the last check to files that run programs; it is undone."""
         notes = [] if self.guard is None else self.guard.check()
-        return [*notes, *self._startup.check()]
+        return [*notes, *self._startup.check(), *self._modes.check()]
 
     async def listen(self, port: int = 0, *, host: str = "127.0.0.1") -> socket.socket:
         """Make a listening socket inside the sandbox; we accept its connections. Raises OSError."""
@@ -220,7 +223,8 @@ class SessionSandbox:
             roots = [real_folder(root) for root in self.options.roots]
             if self.guard is None:
                 self.guard = GitGuard(roots)
-            for note in self.guard.check():  # before a new search accepts what the last commands left
+            # Before a new search accepts what the last commands left.
+            for note in (*self.guard.check(), *self._modes.check()):
                 self.warn(note)
             self.guard.change_roots(roots)
             left = self._records.find_left(roots)
@@ -229,6 +233,7 @@ class SessionSandbox:
                     self.warn(note)
             spec = self._make_spec(engine, self.options, self.guard, self.temporary_folder(), theirs.fileno())
             self._startup.watch(spec.policy)
+            self._modes.watch((*spec.policy.hidden, *startup_files()) if self.guard.restores else ())
             # From now on, commands can create hooks, and we can be killed before we see them.
             self._records.write(self.guard.record(sorted(self._startup.missing)))
             for path, _ in left:

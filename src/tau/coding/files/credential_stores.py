@@ -23,6 +23,11 @@ STORES = (
     *("snap/firefox", "snap/chromium", "Library/Keychains", "Library/Cookies"),
     *("Library/Application Support/Google/Chrome", "Library/Application Support/Firefox"),
     *("Library/Application Support/BraveSoftware", "Library/Safari"),
+    *(".m2/settings.xml", ".gradle/gradle.properties", ".config/pip/pip.conf", ".pip/pip.conf", ".my.cnf"),
+    *(".mylogin.cnf", ".s3cfg", ".boto", ".config/rclone", ".databrickscfg", ".huggingface", ".kaggle"),
+    *(".config/pypoetry/auth.toml", ".local/share/uv/credentials", ".config/composer/auth.json"),
+    *(".composer/auth.json", ".sbt/.credentials", ".ivy2/.credentials", ".config/configstore", ".netlify"),
+    *(".config/age", ".config/sops", ".config/netlify", ".config/heroku", ".fly", ".config/hcloud"),
     *(".oci", ".config/glab-cli", ".config/doctl", ".m2/settings-security.xml", ".gemini/oauth_creds.json"),
 )
 _FOLDED = tuple(store.casefold() for store in STORES)

@@ -29,8 +29,10 @@ addresses = late("tau.backends.sandbox.network.addresses")
 programs = late("tau.base.programs")
 signing = late("tau.coding.shell.signing")
 blocked = late("tau.coding.shell.blocked_attempts")
+host_rules = late("tau.backends.sandbox.network.host_rules")
 parts = late("tau.backends.sandbox.network.proxy_part")
 port_forwards = late("tau.backends.sandbox.network.port_forwarding")
+targets = late("tau.backends.sandbox.network.targets")
 transfers = late("tau.coding.shell.transfers")
 
 QUERY_S = 10.0
@@ -77,6 +79,14 @@ class ContainedCommands:
         decisions = () if self._proxy is None else self._proxy.decisions.since(mark)
         found: list[BlockedAttempt] = blocked.find_blocked(text, cwd, exited, self._containment(), decisions)
         return found
+
+    def reached_hosts(self, mark: int) -> "list[str]":
+        """The hosts that commands connected to since `mark`, without package registries."""
+        if self._proxy is None:
+            return []
+        found = {one.host: one.port for one in self._proxy.decisions.since(mark) if one.verdict == "allowed"}
+        registries = host_rules.HostRules.of((host_rules.DEFAULT,))
+        return [host for host, port in found.items() if not registries.covers(targets.Target(host, port))]
 
     def connection_notes(self, mark: int) -> "list[str]":
         """The connections that were blocked since `mark`, for what is no shell command."""

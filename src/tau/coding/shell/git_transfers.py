@@ -81,7 +81,7 @@ _URL = re.compile(
     r"(https?|ssh|git)://[A-Za-z0-9][^\s]*|[A-Za-z0-9_.-]+@[A-Za-z0-9][A-Za-z0-9.-]*:[^\s:-][^\s]*"
 )
 # What Git would otherwise start or do beside the transfer.
-_SAFE = (
+SAFE_SETTINGS = (
     *("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "protocol.ext.allow=never"),
     *("-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "fetch.recurseSubmodules=no"),
     *("-c", "push.recurseSubmodules=no", "-c", "submodule.recurse=false", "-c", "push.gpgSign=false"),
@@ -136,7 +136,7 @@ def transfer_argv(transfer: GitTransfer, remote: str, program: str = "git") -> l
     else:
         safe.append("--upload-pack=git-upload-pack")
     verb = "fetch" if transfer.verb == "pull" else transfer.verb
-    return [program, *_SAFE, verb, *safe, *options, "--", remote, *transfer.refs]
+    return [program, *SAFE_SETTINGS, verb, *safe, *options, "--", remote, *transfer.refs]
 
 
 def transfer_env() -> dict[str, str]:
@@ -173,6 +173,8 @@ def find_problem(settings: str, url: str) -> str:
             return f"the repository sets {name}"
     if "\n" in url:
         return "its remote has more than one address"
-    if not _URL.fullmatch(url) or url.startswith("-"):
-        return "its remote is not on the network"
-    return ""
+    return "" if is_network_address(url) else "its remote is not on the network"
+
+
+def is_network_address(url: str) -> bool:
+    return _URL.fullmatch(url) is not None and not url.startswith("-")

@@ -1,6 +1,8 @@
 """Runs Git transfers outside the session's sandbox, after one question per remote and session."""
 
+import asyncio
 import os
+import shutil
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -12,7 +14,9 @@ from tau.backends.sandbox.mounts import Mount
 from tau.backends.sandbox.policy import is_within
 from tau.backends.sandbox.transfer import make_transfer_sandbox
 from tau.base import programs
+from tau.base.files import make_private
 from tau.base.run import Limits, LocalRunner, Runner, capture
+from tau.coding.shell.git_clones import GitClone, checkout_text, clone_argv, read_clone
 from tau.coding.shell.git_transfers import (
     GitTransfer,
     find_problem,
@@ -32,7 +36,10 @@ GUARDED = ("config", "config.worktree", "hooks", "info/attributes", "commondir",
 
 
 class TransferPlan(Struct, frozen=True, kw_only=True):
-    """`argv` runs outside; then, of a pull, `then` runs inside. Without `argv`, `note` says why not."""
+    """`argv` runs outside; then, of a pull or clone, `then` runs inside. Without `argv`, `note` says why not.
+
+    `handed` is where a clone, which arrives in `folder`, is handed to the sandbox.
+    """
 
     argv: tuple[str, ...] = ()
     env: Mapping[str, str] = {}
@@ -40,6 +47,7 @@ class TransferPlan(Struct, frozen=True, kw_only=True):
     writable: tuple[Path, ...] = ()
     then: str = ""
     note: str = ""
+    handed: Path | None = None
 
 
 class TransferRepository(Struct, frozen=True, kw_only=True):
@@ -68,11 +76,13 @@ class GitTransfers:
     async def plan(self, text: str, cwd: Path) -> TransferPlan | None:
         """How to run a command that is a transfer; None if it is none, or needs no special way."""
         session = self._contained.session
-        transfer = read_transfer(text, cwd)
-        if transfer is None or session.policy is None or session.policy.network == "off":
-            return None
         program = programs.find_program("git")
-        if program is None:
+        if program is None or session.policy is None or session.policy.network == "off":
+            return None
+        if (clone := read_clone(text, cwd)) is not None:
+            return await self._plan_clone(clone, program)
+        transfer = read_transfer(text, cwd)
+        if transfer is None:
             return None
         found = await self._answer([program, "-C", str(transfer.folder), *_PLACES], {})
         places = [Path(os.path.realpath(transfer.folder / place)) for place in found.split("\n")[:2]]
@@ -99,6 +109,30 @@ class GitTransfers:
             then=await self._rest(transfer, repository, remote),
         )
 
+    async def _plan_clone(self, clone: GitClone, program: str) -> TransferPlan | None:
+        if os.path.lexists(clone.folder) and (not clone.folder.is_dir() or any(clone.folder.iterdir())):
+            return None  # Git says best why it does not clone there
+        title = f"git clone needs the network and your keys: {shown_url(clone.url)}"
+        allow = f"Allow clones from {clone.host} for this session, without hooks and submodules"
+        if not await self._contained.grants.ask_session(("git clone", clone.host), title, allow):
+            return TransferPlan(
+                note=f"Sandbox: this clone stayed inside, because {clone.host} was not allowed"
+            )
+        session = self._contained.session
+        name = f"clone-{os.urandom(8).hex()}"
+        folder = session.options.caches / name  # commands cannot write there
+        make_private(folder)
+        self._outside.remove_at_exit(folder)
+        handed = session.temporary_folder() / name
+        return TransferPlan(
+            argv=tuple(clone_argv(clone, program, folder / name)),
+            env=transfer_env(),
+            folder=folder,
+            writable=(folder,),
+            then=checkout_text(clone, handed),
+            handed=handed,
+        )
+
     @asynccontextmanager
     async def runner(self, plan: TransferPlan) -> AsyncIterator[Runner]:
         """A runner for `plan.argv`, with the network and the user's keys."""
@@ -110,6 +144,16 @@ class GitTransfers:
                 yield runner
             finally:
                 runner.close()
+                if plan.handed is not None:
+                    await asyncio.to_thread(self._hand_over, plan.folder, plan.handed)
+
+    def _hand_over(self, folder: Path, handed: Path) -> None:
+        """Give the sandbox what a clone brought. Its name there is random: no command can be in the way."""
+        arrived = folder / handed.name
+        if arrived.exists():
+            shutil.move(arrived, handed)
+        shutil.rmtree(folder, ignore_errors=True)
+        self._outside.forget_folder(folder)
 
     def stay_inside(self, note: str) -> TransferPlan:
         return TransferPlan(note=note)

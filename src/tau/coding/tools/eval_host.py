@@ -12,7 +12,10 @@ from tau.ai.model import Model
 from tau.ai.wire import AssistantMessage, ImageContent, TextContent, UserMessage, text_of
 from tau.base.clock import now_ms
 from tau.base.errors import TauError, ToolError
+from tau.base.late import late
 from tau.coding.ports import CodingContext
+
+fences = late("tau.coding.fence")
 
 TIERS = ("default", "smol", "slow")
 MAX_ANSWER_TOKENS = 16_384
@@ -36,7 +39,7 @@ class EvalHost:
         if name == "eval":
             raise ToolError("A cell cannot call eval: its kernel is busy with the cell.")
         output = await self._ctx.call(name, arguments)
-        text = text_of(output.content)
+        text = fences.unfence(text_of(output.content))
         self._note({"op": "tool", "name": name, "isError": output.is_error, "chars": len(text)})
         if output.is_error:
             raise ToolError(text)
