@@ -16,9 +16,11 @@ import pytest
 
 import tau
 from tau.ai.faux import Faux, FauxStep, Say, Use
-from tau.ai.wire import ToolResultMessage
+from tau.ai.wire import ToolResultMessage, UserMessage, text_of
 from tau.base.sizes import MIB
+from tau.coding.session.storage.log import SessionLog
 from tau.coding.tools.registry import TOOLS
+from tau.hashline.snapshots import tag_of
 from tests.coding.context import FakeUi
 from tests.support.heartbeat import heartbeat
 
@@ -142,7 +144,7 @@ def source_cases() -> Iterator[tuple[str, Make]]:
             return "ast_grep", {"pat": "call($A)", "paths": f"a.{kind}"}
 
         def rewrite(folder: Path, kind: str = kind) -> Asked:
-            source(folder, kind, 900_000)
+            source(folder, kind, 500_000)
             return "ast_edit", {"ops": [{"pat": "call($A)", "out": "other($A)"}], "paths": f"a.{kind}"}
 
         def block(folder: Path, kind: str = kind) -> Asked:
@@ -313,14 +315,27 @@ def large_notebook(folder: Path) -> Asked:
 
 
 @case
-def write_of_10_mb(folder: Path) -> Asked:
-    return "write", {"path": "a.txt", "content": lines(10 * MIB)}
+def write_of_more_than_a_model_can(folder: Path) -> Asked:
+    return "write", {"path": "a.txt", "content": lines(MIB)}
 
 
 @case
 def write_over_10_mb(folder: Path) -> Asked:
     (folder / "a.txt").write_text(lines(10 * MIB))
-    return "write", {"path": "a.txt", "content": lines(10 * MIB).replace("fox", "cat")}
+    return "write", {"path": "a.txt", "content": lines(MIB // 2)}
+
+
+@case
+def edit_in_10_mb(folder: Path) -> Asked:
+    text = lines(10 * MIB)
+    (folder / "a.txt").write_text(text)
+    return "edit", {"input": f"¶a.txt#{tag_of(text)}\nreplace 5..5:\n+new\ninsert after 90000:\n+more"}
+
+
+@case
+def edit_in_10_mb_with_a_stale_tag(folder: Path) -> Asked:
+    (folder / "a.txt").write_text(lines(10 * MIB))
+    return "edit", {"input": "¶a.txt#0000\nreplace 5..5:\n+new"}
 
 
 @case
@@ -380,8 +395,55 @@ def test_large_input_leaves_the_loop_free(name: str, tmp_path: Path) -> None:
     held: list[float] = []
     for _ in range(RUNS):
         held_s, [result] = longest_hold(tmp_path, [asked])
-        assert not result.is_error, result.content
+        assert not result.is_error or "never issued" in text_of(result.content), result.content
         held.append(held_s)
         if held_s <= MAX_HELD_S:
             break
     assert min(held) <= MAX_HELD_S, f"held for {min(held) * 1000:.0f} ms"
+
+
+@pytest.mark.holds_loop
+def test_undo_of_2_000_files_leaves_the_loop_free(tmp_path: Path) -> None:
+    for number in range(2_000):
+        (tmp_path / f"{number}.txt").write_text(lines(1_000))
+    make = "git init -q . && git add ."
+    change = "for f in *.txt; do echo more >> $f; done"
+    script: list[list[FauxStep]] = [
+        [Use("bash", command=make)],
+        [Use("bash", command=change)],
+        [Say("Done.")],
+    ]
+
+    async def main() -> tuple[float, int]:
+        options = tau.SessionOptions(
+            cwd=tmp_path, stream=Faux(script).stream, settings={"tools.approvalMode": "yolo"}
+        )
+        async with tau.create_session(options) as session:
+            await session.prompt("Do it.")
+            assert session.recorder is not None
+            async with heartbeat() as heart:
+                _, result = await session.recorder.change_back(lambda undo: undo.plan())
+        return heart.held_s, len(result.restored)
+
+    held_s, restored = asyncio.run(main())
+    assert restored == 2_000
+    assert held_s <= MAX_HELD_S, f"held for {held_s * 1000:.0f} ms"
+
+
+@pytest.mark.soak
+@pytest.mark.holds_loop
+def test_opening_a_session_of_50_mb_leaves_the_loop_free(tmp_path: Path) -> None:
+    log = SessionLog.new(tmp_path / "sessions", tmp_path)
+    text = lines(20_000)
+    for _ in range(2_500):
+        log.append_message(UserMessage(text, 1))
+    log.close()
+
+    async def main() -> float:
+        options = tau.SessionOptions(cwd=tmp_path, stream=Faux([[Say("Done.")]]).stream, resume=str(log.path))
+        async with heartbeat() as heart, tau.create_session(options) as session:
+            assert len(session.log.messages()) == 2_500
+        return heart.held_s
+
+    held_s = asyncio.run(main())
+    assert held_s <= MAX_HELD_S, f"held for {held_s * 1000:.0f} ms"
