@@ -7,7 +7,7 @@ import asyncio
 import os
 import stat as modes
 from collections.abc import Callable, Sequence
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -157,7 +157,10 @@ class Recorder(Hooks):
         """Undo or redo what `make` plans, in a thread; calls wait meanwhile. Raises UsageError."""
         await self.settle()
         loop = asyncio.get_running_loop()
-        warn = partial(loop.call_soon_threadsafe, self._warn)
+
+        def warn(text: str) -> None:
+            loop.call_soon_threadsafe(self._warn, text)
+
         undo = undoing.Undo(self._folder(), history=self._history, warn=warn)
 
         def work() -> "tuple[UndoPlan, UndoResult]":
