@@ -119,6 +119,9 @@ class CallRunner(Struct):
                     return
                 await self.run(call)
 
+        if len(batch) < 2:
+            await work()
+            return
         try:
             async with asyncio.TaskGroup() as group:
                 for _ in batch[:MAX_PARALLEL]:

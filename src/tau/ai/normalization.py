@@ -202,6 +202,8 @@ def _short(id: str) -> str:
 
 def _tool_name(name: str) -> str:
     """A model may call a nonexistent tool by a name that servers reject."""
+    if len(name) <= MAX_NAME_CHARS and _is_plain(name):
+        return name
     return "".join(letter if _is_plain(letter) else "_" for letter in name)[:MAX_NAME_CHARS] or "unknown"
 
 

@@ -11,6 +11,7 @@ from tau.base.sizes import KIB
 hidden_text = late("tau.base.hidden_text")
 
 _BINARY_PROBE_BYTES = 8 * KIB
+_BLOCK = 512 * KIB
 _HALF_CHARACTER = re.compile("[\ud800-\udc7f\udd00-\udfff]")
 # UTF-32 first: its little-endian mark begins with the mark of UTF-16.
 _MARKS = (
@@ -48,10 +49,9 @@ def decode(data: bytes) -> DecodedText:
     """Decode UTF-8, or UTF-8, UTF-16 or UTF-32 with a byte-order mark; raises NotText for anything else."""
     bom, encoding = _mark(data)
     try:
-        text = data[len(bom) :].decode(encoding)
+        text = _decode(data, len(bom), encoding)
     except UnicodeDecodeError as error:
-        start, end = error.start + len(bom), error.end + len(bom)
-        raise NotText(encoding, data, start, end, error.reason) from None
+        raise NotText(encoding, data, error.start, error.end, error.reason) from None
     return DecodedText(text=text, encoding=encoding, bom=bom)
 
 
@@ -60,7 +60,23 @@ def decode_escaped(data: bytes) -> DecodedText:
     bom, encoding = _mark(data)
     if encoding != "utf-8":
         return decode(data)
-    return DecodedText(text=data[len(bom) :].decode(errors="surrogateescape"), bom=bom, escaped=True)
+    return DecodedText(text=_decode(data, len(bom), encoding, "surrogateescape"), bom=bom, escaped=True)
+
+
+def _decode(data: bytes, start: int, encoding: str, errors: str = "strict") -> str:
+    """Decode block by block: in a thread, long data does not stop the others. Raises UnicodeDecodeError."""
+    decoder = codecs.getincrementaldecoder(encoding)(errors)
+    pieces = []
+    for at in range(start, len(data), _BLOCK) or (start,):
+        left = len(decoder.getstate()[0])  # the start of a character, from the last block
+        try:
+            pieces.append(decoder.decode(data[at : at + _BLOCK], final=at + _BLOCK >= len(data)))
+        except UnicodeDecodeError as error:
+            first = at - left
+            raise UnicodeDecodeError(
+                encoding, data, first + error.start, first + error.end, error.reason
+            ) from None
+    return "".join(pieces)
 
 
 def encode(text: str, like: DecodedText) -> bytes:
@@ -70,7 +86,10 @@ def encode(text: str, like: DecodedText) -> bytes:
 
 def show_escaped(text: str) -> str:
     """Show bytes that could not be decoded as the replacement character."""
-    return text if text.isascii() else re.sub("[\udc80-\udcff]", "\ufffd", text)
+    if text.isascii():
+        return text
+    blocks = (text[at : at + _BLOCK] for at in range(0, len(text), _BLOCK))
+    return "".join([re.sub("[\udc80-\udcff]", "\ufffd", block) for block in blocks])
 
 
 def has_half_character(text: str) -> bool:

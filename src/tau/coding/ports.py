@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from tau.coding.plan.review import Plan, PlanAnswer
     from tau.coding.questions import AskAnswer, AskQuestion
     from tau.coding.todo.list import TodoBoard
-    from tau.hashline.snapshots import SnapshotStore
+    from tau.hashline.snapshots import SnapshotStore, TextSums
 
 
 JobKind = Literal["bash", "task"]
@@ -115,8 +115,13 @@ class Snapshots(Protocol):
         """Whether the session knows other texts of this file, perhaps from before a restart, but not this."""
         ...
 
-    def record(self, path: Path, text: str, *, own: bool = False) -> str | None:
-        """The tag for a shown text; None if it is too large. `own`: written by us."""
+    def record(
+        self, path: Path, text: str, *, own: bool = False, sums: "TextSums | None" = None
+    ) -> str | None:
+        """The tag for a shown text; None if it is too large. `own`: written by us.
+
+        A long text brings its `sums`, computed off the event loop.
+        """
         ...
 
 

@@ -3,6 +3,7 @@
 A tag is four hexadecimal digits that identify a text, ignoring trailing white space in its lines.
 """
 
+import re
 import sys
 import zlib
 from collections.abc import Iterable, Mapping
@@ -17,6 +18,15 @@ MAX_PATHS = 30
 MAX_VERSIONS = 8
 MAX_BYTES = 32 * 1024 * 1024
 MAX_ISSUED = 8192
+BLOCK_CHARS = 256 * 1024
+_NO_BLANK = re.compile(r"[^ \t\r]")
+
+
+class TextSums(Struct, frozen=True):
+    """The checksum that tags go by, and that of the exact text."""
+
+    trimmed: int
+    exact: int
 
 
 class SnapshotOrigin(Struct, frozen=True):
@@ -74,9 +84,18 @@ class SnapshotStore:
         self._new: list[IssuedTag] = []
 
     def record(
-        self, path: str, text: str, *, own: bool = False, origin: SnapshotOrigin | None = None
+        self,
+        path: str,
+        text: str,
+        *,
+        own: bool = False,
+        origin: SnapshotOrigin | None = None,
+        sums: TextSums | None = None,
     ) -> str | None:
-        """Store a shown text and return its tag; None if it is too large to store."""
+        """Store a shown text and return its tag; None if it is too large to store.
+
+        `sums` are those of a long text, computed elsewhere.
+        """
         size = sys.getsizeof(text)
         if size > self._max_bytes:
             return None
@@ -85,10 +104,8 @@ class SnapshotStore:
             self._store(replace(known, own=own or known.own))
             tag = known.tag
         else:
-            trimmed = trim_lines(text)
-            crc = checksum(trimmed)
-            exact = crc if trimmed == text else checksum(text)
-            tag = self._issue_tag(path, crc, exact, len(text))
+            sums = sums or checksums(text)
+            tag = self._issue_tag(path, sums.trimmed, sums.exact, len(text))
             self._store(Snapshot(path, tag, text, {}, own or origin is not None, size))
         if origin is not None and (issued := self._issued.get((path, tag))) is not None:
             self._issued[path, tag] = replace(issued, origin=origin)
@@ -123,13 +140,13 @@ class SnapshotStore:
     def fits(self, path: str, tag: str, text: str) -> bool:
         """Whether this is the text of a tag whose own text is gone, or that another process issued."""
         issued = self._issued.get((path, tag))
-        crc = checksum(trim_lines(text))
+        crc = checksums(text).trimmed
         return tag_from(crc) == tag if issued is None else issued.chars >= 0 and issued.trimmed == crc
 
     def is_unseen(self, path: str, text: str) -> bool:
         """Whether tags were issued for other texts of this path, but none for this one."""
         known = {(tag.trimmed, tag.chars >= 0) for tag in self._issued.values() if tag.path == path}
-        return any(whole for _, whole in known) and (checksum(trim_lines(text)), True) not in known
+        return any(whole for _, whole in known) and (checksums(text).trimmed, True) not in known
 
     def origin(self, path: str, tag: str) -> SnapshotOrigin | None:
         """The edit of this session that led to the text of a tag."""
@@ -221,7 +238,11 @@ class SnapshotStore:
 
 def trim_lines(text: str) -> str:
     """The text without white space before its line ends, which tags ignore."""
-    if separator_of(text) == "\r":
+    return _trim(text, separator_of(text))
+
+
+def _trim(text: str, separator: str) -> str:
+    if separator == "\r":
         return "\r".join([line.rstrip(" \t") for line in text.split("\r")])
     # Most texts have little or nothing to trim: searching for it is cheaper than splitting all lines.
     if "\r" in text:
@@ -244,8 +265,27 @@ def _trim_before(text: str, ending: str) -> str:
     return "".join([*pieces, text[position:]]) if pieces else text
 
 
-def checksum(text: str) -> int:
-    return zlib.crc32(text.encode("utf-8", "surrogatepass"))
+def checksum(text: str, start: int = 0) -> int:
+    return zlib.crc32(text.encode("utf-8", "surrogatepass"), start)
+
+
+def checksums(text: str) -> TextSums:
+    """Block by block: in a thread, a long text does not stop the others."""
+    separator = separator_of(text)
+    trimmed = exact = position = 0
+    is_same = True
+    while position < len(text):
+        cut = _NO_BLANK.search(text, position + BLOCK_CHARS)  # so that what is to be trimmed is in one block
+        end = len(text) if cut is None else cut.end()
+        block = text[position:end]
+        kept = _trim(block, separator)
+        if is_same and kept != block:
+            is_same, exact = False, trimmed
+        trimmed = checksum(kept, trimmed)
+        if not is_same:
+            exact = checksum(block, exact)
+        position = end
+    return TextSums(trimmed, trimmed if is_same else exact)
 
 
 def tag_from(checksum: int) -> str:
@@ -254,4 +294,4 @@ def tag_from(checksum: int) -> str:
 
 def tag_of(text: str) -> str:
     """The tag of a text, unless another text of the same file already has it."""
-    return tag_from(checksum(trim_lines(text)))
+    return tag_from(checksums(text).trimmed)

@@ -222,9 +222,7 @@ async def _applied(session: Session, make_plan: Callable[[Any], Any]) -> str:
     recorder = session.recorder
     if recorder is None:
         raise TauError("This session has no file history.")
-    await recorder.settle()
-    plan = make_plan(recorder.undo)
-    result = recorder.undo.apply(plan)
+    plan, result = await recorder.change_back(make_plan)
     return "\n".join([*undo_report.result_lines(result, session.cwd), undo_report.summary(plan, result)])
 
 

@@ -23,6 +23,7 @@ from tau.base.errors import UsageError
 from tau.base.files import is_private, mode_of, temporary_folder, typed_path
 from tau.base.late import late
 from tau.base.run import LocalRunner, find_shell
+from tau.base.tasks import shielded
 from tau.coding.approval.hook import ApprovalHook
 from tau.coding.approval.policy import Workspace, judge_connection
 from tau.coding.approval.session_permissions import RuleStore, SessionPermissions
@@ -65,8 +66,7 @@ async def compose(
 ) -> Session:
     loaded = load_settings(paths, options.cwd, files=options.config_files, flags=options.settings)
     settings = loaded.settings
-    conversation = open_log(options, paths, settings)
-    services.callback(conversation.close)
+    conversation = await _open_conversation(options, paths, settings, services)
     runner, outside, sandbox = await _open_runners(options, settings, paths, services)
     models = await open_models(options, settings, paths, environ, outside, conversation, services)
     environment = make_environment(
@@ -125,6 +125,21 @@ async def compose(
     session.subscribe(track_last_session(session, paths))
     session.record_changes()
     return session
+
+
+async def _open_conversation(
+    options: SessionOptions, paths: Paths, settings: Settings, services: AsyncExitStack
+) -> SessionLog:
+    """A stored session may be large: it is read in a thread, and so is what the model will see of it."""
+
+    def load() -> SessionLog:
+        log = open_log(options, paths, settings)
+        services.callback(log.close)
+        log.context()
+        return log
+
+    is_stored = options.resume or options.fork or options.continue_recent
+    return await shielded(asyncio.to_thread(load)) if is_stored else load()
 
 
 def _stream(options: SessionOptions, settings: Settings, models: SessionModels) -> StreamFunction:

@@ -18,6 +18,6 @@ def test_file_with_six_thousand_else_ifs_does_not_stop_the_screen(ctx: CallConte
 def test_summary_that_takes_too_long_is_plain_text(ctx: CallContext, monkeypatch: pytest.MonkeyPatch) -> None:
     (ctx.cwd / "a.py").write_text(FUNCTION * 500)
     assert "lines elided" in text_of(call_now(Read(), ctx, path="a.py"))
-    monkeypatch.setattr(worker, "TIME_LIMIT_S", 0.001)
+    monkeypatch.setattr(worker, "SUMMARY_S", 0.001)
     text = text_of(call_now(Read(), ctx, path="a.py"))
     assert "lines elided" not in text and "continue with a.py:301-" in text

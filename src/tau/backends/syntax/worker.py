@@ -1,56 +1,193 @@
-"""Summarizes large files in a separate process: the parser holds Python's lock and cannot be stopped.
+"""Parses large files in a separate process: the parser holds Python's lock and cannot be stopped.
 
-Run with `python -m`, this module is that process.
+Run with `python -m`, this module is that process. Requests and replies are JSON, each after its length.
 """
 
 import asyncio
 import os
 import sys
+from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack
 from pathlib import Path
+from typing import BinaryIO, TypeVar
 
 import msgspec
 from msgspec import Struct
 
+from tau.backends.syntax.patterns import Op, PatternMatch, RewriteResult, rewrite, search
 from tau.backends.syntax.summary import CodeSummary, SummaryOptions, summarize, summary_language
-from tau.base.run import OUTSIDE, Limits, Runner, capture
-from tau.base.sizes import KIB, MIB
+from tau.backends.syntax.trees import is_broken, parse
+from tau.base.errors import ToolError
+from tau.base.run import OUTSIDE, Process, Runner
+from tau.base.sizes import KIB
 
-IN_PROCESS_CHARS = 32 * KIB  # parsed within 10 ms
-TIME_LIMIT_S = 1.0
+AT_ONCE_CHARS = 32 * KIB  # parsed within 10 ms
+IN_THREAD_CHARS = 128 * KIB  # holds the lock for 40 ms at most
+SUMMARY_S = 1.0
+SECONDS = 15.0  # for one file
+LENGTH_BYTES = 8
+T = TypeVar("T")
 
 
-class SummaryTask(Struct, frozen=True):
+class SummaryTask(Struct, frozen=True, tag="summary"):
     path: str
     text: str
     options: SummaryOptions
+
+    def run(self) -> CodeSummary | None:
+        return summarize(self.path, self.text, self.options)
+
+
+class SearchTask(Struct, frozen=True, tag="search"):
+    pattern: str
+    text: str
+    language: str
+
+    def run(self) -> list[PatternMatch]:
+        return search(self.pattern, self.text, self.language)
+
+
+class FileRewrite(Struct, frozen=True):
+    """`breaks`: the text had no syntax error before."""
+
+    result: RewriteResult
+    breaks: bool
+
+
+class RewriteTask(Struct, frozen=True, tag="rewrite"):
+    ops: Sequence[Op]
+    text: str
+    language: str
+
+    def run(self) -> FileRewrite:
+        result = rewrite(self.ops, self.text, self.language)
+        breaks = result.text != self.text and self._fails(result.text) and not self._fails(self.text)
+        return FileRewrite(result, breaks)
+
+    def _fails(self, text: str) -> bool:
+        root = parse(text, self.language)
+        return root is None or is_broken(root)
+
+
+class WorkerReply(Struct, frozen=True):
+    """`error` is a ToolError's text; without one there is a result."""
+
+    result: msgspec.Raw = msgspec.Raw()
+    error: str = ""
+
+
+class WorkerFailed(Exception):
+    """The process could not be started, ended or took too long; `str()` is the reason, as a clause."""
+
+
+class SyntaxWorker:
+    """Use as `async with`. The first large text starts the process, leaving ends it."""
+
+    def __init__(self, run: Runner) -> None:
+        self._run = run
+        self._stack = AsyncExitStack()
+        self._process: Process | None = None
+
+    async def __aenter__(self) -> "SyntaxWorker":
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._stop()
+
+    async def search(self, pattern: str, text: str, language: str) -> list[PatternMatch]:
+        """The matches, without blocking the event loop. Raises ToolError."""
+        task = SearchTask(pattern, text, language)
+        return await self._compute(task, task.run, list[PatternMatch])
+
+    async def rewrite(self, ops: Sequence[Op], text: str, language: str) -> FileRewrite:
+        """The new text, without blocking the event loop. Raises ToolError."""
+        task = RewriteTask(ops, text, language)
+        return await self._compute(task, task.run, FileRewrite)
+
+    async def _compute(self, task: SearchTask | RewriteTask, work: Callable[[], T], kind: type[T]) -> T:
+        if len(task.text) <= AT_ONCE_CHARS:
+            return work()
+        if len(task.text) <= IN_THREAD_CHARS:
+            return await asyncio.to_thread(work)
+        try:
+            return await self.ask(task, kind, SECONDS)
+        except WorkerFailed as error:
+            raise ToolError(f"A file of {len(task.text):,} characters cannot be parsed: {error}.") from None
+
+    async def ask(self, task: SummaryTask | SearchTask | RewriteTask, kind: type[T], seconds: float) -> T:
+        """The result of a task. Raises ToolError and WorkerFailed."""
+        try:
+            async with asyncio.timeout(seconds):
+                data = await self._exchange(msgspec.json.encode(task))
+            reply = msgspec.json.decode(data, type=WorkerReply)
+            if reply.error:
+                raise ToolError(reply.error)
+            return msgspec.json.decode(reply.result, type=kind)
+        except TimeoutError:
+            await self._stop()
+            raise WorkerFailed(f"that takes longer than {seconds:g} s") from None
+        except (OSError, UnicodeEncodeError, msgspec.MsgspecError) as error:
+            await self._stop()
+            raise WorkerFailed("the parser failed") from error
+
+    async def _exchange(self, request: bytes) -> bytes:
+        process = self._process or await self._start()
+        await process.write(len(request).to_bytes(LENGTH_BYTES, "big") + request)
+        received = bytearray()
+        async for chunk in process.output():
+            received += chunk
+            size = int.from_bytes(received[:LENGTH_BYTES], "big")
+            if len(received) >= LENGTH_BYTES + size:
+                return bytes(received[LENGTH_BYTES:])
+        raise OSError("It ended")
+
+    async def _start(self) -> Process:
+        # -P: a module in the working folder must not shadow ours.
+        command = [sys.executable, "-P", "-m", "tau.backends.syntax.worker"]
+        started = await self._run.start(command, cwd=Path("/"), stdin="open", sandbox=OUTSIDE)
+        self._process = await self._stack.enter_async_context(started)
+        return self._process
+
+    async def _stop(self) -> None:
+        """End the process; it has nothing to finish."""
+        process, self._process = self._process, None
+        if process is not None:
+            await process.kill(grace=0.0)
+        await self._stack.aclose()
 
 
 async def summarize_in_worker(
     path: str, text: str, options: SummaryOptions, run: Runner
 ) -> CodeSummary | None:
     """Like `summarize`, without blocking the event loop. None also if it takes longer than a second."""
-    if len(text) <= IN_PROCESS_CHARS:
+    if len(text) <= AT_ONCE_CHARS:
         return await asyncio.to_thread(summarize, path, text, options)
     if summary_language(path, text, options) is None:
         return None
-    # -P: a module in the working folder must not shadow ours.
-    command = [sys.executable, "-P", "-m", "tau.backends.syntax.worker"]
-    limits = Limits(timeout=TIME_LIMIT_S, grace=0.0)
     try:
-        request = msgspec.json.encode(SummaryTask(path, text, options))
-        async with await run.start(
-            command, cwd=Path("/"), limits=limits, stdin=request, sandbox=OUTSIDE
-        ) as process:
-            done = await capture(process, max_bytes=16 * MIB)
-        return msgspec.json.decode(done.output, type=CodeSummary | None) if done.exit.code == 0 else None
-    except (OSError, UnicodeEncodeError, msgspec.MsgspecError):
+        async with SyntaxWorker(run) as worker:
+            return await worker.ask(SummaryTask(path, text, options), CodeSummary | None, SUMMARY_S)  # type: ignore[arg-type]
+    except (ToolError, WorkerFailed):
         return None  # it is only a summary
 
 
 def main() -> None:
-    request = msgspec.json.decode(sys.stdin.buffer.read(), type=SummaryTask)
+    """Serve requests until the input ends."""
+    source, target = sys.stdin.buffer, sys.stdout.buffer
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
-    sys.stdout.buffer.write(msgspec.json.encode(summarize(request.path, request.text, request.options)))
+    while request := _read(source):
+        try:
+            task = msgspec.json.decode(request, type=SummaryTask | SearchTask | RewriteTask)
+            reply = WorkerReply(msgspec.Raw(msgspec.json.encode(task.run())))
+        except ToolError as error:
+            reply = WorkerReply(msgspec.Raw(b"null"), str(error))
+        data = msgspec.json.encode(reply)
+        target.write(len(data).to_bytes(LENGTH_BYTES, "big") + data)
+        target.flush()
+
+
+def _read(source: BinaryIO) -> bytes:
+    return source.read(int.from_bytes(source.read(LENGTH_BYTES), "big"))
 
 
 if __name__ == "__main__":

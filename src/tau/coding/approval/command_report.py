@@ -262,11 +262,11 @@ class _Report:
                 self._texts.append(_Text(value.partition("=")[2], where, "sh", text.everywhere))
 
     def _add_changes(self, changes: Iterable[Change], folders: Folders, text: _Text) -> None:
-        roots = () if text.everywhere else self._roots
         for change in changes:
             self._changes += 1
             if self._changes > MAX_CHANGES:
                 raise NotUnderstoodError("it changes too many files")
+            roots = () if text.everywhere else self._roots
             for target in change.find_outside(folders, roots, self._globber):
                 self._outside[OutsideChange(action=change.action, target=target)] = None
 

@@ -10,7 +10,7 @@ from tau.base.late import late
 from tau.coding.files.paths import real
 
 if TYPE_CHECKING:
-    from tau.hashline.snapshots import IssuedTag, SnapshotStore
+    from tau.hashline.snapshots import IssuedTag, SnapshotStore, TextSums
 
 hashline_snapshots = late("tau.hashline.snapshots")
 
@@ -51,9 +51,11 @@ class SeenFiles:
         """Whether the session knows other texts of this file, perhaps from before a restart, but not this."""
         return self.texts.is_unseen(key_of(path), text)
 
-    def record(self, path: Path, text: str, *, own: bool = False) -> str | None:
-        """The tag for this text; None if it is too large to remember."""
-        return self.texts.record(key_of(path), text, own=own)
+    def record(
+        self, path: Path, text: str, *, own: bool = False, sums: "TextSums | None" = None
+    ) -> str | None:
+        """The tag for this text; None if it is too large to remember. A long text brings its `sums`."""
+        return self.texts.record(key_of(path), text, own=own, sums=sums)
 
 
 def key_of(path: Path) -> str:

@@ -28,7 +28,7 @@ MAX_ENTRIES = 2_000
 SCAN_S = 0.02
 RESCAN_S = 2.0
 NOT_CODE = (None, "json", "markdown", "yaml")
-QUICK_CHARS = 32 * 1024  # longer texts are parsed on a thread
+QUICK_CHARS = 32 * 1024
 T = TypeVar("T")
 
 
@@ -41,8 +41,8 @@ class CodeFile(Struct, frozen=True, kw_only=True):
     language: str
 
 
-async def parse_file(file: CodeFile, work: Callable[[CodeFile], T]) -> T:
-    """The result of `work`, which parses the file; a long one does not hold the event loop."""
+async def compute(file: CodeFile, work: Callable[[CodeFile], T]) -> T:
+    """The result of `work` on the text of a file; a long one does not hold the event loop."""
     quick = len(file.decoded.text) <= QUICK_CHARS
     return work(file) if quick else await asyncio.to_thread(work, file)
 

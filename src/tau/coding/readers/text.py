@@ -76,7 +76,10 @@ def _page(text: str, shape: PageOptions) -> TextPage:
             kept="head",
             ranges=ranges,
             total_lines=total,
-            total_bytes=len(text.encode(errors="replace")),
+            total_bytes=sum(
+                len(text[at : at + BLOCK_CHARS].encode(errors="replace"))
+                for at in range(0, len(text), BLOCK_CHARS)
+            ),
             shown_bytes=sum(len(line.encode(errors="replace")) + 1 for line in taken.lines),
             cut_lines=taken.cut,
             next_offset=last + 1 if last < total else UNSET,

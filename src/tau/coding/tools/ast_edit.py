@@ -22,7 +22,7 @@ from tau.coding.files.source_files import (
     CodeFile,
     FileReadReport,
     SourceScope,
-    parse_file,
+    compute,
     scope_of,
 )
 from tau.coding.output import OutputLimits, OutputMeta, notice, truncate, with_notice
@@ -36,8 +36,8 @@ generated = late("tau.coding.edits.generated")
 patterns = late("tau.backends.syntax.patterns")
 pattern_parser = late("tau.backends.syntax.pattern_parser")
 splices = late("tau.coding.edits.splices")
+syntax_worker = late("tau.backends.syntax.worker")
 transactions = late("tau.coding.edits.transaction")
-trees = late("tau.backends.syntax.trees")
 
 MAX_OPS = 50
 NAMED_FILES = 5  # per notice
@@ -120,8 +120,12 @@ class AstEdit(Tool[AstEditParams]):
         reading = FileReadReport()
         plan = _Plan([], [])
         guard = generated.guard_of(self._settings)
-        async for file in reading.files(scope, [patterns.required_words(op.pat) for op in ops], ctx):
-            await parse_file(file, partial(_rewrite, ops, plan, guard))
+        words = [patterns.required_words(op.pat) for op in ops]
+        async with syntax_worker.SyntaxWorker(ctx.helpers) as worker:
+            async for file in reading.files(scope, words, ctx):
+                usable = [op for op in ops if pattern_parser.is_code(op.pat, file.language)]
+                rewritten = await worker.rewrite(usable, file.decoded.text, file.language)
+                await compute(file, partial(_stage, rewritten, plan, guard))
         if not plan.staged:
             for op in ops:
                 pattern_parser.check_any(op.pat, sorted(reading.languages))
@@ -146,14 +150,12 @@ def _checked(ops: Sequence[Rewrite]) -> "list[patterns.Op]":
     return [patterns.Op(op.pat, op.out) for op in ops]
 
 
-def _rewrite(
-    ops: "Sequence[patterns.Op]", plan: _Plan, guard: "transactions.Guard | None", file: CodeFile
+def _stage(
+    rewritten: "syntax_worker.FileRewrite", plan: _Plan, guard: "transactions.Guard | None", file: CodeFile
 ) -> None:
-    usable = [op for op in ops if pattern_parser.is_code(op.pat, file.language)]
-    old = file.decoded.text
-    result = patterns.rewrite(usable, old, file.language)
+    result = rewritten.result
     plan.overlapping += result.overlapping
-    if result.text == old:
+    if result.text == file.decoded.text:
         return
     source = changes.FileSource(path=file.path, name=file.name, stat=file.stat, data=file.data)
     edits = [splices.Splice(edit.start, edit.end, edit.text) for edit in result.changes]
@@ -176,14 +178,9 @@ def _rewrite(
             added=change.added,
             removed=change.removed,
             diff=change.diff,
-            broken=_is_broken(result.text, file.language) and not _is_broken(old, file.language),
+            broken=rewritten.breaks,
         )
     )
-
-
-def _is_broken(text: str, language: str) -> bool:
-    root = trees.parse(text, language)
-    return root is None or trees.is_broken(root)
 
 
 def _preview(plan: _Plan, scope: SourceScope, reading: FileReadReport) -> PendingChange:

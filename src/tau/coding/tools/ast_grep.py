@@ -1,5 +1,6 @@
 """ast_grep: structural code search, a page of files at a time."""
 
+from collections.abc import Sequence
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Annotated, ClassVar
@@ -20,7 +21,7 @@ from tau.coding.files.source_files import (
     CodeFile,
     FileReadReport,
     SourceScope,
-    parse_file,
+    compute,
     scope_of,
 )
 from tau.coding.output import OutputMeta, list_names, with_notice
@@ -36,6 +37,7 @@ from tau.coding.search.pages import (
 )
 from tau.config.settings import Settings
 
+syntax_worker = late("tau.backends.syntax.worker")
 patterns = late("tau.backends.syntax.patterns")
 pattern_parser = late("tau.backends.syntax.pattern_parser")
 
@@ -93,25 +95,23 @@ class AstGrep(Tool[AstGrepParams]):
         hits: list[FileHits] = []
         total = 0
         pattern_parser.check_shape(params.pat)
-        async for file in reading.files(scope, [patterns.required_words(params.pat)], ctx):
-            if not pattern_parser.is_code(params.pat, file.language):
-                continue
-            found = await parse_file(file, partial(_hits, params.pat, cap))
-            if found is not None and skip <= total < skip + PAGE_FILES:
-                tag = ctx.snapshots.record(file.path, file.decoded.text) if self._tagged else None
-                hits.append(replace(found, tag=tag))
-            total += found is not None
+        async with syntax_worker.SyntaxWorker(ctx.helpers) as worker:
+            async for file in reading.files(scope, [patterns.required_words(params.pat)], ctx):
+                if not pattern_parser.is_code(params.pat, file.language):
+                    continue
+                matches = await worker.search(params.pat, file.decoded.text, file.language)
+                if matches and skip <= total < skip + PAGE_FILES:
+                    tag = ctx.snapshots.record(file.path, file.decoded.text) if self._tagged else None
+                    hits.append(replace(await compute(file, partial(_hits, matches, cap)), tag=tag))
+                total += bool(matches)
         if not total:
             pattern_parser.check_any(params.pat, sorted(reading.languages))
         return _report(scope, reading, hits, total, skip)
 
 
-def _hits(pattern: str, cap: int, file: CodeFile) -> FileHits | None:
-    """The matches in a file, up to `cap`; None if there are none."""
+def _hits(matches: "Sequence[patterns.PatternMatch]", cap: int, file: CodeFile) -> FileHits:
+    """The lines of the matches in a file, up to `cap`."""
     text = file.decoded.text
-    matches = patterns.search(pattern, text, file.language)
-    if not matches:
-        return None
     newline = "\n" if "\n" in text else "\r"
     rows = text.split(newline)
     starts = sorted({match.first_line for match in matches})

@@ -48,6 +48,7 @@ conflicts = late("tau.coding.conflicts.store")
 difflib = late("difflib")
 documents = late("tau.coding.readers.documents.worker")
 document_limits = late("tau.coding.readers.documents.limits")
+hashline_snapshots = late("tau.hashline.snapshots")
 image_header = late("tau.base.image_header")
 large_file = late("tau.coding.readers.large_file")
 images = late("tau.coding.images")
@@ -246,7 +247,7 @@ class Read(Tool[ReadParams]):
                 text = await _computed(len(data), lambda: decode_escaped(data).text)
             except NotText:
                 lossy = replace(source, stat=source.stat, editable=False)
-                text = data.decode("utf-8", "replace")
+                text = await _computed(len(data), lambda: data.decode("utf-8", "replace"))
                 return await self._paged(lossy, text, f"{remark}; edit will refuse this file]", selector, ctx)
             return await self._paged(source, text, f"{remark}; edit only other lines]", selector, ctx)
         if selector.conflicts:
@@ -265,7 +266,8 @@ class Read(Tool[ReadParams]):
     ) -> ToolOutput:
         tag = None
         if source.editable and source.path is not None and tags_lines(self._settings) and not selector.raw:
-            tag = ctx.snapshots.record(source.path, text)
+            sums = await _computed(len(text), lambda: hashline_snapshots.checksums(text))
+            tag = ctx.snapshots.record(source.path, text, sums=sums)
         brief = self._settings.read.summarize
         shape = PageOptions(
             name=source.name,
@@ -275,7 +277,8 @@ class Read(Tool[ReadParams]):
             remark=remark,
             summary=brief if source.stat is not None and brief.enabled else None,
         )
-        shown_page = await page(show_escaped(text), shape, ctx.helpers)
+        visible = await _computed(len(text), lambda: show_escaped(text))
+        shown_page = await page(visible, shape, ctx.helpers)
         return ToolOutput.text(shown_page.text, _details(source, shown_page))
 
     async def _picture(self, source: ReadTarget) -> ToolOutput:

@@ -21,6 +21,7 @@ from tau.agent.queue import typed_text
 from tau.ai.wire import AssistantMessage, ToolCall, UserMessage
 from tau.base.late import late
 from tau.base.run import Runner
+from tau.base.tasks import shielded
 from tau.coding.readers import names_database
 
 if TYPE_CHECKING:
@@ -28,7 +29,8 @@ if TYPE_CHECKING:
     from tau.coding.undo.file_history import FileHistory
     from tau.coding.undo.file_state import FileObservation, FileState
     from tau.coding.undo.journal import Record
-    from tau.coding.undo.undo import Undo
+    from tau.coding.undo.plan import UndoPlan
+    from tau.coding.undo.undo import Undo, UndoResult
 
 histories = late("tau.coding.undo.file_history")
 shlex = late("shlex")
@@ -114,6 +116,7 @@ class Recorder(Hooks):
         self._writing: dict[str, list[str]] = {}
         self._history: FileHistory | None = None
         self._group: asyncio.TaskGroup | None = None
+        self._undoing = asyncio.Lock()
 
     async def __aenter__(self) -> "Recorder":
         self._group = asyncio.TaskGroup()
@@ -150,6 +153,23 @@ class Recorder(Hooks):
         """Return the undo of this session. All calls must have ended and settled."""
         return undoing.Undo(self._folder(), history=self._history, warn=self._warn)
 
+    async def change_back(self, make: "Callable[[Undo], UndoPlan]") -> "tuple[UndoPlan, UndoResult]":
+        """Undo or redo what `make` plans, in a thread; calls wait meanwhile. Raises UsageError."""
+        await self.settle()
+        loop = asyncio.get_running_loop()
+
+        def warn(text: str) -> None:
+            loop.call_soon_threadsafe(self._warn, text)
+
+        undo = undoing.Undo(self._folder(), history=self._history, warn=warn)
+
+        def work() -> "tuple[UndoPlan, UndoResult]":
+            plan = make(undo)
+            return plan, undo.apply(plan)
+
+        async with self._undoing:
+            return await shielded(asyncio.to_thread(work))
+
     def fs(self, inner: FileSystem) -> RecordingFileSystem:
         return RecordingFileSystem(inner, lambda: self.history)
 
@@ -170,6 +190,8 @@ class Recorder(Hooks):
 
     async def before_tool(self, question: ToolQuestion) -> str | None:
         call, effects = question.call, question.effects
+        async with self._undoing:
+            pass
         if effects.writes and "commands" in vars(self):
             await self.commands.scan_finished()
         if call.name in WAITS or (effects.runs and call.name not in NOT_WATCHED):

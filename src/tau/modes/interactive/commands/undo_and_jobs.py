@@ -8,6 +8,7 @@ from tau.base.late import late
 from tau.coding.ports import Job
 from tau.coding.prompts.command_prompts import split_arguments
 from tau.coding.undo.plan import UndoPlan
+from tau.coding.undo.recorder import Recorder
 from tau.coding.undo.report import result_lines, summary, turn_lines
 from tau.coding.undo.undo import Undo
 from tau.modes.interactive.command_context import CommandContext
@@ -26,9 +27,10 @@ UNDO_USAGE = "Usage: /undo [N] [PATH ...], /undo list, or /undo --force PATH ...
 async def undo(context: CommandContext, rest: str) -> None:
     """Undo file changes; /redo restores them. Raises TauError."""
     words = split_arguments(rest)
-    history = await _history(context)
     if words == ["list"]:
-        lines = turn_lines(history.turns(), context.require_session().cwd)
+        recorder = _recorder(context)
+        await recorder.settle()
+        lines = turn_lines(recorder.undo.turns(), context.require_session().cwd)
         context.say("\n".join(lines) or "The agent has not changed any files in this session.")
         return
     force = "--force" in words
@@ -38,31 +40,28 @@ async def undo(context: CommandContext, rest: str) -> None:
         raise UsageError(f"{UNDO_USAGE}.")
     cwd = context.require_session().cwd
     paths = [(cwd / typed_path(word)).resolve() for word in words]
-    _apply(context, history, lambda: history.plan(count=turns, paths=paths, force=paths if force else ()))
+    await _apply(context, lambda undo: undo.plan(count=turns, paths=paths, force=paths if force else ()))
 
 
 async def redo(context: CommandContext, rest: str) -> None:
     """Raises TauError."""
-    history = await _history(context)
-    _apply(context, history, history.redo_plan)
+    await _apply(context, lambda undo: undo.redo_plan())
 
 
-def _apply(context: CommandContext, history: Undo, make: Callable[[], UndoPlan]) -> None:
+async def _apply(context: CommandContext, make: Callable[[Undo], UndoPlan]) -> None:
     try:
-        plan = make()
+        plan, result = await _recorder(context).change_back(make)
     except UsageError as error:  # the command was correct, but there is nothing to do
         raise TauError(str(error)) from error
-    result = history.apply(plan)
     lines = (*result_lines(result, context.require_session().cwd), summary(plan, result))
     context.say("\n".join(lines), "info" if result.clean else "warning")
 
 
-async def _history(context: CommandContext) -> Undo:
+def _recorder(context: CommandContext) -> Recorder:
     recorder = context.require_session().recorder
     if recorder is None:
         raise TauError("This session has no file history.")
-    await recorder.settle()
-    return recorder.undo
+    return recorder
 
 
 async def jobs(context: CommandContext, rest: str) -> None:
