@@ -11,7 +11,7 @@ import sys
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -238,21 +238,28 @@ def pdf(*objects: bytes) -> bytes:
 CATALOG = b"<< /Type /Catalog /Pages 2 0 R >>"
 PAGES = b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>"
 PAGE = b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 9 9] /Contents 4 0 R >>"
-ZEROS = zlib.compress(zlib.compress(b" " * (256 * MIB), 9), 9)
-PDFS = {
-    "recursive page tree": (CATALOG, b"<< /Type /Pages /Kids [2 0 R 2 0 R] /Count 100000000 >>"),
-    "huge length": (CATALOG, PAGES, PAGE, b"<< /Length 99999999999 >>\nstream\nBT ET\nendstream"),
-    "bomb": (
+
+
+def pdf_bomb() -> tuple[bytes, ...]:
+    blanks = zlib.compress(zlib.compress(b" " * (256 * MIB), 9), 9)
+    filters = b"<< /Length %d /Filter [/FlateDecode /FlateDecode] >>" % len(blanks)
+    return CATALOG, PAGES, PAGE, b"%b\nstream\n%b\nendstream" % (filters, blanks)
+
+
+PDFS: dict[str, Callable[[], tuple[bytes, ...]]] = {
+    "recursive page tree": lambda: (CATALOG, b"<< /Type /Pages /Kids [2 0 R 2 0 R] /Count 100000000 >>"),
+    "huge length": lambda: (
         *(CATALOG, PAGES, PAGE),
-        b"<< /Length %d /Filter [/FlateDecode /FlateDecode] >>\nstream\n%b\nendstream" % (len(ZEROS), ZEROS),
+        b"<< /Length 99999999999 >>\nstream\nBT ET\nendstream",
     ),
+    "bomb": pdf_bomb,
 }
 
 
 @pytest.mark.parametrize("kind", PDFS)
 def test_hostile_pdfs(kind: str, tools: Tools) -> None:
     pytest.importorskip("pypdfium2", reason="PDF files are read with the extra `documents`")
-    (tools.folder / "a.pdf").write_bytes(pdf(*PDFS[kind]))
+    (tools.folder / "a.pdf").write_bytes(pdf(*PDFS[kind]()))
     text = tools.text("read", path="a.pdf")
     assert text.startswith("[Cannot read .pdf file") or len(text) < 500
 
