@@ -5,6 +5,7 @@ import json
 import os
 import socket
 import sqlite3
+import stat
 import struct
 import subprocess
 import sys
@@ -377,10 +378,15 @@ def test_file_that_grows_while_it_is_read(tools: Tools) -> None:
 def test_file_with_far_more_content_than_its_size_is_refused(
     tool: Tool[Any], verb: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "a.txt").write_text("needle\n" * 200_000)
-    nothing = Path(os.devnull).stat()
+    path, fstat = tmp_path / "a.txt", os.fstat
+    path.write_text("needle\n" * 200_000)
+
+    def claim_no_content(fd: int) -> os.stat_result:
+        kind, (fields, more) = fstat(fd).__reduce__()  # type: ignore[misc]
+        return kind((*fields[: stat.ST_SIZE], 0, *fields[stat.ST_SIZE + 1 :]), more)
+
     monkeypatch.setattr(local_fs, "MAX_MORE", 3)
-    monkeypatch.setattr(os, "fstat", lambda fd: nothing)
+    monkeypatch.setattr(os, "fstat", claim_no_content)
     arguments = {"path": "a.txt"} if verb == "read" else {"path": "a.txt", "old_text": "x", "new_text": ""}
     with call_context(tmp_path) as ctx, pytest.raises(ToolError) as caught:
         call_now(tool, ctx, **arguments)
