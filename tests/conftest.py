@@ -22,6 +22,7 @@ from hypothesis import settings
 
 from tau.base import secrets
 from tau.base.late import late
+from tau.base.sizes import MIB
 from tests.support import memory
 
 weights = late("tau.ai.local.weights")
@@ -34,6 +35,7 @@ DROPPED = {
     *("PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED"),  # children run as they do on a user's machine
 }
 MAX_HELD_S = 0.1
+MAX_KEPT_BYTES = MIB
 HELD_RUNS = 3  # noise looks like a held loop once, code that holds it does every time
 LOCAL_NAMES = {None, "", "localhost", "::1", "0.0.0.0", "::"}
 
@@ -53,6 +55,7 @@ class Harness:
     def __init__(self) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="tau-tests-"))
         self.in_memory = False
+        self.kept_bytes = 0
         self.homes = 0
         self.offences: list[str] = []
         self.held: list[str] = []
@@ -61,6 +64,14 @@ class Harness:
         own_cache = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
         self.real_cache = Path(os.environ.setdefault("CACHE_OF_TESTER", own_cache))
         self.grace_seconds = 2.0
+
+    def free(self, *folders: Path) -> None:
+        """Remove what a test wrote into memory, if it is much."""
+        used = memory.used_bytes(self.folder)
+        if used > self.kept_bytes + MAX_KEPT_BYTES:
+            for folder in folders:
+                shutil.rmtree(folder, ignore_errors=True)
+            self.kept_bytes = memory.used_bytes(self.folder)
 
     def remove(self) -> None:
         if self.in_memory:
@@ -277,7 +288,8 @@ def isolation(request: pytest.FixtureRequest) -> Iterator[None]:
     environment, folder, children = dict(os.environ), Path.cwd(), child_pids()
     HARNESS.offences.clear()
     HARNESS.held.clear()
-    HARNESS.enter(HARNESS.new_home())
+    home = HARNESS.new_home()
+    HARNESS.enter(home)
     secrets.forget()
     yield
     os.environ.clear()
@@ -287,6 +299,8 @@ def isolation(request: pytest.FixtureRequest) -> Iterator[None]:
     if left:
         left = outlasting(left)
         HARNESS.offences += [f"it left a child process: {end(pid)}" for pid in sorted(left)]
+    if HARNESS.in_memory:
+        HARNESS.free(home, request.node.funcargs.get("tmp_path", home))
     if request.node.get_closest_marker("holds_loop") is None:
         HARNESS.only_held = bool(HARNESS.held) and not HARNESS.offences
         HARNESS.offences += HARNESS.held

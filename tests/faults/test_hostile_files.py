@@ -5,13 +5,14 @@ import json
 import os
 import socket
 import sqlite3
+import stat
 import struct
 import subprocess
 import sys
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -238,21 +239,28 @@ def pdf(*objects: bytes) -> bytes:
 CATALOG = b"<< /Type /Catalog /Pages 2 0 R >>"
 PAGES = b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>"
 PAGE = b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 9 9] /Contents 4 0 R >>"
-ZEROS = zlib.compress(zlib.compress(b" " * (256 * MIB), 9), 9)
-PDFS = {
-    "recursive page tree": (CATALOG, b"<< /Type /Pages /Kids [2 0 R 2 0 R] /Count 100000000 >>"),
-    "huge length": (CATALOG, PAGES, PAGE, b"<< /Length 99999999999 >>\nstream\nBT ET\nendstream"),
-    "bomb": (
+
+
+def pdf_bomb() -> tuple[bytes, ...]:
+    blanks = zlib.compress(zlib.compress(b" " * (256 * MIB), 9), 9)
+    filters = b"<< /Length %d /Filter [/FlateDecode /FlateDecode] >>" % len(blanks)
+    return CATALOG, PAGES, PAGE, b"%b\nstream\n%b\nendstream" % (filters, blanks)
+
+
+PDFS: dict[str, Callable[[], tuple[bytes, ...]]] = {
+    "recursive page tree": lambda: (CATALOG, b"<< /Type /Pages /Kids [2 0 R 2 0 R] /Count 100000000 >>"),
+    "huge length": lambda: (
         *(CATALOG, PAGES, PAGE),
-        b"<< /Length %d /Filter [/FlateDecode /FlateDecode] >>\nstream\n%b\nendstream" % (len(ZEROS), ZEROS),
+        b"<< /Length 99999999999 >>\nstream\nBT ET\nendstream",
     ),
+    "bomb": pdf_bomb,
 }
 
 
 @pytest.mark.parametrize("kind", PDFS)
 def test_hostile_pdfs(kind: str, tools: Tools) -> None:
     pytest.importorskip("pypdfium2", reason="PDF files are read with the extra `documents`")
-    (tools.folder / "a.pdf").write_bytes(pdf(*PDFS[kind]))
+    (tools.folder / "a.pdf").write_bytes(pdf(*PDFS[kind]()))
     text = tools.text("read", path="a.pdf")
     assert text.startswith("[Cannot read .pdf file") or len(text) < 500
 
@@ -370,10 +378,15 @@ def test_file_that_grows_while_it_is_read(tools: Tools) -> None:
 def test_file_with_far_more_content_than_its_size_is_refused(
     tool: Tool[Any], verb: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "a.txt").write_text("needle\n" * 200_000)
-    nothing = Path(os.devnull).stat()
+    path, fstat = tmp_path / "a.txt", os.fstat
+    path.write_text("needle\n" * 200_000)
+
+    def claim_no_content(fd: int) -> os.stat_result:
+        kind, (fields, more) = fstat(fd).__reduce__()  # type: ignore[misc]
+        return kind((*fields[: stat.ST_SIZE], 0, *fields[stat.ST_SIZE + 1 :]), more)
+
     monkeypatch.setattr(local_fs, "MAX_MORE", 3)
-    monkeypatch.setattr(os, "fstat", lambda fd: nothing)
+    monkeypatch.setattr(os, "fstat", claim_no_content)
     arguments = {"path": "a.txt"} if verb == "read" else {"path": "a.txt", "old_text": "x", "new_text": ""}
     with call_context(tmp_path) as ctx, pytest.raises(ToolError) as caught:
         call_now(tool, ctx, **arguments)

@@ -23,3 +23,8 @@ def keep_in_memory(folder: Path) -> bool:
 def forget(folder: Path) -> None:
     """Undo `keep_in_memory`."""
     ctypes.CDLL(None).umount2(os.fsencode(folder), MNT_DETACH)
+
+
+def used_bytes(folder: Path) -> int:
+    place = os.statvfs(folder)
+    return (place.f_blocks - place.f_bfree) * place.f_frsize
