@@ -92,4 +92,5 @@ class InteractionSettings(Struct, frozen=True, rename="camel"):
     ask_timeout_seconds: Annotated[
         int, Meta(description="How long the agent's questions stay open; 0: forever", ge=0, le=86_400)
     ] = 0
+    vim_keys: Annotated[bool, Meta(description="Vim keys in the editor")] = False
     quiet_start: Annotated[bool, Meta(description="Hide the welcome screen")] = False

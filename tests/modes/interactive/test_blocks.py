@@ -75,24 +75,29 @@ def running(context: BlockContext, name: str = "other_tool") -> tuple[ToolCallSt
     return call, block
 
 
-def test_user_message_follows_a_pointer(stage: Stage) -> None:
-    assert shown(UserBlock(stage.context, "one\ntwo")) == ["❯ one", "  two"]
+def test_user_message_has_a_pointer_and_a_bar(stage: Stage) -> None:
+    assert shown(UserBlock(stage.context, "one\n\ntwo")) == ["❯ one", "│", "│ two"]
+
+
+def test_user_message_is_marked_without_colors_and_in_ascii() -> None:
+    stage = Stage(Theme(PLAIN, depth="none", symbols=ASCII))
+    assert shown(UserBlock(stage.context, "one\ntwo")) == ["> one", "| two"]
 
 
 def test_long_paste_is_folded_and_says_how_to_see_it(stage: Stage) -> None:
     block = UserBlock(stage.context, "\n".join(f"line {number}" for number in range(5000)))
     rows = shown(block)
     assert len(rows) == FOLDED_LINES + 1
-    assert rows[-1] == "  … 4,984 more lines (Ctrl+O shows all)"
+    assert rows[-1] == "│ … 4,984 more lines (Ctrl+O shows all)"
     assert block.can_expand
     stage.context.expanded = True
     block.invalidate()
-    assert shown(block)[4999] == "  line 4999"
+    assert shown(block)[4999] == "│ line 4999"
 
 
 def test_pictures_in_a_message_are_described(stage: Stage) -> None:
     block = UserBlock(stage.context, [TextContent("look"), ImageContent("aGk=", "image/png")])
-    assert shown(block) == ["❯ look", "  [Image: image/png]"]
+    assert shown(block) == ["❯ look", "│ [Image: image/png]"]
 
 
 def test_picture_named_in_the_text_is_not_described_twice(stage: Stage) -> None:

@@ -8,6 +8,7 @@ from tau.base.errors import ConfigError
 from tau.config.keybindings import load_keybindings
 from tau.config.paths import Paths
 from tau.config.settings import Settings
+from tau.modes.interactive.composer.modes import PLACEHOLDER, prompt_sign
 from tau.modes.interactive.key_bindings import APP_BINDINGS
 from tau.modes.interactive.layout import ScreenLayout
 from tau.modes.interactive.themes.appearance import Appearance, appearance_of, load_theme, theme_name
@@ -48,7 +49,14 @@ class EarlyScreen:
         self.keys = Keymap(overrides or {}, extra={**EDITOR_BINDINGS, **APP_BINDINGS})
         self.screen = Screen(terminal, theme=self.theme, timer=timer, hardware_cursor=look.hardware_cursor)
         self.request_render = self.screen.request_render
-        self.editor = Editor(self.theme, self.keys, timer=timer, max_rows=self._editor_rows)
+        self.editor = Editor(
+            self.theme,
+            self.keys,
+            timer=timer,
+            max_rows=self._editor_rows,
+            prompt=prompt_sign(self.theme),
+            placeholder="" if look.linear else PLACEHOLDER,
+        )
         self.layout = ScreenLayout(self.editor)
         self.early: list[str] = []
         self.problems: list[str] = []

@@ -8,7 +8,7 @@ from tau.base.errors import TauError
 from tau.base.late import late
 from tau.modes.interactive.command_context import CommandContext
 from tau.modes.interactive.composer.composer import Composer
-from tau.modes.interactive.composer.modes import ComposerMode, mode_of, show_mode
+from tau.modes.interactive.composer.modes import ComposerMode, mode_of, show_mode, use_vim_keys
 from tau.modes.interactive.composer.type_ahead import TypeAhead
 from tau.tui.input.key import InputEvent, Paste
 from tau.tui.render.screen import CONSUMED, Consumed
@@ -76,6 +76,9 @@ class InputController:
         editor.completing.on_error = lambda error: log.warning("A completion failed.", error)
         editor.on_submit = self._submit
         editor.on_change = self._on_change
+        use_vim_keys(
+            self._display, self._context.settings.interaction.vim_keys, self._context.status_line.refresh
+        )
         screen.listen(self._on_input)
         screen.on_unhandled = self._type_ahead.keep_paste
         self._on_change()
@@ -155,6 +158,9 @@ class InputController:
         if not action or event.kind == "release" or not (writing or action in ANYWHERE):
             return None
         if writing and editor.completing.is_open and self._in_popup.get(event.name):
+            return None
+        modal = editor.actions.modal
+        if writing and modal is not None and modal.claims(event.name):
             return None
         if event.kind == "repeat":  # a held key acts once
             return None if action == "app.exit" and not editor.is_empty else CONSUMED

@@ -34,10 +34,13 @@ class Interrupts:
         self._cleared_at = float("-inf")
 
     def escape(self) -> bool:
-        """Stop the agent; leave shell or Python mode; twice on an empty editor: open the tree."""
+        """Leave Vim insert mode; stop the agent; leave shell mode; twice on an empty editor: session tree."""
         if self._editor.completing.is_open:
             return False
         self._editor.completing.close()  # pending requests are canceled too
+        if self._editor.do("tui.editor.normalMode"):
+            self._display.request_render()
+            return True
         if self.stop():
             return True
         if mode_of(self._editor.first_line):

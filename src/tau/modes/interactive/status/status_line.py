@@ -233,7 +233,7 @@ class StatusLine:
             session, self._checkout, self._begun_s, self._home, theme.linear, theme.symbols.ellipsis
         )
         texts = {name: self._text(name, facts) for name in (*left, *right)}
-        shown, *shorter = ((self._line(left, kept), self._line(right, kept)) for kept in _narrower(texts))
+        shown, *shorter = ((self._left(left, kept), self._line(right, kept)) for kept in _narrower(texts))
         display.editor.set_border_text(*shown, shorter)
         display.request_render()
 
@@ -248,6 +248,13 @@ class StatusLine:
             text_between if text_between.isascii() or not theme.symbols.ellipsis.isascii() else " | "
         )
         return separator.join(text for name in names if (text := texts.get(name)))
+
+    def _left(self, names: Sequence[Segment], texts: Mapping[Segment, str]) -> str:
+        """The left part, after the mode of Vim keys."""
+        modal, line = self._display.editor.actions.modal, self._line(names, texts)
+        return (
+            line if modal is None else f"{self._display.theme['accent'](modal.mode.upper())} {line}".rstrip()
+        )
 
     def _on_event(self, event: AgentEvent) -> None:
         if isinstance(event, _REFRESH_ON):

@@ -162,13 +162,14 @@ def indent_width(width: int) -> int:
     return INDENT if width >= _NARROWEST else 0
 
 
-def with_sign(sign: str, rows: Sequence[str], width: int) -> list[str]:
-    """Rows laid out for the remaining width, with a one-column sign before the first."""
+def with_sign(sign: str, rows: Sequence[str], width: int, bar: str = "") -> list[str]:
+    """Rows laid out for the remaining width, a one-column sign before the first, `bar` before the others."""
     if not indent_width(width):
         return list(rows)
     blanks = " " * INDENT
     lead = f"{sign} " if sign else blanks
-    return [lead + row for row in rows[:1]] + [blanks + row if row else row for row in rows[1:]]
+    rest = [f"{bar} {row}".rstrip() if bar else blanks + row if row else row for row in rows[1:]]
+    return [lead + row for row in rows[:1]] + rest
 
 
 def indent_rows(rows: Sequence[str], width: int) -> Sequence[str]:

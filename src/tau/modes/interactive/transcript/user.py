@@ -41,7 +41,8 @@ class UserBlock(CachedBlock):
             rows += [theme["muted"](row) for row in wrap_text(note, width)]
         if theme.linear:
             return rows
-        return with_sign(theme["selected"](theme.symbols.pointer), rows, width)
+        sign, bar = theme.symbols.pointer, theme.symbols.quote
+        return with_sign(theme["selected"](sign), rows, width, theme["selected"](bar))
 
 
 def without_images(content: Sequence[UserContent]) -> list[UserContent]:

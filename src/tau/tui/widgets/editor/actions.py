@@ -1,13 +1,14 @@
 """Maps keys to editor actions: commands, typing, jumps, history, completions, submitting."""
 
 from collections.abc import Callable
+from typing import Protocol
 
 from tau.tui.input.bindings import Keymap
 from tau.tui.input.key import InputEvent, Key, Paste
 from tau.tui.widgets.autocomplete import Autocomplete, EnterMeans
 from tau.tui.widgets.editor.bindings import ActionKeys
 from tau.tui.widgets.editor.commands import COMMANDS, Jump
-from tau.tui.widgets.editor.document import Position
+from tau.tui.widgets.editor.document import EditorDocument, KillRing, Position
 from tau.tui.widgets.editor.intake import clean_input
 from tau.tui.widgets.editor.layout import WrapLayout
 from tau.tui.widgets.editor.model import EditorModel
@@ -26,6 +27,18 @@ _IN_POPUP = (
 _FOR_OTHERS = frozenset(("tui.input.submit", "tui.editor.historySearch"))
 """Passed on if nothing accepts the text."""
 _NO_KEY = Key("")
+
+
+class ModalKeys(Protocol):
+    """Keys that mean something else depending on the editor's mode, such as Vim's."""
+
+    @property
+    def mode(self) -> str: ...
+    def claims(self, key: str) -> bool: ...
+    def handle(self, key: Key, actions: "Actions") -> bool: ...
+    def escape(self, actions: "Actions") -> bool: ...
+    def begin(self) -> None: ...
+    def selection(self, document: EditorDocument) -> tuple[Position, Position]: ...
 
 
 class Actions:
@@ -47,6 +60,8 @@ class Actions:
         self.page_rows = 10
         self.enter_means: EnterMeans = "accept"
         self.on_history_search: Callable[[str], None] | None = None
+        self.modal: ModalKeys | None = None
+        """Handles keys first."""
         self._own: dict[str, Callable[[Key], bool]] = {
             "tui.editor.cursorUp": self._up,
             "tui.editor.cursorDown": self._down,
@@ -56,12 +71,21 @@ class Actions:
             "tui.editor.jumpBackward": lambda key: self._jump.begin("backward"),
             "tui.editor.expandPaste": lambda key: self._fold(),
             "tui.editor.historySearch": lambda key: self._search(),
+            "tui.editor.normalMode": lambda key: self.modal is not None and self.modal.escape(self),
             "tui.input.newLine": lambda key: self._new_line(),
             "tui.input.submit": lambda key: self._enter(),
             "tui.input.tab": lambda key: self._tab(),
         }
         self._actions = ActionKeys(keys, (*self._own, *COMMANDS))
         self._popup_actions = ActionKeys(keys, _IN_POPUP)
+
+    @property
+    def document(self) -> EditorDocument:
+        return self._model.document
+
+    @property
+    def kills(self) -> KillRing:
+        return self._model.kills
 
     def handle(self, event: InputEvent) -> bool:
         """Handle an event. Editor keys are always consumed unless the text is empty."""
@@ -71,6 +95,9 @@ class Actions:
             return self._model.paste(event.text)
         if event.kind == "release":
             return False
+        if self.modal is not None and self.modal.handle(event, self):
+            self._popup.close()
+            return True
         if self._jump.is_waiting and self._jump.handle(event, self._model.document):
             self._popup.close()
             return True

@@ -9,6 +9,7 @@ EDITOR_BINDINGS: dict[str, Binding] = {
     "tui.editor.deleteLine": Binding(("ctrl+shift+k",), "Delete the whole line"),
     "tui.editor.transpose": Binding((), "Swap the two characters around the cursor"),
     "tui.editor.historySearch": Binding(("ctrl+r",), "Search prompt history"),
+    "tui.editor.normalMode": Binding((), "Vim keys: return to normal mode, as Esc does"),
 }
 """Defaults if the keymap lacks them; applications add them to theirs so that users can rebind them."""
 

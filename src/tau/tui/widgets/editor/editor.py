@@ -59,9 +59,9 @@ class Editor(LiveComponent):
         redraw = None if request_render is None else lambda: request_render(self)
         self.completing = Autocomplete(completions, timer=timer, spawn=spawn, on_change=redraw)
         """The completion popup and its query state."""
-        self._actions = Actions(self._model, self.completing, self._view.layout, keys, self.submit)
-        self._actions.enter_means = enter_means
-        self._actions.on_history_search = on_history_search
+        self.actions = Actions(self._model, self.completing, self._view.layout, keys, self.submit)
+        self.actions.enter_means = enter_means
+        self.actions.on_history_search = on_history_search
         self._options = EditorStyle(prompt=clean_row(prompt), placeholder=clean_line(placeholder))
         self._notified: tuple[object, int] = (self._model.document, 0)
 
@@ -118,12 +118,14 @@ class Editor(LiveComponent):
             refused = self.on_submit(text) is False
         finally:
             self._apply_change(lambda: self._model.end_submit(refused=refused))
+            if self.actions.modal is not None and not refused:
+                self.actions.modal.begin()
             self._view.forget()  # the submitted lines are not needed again
         return True
 
     def do(self, action: str) -> bool:
         """Perform an action, whether or not it has a key; False if it did nothing."""
-        return self._apply_change(lambda: self._actions.do(action))
+        return self._apply_change(lambda: self.actions.do(action))
 
     def set_history(self, history: History | None) -> None:
         """Set the source of earlier prompts."""
@@ -146,15 +148,18 @@ class Editor(LiveComponent):
 
     def render(self, width: int) -> list[str]:
         rows = self.max_rows if isinstance(self.max_rows, int) else self.max_rows()
-        height = self._actions.page_rows = max(rows, 1)
+        height = self.actions.page_rows = max(rows, 1)
         options = self._options
-        wanted = (max(width, 1), height, self.focused, self.draw_cursor, self.border_token)
+        document, modal = self._model.document, self.actions.modal
+        selection = None if modal is None else modal.selection(document)
+        wanted = (max(width, 1), height, self.focused, self.draw_cursor, self.border_token, selection)
         if wanted != (
             options.width,
             options.height,
             options.focused,
             options.draw_cursor,
             options.border_token,
+            options.selection,
         ):
             options = self._options = options._replace(
                 width=wanted[0],
@@ -162,11 +167,12 @@ class Editor(LiveComponent):
                 focused=self.focused,
                 draw_cursor=self.draw_cursor,
                 border_token=self.border_token,
+                selection=selection,
             )
-        return self._view.rows(self._model.document, self.completing, options)
+        return self._view.rows(document, self.completing, options)
 
     def handle_input(self, event: InputEvent) -> bool:
-        return self._apply_change(lambda: self._actions.handle(event))
+        return self._apply_change(lambda: self.actions.handle(event))
 
     def invalidate(self) -> None:
         self._view.forget()

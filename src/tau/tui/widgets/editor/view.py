@@ -8,20 +8,22 @@ from tau.tui.style import Theme
 from tau.tui.text.cut import truncate
 from tau.tui.text.width import visible_width
 from tau.tui.widgets.autocomplete import Autocomplete, popup_rows
-from tau.tui.widgets.editor.document import EditorDocument
+from tau.tui.widgets.editor.document import EditorDocument, Position
 from tau.tui.widgets.editor.layout import WrapLayout
 from tau.tui.widgets.editor.pastes import Pastes, is_marker
 from tau.tui.widgets.editor.units import next_column, previous_column
-from tau.tui.widgets.editor.viewport import Viewport
+from tau.tui.widgets.editor.viewport import Place, Viewport
 
 wrapping = late("tau.tui.text.wrap")
 
 _MIN_TEXT_CELLS = 3
+_NOWHERE = Position(-1, 0)
 _MIN_CELLS_BESIDE_PROMPT = 4
 _RULE_CELLS = 48
 """The border's length, unless its texts need more. It does not reach the edge: a terminal that gets narrower
 would wrap it and move everything below."""
 MARKER_TOKEN = "accent"
+PROMPT_TOKEN = "selected"
 
 
 def border(theme: Theme, token: str, width: int, left: str = "", mark: str = "", right: str = "") -> str:
@@ -78,6 +80,7 @@ class EditorStyle(NamedTuple):
     border_texts: tuple[tuple[str, str], ...] = (("", ""),)
     prompt: str = ""
     placeholder: str = ""
+    selection: tuple[Position, Position] | None = None
 
 
 class EditorView:
@@ -109,20 +112,22 @@ class EditorView:
         prompt_cells = visible_width(prompt)
         if options.width - prompt_cells < _MIN_CELLS_BESIDE_PROMPT:
             prompt, prompt_cells = "", 0
+        token = PROMPT_TOKEN if options.border_token == "border" else options.border_token
+        prompt = self._theme[token](prompt)
         self.layout.use(options.width - prompt_cells)
         lines, (number, column) = document.buffer.lines, document.cursor
         cursor = (number, self.layout.row_of(lines[number], column))
         places = self._viewport.visible(lines, self.layout, cursor, options.height)
         rows: list[str] = []
-        shown, marker, indent = self.layout.shown, self._theme[MARKER_TOKEN], " " * prompt_cells
+        indent = " " * prompt_cells
         for place in places:
             line, row = place
             lead = prompt if place == (0, 0) else indent
             if place == cursor and options.focused:
-                rows.append(lead + self._cursor_row(lines[line], row, column, options))
+                rows.append(lead + self._cursor_row(lines[line], place, column, options))
             else:
                 start, end = self.layout.rows(lines[line])[row], self.layout.row_end(lines[line], row)
-                rows.append(lead + shown(lines[line], start, end, marker=marker))
+                rows.append(lead + self._text(lines[line], place, start, end, options))
         if document.is_empty and options.placeholder:
             rows[0] += self._placeholder(options.placeholder, options.width - prompt_cells, drawn=options)
         (first, over), (last, under) = places[0], places[-1]
@@ -154,17 +159,31 @@ class EditorView:
         top = border(theme, options.border_token, min(width, max(needed, _RULE_CELLS)), left, over, right)
         return [top, *rows, border(theme, options.border_token, min(width, _RULE_CELLS), mark=under)]
 
-    def _cursor_row(self, line: str, row: int, column: int, options: EditorStyle) -> str:
+    def _text(self, line: str, place: Place, start: int, end: int, options: EditorStyle) -> str:
+        """The columns [start, end) of a row, with the selected ones inverse."""
+        layout, marker, (number, row) = self.layout, self._theme[MARKER_TOKEN], place
+        first, last = options.selection or (_NOWHERE, _NOWHERE)
+        low = min(max(first.column, start), end) if first.line == number else start
+        high = min(max(last.column, start), end) if last.line == number else end
+        if not first.line <= number <= last.line or low >= high:
+            low = high = end
+        pieces = [
+            layout.shown(line, one, other, layout.cell_of(line, row, one), marker) if one < other else ""
+            for one, other in ((start, low), (low, high), (high, end))
+        ]
+        return f"{pieces[0]}{self._theme['cursor'](pieces[1])}{pieces[2]}"
+
+    def _cursor_row(self, line: str, place: Place, column: int, options: EditorStyle) -> str:
         """Render the row with the cursor marker before the unit under the cursor."""
-        layout, marker = self.layout, self._theme[MARKER_TOKEN]
+        layout, marker, row = self.layout, self._theme[MARKER_TOKEN], place[1]
         start, end = layout.rows(line)[row], layout.row_end(line, row)
         cell = layout.cell_of(line, row, column)
         if cell >= layout.cells + layout.hangs:  # one-column terminal: there is no cell after the text
             column = max(previous_column(line, column), start)
             cell = layout.cell_of(line, row, column)
-        left = layout.shown(line, start, column, marker=marker)
+        left = self._text(line, place, start, column, options)
         if not options.draw_cursor:
-            return left + CURSOR_MARKER + layout.shown(line, column, end, cell, marker)
+            return left + CURSOR_MARKER + self._text(line, place, column, end, options)
         after = min(next_column(line, column), end) if column < end else end
         under = layout.shown(line, column, after, cell) or " "
         style = self._theme["cursor"]
@@ -172,5 +191,4 @@ class EditorView:
             under = style(under[0]) + marker(under[1:])
         else:
             under = style(under)
-        next_cell = layout.cell_of(line, row, after)
-        return left + CURSOR_MARKER + under + layout.shown(line, after, end, next_cell, marker)
+        return left + CURSOR_MARKER + under + self._text(line, place, after, end, options)
