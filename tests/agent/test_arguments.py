@@ -118,7 +118,7 @@ def test_schema_is_one_object_without_titles_references_and_boilerplate() -> Non
     }
 
 
-def test_model_is_not_told_twice_or_what_it_does_not_need() -> None:
+def test_model_reads_nothing_twice_and_nothing_it_does_not_need() -> None:
     class Explained(Struct):
         paths: Annotated[str | list[str], Meta(title="For people")]
         ids: Annotated[list[str], Meta(min_length=1)] | None = None

@@ -38,16 +38,16 @@ def test_answer_without_an_end_is_a_transient_error() -> None:
 
 
 def test_faux_script_sets_the_number_of_deltas_and_repeats_its_end() -> None:
-    async def heard(faux: Faux) -> list[d.Delta]:
+    async def collect_deltas(faux: Faux) -> list[d.Delta]:
         return [delta async for delta in faux.stream(FAUX_MODEL, REQUEST)]
 
     async def main() -> None:
         faux = Faux([[Say("abcdefg", 3)], [Think("hm"), Stop("length")]])
-        assert await heard(faux) == [*map(d.TextPiece, ("abc", "def", "g")), d.Done("stop")]
+        assert await collect_deltas(faux) == [*map(d.TextPiece, ("abc", "def", "g")), d.Done("stop")]
         end = [d.ThinkingPiece("hm"), d.BlockEnd(), d.Done("length")]
-        assert await heard(faux) == await heard(faux) == end
+        assert await collect_deltas(faux) == await collect_deltas(faux) == end
         assert len(faux.requests) == 3
-        assert await heard(Faux([[Say("")]])) == [d.Done("stop")]
+        assert await collect_deltas(Faux([[Say("")]])) == [d.Done("stop")]
 
     asyncio.run(main())
 

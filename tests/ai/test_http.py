@@ -28,7 +28,7 @@ def run(test: Callable[[HttpTransport], Coroutine[Any, Any, None]]) -> None:
     asyncio.run(main())
 
 
-def saying(*answers: bytes) -> Talk:
+def respond_with(*answers: bytes) -> Talk:
     """Answers one request after another on a connection, then closes it."""
 
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -48,7 +48,7 @@ def answer_to(answer: bytes) -> tuple[int, bytes]:
     found: list[tuple[int, bytes]] = []
 
     async def test(http: HttpTransport) -> None:
-        async with raw_server(saying(answer)) as where:
+        async with raw_server(respond_with(answer)) as where:
             found.append(await get(http, where))
 
     run(test)
@@ -92,7 +92,7 @@ def test_response_without_a_body(status: str) -> None:
 def test_head_requests_have_no_body() -> None:
     async def test(http: HttpTransport) -> None:
         async with (
-            raw_server(saying(b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\n")) as where,
+            raw_server(respond_with(b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\n")) as where,
             http.open("HEAD", f"http://{where}/") as response,
         ):
             assert (response.headers["content-length"], await response.read()) == ("5", b"")
@@ -103,7 +103,7 @@ def test_head_requests_have_no_body() -> None:
 def test_headers_are_lowercased_and_repeated_ones_joined() -> None:
     async def test(http: HttpTransport) -> None:
         answer = b"HTTP/1.1 200 OK\r\nX-A:  one \r\nx-a: two\r\nEmpty:\r\nContent-Length: 0\r\n\r\n"
-        async with raw_server(saying(answer)) as where, http.open("GET", f"http://{where}") as response:
+        async with raw_server(respond_with(answer)) as where, http.open("GET", f"http://{where}") as response:
             assert response.headers == {"x-a": "one, two", "empty": "", "content-length": "0"}
 
     run(test)
@@ -215,7 +215,7 @@ def test_bytes_may_come_one_at_a_time() -> None:
 
 def test_read_stops_at_its_limit() -> None:
     async def test(http: HttpTransport) -> None:
-        async with raw_server(saying(HELLO)) as where, http.open("GET", f"http://{where}/") as response:
+        async with raw_server(respond_with(HELLO)) as where, http.open("GET", f"http://{where}/") as response:
             assert await response.read(3) == b"hel"
 
     run(test)
@@ -236,7 +236,7 @@ def compressed(coding: str, wbits: int) -> bytes:
 def test_unrequested_compression_is_supported(coding: str, wbits: int) -> None:
     async def test(http: HttpTransport) -> None:
         async with (
-            raw_server(saying(compressed(coding, wbits))) as where,
+            raw_server(respond_with(compressed(coding, wbits))) as where,
             http.open("GET", f"http://{where}/") as response,
         ):
             chunks = [chunk async for chunk in response.chunks()]
@@ -294,7 +294,7 @@ async def ask_twice(http: HttpTransport, where: str) -> None:
 
 
 def test_connection_is_reused() -> None:
-    assert connections_of([saying(HELLO, CHUNKED)], ask_twice) == 1
+    assert connections_of([respond_with(HELLO, CHUNKED)], ask_twice) == 1
 
 
 def test_connection_that_must_not_be_reused_is_closed() -> None:
@@ -304,11 +304,11 @@ def test_connection_that_must_not_be_reused_is_closed() -> None:
         b"HTTP/1.0 200 OK\r\ncontent-length: 5\r\n\r\nhello",
         HELLO + b"HTTP/1.1 200 OK\r\n",
     ):
-        assert connections_of([saying(answer, HELLO), saying(HELLO)], ask_twice) == 2
+        assert connections_of([respond_with(answer, HELLO), respond_with(HELLO)], ask_twice) == 2
 
 
 def test_connection_closed_meanwhile_by_the_server_is_replaced() -> None:
-    assert connections_of([saying(HELLO), saying(HELLO)], ask_twice) == 2
+    assert connections_of([respond_with(HELLO), respond_with(HELLO)], ask_twice) == 2
 
 
 @pytest.mark.parametrize("closes", [True, False])
@@ -330,15 +330,15 @@ def test_timeout_notice_on_an_idle_connection_is_not_the_answer_to_the_next_requ
         assert await get(http, where) == (200, b"hello")
 
     first_read, notice_sent = asyncio.Event(), asyncio.Event()
-    assert connections_of([impatient, saying(HELLO)], use) == 2
+    assert connections_of([impatient, respond_with(HELLO)], use) == 2
 
 
 def test_connection_closed_on_a_second_request_is_replaced_once() -> None:
     async def closing(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await saying(HELLO)(reader, writer)
+        await respond_with(HELLO)(reader, writer)
         await read_head(reader)
 
-    assert connections_of([closing, saying(HELLO)], ask_twice) == 2
+    assert connections_of([closing, respond_with(HELLO)], ask_twice) == 2
 
 
 def test_request_is_not_repeated_after_a_fresh_connection_fails_or_a_response_began() -> None:
@@ -347,8 +347,8 @@ def test_request_is_not_repeated_after_a_fresh_connection_fails_or_a_response_be
         with pytest.raises(ProviderError, match="Connection lost"):
             await get(http, where)
 
-    assert connections_of([saying(HELLO, b"H")], refused) == 1
-    assert connections_of([saying(HELLO, b""), saying(b""), saying(HELLO)], refused) == 2
+    assert connections_of([respond_with(HELLO, b"H")], refused) == 1
+    assert connections_of([respond_with(HELLO, b""), respond_with(b""), respond_with(HELLO)], refused) == 2
 
 
 def test_reader_that_stops_just_before_the_end_leaves_a_usable_connection(
@@ -362,7 +362,7 @@ def test_reader_that_stops_just_before_the_end_leaves_a_usable_connection(
         await stopped.wait()
         await asyncio.sleep(0)
         writer.write(CHUNKED[-12:])
-        await saying(HELLO)(reader, writer)
+        await respond_with(HELLO)(reader, writer)
 
     stopped = asyncio.Event()
 
@@ -384,14 +384,14 @@ def test_reader_that_stops_in_the_middle_closes_the_connection() -> None:
             await response.read(10)
         assert await get(http, where) == (200, b"hello")
 
-    assert connections_of([saying(long, HELLO), saying(HELLO)], use) == 2
+    assert connections_of([respond_with(long, HELLO), respond_with(HELLO)], use) == 2
 
 
 def test_number_of_idle_connections_is_limited() -> None:
     closed = asyncio.Event()
 
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await saying(HELLO)(reader, writer)
+        await respond_with(HELLO)(reader, writer)
         await reader.read()
         closed.set()
 
@@ -412,7 +412,7 @@ def test_number_of_idle_connections_is_limited() -> None:
 
 def test_body_is_not_readable_after_its_request_was_closed() -> None:
     async def test(http: HttpTransport) -> None:
-        async with raw_server(saying(HELLO)) as where:
+        async with raw_server(respond_with(HELLO)) as where:
             async with http.open("GET", f"http://{where}/") as response:
                 pass
             with pytest.raises(RuntimeError, match="after its request was closed"):

@@ -29,7 +29,7 @@ def run(test: Callable[[HttpTransport], Coroutine[Any, Any, None]]) -> None:
     asyncio.run(main())
 
 
-def saying(*pieces: bytes, then: Callable[[], Coroutine[Any, Any, object]] | None = None) -> Talk:
+def respond_with(*pieces: bytes, then: Callable[[], Coroutine[Any, Any, object]] | None = None) -> Talk:
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await read_head(reader)
         for piece in pieces:
@@ -70,7 +70,7 @@ def forever() -> Coroutine[Any, Any, object]:
 def test_response_cut_at_any_byte_is_a_retryable_error(answer: bytes) -> None:
     async def test(http: HttpTransport) -> None:
         for length in range(len(answer)):
-            async with raw_server(saying(answer[:length])) as where:
+            async with raw_server(respond_with(answer[:length])) as where:
                 error, got = await failure(http, f"http://{where}/")
                 assert error.retryable
                 expected = "without an answer" if length == 0 else "in the middle of its answer"
@@ -103,7 +103,7 @@ def test_reset_is_retryable_even_if_the_body_ends_with_the_connection() -> None:
 
 
 def test_unresponsive_server_times_out() -> None:
-    error, _, where = failure_of(saying(then=forever), timeouts=HASTY)
+    error, _, where = failure_of(respond_with(then=forever), timeouts=HASTY)
     assert (str(error), error.retryable) == (f"{where} did not answer within 0.05 s.", True)
 
 
@@ -120,7 +120,7 @@ def test_slowly_dripping_header_times_out() -> None:
 
 
 def test_server_that_stalls_in_mid_response_times_out() -> None:
-    error, got, where = failure_of(saying(CHUNKED[:-7], then=forever), timeouts=IMPATIENT)
+    error, got, where = failure_of(respond_with(CHUNKED[:-7], then=forever), timeouts=IMPATIENT)
     assert (str(error), error.retryable) == (f"{where} sent nothing for 0.05 s during its answer.", True)
     assert got == b"hello"
 
@@ -184,7 +184,7 @@ def test_server_that_hangs_up_on_tls_is_retryable() -> None:
 
 def test_slow_connect_times_out() -> None:
     async def test(http: HttpTransport) -> None:
-        async with raw_server(saying(then=forever)) as where:  # it never begins with TLS
+        async with raw_server(respond_with(then=forever)) as where:  # it never begins with TLS
             error, _ = await failure(http, f"https://{where}/", timeouts=Timeouts(connect=0.05))
             assert str(error) == f"Cannot connect to {where}: no connection within 0.05 s."
             assert error.retryable
@@ -202,7 +202,7 @@ def test_slow_connect_times_out() -> None:
     ids=["another protocol", "switched protocol", "broken chunk"],
 )
 def test_non_http_response_is_reported(answer: bytes, retryable: bool) -> None:
-    error, _, where = failure_of(saying(answer))
+    error, _, where = failure_of(respond_with(answer))
     assert str(error).startswith(f"The answer of {where} is not valid HTTP")
     assert error.retryable == retryable
 
@@ -308,7 +308,7 @@ def test_leaving_mid_response_closes_the_connection_at_once() -> None:
 
 def test_cancellation_while_connecting_propagates() -> None:
     async def test(http: HttpTransport) -> None:
-        async with raw_server(saying(then=forever)) as where:
+        async with raw_server(respond_with(then=forever)) as where:
             entered = asyncio.Event()
 
             async def ask() -> None:

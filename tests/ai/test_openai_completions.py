@@ -52,14 +52,14 @@ def part(name: str | None = None, arguments: Any = None, **more: Any) -> dict[st
     return {"function": {"name": name, "arguments": arguments}, **more}
 
 
-def heard(*events: str, compat: Compat | None = None) -> list[d.Delta]:
+def read_deltas(*events: str, compat: Compat | None = None) -> list[d.Delta]:
     speaker = GPT if compat is None else model("openai-completions", compat=compat)
     return answer(speaker, stream_of(*events))
 
 
 def called(*events: str, **more: Any) -> list[tuple[str, dict[str, Any]]]:
     """The calls of a stream that ends properly: names and arguments."""
-    deltas = heard(*events, chunk({}, "tool_calls"), "[DONE]", **more)
+    deltas = read_deltas(*events, chunk({}, "tool_calls"), "[DONE]", **more)
     assert deltas[-1] == d.Done("toolUse")
     content = message(GPT, deltas).tool_calls
     assert len({call.id for call in content}) == len(content)
@@ -78,7 +78,7 @@ def test_text_streams_in_deltas_and_ends_once() -> None:
 
 @pytest.mark.parametrize("field", ["reasoning_content", "reasoning", "reasoning_text"])
 def test_thinking_under_several_field_names(field: str) -> None:
-    deltas = heard(
+    deltas = read_deltas(
         chunk({field: "Hm, ", "content": None}),
         chunk({field: "yes.", "content": ""}),
         chunk({"content": "Done."}),
@@ -89,25 +89,29 @@ def test_thinking_under_several_field_names(field: str) -> None:
 
 
 def test_thinking_under_two_field_names_is_taken_once() -> None:
-    deltas = heard(chunk({"reasoning_content": "Hm.", "reasoning": "Hm."}), chunk({"content": "x"}, "stop"))
+    deltas = read_deltas(
+        chunk({"reasoning_content": "Hm.", "reasoning": "Hm."}), chunk({"content": "x"}, "stop")
+    )
     assert message(GPT, deltas).content == [ThinkingContent("Hm."), TextContent("x")]
 
 
 @pytest.mark.parametrize("field", ["reasoning_content", "reasoning", "reasoning_text"])
 def test_thinking_beside_text_is_kept(field: str) -> None:
-    deltas = heard(chunk({field: "Hm.", "content": "Yes."}), chunk({}, "stop"))
+    deltas = read_deltas(chunk({field: "Hm.", "content": "Yes."}), chunk({}, "stop"))
     assert message(GPT, deltas).content == [ThinkingContent("Hm."), TextContent("Yes.")]
 
 
 def test_empty_thinking_field_does_not_hide_another() -> None:
-    deltas = heard(chunk({"reasoning_content": "", "reasoning": "Hm."}), chunk({"content": "x"}, "stop"))
+    deltas = read_deltas(
+        chunk({"reasoning_content": "", "reasoning": "Hm."}), chunk({"content": "x"}, "stop")
+    )
     assert message(GPT, deltas).content == [ThinkingContent("Hm."), TextContent("x")]
-    assert d.ThinkingPiece("") not in heard(chunk({"reasoning": "", "content": []}), chunk({}, "stop"))
+    assert d.ThinkingPiece("") not in read_deltas(chunk({"reasoning": "", "content": []}), chunk({}, "stop"))
 
 
 def test_content_may_be_a_list_of_parts() -> None:
     thinking = {"type": "thinking", "thinking": [{"type": "text", "text": "Hm."}]}
-    deltas = heard(
+    deltas = read_deltas(
         chunk({"content": [thinking]}),
         chunk({"content": [{"type": "text", "text": "Yes."}, "?", {"type": "reference"}]}),
         chunk({}, "stop"),
@@ -116,7 +120,7 @@ def test_content_may_be_a_list_of_parts() -> None:
 
 
 def test_refusal_text_is_text() -> None:
-    assert message(GPT, heard(chunk({"refusal": "I cannot."}), chunk({}, "stop"))).text == "I cannot."
+    assert message(GPT, read_deltas(chunk({"refusal": "I cannot."}), chunk({}, "stop"))).text == "I cannot."
 
 
 def test_thinking_and_text_of_the_fake_server() -> None:
@@ -207,7 +211,7 @@ def test_name_may_come_late_or_never() -> None:
 
 def test_ids_may_be_numbers() -> None:
     assert called(calls(part("a", "{}", index=0, id=7))) == [("a", {})]
-    deltas = heard(calls(part("a", "{}", index=0, id=7)), chunk({}, "stop"))
+    deltas = read_deltas(calls(part("a", "{}", index=0, id=7)), chunk({}, "stop"))
     assert message(GPT, deltas).tool_calls[0].id == "7"
 
 
@@ -227,7 +231,7 @@ def test_only_the_first_call_is_kept_if_the_server_cannot_stop() -> None:
 
 
 def test_thinking_beside_a_call_is_kept() -> None:
-    deltas = heard(
+    deltas = read_deltas(
         chunk({"reasoning": "Hm.", "tool_calls": [part("a", "{}", index=0, id="1")]}),
         chunk({"reasoning": "So.", "tool_calls": []}),
         chunk({}, "tool_calls"),
@@ -236,7 +240,7 @@ def test_thinking_beside_a_call_is_kept() -> None:
 
 
 def test_empty_chunks_are_ignored() -> None:
-    deltas = heard(
+    deltas = read_deltas(
         "{}",
         '{"choices":null}',
         '{"choices":[]}',
@@ -265,12 +269,12 @@ def test_empty_chunks_are_ignored() -> None:
     ],
 )
 def test_finish_reasons(finish: str, reason: Any) -> None:
-    assert heard(chunk({"content": "x"}), chunk({}, finish), "[DONE]")[-1] == d.Done(reason)
+    assert read_deltas(chunk({"content": "x"}), chunk({}, finish), "[DONE]")[-1] == d.Done(reason)
 
 
 @pytest.mark.parametrize("finish", ["stop", "tool_calls", "function_call", "eos"])
 def test_calls_are_run_whatever_the_finish_reason_says(finish: str) -> None:
-    assert heard(calls(part("a", "{}", index=0, id="1")), chunk({}, finish))[-1] == d.Done("toolUse")
+    assert read_deltas(calls(part("a", "{}", index=0, id="1")), chunk({}, finish))[-1] == d.Done("toolUse")
 
 
 def test_call_truncated_by_the_length_limit_is_reported() -> None:
@@ -293,7 +297,7 @@ def test_answer_that_finished_with_a_server_error_is_retryable(finish: str) -> N
 
 
 def tokens(usage: dict[str, Any]) -> tuple[int, int, int, int]:
-    deltas = heard(chunk({"content": "x"}), chunk({}, "stop"), json.dumps({"usage": usage}), "[DONE]")
+    deltas = read_deltas(chunk({"content": "x"}), chunk({}, "stop"), json.dumps({"usage": usage}), "[DONE]")
     counted = message(GPT, deltas).usage
     return counted.input, counted.output, counted.cache_read, counted.cache_write
 
@@ -343,12 +347,12 @@ def test_usage_in_the_same_chunk_as_the_choice_counts() -> None:
     end = (
         '{"choices":[{"delta":{},"finish_reason":"stop","usage":{"prompt_tokens":5,"completion_tokens":6}}]}'
     )
-    usage = message(GPT, heard(chunk({"content": "x"}), end)).usage
+    usage = message(GPT, read_deltas(chunk({"content": "x"}), end)).usage
     assert (usage.input, usage.output) == (5, 6)
 
 
 def test_usage_in_every_chunk_does_not_swallow_the_text() -> None:
-    deltas = heard(
+    deltas = read_deltas(
         chunk({"content": "a"}, usage={"prompt_tokens": 5, "completion_tokens": 1}),
         chunk({"content": "b"}, "stop", usage={"prompt_tokens": 5, "completion_tokens": 2}),
     )
@@ -357,7 +361,7 @@ def test_usage_in_every_chunk_does_not_swallow_the_text() -> None:
 
 
 def test_usage_in_a_text_chunk_that_is_not_the_last_counts() -> None:
-    deltas = heard(
+    deltas = read_deltas(
         chunk({"content": "a"}, usage={"prompt_tokens": 5, "completion_tokens": 1}), chunk({}, "stop")
     )
     assert (message(GPT, deltas).text, message(GPT, deltas).usage.input) == ("a", 5)
@@ -370,11 +374,11 @@ def test_usage_of_the_fake_server() -> None:
 
 
 def test_answer_may_end_without_done_marker() -> None:
-    assert heard(chunk({"content": "x"}), chunk({}, "stop")) == [d.TextPiece("x"), d.Done("stop")]
+    assert read_deltas(chunk({"content": "x"}), chunk({}, "stop")) == [d.TextPiece("x"), d.Done("stop")]
 
 
 def test_answer_may_end_with_done_marker_alone() -> None:
-    assert heard(chunk({"content": "x"}), "[DONE]") == [d.TextPiece("x"), d.Done("stop")]
+    assert read_deltas(chunk({"content": "x"}), "[DONE]") == [d.TextPiece("x"), d.Done("stop")]
 
 
 def test_connection_lost_after_the_finish_does_no_harm() -> None:

@@ -27,7 +27,7 @@ def call(index: int, **more: Any) -> dict[str, Any]:
     return {"index": index, "id": f"c{index}", "type": "function", "function": function, **more}
 
 
-def heard(*chunks: str, speaker: Model = GPT) -> AssistantMessage:
+def read_message(*chunks: str, speaker: Model = GPT) -> AssistantMessage:
     return message(speaker, answer(speaker, stream_of(*chunks, "[DONE]")))
 
 
@@ -43,7 +43,7 @@ def sent_back(read: AssistantMessage, speaker: Model = GPT) -> dict[str, Any]:
 def test_reasoning_details_come_back_in_one_piece_each() -> None:
     text = {"type": "reasoning.text", "index": 0, "format": "anthropic-claude-v1"}
     sealed = {"type": "reasoning.encrypted", "index": 1, "id": "c0", "data": "AAA"}
-    read = heard(
+    read = read_message(
         chunk({"reasoning": "I ", "reasoning_details": [{**text, "text": "I "}]}),
         chunk({"reasoning": "read.", "reasoning_details": [{**text, "text": "read."}]}),
         chunk({"reasoning_details": [{**text, "signature": "sig"}]}),
@@ -62,7 +62,7 @@ def test_reasoning_details_come_back_in_one_piece_each() -> None:
 
 def test_details_without_any_other_reasoning_are_shown_as_thinking() -> None:
     summary = {"type": "reasoning.summary", "index": 0}
-    read = heard(
+    read = read_message(
         chunk({"reasoning_details": [{**summary, "summary": "So "}]}),
         chunk({"reasoning_details": [{**summary, "summary": "it is."}, "odd"]}),
         chunk({"reasoning_details": "odd"}),
@@ -75,7 +75,9 @@ def test_details_without_any_other_reasoning_are_shown_as_thinking() -> None:
 @pytest.mark.parametrize("place", ["google", "vertex"])
 def test_gemini_gets_its_thought_signature_back_with_the_call(place: str) -> None:
     signed = {place: {"thought_signature": "c2ln"}}
-    read = heard(chunk({"tool_calls": [call(0, extra_content=signed), call(1)]}), chunk({}, "tool_calls"))
+    read = read_message(
+        chunk({"tool_calls": [call(0, extra_content=signed), call(1)]}), chunk({}, "tool_calls")
+    )
     first, second = sent_back(read)["tool_calls"]
     assert first["extra_content"] == signed
     assert "extra_content" not in second
@@ -84,11 +86,11 @@ def test_gemini_gets_its_thought_signature_back_with_the_call(place: str) -> Non
 def test_gemini_takes_the_calls_of_another_model() -> None:
     gemini = pick_model(load_catalog(), "google/gemini-2.5-pro").model
     assert gemini.compat.thought_signatures
-    read = heard(chunk({"tool_calls": [call(0), call(1)]}), chunk({}, "tool_calls"))
+    read = read_message(chunk({"tool_calls": [call(0), call(1)]}), chunk({}, "tool_calls"))
     first, second = sent_back(read, gemini)["tool_calls"]
     assert first["extra_content"] == {"google": {"thought_signature": "skip_thought_signature_validator"}}
     assert "extra_content" not in second
-    own = heard(
+    own = read_message(
         chunk({"tool_calls": [call(0, extra_content=SIGNED)]}), chunk({}, "tool_calls"), speaker=gemini
     )
     assert sent_back(own, gemini)["tool_calls"][0]["extra_content"] == SIGNED
@@ -98,14 +100,14 @@ def test_gemini_takes_the_calls_of_another_model() -> None:
 def test_kimi_over_openrouter_gets_its_reasoning_back(name: str) -> None:
     kimi = pick_model(load_catalog(), f"openrouter/moonshotai/{name}").model
     assert kimi.reasoning and kimi.compat.thinking_field == "reasoning_content"
-    read = heard(
+    read = read_message(
         chunk({"reasoning": "I read."}),
         chunk({"tool_calls": [call(0)]}),
         chunk({}, "tool_calls"),
         speaker=kimi,
     )
     assert sent_back(read, kimi)["reasoning_content"] == "I read."
-    foreign = heard(chunk({"tool_calls": [call(0)]}), chunk({}, "tool_calls"))
+    foreign = read_message(chunk({"tool_calls": [call(0)]}), chunk({}, "tool_calls"))
     assert sent_back(foreign, kimi)["reasoning_content"] == ""
 
 

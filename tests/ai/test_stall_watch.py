@@ -20,7 +20,7 @@ def watch(
 
 
 class Source:
-    """Yields numbers, sleeps where told, and records that it was closed."""
+    """Yields numbers, sleeps where asked to, and records that it was closed."""
 
     def __init__(self, *steps: float) -> None:
         self.steps = steps  # an int is a delta, a float a pause

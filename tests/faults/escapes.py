@@ -22,7 +22,7 @@ from tests.coding.session.rig import scripted
 GUARD_S = 60  # far more than it takes: a hang must fail, not stall
 
 
-class Scene:
+class EscapeRun:
     """One play of a state: `reached` is set when it is time to press Escape."""
 
     def __init__(self, folder: Path) -> None:
@@ -44,9 +44,9 @@ class Scene:
 class State:
     """`script` is the model's part; `watch` says when the moment has come, if not the script itself."""
 
-    script: Callable[[Scene], list[list[FauxStep]]]
-    options: Callable[[Scene], dict[str, Any]] = lambda scene: {}
-    watch: Callable[[Scene], Awaitable[None]] | None = None
+    script: Callable[[EscapeRun], list[list[FauxStep]]]
+    options: Callable[[EscapeRun], dict[str, Any]] = lambda run: {}
+    watch: Callable[[EscapeRun], Awaitable[None]] | None = None
     event: str | None = None  # the moment is when this event arrives
     start: Callable[[Session], Awaitable[object]] = lambda session: session.prompt("go")
     keeps_waiting: Sequence[str] = ()  # what is still queued afterwards
@@ -63,25 +63,25 @@ class Escaped:
 class HangingUi(FakeUi):
     """Asks a question that nobody answers."""
 
-    def __init__(self, scene: Scene) -> None:
+    def __init__(self, run: EscapeRun) -> None:
         super().__init__([])
-        self._scene = scene
+        self._run = run
 
     async def select(self, title: str, options: Sequence[str], *, timeout: float | None = None) -> str | None:
-        self._scene.reached.set()
+        self._run.reached.set()
         await asyncio.Event().wait()
         raise AssertionError
 
 
 class HangingHooks(Hooks):
-    def __init__(self, scene: Scene) -> None:
-        self._scene = scene
+    def __init__(self, run: EscapeRun) -> None:
+        self._run = run
         self._hangs = True
 
     async def before_request(self, request: Request) -> Request:
         if self._hangs:
             self._hangs = False
-            self._scene.reached.set()
+            self._run.reached.set()
             await asyncio.Event().wait()
         return request
 
@@ -90,17 +90,17 @@ def busy(**more: Any) -> Fail:
     return Fail(ProviderError("busy, come back", status=529, retryable=True, **more))
 
 
-def commands(*texts: str) -> Callable[[Scene], list[list[FauxStep]]]:
-    return lambda scene: [[Use("bash", command=text) for text in texts]]
+def commands(*texts: str) -> Callable[[EscapeRun], list[list[FauxStep]]]:
+    return lambda run: [[Use("bash", command=text) for text in texts]]
 
 
-def steered(scene: Scene) -> list[list[FauxStep]]:
+def steered(run: EscapeRun) -> list[list[FauxStep]]:
     def steer() -> None:
-        assert scene.session is not None
-        scene.session.steer("and then")
-        scene.session.follow_up("at last")
+        assert run.session is not None
+        run.session.steer("and then")
+        run.session.follow_up("at last")
 
-    return [[Say("Half"), Act(steer), scene.arrive, Wait()]]
+    return [[Say("Half"), Act(steer), run.arrive, Wait()]]
 
 
 async def compact(session: Session) -> None:
@@ -117,55 +117,53 @@ async def name(session: Session) -> None:
 
 SLOW_RETRIES = {"settings": {"retry.baseDelayMs": 60_000, "retry.maxDelayMs": 90_000}}
 STATES = {
-    "before the first byte": State(lambda scene: [[scene.arrive, Wait()]]),
-    "streaming": State(lambda scene: [[scene.arrive, *([Say("x "), Wait(0.002)] * 20_000)]]),
-    "a stream that stalls": State(lambda scene: [[Say("Half"), scene.arrive, Wait()]]),
-    "a call that stalls": State(lambda scene: [[Use("bash", command="echo x", cut=9), scene.arrive, Wait()]]),
-    "waiting for a retry": State(
-        lambda scene: [[busy()]], lambda scene: SLOW_RETRIES, event="auto_retry_start"
-    ),
+    "before the first byte": State(lambda run: [[run.arrive, Wait()]]),
+    "streaming": State(lambda run: [[run.arrive, *([Say("x "), Wait(0.002)] * 20_000)]]),
+    "a stream that stalls": State(lambda run: [[Say("Half"), run.arrive, Wait()]]),
+    "a call that stalls": State(lambda run: [[Use("bash", command="echo x", cut=9), run.arrive, Wait()]]),
+    "waiting for a retry": State(lambda run: [[busy()]], lambda run: SLOW_RETRIES, event="auto_retry_start"),
     "waiting as long as the server asked": State(
-        lambda scene: [[busy(retry_after=80)]], lambda scene: SLOW_RETRIES, event="auto_retry_start"
+        lambda run: [[busy(retry_after=80)]], lambda run: SLOW_RETRIES, event="auto_retry_start"
     ),
-    "a command runs": State(commands("touch begun; sleep 1000"), watch=lambda scene: scene.file("begun")),
-    "a command that floods": State(commands("touch begun; yes"), watch=lambda scene: scene.file("begun")),
+    "a command runs": State(commands("touch begun; sleep 1000"), watch=lambda run: run.file("begun")),
+    "a command that floods": State(commands("touch begun; yes"), watch=lambda run: run.file("begun")),
     "a command that will not be told": State(
         commands("trap '' TERM INT HUP; touch begun; while :; do sleep 1; done"),
-        watch=lambda scene: scene.file("begun"),
+        watch=lambda run: run.file("begun"),
     ),
     "several commands run": State(
         commands("sleep 1000", "sleep 1001", "touch begun; sleep 1002"),
-        watch=lambda scene: scene.file("begun"),
+        watch=lambda run: run.file("begun"),
     ),
     "messages are queued": State(steered, keeps_waiting=("and then", "at last")),
     "a question is open": State(
-        lambda scene: [[Use("write", path=str(scene.folder.parent / "outside.txt"), content="x")]],
-        lambda scene: {"ui": HangingUi(scene)},
+        lambda run: [[Use("write", path=str(run.folder.parent / "outside.txt"), content="x")]],
+        lambda run: {"ui": HangingUi(run)},
     ),
-    "a compaction": State(lambda scene: [[Say("Yes.")], [Say("## Go"), scene.arrive, Wait()]], start=compact),
-    "a title is made": State(lambda scene: [[Say("Yes.")], [Say("Half"), scene.arrive, Wait()]], start=name),
-    "a hook hangs": State(lambda scene: [[Say("x")]], lambda scene: {"hooks": (HangingHooks(scene),)}),
+    "a compaction": State(lambda run: [[Say("Yes.")], [Say("## Go"), run.arrive, Wait()]], start=compact),
+    "a title is made": State(lambda run: [[Say("Yes.")], [Say("Half"), run.arrive, Wait()]], start=name),
+    "a hook hangs": State(lambda run: [[Say("x")]], lambda run: {"hooks": (HangingHooks(run),)}),
 }
 
 
 async def escape(state: State, folder: Path) -> Escaped:
     """Bring a session into the state, press Escape, wait until it is idle, then prompt it again."""
-    scene = Scene(folder)
-    answers = state.script(scene)
-    opening, faux = scripted([*answers, [Say("Here I am.")]], folder, **state.options(scene))
+    run = EscapeRun(folder)
+    answers = state.script(run)
+    opening, faux = scripted([*answers, [Say("Here I am.")]], folder, **state.options(run))
     async with asyncio.timeout(GUARD_S), opening as session:
-        scene.session = session
+        run.session = session
 
         def on_event(event: AgentEvent) -> None:
             if event.__struct_config__.tag == state.event:
-                scene.reached.set()
+                run.reached.set()
 
         session.subscribe(on_event)
         async with asyncio.TaskGroup() as group:
             group.create_task(_started(state.start(session)))
             if state.watch is not None:
-                group.create_task(_started(state.watch(scene)))
-            await scene.reached.wait()
+                group.create_task(_started(state.watch(run)))
+            await run.reached.wait()
             await asyncio.sleep(0.01)  # into the middle of it
             was_busy, begun = session.busy, time.perf_counter()
             session.abort()

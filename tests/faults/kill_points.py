@@ -85,7 +85,7 @@ class SideLine(Hooks):
         return None
 
 
-class Scene:
+class ScriptedConversation:
     """A conversation with everything that must not be lost."""
 
     def __init__(self, victim: Victim) -> None:
@@ -145,10 +145,10 @@ class Scene:
 
 
 async def play(folder: Path, victim: Victim) -> None:
-    scene, hooks = Scene(victim), SideLine()
-    opening, _ = scripted(scene.script(), folder, hooks=(hooks,))
+    conversation, hooks = ScriptedConversation(victim), SideLine()
+    opening, _ = scripted(conversation.script(), folder, hooks=(hooks,))
     async with opening as session:
-        scene.session = session
+        conversation.session = session
         session.subscribe(victim.on_event)
         hooks.run = lambda command: session.bash(command)
         await session.prompt("go")

@@ -1,6 +1,6 @@
 """A program for child processes: one tool call, run repeatedly, that dies or fails at each of its steps.
 
-`steps.py SCENE FAULT FOLDER` lays out the scene in FOLDER/1, FOLDER/2, ... and runs its call in each of them,
+`steps.py CASE FAULT FOLDER` lays out the case in FOLDER/1, FOLDER/2, ... and runs its call in each of them,
 in a separate child. The fault strikes the first one at its first system call that touches a file, the second
 one at its second, and so on until a call ends unharmed. FAULT is `kill` or the name of an error such as
 ENOSPC, with a trailing `+` if everything after it fails too. Prints one line of JSON per child.
@@ -95,7 +95,7 @@ def database_with_log(folder: Path) -> None:
 
 
 @dataclass(frozen=True)
-class Scene:
+class ToolCase:
     """Files, and a call that changes them."""
 
     lay_out: Callable[[Path], None]
@@ -117,16 +117,16 @@ class Scene:
 
 REPLACEMENT = {"old_text": "line 7 of", "new_text": "line seven, which is longer now, of"}
 ROW = {"path": "app.db:notes:4", "content": json.dumps({"text": NEW + NEW})}
-SCENES = {
-    "edit": Scene(text_file, Edit(), {"path": "one.txt", **REPLACEMENT}),
-    "edit_linked": Scene(linked_file, Edit(), {"path": "one.txt", **REPLACEMENT}),
-    "hashline": Scene(text_file, HashlineEdit(), {"input": "¶one.txt#TAG\nreplace 8..8:\n+line seven"}),
-    "write": Scene(text_file, Write(), {"path": "one.txt", "content": NEW}),
-    "write_new": Scene(text_file, Write(), {"path": "a/b/run.sh", "content": "#!/bin/sh\n" + NEW}),
-    "patch": Scene(three_files, PatchEdit("apply_patch"), {"input": PATCH}),
-    "archive": Scene(archive, Write(), {"path": "pack.zip:a.txt", "content": NEW}),
-    "database": Scene(database, Write(), ROW),
-    "database_with_log": Scene(database_with_log, Write(), ROW),
+CASES = {
+    "edit": ToolCase(text_file, Edit(), {"path": "one.txt", **REPLACEMENT}),
+    "edit_linked": ToolCase(linked_file, Edit(), {"path": "one.txt", **REPLACEMENT}),
+    "hashline": ToolCase(text_file, HashlineEdit(), {"input": "¶one.txt#TAG\nreplace 8..8:\n+line seven"}),
+    "write": ToolCase(text_file, Write(), {"path": "one.txt", "content": NEW}),
+    "write_new": ToolCase(text_file, Write(), {"path": "a/b/run.sh", "content": "#!/bin/sh\n" + NEW}),
+    "patch": ToolCase(three_files, PatchEdit("apply_patch"), {"input": PATCH}),
+    "archive": ToolCase(archive, Write(), {"path": "pack.zip:a.txt", "content": NEW}),
+    "database": ToolCase(database, Write(), ROW),
+    "database_with_log": ToolCase(database_with_log, Write(), ROW),
 }
 
 
@@ -229,33 +229,33 @@ def _sqlite_step(name: str, real: Callable[..., int], striking: FaultInjector) -
     return step
 
 
-def run_child(scene: Scene, folder: Path, striking: FaultInjector) -> None:
+def run_child(case: ToolCase, folder: Path, striking: FaultInjector) -> None:
     error = None
     with call_context(folder) as ctx:
-        arguments = scene.arguments_in(ctx)
+        arguments = case.arguments_in(ctx)
         time.localtime = lambda *_: NOON  # archives keep the time
         for name in COUNTED:
             setattr(os, name, striking.wrapped(name))
-        if scene.is_database:
+        if case.is_database:
             wrap_sqlite(striking)
         try:
-            asyncio.run(call(scene.tool, ctx, **arguments))
+            asyncio.run(call(case.tool, ctx, **arguments))
         except ToolError as failure:
             error = str(failure)
         striking.at, striking.onwards = 0, False
         striking.tell({"at": striking.struck, "error": error})
 
 
-def main(scene: Scene, fault: str, root: Path) -> None:
+def main(case: ToolCase, fault: str, root: Path) -> None:
     for at in range(1, MAX_STEPS):
         folder = root / str(at)
         folder.mkdir()
-        scene.lay_out(folder)
+        case.lay_out(folder)
         reading, writing = os.pipe()
         pid = os.fork()
         if not pid:
             try:
-                run_child(scene, folder, FaultInjector(at, fault, writing))
+                run_child(case, folder, FaultInjector(at, fault, writing))
             except BaseException:
                 traceback.print_exc()
                 os._exit(1)
@@ -272,4 +272,4 @@ def main(scene: Scene, fault: str, root: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(SCENES[sys.argv[1]], sys.argv[2], Path(sys.argv[3]))
+    main(CASES[sys.argv[1]], sys.argv[2], Path(sys.argv[3]))

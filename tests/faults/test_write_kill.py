@@ -18,23 +18,21 @@ from tau.base.files import try_lock, write_atomic
 from tau.coding.tools.write import Write
 from tests.coding.context import call, call_context
 from tests.faults import steps
-from tests.faults.steps import NEW, OLD, SCENES
+from tests.faults.steps import CASES, NEW, OLD
 
 Tree = dict[str, bytes]
 ROOT = Path(__file__).parents[2]
-DATABASES = {name for name, scene in SCENES.items() if scene.is_database}
-FILES = sorted(SCENES.keys() - DATABASES)
-OTHER_FAULTS = [
-    pytest.param(scene, "EIO", marks=() if scene == "edit" else pytest.mark.soak) for scene in FILES
-]
+DATABASES = {name for name, case in CASES.items() if case.is_database}
+FILES = sorted(CASES.keys() - DATABASES)
+OTHER_FAULTS = [pytest.param(case, "EIO", marks=() if case == "edit" else pytest.mark.soak) for case in FILES]
 
 
-def swept(scene: str, fault: str, folder: Path) -> list[dict[str, Any]]:
+def swept(case: str, fault: str, folder: Path) -> list[dict[str, Any]]:
     """One report per step of the call, the last of them unharmed."""
-    if scene in DATABASES and not steps.sqlite_can_be_wrapped():
+    if case in DATABASES and not steps.sqlite_can_be_wrapped():
         pytest.skip("this Python's SQLite does not let its system calls be replaced")
     done = subprocess.run(
-        [sys.executable, str(ROOT / "tests/faults/steps.py"), scene, fault, str(folder)],
+        [sys.executable, str(ROOT / "tests/faults/steps.py"), case, fault, str(folder)],
         stdout=subprocess.PIPE,
         check=True,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
@@ -63,10 +61,10 @@ def files_in(folder: Path) -> Tree:
     }
 
 
-def before_and_after(scene: str, reports: list[dict[str, Any]], folder: Path) -> tuple[Tree, Tree]:
+def before_and_after(case: str, reports: list[dict[str, Any]], folder: Path) -> tuple[Tree, Tree]:
     laid_out = folder / "laid out"
     laid_out.mkdir()
-    SCENES[scene].lay_out(laid_out)
+    CASES[case].lay_out(laid_out)
     old, new = files_in(laid_out), files_in(Path(reports[-1]["folder"]))
     assert old != new
     return old, new
@@ -78,12 +76,12 @@ def write_beside(path: Path) -> None:
     (path.parent / "beside.txt").unlink()
 
 
-@pytest.mark.parametrize("scene", [name for name in FILES if name != "edit_linked"])
+@pytest.mark.parametrize("case", [name for name in FILES if name != "edit_linked"])
 def test_kill_9_at_each_step_leaves_whole_files_and_the_next_write_cleans_up(
-    scene: str, tmp_path: Path
+    case: str, tmp_path: Path
 ) -> None:
-    reports = swept(scene, "kill", tmp_path)
-    old, new = before_and_after(scene, reports, tmp_path)
+    reports = swept(case, "kill", tmp_path)
+    old, new = before_and_after(case, reports, tmp_path)
     left = 0
     for report in reports[:-1]:
         assert report["code"] == -signal.SIGKILL
@@ -97,7 +95,7 @@ def test_kill_9_at_each_step_leaves_whole_files_and_the_next_write_cleans_up(
         assert files_in(folder) == {path: data for path, data in found.items() if path not in temporary}
         for path in old.keys() | new.keys():
             assert found.get(path) in (old.get(path), new.get(path)), (report["at"], path)
-        if scene == "patch":  # a moved file is in at least one of its places
+        if case == "patch":  # a moved file is in at least one of its places
             assert found.keys() & {"two.txt", "deep/moved.txt"}
     assert left  # otherwise there was nothing to clean up
 
@@ -141,9 +139,9 @@ def rows(folder: Path) -> list[tuple[Any, ...]]:
         return connection.execute("SELECT id, text FROM notes ORDER BY id").fetchall()
 
 
-@pytest.mark.parametrize("scene", sorted(DATABASES))
-def test_kill_9_at_each_step_of_a_row_leaves_a_valid_database(scene: str, tmp_path: Path) -> None:
-    reports = swept(scene, "kill", tmp_path)
+@pytest.mark.parametrize("case", sorted(DATABASES))
+def test_kill_9_at_each_step_of_a_row_leaves_a_valid_database(case: str, tmp_path: Path) -> None:
+    reports = swept(case, "kill", tmp_path)
     old = [(number + 1, f"{number} {OLD}") for number in range(9)]
     new = [row if row[0] != 4 else (4, NEW + NEW) for row in old]
     seen = []
@@ -155,10 +153,10 @@ def test_kill_9_at_each_step_of_a_row_leaves_a_valid_database(scene: str, tmp_pa
     assert seen[-1] and not seen[0]
 
 
-@pytest.mark.parametrize(("scene", "fault"), [*((scene, "ENOSPC") for scene in FILES), *OTHER_FAULTS])
-def test_error_at_any_step_changes_nothing_and_says_why(scene: str, fault: str, tmp_path: Path) -> None:
-    reports = swept(scene, fault, tmp_path)
-    old, new = before_and_after(scene, reports, tmp_path)
+@pytest.mark.parametrize(("case", "fault"), [*((case, "ENOSPC") for case in FILES), *OTHER_FAULTS])
+def test_error_at_any_step_changes_nothing_and_says_why(case: str, fault: str, tmp_path: Path) -> None:
+    reports = swept(case, fault, tmp_path)
+    old, new = before_and_after(case, reports, tmp_path)
     failures = 0
     for report in reports:
         message = report["error"]
@@ -176,12 +174,12 @@ def test_error_at_any_step_changes_nothing_and_says_why(scene: str, fault: str, 
 
 
 @pytest.mark.parametrize("fault", ["ENOSPC+", pytest.param("EIO+", marks=pytest.mark.soak)])
-@pytest.mark.parametrize("scene", ["edit", "write_new", "patch", "archive"])
+@pytest.mark.parametrize("case", ["edit", "write_new", "patch", "archive"])
 def test_broken_disk_leaves_whole_files_and_reports_what_was_not_restored(
-    scene: str, fault: str, tmp_path: Path
+    case: str, fault: str, tmp_path: Path
 ) -> None:
-    reports = swept(scene, fault, tmp_path)
-    old, new = before_and_after(scene, reports, tmp_path)
+    reports = swept(case, fault, tmp_path)
+    old, new = before_and_after(case, reports, tmp_path)
     for report in reports:
         found = files_in(Path(report["folder"]))
         message = report["error"] or ""
@@ -195,12 +193,12 @@ def test_broken_disk_leaves_whole_files_and_reports_what_was_not_restored(
 
 
 @pytest.mark.parametrize(("fault", "reason"), [("ENOSPC", "disk is full"), ("EIO", "disk I/O error")])
-@pytest.mark.parametrize("scene", sorted(DATABASES))
+@pytest.mark.parametrize("case", sorted(DATABASES))
 def test_error_at_any_step_of_a_row_changes_nothing_and_says_why(
-    scene: str, fault: str, reason: str, tmp_path: Path
+    case: str, fault: str, reason: str, tmp_path: Path
 ) -> None:
     failures = exact = 0
-    for report in swept(scene, fault, tmp_path):
+    for report in swept(case, fault, tmp_path):
         message = report["error"]
         changed = rows(Path(report["folder"]))[3] == (4, NEW + NEW)
         assert changed == (message is None), report

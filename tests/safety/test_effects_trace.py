@@ -77,7 +77,7 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
-class Deed(NamedTuple):
+class Syscall(NamedTuple):
     """A system call that changes something: what it does, and to which paths."""
 
     at: float
@@ -85,11 +85,11 @@ class Deed(NamedTuple):
     paths: list[str]
 
 
-def deeds(traces: list[Path]) -> list[Deed]:
+def syscalls(traces: list[Path]) -> list[Syscall]:
     """In the order of time. Threads share descriptors, so all traces are read together."""
     lines = sorted(_matches(traces), key=lambda match: float(match["at"]))
     opened: dict[str, str] = {}
-    found: list[Deed] = []
+    found: list[Syscall] = []
     for match in lines:
         name, arguments, at = match["name"], match["arguments"], float(match["at"])
         if name.startswith(("open", "creat")):
@@ -98,9 +98,9 @@ def deeds(traces: list[Path]) -> list[Deed]:
                 opened[match["result"]] = target
             paths = [target or text for text in _paths(arguments, opened)]
             writes = name == "creat" or WRITES.search(arguments)
-            found.append(Deed(at, "write" if writes else "read", paths))
+            found.append(Syscall(at, "write" if writes else "read", paths))
         else:
-            found.append(Deed(at, name, _paths(arguments, opened)))
+            found.append(Syscall(at, name, _paths(arguments, opened)))
     return found
 
 
@@ -153,7 +153,7 @@ class Watched(NamedTuple):
 
     results: list[str]
     declared: list[dict[str, list[str]]]
-    done: list[Deed]
+    done: list[Syscall]
     broken: list[str]
 
 
@@ -168,26 +168,26 @@ def watch(trap: Trap, folder: Path, calls: list[tuple[str, dict[str, Any]]]) -> 
     ran = subprocess.run(command, capture_output=True, text=True, timeout=3 * HANG_S, cwd=Path.cwd())
     assert ran.returncode == 0, ran.stderr[-2000:]
     report = json.loads(ran.stdout)
-    done = deeds(sorted(traces.iterdir()))
+    done = syscalls(sorted(traces.iterdir()))
     broken = []
     for number, declared in enumerate(report["declared"]):
-        [begin] = [deed.at for deed in done if deed.paths == [f"{BEGIN}{number}"]]
-        end = max(deed.at for deed in done if deed.paths == [f"{END}{number}"])
-        window = [deed for deed in done if begin <= deed.at <= end]
+        [begin] = [syscall.at for syscall in done if syscall.paths == [f"{BEGIN}{number}"]]
+        end = max(syscall.at for syscall in done if syscall.paths == [f"{END}{number}"])
+        window = [syscall for syscall in done if begin <= syscall.at <= end]
         broken += [
-            f"call {number}: {deed.what} {deed.paths}, declared {declared}"
-            for deed in window
-            if not is_declared(deed, declared, trap)
+            f"call {number}: {syscall.what} {syscall.paths}, declared {declared}"
+            for syscall in window
+            if not is_declared(syscall, declared, trap)
         ]
     return Watched(report["results"], report["declared"], done, broken)
 
 
-def is_declared(deed: Deed, declared: dict[str, list[str]], trap: Trap) -> bool:
+def is_declared(syscall: Syscall, declared: dict[str, list[str]], trap: Trap) -> bool:
     own = [os.environ["TAU_HOME"], os.environ["TMPDIR"]]
-    if deed.what == "execve":
-        return bool(declared["runs"]) or _is_helper(deed.paths)
-    if deed.what != "read":
-        return all(is_allowed(path, declared["writes"], own) for path in deed.paths)
+    if syscall.what == "execve":
+        return bool(declared["runs"]) or _is_helper(syscall.paths)
+    if syscall.what != "read":
+        return all(is_allowed(path, declared["writes"], own) for path in syscall.paths)
     if declared["runs"]:  # undo looks at the workspace and at what was written
         return True
     paths = [*declared["reads"], *declared["writes"]]
@@ -195,7 +195,7 @@ def is_declared(deed: Deed, declared: dict[str, list[str]], trap: Trap) -> bool:
         not path.startswith(f"{trap.base}/")
         or is_allowed(path, paths, own)
         or any(path.startswith(f"{each}/") for each in paths)
-        for path in deed.paths
+        for path in syscall.paths
     )
 
 
@@ -207,7 +207,7 @@ def test_no_call_does_more_than_it_declared(trap: Trap, tmp_path: Path) -> None:
     assert len(watched.declared) == len(CALLS) - 1, watched.results  # the web address is refused before
     assert refused == 2
     assert (trap.out / "added.txt").exists() and not (trap.ws / "a.txt").exists(), watched.results
-    assert sum(deed.what == "write" for deed in watched.done) > len(CALLS) // 2
+    assert sum(syscall.what == "write" for syscall in watched.done) > len(CALLS) // 2
 
 
 @pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed")

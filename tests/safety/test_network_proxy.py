@@ -214,7 +214,7 @@ def test_the_default_list_is_valid_and_names_package_registries() -> None:
     "pattern",
     ["", "*", "*.", "a", "a b.example", "x.example:0", "x.example:99999", "http://x.example", "*.*.x"],
 )
-def test_a_rule_that_is_none_is_a_clear_error(pattern: str) -> None:
+def test_invalid_rule_is_a_clear_error(pattern: str) -> None:
     with pytest.raises(UsageError, match="is not a host rule: "):
         parse_rule(pattern)
 

@@ -19,7 +19,7 @@ from tests.shape.source_tree import (
     package_sources,
 )
 
-TASK_FILES = {"tau.base.tasks", "tau.agent.abort"}
+TASK_FILE = "tau.base.tasks"
 # The guests of a sandbox start what `base/run.py` asks them to.
 GUESTS = {f"tau.backends.sandbox.guest.{name}" for name in ("holder", "namespaces")}
 PROCESS_FILES = {"tau.base.run", "tau.base.process", "tau.base.orphan_guard", *GUESTS}
@@ -30,10 +30,10 @@ PROCESS_CALLS = re.compile(
 FACES = {"modes", "cli"}
 
 
-def test_tasks_are_created_in_two_files_and_in_task_groups() -> None:
+def test_tasks_are_created_in_one_file_and_in_task_groups() -> None:
     found = []
     for source in package_sources():
-        if source.module in TASK_FILES:
+        if source.module == TASK_FILE:
             continue
         groups = task_groups(source)
         for call in calls(source.tree):

@@ -48,7 +48,7 @@ class PtyTerminal:
         self._master, slave = pty.openpty()
         set_size(slave, columns, rows)
         self.terminal.on_reply(self._send)
-        _hear_hangups()
+        _reset_hangup_signal()
         environment = {**os.environ, "TERM": "xterm-256color", **(env or {})}
         try:
             self.process = subprocess.Popen(
@@ -224,7 +224,7 @@ def run_in_terminal(
     return PtyTerminal(argv, env, columns, rows, cwd=cwd, answers=answers, habits=habits)
 
 
-def _hear_hangups() -> None:
+def _reset_hangup_signal() -> None:
     """Children inherit ignored signals: under nohup, no window could be closed."""
     if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
         signal.signal(signal.SIGHUP, lambda *_: None)

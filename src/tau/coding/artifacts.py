@@ -35,7 +35,7 @@ class FolderArtifacts:
         self._next_id: int | None = None
 
     def create(self, tool: str) -> Sink:
-        folder = self._made_folder()
+        folder = self._make_folder()
         if self._next_id is None:
             self._survey(folder)
         number = self._next_id or 0
@@ -58,7 +58,7 @@ class FolderArtifacts:
 
     def scratch(self, *, make: bool) -> Path | None:
         """The session's folder for `local://` files; None if it does not exist yet."""
-        folder = self._made_folder() if make else self._folder
+        folder = self._make_folder() if make else self._folder
         return None if folder is None else folder / "local"
 
     def close(self) -> None:
@@ -70,7 +70,7 @@ class FolderArtifacts:
             raise OSError(errno.ENOSPC, "the session's artifacts have reached their limit")
         self._used_bytes += size
 
-    def _made_folder(self) -> Path:
+    def _make_folder(self) -> Path:
         assert self._folder is not None
         make_private(self._folder)
         return self._folder
@@ -91,7 +91,7 @@ class TemporaryArtifacts(FolderArtifacts):
         super().__init__(Path(), cap_bytes=cap_bytes)
         self._folder = None
 
-    def _made_folder(self) -> Path:
+    def _make_folder(self) -> Path:
         if self._folder is None:
             self._folder = Path(tempfile.mkdtemp(prefix="tau-artifacts-"))
         return self._folder

@@ -208,7 +208,7 @@ class ModelResolver(Struct, frozen=True, kw_only=True):
 
     async def _find_local(self) -> ResolvedModel:
         """A confirmed server on this machine, else the demo model."""
-        local, strangers = await self._found_model()
+        local, strangers = await self._find_local_model()
         if local is not None:
             notice = f"Using {local.model.key}, found on this machine."
             return replace(local, notices=[notice, *local.notices])
@@ -231,7 +231,7 @@ class ModelResolver(Struct, frozen=True, kw_only=True):
             model=match.model, thinking=match.thinking, notices=[] if match.known else [notice]
         )
 
-    async def _found_model(self) -> tuple[ResolvedModel | None, list[str]]:
+    async def _find_local_model(self) -> tuple[ResolvedModel | None, list[str]]:
         """A model of a server that nobody named, if the user confirms it, and why others are not used."""
         strangers: list[str] = []
         for server in await self._servers():

@@ -123,6 +123,13 @@ def test_explanation_of_why_a_text_was_not_found(old: str, hint: str) -> None:
     assert hint in why_not_found(text, old)
 
 
+@pytest.mark.parametrize(("text", "old"), [("a – b\n", "a - b"), ("x = “a”\n", 'x = "a"')])
+def test_short_quote_with_look_alikes_was_said_to_start_above_the_file(text: str, old: str) -> None:
+    assert why_not_found(text, old).startswith(
+        "Only look-alike characters or white space differ. The nearest"
+    )
+
+
 def test_explanation_is_bounded() -> None:
     text = "\n".join(["    " + "x" * 5_000] * 500)
     assert len(why_not_found(text, "\n".join(["x" * 5_000] * 400))) < 4_000

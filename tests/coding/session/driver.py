@@ -115,7 +115,7 @@ class Driver:
     def notices(self) -> list[str]:
         return [event.message for event in self.events if isinstance(event, Notice)]
 
-    def heard(self, word: str) -> list[str]:
+    def events_about(self, word: str) -> list[str]:
         """The names of the events that contain this word."""
         return [name for name in names(self.events) if word in name]
 

@@ -63,7 +63,7 @@ def test_exhausted_retries_switch_to_the_next_model_of_the_chain() -> None:
     outcome = go(driver)
     assert outcome.error is None
     assert used(driver) == ["faux", "faux", "a"]
-    assert driver.heard("retry") == [
+    assert driver.events_about("retry") == [
         "auto_retry_start",
         "auto_retry_end",
         "retry_fallback_applied",
@@ -87,7 +87,7 @@ def test_long_wait_or_exhausted_quota_switches_at_once(error: ProviderError) -> 
     driver = Driver([[Fail(error)], [Say("Here.")]], retry=impatient())
     assert go(driver).error is None
     assert used(driver) == ["faux", "a"]
-    assert driver.heard("auto_retry") == []
+    assert driver.events_about("auto_retry") == []
 
 
 @pytest.mark.parametrize("error", [ProviderError("bad key", status=401), ProviderError("no", status=404)])

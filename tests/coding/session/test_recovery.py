@@ -28,7 +28,7 @@ def test_fatal_failure_ends_at_once_with_the_servers_message() -> None:
         outcome = go(driver)
         assert outcome.error is error
         assert len(driver.faux.requests) == 1
-        assert driver.heard("retry") == []
+        assert driver.events_about("retry") == []
         assert driver.asked == []
 
 
@@ -39,7 +39,7 @@ def test_transient_failure_is_retried_and_the_wait_reported() -> None:
     starts = [event for event in driver.events if isinstance(event, RetryStart)]
     assert [(start.attempt, start.max_attempts) for start in starts] == [(1, 2), (2, 2)]
     assert starts[1].delay_ms == 3
-    assert driver.heard("retry") == ["auto_retry_start", "auto_retry_start", "auto_retry_end"]
+    assert driver.events_about("retry") == ["auto_retry_start", "auto_retry_start", "auto_retry_end"]
     assert all(request.messages == driver.faux.requests[0].messages for request in driver.faux.requests)
     assert len([m for m in outcome.messages if isinstance(m, AssistantMessage)]) == 3
 
@@ -48,8 +48,8 @@ def test_success_is_reported_with_the_first_answer_not_at_the_end_of_a_long_run(
     script: list[list[FauxStep]] = [[Fail(busy())], [Use("echo", text="x")], [Say("Done.")]]
     driver = Driver(script)
     go(driver)
-    heard = [type(event).__name__ for event in driver.events]
-    assert heard.index("RetryEnd") < heard.index("ToolStart")
+    events_about = [type(event).__name__ for event in driver.events]
+    assert events_about.index("RetryEnd") < events_about.index("ToolStart")
     [end] = [event for event in driver.events if isinstance(event, RetryEnd)]
     assert (end.success, end.attempt) == (True, 1)
 
@@ -90,7 +90,7 @@ def test_wait_longer_than_allowed_is_reported() -> None:
 def test_exhausted_quota_is_not_waited_for() -> None:
     driver = Driver([[Fail(busy(quota=True, status=429))]])
     assert go(driver).error is not None
-    assert (len(driver.faux.requests), driver.heard("retry")) == (1, [])
+    assert (len(driver.faux.requests), driver.events_about("retry")) == (1, [])
 
 
 def test_wait_can_be_ended_without_an_abort() -> None:
@@ -105,7 +105,7 @@ def test_wait_can_be_ended_without_an_abort() -> None:
     outcome = go(driver)
     assert (stopped, outcome.aborted) == ([True], False)
     assert str(outcome.error) == "busy, come back"
-    assert driver.heard("retry") == ["auto_retry_start", "auto_retry_end"]
+    assert driver.events_about("retry") == ["auto_retry_start", "auto_retry_end"]
     assert not driver.recovery.waiting
     assert not driver.recovery.cancel_wait()
 
@@ -127,7 +127,7 @@ def test_abort_ends_a_wait() -> None:
     driver.bus.subscribe(stop)
     outcome = asyncio.run(in_time(driver.prompt(abort=abort)))
     assert outcome.aborted
-    assert driver.heard("retry") == ["auto_retry_start", "auto_retry_end"]
+    assert driver.events_about("retry") == ["auto_retry_start", "auto_retry_end"]
 
 
 def test_overflow_is_compacted_and_resent_without_a_retry() -> None:
@@ -135,7 +135,7 @@ def test_overflow_is_compacted_and_resent_without_a_retry() -> None:
     outcome = go(driver)
     assert (outcome.error, text_of(outcome.message)) == (None, "Fits.")
     assert driver.asked == ["overflow"]
-    assert driver.heard("retry") == []
+    assert driver.events_about("retry") == []
 
 
 def test_gives_up_after_four_useless_compactions() -> None:
@@ -229,7 +229,7 @@ def test_empty_answer_is_requested_again() -> None:
     driver = Driver([[], [Say(" \n")], [Say("Yes.")]], retry=RetrySettings(base_delay_ms=1))
     outcome = go(driver)
     assert text_of(outcome.message) == "Yes."
-    assert driver.heard("retry") == ["auto_retry_start", "auto_retry_start", "auto_retry_end"]
+    assert driver.events_about("retry") == ["auto_retry_start", "auto_retry_start", "auto_retry_end"]
     assert driver.faux.requests[2].messages == driver.faux.requests[0].messages
 
 

@@ -55,10 +55,10 @@ def test_failed_request_is_resent_unchanged_and_only_the_answer_is_logged(tmp_pa
 def test_partial_answer_is_left_on_its_own_branch(tmp_path: Path) -> None:
     async def test(session: Session, faux: Faux) -> None:
         moved: list[str | None] = []
-        heard: list[AgentEvent] = []
-        session.subscribe(heard.append)
+        events_about: list[AgentEvent] = []
+        session.subscribe(events_about.append)
         running = asyncio.create_task(session.prompt("hello"))
-        await until(lambda: any(isinstance(event, MessageUpdate) for event in heard))
+        await until(lambda: any(isinstance(event, MessageUpdate) for event in events_about))
         session.abort()
         assert (await running).aborted
         outcome = await session.go_on(moved=lambda: moved.append(session.log.leaf))

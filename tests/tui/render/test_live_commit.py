@@ -83,7 +83,7 @@ def test_change_before_the_first_commit_leaves_no_mark() -> None:
     live = LiveCommit()
     rows = numbered(1, 8)
     ticking(live, 3, rows, 0)
-    rows[2] = "laid out anew"
+    rows[2] = "laid out again"
     assert ticking(live, 2 * STABLE_PREFIX_COMMIT_FRAMES, rows, 100) == 8
 
 

@@ -30,7 +30,7 @@ class Tmux:
         settings = folder / "tmux.conf"
         settings.write_text(SETTINGS)
         self._command = ["tmux", "-u", "-S", str(folder / "tmux.sock"), "-f", str(settings)]
-        self._run("new-session", "-d", "-s", "keeper", "sleep 1000")
+        self._run("new-session", "-d", "-s", "hold-open", "sleep 1000")
 
     def play(self, recording: Recording) -> Tape:
         """A pane of that size after the recording."""

@@ -268,14 +268,14 @@ BUGS = (
         ("plain", "stiff"),
     ),
     Bug(
-        "told late",
-        "Rows that were written for a size which the terminal had no more are counted as kept.",
+        "late resize",
+        "Rows written for a size the terminal no longer has are counted as kept.",
         trust_what_was_written_before_a_resize,
         ("mux", "tiny", "plain"),
     ),
     Bug(
         "shell overwritten",
-        "A terminal that wraps nothing anew is thought to: the shell's lines above are written over.",
+        "A terminal that does not rewrap is assumed to: the shell lines above are overwritten.",
         write_over_the_shell_on_resize,
         ("bare", "stiff"),
     ),

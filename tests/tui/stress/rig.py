@@ -183,7 +183,7 @@ class Rig:
             return  # additions to final rows need not be shown, and nobody would notice which
 
         def happens() -> None:
-            with self.terminal.resized_untold(columns, rows):
+            with self.terminal.resized_silently(columns, rows):
                 for _ in range(frames):
                     self.stream_on(lines)
                     self.timer.advance(FRAME_S)

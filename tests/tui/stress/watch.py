@@ -15,12 +15,12 @@ class HeardTerminal(VirtualTerminal):
     def __init__(self, *args: Any, **options: Any) -> None:
         self._seen_size: tuple[int, int] | None = None
         super().__init__(*args, **options)
-        self.heard: list[str] = []
+        self.recorded: list[str] = []
         self.events: list[Event] | None = None
         """Everything that happened to it, if recorded for replay elsewhere."""
 
     def write(self, text: str) -> None:
-        self.heard.append(text)
+        self.recorded.append(text)
         self.feed(text)
 
     def feed(self, text: str) -> None:
@@ -35,7 +35,7 @@ class HeardTerminal(VirtualTerminal):
         super().resize(columns, rows)
 
     @contextmanager
-    def resized_untold(self, columns: int, rows: int) -> Iterator[None]:
+    def resized_silently(self, columns: int, rows: int) -> Iterator[None]:
         """It has another size from now on, which the engine learns at the end."""
         seen, watcher = (self.columns, self.rows), self.watcher
         self.watcher = None
@@ -55,8 +55,8 @@ class HeardTerminal(VirtualTerminal):
         return self._seen_size[1] if self._seen_size else super().rows
 
     def take(self) -> list[str]:
-        heard, self.heard = self.heard, []
-        return heard
+        recorded, self.recorded = self.recorded, []
+        return recorded
 
 
 class ComponentRecorder:

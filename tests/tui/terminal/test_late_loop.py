@@ -29,9 +29,9 @@ def test_reader_registered_early_reads_and_can_be_removed() -> None:
     late = LateLoop()
     ours, theirs = os.pipe()
     other, unread = os.pipe()
-    heard: list[bytes] = []
-    late.add_reader(ours, lambda: heard.append(os.read(ours, 100)))
-    late.add_reader(other, lambda: heard.append(b"unwanted"))
+    received: list[bytes] = []
+    late.add_reader(ours, lambda: received.append(os.read(ours, 100)))
+    late.add_reader(other, lambda: received.append(b"unwanted"))
     assert late.remove_reader(other)
     os.write(theirs, b"typed before")
     os.write(unread, b"x")
@@ -40,7 +40,7 @@ def test_reader_registered_early_reads_and_can_be_removed() -> None:
         late.attach(asyncio.get_running_loop())
         for _ in range(20):
             await asyncio.sleep(0)
-        assert heard == [b"typed before"]
+        assert received == [b"typed before"]
         assert late.remove_reader(ours) and not late.remove_reader(ours)
 
     asyncio.run(main())

@@ -9,8 +9,9 @@ MIN_ANSWER_TOKENS = 1024  # with room for less, the conversation must shrink
 
 _N = r"[0-9][0-9,_]{0,11}"
 _LARGE = r"[0-9][0-9,_]{2,11}"
+_SIZE = r"(?: \([\w ]{1,40}\))?"
 _OVERFLOW = re.compile(
-    r"(?:prompt|input)s? (?:is |are )?too long|context[_ ](?:length|size)(?: has been)?[_ ]exceeded"
+    rf"(?:prompt|input)s?{_SIZE} (?:is |are )?too long|context[_ ](?:length|size)(?: has been)?[_ ]exceeded"
     r"|context(?:window|length)exceeded|(?:maximum|max|model'?s) context length|maximum prompt length"
     r"|exceeds? (?:the |your )?(?:available |model'?s |max(?:imum)? )?context (?:size|window|limit|length)"
     r"|(?:longer|greater|larger) than the (?:maximum |model'?s )?(?:context|model) (?:length|window|size)"
@@ -20,7 +21,7 @@ _OVERFLOW = re.compile(
     r"|too large for model with \d+ maximum context"
     rf"|(?:prompt|input)[\w ]{{0,20}} tokens?[\w ]{{0,20}}(?:\({_N}\) )?(?:exceeds?|exceeded|cannot exceed)"
     rf"|prompt token count of {_N} exceeds"
-    rf"|(?:prompt|input)(?: length)?(?: {_N})? exceeds? (?:the )?max(?:imum)?"
+    rf"|(?:prompt|input)(?: length)?(?: {_N})?{_SIZE} exceeds? (?:the )?max(?:imum)?"
     rf"|(?:length of )?prompt_tokens \({_N}\) must be less than|requested tokens \({_N}\) exceed"
     r"|tokens in request more than max tokens|range of input length should be"
     rf"|`inputs` must have less than {_N} tokens|`inputs` tokens \+ `max_new_tokens` must be"

@@ -27,8 +27,9 @@ _STEP = (
     '\\exec >"$__tau_out" 2>&1; {{ \\builtin eval "$__tau_first" && \\builtin eval "$__tau_run"; }} '
     "</dev/null; {{ __tau=$?; {reset}; }} >/dev/null 2>&1; "
     "\\builtin {list_traps} >|{traps}; \\builtin trap - EXIT HUP INT QUIT PIPE TERM USR1 USR2; "
-    "__tau_exit=; IFS= \\builtin read -r -d '' __tau_exit <{traps}; "
-    "if [[ $__tau_exit == *\\ EXIT$'\\n'* ]]; then "
+    "__tau_exit=; [[ -s {traps} ]] && __tau_exit=$(<{traps})$'\\n'; "
+    # In POSIX mode, `-` is listed where there is none.
+    "if [[ $__tau_exit == *\\ EXIT$'\\n'* && $__tau_exit != 'trap -- - EXIT'* ]]; then "
     "__tau_exit=${{__tau_exit#*-- }}; __tau_exit=${{__tau_exit%%\\ EXIT$'\\n'*}}; "
     '{{ (\\builtin exit "$__tau"); \\builtin eval "\\\\builtin eval $__tau_exit"; }} </dev/null; '
     "{{ {reset}; }} >/dev/null 2>&1; fi; "
@@ -45,7 +46,7 @@ _SAVE_OPTIONS = (
 # Not a loop: `break` and `continue` in a command would leave it, and with `set -n` it would never end.
 _DRIVER = (
     "exec >/dev/null 2>&1; {begin}; {before}; __tau_saved=; __tau_step={step}; __tau_steps={steps}; "
-    "\\builtin printf 'R\\0' >{answers}; {all}"
+    ": >|{traps}; \\builtin printf 'R\\0' >{answers}; {all}"  # a command may set a umask that forbids all
 )
 _REPEATS = 100  # of repeats: the commands of one shell
 
@@ -53,11 +54,11 @@ _REPEATS = 100  # of repeats: the commands of one shell
 class ShellKind(Struct, frozen=True, kw_only=True):
     """`save` writes variables, functions and aliases as text that the same shell can read again.
 
-    `options` does so for options if `options_key` has changed: bash writes every line by itself, and options
-    are half of the lines.
+    `options` does so for options if `options_key` has changed: bash makes a system call for every line, and
+    options are half of the lines.
 
     `reset` ends what a command may have done to our own code: options, traps, functions named `builtin`,
-    `eval` or `exec`, closed descriptors.
+    `eval` or `exec`, disabled builtins, closed descriptors.
     """
 
     name: str
@@ -91,6 +92,7 @@ class ShellKind(Struct, frozen=True, kw_only=True):
             step=quote(step),
             steps=quote('\\builtin eval "$__tau_step";' * _REPEATS),
             answers=quote(answers),
+            traps=quote(traps),
             all='\\builtin eval "$__tau_steps";' * _REPEATS,
         )
 
@@ -110,10 +112,13 @@ class ShellKind(Struct, frozen=True, kw_only=True):
         return self.scoped.format(variables=settings, command=quote(command))
 
 
+_COMMON = "alias cd eval exec exit export printf pwd read set trap umask"
+_NEEDED = f"{_COMMON} declare shopt"
 # POSIX mode, entered by an assignment, is the only way past a function named `builtin`. It changes options.
 _RESET_BASH = (
     "__tau_on=:$SHELLOPTS:${BASHOPTS-expand_aliases:interactive_comments:sourcepath}:; POSIXLY_CORRECT=y; "
     "\\trap - DEBUG ERR RETURN; \\set +euxvn +o pipefail; \\unset -f builtin eval exec; "
+    f"\\builtin enable {_NEEDED} || {{ \\unset -f enable; \\enable builtin {_NEEDED}; }}; "
     "[[ $__tau_on == *:posix:* ]] || \\set +o posix; "
     "for __tau_name in expand_aliases inherit_errexit interactive_comments shift_verbose sourcepath; do "
     '[[ $__tau_on == *:"$__tau_name":* ]] && __tau_set=-s || __tau_set=-u; '
@@ -121,6 +126,7 @@ _RESET_BASH = (
 )
 _RESET_ZSH = (
     "for __tau_name in builtin eval exec; do \\unfunction $__tau_name 2>/dev/null || :; done; "
+    f"\\builtin enable {_COMMON} typeset functions; "
     "\\builtin set +euxvn +o pipefail; "
     "\\builtin trap - DEBUG ZERR"
 )

@@ -29,16 +29,16 @@ def find_folds(
     folds: list[Fold] = []
     for node, span in nodes["bodies"]:
         if not _holds(errors, span):
-            folds += _kept(_body(node, span, rows), min_body_lines)
+            folds += _if_long_enough(_body(node, span, rows), min_body_lines)
     for _, span in nodes["nested"]:
-        folds += _kept((span.start.line + 1, _last_line(span, rows) - 1), min_body_lines)
+        folds += _if_long_enough((span.start.line + 1, _last_line(span, rows) - 1), min_body_lines)
     for _, span in nodes["tails"]:
-        folds += _kept((span.start.line + 1, _last_line(span, rows)), min_body_lines)
+        folds += _if_long_enough((span.start.line + 1, _last_line(span, rows)), min_body_lines)
     for node, span in nodes["literals"]:
         if node.kind() == "string" and _is_docstring(node):
             nodes["comments"].append((node, span))
         elif not _holds(body_starts, span):
-            folds += _kept((span.start.line + 1, _last_line(span, rows) - 1), MIN_LITERAL_LINES)
+            folds += _if_long_enough((span.start.line + 1, _last_line(span, rows) - 1), MIN_LITERAL_LINES)
     folds += _comments(nodes["comments"], rows, min_comment_lines)
     return folds
 
@@ -98,7 +98,7 @@ def _holds(starts: list[int], span: NodeRange) -> bool:
     return at < len(starts) and starts[at] < span.end.index
 
 
-def _kept(fold: Fold, min_lines: int) -> list[Fold]:
+def _if_long_enough(fold: Fold, min_lines: int) -> list[Fold]:
     return [fold] if fold[1] - fold[0] + 1 >= max(min_lines, 1) else []
 
 
@@ -168,7 +168,7 @@ def _comments(comments: list[tuple[Node, NodeRange]], rows: Sequence[str], min_l
             run = []
         if last > first:
             if alone and last - first + 1 >= min_lines:
-                yield from _kept((_first_words(first, last, rows) + 1, last - 1), 1)
+                yield from _if_long_enough((_first_words(first, last, rows) + 1, last - 1), 1)
         elif alone and not (first == 0 and rows[0].startswith("#!")):
             run.append(first)
             column = span.start.column
@@ -177,4 +177,4 @@ def _comments(comments: list[tuple[Node, NodeRange]], rows: Sequence[str], min_l
 
 def _run(run: list[int], rows: Sequence[str], min_lines: int) -> Iterator[Fold]:
     if run and len(run) >= min_lines:
-        yield from _kept((_first_words(run[0], run[-1], rows) + 1, run[-1]), 1)
+        yield from _if_long_enough((_first_words(run[0], run[-1], rows) + 1, run[-1]), 1)

@@ -61,7 +61,7 @@ def _part(word: ShellWord, value: str) -> ShellWord:
     return ShellWord(value, word.source, word.expansions)
 
 
-def _given(given: dict[str, ShellWord], letters: str, *names: str) -> list[ShellWord]:
+def _values_of(given: dict[str, ShellWord], letters: str, *names: str) -> list[ShellWord]:
     """The values of options, by letter, and by name or its abbreviation."""
     found = [given[letter] for letter in letters if letter in given]
     for name in names:
@@ -75,7 +75,7 @@ _Finder = Callable[[Words], list[Change]]
 def _each_operand(action: str, values: str = "", skip: int = 0) -> _Finder:
     def find(words: Words) -> list[Change]:
         operands, given = _operands(words, values)
-        if skip and _given(given, "", "reference"):
+        if skip and _values_of(given, "", "reference"):
             return [Change(action, word) for word in operands]
         return [Change(action, word) for word in operands[skip:]]
 
@@ -87,7 +87,7 @@ def _find_copies(action: str, *, values: str, moves: bool = False) -> _Finder:
 
     def find(words: Words) -> list[Change]:
         operands, given = _operands(words, values)
-        into = _given(given, "t", "target-directory")
+        into = _values_of(given, "t", "target-directory")
         targets = [word for word in into if word.source]
         sources = operands
         if not into and len(operands) > 1:
@@ -107,13 +107,13 @@ def _find_links(words: Words) -> list[Change]:
     """A link out of the workspace lets the next command write there."""
     operands, given = _operands(words, "tS")
     return [Change("link to", word) for word in operands] + [
-        Change("write to", word) for word in _given(given, "t", "target-directory") if word.source
+        Change("write to", word) for word in _values_of(given, "t", "target-directory") if word.source
     ]
 
 
 def _find_install(words: Words) -> list[Change]:
     operands, given = _operands(words, "gmotS")
-    if "d" in given or _given(given, "", "directory"):
+    if "d" in given or _values_of(given, "", "directory"):
         return [Change("write to", word) for word in operands]
     return _find_copies("overwrite", values="gmotS")(words)
 
@@ -133,7 +133,7 @@ def _find_rsync(words: Words) -> list[Change]:
     action = "delete or overwrite" if any(name.startswith("del") for name in given) else "overwrite"
     changes = [
         Change("overwrite", value)
-        for value in _given(given, "T", "backup-dir", "log-file", "temp-dir", "write-batch", "partial-dir")
+        for value in _values_of(given, "T", "backup-dir", "log-file", "temp-dir", "write-batch", "partial-dir")
         if value.source
     ]
     targets = operands[-1:] if len(operands) > 1 else []
@@ -160,28 +160,28 @@ def _find_tar(words: Words) -> list[Change]:
         words = (_part(words[0], f"-{words[0].text}"), *words[1:])  # `tar xf FILE`
     folders = [after for before, after in pairwise(words) if before.text in ("-C", "--directory", "--cd")]
     _, given = _operands(words, "CfTXbVFIgHKLN")
-    folders += [value for value in _given(given, "", "directory", "cd") if value.source]
+    folders += [value for value in _values_of(given, "", "directory", "cd") if value.source]
     if "C" in given:
         folders.append(given["C"])
     is_reader = "t" in given or "list" in given
     creates = any(each in given for each in ("c", "r", "u", "A", "create", "append", "update", "delete"))
     if creates:
-        archive = _given(given, "f", "file")
+        archive = _values_of(given, "f", "file")
         return [Change("overwrite", word) for word in archive if word.source and word.text != "-"]
     if is_reader:
         return []
     changes = [Change("extract into", word) for word in folders or [ShellWord(".", ".")]]
-    if "P" in given or _given(given, "", "absolute-names"):
+    if "P" in given or _values_of(given, "", "absolute-names"):
         changes.append(Change("extract into", ShellWord("/", "/")))
     return changes
 
 
 def _find_sed(words: Words) -> list[Change]:
     operands, given = _operands(words, "efl")
-    in_place = "i" in given or _given(given, "", "in-place")
+    in_place = "i" in given or _values_of(given, "", "in-place")
     if not in_place:
         return []
-    if not ("e" in given or "f" in given or _given(given, "", "expression", "file")):
+    if not ("e" in given or "f" in given or _values_of(given, "", "expression", "file")):
         operands = operands[1:]
     return [Change("overwrite", word) for word in operands]
 
@@ -218,7 +218,7 @@ def _find_git(words: Words) -> list[Change]:
     operands, given = _operands(tuple(rest[1:]), "o" if command in ("format-patch", "archive") else "bB")
     changes = [
         Change("overwrite", value)
-        for value in _given(given, "o", "output", "output-directory", "separate-git-dir")
+        for value in _values_of(given, "o", "output", "output-directory", "separate-git-dir")
         if value.source
     ]
     if command in ("clone", "init"):
@@ -255,7 +255,7 @@ def _find_downloads(words: Words) -> list[Change]:
 def _option_values(action: str, letters: str, *names: str, last: bool = False) -> _Finder:
     def find(words: Words) -> list[Change]:
         operands, given = _operands(words, letters)
-        values = [value for value in _given(given, letters, *names) if value.source]
+        values = [value for value in _values_of(given, letters, *names) if value.source]
         return [Change(action, value) for value in [*values, *(operands[-1:] if last else [])]]
 
     return find

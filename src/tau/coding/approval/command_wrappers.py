@@ -249,7 +249,7 @@ def _unwrap_find(words: Words, _: Sequence[ShellWord]) -> Unwrapped:
         while at < len(words) and words[at].text != ";" and not _ends_plus(words, start, at):
             at += 1
         if at > start:
-            commands += [_with_found(words[start:at], each) for each in starts]
+            commands += [_with_found_path(words[start:at], each) for each in starts]
     return Unwrapped(commands=tuple(commands))
 
 
@@ -275,7 +275,7 @@ def find_starts(words: Words) -> list[ShellWord]:
     return starts or [ShellWord(".", ".")]
 
 
-def _with_found(words: Words, start: ShellWord) -> Words:
+def _with_found_path(words: Words, start: ShellWord) -> Words:
     found = ShellWord(start.text, f"{start.source} {{}}", start.expansions | {"found"})
     return tuple(found if word.text == "{}" else UNKNOWN if "{}" in word.text else word for word in words)
 

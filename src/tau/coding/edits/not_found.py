@@ -47,7 +47,7 @@ def nearest_lines(bodies: Sequence[str], old: Sequence[str]) -> str | None:
         start = _most_similar(bodies, old)
     if start is None:
         return None
-    start = max(start, 0)
+    starts_above, start = start < 0, max(start, 0)
     for index, row in enumerate(old):
         line = bodies[start + index] if start + index < len(bodies) else None
         if line is None or folded(line, LOOKALIKE) != folded(row, LOOKALIKE):
@@ -56,7 +56,11 @@ def nearest_lines(bodies: Sequence[str], old: Sequence[str]) -> str | None:
             differs = f"Where it quotes `{quotes}`, {has} (line {start + index + 1})."
             break
     else:
-        differs = "Its first lines are before the start of the file."
+        differs = (
+            "Its first lines are before the start of the file."
+            if starts_above
+            else "Only look-alike characters or white space differ."
+        )
     return f"{differs} The nearest lines are:\n{quoted(bodies, start, len(old))}"
 
 

@@ -191,13 +191,13 @@ class _Steps:
             if not await self._restored(change.path, ABSENT, change):
                 stuck.append(f"{change.name} is deleted")
         for change, after in zip(reversed(self._done), reversed(self._after), strict=True):
-            if not await self._taken_back(change, after):
+            if not await self._roll_back_one(change, after):
                 stuck.append(f"{change.new_name or change.name} has the new content")
         if stuck:
             return f"Some changes could not be rolled back: {'; '.join(stuck)}."
         return "Files already written were restored: nothing has changed." if len(self._done) > 1 else ""
 
-    async def _taken_back(self, change: FileChange, after: Stat | None) -> bool:
+    async def _roll_back_one(self, change: FileChange, after: Stat | None) -> bool:
         """Undo one write, which may or may not have taken place."""
         fs = self._ctx.fs
         try:

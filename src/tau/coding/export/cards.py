@@ -176,5 +176,5 @@ def _output(result: ToolResultMessage, *, language: str = "", quiet: bool = Fals
     if not shown:
         return ""
     if quiet and not result.is_error:
-        return f'<details class="told"><summary>Sent to the model</summary>{shown}</details>'
+        return f'<details class="sent"><summary>Sent to the model</summary>{shown}</details>'
     return f'<div class="output">{shown}</div>'

@@ -41,14 +41,14 @@ class Todo(Tool[TodoParams]):
     exclusive = True
 
     async def run(self, params: TodoParams, ctx: CodingContext) -> ToolOutput:
-        board = ctx.todos
-        before = board.phases
+        todos = ctx.todos
+        before = todos.phases
         phases, errors = apply_ops(before, params.ops)
         looking = all(op.op == "view" for op in params.ops)
         if phases != before:
-            board.keep(phases)
+            todos.keep(phases)
         done = completed_between(before, phases)
-        details = TodoDetails(phases=phases, storage=board.storage, completed_tasks=done or UNSET)
+        details = TodoDetails(phases=phases, storage=todos.storage, completed_tasks=done or UNSET)
         return ToolOutput.text(summary(phases, errors, looking=looking), details, is_error=bool(errors))
 
 

@@ -180,7 +180,7 @@ class Keymap:
         """Return keys that the user bound to an action although another has them; defaults may share."""
         order = {action: place for place, action in enumerate(self.bindings)}
         conflicts: list[KeyConflict] = []
-        for (scope, key), actions in self._taken().items():
+        for (scope, key), actions in self._actions_by_key().items():
             if len(actions) < 2 or not any(
                 key not in self.bindings[action].keys for action in actions if action in changed
             ):
@@ -190,7 +190,7 @@ class Keymap:
                 conflicts.append(conflict)
         return conflicts
 
-    def _taken(self) -> dict[tuple[str, str], list[str]]:
+    def _actions_by_key(self) -> dict[tuple[str, str], list[str]]:
         """Return the actions of each key, by scope."""
         taken: dict[tuple[str, str], list[str]] = {}
         lists = {_scope(*row) for row in self.bindings.items()} - {EDITOR_SCOPE, SELECT_SCOPE}

@@ -39,7 +39,7 @@ def patch(old: SafeRow, new: SafeRow) -> str:
         return whole if old.width == 0 or erase else f"\r\x1b[K{new.text}"
     if not old.width or len(new.text) > _LONGEST_ROW:
         return whole
-    kept = _kept(old.text, new.text)
+    kept = _reusable_chars(old.text, new.text)
     if kept < _MIN_KEPT:
         return whole
     head = new.text[:kept]
@@ -58,7 +58,7 @@ def patch(old: SafeRow, new: SafeRow) -> str:
     return part if len(part) < len(whole) else whole
 
 
-def _kept(old: str, new: str) -> int:
+def _reusable_chars(old: str, new: str) -> int:
     """Return how many characters of `new` may stay, without splitting a sequence or a cluster."""
     length = common_prefix_length(old, new, min(len(old), len(new)))
     while length:

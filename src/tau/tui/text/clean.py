@@ -136,7 +136,7 @@ def clean(text: str) -> str:
         return text
     text = _unsafe().sub("", _revealed(text)).replace("\v", "\n").replace("\f", "\n")
     if "\x08" in text:
-        text = _taken_back(text)
+        text = _apply_backspaces(text)
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     if "\t" in text:
@@ -184,7 +184,7 @@ def _quote(character: str) -> str:
     return "".join(f"%{byte:02X}" for byte in character.encode("utf-8", "replace"))
 
 
-def _taken_back(text: str) -> str:
+def _apply_backspaces(text: str) -> str:
     out: list[str] = []
     for character in text:
         if character != "\x08":

@@ -27,8 +27,8 @@ from tau.coding.session.compaction.truncation import cut_text, fit, shortened
 from tests.coding.session.compaction.rig import GOOD, call, model, result, says, step, user, words
 
 
-def asked(wish: SummaryRequest, window: int = 100_000) -> tuple[str, Request]:
-    request = build_request(wish, model(window), window)
+def asked(summary: SummaryRequest, window: int = 100_000) -> tuple[str, Request]:
+    request = build_request(summary, model(window), window)
     [message] = request.messages
     assert isinstance(message, UserMessage) and isinstance(message.content, str)
     return message.content, request

@@ -55,10 +55,10 @@ def test_answers_can_be_changed_or_disabled() -> None:
 
 
 def test_answers_go_to_the_listener() -> None:
-    terminal, heard = VirtualTerminal(), []
-    terminal.on_reply(heard.append)
+    terminal, replies = VirtualTerminal(), []
+    terminal.on_reply(replies.append)
     terminal.write("\x1b[5n")
-    assert heard == ["\x1b[0n"]
+    assert replies == ["\x1b[0n"]
 
 
 def test_keyboard_flags_are_a_stack_per_screen() -> None:

@@ -13,7 +13,7 @@ from tests.tui.widgets.editor.editor_rig import cursor, editor, paste, press, te
 LINES_5000 = "\n".join(f"line {number}" for number in range(5_000))
 
 
-def heard(edited: Editor, *pieces: bytes) -> list[str]:
+def feed_bytes(edited: Editor, *pieces: bytes) -> list[str]:
     """Feed terminal bytes; returns the names of the keys the editor did not handle."""
     timer = FakeTimer()
     ignored: list[str] = []
@@ -103,7 +103,7 @@ def test_escape_sequences_inside_a_paste_are_removed_and_press_no_keys() -> None
     pasted = b"\x1b[200~one\x1b[A\x1b[31mtwo\x1b[0m\r\x03three\x1b]0;title\x07 \x00four\x1b[201~"
     for cut in range(1, len(pasted)):
         edited.clear()
-        assert heard(edited, pasted[:cut], pasted[cut:]) == []
+        assert feed_bytes(edited, pasted[:cut], pasted[cut:]) == []
         assert edited.text == "onetwo\nthree four", cut
     assert sent == []
 
@@ -124,7 +124,7 @@ def test_escape_sequences_inside_a_paste_are_removed_and_press_no_keys() -> None
 def test_newline_works_in_every_terminal(terminal: str, sequence: bytes) -> None:
     sent: list[str] = []
     edited = editor("one", on_submit=sent.append)
-    assert heard(edited, sequence) == [], terminal
+    assert feed_bytes(edited, sequence) == [], terminal
     typed(edited, "two")
     assert (edited.text, sent) == ("one\ntwo", []), terminal
 
@@ -133,7 +133,7 @@ def test_newline_works_in_every_terminal(terminal: str, sequence: bytes) -> None
 def test_enter_sends_in_every_terminal(sequence: bytes) -> None:
     sent: list[str] = []
     edited = editor("one", on_submit=sent.append)
-    heard(edited, sequence)
+    feed_bytes(edited, sequence)
     assert sent == ["one"]
 
 
@@ -142,13 +142,13 @@ def test_enter_sends_in_every_terminal(sequence: bytes) -> None:
 )
 def test_enter_with_alt_or_ctrl_is_left_to_the_application(sequence: bytes) -> None:
     edited = editor("one", on_submit=lambda text: None)
-    assert heard(edited, sequence) in (["alt+enter"], ["ctrl+enter"])
+    assert feed_bytes(edited, sequence) in (["alt+enter"], ["ctrl+enter"])
     assert edited.text == "one"
 
 
 def test_input_method_text_is_typed_completely() -> None:
     edited = editor()
-    heard(edited, "こんにちは".encode(), "世".encode()[:1], "世".encode()[1:], "e\u0301👩‍👩‍👧".encode())
+    feed_bytes(edited, "こんにちは".encode(), "世".encode()[:1], "世".encode()[1:], "e\u0301👩‍👩‍👧".encode())
     assert edited.text == "こんにちは世e\u0301👩‍👩‍👧"
     press(edited, "backspace")
     assert edited.text == "こんにちは世e\u0301"

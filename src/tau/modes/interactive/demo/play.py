@@ -120,11 +120,11 @@ async def _run_script(app: App, front: EarlyScreen, *, fast: bool) -> None:
     session = app.current.session
     begun = asyncio.Event()
 
-    def hear(event: AgentEvent) -> None:
+    def on_event(event: AgentEvent) -> None:
         if isinstance(event, AgentStart):
             begun.set()
 
-    session.subscribe(hear)
+    session.subscribe(on_event)
     app.say(OPENING)
     if not fast:
         await asyncio.sleep(READ_S)
