@@ -133,7 +133,9 @@ def _find_rsync(words: Words) -> list[Change]:
     action = "delete or overwrite" if any(name.startswith("del") for name in given) else "overwrite"
     changes = [
         Change("overwrite", value)
-        for value in _values_of(given, "T", "backup-dir", "log-file", "temp-dir", "write-batch", "partial-dir")
+        for value in _values_of(
+            given, "T", "backup-dir", "log-file", "temp-dir", "write-batch", "partial-dir"
+        )
         if value.source
     ]
     targets = operands[-1:] if len(operands) > 1 else []
