@@ -285,7 +285,7 @@ _COMMANDS = (
     Subcommand(
         "shell",
         "shell [-C FOLDER] [-t MS]",
-        "try the shell the agent uses",
+        "try the shell the agent uses, in its sandbox",
         options=("-C", "-t", "--no-snapshot"),
         completes=FOLDER,
     ),

@@ -4,6 +4,7 @@ import asyncio
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 from msgspec import Struct
@@ -16,8 +17,10 @@ from tau.base.run import Limits, LocalRunner
 from tau.cli.signals import Signals
 from tau.cli.stdin import STDIN
 from tau.cli.usage import usage_line
+from tau.coding.sandbox import LateSandbox
 from tau.config.layers import load_settings
-from tau.config.paths import current_folder, user_paths
+from tau.config.paths import Paths, current_folder, user_paths
+from tau.config.settings import Settings
 from tau.modes.line_input import InputInterrupted, LineReader
 from tau.modes.output_stream import OutputStream, tell
 
@@ -58,12 +61,13 @@ def parse(words: Sequence[str]) -> _ShellArgs:
 async def _run(args: _ShellArgs) -> int:
     paths = user_paths(os.environ)
     settings = load_settings(paths, args.cwd).settings
-    runner = LocalRunner(shell=settings.shell_path, pass_env=settings.tools.pass_env)
     lines, out, code = LineReader(STDIN), OutputStream(), 0
     cache = paths.cache / "shell" if args.snapshot else None
     if lines.is_terminal:
         tell("Each line runs in the agent's shell; Ctrl+C stops a command, Ctrl+D exits.")
-    with Signals() as signals:
+    async with AsyncExitStack() as stack:
+        signals = stack.enter_context(Signals())
+        sandbox, runner = await _open_runner(args.cwd, settings, paths, stack)
         async with ShellSession(runner, cwd=args.cwd, cache=cache) as shell:
             while not out.gone:
                 signals.interrupt = lines.interrupt
@@ -78,8 +82,25 @@ async def _run(args: _ShellArgs) -> int:
                     break
                 if line.strip():
                     code = await _run_line(line, shell, args, out, signals)
-    runner.close()
+                    for note in [] if sandbox is None else sandbox.check():
+                        tell(note)
     return code
+
+
+async def _open_runner(
+    cwd: Path, settings: Settings, paths: Paths, stack: AsyncExitStack
+) -> tuple[LateSandbox | None, LocalRunner]:
+    """As for an agent: with its sandbox, unless the user has turned it off."""
+    shell, pass_env = settings.shell_path, settings.tools.pass_env
+    outside = LocalRunner(shell=shell, pass_env=pass_env)
+    stack.callback(outside.close)
+    sandbox = None
+    if settings.sandbox.mode != "off":
+        sandbox = await stack.enter_async_context(LateSandbox((cwd,), settings.sandbox, paths, outside))
+        sandbox.warn = tell
+    runner = LocalRunner(shell=shell, sandbox=sandbox, pass_env=pass_env)
+    stack.callback(runner.close)
+    return sandbox, runner
 
 
 async def _run_line(

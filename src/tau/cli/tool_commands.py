@@ -19,7 +19,7 @@ def run(name: str, words: list[str]) -> int:
     """Return the exit code: 0, or 1 if the tool failed."""
     tool, arguments = _call(name, words[1:] if words[:1] == ["--"] else words)
     try:
-        output = asyncio.run(call_tool(tool, arguments, Path.cwd()))
+        output = asyncio.run(call_tool(tool, arguments, Path.cwd(), approved=True))
     except ToolError as error:
         sys.stderr.write(f"tau: {plain(str(error))}\n")
         return 1

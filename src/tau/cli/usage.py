@@ -88,7 +88,7 @@ A change asks again; the same content in another work tree or clone does not.
     "shell": """\
 usage: tau shell [-C FOLDER] [-t MILLISECONDS] [--no-snapshot]
 
-Run each line of standard input in the shell that the agent uses.
+Run each line of standard input in the shell that the agent uses, and in its sandbox.
   -C FOLDER        start in this folder
   -t MILLISECONDS  time limit of a command; default: 300000
   --no-snapshot    without what your shell's startup file defines

@@ -1,4 +1,4 @@
-"""Marks text that strangers wrote, so that the model can tell where it ends: data, not instructions.
+"""Marks where text of strangers begins and ends, for the model: it is data, not instructions.
 
 A mark is a word that the text does not contain, so no text can end its own fence. It depends on the text
 alone: the same result is sent the same way each time.

@@ -125,6 +125,10 @@ class LateSandbox:
         patterns = self.settings.outside
         return self.contained and not any(runs_outside(command, patterns) for command in commands)
 
+    def check(self) -> list[str]:
+        """What commands did since the last check to files that run programs; it is undone."""
+        return self.session.check_repositories() if self.contained else []
+
     def temporary_folder(self) -> Path:
         return self.session.temporary_folder()
 
@@ -219,7 +223,7 @@ class SandboxHook(Hooks):
         if call.id not in self._running:
             return output
         self._running.discard(call.id)
-        notes = self._sandbox.session.check_repositories() if self._sandbox.contained else []
+        notes = self._sandbox.check()
         for note in notes:
             self._sandbox.warn(note)
         return replace(output, content=[*output.content, *(TextContent(f"[{note}]") for note in notes)])

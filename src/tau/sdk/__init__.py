@@ -13,22 +13,17 @@ from msgspec.structs import replace
 from tau.agent.output import ToolOutput
 from tau.agent.owner import StreamFunction
 from tau.ai.model import Model
-from tau.ai.wire import AssistantMessage, ToolCall
+from tau.ai.wire import AssistantMessage
 from tau.base import log
 from tau.base.errors import TauError, UsageError
-from tau.base.late import late
 from tau.base.run import LocalRunner
-from tau.coding.context import CodingCall, ModelRoles
-from tau.coding.edits.modes import with_edit_mode
 from tau.coding.ports import SessionFactory
 from tau.coding.session.session import Session
 from tau.coding.session.storage.log import SessionLog
-from tau.coding.tools.registry import ToolParts, create_tools
 from tau.config.known_secrets import mask_known_secrets
 from tau.config.layers import load_settings
 from tau.config.paths import user_paths
-from tau.sdk.composition import compose
-from tau.sdk.environment import make_environment
+from tau.sdk.composition import call_alone, compose
 from tau.sdk.models import open_models
 from tau.sdk.options import SessionOptions
 from tau.sdk.storage import session_store
@@ -43,9 +38,6 @@ __all__ = [
     "session_factory",
     "session_store",
 ]
-
-approval = late("tau.agent.approved_effects")
-faux = late("tau.ai.faux")
 
 
 @asynccontextmanager
@@ -137,25 +129,20 @@ def session_factory(options: SessionOptions, environ: Mapping[str, str] = os.env
 
 
 async def call_tool(
-    name: str, arguments: dict[str, Any], cwd: Path, environ: Mapping[str, str] = os.environ
+    name: str,
+    arguments: dict[str, Any],
+    cwd: Path,
+    environ: Mapping[str, str] = os.environ,
+    *,
+    approved: bool = False,
 ) -> ToolOutput:
-    """Return what a model would get from this call, without a model, storage or approval.
+    """Return what a model would get from this call, without a model or storage.
 
-    Raises UsageError for an unknown tool, ToolError if the call fails.
+    Permissions and the sandbox are those of a session in this folder. Nobody is asked: a call that needs
+    approval fails unless it is `approved`. Raises UsageError for an unknown tool, ToolError if it fails.
     """
     paths = user_paths(environ)
     log.to(paths.logs)
     mask_known_secrets(environ, paths)
     async with AsyncExitStack() as services:
-        settings = with_edit_mode(load_settings(paths, cwd).settings, environ)
-        runner = LocalRunner(shell=settings.shell_path, pass_env=settings.tools.pass_env)
-        services.callback(runner.close)
-        memory_log = SessionLog.new(None, cwd)
-        environment = make_environment(memory_log, cwd, runner, ModelRoles(faux.FAUX_MODEL), settings)
-        await environment.open(services)
-        [tool] = create_tools((name,), ToolParts(settings, urls=environment.world.urls))
-        world = replace(environment.world, checkpoints=None)  # nothing to rewind
-        ctx = CodingCall(world, ToolCall("call", name, arguments), lambda partial: None)
-        params, _ = tool.decode(arguments)
-        effects = tool.effects(params, cwd)
-        return await tool.run(params, ctx.bound(approval.ApprovedEffects(effects)))
+        return await call_alone(name, arguments, cwd, paths, environ, services, approved=approved)

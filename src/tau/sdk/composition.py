@@ -19,7 +19,7 @@ from tau.agent.tool import Tool
 from tau.ai.assembler import complete
 from tau.ai.model import Model, ThinkingLevel, thinking_level
 from tau.ai.wire import ToolCall
-from tau.base.errors import UsageError
+from tau.base.errors import ToolError, UsageError
 from tau.base.files import is_private, mode_of, temporary_folder, typed_path
 from tau.base.late import late
 from tau.base.run import LocalRunner, find_shell
@@ -27,6 +27,7 @@ from tau.base.tasks import shielded
 from tau.coding.approval.hook import ApprovalHook
 from tau.coding.approval.policy import Workspace, judge_connection
 from tau.coding.approval.session_permissions import RuleStore, SessionPermissions
+from tau.coding.context import CodingCall, ModelRoles
 from tau.coding.edits.modes import with_edit_mode
 from tau.coding.files.source_files import CodeDetector
 from tau.coding.files.workspace_folders import WorkspaceFolders
@@ -52,6 +53,8 @@ from tau.sdk.storage import open_log, track_last_session
 if TYPE_CHECKING:
     from tau.coding.approval.rules import RuleAction
 
+effects_approval = late("tau.agent.approved_effects")
+faux = late("tau.ai.faux")
 fences = late("tau.coding.fence")
 obfuscation = late("tau.coding.obfuscation")
 rule_settings = late("tau.config.rule_settings")
@@ -74,9 +77,8 @@ async def compose(
     )
     await environment.open(services)
     folders = WorkspaceFolders(options.cwd, options.add_dirs)
-    resources = await open_resources(
-        options.cwd, runner, paths, settings, environ, services, outside, sandbox
-    )
+    cwd = options.cwd
+    resources = await open_resources(cwd, runner, paths, settings, environ, services, outside, sandbox)
     ask = partial(complete, stream := _stream(options, settings, models))
     parts = ToolParts(
         with_edit_mode(settings, environ, models.resolved.model),
@@ -90,6 +92,7 @@ async def compose(
     trusted, is_distrusted, problems = await _trust(options, paths)
     problems += [*loaded.warnings, *models.warnings, *conversation.warnings, *resources.warnings]
     permissions = _permissions(options, paths, settings, environment, conversation)
+    hooks = _hooks(options, paths, settings, environ, environment, folders, sandbox, permissions)
     session = Session(
         SessionParts(
             log=conversation,
@@ -98,12 +101,7 @@ async def compose(
             tools=_add_custom_tools(create_tools(options.tools, parts), options.add_tools),
             stream=stream,
             world=replace(environment.world, denied=permissions.denied_files),
-            hooks=HookChain(
-                (
-                    _hooks(options, paths, settings, environ, environment, folders, sandbox, permissions),
-                    _LateFence(folders, sandbox, is_distrusted),
-                )
-            ),
+            hooks=HookChain((hooks, _LateFence(folders, sandbox, is_distrusted))),
             plan=environment.plan,
             permissions=permissions,
             todos=environment.todos,
@@ -120,7 +118,7 @@ async def compose(
             notices=_notices([*problems, *permissions.problems], models.resolved),
         )
     )
-    environment.plan.changed = lambda on: _plan_changed(session, on)
+    environment.plan.changed = partial(_plan_changed, session)
     models.client.warn = lambda warning: environment.events.emit(Notice("warning", warning))
     session.subscribe(track_last_session(session, paths))
     session.record_changes()
@@ -140,6 +138,44 @@ async def _open_conversation(
 
     is_stored = options.resume or options.fork or options.continue_recent
     return await shielded(asyncio.to_thread(load)) if is_stored else load()
+
+
+async def call_alone(
+    name: str,
+    arguments: dict[str, Any],
+    cwd: Path,
+    paths: Paths,
+    environ: Mapping[str, str],
+    services: AsyncExitStack,
+    *,
+    approved: bool,
+) -> ToolOutput:
+    """One call as in a session of this folder. Raises UsageError or ToolError."""
+    options = SessionOptions(cwd=cwd, tools=(name,))
+    settings = with_edit_mode(load_settings(paths, cwd).settings, environ)
+    if approved:
+        settings = replace(settings, tools=replace(settings.tools, approval_mode="yolo"))
+    runner, _, sandbox = await _open_runners(options, settings, paths, services)
+    conversation = SessionLog.new(None, cwd)
+    environment = make_environment(conversation, cwd, runner, ModelRoles(faux.FAUX_MODEL), settings)
+    await environment.open(services)
+    permissions = _permissions(options, paths, settings, environment, conversation)
+    folders = WorkspaceFolders(cwd, ())
+    hooks = _hooks(
+        options, paths, settings, environ, environment, folders, sandbox, permissions, records=False
+    )
+    [tool] = create_tools((name,), ToolParts(settings, urls=environment.world.urls))
+    # There is nothing to rewind.
+    world = replace(environment.world, checkpoints=None, denied=permissions.denied_files)
+    call = ToolCall("call", name, arguments)
+    context = CodingCall(world, call, lambda partial: None)
+    params, _ = tool.decode(arguments)
+    effects = tool.effects(params, cwd)
+    refusal = await hooks.before_tool(ToolQuestion(call, tool, effects, context, faux.FAUX_MODEL))
+    if refusal is not None:
+        raise ToolError(refusal.text if isinstance(refusal, Refusal) else refusal)
+    output = await tool.run(params, context.bound(effects_approval.ApprovedEffects(effects)))
+    return await hooks.after_tool(call, output)
 
 
 def _stream(options: SessionOptions, settings: Settings, models: SessionModels) -> StreamFunction:
@@ -321,6 +357,8 @@ def _hooks(
     folders: WorkspaceFolders,
     sandbox: LateSandbox | None,
     permissions: SessionPermissions,
+    *,
+    records: bool = True,
 ) -> Hooks:
     """Ask no approval for calls that another hook blocks, record no blocked calls, cap the output last."""
     temporary = temporary_folder(environ)
@@ -356,4 +394,5 @@ def _hooks(
         sandbox.judge_host = lambda host: judge_connection(permissions.current, host)
         folders.on_change(sandbox.change_roots)
         contain.append(SandboxHook(sandbox))
-    return HookChain((*options.hooks, *contain, approval, environment.recorder, cap))
+    record = (environment.recorder,) if records else ()
+    return HookChain((*options.hooks, *contain, approval, *record, cap))
