@@ -2,7 +2,9 @@
 
 import asyncio
 import os
+import sqlite3
 import tarfile
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +28,10 @@ def project(tmp_path: Path) -> Path:
     os.link(project / ".env", project / "notes.txt")
     os.link(project / "sub/.env", project / "other.py")
     (project / "link.txt").symlink_to(".env")
+    with closing(sqlite3.connect(project / "sub/keys.db")) as database:
+        database.execute(f"create table keys as select '{SECRET}' as key")
+        database.commit()
+    os.link(project / "sub/keys.db", project / "data.db")
     with tarfile.open(project / "a.tar", "w") as archive:
         archive.add(project / ".env", ".env")
         archive.add(project / ".env", "sub/.env")
@@ -57,6 +63,8 @@ READS = {
     "a wrong folder, which finds the file by its name": ("read", {"path": "x/.env"}),
     "a member of an archive": ("read", {"path": "a.tar:.env"}),
     "a member in a folder of an archive": ("read", {"path": "a.tar:sub/.env"}),
+    "another name of a database": ("read", {"path": "data.db:keys"}),
+    "an edit of a hard link": ("edit", {"path": "notes.txt", "old_text": "KEY", "new_text": "K"}),
     "a search in a member": ("search", {"pattern": "KEY", "paths": ["a.tar:.env"]}),
     "a search in its folder": ("search", {"pattern": "KEY", "paths": ["."]}),
     "a search in it": ("search", {"pattern": "KEY", "paths": [".env", "notes.txt"]}),

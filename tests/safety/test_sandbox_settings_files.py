@@ -131,6 +131,19 @@ def test_settings_named_by_a_variable_are_redacted_too(
     assert text.count("timeout=7") == 2
 
 
+def test_settings_that_are_kept_in_the_workspace_are_shown_as_they_are(tmp_path: Path) -> None:
+    """A repository of settings files, with links to them in the home folder."""
+    place = Place(tmp_path)
+    (place.project / "yarnrc.yml").write_text(f"npmAuthToken: {SECRET}\n")
+    (place.home / ".yarnrc.yml").symlink_to(place.project / "yarnrc.yml")
+
+    async def work(inside: Inside) -> str:
+        return await inside.text("cat yarnrc.yml && echo a: b >> yarnrc.yml")
+
+    assert in_sandbox(place, work) == f"npmAuthToken: {SECRET}\n"
+    assert (place.project / "yarnrc.yml").read_text().endswith("a: b\n")
+
+
 def test_comments_and_other_settings_are_kept() -> None:
     text = "# token: see the basic settings\nlocation=here\nkeyboard=us\ntokens = 3\n"
     assert redact(text) == text

@@ -125,6 +125,9 @@ def make_policy(
     shown = {file.path: file for each in homes for file in copy_settings(each, copies, environ)}
     write = _real(_expand(rules.write, home))
     concealed = _real(hidden)
+    if not is_within(home, (*inside, *write)):
+        # Settings that are links into the workspace are what commands work on: a copy would be committed.
+        shown = {path: file for path, file in shown.items() if not is_within(path, (*inside, *write))}
     return SandboxPolicy(
         roots=inside,
         write=write,
