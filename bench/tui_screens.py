@@ -1,6 +1,8 @@
 """Screens to measure: a terminal that only counts, a transcript of many blocks, an editor, an answer."""
 
+import sys
 from collections.abc import Callable
+from pathlib import Path
 
 from tau.tui.input.bindings import Keymap
 from tau.tui.input.key import Key
@@ -12,6 +14,9 @@ from tau.tui.widgets.editor.editor import Editor
 from tau.tui.widgets.markdown.component import Markdown
 from tau.tui.widgets.text import Text
 from tau.tui.widgets.transcript import Block, Transcript
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
 from tests.support.fake_timer import FakeTimer
 from tests.support.palettes import DARK_TOKENS
 

@@ -6,16 +6,19 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from tau.base import text as text_module
 from tau.base.text import (
     DecodedText,
     NotText,
     clean_line,
     decode,
+    decode_escaped,
     encode,
     is_binary,
     plain,
     sentence,
     shortened,
+    show_escaped,
 )
 
 MARKS = {
@@ -60,6 +63,24 @@ def test_utf_16_starting_with_a_zero_is_not_mistaken_for_utf_32() -> None:
     data = codecs.BOM_UTF16_LE + "\0a".encode("utf-16-le")
     assert (decode(data).text, decode(data).encoding) == ("\0a", "utf-16-le")
     assert decode(codecs.BOM_UTF32_LE + "ab".encode("utf-32-le")).encoding == "utf-32-le"
+
+
+@given(st.one_of(st.binary(max_size=40), st.text(max_size=20).map(str.encode)), st.integers(1, 5))
+def test_blocks_decode_as_the_whole(data: bytes, block: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(text_module, "_BLOCK", block)
+        try:
+            found: object = decode(data)
+        except NotText as error:
+            found = (error.start, error.end, error.reason)
+        escaped = decode_escaped(data)
+        shown = show_escaped(escaped.text)
+    try:
+        whole: object = decode(data)
+    except NotText as error:
+        whole = (error.start, error.end, error.reason)
+    assert found == whole
+    assert escaped == decode_escaped(data) and shown == show_escaped(escaped.text)
 
 
 def test_byte_order_mark_inside_the_text_belongs_to_it() -> None:

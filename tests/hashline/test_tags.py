@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tau.hashline.snapshots import tag_of, trim_lines
+from tau.hashline import snapshots
+from tau.hashline.snapshots import checksum, checksums, tag_of, trim_lines
 
 BLANKS = st.text(" \t", max_size=3)
 
@@ -34,6 +35,14 @@ def test_trimming_works_line_by_line(text: str) -> None:
         assert trim_lines(text) == "\n".join(line.rstrip(" \t\r") for line in text.split("\n"))
     else:
         assert trim_lines(text) == "\r".join(line.rstrip(" \t") for line in text.split("\r"))
+
+
+@given(st.text("ab \t\r\n\u00e9\ud800", max_size=60), st.integers(1, 5))
+def test_checksums_of_blocks_are_those_of_the_whole_text(text: str, block: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(snapshots, "BLOCK_CHARS", block)
+        found = checksums(text)
+    assert found.trimmed == checksum(trim_lines(text)) and found.exact == checksum(text)
 
 
 @pytest.mark.parametrize("other", ["a\nb", "a\nb\n\n", " a\nb\n", "b\na\n", "a\n b\n"])

@@ -2,8 +2,7 @@
 
 import codecs
 import re
-
-from msgspec import Struct
+from typing import NamedTuple
 
 from tau.base.late import late
 from tau.base.sizes import KIB
@@ -23,7 +22,7 @@ _MARKS = (
 )
 
 
-class DecodedText(Struct, frozen=True, kw_only=True):
+class DecodedText(NamedTuple):  # no struct: a screen needs this module for its first frame, but not msgspec
     """Text with its encoding. `text` has its original line ends and no byte-order mark.
 
     If `escaped`, bytes that are not UTF-8 are lone surrogates in it.

@@ -40,21 +40,20 @@ SETTINGS_FILES: Mapping[str, str] = {
     "~/.nuget/NuGet/NuGet.Config": "",
     "~/.terraformrc": "TF_CLI_CONFIG_FILE",
 }
+# Compiled on first use: most homes have none of these files.
 # What comes before the host of a URL: a token or a password. Of other protocols, the user stays.
-_TOKEN = re.compile(r"(?:(?<=https://)|(?<=http://))([^/\s@\"'<>]+)@")
-_PASSWORD = re.compile(r"(?<=://)([^/\s:@\"'<>]+):[^/\s@\"'<>]+@")
-_HEADER = re.compile(r"(?i)(?<=authorization:)[^\n\"']*")
-_REFERENCE = re.compile(r"[\s\"':]*(?:\$\{?[\w.:-]+\}?[\s\"':]*)+")  # to a variable of the environment
-_SETTING = re.compile(
+_TOKEN = r"(?:(?<=https://)|(?<=http://))([^/\s@\"'<>]+)@"
+_PASSWORD = r"(?<=://)([^/\s:@\"'<>]+):[^/\s@\"'<>]+@"
+_HEADER = r"(?i)(?<=authorization:)[^\n\"']*"
+_REFERENCE = r"[\s\"':]*(?:\$\{?[\w.:-]+\}?[\s\"':]*)+"  # to a variable of the environment
+_SETTING = (
     r"(?P<key>[ \t]*(?:-[ \t]+)?[\"']?(?P<name>[^\s=\"'<>#;][^=\n\"'<>]*?)[\"']?[ \t]*(?P<mark>=|:(?=\s)))"
     r"(?P<value>[ \t]*\S.*)"
 )
-_ELEMENT = re.compile(r"<(?P<name>[\w.-]+)(?P<more>\s[^<>]*)?>(?P<value>[^<]+)</(?P=name)\s*>")
-_ATTRIBUTES = re.compile(r"<add\s[^<>]*>")
-_KEY_AND_VALUE = re.compile(r"""(key\s*=\s*["']([^"']*)["'][^<>]*?value\s*=\s*["'])[^"']*""", re.IGNORECASE)
-_MORE_NAMES = re.compile(
-    r"(?i)(?:^|[_.:-])_?auth$|authtoken|authident|extraheader|username$|privatekey|passphrase"
-)
+_ELEMENT = r"<(?P<name>[\w.-]+)(?P<more>\s[^<>]*)?>(?P<value>[^<]+)</(?P=name)\s*>"
+_ATTRIBUTES = r"<add\s[^<>]*>"
+_KEY_AND_VALUE = r"""(?i)(key\s*=\s*["']([^"']*)["'][^<>]*?value\s*=\s*["'])[^"']*"""
+_MORE_NAMES = r"(?i)(?:^|[_.:-])_?auth$|authtoken|authident|extraheader|username$|privatekey|passphrase"
 
 
 class ShownFile(Struct, frozen=True):
@@ -101,18 +100,18 @@ def _places(home: Path, environ: Mapping[str, str]) -> dict[Path, str]:
 
 def redact(text: str, suffix: str = "") -> str:
     """The settings without passwords, tokens, and the users in addresses."""
-    text = _TOKEN.sub(lambda found: found[0] if _REFERENCE.fullmatch(found[1]) else "", text)
-    text = _HEADER.sub("", _PASSWORD.sub(r"\1@", text))
+    text = re.sub(_TOKEN, lambda found: found[0] if re.fullmatch(_REFERENCE, found[1]) else "", text)
+    text = re.sub(_HEADER, "", re.sub(_PASSWORD, r"\1@", text))
     if suffix in (".xml", ".Config"):
-        text = _ELEMENT.sub(_empty_element, text)
-        return _ATTRIBUTES.sub(lambda found: _KEY_AND_VALUE.sub(_empty_value, found[0]), text)
+        text = re.sub(_ELEMENT, _empty_element, text)
+        return re.sub(_ATTRIBUTES, lambda found: re.sub(_KEY_AND_VALUE, _empty_value, found[0]), text)
     return "".join(_redact_line(line, suffix) for line in text.splitlines(keepends=True))
 
 
 def _redact_line(line: str, suffix: str) -> str:
     """A setting that is a secret keeps its name where programs may insist on it."""
-    found = _SETTING.match(line)
-    if found is None or not _is_secret_name(found["name"]) or _REFERENCE.fullmatch(found["value"]):
+    found = re.match(_SETTING, line)
+    if found is None or not _is_secret_name(found["name"]) or re.fullmatch(_REFERENCE, found["value"]):
         return line
     match suffix:
         case ".yml" | ".toml":
@@ -136,4 +135,4 @@ def _is_secret_name(name: str) -> bool:
     last = re.split(r"[:.]", name.strip())[-1]
     if last.lower() == "signingkey":  # of Git: the name of a key
         return False
-    return names_secret(last) or _MORE_NAMES.search(name.strip()) is not None
+    return names_secret(last) or re.search(_MORE_NAMES, name.strip()) is not None

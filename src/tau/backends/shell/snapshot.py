@@ -24,16 +24,16 @@ MAX_BYTES = 4 * MIB
 VERSION = 1
 _MARK = b"\0tau snapshot\0"
 _LEFT_OUT = "# Left out: "
-_PLACES = re.compile(r"[A-Za-z_]\w*(PATH|_HOME|_ROOT|_DIR)|PATH")
-_NOT_OURS = re.compile(r"XDG_\w+|TAU_\w+|OLDPWD|PWD|CDPATH|MAILPATH")
+_PLACES = r"[A-Za-z_]\w*(PATH|_HOME|_ROOT|_DIR)|PATH"
+_NOT_OURS = r"XDG_\w+|TAU_\w+|OLDPWD|PWD|CDPATH|MAILPATH"
 # Options for interactive use, or that would end a shell at the first failure.
-_OPTIONS = re.compile(
+_OPTIONS = (
     r"(set|shopt) [-+]\w (no)?"
     r"(emacs|vi|hist\w*|monitor|notify|ignoreeof|errexit|nounset|xtrace|verbose|noexec|exec|unset|login\w*"
     r"|interactive|shinstdin|zle|privileged|restricted\w*|singlecommand|rcs|globalrcs|posix|onecmd)\b"
 )
 # With nobody to answer, `rm -i` removes nothing and still reports success.
-_ASKING = re.compile(r"alias (-- )?(rm|cp|mv|ln)=.*\s-\w*i")
+_ASKING = r"alias (-- )?(rm|cp|mv|ln)=.*\s-\w*i"
 
 
 class ShellSnapshot(Struct, frozen=True):
@@ -114,7 +114,7 @@ def _failure(done: CapturedOutput) -> str:
 def _text(output: bytes, kind: ShellKind) -> str:
     _, definitions, environment = output.split(_MARK)
     lines = definitions.decode(errors="surrogateescape").splitlines()
-    kept = [line for line in lines if not _OPTIONS.match(line) and not _ASKING.match(line)]
+    kept = [line for line in lines if not re.match(_OPTIONS, line) and not re.match(_ASKING, line)]
     pairs = (pair.partition("=") for pair in environment.decode(errors="surrogateescape").split("\0"))
     environ = {name: value for name, _, value in pairs}
     more = ["shopt -s expand_aliases"] if kind.name == "bash" else []
@@ -124,7 +124,7 @@ def _text(output: bytes, kind: ShellKind) -> str:
 def _variables(variables: Mapping[str, str], ours: Mapping[str, str]) -> Iterable[str]:
     """Yield assignments that extend a later shell's variables without removing anything."""
     for name, value in variables.items():
-        if not _PLACES.fullmatch(name) or _NOT_OURS.fullmatch(name) or value == ours.get(name, ""):
+        if not re.fullmatch(_PLACES, name) or re.fullmatch(_NOT_OURS, name) or value == ours.get(name, ""):
             continue
         if not name.endswith("PATH"):
             yield f"export {name}=${{{name}:-{quote(value)}}}"

@@ -85,6 +85,8 @@ class ContainedCommands:
         if self._proxy is None:
             return []
         found = {one.host: one.port for one in self._proxy.decisions.since(mark) if one.verdict == "allowed"}
+        if not found:
+            return []
         registries = host_rules.HostRules.of((host_rules.DEFAULT,))
         return [host for host, port in found.items() if not registries.covers(targets.Target(host, port))]
 
