@@ -21,6 +21,7 @@ from tau.modes.interactive.dialogs.dialog_host import Dialogs
 from tau.tui.style import UNICODE
 from tests.modes.interactive.clock import ScreenClock
 from tests.modes.interactive.rig import Rig, rigged
+from tests.support import memory
 from tests.support.idle import rest
 from tests.support.terminal.virtual import VirtualTerminal
 
@@ -154,6 +155,7 @@ def a_home() -> Iterator[Path]:
     folder = Path("/tmp").resolve()
     home = folder / secrets.token_hex(len(HOME))[: len(HOME) - len(str(folder)) - 1]
     home.mkdir(mode=0o700)
+    memory.keep(home)
     environ = {
         "HOME": str(home),
         "PATH": os.environ["PATH"],
@@ -167,6 +169,7 @@ def a_home() -> Iterator[Path]:
         with patch.dict(os.environ, environ, clear=True):
             yield home
     finally:
+        memory.forget(home)
         shutil.rmtree(home, ignore_errors=True)
 
 
