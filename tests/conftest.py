@@ -41,7 +41,7 @@ LOCAL_NAMES = {None, "", "localhost", "::1", "0.0.0.0", "::"}
 
 gc.set_threshold(20_000, 20, 20)  # a worker holds all tests; collecting often would cost minutes
 
-settings.register_profile("tests", deadline=None, derandomize=True, database=None)
+settings.register_profile("tests", deadline=None, max_examples=50, derandomize=True, database=None)
 settings.register_profile("soak", deadline=None, max_examples=2000, database=None)
 
 
