@@ -41,7 +41,7 @@ LOCAL_NAMES = {None, "", "localhost", "::1", "0.0.0.0", "::"}
 
 gc.set_threshold(20_000, 20, 20)  # a worker holds all tests; collecting often would cost minutes
 
-settings.register_profile("tests", deadline=None, derandomize=True, database=None)
+settings.register_profile("tests", deadline=None, max_examples=50, derandomize=True, database=None)
 settings.register_profile("soak", deadline=None, max_examples=2000, database=None)
 
 
@@ -109,7 +109,7 @@ def pytest_configure(config: pytest.Config) -> None:
     settings.load_profile("soak" if config.getoption("--soak") else "tests")
     config.add_cleanup(gc.unfreeze)
     config.add_cleanup(HARNESS.remove)
-    if not config.getoption("--on-disk") and memory.keep_in_memory(HARNESS.folder):
+    if not config.getoption("--on-disk") and memory.separate() and memory.keep(HARNESS.folder):
         HARNESS.in_memory = True
         config.option.basetemp = str(HARNESS.folder / "tmp")  # the parent of each `tmp_path`
     session_home = HARNESS.folder / "session"

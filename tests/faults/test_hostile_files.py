@@ -22,6 +22,7 @@ import pytest
 from tau.agent.tool import Tool
 from tau.base.errors import ToolError
 from tau.coding.files import local_fs
+from tau.coding.readers.sqlite import database as sqlite_database
 from tau.coding.tools.edit import Edit
 from tau.coding.tools.read import Read
 from tests.coding.context import call_context, call_now
@@ -221,13 +222,17 @@ def test_damaged_databases(tools: Tools) -> None:
         assert path.read_bytes() == damaged
 
 
-def test_endless_view_is_stopped(tools: Tools) -> None:
+def test_endless_view_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    defaults = sqlite_database.read.__kwdefaults__
+    assert defaults == {"seconds": 5.0}
+    monkeypatch.setitem(defaults, "seconds", 0.2)
     database(
-        tools.folder / "a.db",
+        tmp_path / "a.db",
         "CREATE VIEW endless AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) "
         "SELECT max(i) FROM n",
     )
-    assert "ran longer than 5 s" in tools.refusal("read", path="a.db:endless?limit=1")
+    with call_context(tmp_path) as ctx, pytest.raises(ToolError, match=r"ran longer than 0\.2 s"):
+        call_now(Read(), ctx, path="a.db:endless?limit=1")
 
 
 def pdf(*objects: bytes) -> bytes:

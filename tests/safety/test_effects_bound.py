@@ -214,8 +214,9 @@ def test_exact_open_works_on_paths_without_links(
         asyncio.run(disk.write(tmp_path / "a", b""))
 
 
-def test_journal_that_names_a_file_does_not_delete_it(trap: Trap) -> None:
+def test_journal_that_names_a_file_does_not_delete_it(trap: Trap, monkeypatch: pytest.MonkeyPatch) -> None:
     """SQLite deletes the file that the end of a leftover journal names."""
+    monkeypatch.setattr("tau.coding.readers.sqlite.connection.BUSY_SECONDS", 0.05)
     database, victim = trap.ws / "x.db", trap.out / "secret.txt"
     page = database.read_bytes()[:4096]
     magic = bytes.fromhex("d9d505f920a163d7")

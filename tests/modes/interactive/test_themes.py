@@ -2,6 +2,7 @@
 
 import json
 import os
+from functools import cache
 from pathlib import Path
 
 import msgspec
@@ -23,6 +24,7 @@ FAINT = {"border", "dim", "comment"}
 BACKS = {"selection", "addedBack", "removedBack"}
 
 
+@cache
 def luminance(color: str) -> float:
     parts = [int(color[at : at + 2], 16) / 255 for at in (1, 3, 5)]
     red, green, blue = (
@@ -35,6 +37,7 @@ def _linear(part: float) -> float:
     return part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4
 
 
+@cache
 def contrast(one: str, other: str) -> float:
     bright, dark = sorted((luminance(one), luminance(other)), reverse=True)
     return (bright + 0.05) / (dark + 0.05)

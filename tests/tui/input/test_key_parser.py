@@ -256,9 +256,13 @@ def test_every_function_key_has_a_bindable_name() -> None:
     assert {f"f{number}" for number in range(1, 36)} <= NAMED_KEYS
 
 
-def test_any_short_sequence_gives_a_key_and_never_raises() -> None:
-    alphabet = "\x00\x1b[]O<?>;:0159~u$^MABcRZt \x7f\x9bé\ud800"
-    for first in alphabet:
+ALPHABET = "\x00\x1b[]O<?>;:0159~u$^MABcRZt \x7f\x9bé\ud800"
+
+
+@pytest.mark.parametrize("firsts", ["[O", pytest.param(ALPHABET, marks=pytest.mark.soak)])
+def test_any_short_sequence_gives_a_key_and_never_raises(firsts: str) -> None:
+    alphabet = ALPHABET
+    for first in firsts:
         for second in alphabet:
             for third in alphabet:
                 for fourth in alphabet:

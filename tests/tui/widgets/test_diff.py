@@ -4,7 +4,7 @@ import difflib
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tau.tui.style import StyleSpec, Theme
@@ -13,6 +13,7 @@ from tau.tui.text.width import visible_width
 from tau.tui.widgets.diff import DiffView, changed_words
 from tau.tui.widgets.diff_hunks import DiffHunk, DiffLine, diff_texts, parse_unified_diff
 from tests.support.palettes import DARK_TOKENS, PLAIN
+from tests.support.soak import examples
 
 CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 OLD = "".join(f"line {n} of the file\n" for n in range(1, 31))
@@ -169,7 +170,7 @@ def test_controls_in_a_diff_are_removed() -> None:
 lines = st.lists(st.sampled_from("abcd\n") | st.text(max_size=3), max_size=12).map("\n".join)
 
 
-@settings(max_examples=150)
+@examples(50)
 @given(lines, lines, st.integers(0, 4))
 def test_our_hunks_match_the_unified_diff(old: str, new: str, context: int) -> None:
     old, new = old.replace("\r", ""), new.replace("\r", "")
@@ -189,7 +190,7 @@ def test_our_hunks_match_the_unified_diff(old: str, new: str, context: int) -> N
     assert sum(len(hunk.lines) > 0 for hunk in parse_unified_diff(text)) == text.count("\n@@ ")
 
 
-@settings(max_examples=200)
+@examples(50)
 @given(st.text(st.sampled_from("@+- \\abd12,\n\x1b\t漢") | st.characters(codec=None)), st.integers(1, 30))
 def test_any_text_can_be_shown_as_a_diff(text: str, width: int) -> None:
     rows = DiffView(Theme(DARK_TOKENS), diff=text, max_rows=20).render(width)

@@ -106,14 +106,14 @@ def small_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(highlight, "_MAX_CHARS", 60)
 
 
-@examples(100)
+@examples(40)
 @given(markdown_texts, st.integers(0, 1000))
 def test_settling_early_gives_the_rows_of_the_whole(text: str, seed: int) -> None:
     assert read_streamed(text, seed) == read_whole(text)
 
 
 def test_long_blocks_are_cut_at_the_same_positions_in_any_chunking(small_limits: None) -> None:
-    @examples(100)
+    @examples(40)
     @given(markdown_texts, st.integers(0, 1000))
     def check(text: str, seed: int) -> None:
         assert read_streamed(text, seed) == read_whole(text)
@@ -140,7 +140,7 @@ def test_blocks_are_the_same_when_reading_starts_in_the_middle(text: str) -> Non
         assert read_streamed(text, seed) == read_whole(text)
 
 
-@examples(70)
+@examples(30)
 @given(
     markdown_texts | junk,
     st.integers(0, 1000),

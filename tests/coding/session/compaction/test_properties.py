@@ -108,7 +108,7 @@ behaviours = st.sampled_from(
     ]
 )
 windows = st.sampled_from([1_500, 4_096, 8_192, 32_768, 128_000])
-large = examples(40, suppress_health_check=list(HealthCheck))
+large = examples(12, suppress_health_check=list(HealthCheck))
 
 
 def modified(messages: list[AppMessage]) -> set[str]:

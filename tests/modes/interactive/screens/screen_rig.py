@@ -22,6 +22,7 @@ from tau.tui.render.screen import Screen as TuiScreen
 from tau.tui.style import UNICODE
 from tests.modes.interactive.clock import ScreenClock
 from tests.modes.interactive.rig import Rig, rigged
+from tests.support import memory
 from tests.support.idle import rest
 from tests.support.terminal.virtual import VirtualTerminal
 
@@ -159,6 +160,7 @@ def a_home() -> Iterator[Path]:
     folder = Path("/tmp").resolve()
     home = folder / secrets.token_hex(len(HOME))[: len(HOME) - len(str(folder)) - 1]
     home.mkdir(mode=0o700)
+    memory.keep(home)
     environ = {
         "HOME": str(home),
         "PATH": os.environ["PATH"],
@@ -172,6 +174,7 @@ def a_home() -> Iterator[Path]:
         with patch.dict(os.environ, environ, clear=True):
             yield home
     finally:
+        memory.forget(home)
         shutil.rmtree(home, ignore_errors=True)
 
 

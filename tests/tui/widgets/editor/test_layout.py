@@ -1,6 +1,6 @@
 """Soft wrap: nothing is lost, everything fits, and cells and columns agree."""
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tau.tui.text.width import visible_width
@@ -9,6 +9,7 @@ from tau.tui.widgets.editor.intake import clean_input
 from tau.tui.widgets.editor.layout import WrapLayout
 from tau.tui.widgets.editor.pastes import Pastes
 from tau.tui.widgets.editor.units import LineUnits, measure_if_needed, measure_line, patch_units, snap_column
+from tests.support.soak import examples
 from tests.tui.widgets.editor.editor_rig import ODD_TEXTS
 
 LINES = ODD_TEXTS.map(lambda text: clean_input(text).replace("\n", ""))
@@ -114,7 +115,7 @@ def test_partial_measurement_of_a_changed_line_equals_a_full_one(
 UNITS = ("word ", "日本語", "a\tb ", "👩‍👩‍👧 x", "🇩🇪", "e\u0301", "longwithoutblanks", "a\u200bb ")
 
 
-@settings(max_examples=60, deadline=None)
+@examples(20)
 @given(
     st.lists(st.sampled_from(UNITS), min_size=1, max_size=5),
     st.lists(st.tuples(st.integers(0, 10_000), st.integers(0, 40), LINES), min_size=1, max_size=4),

@@ -270,4 +270,4 @@ class EditingMachine(RuleBasedStateMachine):
 
 
 TestEditing = EditingMachine.TestCase
-TestEditing.settings = examples(80, stateful_step_count=STEPS)
+TestEditing.settings = examples(30, stateful_step_count=STEPS)

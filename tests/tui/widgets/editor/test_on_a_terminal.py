@@ -1,12 +1,13 @@
 """The editor on a terminal: the real cursor is in the cell where the next character appears."""
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tau.tui.render.screen import Screen
 from tau.tui.style import Theme
 from tau.tui.text.width import graphemes
 from tests.support.fake_timer import FakeTimer
+from tests.support.soak import examples
 from tests.support.terminal.virtual import VirtualTerminal
 from tests.tui.widgets.editor.editor_rig import cursor, editor
 
@@ -31,7 +32,7 @@ def test_typed_text_appears_and_the_cursor_is_behind_it() -> None:
     screen.stop()
 
 
-@settings(max_examples=60)
+@examples(30)
 @given(st.lists(LETTERS, max_size=20).map("".join), MOVES, st.integers(3, 15))
 def test_cursor_cell_holds_the_character_at_the_cursor(text: str, moves: list[str], width: int) -> None:
     terminal, timer = VirtualTerminal(width, 40), FakeTimer()
