@@ -170,7 +170,8 @@ CONTEXT_RULES = (
         "secret",
         ("config set ", "configure set "),
         r"\bconfig(?:ure)? set [\"']?\S{0,100}"
-        r"(?:password|passwd|token|secret(?:[_-]\w{1,40})?|api[_-]?key)[\"']?[ \t=]+[\"']?(?P<secret>[^\s\"'`-][^\s\"'`]{5,200})",
+        r"(?:password|passwd|token|secret(?:[_-]\w{1,40})?|api[_-]?key)[\"']?[ \t=]+"
+        r"[\"']?(?P<secret>[^\s\"'`-][^\s\"'`]{5,200})",
         lambda text: is_secret_value(text, "pass", quoted=False),
         any_case=True,
     ),
