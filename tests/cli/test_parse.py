@@ -118,6 +118,14 @@ def test_mistyped_subcommand_is_not_sent_to_the_model(argv: list[str], guess: st
     assert f"Did you mean {guess}?" in problem and "put -- before it" in problem
 
 
+@pytest.mark.parametrize(("word", "here"), [("login", "/login"), ("models", "tau --list-models")])
+def test_tau_login_was_sent_to_the_model_as_a_prompt(word: str, here: str) -> None:
+    problem = parse([word]).problem
+    assert problem.startswith(f'There is no command "{word}": ') and here in problem
+    assert not parse(["--", word]).problem
+    assert not parse([word, "does", "not", "work"]).problem
+
+
 @pytest.mark.parametrize("flags", (["-p"], ["--model", "sonnet"], ["-pc"], ["--cwd=src", "--plain"]))
 def test_subcommand_behind_a_flag_is_not_sent_to_the_model(flags: list[str]) -> None:
     for command in SUBCOMMANDS:

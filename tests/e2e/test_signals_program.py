@@ -1,5 +1,6 @@
 """Ctrl+C, TERM and hangup while the program is running: nothing lost, nothing left running."""
 
+import os
 import signal
 import subprocess
 
@@ -34,6 +35,20 @@ def test_signal_kills_the_command_and_keeps_the_partial_answer(
     tau.script("welcome back")
     assert tau.ask("-c", "go on").stdout == "welcome back\n"
     assert tau.server.problems == []
+
+
+@pytest.mark.parametrize(("number", "code"), ((signal.SIGINT, 130), (signal.SIGTERM, 143)), ids=str)
+@pytest.mark.parametrize("mode", ("-p", "--plain"))
+def test_tau_that_waited_for_a_pipe_named_on_the_command_line_could_only_be_killed(
+    tau: Program, number: signal.Signals, code: int, mode: str
+) -> None:
+    pipe = tau.project / "pipe"
+    os.mkfifo(pipe)
+    program = tau.start(mode, "@pipe")
+    with pipe.open("wb"):  # waits until tau has opened it
+        program.send_signal(number)
+        program.communicate(timeout=HANG_S)
+    assert program.returncode == code
 
 
 def test_tau_in_the_background_ignores_ctrl_c_but_its_commands_do_not(tau: Program) -> None:

@@ -160,6 +160,21 @@ CONTEXT_RULES = (
         r"\blogin\b[^\n|;&]{0,200}?\s-p[ =]?[\"']?(?P<secret>[^\s\"'$-][^\s\"']{3,200})",
         lambda text: not text.isdigit() and not is_placeholder(text),
     ),
+    SecretRule(
+        "password",
+        ("redis-cli",),
+        r"\bredis-cli\b[^\n|;&]{0,200}?\s-a[ \t]+[\"']?(?P<secret>[^\s\"'$-][^\s\"']{3,200})",
+        lambda text: not is_placeholder(text),
+    ),
+    SecretRule(  # aws, npm, pip, gcloud and others
+        "secret",
+        ("config set ", "configure set "),
+        r"\bconfig(?:ure)? set [\"']?\S{0,100}"
+        r"(?:password|passwd|token|secret(?:[_-]\w{1,40})?|api[_-]?key)[\"']?[ \t=]+"
+        r"[\"']?(?P<secret>[^\s\"'`-][^\s\"'`]{5,200})",
+        lambda text: is_secret_value(text, "pass", quoted=False),
+        any_case=True,
+    ),
     SecretRule("password", ("mysql",), r"\bmysql\w*[^\n|;&]{0,200}?\s-p(?P<secret>[^\s\"'-][^\s\"']{3,200})"),
 )
 

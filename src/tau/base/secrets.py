@@ -77,7 +77,10 @@ _HINTS_BY_SIGN: tuple[tuple[bytes, tuple[bytes, ...]], ...] = (
 )
 KEY_HINTS = tuple(hint for _, hints in _HINTS_BY_SIGN for hint in hints)
 # What a secret needs around it if its own form does not tell.
-_CONTEXT = (b"PRIVATE KEY", b" -u", b" --user", b"sshpass", b"login", b"mysql", b":AA", b"AccountKey=")
+_CONTEXT = (
+    *(b"PRIVATE KEY", b" -u", b" --user", b"sshpass", b"login", b"mysql", b"redis-cli", b"config set "),
+    *(b"configure set ", b":AA", b"AccountKey="),
+)
 _NAMES = (b"pass", b"pwd", b"secret", b"token", b"key", b"credential")
 _NAME_END = (
     rb"(?:pass(?:word|wd|phrase|code)?|pwd|secret|token|credentials?|key)\d{0,2}\\*[\"'`]?\]?\\?[nrt]?\s?[=:]"

@@ -1,9 +1,10 @@
-"""Runs blocking work in a thread that ends soon after its caller is cancelled."""
+"""Runs blocking work in a thread, so that its caller can be cancelled."""
 
 import asyncio
 from collections.abc import Callable
 from contextlib import suppress
-from threading import Event
+from functools import partial
+from threading import Event, Thread
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -47,3 +48,24 @@ async def in_thread(work: Callable[[StopSignal], T]) -> T:
         await asyncio.wait([future])
         future.exception()  # retrieve it, so that asyncio does not log it as unhandled
         raise
+
+
+async def in_daemon_thread(work: Callable[[], T]) -> T:
+    """Return the result of `work`, which nothing can interrupt. When cancelled, abandon the thread."""
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[T] = loop.create_future()
+
+    def settle(outcome: Callable[[], None]) -> None:
+        if not done.done():  # not cancelled meanwhile
+            outcome()
+
+    def run() -> None:
+        try:
+            outcome = partial(done.set_result, work())
+        except Exception as error:
+            outcome = partial(done.set_exception, error)
+        with suppress(RuntimeError):  # the loop is closed
+            loop.call_soon_threadsafe(settle, outcome)
+
+    Thread(target=run, name="tau-blocking", daemon=True).start()
+    return await done

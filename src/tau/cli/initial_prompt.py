@@ -15,8 +15,16 @@ fences = late("tau.coding.fence")
 image_files = late("tau.ai.images")
 image_header = late("tau.base.image_header")
 image_loading = late("tau.coding.images")
+threads = late("tau.base.threads")
 
 MAX_TEXT_BYTES = MIB
+
+
+async def read_prompts(words: Sequence[str], piped: str) -> list[UserPrompt]:
+    """Like `build_prompts`; Ctrl+C works even while a file keeps us waiting, as a pipe does."""
+    if not any(map(_is_file, words)):
+        return build_prompts(words, piped)
+    return await threads.in_daemon_thread(lambda: build_prompts(words, piped))
 
 
 def build_prompts(words: Sequence[str], piped: str) -> list[UserPrompt]:

@@ -89,7 +89,7 @@ async def _run(
                     app.say(HOME_REMARK, "warning")
                 if parsed.value("resume") == "":
                     app.run_first("/resume")
-                prompts = prompts_of.build_prompts(parsed.words, "")
+                prompts = await prompts_of.read_prompts(parsed.words, "")
                 code = await app.run(_opening(parsed, front.cwd), prompts)
         except asyncio.CancelledError:
             if signals.code is None:

@@ -17,7 +17,7 @@ from tau.base.errors import TauError, UsageError
 from tau.base.files import typed_path
 from tau.base.late import late
 from tau.cli import timing
-from tau.cli.initial_prompt import build_prompts
+from tau.cli.initial_prompt import read_prompts
 from tau.cli.parse import ParsedArgs
 from tau.cli.signals import Signals
 from tau.cli.stdin import STDIN, read_piped_text
@@ -87,7 +87,7 @@ async def _run(parsed: ParsedArgs, mode: "Mode", signals: Signals) -> int:
     if mode == "console":
         return await _run_console(parsed, cwd, signals)
     piped = "" if mode == "json-lines" else await read_piped_text()
-    prompts = build_prompts(parsed.words, piped)
+    prompts = await read_prompts(parsed.words, piped)
     if not prompts and mode != "json-lines":
         raise UsageError(NO_PROMPT)
     if is_home(cwd) and not parsed.has("allow-home"):
@@ -111,7 +111,7 @@ async def _run(parsed: ParsedArgs, mode: "Mode", signals: Signals) -> int:
 
 async def _run_console(parsed: ParsedArgs, cwd: Path, signals: Signals) -> int:
     repl = console.Console(line_input.LineReader(STDIN), OutputStream())
-    prompts = build_prompts(parsed.words, "")
+    prompts = await read_prompts(parsed.words, "")
     if is_home(cwd) and not parsed.has("allow-home"):
         cwd = await _offer_folder(repl.ui, cwd)
     first = options = session_options(parsed, cwd, ui=repl.ui)
