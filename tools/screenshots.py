@@ -2,7 +2,7 @@
 
 `python tools/screenshots.py [KIND ...] [--folder FOLDER]` writes them to docs/images:
 
-- `screens`: the interactive screen as text (screen-*.txt);
+- `screens`: the interactive screen as text (screen-*.txt), also where a page quotes it;
 - `pictures`: the same in color (picture-*.svg);
 - `demo`: a recording of `tau demo` (demo.cast), which takes a minute;
 - `pages`: the pictures of docs/export.md, by day and by night, for which it needs Chromium.
@@ -100,9 +100,21 @@ def stable_screen(terminal: PtyTerminal) -> Screen:
 
 def screens(folder: Path) -> int:
     for name, shot in SCENES.items():
+        path = folder / f"screen-{name}.txt"
+        before = path.read_text(encoding="utf-8") if path.exists() else ""
         with tempfile.TemporaryDirectory(dir="/tmp") as place:
-            write(folder / f"screen-{name}.txt", capture(shot, Path(place)))
+            write(path, capture(shot, Path(place)))
+        if before and folder == IMAGES:
+            update_pages(before, path.read_text(encoding="utf-8"))
     return 0
+
+
+def update_pages(before: str, now: str) -> None:
+    """Replace a capture in the pages that quote it."""
+    for page in (ROOT / "docs").rglob("*.md"):
+        text = page.read_text(encoding="utf-8")
+        if (quoted := f"```text\n{before}```") in text:
+            page.write_text(text.replace(quoted, f"```text\n{now}```"), encoding="utf-8")
 
 
 def pictures(folder: Path) -> int:

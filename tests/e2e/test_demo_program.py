@@ -118,7 +118,7 @@ def test_text_typed_during_the_demo_is_kept(demo: PtyTerminal) -> None:
     demo.type("hello!")
     demo.wait_for(f"❯ {REQUEST}")
     rows = demo.wait_for("I'll run the tests")
-    assert any(row.startswith("hello!") for row in rows)
+    assert any(row.startswith("❯ hello!") for row in rows)
     assert any(SCRIPTED in row for row in rows)  # it says so all the time
     demo.press("escape")
     demo.wait_for("Stopped")
