@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from tau.agent import events as e
+from tau.agent.events import Notice
 from tau.ai import stream_events as se
 from tau.ai.faux import Count, Fail, FauxStep, Say, Stop, Think, Use, Wait
 from tau.ai.wire import (

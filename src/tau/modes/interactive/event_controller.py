@@ -49,6 +49,8 @@ class EventController:
         self.todo = TodoPanel(display, current)
         self._updater = TranscriptUpdater(display, current, activity, self._builder, self.pending, self.todo)
         self._command = ""
+        self._said: set[str] = set()
+        """Notices of the sessions shown so far."""
         self._expanded_block: CachedBlock | None = None
 
     def __call__(self, event: AgentEvent) -> None:
@@ -71,6 +73,9 @@ class EventController:
         if session.log.leaf is not None and replay.is_unanswered(session.log):
             self.notice("The last message has no answer yet; send it again with /retry.", "warning")
         for notice in session.notices:
+            if notice.level == "info" and notice.message in self._said:
+                continue  # about the model: the next session has the same
+            self._said.add(notice.message)
             self.notice(notice.message.replace(model_resolver.BETTER_MODELS, _BETTER_MODELS), notice.level)
         self._display.request_render(full=not fresh)
 
