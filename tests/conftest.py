@@ -32,6 +32,7 @@ DROPPED_ENDINGS = ("_API_KEY", "_TOKEN", "_PROXY", "_BASE_URL", "_CA_BUNDLE", "_
 DROPPED = {
     *("ANTHROPIC_MODEL", "OLLAMA_HOST", "SSL_CERT_FILE", "SSL_CERT_DIR"),
     *("COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "EDITOR", "VISUAL", "PAGER", "SHELL"),
+    *("LC_ALL", "LC_CTYPE"),
     *("PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED"),  # children run as they do on a user's machine
 }
 MAX_HELD_S = 0.1
@@ -89,6 +90,7 @@ class Harness:
         for name in list(os.environ):
             if name.startswith("TAU_") or name in DROPPED or name.upper().endswith(DROPPED_ENDINGS):
                 del os.environ[name]
+        os.environ["LANG"] = "C.UTF-8"
         os.environ["HOME"] = str(home)
         os.environ["TAU_HOME"] = str(home / ".tau" / "agent")
         for kind in ("CONFIG", "DATA", "STATE", "CACHE"):

@@ -36,7 +36,7 @@ class ThemesSettings(Struct, frozen=True, rename="camel"):
     ] = "auto"
     symbols: Annotated[
         Literal["auto", "unicode", "nerd", "ascii"],
-        Meta(description="Symbol set; auto is ascii on Linux consoles; nerd needs a patched font"),
+        Meta(description="Symbols; auto is ascii on Linux consoles and without UTF-8; nerd needs its font"),
     ] = "auto"
     color_blind: Annotated[
         bool, Meta(description="Show diffs in blue and orange instead of green and red")

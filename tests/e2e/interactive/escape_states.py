@@ -197,7 +197,7 @@ STATES: dict[str, State] = {
     "no answer yet": State(requests, says(Silence(before_head=True))),
     "looking up a name": State(appears("looked-up"), provider="unknown", prepare=stuck_resolver),
     "waiting for a retry": State(
-        sees("Retrying in"),
+        sees("Retry 1 of"),
         says(Status(529, "Overloaded")),
         SLOW_RETRIES,
         says=("Overloaded", "Type to continue, or /retry"),

@@ -60,7 +60,7 @@ def test_escape_stops_the_wait_before_the_next_attempt(launcher: Launcher) -> No
     launcher.settings(**{"retry.enabled": True, "retry.baseDelayMs": 60_000})
     launcher.tau.script(Status(529, "Overloaded"), "Next.")
     user = launcher.start().send("talk")
-    user.see("Retrying in")
+    user.see("Retry 1 of")
     user.press("escape").rests()
     user.send("again").see("Next.")
 

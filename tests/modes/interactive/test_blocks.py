@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
+from msgspec import UNSET
 
 from tau.agent.calls import NOT_STARTED, STOPPED
 from tau.agent.events import ToolResult
@@ -17,6 +18,7 @@ from tau.ai.wire import (
     ToolResultMessage,
     Usage,
 )
+from tau.coding.approval.refusals import RefusedCall, declined
 from tau.modes.interactive.key_bindings import APP_BINDINGS
 from tau.modes.interactive.tool_views.view import ToolCallView
 from tau.modes.interactive.transcript.assistant import TAIL_ROWS, TextBlock, ThinkingBlock
@@ -513,3 +515,19 @@ def test_first_lines_of_a_text_and_how_many_are_missing() -> None:
     assert first_lines("a\nb\n", 2) == ("a\nb", 0)
     assert first_lines("a\nb\nc\nd", 2) == ("a\nb", 2)
     assert first_lines("x" * 100, 2, max_chars=10) == ("x" * 10, 1)
+
+
+def test_declined_call_is_recognized_by_its_type_and_not_by_its_words(stage: Stage) -> None:
+    words = declined("delete it", "not now").text
+    for details, state in ((UNSET, "failed"), (RefusedCall(refusal="declined"), "declined")):
+        call = ToolCallState(stage.context, "c1", "bash", {"command": "rm x"})
+        call.start({"command": "rm x"})
+        call.finish(ToolResultMessage("c1", "bash", [TextContent(words)], True, 0, details))
+        assert call.state == state
+    other = ToolCallState(stage.context, "c1", "bash", {"command": "rm x"})
+    other.finish(
+        ToolResultMessage(
+            "c1", "bash", [TextContent("Anything else.")], True, 0, {"refusal": "declined", "comment": ""}
+        )
+    )
+    assert other.state == "declined"

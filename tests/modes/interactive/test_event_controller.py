@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from tau.agent import events as e
+from tau.agent.events import Notice
 from tau.ai import stream_events as se
 from tau.ai.faux import Count, Fail, FauxStep, Say, Stop, Think, Use, Wait
 from tau.ai.wire import (
@@ -262,13 +263,13 @@ def test_retry_counts_down_and_the_failed_attempt_looks_different(tmp_path: Path
         script: Script = [[Fail(ProviderError("Overloaded.", retryable=True))], [Say("Now it works.")]]
         async with rigged(tmp_path, script, settings={"retry.baseDelayMs": 1200}) as rig:
             await rig.send("go")
-            shown = await rig.show("Retrying in")
-            assert "attempt 1 of" in shown and "Esc stops it" in shown
+            shown = await rig.show("Retry 1 of")
+            assert "Esc stops it" in shown
             assert "✗ Failed: Overloaded." in shown and "Type to continue" not in shown
             shown = await rig.show("Now it works.")
             await rig.idle()
             assert "! Overloaded. Retried." in rig.screen()
-            assert "Retrying in" not in rig.screen()
+            assert "Retry 1 of" not in rig.screen()
 
     run(test)
 
@@ -293,9 +294,9 @@ def test_retry_wait_can_be_stopped(tmp_path: Path) -> None:
         script: Script = [[Fail(ProviderError("Overloaded.", retryable=True))], [Say("never")]]
         async with rigged(tmp_path, script, settings={"retry.baseDelayMs": 60000}) as rig:
             await rig.send("go")
-            await rig.show("Retrying in")
+            await rig.show("Retry 1 of")
             rig.session.abort()
-            await rig.gone("Retrying in")
+            await rig.gone("Retry 1 of")
             await rig.idle()
             assert "Type to continue, or /retry." in rig.screen()
             rig.parts.activity.count_tokens(500)
@@ -457,5 +458,22 @@ def test_demo_model_notice_names_the_login_command(tmp_path: Path) -> None:
             rig.parts.transcript.attach(rig.session, fresh=True)
             shown = await rig.show("Add an API key with /login")
             assert "it cannot code" in shown and "ANTHROPIC_API_KEY" not in shown
+
+    run(test)
+
+
+def test_note_about_a_small_local_server_comes_once(tmp_path: Path) -> None:
+    note = "Ollama serves only 4,096 tokens of context; for coding, set OLLAMA_CONTEXT_LENGTH."
+
+    async def test() -> None:
+        async with rigged(tmp_path) as rig:
+            session, transcript = rig.session, rig.parts.transcript
+            session.notices = [Notice("info", note), Notice("warning", "A setting is wrong.")]
+            for _ in range(3):
+                transcript.detach()
+                transcript.attach(session, fresh=False)
+            await rig.drawn()
+            assert rig.tape().count("serves only 4,096") == 1
+            assert rig.tape().count("A setting is wrong.") == 3
 
     run(test)

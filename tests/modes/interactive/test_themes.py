@@ -106,6 +106,25 @@ def test_linux_console_gets_symbols_its_fonts_have(term: str, wanted: str, point
     assert appearance_of(settings, Capabilities(), {"TERM": term}).symbols.pointer == pointer
 
 
+@pytest.mark.parametrize(
+    ("environ", "pointer"),
+    [
+        ({"LANG": "C"}, ">"),
+        ({"LANG": "POSIX"}, ">"),
+        ({"LC_ALL": "C", "LANG": "en_US.UTF-8"}, ">"),
+        ({"LC_CTYPE": "de_DE.ISO-8859-1@euro", "LANG": "de_DE.UTF-8"}, ">"),
+        ({"LC_ALL": "", "LANG": "en_US.UTF-8"}, "❯"),
+        ({"LANG": "C.UTF-8"}, "❯"),
+        ({"LANG": "en_US.utf8"}, "❯"),
+        ({"LANG": "de_DE"}, "❯"),
+        ({}, "❯"),
+    ],
+)
+def test_locale_without_utf8_gets_ascii(environ: dict[str, str], pointer: str) -> None:
+    environ = {"TERM": "xterm-256color", **environ}
+    assert appearance_of(Settings(), Capabilities(), environ).symbols.pointer == pointer
+
+
 def test_colorblind_theme_uses_blue_and_orange() -> None:
     usual, safe = tokens_of(load_theme("dusk")), tokens_of(load_theme("dusk"), color_blind=True)
     assert usual["diffAdded"] != safe["diffAdded"] and usual["accent"] == safe["accent"]

@@ -133,3 +133,9 @@ def test_all_lines_of_the_selection_are_read_out() -> None:
     new = ["one", "Selected: two: a long", "  story of it", "three"]
     assert find_new_lines(old, new) == ["Selected: two: a long", "  story of it"]
     assert spoken_text("  über") == "  über" and spoken_text("│ über │") == "über"
+
+
+def test_another_tab_is_announced_with_its_selected_item() -> None:
+    old = ["Tab 1 of 3: Display", "Selected: Theme (1 of 9)", "Symbols"]
+    new = ["Tab 2 of 3: Editor", "Selected: Rows (1 of 4)", "Keys"]
+    assert find_new_lines(old, new) == ["Tab 2 of 3: Editor", "Selected: Rows (1 of 4)"]

@@ -339,7 +339,7 @@ def test_linear_mode_uses_words() -> None:
         30,
         8,
     )
-    assert rows == ["Chosen: a: first", "b"]
+    assert rows == ["Selected: a (1 of 2): first", "b"]
 
 
 def test_list_rows_fit_every_width() -> None:

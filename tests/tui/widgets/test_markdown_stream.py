@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tau.tui.component import CommitBoundary
 from tau.tui.style import StyleSpec, Theme
 from tau.tui.text.sgr import strip_escapes
 from tau.tui.text.width import visible_width
@@ -226,6 +227,38 @@ def test_open_fence_is_code_at_once_and_its_end_is_hidden() -> None:
     assert found[0] == ["py"]
     assert found[-2:] == [["py", "  x = 1"], ["py", "  x = 1", "", "z"]]
     assert not any("`" in row for rows in found for row in rows)
+
+
+def streamed_table(rows: int, long_at: int, width: int = 60) -> tuple[Markdown, list[str]]:
+    """A table with one long cell, while it streams."""
+    shown = Markdown(THEME)
+    shown.append("| name | what it does |\n|---|---|\n")
+    for number in range(rows):
+        text = "a cell that is much longer than all others" if number == long_at else "short"
+        shown.append(f"| item {number} | {text} |\n")
+        shown.render(width)
+    return shown, [strip_escapes(row) for row in shown.render(width)]
+
+
+def test_streaming_table_is_laid_out_again_until_it_is_final() -> None:
+    shown, rows = streamed_table(30, 29)
+    assert rows[-1].endswith("a cell that is much longer than all others")
+    assert shown.commit_boundary() == CommitBoundary(0)
+    finished = Markdown(THEME, shown.text).render(60)
+    shown.finish()
+    assert list(shown.render(60)) == list(finished)
+
+
+def test_rows_of_a_long_table_that_are_final_never_change_and_later_ones_use_the_free_width() -> None:
+    shown, rows = streamed_table(90, 80)
+    boundary = shown.commit_boundary()
+    assert boundary is not None and boundary.live_start > 40
+    final = rows[: boundary.live_start]
+    assert any(row.endswith("│ a cell that is much longer than all others") for row in rows)
+    assert max(map(len, final[:40])) < 40  # the rule does not reach the edge
+    shown.append("\nThe end.\n")
+    shown.finish()
+    assert [strip_escapes(row) for row in shown.render(60)][: len(final)] == final
 
 
 def test_table_appears_with_its_second_line_and_not_before() -> None:

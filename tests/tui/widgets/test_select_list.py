@@ -272,11 +272,11 @@ def test_screen_reader_gets_words_for_symbols() -> None:
     ]
     picker = SelectList(theme, KEYS, things, 2, filterable=False, current="a")
     assert list(picker.render(80)) == [
-        "Selected: alpha (current): the first (12k)",
+        "Selected: alpha (current, 1 of 3): the first (12k)",
         "beta (not available)",
         "Item 1 of 3",
     ]
     several = SelectList(theme, KEYS, things, filterable=False, multi=True)
     press(several, "tab")
-    assert several.render(80)[0] == "Selected: alpha (checked): the first (12k)"
+    assert several.render(80)[0] == "Selected: alpha (checked, 1 of 3): the first (12k)"
     assert several.render(80)[2] == "gamma (not checked)"

@@ -233,7 +233,7 @@ def test_screen_reader_gets_words() -> None:
     stage = Stage(theme=Theme({}, linear=True))
     assert stage.shown(80)[1:4] == [
         "Session",
-        "Selected: Auto-compact: on. Shrinks a long session.",
+        "Selected: Auto-compact: on (1 of 5). Shrinks a long session.",
         "Name: not set",
     ]
     assert stage.list.select("limit")

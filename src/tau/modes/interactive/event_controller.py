@@ -51,6 +51,8 @@ class EventController:
         self._updater = TranscriptUpdater(display, current, activity, self._builder, self.pending, self.todo)
         self._command = ""
         self._printed_block: CachedBlock | None = None
+        self._shown_notices: set[str] = set()
+        """Notices of the sessions shown so far."""
 
     def __call__(self, event: AgentEvent) -> None:
         if type(event) is MessageUpdate:
@@ -72,6 +74,9 @@ class EventController:
         if session.log.leaf is not None and replay.is_unanswered(session.log):
             self.notice("The last message has no answer yet; send it again with /retry.", "warning")
         for notice in session.notices:
+            if notice.level == "info" and notice.message in self._shown_notices:
+                continue  # about the model: the next session has the same
+            self._shown_notices.add(notice.message)
             self.notice(notice.message.replace(model_resolver.BETTER_MODELS, _BETTER_MODELS), notice.level)
         self._display.request_render(full=not fresh)
 

@@ -21,6 +21,8 @@ from tau.tui.text.width import visible_width
 _DRAWING = re.compile("[\u2500-\u259f\u2800-\u28ff]+")
 _SELECTED = "Selected"
 """How a list names the selected row, since symbols are not read out."""
+_TAB = re.compile(r"Tab \d+ of \d+: ")
+"""How a tab bar names the active tab."""
 _CONTINUATION = "  "
 """Prefix of further lines of the selected item."""
 
@@ -161,13 +163,14 @@ def spoken_text(row: str) -> str:
 
 
 def find_new_lines(old: Sequence[str], new: Sequence[str]) -> list[str]:
-    """Return the lines that are new. If the selection moved, return only the selected item's lines."""
+    """Return the new lines; if the selection or the tab moved, only those of the new one."""
     known = set(old)
     added = [line for line in new if line not in known]
     chosen: list[str] = []
     in_chosen = False
     for line in new:
-        in_chosen = line.startswith(_SELECTED) or (in_chosen and line.startswith(_CONTINUATION))
+        is_head = line.startswith(_SELECTED) or _TAB.match(line) is not None
+        in_chosen = is_head or (in_chosen and line.startswith(_CONTINUATION))
         if in_chosen and line not in known:
             chosen.append(line)
     return chosen if chosen and old else added

@@ -222,10 +222,12 @@ def popup_rows(theme: Theme, suggestions: Suggestions, at: int, width: int, max_
         if item.group and item.group != group and len(rows) + (len(shown) - number + top) < max_rows:
             rows.append(theme["muted"](truncate(item.group, width, theme.symbols.ellipsis)))
         group = item.group
-        rows.append(_row(theme, item, number == at, label_cells, width))
+        place = f"{at + 1} of {len(items)}"
+        rows.append(_row(theme, item, place if number == at else "", label_cells, width))
+    if theme.linear:
+        return rows
     if count < len(items) and len(rows) < max_rows:
-        place = f"Item {at + 1} of {len(items)}" if theme.linear else f"  {at + 1}/{len(items)}"
-        rows.append(theme["dim"](truncate(place, width, theme.symbols.ellipsis)))
+        rows.append(theme["dim"](truncate(f"  {at + 1}/{len(items)}", width, theme.symbols.ellipsis)))
     return rows
 
 
@@ -246,13 +248,14 @@ def _clean_texts(item: CompletionItem) -> CompletionItem:
     return item._replace(label=label, description=clean_line(item.description), group=clean_line(item.group))
 
 
-def _row(theme: Theme, item: CompletionItem, chosen: bool, label_cells: int, width: int) -> str:
+def _row(theme: Theme, item: CompletionItem, place: str, label_cells: int, width: int) -> str:
+    """`place` is that of the selected item, such as "3 of 13"; empty for the others."""
     ellipsis = theme.symbols.ellipsis
     if theme.linear:
-        text = f"{item.label}: {item.description}" if item.description else item.label
-        return truncate(f"{'Chosen: ' if chosen else ''}{text}", width, ellipsis)
-    style = theme["selected"] if chosen else theme["text"]
-    pointer = f"{theme.symbols.pointer} " if chosen else " " * (visible_width(theme.symbols.pointer) + 1)
+        label = f"Selected: {item.label} ({place})" if place else item.label
+        return truncate(f"{label}: {item.description}" if item.description else label, width, ellipsis)
+    style = theme["selected"] if place else theme["text"]
+    pointer = f"{theme.symbols.pointer} " if place else " " * (visible_width(theme.symbols.pointer) + 1)
     label = truncate(item.label, label_cells, ellipsis)
     left = truncate(pointer + label, width, "")
     gap = label_cells - visible_width(label) + 2

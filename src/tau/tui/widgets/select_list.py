@@ -47,10 +47,11 @@ class ItemRows:
         return self._theme["heading"](truncate(text, self._width, self._theme.symbols.ellipsis))
 
     def item(
-        self, item: SelectItem[T], query: str, selected: bool, checked: bool, current: bool
+        self, item: SelectItem[T], query: str, selected: bool, checked: bool, current: bool, place: str
     ) -> list[str]:
+        """`place` is where it is in the list, such as "3 of 13"."""
         if self._theme.linear:
-            return self._in_words(item, selected, checked, current)
+            return self._in_words(item, checked, current, place if selected else "")
         theme, symbols = self._theme, self._theme.symbols
         style = theme["dim"] if item.disabled else theme["selected"] if selected else theme["text"]
         pointer = f"{theme['accent'](symbols.pointer)} " if selected else self._none
@@ -101,13 +102,15 @@ class ItemRows:
                 positions.update(range(at, at + len(word)) if at >= 0 else ())
         return highlight_positions(text, sorted(positions), self._theme["muted"], self._theme["matched"])
 
-    def _in_words(self, item: SelectItem[T], selected: bool, checked: bool, current: bool) -> list[str]:
-        words = f"Selected: {item.label}" if selected else item.label
+    def _in_words(self, item: SelectItem[T], checked: bool, current: bool, place: str) -> list[str]:
+        words = f"Selected: {item.label}" if place else item.label
         notes = ["current"] if current else []
         if self._multi:
             notes.append("checked" if checked else "not checked")
         if item.disabled:
             notes.append("not available")
+        if place:
+            notes.append(place)
         if notes:
             words += f" ({', '.join(notes)})"
         words += f": {item.description}" if item.description else ""
@@ -307,7 +310,7 @@ class SelectList(LiveComponent, Generic[T]):
                 continue
             item = choices.items[index]
             marks = (index == selected, item.value in self._checked, item.value == self.current)
-            rows += draw.item(item, self.filter_text, *marks)
+            rows += draw.item(item, self.filter_text, *marks, f"{self._at + 1} of {len(choices.order)}")
         if height < len(lines):
             place = (self._top, height, len(lines), self._at + 1, len(choices.order))
             rows.append(position_row(theme, *place, width))

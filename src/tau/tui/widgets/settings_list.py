@@ -353,13 +353,14 @@ class SettingsList(LiveComponent):
                 rows.append(theme["heading"](group))
                 continue
             shown = self._settings[choices.items[index].value]
-            state = _RowState(shown is setting, query, choices.label_width, self._open)
+            place = f"{self._at + 1} of {len(choices.order)}"
+            state = _RowState(shown is setting, query, choices.label_width, self._open, place)
             rows += (
                 _in_words(theme, shown, state, width) if theme.linear else _rows(theme, shown, state, width)
             )
         if height < len(choices.lines):
-            place = (self._top, height, len(choices.lines), self._at + 1, len(choices.order))
-            rows.append(position_row(theme, *place, width))
+            position = (self._top, height, len(choices.lines), self._at + 1, len(choices.order))
+            rows.append(position_row(theme, *position, width))
         if choices.has_descriptions and setting is not None and not theme.linear:
             rows += description_rows(theme, setting.description, width)
         return rows
@@ -371,6 +372,8 @@ class _RowState(NamedTuple):
     label_width: int
     field: Component | None
     """The editor of the selected setting's value."""
+    place: str
+    """Where the selected one is in the list, such as "3 of 13"."""
 
 
 def _rows(theme: Theme, setting: SettingRow, state: _RowState, width: int) -> list[str]:
@@ -405,7 +408,7 @@ def _in_words(theme: Theme, setting: SettingRow, state: _RowState, width: int) -
     name = f"Selected: {setting.label}" if state.selected else setting.label
     if state.selected and state.field is not None:
         return [*wrap(f"{name}, new value:", width), *state.field.render(width)]
-    words = f"{name}: {format_value(setting)}"
+    words = f"{name}: {format_value(setting)}{f' ({state.place})' if state.selected else ''}"
     if state.selected and setting.description:
         words += f". {setting.description}"
     return spoken_rows(words, width)

@@ -159,6 +159,26 @@ def test_compact_replaces_the_conversation_with_a_summary(tmp_path: Path) -> Non
     run(test)
 
 
+@pytest.mark.parametrize("command", ["/compact", "/handoff"])
+def test_failed_summary_stays_visible_after_the_next_message(command: str, tmp_path: Path) -> None:
+    async def test() -> None:
+        failing = [Fail(ProviderError("The server is on fire."))]
+        script = [[Say("word " * 3000)], [Say("Second.")], failing, [Say("Third.")]]
+        async with rigged(tmp_path, script, settings={"retry.enabled": False}) as rig:
+            await rig.send("tell me a lot")
+            await rig.until(lambda: len(rig.faux.requests) == 1)
+            await rig.idle()
+            await run_command(rig, "more", "Second.")
+            await rig.idle()
+            await run_command(rig, command, "The server is on fire.")
+            await rig.idle()
+            assert not rig.front.layout.banner.children
+            await run_command(rig, "go on", "Third.")
+            assert rig.tape().count("The server is on fire.") == 1
+
+    run(test)
+
+
 def test_compact_with_nothing_to_do_says_so_and_can_be_stopped(tmp_path: Path) -> None:
     async def test() -> None:
         long = "word " * 3000

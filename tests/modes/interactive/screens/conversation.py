@@ -115,7 +115,7 @@ async def refused(stage: Stage) -> None:
 
 async def again(stage: Stage) -> None:
     await stage.send("What is wrong with greet?")
-    await stage.show("Retrying in 8 s")
+    await stage.show("Retry 1 of 3 in 8 s")
 
 
 async def tried_again(stage: Stage) -> None:
@@ -295,7 +295,7 @@ SCREENS = {
     ),
     "turn-retrying": Screen(
         again,
-        ("Too many requests", "Retrying in 8 s", "attempt 1 of 3"),
+        ("Too many requests", "Retry 1 of 3 in 8 s"),
         [[Fail(ProviderError("Too many requests (429).", status=429, retryable=True, retry_after=8.0))]],
         wide=("Esc stops it",),
         settings={"retry.maxRetries": 3},

@@ -93,7 +93,7 @@ def test_screen_reader_hears_title_keys_and_choice(tmp_path: Path) -> None:
             for choose, title, selected in CHOOSERS:
                 before = len(rig.tape())
                 task = rig.parts.tasks.start(choose(rig.context))
-                word = selected.removeprefix("❯ ").removeprefix("• ").replace("dusk", "dusk (current)")
+                word = selected.removeprefix("❯ ").removeprefix("• ").replace("dusk", "dusk (current, ")
                 await rig.show(f"Selected: {word}")
                 heard = rig.tape()[before:]
                 assert title in heard and "Keys: Enter" in heard and not set("─│❯├└•") & set(heard), heard

@@ -384,7 +384,7 @@ def test_screen_reader_gets_levels_and_branches_as_text(tmp_path: Path) -> None:
         settings = {"display.screenReader": True}
         async with open_conversation(tmp_path, "start", settings=settings) as rig:
             async with opened(rig, choose_entry, "Session tree (default, 2 entries)"):
-                shown = await rig.show("Selected: assistant: Answer 1. (level 1, on the active branch)")
+                shown = await rig.show("Selected: assistant: Answer 1. (level 1, on the active branch, ")
                 assert "Keys: Enter go there, Esc leave" in shown
                 assert not set("├└│•❯─") & set(shown.partition("Session tree")[2])
                 await rig.press("escape")

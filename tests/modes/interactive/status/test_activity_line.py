@@ -62,7 +62,7 @@ def test_new_run_resets_the_count_but_a_retry_continues_it(tmp_path: Path) -> No
             lane.begin("Writing")
             lane.count_tokens(500)
             lane.end()
-            lane.retry(0.1, "attempt 1 of 3")
+            lane.retry(0.1, "Retry 1 of 3")
             lane.begin("Waiting")
             await rig.show("500 tokens")
             lane.end()
@@ -76,12 +76,12 @@ def test_new_run_resets_the_count_but_a_retry_continues_it(tmp_path: Path) -> No
 def test_wait_counts_down(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
-            rig.parts.activity.retry(2.0, "attempt 2 of 3")
-            await rig.show("Retrying in 2 s, attempt 2 of 3")
-            await rig.show("Retrying in 1 s, attempt 2 of 3")
-            await rig.show("Retrying, attempt 2 of 3")
+            rig.parts.activity.retry(2.0, "Retry 2 of 3")
+            await rig.show("Retry 2 of 3 in 2 s")
+            await rig.show("Retry 2 of 3 in 1 s")
+            await rig.show("Retry 2 of 3 (Esc stops it)")
             rig.parts.activity.end()
-            await rig.gone("Retrying")
+            await rig.gone("Retry 2")
 
     run(test)
 
@@ -112,8 +112,8 @@ def test_a_screen_reader_hears_neither_time_nor_tokens(tmp_path: Path) -> None:
             rig.parts.activity.count_chars(4000)
             await rig.until(lambda: "Writing" in rig.tape(), "the lane")
             rig.parts.activity.count_chars(40_000)
-            rig.parts.activity.retry(30, "attempt 1 of 3")
-            await rig.until(lambda: "Retrying in 30 s" in rig.tape(), "the retry")
+            rig.parts.activity.retry(30, "Retry 1 of 3")
+            await rig.until(lambda: "Retry 1 of 3 in 30 s" in rig.tape(), "the retry")
             assert "tokens" not in rig.tape()
             assert rig.tape().count("Writing") == 1
 

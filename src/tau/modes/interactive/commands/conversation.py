@@ -4,7 +4,7 @@ from pathlib import Path
 
 from tau.agent.queue import QueuedMessage
 from tau.ai.wire import UserMessage
-from tau.base.errors import UsageError
+from tau.base.errors import NothingToDo, TauError, UsageError
 from tau.modes.exit_status import INTERRUPTED, judge
 from tau.modes.interactive.command_context import CommandContext
 from tau.modes.interactive.commands.shared_text import columns
@@ -92,22 +92,31 @@ def _to_editor(context: CommandContext, item: QueuedMessage) -> None:
 
 
 async def compact(context: CommandContext, rest: str) -> None:
-    """Raises TauError and Aborted."""
+    """A failure stays in the transcript. Raises Aborted."""
     context.activity.show("Summarizing the conversation")
     try:
         await context.require_session().compact(rest)
+    except NothingToDo:
+        raise
+    except TauError as error:
+        context.say(str(error), "error")
     finally:
         context.activity.hide()
     context.status_line.refresh()
 
 
 async def handoff(context: CommandContext, rest: str) -> None:
-    """Raises TauError and Aborted."""
+    """A failure stays in the transcript. Raises Aborted."""
     session = context.require_session()
     context.activity.show("Writing a summary")
     try:
         with session.activities.begin(run=True) as abort:
             made = await session.compaction.handoff(rest, abort)
+    except NothingToDo:
+        raise
+    except TauError as error:
+        context.say(str(error), "error")
+        return
     finally:
         context.activity.hide()
     where = "" if made.path is None else f" The summary is in {made.path}."

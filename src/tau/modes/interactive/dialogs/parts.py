@@ -234,6 +234,7 @@ class ChoiceRows:
         if selected:
             # Once a choice moves, the screen announces only the selection; before that, everything.
             words = f"Selected: {words}" if self._has_moved else f"Marked: {words}"
+            words += f" ({place + 1} of {len(self.choices)})"
         if self.multi:
             words += " (checked)" if place in self.checked else " (not checked)"
         about = clean_line(self.choices[place].description)

@@ -246,7 +246,7 @@ class TreeView(LiveComponent):
         top = max(0, min(self._at - height // 2, len(shown) - height))
         for at in range(top, top + height):
             folded = self._rows[shown[at]].id in self._folded and not self._query.text
-            look = TreeRowStyle(at == self._at, folded, width)
+            look = TreeRowStyle(at == self._at, folded, width, f"{at + 1} of {len(shown)}")
             draw = spoken_row if theme.linear else drawn_row
             rows += draw(theme, self._rows, shown[at], look)
         if height < len(shown):
@@ -258,6 +258,7 @@ class TreeRowStyle(NamedTuple):
     selected: bool
     folded: bool
     width: int
+    place: str = ""
 
 
 def drawn_row(theme: Theme, rows: Sequence[TreeRow], place: int, look: TreeRowStyle) -> list[str]:
@@ -287,5 +288,6 @@ def spoken_row(theme: Theme, rows: Sequence[TreeRow], place: int, look: TreeRowS
     notes = [f"level {row.depth + 1}", "on the active branch" if row.active else "on another branch"]
     notes += ["failed"] if row.failed else []
     notes += ["folded"] if look.folded else []
+    notes += [look.place] if look.selected and look.place else []
     words = f"{'Selected: ' if look.selected else ''}{row.title} ({', '.join(notes)})"
     return spoken_rows(words, look.width)

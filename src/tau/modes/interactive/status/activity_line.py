@@ -70,11 +70,11 @@ class ActivityLine:
         self._continues = True
         self.update(text)
 
-    def retry(self, delay_s: float, attempt: str) -> None:
-        """Count down to the next attempt."""
+    def retry(self, delay_s: float, attempt: str, why: str = "") -> None:
+        """Count down to a retry, such as "Retry 2 of 10"."""
         self._continues = True
         self._retry_at = self._display.timer.time() + delay_s
-        self._count_down(attempt)
+        self._count_down(attempt, why)
 
     def show_stopping(self, *, agent: bool = True) -> None:
         """Show that stopping was requested. Without `agent`, stop only the last concurrent activity."""
@@ -118,12 +118,12 @@ class ActivityLine:
         if self._line is not None and not self._display.theme.linear and tokens:
             self._line.detail = f"{short_count(tokens)} tokens"
 
-    def _count_down(self, attempt: str) -> None:
+    def _count_down(self, attempt: str, why: str) -> None:
         timer = self._display.timer
         left = max(round(self._retry_at - timer.time()), 0)
-        self.update(f"Retrying in {left} s, {attempt}" if left else f"Retrying, {attempt}")
+        self.update(f"{attempt} in {left} s{why}" if left else f"{attempt}{why}")
         if left and not self._display.theme.linear:
-            self._tick = timer.call_later(1.0, self._count_down, attempt)
+            self._tick = timer.call_later(1.0, self._count_down, attempt, why)
 
     def _stop_counting_down(self) -> None:
         if self._tick is not None:

@@ -90,11 +90,18 @@ def appearance_of(
 
 
 def _symbol_set(settings: Settings, environ: Mapping[str, str]) -> str:
-    """Which symbols: the fonts of the Linux console lack most of them."""
+    """Which symbols: the fonts of the Linux console lack most of them, and so do locales without UTF-8."""
     choice = settings.theme.symbols
     if choice != "auto":
         return choice
-    return "ascii" if environ.get("TERM") == "linux" else "unicode"
+    return "ascii" if environ.get("TERM") == "linux" or _is_ascii_locale(environ) else "unicode"
+
+
+def _is_ascii_locale(environ: Mapping[str, str]) -> bool:
+    """Whether the locale names another encoding than UTF-8; without any locale, terminals have UTF-8."""
+    name = next((value for key in ("LC_ALL", "LC_CTYPE", "LANG") if (value := environ.get(key))), "")
+    encoding = name.partition("@")[0].partition(".")[2].lower().replace("-", "")
+    return name in ("C", "POSIX") or encoding not in ("", "utf8")
 
 
 def theme_name(settings: Settings, background: Background) -> str:

@@ -166,10 +166,9 @@ class TranscriptUpdater:
         self._todo.refresh()
 
     def _retry_start(self, event: e.RetryStart) -> None:
-        words = f"attempt {event.attempt} of {event.max_attempts}"
-        if self._theme.linear:  # the transcript shows the reason only once the outcome is known
-            words += f": {event.error_message}"
-        self._activity.retry(event.delay_ms / 1000, words)
+        # The transcript shows the reason only once the outcome is known.
+        why = f": {event.error_message}" if self._theme.linear else ""
+        self._activity.retry(event.delay_ms / 1000, f"Retry {event.attempt} of {event.max_attempts}", why)
 
     def _retry_end(self, event: e.RetryEnd) -> None:
         if not event.success:

@@ -228,7 +228,8 @@ class Builder:
             columns, first_row = rest.columns, rest.shown_rows
         else:
             styled = [self._inline.styled(cell, (*tokens, "strong")) for cell in titles.cells]
-            columns, first_row = Columns(styled, block.node.cells, rows[:SAMPLE_ROWS]), 0
+            grows = self._cut is not None and block.node is self._cut.leaf
+            columns, first_row = Columns(styled, block.node.cells, rows[:SAMPLE_ROWS], grows=grows), 0
         if self._cut and block.node is self._cut.leaf:
             self.new_rest = PartialBlock("table", columns=columns, shown_rows=first_row + len(rows))
         return TableShape(columns, rows, block.gap, first_row)

@@ -15,11 +15,22 @@ _LEAST_WIDTH = 10
 
 
 class Columns:
-    """Column layout from a table's first rows: titles, alignment, and preferred widths."""
+    """Column layout from a table's first rows: titles, alignment, and preferred widths.
 
-    def __init__(self, titles: Sequence[str], aligns: Sequence[str], sample: Sequence[Sequence[str]]) -> None:
+    With `grows`, more rows follow than those of the sample, and the columns share the free width for them.
+    """
+
+    def __init__(
+        self,
+        titles: Sequence[str],
+        aligns: Sequence[str],
+        sample: Sequence[Sequence[str]],
+        *,
+        grows: bool = False,
+    ) -> None:
         self.titles = titles
         self.aligns = aligns
+        self._grows = grows
         self._wanted = [
             max([visible_width(line) for row in (titles, *sample) for line in row[at].split("\n")])
             for at in range(len(titles))
@@ -36,13 +47,21 @@ class Columns:
 
     def are_tight(self, available: int) -> bool:
         """Whether cells need more than one row, so that rules between rows improve readability."""
-        return self.widths(available) != [max(width, 1) for width in self._wanted]
+        widths = self.widths(available)
+        return widths is None or any(
+            width < max(wanted, 1) for width, wanted in zip(widths, self._wanted, strict=True)
+        )
+
+    def rule_widths(self, available: int) -> list[int]:
+        """Return the widths of a rule: it does not extend into free space on the right."""
+        *widths, last = self.widths(available) or [1]
+        return [*widths, min(last, max(self._wanted[-1], 1))]
 
     def _fit(self, available: int) -> list[int] | None:
         wanted = [max(width, 1) for width in self._wanted]
         room = available - 3 * (len(wanted) - 1)
         if sum(wanted) <= room:
-            return wanted
+            return self._grow(wanted, room - sum(wanted)) if self._grows else wanted
         if sum(min(width, _WIDE_ENOUGH) for width in wanted) > room:
             return None
         widths = list(wanted)
@@ -52,6 +71,16 @@ class Columns:
             share = room // (len(wanted) - position)
             widths[at] = min(wanted[at], share)
             room -= widths[at]
+        return widths
+
+    def _grow(self, widths: list[int], spare: int) -> list[int]:
+        """Widen each column by up to a half; the last one, which needs no padding, gets the rest."""
+        for at, width in enumerate(widths[:-1]):
+            more = min(width // 2, spare // len(widths))
+            widths[at] += more
+            spare -= more
+        if self.aligns[-1] not in ("right", "center"):
+            widths[-1] += spare
         return widths
 
 
@@ -68,7 +97,7 @@ def table_rows(
     between = f" {border(symbols[10])} "
     out: list[str] = []
     line = symbols[9]
-    rule = border(f"{line}{symbols[4]}{line}".join([line * cells for cells in widths]))
+    rule = border(f"{line}{symbols[4]}{line}".join([line * cells for cells in columns.rule_widths(width)]))
     if not first_row:
         out += _cells(columns.titles, columns.aligns, widths, between)
         out.append(rule)
