@@ -465,25 +465,6 @@ def test_functions_named_like_what_runs_commands_skip_nothing(tmp_path: Path, sh
     assert in_session(tmp_path, body, shell=shell) == expected
 
 
-def test_disabled_builtins_hang_nothing(tmp_path: Path, shell: str) -> None:
-    disable = "disable" if shell.endswith("zsh") else "enable -n"
-    commands = [
-        f"{disable} {name}" for name in ("printf", "read", "pwd", "eval", "exec", "cd", "trap", "set")
-    ]
-    assert texts(tmp_path, *commands, "echo on", shell=shell) == ["", *[""] * 7, "on\n"]
-
-
-def test_disabled_builtin_and_enable_functions_hang_nothing(tmp_path: Path) -> None:
-    commands = ("enable -n builtin", "enable() { :; }; builtin enable -n printf builtin", "echo on")
-    assert texts(tmp_path, *commands)[-1] == "on\n"
-
-
-@pytest.mark.parametrize("how", ["set -o posix", "umask 777", "readonly IFS"])
-def test_state_of_the_shell_does_not_show_in_the_output_of_later_commands(tmp_path: Path, how: str) -> None:
-    commands = (how, "echo one", "trap 'echo bye' EXIT; echo two", "echo three")
-    assert texts(tmp_path, *commands) == ["", "one\n", "two\nbye\n", "three\n"]
-
-
 def test_options_stay_as_a_command_left_them(tmp_path: Path) -> None:
     shown = "shopt -p; set +o"
     before, *after = texts(
