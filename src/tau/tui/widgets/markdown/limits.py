@@ -8,7 +8,7 @@ PIECE_CHARS = 400
 MAX_LEVEL = 40
 """Nesting of lists (two levels each) and quotes (one); deeper ones are plain text."""
 SAMPLE_ROWS = 40
-"""How many rows of a table are laid out again as more arrive; they determine the column widths of the rest."""
+"""How many rows of a table are laid out again as more arrive; they set the column widths of the rest."""
 SETTLE_CHARS = 500
 """How much text may accumulate before searching for finished blocks."""
 LINE_CHARS = 50
