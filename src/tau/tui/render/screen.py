@@ -30,10 +30,11 @@ The rules, beyond those of `ledger.py`:
 """
 
 from collections.abc import Callable
+from itertools import groupby
 
 from tau.base.late import late
 from tau.tui.component import Component
-from tau.tui.input.key import InputEvent, Key
+from tau.tui.input.key import InputEvent, Key, Paste
 from tau.tui.render.frame_loop import FrameLoop, FrameStats
 from tau.tui.render.overlays import Overlay, OverlayOptions
 from tau.tui.render.paint import KeepRows
@@ -55,6 +56,16 @@ class Consumed:
 CONSUMED = Consumed()
 InputListener = Callable[[InputEvent], InputEvent | Consumed | None]
 """Returns the event or a replacement; None passes it unchanged."""
+
+
+def join_typed(events: list[InputEvent]) -> list[InputEvent]:
+    """Join characters that arrived in one read to a paste."""
+    joined: list[InputEvent] = []
+    for is_text, group in groupby(events, key=lambda event: isinstance(event, Key) and bool(event.text)):
+        members = list(group)
+        whole = is_text and len(members) > 1
+        joined += [Paste("".join(event.text for event in members))] if whole else members
+    return joined
 
 
 class Routing:
@@ -213,6 +224,7 @@ class Screen(TerminalReports):
         self.forget_rows = self._frame_loop.forget
         """Call when the first component drops this many committed rows (`stats.ledger`) at its top: the
         terminal's history keeps them, and a later full paint begins after them."""
+        self.render_now = self._frame_loop.draw
         self.flush_record = self._frame_loop.flush_record
         """Write out the rest of the record before another one replaces it below."""
 
@@ -258,9 +270,6 @@ class Screen(TerminalReports):
         """Draw soon; only this component has changed."""
         self._frame_loop.request_for(component)
 
-    def render_now(self) -> None:
-        self._frame_loop.draw()
-
     def focus(self, component: Component | None) -> None:
         """Give a component the focus."""
         self._routing.focus(component)
@@ -301,6 +310,9 @@ class Screen(TerminalReports):
         self._frame_loop.request(force=True, cursor_lost=True)
 
     def on_input(self, events: list[InputEvent]) -> None:
+        focused = self.focused
+        if len(events) > 1 and focused is not None and not focused.takes_pasted_keys:
+            events = join_typed(events)
         for event in events:
             if not self._routing.dispatch(event) and self.on_unhandled is not None:
                 self.on_unhandled(event)
