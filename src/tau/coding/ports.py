@@ -154,11 +154,26 @@ class Job(Struct, frozen=True, kw_only=True):
         return self.status == "running"
 
 
+class ForegroundCommands(Protocol):
+    """The commands that calls are waiting for."""
+
+    def movable(self, move: Callable[[], None]) -> AbstractContextManager[None]:
+        """A command is running; `move` is called if the user sends it to the background."""
+        ...
+
+    def move_to_background(self) -> bool:
+        """Turn these commands into jobs; False if there are none."""
+        ...
+
+
 class Jobs(Protocol):
     """Background work; it ends with the session.
 
     The result of a finished job is delivered to the conversation unless it was shown already.
     """
+
+    @property
+    def foreground(self) -> ForegroundCommands: ...
 
     def start(self, kind: JobKind, label: str, work: JobWork) -> str:
         """Start `work` and return its id. Raises ToolError if too many jobs are running."""
@@ -171,14 +186,6 @@ class Jobs(Protocol):
     def list(self) -> Sequence[Job]: ...
     def cancel(self, id: str) -> CancelStatus:
         """Mark the job as cancelled, without waiting for its end."""
-        ...
-
-    def movable(self, move: Callable[[], None]) -> AbstractContextManager[None]:
-        """A command runs in the foreground; `move` is called if the user sends it to the background."""
-        ...
-
-    def move_to_background(self) -> bool:
-        """Turn the commands that run in the foreground into jobs; False if there are none."""
         ...
 
     def watching(self, ids: Iterable[str]) -> AbstractContextManager[None]:

@@ -78,8 +78,9 @@ class DisplaySettings(Struct, frozen=True, rename="camel"):
 
 class InteractionSettings(Struct, frozen=True, rename="camel"):
     double_escape: Annotated[
-        Literal["tree", "branch", "none"], Meta(description="What double Escape in an empty editor opens")
-    ] = "tree"
+        Literal["rewind", "tree", "branch", "none"],
+        Meta(description="What double Escape in an empty editor opens"),
+    ] = "rewind"
     tree_filter: Annotated[
         Literal["default", "no-tools", "user-only", "labeled-only", "all"],
         Meta(description="Initial filter of /tree"),

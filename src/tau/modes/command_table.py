@@ -52,6 +52,10 @@ _TABLE = {
         ("resume", "[ID]", "Resume another session", "session.resume", IDLE),
         ("name rename", "[NAME]", "Show or set the session name", "session.name", ANY_TIME),
         ("session status", "[delete]", "Show session info, or delete it", "session.session", ANY_TIME),
+        (
+            *("rewind", "", "Go back to a message: conversation, files or both"),
+            *("session.rewind", IDLE),
+        ),
         ("tree", "", "Browse branches and continue from any point", "session.tree", IDLE),
         ("branch", "", "Branch from an earlier message", "session.branch", IDLE),
         ("goto", "ID", "Continue from this entry", "session.goto", IDLE),

@@ -253,16 +253,16 @@ def test_slow_command_moves_to_the_background_when_enabled(ctx: CallContext) -> 
 
 def test_user_moves_a_command_to_the_background(ctx: CallContext) -> None:
     async def body(stage: Stage) -> None:
-        assert not stage.jobs.move_to_background()
+        assert not stage.jobs.foreground.move_to_background()
         command = "echo begun; touch there; while [ ! -e go ]; do sleep 0.01; done; echo ended"
         async with asyncio.TaskGroup() as tasks:
             calling = tasks.create_task(stage.call(command))
             await until((ctx.cwd / "there").exists)
-            assert stage.jobs.move_to_background()
+            assert stage.jobs.foreground.move_to_background()
             output = await calling
         id = output.details.job_id
         assert text_of(output).startswith("begun\n[The user moved this to the background; it runs as ")
-        assert not stage.jobs.move_to_background()
+        assert not stage.jobs.foreground.move_to_background()
         (ctx.cwd / "go").touch()
         await stage.jobs.wait([id], 20)
         job = stage.jobs.get(id)
@@ -282,7 +282,7 @@ def test_moved_command_is_awaited_when_no_job_can_start(ctx: CallContext) -> Non
             command = "touch there; while [ ! -e go ]; do sleep 0.01; done; echo done"
             calling = tasks.create_task(stage.call(command))
             await until((ctx.cwd / "there").exists)
-            assert stage.jobs.move_to_background()
+            assert stage.jobs.foreground.move_to_background()
             (ctx.cwd / "go").touch()
             assert text_of(await calling) == "done\n"
 

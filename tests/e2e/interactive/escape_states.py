@@ -277,6 +277,13 @@ STATES: dict[str, State] = {
     ),
     "a selector": State(opens(("alt+m",), "Filter: type"), says=(), writes=False),
     "the settings": State(lambda stage: stage.user.send("/settings").see("Settings"), says=(), writes=False),
+    "the transcript": State(opens(("ctrl+o",), "Q close"), says=(), writes=False, gone="Q close"),
+    "the prompts to go back to": State(
+        lambda stage: talked(stage).send("/rewind").see("Go back to before a message"),
+        talks,
+        says=(),
+        writes=False,
+    ),
     "the tree": State(lambda stage: stage.user.send("/tree").see("Session tree"), says=(), writes=False),
 }
 """Those that need a peer, or do not lead to the editor, are made below."""

@@ -67,6 +67,7 @@ def test_branch_starts_a_new_session_at_a_message(launcher: Launcher) -> None:
 
 
 def test_branch_opens_the_tree_if_double_escape_is_set_to_it(launcher: Launcher) -> None:
+    launcher.settings(interaction__doubleEscape="tree")
     user = talked(launcher)
     user.send("/branch").see("Session tree", "user: question two")
     user.press("escape").miss("Session tree")
@@ -158,7 +159,7 @@ def long_outputs(launcher: Launcher) -> User:
 
 def shown(rows: list[str]) -> list[str]:
     """Which outputs are fully visible."""
-    return [name for name in ("first-5", "second-5") if name in map(str.strip, rows)]
+    return [name for name in ("first-5", "second-5") if name in {row.strip(" │") for row in rows}]
 
 
 def test_pager_expands_blocks_one_by_one_or_all(launcher: Launcher) -> None:

@@ -1,6 +1,7 @@
 """Resuming a session, another one, or from another point in it."""
 
 from tests.e2e.interactive.launcher import OK, Launcher
+from tests.support.fake_answers import Call
 
 
 def talk(launcher: Launcher, question: str, answer: str) -> None:
@@ -46,7 +47,24 @@ def test_tree_leads_back_to_a_message_and_a_branch_continues_there(launcher: Lau
     user.send("/tree").see("user: question two", "user: question three")
 
 
-def test_double_escape_opens_the_tree(launcher: Launcher) -> None:
+def test_double_escape_goes_one_prompt_back_with_its_files(launcher: Launcher) -> None:
+    file = launcher.tau.project / "a.txt"
+    write = [Call("write", {"path": "a.txt", "content": text}) for text in ("one\n", "two\n")]
+    launcher.tau.script(write[0], "Wrote one.", write[1], "Wrote two.")
+    user = launcher.start().ask("write one", "Wrote one.").ask("write two", "Wrote two.")
+    user.press("escape", "escape").see("Go back to before a message", "restores a.txt.")
+    user.press("escape").miss("Go back to before")
+    assert file.read_text() == "two\n"
+    user.press("escape", "escape").see("restores a.txt.")
+    user.press("enter").see("Rewound the conversation and files")
+    user.editor_is("write two")
+    assert file.read_text() == "one\n"
+    user.press("ctrl+c")
+    user.send("/redo").until(lambda _: file.read_text() == "two\n", "the files again")
+
+
+def test_double_escape_opens_the_tree_if_set(launcher: Launcher) -> None:
+    launcher.settings(interaction__doubleEscape="tree")
     user = launcher.start().ask("hello", OK)
     user.press("escape", "escape").see("Session tree")
     user.press("escape").miss("Session tree")

@@ -129,7 +129,9 @@ def test_escape_first_closes_the_completion_list(tmp_path: Path) -> None:
     run(test)
 
 
-@pytest.mark.parametrize(("wanted", "ran"), [("tree", ["/tree"]), ("branch", ["/branch"]), ("none", [])])
+@pytest.mark.parametrize(
+    ("wanted", "ran"), [("rewind", ["/rewind"]), ("tree", ["/tree"]), ("branch", ["/branch"]), ("none", [])]
+)
 def test_double_escape_on_an_empty_editor_runs_the_configured_command(
     tmp_path: Path, wanted: str, ran: list[str]
 ) -> None:

@@ -70,6 +70,27 @@ class _Record(Struct, eq=False):
         )
 
 
+class MovableCommands:
+    """Commands that become jobs when the user says so."""
+
+    def __init__(self) -> None:
+        self._moves: list[Callable[[], None]] = []
+
+    @contextmanager
+    def movable(self, move: Callable[[], None]) -> Iterator[None]:
+        self._moves.append(move)
+        try:
+            yield
+        finally:
+            self._moves.remove(move)
+
+    def move_to_background(self) -> bool:
+        moves = [*self._moves]
+        for move in moves:
+            move()
+        return bool(moves)
+
+
 class SessionJobs:
     """Use as `async with`: leaving it cancels running jobs and waits for them.
 
@@ -105,7 +126,7 @@ class SessionJobs:
         self._outbox: Outbox | None = None
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._records: dict[str, _Record] = {}
-        self._movable: list[Callable[[], None]] = []
+        self.foreground = MovableCommands()
         self._count = 0
         self._closing = False
 
@@ -167,20 +188,6 @@ class SessionJobs:
             return "already_completed"
         self._cancel(record)
         return "cancelled"
-
-    @contextmanager
-    def movable(self, move: Callable[[], None]) -> Iterator[None]:
-        self._movable.append(move)
-        try:
-            yield
-        finally:
-            self._movable.remove(move)
-
-    def move_to_background(self) -> bool:
-        moves = [*self._movable]
-        for move in moves:
-            move()
-        return bool(moves)
 
     @contextmanager
     def watching(self, ids: Iterable[str]) -> Iterator[None]:

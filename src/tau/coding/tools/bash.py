@@ -24,7 +24,7 @@ from tau.base.text import clean_line, shortened
 from tau.coding.files.paths import failure, resolve, shown
 from tau.coding.output import OutputSink, command_limits
 from tau.coding.ports import CodingContext, JobReport, JobWork
-from tau.config.settings import Settings
+from tau.config.settings import AutoBackgroundSettings, Settings
 
 if TYPE_CHECKING:
     from tau.backends.shell.session import ShellSession
@@ -152,8 +152,8 @@ class Bash(Tool[BashParams]):
 
         can_move = self._can_background and not params.pty
         try:
-            async with asyncio.timeout(self._wait_s(params, seconds)) as limit:
-                with ctx.jobs.movable(move) if can_move else nullcontext():
+            async with asyncio.timeout(_wait_s(self._settings.auto_background, params, seconds)) as limit:
+                with ctx.jobs.foreground.movable(move) if can_move else nullcontext():
                     await command.follow()
         except TimeoutError:
             with suppress(ToolError):  # the job limit is reached: wait for it here
@@ -369,13 +369,6 @@ class Bash(Tool[BashParams]):
     def _folder(self, plan: PreparedCommand, cwd: Path) -> Path:
         return plan.folder or self._here(cwd)
 
-    def _wait_s(self, params: BashParams, seconds: int) -> float | None:
-        """Seconds before a command moves to the background; None for never."""
-        background = self._settings.auto_background
-        if not background.enabled or params.pty:
-            return None
-        return min(background.threshold_ms / 1000, max(seconds - 1, seconds / 2))
-
     def _in_background(
         self, params: BashParams, plan: PreparedCommand, seconds: int, ctx: CodingContext
     ) -> ToolOutput:
@@ -422,6 +415,13 @@ def _runs_outside(
     declared = () if ctx.approved.effects is None else ctx.approved.effects.runs
     texts = (plan.command, *declared)
     return not params.env and all(sandboxes.runs_outside(text, patterns) for text in texts)
+
+
+def _wait_s(background: AutoBackgroundSettings, params: BashParams, seconds: int) -> float | None:
+    """Seconds before a command moves to the background; None for never."""
+    if not background.enabled or params.pty:
+        return None
+    return min(background.threshold_ms / 1000, max(seconds - 1, seconds / 2))
 
 
 def _with_note(output: ToolOutput, note: str) -> ToolOutput:

@@ -77,10 +77,11 @@ class Undo:
         turn: str | None = None,
         *,
         count: int = 1,
+        since_ms: int | None = None,
         paths: Iterable[Path] = (),
         force: Iterable[Path] = (),
     ) -> UndoPlan:
-        """Plan the undo of a turn, or of the last `count` turns not undone yet.
+        """Plan the undo of a turn, of all turns `since_ms`, or of the last `count` turns not undone yet.
 
         With `paths`, only these files and the contents of these folders: the last turn that changed one of
         them. Files in `force` are undone even if they have changed since. Raises UsageError if there
@@ -90,6 +91,8 @@ class Undo:
         turns = self.turns()
         if turn is not None:
             chosen = [one for one in turns if one.id == turn]
+        elif since_ms is not None:
+            chosen = [one for one in turns if one.open and one.time_ms >= since_ms]
         else:
             chosen = [one for one in turns if _has_changes(one, (*wanted, *forced))][-count:]
         if not chosen:

@@ -258,7 +258,7 @@ def _toggle_thinking(context: CommandContext) -> None:
 def _move_to_background(context: CommandContext) -> bool:
     """Turn running commands into jobs; the key moves the cursor if there are none."""
     session = context.session
-    if session is None or not session.jobs.move_to_background():
+    if session is None or not session.jobs.foreground.move_to_background():
         return False
     context.notices.hint("Moved to the background; /jobs shows it.", seconds=3)
     return True

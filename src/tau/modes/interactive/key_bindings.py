@@ -3,7 +3,7 @@
 from tau.tui.input.bindings import Binding
 
 _ROWS = (
-    ("app.interrupt", "escape", "Stop the agent; twice on an empty editor: session tree"),
+    ("app.interrupt", "escape", "Stop the agent; twice on an empty editor: go back"),
     ("app.clear", "ctrl+c", "Clear the editor; twice: quit"),
     ("app.exit", "ctrl+d", "Quit, if the editor is empty"),
     ("app.suspend", "ctrl+z", "Suspend tau; resume with fg"),
@@ -67,6 +67,7 @@ _LISTS = (
     ("app.pager.pageDown", "space", "pager", "Transcript: one page down"),
     ("app.pager.top", "g home", "pager", "Transcript: first row"),
     ("app.pager.bottom", "G end", "pager", "Transcript: last row"),
+    ("app.rewind.scope", "tab", "rewind", "Going back: conversation, files or both"),
     ("app.models.scope", "tab", "models", "Models: enabled or all"),
     ("app.models.saveDefault", "ctrl+s", "models", "Models: use here and in new sessions"),
     ("app.thinking.saveDefault", "ctrl+s", "thinking", "Thinking: use here and in new sessions"),

@@ -213,6 +213,7 @@ class Screen(TerminalReports):
         self.forget_rows = self._frame_loop.forget
         """Call when the first component drops this many committed rows (`stats.ledger`) at its top: the
         terminal's history keeps them, and a later full paint begins after them."""
+        self.render_now = self._frame_loop.draw
         self.flush_record = self._frame_loop.flush_record
         """Write out the rest of the record before another one replaces it below."""
 
@@ -257,9 +258,6 @@ class Screen(TerminalReports):
     def render_component(self, component: Component) -> None:
         """Draw soon; only this component has changed."""
         self._frame_loop.request_for(component)
-
-    def render_now(self) -> None:
-        self._frame_loop.draw()
 
     def focus(self, component: Component | None) -> None:
         """Give a component the focus."""

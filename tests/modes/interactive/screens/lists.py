@@ -5,7 +5,7 @@ import os
 import time
 from pathlib import Path
 
-from tau.ai.faux import Say, Wait
+from tau.ai.faux import Say, Use, Wait
 from tests.modes.interactive.screens.conversation import ANSWER, USAGE
 from tests.modes.interactive.screens.screen_rig import Play, Screen, Script, Stage
 
@@ -230,6 +230,17 @@ async def deleting(stage: Stage) -> None:
     await stage.show("Delete")
 
 
+async def rewind(stage: Stage) -> None:
+    await stage.ask("Fix the greeting", "It says hello by name now.")
+    await stage.ask("And the manual", "It says so too.")
+    (stage.project / "README.md").write_text("# Mine\n", encoding="utf-8")
+    await stage.send("/rewind")
+    await stage.show("Go back to before a message")
+    await stage.show("leaves what someone else changed since: README.md")
+    await stage.press("down")
+    await stage.show("restores greeting.py")
+
+
 async def debug_log(stage: Stage) -> None:
     await stage.send("/debug")
     await stage.show("Debug")
@@ -262,6 +273,20 @@ async def debug_caches(stage: Stage) -> None:
 
 
 SCREENS = {
+    "rewind": Screen(
+        rewind,
+        ("Fix the greeting", "restores greeting.py", "README.md", "Enter go back"),
+        [
+            [Use("edit", path="greeting.py", old_text="nmae", new_text="name")],
+            [Say("It says hello by name now.")],
+            [Use("edit", path="README.md", old_text="Says hello", new_text="Says hello by name")],
+            [Say("It says so too.")],
+        ],
+        wide=("And the manual", "Tab what to rewind"),
+        opens="selectors.rewind.choose_rewind",
+        command="rewind",
+        settings={"edit.mode": "replace"},
+    ),
     "model": Screen(
         typing("/model", "Example Large"),
         (

@@ -21,6 +21,7 @@ from tau.modes.session_report import info_rows
 branches = late("tau.modes.interactive.selectors.branch")
 sdk = late("tau.sdk")
 session_selector = late("tau.modes.interactive.selectors.session_selector")
+rewinds = late("tau.modes.interactive.selectors.rewind")
 trees = late("tau.modes.interactive.selectors.tree_selector")
 trash = late("tau.coding.session.storage.trash")
 
@@ -117,6 +118,10 @@ async def _delete(context: CommandContext) -> None:
     context.say(
         f"Session moved to the trash; restore it with tau sessions restore {trashed.id[:SHOWN_ID_CHARS]}."
     )
+
+
+async def rewind(context: CommandContext, rest: str) -> None:
+    await rewinds.choose_rewind(context)
 
 
 async def tree(context: CommandContext, rest: str) -> None:

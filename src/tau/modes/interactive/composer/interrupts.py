@@ -34,7 +34,7 @@ class Interrupts:
         self._cleared_at = float("-inf")
 
     def escape(self) -> bool:
-        """Leave Vim insert mode; stop the agent; leave shell mode; twice on an empty editor: session tree."""
+        """Leave Vim insert mode; stop the agent; leave shell mode; twice on an empty editor: go back."""
         if self._editor.completing.is_open:
             return False
         self._editor.completing.close()  # pending requests are canceled too

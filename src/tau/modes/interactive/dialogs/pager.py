@@ -104,10 +104,6 @@ class Pager(LiveComponent):
             CANCEL: self._on_close,
         }
 
-    @property
-    def message(self) -> str:
-        return self._message
-
     def say(self, message: str) -> None:
         """Show a message until the next key."""
         self._message = message
@@ -300,8 +296,8 @@ class TextPager(Pager):
         )
         self.refresh()
 
-    def refresh(self, message: str = "") -> None:
-        """Read the text again, keeping the position or following the end."""
+    def refresh(self, message: str | None = None) -> None:
+        """Read the text again, keeping the position or following the end; None keeps the message."""
         text = self._read()
         if text != self._text:
             if self._text and text.startswith(self._text):
@@ -309,7 +305,7 @@ class TextPager(Pager):
             else:
                 self._shown.set_text(text)
             self._text = text
-        self.say(message)
+        self.say(self._message if message is None else message)
 
 
 def waiting_question(context: CommandContext) -> str:

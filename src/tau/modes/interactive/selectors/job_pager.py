@@ -44,7 +44,7 @@ class JobPager(TextPager):
 
     def _follow(self) -> None:
         if self._is_open:
-            self.refresh(self.message)
+            self.refresh()
             if self._job.running:
                 self._timer.call_later(REFRESH_S, self._follow)
 

@@ -112,7 +112,7 @@ class TreeSelector:
         elif move.already_there:
             context.say("Already at this point.")
         else:
-            _arrive(context, move)
+            arrive(context, move)
         return True
 
     async def _move(self, id: str, summary: SummaryChoice) -> "tree_navigation.Move | None":
@@ -189,7 +189,7 @@ async def ask_summary(context: CommandContext) -> SummaryChoice | None:
             return SummaryChoice(True, instructions.strip() or None)
 
 
-def _arrive(context: CommandContext, move: "tree_navigation.Move") -> None:
+def arrive(context: CommandContext, move: "tree_navigation.Move") -> None:
     """Show the conversation there; text to edit goes before the current draft."""
     context.transcript.rebuild()
     context.status_line.refresh()

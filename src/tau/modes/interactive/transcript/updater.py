@@ -64,7 +64,7 @@ class TranscriptUpdater:
             e.ToolEnd: self._tool_end,
             e.TurnEnd: self._turn_end,
             e.RetryStart: self._retry_start,
-            e.RetryEnd: self._retry_end,
+            e.RetryEnd: lambda event: None if event.success else self._activity.end(),
             e.FallbackApplied: lambda event: self._activity.continue_with(f"Switching to {event.to}"),
             e.CompactionStart: self._compaction_start,
             e.CompactionEnd: self._compaction_end,
@@ -169,10 +169,6 @@ class TranscriptUpdater:
         # The transcript shows the reason only once the outcome is known.
         why = f": {event.error_message}" if self._theme.linear else ""
         self._activity.retry(event.delay_ms / 1000, f"Retry {event.attempt} of {event.max_attempts}", why)
-
-    def _retry_end(self, event: e.RetryEnd) -> None:
-        if not event.success:
-            self._activity.end()
 
     def _compaction_start(self, event: e.CompactionStart) -> None:
         why = {
