@@ -17,6 +17,7 @@ PAINTED = "─".encode() * 20
 READY = b"fake-model"
 IDLE_TITLE = b"\x1b]0;tau: "
 PROMPT_TOKENS = 5_000
+PERSON_S = 0.05  # Enter right after the text would be part of a paste
 
 
 class Desk:
@@ -87,6 +88,7 @@ def ask(program: Terminal, text: str, seconds: float = 60) -> float:
     since = len(program.output)
     program.type(text)
     must(program, program.wait_for(text[-8:].encode(), 10, since=since))
+    program.read_for(PERSON_S)
     program.type("\r")
     return must(program, program.wait_for(IDLE_TITLE, seconds, since=since))
 

@@ -67,7 +67,9 @@ def _pressed(program: Terminal, shortest_s: float, longest_s: float) -> list[flo
 def _while_streaming(at: Desk, program: Terminal) -> list[float]:
     deltas = STREAM_SECONDS * DELTAS_A_SECOND
     at.script(words(tui_text.answer(deltas * DELTA_CHARS), deltas, PAUSE_S), words("ok"))
-    program.type("go\r")
+    program.type("go")
+    program.read_for(0.1)  # together, they would be a paste
+    program.type("\r")
     program.read_for(1.0)
     found = _pressed(program, 0.05, 0.15)
     program.type("\r")  # steering: it arrives after the answer

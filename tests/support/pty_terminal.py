@@ -22,6 +22,8 @@ WAIT_SECONDS = HANG_S
 STOP_SECONDS = 5.0
 LOOK_SECONDS = 0.05
 """How often to check a condition that does not depend on the screen alone."""
+PERSON_S = 0.03
+"""How long after text a person presses Enter, at least; what comes sooner is a paste."""
 # The first terminal a session leader opens becomes its controlling terminal.
 OPEN_TERMINAL = 'terminal=$1; shift; exec "$@" <"$terminal" >"$terminal" 2>&1'
 
@@ -72,8 +74,10 @@ class PtyTerminal:
         self._send(text)
 
     def press(self, *names: str) -> None:
-        """Keys by name, in the encoding the program requested."""
+        """Keys by name, in the encoding the program requested; Enter like a person, not right after text."""
         for name in names:
+            if name == "enter":
+                time.sleep(PERSON_S)
             with self._lock:
                 data = self.terminal.bytes_of(name)
             self._send(data)

@@ -28,6 +28,9 @@ class Component:
     closed.
     """
 
+    takes_pasted_keys = True
+    """Whether several characters in one read are typed into it; otherwise they are a paste: nobody types that
+    fast, and a pasted letter must not answer a question."""
     wants_releases = False
     """Whether key releases are passed on to it."""
     focused = False

@@ -263,6 +263,7 @@ def test_user_moves_a_command_to_the_background(ctx: CallContext) -> None:
         id = output.details.job_id
         assert text_of(output).startswith("begun\n[The user moved this to the background; it runs as ")
         assert not stage.jobs.foreground.move_to_background()
+        await until(lambda: (running := stage.jobs.get(id)) is not None and running.progress == "begun\n")
         (ctx.cwd / "go").touch()
         await stage.jobs.wait([id], 20)
         job = stage.jobs.get(id)

@@ -279,8 +279,8 @@ STATES: dict[str, State] = {
     "the settings": State(lambda stage: stage.user.send("/settings").see("Settings"), says=(), writes=False),
     "the transcript": State(opens(("ctrl+o",), "Q close"), says=(), writes=False, gone="Q close"),
     "the prompts to go back to": State(
-        lambda stage: talked(stage).send("/rewind").see("Go back to before a message"),
-        talks,
+        lambda stage: stage.user.ask("hello", "Hello.").send("/rewind").see("Go back to before a message"),
+        lambda stage: ("Hello.",),
         says=(),
         writes=False,
     ),

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from tau.modes.interactive.composer.modes import PLACEHOLDER
+from tau.tui.style import UNICODE
 from tests.e2e.program import FAKE, TAU, Program
 from tests.support.pty_terminal import PtyTerminal, run_in_terminal
 from tests.support.terminal.virtual import Answers
@@ -12,6 +14,7 @@ SEE_SECONDS = 20.0
 WELCOME = "Type a message"
 OK = "Very well."
 """The model's answer when a test does not care."""
+SIGN = UNICODE.pointer
 RUNS, STOPPING = " stops it", " Stopping"
 MODELS = [
     {"id": "fake-model", "input": ["text", "image"]},
@@ -147,4 +150,8 @@ def editor_rows(rows: list[str]) -> list[str]:
     lines = [number for number, row in enumerate(rows) if row.startswith("─")]
     if len(lines) < 2:
         return ["(no editor)"]
-    return [row.rstrip() for row in rows[lines[-2] + 1 : lines[-1]]]
+    shown = [row.rstrip() for row in rows[lines[-2] + 1 : lines[-1]]]
+    if shown and shown[0][:1] == SIGN:  # the others are indented as far
+        shown = [row[len(SIGN) + 1 :] for row in shown]
+    is_empty = len(shown) == 1 and PLACEHOLDER.startswith(shown[0].removesuffix("…") or "?")
+    return [""] if is_empty else shown

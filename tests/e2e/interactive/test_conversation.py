@@ -41,7 +41,7 @@ def test_message_on_the_command_line_is_sent(launcher: Launcher) -> None:
 def test_text_typed_before_the_session_opens_is_kept(launcher: Launcher) -> None:
     launcher.tau.script("Heard you.")
     user = launcher.start(ready="─")
-    user.term.type("early bird\r")
+    user.send("early bird")
     user.see("Heard you.")
     assert launcher.tau.user_messages() == ["early bird"]
 

@@ -3,7 +3,10 @@
 import json
 from pathlib import Path
 
-from tests.e2e.interactive.launcher import OK, Launcher
+import pytest
+
+from tests.e2e.interactive.launcher import OK, SIGN, Launcher
+from tests.support.fake_answers import Call
 from tests.support.pictures import PNG
 
 
@@ -11,7 +14,7 @@ def test_slash_offers_commands_and_tab_takes_one(launcher: Launcher) -> None:
     user = launcher.start().write("/mod")
     user.see("Choose the model")
     user.press("tab")
-    user.until(lambda rows: any(row.startswith("/model") for row in rows), "/model in the editor")
+    user.until(lambda rows: any(row.startswith(f"{SIGN} /model") for row in rows), "/model in the editor")
 
 
 def test_escape_closes_the_completions_and_keeps_the_text(launcher: Launcher) -> None:
@@ -97,6 +100,39 @@ def test_paste_runs_nothing(launcher: Launcher) -> None:
     assert not (launcher.tau.project / "broken").exists()
 
 
+@pytest.mark.parametrize("text", ["!touch broken\r", "$open('broken', 'w')\r", "send me\r", "/exit\r", "y\r"])
+def test_unmarked_paste_of_one_line_neither_sends_nor_runs(launcher: Launcher, text: str) -> None:
+    """As xterm.js and tmux deliver it: all at once, with carriage returns."""
+    user = launcher.start()
+    user.term.type(text)
+    sign = {"!": "sh ", "$": "py "}.get(text[0], "")
+    user.editor_is(sign + text.replace("\r", "\n"))
+    user.press("ctrl+c")
+    user.ask("hello", OK)
+    assert not (launcher.tau.project / "broken").exists()
+    assert launcher.tau.user_messages() == ["hello"]
+
+
+def test_unmarked_paste_of_many_lines_is_one_text(launcher: Launcher) -> None:
+    user = launcher.start()
+    user.term.type("".join(f"{number}\r" for number in range(3000)))
+    user.see("[Pasted text #1 +")
+    user.press("enter").see(OK)
+    (message,) = launcher.tau.user_messages()
+    assert message.split("\n")[:3] == ["0", "1", "2"] and "2999" in message
+
+
+def test_unmarked_paste_does_not_answer_an_approval(launcher: Launcher) -> None:
+    launcher.tau.script(Call("write", {"path": "/outside.txt", "content": "x"}), OK)
+    user = launcher.start().send("write it")
+    user.see("Allow once")
+    user.term.type("yes please")
+    user.see("Your paste is in the editor.")
+    user.press("escape").see("Stopped.")
+    user.editor_is("yes please")
+    assert not Path("/outside.txt").exists()
+
+
 def test_multiline_message(launcher: Launcher) -> None:
     user = launcher.start().write("top")
     user.press("shift+enter").write("bottom")
@@ -159,7 +195,7 @@ def test_dropped_picture_is_sent(launcher: Launcher) -> None:
 def test_no_key_is_lost_when_a_list_closes(launcher: Launcher) -> None:
     user = launcher.start().send("/model")
     user.see("second-model", "Filter:")
-    user.term.type("second-model\rwho are you?\r")
-    user.see(OK)
+    user.write("second-model").press("enter").miss("Filter:")
+    user.send("who are you?").see(OK)
     assert launcher.tau.user_messages() == ["who are you?"]
     assert launcher.tau.server.requests[-1].body["model"] == "second-model"

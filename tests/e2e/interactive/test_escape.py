@@ -75,7 +75,7 @@ def test_message_sent_while_the_agent_stops_goes_out_afterwards(launcher: Launch
     stage = Stage(launcher, STATES["a command that is deaf"], NOWHERE)
     stage.play()
     stage.user.press("escape")
-    stage.user.term.type("do this instead\r")
+    stage.user.send("do this instead")
     stage.user.see(STOPPED, NEXT)
     assert launcher.tau.user_messages() == ["go", "do this instead"]
     stage.user.until(stage.rests, "rest")
@@ -86,7 +86,8 @@ def test_two_messages_sent_while_it_stops_go_out_in_order(launcher: Launcher) ->
     stage = Stage(launcher, STATES["a command that is deaf"], NOWHERE)
     stage.play()
     stage.user.press("escape")
-    stage.user.term.type("first this\rthen that\r")
+    stage.user.send("first this").editor_is("")
+    stage.user.send("then that")
     stage.user.see(NEXT)
     stage.user.until(
         lambda _: launcher.tau.user_messages() == ["go", "first this", "then that"], "both messages"

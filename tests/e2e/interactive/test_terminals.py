@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.interactive.launcher import SEE_SECONDS, WELCOME, Launcher, User
+from tests.e2e.interactive.launcher import OK, SEE_SECONDS, WELCOME, Launcher, User
 from tests.e2e.program import FAKE, TAU
 from tests.support.fake_answers import Answer, Call, Status, Text
 from tests.support.limits import HANG_S
+from tests.support.pty_terminal import PERSON_S
 from tests.support.terminal.virtual import Answers
 
 COLOR = re.compile(rb"\x1b\[[0-9;:]*m")
@@ -125,6 +126,18 @@ class Tmux:
         )
         return ran.stdout
 
+    def send(self, text: str) -> None:
+        """Type it, see it, press Enter."""
+        self.call("send-keys", "-t", "t", "-l", text)
+        self.see(text)
+        time.sleep(PERSON_S)
+        self.call("send-keys", "-t", "t", "Enter")
+
+    def paste(self, text: str) -> None:
+        """As another program or the mouse does: without marks."""
+        self.call("set-buffer", text)
+        self.call("paste-buffer", "-t", "t")
+
     def see(self, text: str, seconds: float = SEE_SECONDS) -> str:
         end = time.monotonic() + seconds
         while text not in (shown := self.call("capture-pane", "-p", "-t", "t")):
@@ -150,9 +163,9 @@ def tmux(launcher: Launcher, tmp_path: Path) -> Iterator[Tmux]:
 
 def test_conversation_in_tmux(launcher: Launcher, tmux: Tmux) -> None:
     launcher.tau.script("# Title\n\nHello from tmux.", "Second.")
-    tmux.call("send-keys", "-t", "t", "hi", "Enter")
+    tmux.send("hi")
     tmux.see("Hello from tmux.")
-    tmux.call("send-keys", "-t", "t", "more", "Enter")
+    tmux.send("more")
     tmux.see("Second.")
     tmux.call("send-keys", "-t", "t", "C-d")
     tmux.see("left-0")
@@ -160,15 +173,44 @@ def test_conversation_in_tmux(launcher: Launcher, tmux: Tmux) -> None:
     assert history.count("Hello from tmux.") == 1
 
 
+@pytest.mark.parametrize("text", ["!touch broken\n", "!touch broken\n!touch broken\n", "send me\n"])
+def test_in_tmux_an_unmarked_paste_neither_sends_nor_runs(launcher: Launcher, tmux: Tmux, text: str) -> None:
+    tmux.paste(text)
+    tmux.see(text.split("\n")[0])
+    tmux.call("send-keys", "-t", "t", "C-c")
+    tmux.see("Cleared")
+    tmux.send("hello")
+    tmux.see(OK)
+    assert not (launcher.tau.project / "broken").exists()
+    assert launcher.tau.user_messages() == ["hello"]
+
+
+def test_in_tmux_the_transcript_leaves_no_trace(launcher: Launcher, tmux: Tmux) -> None:
+    words = "\n\n".join(f"line-{number:03}" for number in range(60))
+    launcher.tau.script(Call("bash", {"command": "seq -f row-%g 60"}), words)
+    tmux.send("hi")
+    tmux.see("line-059")
+    tmux.see("fake-model ─")
+    before = tmux.call("capture-pane", "-p", "-S", "-", "-t", "t")
+    for _ in range(2):
+        tmux.call("send-keys", "-t", "t", "C-o")
+        tmux.see("Q close")
+        tmux.call("send-keys", "-t", "t", "g")
+        tmux.see("row-5")
+        tmux.call("send-keys", "-t", "t", "q")
+        tmux.see("fake-model ─")
+    assert tmux.call("capture-pane", "-p", "-S", "-", "-t", "t") == before
+
+
 def test_in_tmux_escape_stops_and_a_resize_keeps_the_rows(launcher: Launcher, tmux: Tmux) -> None:
     words = "\n\n".join(f"line-{number:03}" for number in range(60))
     launcher.tau.script(
         Answer((Text(words, deltas=60),)), Answer((Text("word " * 900, deltas=900),), delay_s=0.01)
     )
-    tmux.call("send-keys", "-t", "t", "hi", "Enter")
+    tmux.send("hi")
     tmux.see("line-059")
     tmux.call("resize-window", "-t", "t", "-x", "60", "-y", "20")
-    tmux.call("send-keys", "-t", "t", "more", "Enter")
+    tmux.send("more")
     tmux.see("word word")
     tmux.call("send-keys", "-t", "t", "Escape")
     tmux.see("Stopped.")
@@ -176,13 +218,13 @@ def test_in_tmux_escape_stops_and_a_resize_keeps_the_rows(launcher: Launcher, tm
 
 def test_in_tmux_ctrl_z_and_fg(launcher: Launcher, tmux: Tmux) -> None:
     launcher.tau.script("Before.", "After.")
-    tmux.call("send-keys", "-t", "t", "hi", "Enter")
+    tmux.send("hi")
     tmux.see("Before.")
     tmux.call("send-keys", "-t", "t", "C-z")
     tmux.see("Stopped")
     tmux.call("send-keys", "-t", "t", "clear; fg", "Enter")
     tmux.see("fake-model ─")
-    tmux.call("send-keys", "-t", "t", "again", "Enter")
+    tmux.send("again")
     tmux.see("After.")
 
 

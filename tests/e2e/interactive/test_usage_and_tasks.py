@@ -101,7 +101,8 @@ def test_message_queued_during_a_compaction_is_sent_automatically(launcher: Laun
     summary = "## Goal\nAbout elephants."
     launcher.tau.script(*long, summary, summary, "Late answer.")
     user = launcher.start().ask("tell me", "An answer.").ask("tell more", "A second one.")
-    user.term.type("/compact\rmy next question\r")
+    user.send("/compact").editor_is("")
+    user.send("my next question")
     user.see("Late answer.")
     user.rests().miss("Next: my next question")
     assert launcher.tau.user_messages()[-1] == "my next question"
@@ -150,12 +151,13 @@ def test_job_is_listed_read_and_stopped(launcher: Launcher) -> None:
     launcher.tau.script(Call("bash", {"command": command, "async": True}), "It runs.")
     user = launcher.start(rows=40).ask("start it", "It runs.")
     wait_for(launcher.tau.project / "pid")
-    user.send("/jobs").see("running", "/jobs ID shows a job's output")
-    job = next(one for one in user.term.screen() if "  running  " in one).strip().partition(" ")[0]
-    while "begun-42" not in "\n".join(user.term.screen()):  # it is repeated now and then
-        user.send(f"/jobs {job}").see(f"{job} running,")
-    user.send(f"/jobs cancel {job}").see("1 job stopped.")
-    user.send("/jobs").see("cancelled")
+    user.send("/jobs").see("bash-1 running", "Enter show its output")
+    user.press("enter").see("bash-1 running,", "begun-42")
+    user.press("s").see("bash-1 cancelled,", "Stopped.")
+    user.press("q").miss("Q close")
+    user.send("/jobs").see("Enter show its output", "bash-1 cancelled")
+    user.press("escape").miss("Background jobs")
+    user.send("/jobs cancel bash-1").see("1 job stopped.")
     user.send("/jobs cancel nobody").see('No job "nobody"; /jobs lists them.')
 
 

@@ -142,6 +142,7 @@ def test_list_keys_win_while_completions_are_open(tmp_path: Path) -> None:
 
 
 SHARED = {
+    "ctrl+b": {"tui.editor.cursorLeft", "app.jobs.background"},
     "ctrl+c": {"tui.input.copy", "app.clear"},
     "ctrl+d": {"tui.editor.deleteCharForward", "app.exit"},
     "ctrl+r": {"tui.editor.historySearch", "app.history.search"},

@@ -105,7 +105,7 @@ def test_overlong_sequence_is_abandoned_and_keys_arrive() -> None:
     typed = Typed().feed(b"\x1b[?" + b"1;" * 150)
     assert len(typed.events) > 1
     assert Typed().feed(b"\x1b[?" + b"1;" * 500 + b"\x1b[A").names[-1] == "up"
-    assert Typed().feed(b"\x1b]11;" + b"x" * 5000 + b"\r", 50).names[-1] == "enter"
+    assert Typed().feed(b"\x1b]11;" + b"x" * 5000, 50).feed(b"\r").names[-1] == "enter"
 
 
 def test_invalid_utf8_is_replaced_and_never_raises() -> None:

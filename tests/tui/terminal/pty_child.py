@@ -194,7 +194,6 @@ def answers_like_a_modern_terminal(data: bytes) -> bytes:
         b"\x1b[?2026$p": b"\x1b[?2026;2$y",
         b"\x1b[?2048$p": b"\x1b[?2048;2$y",
         b"\x1b[?2031$p": b"\x1b[?2031;2$y",
-        b"\x1b[?2004$p": b"\x1b[?2004;1$y",
         b"\x1b]99;i=tau:p=?;\x1b\\": b"\x1b]99;i=tau:p=?;p=title\x1b\\",
         b"\x1b[16t": b"\x1b[6;20;10t",
     }

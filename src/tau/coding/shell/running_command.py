@@ -105,6 +105,7 @@ class RunningCommand:
     async def to_end(self, report: JobReport) -> str:
         """Like `follow`, for a job: progress goes to `report`, failure raises."""
         self._progress = ProgressUpdates(lambda: report(self.tail()))
+        report(self.tail())  # what it wrote before it became a job
         try:
             await self.follow()
         finally:

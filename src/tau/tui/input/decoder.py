@@ -37,8 +37,8 @@ _MARKER = len(PASTE_END)
 class InputDecoder:
     """Feed it bytes; it calls `on_events` with all complete events, in order.
 
-    `escape_ms` is the timeout for a lone Escape, `backspace` what that key sends. With `bursts`, pastes are
-    guessed from typing speed until the first bracketed paste. `patient` is set while replies are due.
+    `escape_ms` is the timeout for a lone Escape, `backspace` what that key sends. `patient` is set while
+    replies are due.
     """
 
     def __init__(
@@ -47,7 +47,6 @@ class InputDecoder:
         timer: Timer,
         *,
         escape_ms: int = ESCAPE_MS,
-        bursts: bool = True,
         backspace: str = "\x7f",
     ) -> None:
         self._on_events = on_events
@@ -55,7 +54,6 @@ class InputDecoder:
         self._timer = timer
         self._escape_ms = escape_ms
         self.backspace = backspace
-        self.bursts = bursts
         self.patient = False
         self._burst = PasteDetector()
         self._pending = b""
@@ -66,9 +64,11 @@ class InputDecoder:
         self._partial_handle: Handle | None = None
         self._quiet_handle: Handle | None = None
 
-    def feed(self, data: bytes) -> None:
+    def feed(self, data: bytes, *, early: bool = False) -> None:
+        """Decode one read; `early`: typed before the program read the terminal."""
         if not data:
             return
+        self._burst.early = early
         self._burst.note_read(self._timer.time())
         self._cancel_partial()
         if self._pending:
@@ -114,7 +114,6 @@ class InputDecoder:
                 at = end
             elif data.startswith(PASTE_START, at):
                 self._end_burst()
-                self.bursts = False
                 self._paste, self._paste_bytes, self._paste_tail = [], 0, b""
                 at += _MARKER
             else:
@@ -158,14 +157,14 @@ class InputDecoder:
     def _handle_text(self, text: str) -> None:
         if not text:
             return
-        if not self.bursts or not self._burst.hold(text):
+        if not self._burst.hold(text):
             self._events.extend(typed_keys(text))
         elif self._burst.size > MAX_PASTE_BYTES:
             self._end_burst()
 
     def _end_burst(self) -> None:
         if self._burst.size:
-            self._events.extend(self._burst.release())
+            self._events.append(self._burst.release())
 
     def _in_paste(self, data: bytes, at: int) -> int:
         """Consume paste content; returns the position after it."""
@@ -224,7 +223,6 @@ class InputDecoder:
             return
         if self._paste is not None:
             self._end_paste(b"")
-            self.bursts = True  # its end is missing: the rest must not submit line by line
         self._end_burst()
         self._deliver()
 

@@ -1,4 +1,4 @@
-"""Converts typed text to keys, and detects pastes by typing speed where the terminal does not mark them."""
+"""Converts typed text to keys, and detects pastes by their pace, whatever the terminal says about them."""
 
 from tau.base.late import late
 from tau.tui.input.key import Key, Paste
@@ -37,35 +37,38 @@ def as_paste(text: str) -> str:
 
 
 class PasteDetector:
-    """Holds back text that arrives faster than anyone types until a pause, then classifies it.
+    """Recognizes unmarked pastes by their pace, so that they cannot send or run anything.
 
-    Characters belong to one run while no more than 5 ms pass between two reads: held keys repeat
-    every 30 ms and the fastest typists need 50 ms. A slow ssh line delivers in one read what was typed during
-    a stall, about 12 characters a second, and programs such as `tmux send-keys` send a line and its Enter at
-    once; neither is a paste. So a run is only considered from 16 characters with a line end, or from 64
-    without one. It is then held until nothing arrives for 20 ms, and it is a paste if text follows a line end
-    in it: two lines in 32 characters, or three in fewer. A single line counts as typed, and an Enter after it
-    submits; an Enter that ends several lines is part of them, and the next one, after the pause, submits.
-    Very short pastes of several lines are not recognized: they look like a stalled connection.
+    A person presses Enter alone: it arrives in its own read, some time after the last character. A line
+    end in one read with text, or right after it, belongs to a paste: it is held until nothing arrives for 20
+    ms, and is then text. So is a run of 64 characters or more. Shorter text without a line end counts as
+    typed, since input methods and slow connections deliver several characters at once.
+
+    Two reads belong to one run if no more than 5 ms pass between them (held keys repeat every 30 ms and the
+    fastest typists need 50 ms), or 20 ms after several characters, which no hand types that fast.
+
+    `early`: this was typed before we could tell the pace. A short line and its Enter are then typed, unless
+    the line would run something.
     """
 
     GAP_MS = 5
     QUIET_MS = 20
-    MIN_CHARS_WITH_LINE_END = 16
     MIN_CHARS = 64
-    MIN_CHARS_OF_TWO_LINES = 32
+    FAST_CHARS = 4
+    RUNS = ("!", "$")
 
     def __init__(self) -> None:
         self.size = 0
         """How many characters are held back."""
+        self.early = False
         self._held: list[str] = []
         self._run = 0
-        self._follows_text = False
         self._last_read = float("-inf")
 
     def note_read(self, now: float) -> None:
         """Note the time of a read."""
-        if not self.size and now - self._last_read > self.GAP_MS / 1000:
+        gap_ms = self.QUIET_MS if self._run >= self.FAST_CHARS else self.GAP_MS
+        if not self.size and now - self._last_read > gap_ms / 1000:
             self._run = 0
         self._last_read = now
 
@@ -75,29 +78,24 @@ class PasteDetector:
 
     def hold(self, text: str) -> bool:
         """Offer text; returns whether it is held back."""
-        before = self._run
-        self._run += len(text)
+        ends_line = "\r" in text or "\n" in text
+        # Line ends alone are the Enter key, pressed or held.
+        self._run += len(text) - text.count("\r") - text.count("\n") if ends_line else len(text)
         if not self.size:
-            enough = self.MIN_CHARS_WITH_LINE_END if "\r" in text or "\n" in text else self.MIN_CHARS
-            if self._run < enough:
+            is_paste = self._run > 0 if ends_line else self._run >= self.MIN_CHARS
+            if not is_paste or (self.early and self._is_short_line(text)):
                 return False
-            self._follows_text = before > 0
         self._held.append(text)
         self.size += len(text)
         return True
 
-    def release(self) -> list[Key | Paste]:
-        """Return the held text as a paste or keys."""
+    def release(self) -> Paste:
+        """Return the held text."""
         raw = "".join(self._held)
-        run, self._run = self._run, 0
+        self._run = 0
         self._held, self.size = [], 0
-        text = as_paste(raw)
-        body = text.removesuffix("\n")
-        if "\n" in body:
-            lines = sum(1 for line in body.split("\n") if line.strip()) + self._follows_text
-            if lines > 2 or (lines == 2 and run >= self.MIN_CHARS_OF_TWO_LINES):
-                return [Paste(text)]
-        elif len(body) >= self.MIN_CHARS:
-            enter: list[Key | Paste] = [*typed_keys("\r")] if text != body else []
-            return [Paste(body), *enter]
-        return [*typed_keys(raw)]
+        return Paste(as_paste(raw))
+
+    def _is_short_line(self, text: str) -> bool:
+        line = as_paste(text).removesuffix("\n")
+        return "\n" not in line and self._run < self.MIN_CHARS and not line.startswith(self.RUNS)

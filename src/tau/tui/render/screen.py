@@ -30,10 +30,11 @@ The rules, beyond those of `ledger.py`:
 """
 
 from collections.abc import Callable
+from itertools import groupby
 
 from tau.base.late import late
 from tau.tui.component import Component
-from tau.tui.input.key import InputEvent, Key
+from tau.tui.input.key import InputEvent, Key, Paste
 from tau.tui.render.frame_loop import FrameLoop, FrameStats
 from tau.tui.render.overlays import Overlay, OverlayOptions
 from tau.tui.render.paint import KeepRows
@@ -55,6 +56,16 @@ class Consumed:
 CONSUMED = Consumed()
 InputListener = Callable[[InputEvent], InputEvent | Consumed | None]
 """Returns the event or a replacement; None passes it unchanged."""
+
+
+def join_typed(events: list[InputEvent]) -> list[InputEvent]:
+    """Join characters that arrived in one read to a paste."""
+    joined: list[InputEvent] = []
+    for is_text, group in groupby(events, key=lambda event: isinstance(event, Key) and bool(event.text)):
+        members = list(group)
+        whole = is_text and len(members) > 1
+        joined += [Paste("".join(event.text for event in members))] if whole else members
+    return joined
 
 
 class Routing:
@@ -299,6 +310,9 @@ class Screen(TerminalReports):
         self._frame_loop.request(force=True, cursor_lost=True)
 
     def on_input(self, events: list[InputEvent]) -> None:
+        focused = self.focused
+        if len(events) > 1 and focused is not None and not focused.takes_pasted_keys:
+            events = join_typed(events)
         for event in events:
             if not self._routing.dispatch(event) and self.on_unhandled is not None:
                 self.on_unhandled(event)

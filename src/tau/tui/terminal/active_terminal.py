@@ -328,12 +328,13 @@ class ActiveTerminal:
             return
         except OSError:
             data = b""
-        if data and not self._has_read:
+        early = not self._has_read
+        if data and early:
             # Input typed before raw mode has newlines for Enter.
             self._has_read, data = True, data.replace(b"\n", b"\r")
         if data:
             self._decoder.patient = self.probes.waiting
-            self._decoder.feed(data)
+            self._decoder.feed(data, early=early)
         else:
             self._decoder.flush()
             self.on_lost()
@@ -357,4 +358,3 @@ class ActiveTerminal:
             self._resized((reply.columns, reply.rows))
         else:
             self.probes.handle(reply)
-            self._decoder.bursts = self._decoder.bursts and not self.probes.marks_pastes

@@ -35,13 +35,13 @@ RESIZE_LAG_S = 0.1
 EXPIRY_MS = 1000
 """After this no answers are expected; late ones are still understood."""
 
-MODE_SYNC, MODE_RESIZE, MODE_SCHEME, MODE_PASTE = 2026, 2048, 2031, 2004
+MODE_SYNC, MODE_RESIZE, MODE_SCHEME = 2026, 2048, 2031
 _SIXEL = 4
 
 _QUESTIONS: dict[ProbeKind, str] = {
     "keyboard": sequences.ASK_KITTY_KEYS,
     "background": sequences.ASK_BACKGROUND,
-    "modes": "".join(map(sequences.ask_mode, (MODE_SYNC, MODE_RESIZE, MODE_SCHEME, MODE_PASTE))),
+    "modes": "".join(map(sequences.ask_mode, (MODE_SYNC, MODE_RESIZE, MODE_SCHEME))),
     "notifications": sequences.ASK_NOTIFICATIONS,
     "cell": sequences.ASK_CELL_SIZE,
 }
@@ -78,8 +78,6 @@ class Probes:
     ) -> None:
         self.capabilities = detect(env, platform)
         self.notify: NotifyProtocol = choose_notify_protocol(env, platform)
-        self.marks_pastes = False
-        """Whether the terminal reported bracketed paste support."""
         self.round_trip_s: float | None = None
         """How long the first answer took; None before it arrives."""
         self._write = write
@@ -203,8 +201,6 @@ class Probes:
     def _mode(self, report: ModeReport) -> None:
         if report.mode == MODE_SYNC and self._switches.synchronized_output is None:
             self._change(synchronized_output=report.known)
-        elif report.mode == MODE_PASTE:
-            self.marks_pastes = report.known
         elif report.mode == MODE_RESIZE and report.known:
             self._switch(sequences.RESIZE_REPORTS_ON, sequences.RESIZE_REPORTS_OFF)
         elif report.mode == MODE_SCHEME and report.known:

@@ -105,7 +105,8 @@ async def review(stage: Stage) -> None:
 
 async def comment(stage: Stage) -> None:
     await review(stage)
-    await stage.type("4without the changelog")
+    await stage.type("4")
+    await stage.type("without the changelog")
     await stage.show("the changelog")
 
 

@@ -48,7 +48,7 @@ class TypeAhead:
     def keep_paste(self, event: InputEvent) -> None:
         """Keep a paste the dialog cannot use."""
         display = self._display
-        if isinstance(event, Paste) and event.text and self._dialogs.open:
+        if isinstance(event, Paste) and event.text.strip() and self._dialogs.open:
             display.editor.paste(event.text)
             self._notices.hint("Your paste is in the editor.")
 

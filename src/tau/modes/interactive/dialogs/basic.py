@@ -36,6 +36,8 @@ CONFIRM, CANCEL = "tui.select.confirm", "tui.select.cancel"
 class ChoicePanel(DialogFrame):
     """A text and its answers. A digit or letter answers at once; Enter takes the highlighted one."""
 
+    takes_pasted_keys = False
+
     def __init__(
         self,
         display: Display,

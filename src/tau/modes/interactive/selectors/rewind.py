@@ -119,7 +119,7 @@ class RewindSelector:
         lines: list[str] = []
         clean = True
         if choice.scope != "conversation":
-            lines, clean = await asyncio.to_thread(self._undo, choice.entry_id)
+            lines, clean = await self._undo(choice.entry_id)
         what = {
             "both": "the conversation and files",
             "files": "the files",
@@ -129,11 +129,14 @@ class RewindSelector:
         lines.append(f"Rewound {what[choice.scope]}; {back.get(choice.scope, '/tree brings it back')}.")
         context.say("\n".join(lines), "info" if clean else "warning")
 
-    def _undo(self, entry_id: str) -> tuple[list[str], bool]:
-        plan = self._plan(entry_id)
-        if plan is None or self._session.recorder is None:
+    async def _undo(self, entry_id: str) -> tuple[list[str], bool]:
+        recorder = self._session.recorder
+        if recorder is None:
+            return ["This session has no file history."], True
+        try:
+            _, result = await recorder.change_back(lambda undo: undo.plan(since_ms=self._times[entry_id]))
+        except UsageError:  # nothing to undo
             return ["No files have changed since."], True
-        result = self._session.recorder.undo.apply(plan)
         return report.result_lines(result, self._session.cwd), result.clean
 
     def _plan(self, entry_id: str) -> "undo_plan.UndoPlan | None":
