@@ -86,6 +86,32 @@ def test_mode_can_be_changed_by_command_while_the_agent_works(launcher: Launcher
     assert (launcher.tau.project / "one").exists() and (launcher.tau.project / "two").exists()
 
 
+def test_mode_changed_while_a_turn_runs_holds_for_the_next_call(launcher: Launcher) -> None:
+    """The running call keeps its permission; the status line shows the new mode at once."""
+    waits = Call("bash", {"command": "touch begun; until [ -e go ]; do sleep 0.05; done"})
+    launcher.tau.script(waits, Call("bash", {"command": "touch two"}), "After both.")
+    user = launcher.start().send("do it")
+    user.until(lambda _: (launcher.tau.project / "begun").exists(), "the first command")
+    user.send("/permissions ask").see("Permission mode ask", "· ask mode")
+    (launcher.tau.project / "go").write_text("")
+    user.see("touch two", "Allow once")
+    user.press("enter").see("After both.")
+    assert not (launcher.tau.project / "two").exists()
+
+
+def test_proposed_write_is_shown_once(launcher: Launcher) -> None:
+    launcher.settings(tools__approvalMode="ask")
+    content = "".join(f"proposed line {number}\n" for number in range(4))
+    launcher.tau.script(Call("write", {"path": "a.txt", "content": content}), "After the question.")
+    user = launcher.start().send("do it")
+    rows = user.see("proposed line 3", "Allow once")
+    for number in range(4):
+        assert sum(f"proposed line {number}" in row for row in rows) == 1
+    time.sleep(IGNORE_LETTERS_S)
+    user.press("y").see("After the question.")
+    assert user.output.count("proposed line 2") == 1
+
+
 def test_long_request_is_allowed_only_after_its_end_was_on_the_screen(launcher: Launcher) -> None:
     launcher.settings(tools__approvalMode="ask")
     command = "\n".join(f"echo line-{number} >> made" for number in range(40))

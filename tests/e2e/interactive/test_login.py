@@ -236,3 +236,71 @@ def test_rejected_key_can_be_replaced_and_the_message_resent(launcher: Launcher)
     user.see("Saved the fake key")
     user.send("/retry").see("Now it works.")
     assert used(launcher) == f"Bearer {KEY}" and launcher.tau.user_messages() == ["hello"]
+
+
+def add_server(user: User, launcher: Launcher, key: str) -> None:
+    """Type the address of the fake server, then a key or none."""
+    user.see("Server address")
+    user.term.type("nonsense")
+    user.press("enter").see("Type an address that starts with https://")
+    for _ in "nonsense":
+        user.press("backspace")
+    user.term.type(f"{launcher.tau.server.url}/v1/")
+    user.press("enter").see("needs none")
+    if key:
+        user.term.paste(key)
+        user.until(lambda rows: any("•" * 8 in row for row in rows), "the hidden key")
+    user.press("enter")  # it lists one model, so there is nothing to choose
+
+
+def test_address_typed_at_the_first_run_is_used_and_saved(launcher: Launcher) -> None:
+    (launcher.tau.home / "models.json").unlink()
+    launcher.settings(local__discover=False)
+    user = launcher.start(flags=(), ready="")
+    user.see(SETUP)
+    choose(user, "Type a server's address")
+    add_server(user, launcher, KEY)
+    user.see("─ fake-model")
+    user.ask("hello", OK)
+    assert used(launcher) == f"Bearer {KEY}"
+    [(provider, entry)] = json.loads((launcher.tau.home / "models.json").read_text())["providers"].items()
+    assert entry == {
+        "baseUrl": f"{launcher.tau.server.url}/v1",
+        "api": "openai-completions",
+        "models": [{"id": "fake-model"}],
+    }
+    assert list(stored(launcher)) == [provider]
+    assert KEY.encode() not in bytes(user.term.output)
+
+
+def test_login_adds_a_server_that_needs_no_key(launcher: Launcher) -> None:
+    user = with_key(launcher, OTHER_KEY)
+    user.send("/login").see("Which provider is the key for?")
+    user.term.type("another")
+    user.miss("Anthropic")
+    user.press("enter")
+    add_server(user, launcher, "")
+    user.see("Load it with /reload")
+    providers = json.loads((launcher.tau.home / "models.json").read_text())["providers"]
+    [added] = [entry for id, entry in providers.items() if id != "fake"]
+    assert added["apiKey"] == "none" and "fake" in providers
+    assert list(stored(launcher)) == ["fake"]
+
+
+def test_first_key_names_the_model_with_its_price_and_offers_a_cheaper_one(launcher: Launcher) -> None:
+    (launcher.tau.home / "models.json").unlink()
+    launcher.settings(local__discover=False)
+    user = launcher.start(flags=(), ready="")
+    user.see(SETUP)
+    choose(user, "Paste an API key")
+    user.see("Which provider is the key for?")
+    user.term.type("anthropic")
+    user.press("enter").see("Anthropic key")
+    user.term.paste("sk-ant-api03-0123456789abcdefghijklmnop")
+    user.press("enter")
+    rows = user.see("per million tokens", "which is cheaper", "/model changes it")
+    cheaper = next(row for row in rows if "which is cheaper" in row)
+    name = cheaper.partition("Use ")[2].partition(",")[0]
+    choose(user, "which is cheaper")
+    model = "-".join(name.lower().split()[1:2])
+    user.until(lambda shown: any(row.startswith("─ ") and model in row for row in shown), "the cheaper model")

@@ -19,6 +19,8 @@ class ScreenLayout:
         """The agent's tasks. Owner: the todo panel."""
         self.banner = Container()
         """Errors and what to do about them. Owner: the banner."""
+        self.hints = Container()
+        """Hints while a dialog is open: above it, since they would push it out of a small window."""
         self.above = Container()
         """Extension widgets above the editor. Owner: the UI controller."""
         self.slot = Container([editor])
@@ -34,6 +36,7 @@ class ScreenLayout:
             self.activity,
             self.todo,
             self.banner,
+            self.hints,
             self.above,
             self.slot,
             self.below,

@@ -116,7 +116,7 @@ async def set_up(stage: Stage) -> None:
 
 async def explained(stage: Stage) -> None:
     await set_up(stage)
-    await stage.type("2")
+    await stage.type("3")
     await stage.show("Models and keys")
 
 

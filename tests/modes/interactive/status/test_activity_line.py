@@ -79,7 +79,7 @@ def test_wait_counts_down(tmp_path: Path) -> None:
             rig.parts.activity.retry(2.0, "Retry 2 of 3")
             await rig.show("Retry 2 of 3 in 2 s")
             await rig.show("Retry 2 of 3 in 1 s")
-            await rig.show("Retry 2 of 3 (Esc stops it)")
+            await rig.show("Retry 2 of 3 (")
             rig.parts.activity.end()
             await rig.gone("Retry 2")
 

@@ -31,3 +31,21 @@ def test_long_error_takes_a_few_rows(tmp_path: Path) -> None:
                 assert all(visible_width(row) <= width and "\x1b[2J" not in row for row in rows)
 
     run(test)
+
+
+def test_hint_does_not_push_a_dialog_out_of_a_small_window(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path, columns=40, rows=12) as rig:
+            rig.parts.notices.hint("Shown before the dialog.", seconds=60)
+            await rig.show("Shown before the dialog.")
+            await rig.send("/settings")
+            before = await rig.show("Filter")
+            rig.parts.notices.hint("A warning that takes more than one row here.", "warning", 60)
+            after = await rig.drawn()
+            dialog = before[before.index("Settings") - 3 :]
+            assert dialog in after
+            await rig.press("escape")
+            shown = await rig.show("! A warning that takes")
+            assert shown.index("A warning") > shown.index("Type a message")
+
+    run(test)

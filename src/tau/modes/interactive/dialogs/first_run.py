@@ -9,7 +9,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
-from tau.ai.model import DEMO_PROVIDER
+from tau.ai.catalog import Catalog, Provider
+from tau.ai.model import DEMO_PROVIDER, Model
 from tau.base.errors import ConfigError, ProviderError, SessionError, TauError, UsageError
 from tau.base.late import late
 from tau.base.run import LocalRunner
@@ -22,6 +23,7 @@ from tau.modes.interactive.dialogs.basic import ChoicePanel
 from tau.modes.interactive.dialogs.parts import DialogChoice
 from tau.tui.component import Component
 
+custom_server = late("tau.modes.interactive.dialogs.custom_server")
 discovery = late("tau.ai.local.discovery")
 editor_process = late("tau.modes.interactive.composer.editor_process")
 http = late("tau.ai.http")
@@ -38,7 +40,8 @@ Provider: create an API key on its website and paste it here, or set the provide
 before starting tau, such as ANTHROPIC_API_KEY or OPENAI_API_KEY. Pasted keys are stored in auth.json, \
 which only you can read; change them later with /login and /logout.
 
-This machine: start Ollama, LM Studio, llama.cpp or vLLM with a model; tau finds it automatically.
+This machine: start Ollama, LM Studio, llama.cpp or vLLM with a model; tau finds it automatically. \
+For a server elsewhere, type its address.
 
 Offline: the demo model is small. It can chat but not code; use it to look around.
 
@@ -78,13 +81,19 @@ async def _offers(context: CommandContext, error: TauError) -> list[FirstRunOpti
         case ConfigError() if error.path is not None:
             return _for_file(context, error.path)
         case ConfigError() | ProviderError():
-            return [*await _servers(context), _key(context), *_demo(context), _help(context)]
+            return [
+                *await _servers(context),
+                _key(context),
+                _server(context),
+                *_demo(context),
+                _help(context),
+            ]
         case UsageError() if (named := _named_model(context)) and named in str(error):
             return [TRY_AGAIN, NEW_SESSION, _any_model(context, named)]
         case SessionError() | UsageError():
             return [TRY_AGAIN, NEW_SESSION]
         case _:
-            return [TRY_AGAIN, _key(context), _help(context)]
+            return [TRY_AGAIN, _key(context), _server(context), _help(context)]
 
 
 def _dialog(
@@ -138,15 +147,53 @@ async def _use_model(context: CommandContext, model: str = "") -> SessionSwitch 
 def _key(context: CommandContext) -> FirstRunOption:
     async def paste() -> SessionSwitch | None:
         catalog = logins.known_providers(context)
-        row = await logins.choose_provider(context, catalog)
+        row = catalog.provider(await logins.choose_provider(context, catalog) or "")
         if row is None or not await logins.store_key(context, row):
             return None
         context.say(f"Saved the {row.name} key to {context.paths.auth}, which only you can read.")
-        return FIRST
+        return FIRST._replace(model=await _choose_price(context, catalog, row))
 
     return FirstRunOption(
         DialogChoice("key", "Paste an API key", "From Anthropic, OpenAI, OpenRouter and others."), paste
     )
+
+
+async def _choose_price(context: CommandContext, catalog: Catalog, row: Provider) -> str:
+    """The default model of a provider or a cheaper one, each with its price; empty if prices are unknown."""
+    models = [model for model in catalog.models if model.provider == row.id and _price(model)]
+    usual = next((model for model in models if model.id == row.default_model), None)
+    if usual is None:
+        return ""
+    cheaper = max((model for model in models if 2 * _price(model) <= _price(usual)), key=_price, default=None)
+    if cheaper is None:
+        context.say(f"Using {usual.name}: {_price_text(usual)}.")
+        return usual.key
+    title, text = f"Use {usual.name}?", "/model changes it at any time."
+    choices = [
+        DialogChoice(usual.key, f"Use {usual.name}", _price_text(usual)),
+        DialogChoice(cheaper.key, f"Use {cheaper.name}, which is cheaper", _price_text(cheaper)),
+    ]
+    chosen: str | None = await context.ask(
+        lambda done: ChoicePanel(context.display, title, text, choices, done)
+    )
+    return chosen or usual.key
+
+
+def _price(model: Model) -> float:
+    return model.cost.input + model.cost.output
+
+
+def _price_text(model: Model) -> str:
+    return f"${model.cost.input:g} in, ${model.cost.output:g} out per million tokens"
+
+
+def _server(context: CommandContext) -> FirstRunOption:
+    async def add() -> SessionSwitch | None:
+        model = await custom_server.add_server(context, logins.known_providers(context).providers)
+        return await _use_model(context, model) if model else None
+
+    about = "Any OpenAI-compatible server, here or elsewhere."
+    return FirstRunOption(DialogChoice("address", "Type a server's address", about), add)
 
 
 def _demo(context: CommandContext) -> list[FirstRunOption]:

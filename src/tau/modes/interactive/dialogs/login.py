@@ -5,6 +5,7 @@ import os
 
 from tau.ai.catalog import Catalog, Provider, load_catalog
 from tau.base.errors import TauError, UsageError
+from tau.base.late import late
 from tau.config.auth_file import AuthFile
 from tau.config.json_file import read_json
 from tau.config.models_file import load_models_file, merge_models
@@ -15,6 +16,9 @@ from tau.modes.interactive.dialogs.parts import DialogChoice
 from tau.modes.interactive.selectors.pick_list import pick
 from tau.tui.widgets.select_list import SelectItem
 
+custom_server = late("tau.modes.interactive.dialogs.custom_server")
+
+OTHER_SERVER = "another server"
 NO_OAUTH = (
     "Only API keys work. Logging in with a subscription is not supported yet; "
     "create a key on the provider's website instead."
@@ -25,7 +29,11 @@ async def login(context: CommandContext, rest: str = "") -> None:
     """Store an API key. Raises TauError."""
     catalog = known_providers(context)
     name = rest.strip()
-    row = _find_provider(catalog, name) if name else await choose_provider(context, catalog)
+    chosen = name if name else await choose_provider(context, catalog, other=True)
+    if chosen == OTHER_SERVER or (name and catalog.provider(name) is None and _is_custom(context, name)):
+        await _add_server(context, catalog, name if "://" in name else "")
+        return
+    row = _find_provider(catalog, chosen) if chosen else None
     if row is None or not await store_key(context, row):
         return
     context.say(f"Saved the {row.name} key to {context.paths.auth}, which only you can read.{_models(row)}")
@@ -59,8 +67,26 @@ def known_providers(context: CommandContext) -> Catalog:
     return merge_models(load_catalog(), load_models_file(context.paths.models))
 
 
-async def choose_provider(context: CommandContext, catalog: Catalog) -> Provider | None:
-    """Which provider a key is for; None if the user cancels."""
+async def _add_server(context: CommandContext, catalog: Catalog, address: str) -> None:
+    """Add a server by its address; that of the session's model is the default."""
+    session = context.session
+    if not address and session is not None and session.model.custom_address:
+        address = session.model.base_url
+    model = await custom_server.add_server(context, catalog.providers, address)
+    if model:
+        context.say(
+            f"Saved {model} to {context.paths.models}. Load it with /reload and choose it with /model."
+        )
+
+
+def _is_custom(context: CommandContext, name: str) -> bool:
+    """Whether the name is an address, or the provider of a session with an address of its own."""
+    session = context.session
+    return "://" in name or (session is not None and session.model.custom_address and name == "custom")
+
+
+async def choose_provider(context: CommandContext, catalog: Catalog, *, other: bool = False) -> str | None:
+    """The id of the provider a key is for; None if the user cancels. `other` offers to type an address."""
     auth = AuthFile(context.paths.auth)
 
     def state(row: Provider) -> str:
@@ -74,8 +100,9 @@ async def choose_provider(context: CommandContext, catalog: Catalog) -> Provider
         for row in rows
     ]
 
-    chosen = await pick(context, "Which provider is the key for?", items, verb="select")
-    return None if chosen is None else catalog.provider(chosen)
+    if other:
+        items.append(SelectItem(OTHER_SERVER, "Another server", "type its address"))
+    return await pick(context, "Which provider is the key for?", items, verb="select")
 
 
 async def store_key(context: CommandContext, row: Provider) -> bool:

@@ -297,8 +297,9 @@ class DialogFrame(LiveComponent):
         return f"{label} {does}" if label else ""
 
     def room(self, taken: int) -> int:
-        """How many rows of the screen are left."""
-        return max(self.display.terminal.rows - taken - 4, MIN_WINDOW_ROWS)
+        """How many rows of the screen are left, beside the hints above the dialog."""
+        hints = len(self.display.layout.hints.render(self.display.terminal.columns))
+        return max(self.display.terminal.rows - taken - 4 - hints, MIN_WINDOW_ROWS)
 
 
 def long_text(text: str) -> str:

@@ -1,5 +1,7 @@
 """Notices, errors and hints outside the conversation."""
 
+from collections.abc import Sequence
+
 from tau.agent.ui import NoticeLevel
 from tau.base.late import late
 from tau.modes.interactive.event_controller import EventController
@@ -35,7 +37,7 @@ class ScreenNotices:
         self._banner.hide()
 
     def hint(self, text: str, level: NoticeLevel = "info", seconds: float | None = None) -> None:
-        """A line below the editor that disappears after a while."""
+        """A line below the editor, or above a dialog, that disappears after a while."""
         if self._hints is None:
             self._hints = toasts.ToastStack(
                 self._display.theme,
@@ -43,7 +45,8 @@ class ScreenNotices:
                 request_render=lambda component: self._display.request_render(),
                 max_shown=MAX_HINTS,
             )
-            self._display.screen.root.add(self._hints)
+            self._display.layout.hints.add(_HintsPlace(self._display, self._hints, in_dialog=True))
+            self._display.screen.root.add(_HintsPlace(self._display, self._hints, in_dialog=False))
         for toast in self._hints.toasts:  # the latest hint wins; errors stay for their full time
             if toast.level == "info":
                 self._hints.dismiss(toast)
@@ -52,6 +55,22 @@ class ScreenNotices:
     def clear_hints(self) -> None:
         if self._hints is not None:
             self._hints.clear()
+
+
+class _HintsPlace(LiveComponent):
+    """One of two places of the hints: below the editor, or above a dialog."""
+
+    def __init__(self, display: Display, hints: "toasts.ToastStack", *, in_dialog: bool) -> None:
+        self._display = display
+        self._hints = hints
+        self._in_dialog = in_dialog
+
+    def render(self, width: int) -> Sequence[str]:
+        is_dialog = self._display.editor not in self._display.layout.slot.children
+        return self._hints.render(width) if is_dialog == self._in_dialog else ()
+
+    def invalidate(self) -> None:
+        self._hints.invalidate()
 
 
 class Banner(CachedComponent, LiveComponent):

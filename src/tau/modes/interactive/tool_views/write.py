@@ -24,15 +24,15 @@ def draw(view: ToolCallView, theme: Theme) -> RenderedCall:
         return _done(view, theme, title, content, details)
     failed = problem(view, theme)
     if failed:
-        shown = [code(theme, first_code(content, language_of(path), rows_limit(view, HEAD_ROWS)))]
-        return RenderedCall(
-            title, [*failed, *(shown if view.expanded and content else [])], note(view, theme)
-        )
+        body = [code(theme, first_code(content, language_of(path), rows_limit(view, HEAD_ROWS)))]
+        return RenderedCall(title, [*failed, *(body if view.expanded and content else [])], note(view, theme))
     lines = content.count("\n") + (not content.endswith("\n")) if content else 0
     so_far = " so far" if view.state == "streaming" else ""
     facts = f"{quantity(lines, 'line')}{so_far}" if lines else ""
+    # While it runs, a question may show the content, and the result will: once is enough.
+    shown = content and view.state != "running"
     return RenderedCall(
-        title, _content(view, theme, content, path) if content else [], note(view, theme, facts)
+        title, _content(view, theme, content, path) if shown else [], note(view, theme, facts)
     )
 
 
