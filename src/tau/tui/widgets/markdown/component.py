@@ -106,8 +106,8 @@ class Markdown(Component):
         """While the text streams, its finished blocks are final, and presumably all rows but the last."""
         if self.is_finished or self._rendered is None:
             return None
-        settled = self._rendered.settled_rows
-        return CommitBoundary(settled, settled + len(self._rendered.stable))
+        settled, stable = self._rendered.settled_rows, len(self._rendered.stable)
+        return CommitBoundary(settled, settled + stable if stable else None)
 
     def invalidate(self) -> None:
         self._start_over()
