@@ -51,6 +51,11 @@ class Component:
         """Return where the final rows of the last `render` end; None if all rows may be final."""
         return None
 
+    def block_starts(self) -> Sequence[int]:
+        """Return the first rows of the blocks of the last `render`; the number of blocks does not depend on
+        the width."""
+        return (0,)
+
 
 class CachedComponent(Component):
     """Renders once per width with `_render_rows`; call `invalidate` after a change."""

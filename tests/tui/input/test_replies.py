@@ -6,6 +6,7 @@ from tau.tui.input.key import Key
 from tau.tui.terminal.replies import (
     CellSize,
     ColorReport,
+    CursorReport,
     DeviceAttributes,
     FocusReport,
     KeyboardFlags,
@@ -14,7 +15,9 @@ from tau.tui.terminal.replies import (
     OtherReply,
     SchemeReport,
     SizeReport,
+    TerminalModel,
     TerminalReply,
+    TerminalVersion,
 )
 from tests.tui.input.input_rig import Typed
 
@@ -36,10 +39,13 @@ REPLIES: list[tuple[bytes, TerminalReply]] = [
     (b"\x1b[?997;2n", SchemeReport("light")),
     (b"\x1b[I", FocusReport(True)),
     (b"\x1b[O", FocusReport(False)),
-    (b"\x1b[>1;2;3c", OtherReply("\x1b[>1;2;3c")),
+    (b"\x1b[>1;2;3c", TerminalModel((1, 2, 3))),
+    (b"\x1b[?24;80R", CursorReport(24, 80)),
+    (b"\x1b[?1;2R", CursorReport(1, 2)),
+    (b"\x1b[?1;2;1R", CursorReport(1, 2)),
     (b"\x1b[24;80R", OtherReply("\x1b[24;80R")),
     (b"\x1b[0n", OtherReply("\x1b[0n")),
-    (b"\x1bP>|kitty(0.35)\x1b\\", OtherReply("\x1bP>|kitty(0.35)\x1b\\")),
+    (b"\x1bP>|kitty(0.35)\x1b\\", TerminalVersion("kitty(0.35)")),
     (b"\x1b_Gi=1;OK\x1b\\", OtherReply("\x1b_Gi=1;OK\x1b\\")),
 ]
 

@@ -32,19 +32,19 @@ class Tmux:
         self._command = ["tmux", "-u", "-S", str(folder / "tmux.sock"), "-f", str(settings)]
         self._run("new-session", "-d", "-s", "hold-open", "sleep 1000")
 
-    def play(self, recording: Recording) -> Tape:
-        """A pane of that size after the recording."""
+    def play(self, recording: Recording, *, joined: bool = False) -> Tape:
+        """A pane of that size after the recording; `joined`: rows that it wrapped are one."""
         size = ["-x", str(recording.columns), "-y", str(recording.rows)]
         self._run("new-session", "-d", "-s", "play", *size, PROGRAM)
         try:
             self._run("wait-for", "ready")
             # A session without a client takes the size of the last client, unless told otherwise.
             self._run("resize-window", "-t", "play", *size)
-            return self._play(recording)
+            return self._play(recording, ["-J"] if joined else [])
         finally:
             self._run("kill-session", "-t", "play")
 
-    def _play(self, recording: Recording) -> Tape:
+    def _play(self, recording: Recording, options: list[str]) -> Tape:
         pane = os.open(
             self._run("display", "-p", "-t", "play", "#{pane_tty}").strip(), os.O_RDWR | os.O_NOCTTY
         )
@@ -59,7 +59,7 @@ class Tmux:
                         cursor = self._write(pane, "")
         finally:
             os.close(pane)
-        rows = self._run("capture-pane", "-p", "-t", "play", "-S", "-").split("\n")[:-1]
+        rows = self._run("capture-pane", "-p", *options, "-t", "play", "-S", "-").split("\n")[:-1]
         history = int(self._run("display", "-p", "-t", "play", "#{history_size}"))
         return Tape([row.rstrip(" ") for row in rows], history, cursor, [])
 

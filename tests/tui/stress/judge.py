@@ -46,6 +46,7 @@ class Judge:
         """Words that must not be visible at this width: they were added to a block that is drawn once."""
         self._edited: dict[int, str] = {}
         self._columns = shape.columns
+        self._content_end = 0
         self._reader: list[str] = []
         self._resized = False
         self._lately: deque[list[str]] = deque(maxlen=_LATELY_FRAMES)
@@ -145,6 +146,7 @@ class Judge:
     def _seen_frame(self, children: Sequence[Component], replaced: bool, overlays: int) -> Frame:
         self.frames += 1
         self.rows, boundary = self.seen.frame(children)
+        self._content_end = len(self.seen.rows_of(children[0]))
         width = self.terminal.columns
         return Frame(
             [clipped(row, width) for row in self.rows], boundary, self.terminal.rows, overlays > 0, replaced
@@ -177,8 +179,10 @@ class Judge:
             return
         if not overlays:
             raise Mismatch("grid", differing(expected, grid))
-        raw = [*self.shadow.above, *self.rows[self.shadow.window_top :]]
+        raw, begun = [*self.shadow.above, *self.rows[self.shadow.window_top :]], self.shadow.begun
         for at, (want, got) in enumerate(zip(expected, grid, strict=True)):
+            if begun is not None and at == len(self.shadow.above) + begun[0] - self.shadow.window_top:
+                continue
             if want != got and not self._under_panel(at, raw[at] if at < len(raw) else ""):
                 raise Mismatch("grid", f"row {at} beside an overlay: expected {want!r}, found {got!r}")
 
@@ -217,8 +221,15 @@ class Judge:
             raise Mismatch("frozen", f"{self.forbidden.intersection(words(grid))} came into a final block")
 
     def _cursor(self) -> None:
-        """At the mark if it is on the grid, otherwise hidden at the last row of the content."""
+        """At the mark if it is on the grid, otherwise hidden at the last row of the content.
+
+        While the transcript grows and nobody types, it is hidden where the final rows end.
+        """
         terminal, top = self.terminal, self.shadow.window_top
+        if self.last.boundary < self._content_end and not terminal.cursor_visible:
+            place = len(self.shadow.above) + max(self.last.boundary - top, 0), 0
+            if terminal.cursor == place:
+                return
         shown = self.rows[top : top + terminal.rows]
         above = len(self.shadow.above)
         place = None

@@ -7,10 +7,9 @@ from pytest import MonkeyPatch
 
 from tau.tui.component import CURSOR_MARKER
 from tau.tui.images import kitty
-from tau.tui.render import compose, emit, ledger, paint
+from tau.tui.render import compose, emit, frame_loop, ledger, paint
 from tau.tui.render.audit import Audit
 from tau.tui.render.emit import patch as patch_row
-from tau.tui.render.frame_loop import FrameLoop
 from tau.tui.render.paint import Painter
 from tau.tui.render.row_sanitizer import RowSanitizer, SafeRow
 from tau.tui.terminal import sequences
@@ -50,10 +49,10 @@ def show_a_committed_row(patch: MonkeyPatch) -> None:
 
 
 def clear_history_in_an_update(patch: MonkeyPatch) -> None:
-    def updated(self: Painter, pen: Any, step: Any, chunk: Any, window: Any) -> Any:
+    def updated(self: Painter, pen: Any, step: Any, chunk: Any, *rest: Any) -> Any:
         if chunk:
             pen.write("\x1b[3J")
-        return UPDATED(self, pen, step, chunk, window)
+        return UPDATED(self, pen, step, chunk, *rest)
 
     patch.setattr(Painter, "_updated", updated)
 
@@ -153,36 +152,35 @@ def let_pictures_move_the_cursor(patch: MonkeyPatch) -> None:
 
 
 def clear_the_history_on_resize(patch: MonkeyPatch) -> None:
-    def find_top(self: Painter, pen: Any, size: Any, *rest: Any) -> None:
-        FIND_TOP(self, pen, size, *rest)
-        pen.write("\x1b[3J" if size != self.size else "")
+    def go_to_live(self: Painter, pen: Any, *rest: Any) -> None:
+        GO_TO_LIVE(self, pen, *rest)
+        pen.write("\x1b[3J")
 
-    patch.setattr(Painter, "_find_top", find_top)
+    patch.setattr(Painter, "_go_to_live", go_to_live)
 
 
 def write_over_the_shell_on_resize(patch: MonkeyPatch) -> None:
-    def find_top(self: Painter, pen: Any, size: Any, request: Any) -> None:
-        self._reflows = True
-        FIND_TOP(self, pen, size, request)
+    def go_to_live(self: Painter, pen: Any, request: Any, capabilities: Any) -> None:
+        GO_TO_LIVE(self, pen, request._replace(steady=True), capabilities._replace(reflows=True))
 
-    patch.setattr(Painter, "_find_top", find_top)
+    patch.setattr(Painter, "_go_to_live", go_to_live)
 
 
 def write_over_what_was_taken_back(patch: MonkeyPatch) -> None:
     """The window is assumed to start in the first row of the screen."""
 
-    def find_top(self: Painter, pen: Any, size: Any, *rest: Any) -> None:
+    def go_to_live(self: Painter, pen: Any, *rest: Any) -> None:
         if self.anchored:
-            pen.write(f"\r\x1b[{size.rows}A")
-            pen.row, pen.reach = 0, size.rows
+            pen.write(f"\r\x1b[{pen.height}A")
+            pen.row, pen.reach = 0, pen.height
         else:
-            FIND_TOP(self, pen, size, *rest)
+            GO_TO_LIVE(self, pen, *rest)
 
-    patch.setattr(Painter, "_find_top", find_top)
+    patch.setattr(Painter, "_go_to_live", go_to_live)
 
 
-def trust_what_was_written_before_a_resize(patch: MonkeyPatch) -> None:
-    patch.setattr(FrameLoop, "_trusted", lambda self: None)
+def take_all_rows_for_wrapped(patch: MonkeyPatch) -> None:
+    patch.setattr(frame_loop, "RESIZE_LAG_S", float("-inf"))
 
 
 def forget_hidden_rows_at_the_end(patch: MonkeyPatch) -> None:
@@ -213,7 +211,7 @@ def half_a_background(patch: MonkeyPatch) -> None:
 
 
 ADVANCE, JOINED = ledger.advance, compose.join_parts
-UPDATED, FIND_TOP, TARGET, LEAVE = Painter._updated, Painter._find_top, Painter._target, Painter.leave
+UPDATED, GO_TO_LIVE, TARGET, LEAVE = Painter._updated, Painter._go_to_live, Painter._target, Painter.leave
 TO, PATCH, IN_SYNC, TAKE_MARKER = emit.Pen.to, patch_row, paint._in_sync, compose.extract_cursor_marker
 GATE_LINE, PLACE, RENDER = RowSanitizer.line, kitty.place, Transcript.render
 
@@ -269,8 +267,8 @@ BUGS = (
     ),
     Bug(
         "late resize",
-        "Rows written for a size the terminal no longer has are counted as kept.",
-        trust_what_was_written_before_a_resize,
+        "Rows written for a size the terminal no longer has are thought to be wrapped.",
+        take_all_rows_for_wrapped,
         ("mux", "tiny", "plain"),
     ),
     Bug(

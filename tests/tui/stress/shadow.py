@@ -10,6 +10,8 @@ those before B are final, on a grid of H rows, with C rows already committed to 
 - The last of these C rows are checked each time, up to 8 non-blank ones among the last 24: if two or more
   differ, rows were moved, and everything from the first difference on is committed again.
 - The first frame starts below the shell's output, which moves into the history as the window needs room.
+- After a width change, the first row of the window may have begun in a final row above: then its rest is
+  shown, as long as the row begins like that.
 """
 
 from collections.abc import Sequence
@@ -44,6 +46,8 @@ class Shadow:
         self.window_top = 0
         self.chunk: list[str] = []
         """What the last frame added to the history."""
+        self.begun: tuple[int, str, str] | None = None
+        """A row, its beginning that is not shown, and the blanks shown instead."""
 
     @property
     def grid(self) -> list[str]:
@@ -63,12 +67,25 @@ class Shadow:
         done = len(self.committed)
         self.window_top = max(done, top)
         end = done if held else max(done, min(frame.boundary, self.window_top))
-        self.chunk = rows[done:end]
-        self.committed += self.chunk
-        self.window = rows[self.window_top : self.window_top + frame.height]
+        self.committed += rows[done:end]
+        if frame.replaced:
+            self.begun = None
+        shown = self.shown(rows)
+        self.chunk = shown[done:end]
+        self.window = shown[self.window_top : self.window_top + frame.height]
         self.give_way(len(self.above) + len(self.window) - frame.height)
         self.history += self.chunk
         return rows[done:] if done < before else []
+
+    def shown(self, rows: Sequence[str]) -> list[str]:
+        """The rows as they are to be seen."""
+        rows = list(rows)
+        if self.begun is not None:
+            at, beginning, blanks = self.begun
+            if at < len(rows) and rows[at].startswith(beginning):
+                rest = rows[at][len(beginning) :].lstrip()
+                rows[at] = blanks + rest if rest else ""
+        return rows
 
     def give_way(self, rows: int) -> None:
         """This many of the shell's rows leave the grid."""
@@ -79,7 +96,7 @@ class Shadow:
     def leave(self, frame: Frame, end: int) -> None:
         """The terminal is released: rows up to `end` stay on it, and the cursor is below them."""
         done = len(self.committed)
-        self.above += frame.rows[done:end]
+        self.above += self.shown(frame.rows)[done:end]
         self.committed += frame.rows[done:end]
         self.window = []
         self.give_way(len(self.above) + 1 - frame.height)
@@ -109,13 +126,27 @@ class Shadow:
         if hidden_top not in (top, done):
             return f"the window begins at {hidden_top}, and C is {done}"
         for above in range(len(shown)):
-            window = list(frame.rows[hidden_top : hidden_top + frame.height - above])
+            window = self.shown(frame.rows)[hidden_top : hidden_top + frame.height - above]
             if shown[above:] == window + [""] * (len(shown) - above - len(window)):
+                break
+            if self._continues(shown[above:], window, hidden_top):
+                window[0] = shown[above]
                 break
         else:
             return "the grid is no slice of the frame"
         self.window_top, self.window, self.above = hidden_top, window, shown[:above]
         return "" if done <= hidden_top else f"C is {done}, and the window begins at {hidden_top}"
+
+    def _continues(self, shown: Sequence[str], window: Sequence[str], top: int) -> bool:
+        """Whether the grid shows this window, but only the rest of its first row."""
+        if not window or list(shown[1:]) != [*window[1:], *[""] * (len(shown) - len(window))]:
+            return False
+        rest = shown[0].lstrip()
+        if not window[0].endswith(rest):
+            return False
+        beginning = window[0][: len(window[0]) - len(rest)]
+        self.begun = top, beginning, shown[0][: len(shown[0]) - len(rest)] or " " * _indent(window[0])
+        return True
 
     def _forget_moved(self, rows: list[str]) -> None:
         """Rows that moved after they were committed are to be committed again."""
@@ -124,3 +155,8 @@ class Shadow:
         if sum(rows[at] != self.committed[at] for at in tail) >= 2:
             first = next(at for at in range(done) if rows[at] != self.committed[at])
             del self.committed[first:]
+
+
+def _indent(row: str) -> int:
+    """How many characters come before the first letter."""
+    return next((at for at, char in enumerate(row) if char.isalnum()), 0)

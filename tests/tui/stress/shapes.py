@@ -33,7 +33,7 @@ class Shape(NamedTuple):
             hyperlinks=True,
             images=self.images,
             kitty_placeholders=self.placeholders,
-            reflows=self.reflow and self.known,
+            reflows=self.reflow or not self.known,
         )
 
     def size(self, one: int, two: int) -> tuple[int, int]:

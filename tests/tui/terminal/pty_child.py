@@ -40,6 +40,7 @@ class Watcher:
             if isinstance(event, Key) and event.name == "q":
                 self.done.set()
     def on_resize(self): log("size", self.terminal.columns, self.terminal.rows)
+    def on_cursor(self, row, column): log("cursor", row, column)
     def on_background(self, background): log("background", background)
     def on_focus(self, focused): log("focus", focused)
     def on_capabilities(self): log("capabilities")

@@ -13,6 +13,7 @@ class RecordingWatcher:
         self.focus: list[bool] = []
         self.capability_changes = 0
         self.resizes = 0
+        self.places: list[tuple[int, int]] = []
         self.closed = 0
 
     @property
@@ -24,6 +25,9 @@ class RecordingWatcher:
 
     def on_resize(self) -> None:
         self.resizes += 1
+
+    def on_cursor(self, row: int, column: int) -> None:
+        self.places.append((row, column))
 
     def on_background(self, background: Background) -> None:
         self.backgrounds.append(background)

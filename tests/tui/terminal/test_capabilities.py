@@ -63,7 +63,7 @@ def test_terminal_is_identified_by_its_variables(
     name: str, env: dict[str, str], expected: Capabilities
 ) -> None:
     assert identify_terminal(env, "linux") == name
-    assert detect(env, "linux")._replace(reflows=False) == expected
+    assert detect(env, "linux")._replace(reflows=True, cursor_follows_text=True) == expected
 
 
 @pytest.mark.parametrize(
@@ -81,12 +81,16 @@ def test_inherited_variables_do_not_hide_the_actual_terminal(env: dict[str, str]
     assert identify_terminal(env, "linux") == name
 
 
-def test_only_terminals_known_to_reflow_count_as_such() -> None:
-    sure = (KITTY, GHOSTTY, WEZTERM, ITERM, APPLE, VSCODE, WINDOWS, ALACRITTY, FOOT, VTE, TMUX, ZELLIJ)
-    assert all(detect(env, "linux").reflows for env in sure)
+def test_terminal_reflows_unless_it_is_known_not_to() -> None:
+    reflowing = (KITTY, GHOSTTY, WEZTERM, ITERM, APPLE, VSCODE, WINDOWS, ALACRITTY, FOOT, VTE, TMUX, ZELLIJ)
+    assert all(detect(env, "linux").reflows for env in (*reflowing, KONSOLE, XTERM, {}))
     started_from_another = ({**VTE, "XTERM_VERSION": "XTerm(390)"}, {**VTE, "TERM": "st-256color"})
-    unsure = (KONSOLE, XTERM, LINUX, SCREEN, {}, *started_from_another)
-    assert not any(detect(env, "linux").reflows for env in unsure)
+    assert not any(detect(env, "linux").reflows for env in (LINUX, SCREEN, *started_from_another))
+
+
+def test_cursor_moves_in_its_own_way_in_vs_code() -> None:
+    assert not detect(VSCODE, "linux").cursor_follows_text
+    assert detect(KITTY, "linux").cursor_follows_text
 
 
 def test_windows_console_has_no_term() -> None:

@@ -20,6 +20,7 @@ ALL = (
     b"\x1b[?2026;2$y\x1b[?2048;2$y\x1b[?2031;2$y" + DA1,
     b"\x1b]99;i=tau:p=?;p=title,body\x1b\\" + DA1,
     b"\x1b[6;20;10t" + DA1,
+    b"\x1bP>|xterm.js(6.0.0)\x1b\\\x1b[>0;276;0c" + DA1,
 )
 
 
@@ -59,6 +60,8 @@ def assert_all_found(asked: Asked) -> None:
     found = asked.probes.capabilities
     assert found.synchronized_output
     assert found.cell_pixels == (10, 20)
+    assert found.reflows
+    assert not found.cursor_follows_text
     assert asked.kept.backgrounds == ["light"]
     assert asked.probes.notify == "osc99"
     assert not asked.probes.waiting
@@ -71,9 +74,9 @@ def test_every_query_is_followed_by_a_sentinel_in_one_write() -> None:
     asked = Asked()
     assert asked.written == (
         "\x1b[?u\x1b[c\x1b]11;?\x1b\\\x1b[c\x1b[?2026$p\x1b[?2048$p\x1b[?2031$p\x1b[c"
-        "\x1b]99;i=tau:p=?;\x1b\\\x1b[c\x1b[16t\x1b[c"
+        "\x1b]99;i=tau:p=?;\x1b\\\x1b[c\x1b[16t\x1b[c\x1b[>q\x1b[>c\x1b[c"
     )
-    assert asked.probes.unanswered == 5
+    assert asked.probes.unanswered == 6
 
 
 def test_modern_terminal_gets_all_its_features() -> None:
@@ -104,7 +107,7 @@ def test_input_typed_between_the_answers_is_kept_in_order() -> None:
     for number, answer in enumerate(ALL):
         asked.feed(str(number).encode() + answer)
     asked.feed(b"\x1b[A")
-    assert asked.kept.names == ["0", "1", "2", "3", "4", "up"]
+    assert asked.kept.names == ["0", "1", "2", "3", "4", "5", "up"]
     assert_all_found(asked)
 
 
@@ -135,7 +138,7 @@ def test_terminal_that_answers_only_the_sentinels_lacks_the_rest_at_once() -> No
     asked = Asked({**XTERM, "COLORFGBG": "0;15"}).feed(DA1)
     assert asked.written.endswith(sequences.OTHER_KEYS_ON)
     assert asked.feed(DA1).kept.backgrounds == ["light"]
-    asked.feed(DA1 * 3)
+    asked.feed(DA1 * 4)
     assert not asked.probes.waiting
     assert asked.timer.pending == 0
     assert not asked.probes.capabilities.synchronized_output
@@ -152,7 +155,7 @@ def test_late_keyboard_answer_replaces_the_fallback() -> None:
 def test_sentinels_belong_to_their_queries_in_order() -> None:
     asked = Asked().feed(b"\x1b[?0u").feed(DA1)
     assert sequences.OTHER_KEYS_ON not in asked.feed(DA1).written
-    assert asked.probes.unanswered == 3
+    assert asked.probes.unanswered == 4
 
 
 def test_answers_after_the_timeout_are_still_recognized() -> None:
@@ -206,7 +209,20 @@ def test_round_trip_is_measured() -> None:
     asked = Asked()
     assert asked.probes.round_trip_s is None
     assert asked.wait(40).feed(DA1).probes.round_trip_s == pytest.approx(0.04)
-    assert asked.probes.capabilities.resize_lag_s == pytest.approx(0.18)
+    assert asked.probes.capabilities.round_trip_s == pytest.approx(0.04)
+    assert asked.probes.capabilities.reports_cursor
+
+
+def test_terminal_is_known_by_what_it_answers() -> None:
+    assert Asked().probes.capabilities.reflows
+    assert not Asked().feed(b"\x1bP>|XTerm(390)\x1b\\").probes.capabilities.reflows
+    for xterm_js in (b"\x1bP>|xterm.js(6.0.0)\x1b\\", b"\x1b[>0;276;0c"):
+        found = Asked().feed(xterm_js).probes.capabilities
+        assert found.reflows
+        assert not found.cursor_follows_text
+    found = Asked().feed(b"\x1bP>|kitty(0.35.2)\x1b\\\x1b[>1;4000;35c").probes.capabilities
+    assert found.reflows
+    assert found.cursor_follows_text
 
 
 @pytest.mark.parametrize(
@@ -217,7 +233,7 @@ def test_round_trip_is_measured() -> None:
         ({"TERM": "screen", "STY": "x"}, ("keyboard",)),
         ({"TERM": "tmux-256color"}, ("keyboard", "background", "modes", "cell")),
         ({**XTERM, "TERM_PROGRAM": "Apple_Terminal"}, ("keyboard", "background")),
-        (XTERM, ("keyboard", "background", "modes", "notifications", "cell")),
+        (XTERM, ("keyboard", "background", "modes", "notifications", "cell", "version")),
     ],
 )
 def test_terminals_that_would_display_a_query_are_not_sent_it(

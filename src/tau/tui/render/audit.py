@@ -3,20 +3,15 @@
 A component must not change rows that are in the history. If one does, an in-place edit is ignored (the
 history keeps the old text), but an insertion or deletion shifts everything after it: the rows from there on
 are then written again, since a duplicate is better than a loss. Each committed row is stored as a hash of its
-text. After a width change, the end of the history is found by its letters.
+text.
 """
 
 from array import array
-from bisect import bisect_right
 from collections.abc import Sequence
-from itertools import accumulate
 
 from tau.tui.text.sgr import strip_escapes
 from tau.tui.text.width import visible_width
 
-_KEY_LETTERS = 24
-_LEAST_LETTERS = 6
-_SEARCHED_ROWS = 64
 TAIL_ROWS = 24
 SAMPLE_ROWS = 8
 _MASK = (1 << 64) - 1
@@ -97,44 +92,6 @@ def _hash(row: str) -> int:
 
 
 _BLANK = _hash("")
-
-
-def find_rewrapped_start(pending: Sequence[str], rows: Sequence[str], end: int) -> int:
-    """Return the first row, counting up from `end`, such that `rows` from it contain all of `pending`.
-
-    `pending` are the rows at the old width that are not in the history, up to the same place in the text.
-    Truncated rows have fewer letters when narrower, and as many rows when wider; wrapped text keeps its
-    letters. Taking the larger of both needs may repeat rows but loses none. In case a component changed its
-    text with the width, also search for the first letters above that place.
-    """
-    texts = [_letters(row) for row in pending]
-    letters = sum(map(len, texts))
-    at = end
-    seen = 0
-    while at > 0 and (seen < letters or end - at < len(pending)):
-        at -= 1
-        seen += len(_letters(rows[at]))
-    return _begins_above("".join(texts)[:_KEY_LETTERS], rows, at)
-
-
-def _begins_above(key: str, rows: Sequence[str], at: int) -> int:
-    """Return the last row above `at` where this text begins; `at` if it begins there or nowhere above."""
-    low = max(0, at - _SEARCHED_ROWS)
-    texts = [_letters(row) for row in rows[low : at + _KEY_LETTERS]]
-    ends = list(accumulate(map(len, texts)))
-    text = "".join(texts)
-    place = -1
-    while place < 0 and key:
-        place = text.rfind(key)
-        half = len(key) // 2
-        key = key[:half] if half >= _LEAST_LETTERS else ""
-    return min(at, low + bisect_right(ends, place)) if place >= 0 else at
-
-
-def _letters(row: str) -> str:
-    """Keep only letters and digits: borders and rules change with the width."""
-    text = visible_text(row)
-    return text if text.isalnum() else "".join(filter(str.isalnum, text))
 
 
 def wrapped_heights(rows: Sequence[str], width: int) -> list[int]:

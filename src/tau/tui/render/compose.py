@@ -28,6 +28,15 @@ class Frame(NamedTuple):
 EMPTY_FRAME = Frame(Rows(), 0, 0, 0)
 
 
+class Record(NamedTuple):
+    """The rows of the first child with a boundary, or all rows."""
+
+    start: int
+    rows: Sequence[str]
+    block_starts: Sequence[int]
+    """The first row of each block, counted in `rows`."""
+
+
 class FrameComposer:
     """Renders the children and caches their rows, so that unchanged ones cost only a comparison."""
 
@@ -65,6 +74,15 @@ class FrameComposer:
         self._children, self._parts, self._boundaries, self._width = list(children), parts, boundaries, width
         self._frame = join_parts(parts, boundaries)
         return self._frame
+
+    def record(self) -> "Record":
+        """Return the part of the last frame whose rows become final."""
+        above = 0
+        for child, part, boundary in zip(self._children, self._parts, self._boundaries, strict=True):
+            if boundary is not None:
+                return Record(above, part, child.block_starts())
+            above += len(part)
+        return Record(0, self._frame.rows, (0,))
 
     def _render(
         self, child: Component, width: int, previous: RowPart

@@ -11,11 +11,17 @@ from functools import cache
 
 from tau.tui.images.marks import image_rows
 from tau.tui.render.row_sanitizer import BLANK, SafeRow
+from tau.tui.terminal import sequences
 from tau.tui.text.sgr import Styles, escape_pattern
-from tau.tui.text.width import NARROW, WIDE, common_prefix_length, visible_width
+from tau.tui.text.width import NARROW, WIDE, common_prefix_length, is_simple, visible_width
 
 _MIN_KEPT = 4
 _LONGEST_ROW = 4096
+SAFE_CELLS = 40
+"""A final row no wider than this stays as it was drawn. A wider one is written once more, and wraps, when it
+becomes final: the terminal may have become narrower without our knowing, and then it cut the row."""
+UNWRAPPED_CELLS = 59
+"""Rows that must not wrap are cut here: few terminals are narrower."""
 ERASE_RIGHT = "\x1b[K"
 ERASE_BELOW = "\x1b[J"
 _MIN_MOVED_CHARS = 24
@@ -132,23 +138,24 @@ def scroll(pen: Pen, grid: list[SafeRow], count: int) -> list[SafeRow]:
 def rewrite(
     pen: Pen,
     start: int,
-    chunk: Sequence[SafeRow],
-    window: Sequence[SafeRow],
+    lines: Sequence[SafeRow],
+    last: int,
     *,
     old: Sequence[SafeRow] | None,
+    final: int = 0,
 ) -> None:
-    """Write rows for the history and then the whole window, starting at row `start` of the grid.
+    """Write rows one below the other, starting at row `start` of the grid; then the last one is row `last`.
 
     `old` is the current content, to know what needs erasing; None means unknown. Each row past the bottom of
-    the terminal pushes one row into the history: as many as the chunk has, since a chunk comes only with a
-    full window.
+    the terminal pushes one row into the history. The first `final` rows are never written again: they wrap
+    if the terminal has become narrower without our knowing.
     """
-    lines = [*chunk, *window]
     if not lines:
         return
     pen.to(start)
     pen.write("\r")
     fresh_from = pen.height if old is None else min(len(old), pen.height)
+    wraps = False
     for number, line in enumerate(lines):
         if number:
             pen.write("\r\n")
@@ -157,11 +164,27 @@ def rewrite(
             picture = image_rows.fit_row(line.text, min(at, pen.height - 1))
             pen.write(f"{ERASE_RIGHT}{picture}" if at < fresh_from else picture)
             continue
+        if wraps != (number < final and is_rewritten(line)):
+            wraps = not wraps
+            pen.write(sequences.AUTOWRAP_ON if wraps else sequences.AUTOWRAP_OFF)
         pen.write(line.text)
         if at < fresh_from and (line.width < pen.columns if old is None else line.width < old[at].width):
             pen.write(ERASE_RIGHT)
-    pen.row = len(window) - 1 if window else min(start + len(lines), pen.height) - 1
+    if wraps:
+        pen.write(sequences.AUTOWRAP_OFF)
+    pen.row = last
     pen.reach = min(max(pen.reach, start + len(lines)), pen.height)
+
+
+def is_rewritten(line: SafeRow) -> bool:
+    """Whether a row is written once more when it becomes final, and wraps then: wide enough that the terminal
+    may have cut it, and all terminals agree on its width."""
+    return line.width > SAFE_CELLS and is_simple(escape_pattern().sub("", line.text))
+
+
+def clear_from_here(pen: Pen) -> None:
+    """Clear the cursor's row and all below it, even if it is the first one: see `erase_below`."""
+    pen.write(f"\r{ERASE_RIGHT}\n{ERASE_BELOW}\x1b[A" if pen.height > 1 else f"\r{ERASE_RIGHT}")
 
 
 def erase_below(pen: Pen, row: int) -> None:

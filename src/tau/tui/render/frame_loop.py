@@ -1,6 +1,7 @@
 """The frame loop of a screen: requests, resizes, composing, painting, and statistics."""
 
 import os
+from collections import deque
 from collections.abc import Callable, Sequence
 
 from tau.base.late import late
@@ -15,11 +16,18 @@ from tau.tui.timer import Handle, Timer
 
 alternate = late("tau.tui.render.alternate")
 screen_reader = late("tau.tui.render.screen_reader")
+rewrap = late("tau.tui.render.rewrap")
 log = late("tau.base.log")
 
 MIN_INTERVAL_S = 0.033
 RESIZE_SETTLE_S = 0.05
 MULTIPLEXER_SETTLE_S = 0.1
+RESIZE_LAG_S = 0.3
+"""How late a resize may be reported: tmux batches the steps of a drag."""
+CURSOR_REPORT_S = 0.1
+"""How long to wait for the cursor's position, beyond the round trip to the terminal."""
+TYPING_S = 2.0
+"""For so long after a key the cursor stays at the edit point, where input methods appear."""
 
 
 class Schedule:
@@ -137,8 +145,12 @@ class FrameLoop:
         self._scoped: list[Component] = []
         self._settling: Handle | None = None
         self._written_at = float("-inf")
-        # Commit times and the count before each; kept only as long as a resize may go unreported.
-        self._commits: list[tuple[float, int]] = []
+        # When rows became final, and the first of them; kept only as long as a resize may go unreported.
+        self._finals: deque[tuple[float, int]] = deque(maxlen=64)
+        self._reports_due = 0
+        self._is_asking = False
+        self.typed_at = float("-inf")
+        """When the last key of a message came."""
         self._alternate: alternate.AlternatePainter | None = None
         self.running = False
         self._debug = os.environ.get("TAU_DEBUG_REDRAW") == "1"
@@ -149,6 +161,7 @@ class FrameLoop:
     def begin(self) -> None:
         self.running = True
         self._whole = True
+        self._reports_due = 0
         self._schedule.release()
         self._schedule.request(urgent=True)
 
@@ -178,7 +191,6 @@ class FrameLoop:
         if self.running and isinstance(self._painter, Painter):
             self._draw(())
             self._write(self._painter.leave("content", self._terminal.capabilities))
-            self._commits.clear()
 
     def request(
         self, *, force: bool = False, full: bool = False, cursor_lost: bool = False, urgent: bool = False
@@ -200,6 +212,7 @@ class FrameLoop:
     def forget(self, rows: int) -> None:
         if rows:
             self._painter.forget(rows)
+            self._finals.clear()
             self.request()
 
     def resized(self) -> None:
@@ -211,17 +224,26 @@ class FrameLoop:
         request = self._request
         columns, rows = self.size()
         if not request.resized:
-            steady = self._written_at < self._timer().time() - self._terminal.capabilities.resize_lag_s
-            request = request._replace(
-                resized=True, trusted=self._trusted(), steady=steady, least_columns=columns
-            )
+            since = self._timer().time() - RESIZE_LAG_S
+            doubtful = min((live for when, live in self._finals if when >= since), default=None)
+            request = request._replace(steady=self._written_at < since, doubtful=doubtful)
         self._request = request._replace(
-            least_columns=min(request.least_columns, columns), most_rows=max(request.most_rows, rows)
+            resized=True,
+            cursor=None,
+            least_columns=min(request.least_columns or columns, columns),
+            most_rows=max(request.most_rows, rows),
         )
         self._cancel_settling()
         self._schedule.hold()
         wait_s = MULTIPLEXER_SETTLE_S if self._terminal.capabilities.multiplexer else RESIZE_SETTLE_S
-        self._settling = self._timer().call_later(wait_s, self._settled)
+        self._settling = self._timer().call_later(wait_s, self._ask_cursor)
+
+    def on_cursor(self, row: int, column: int) -> None:
+        """Take the answer to the last question: by then the terminal has executed all that was written."""
+        self._reports_due = max(self._reports_due - 1, 0)
+        if self._is_asking and not self._reports_due:
+            self._request = self._request._replace(cursor=(row, column))
+            self._settled()
 
     def draw(self) -> None:
         """Draw a frame now, if running."""
@@ -230,29 +252,27 @@ class FrameLoop:
         elif self.running:
             self._draw(self._overlays)
 
-    def _trusted(self) -> int | None:
-        since = self._timer().time() - self._terminal.capabilities.resize_lag_s
-        return next((committed for when, committed in self._commits if when >= since), None)
-
-    def _note_commit(self, painted: PaintResult, committed: int) -> None:
-        now = self._timer().time()
-        since = now - self._terminal.capabilities.resize_lag_s
-        if painted.intent != "update":
-            self._commits.clear()  # row numbers may have changed
-        elif self._commits and self._commits[0][0] < since:
-            self._commits = [commit for commit in self._commits if commit[0] >= since]
-        if committed > painted.first_time:
-            self._commits.append((now, painted.first_time))
+    def _ask_cursor(self) -> None:
+        capabilities = self._terminal.capabilities
+        # A terminal that did not answer before will not answer now; the alternate screen has its own cursor.
+        if not capabilities.reports_cursor or self._reports_due or self._alternate is not None:
+            self._settled()
+            return
+        self._reports_due += 1
+        self._is_asking = True
+        self._terminal.write(sequences.ASK_CURSOR)
+        wait_s = CURSOR_REPORT_S + capabilities.round_trip_s
+        self._settling = self._timer().call_later(wait_s, self._settled)
 
     def _settled(self) -> None:
-        self._settling = None
-        self._schedule.release()
+        self._cancel_settling()
         self.request(urgent=True)
 
     def _cancel_settling(self) -> None:
         if self._settling is not None:
             self._settling.cancel()
             self._settling = None
+            self._is_asking = False
             self._schedule.release()
 
     def _draw(self, overlays: Sequence[Overlay]) -> None:
@@ -262,15 +282,26 @@ class FrameLoop:
         only = self._only(request, size, overlays)
         self._whole, self._scoped = False, []
         children = self._children()
-        before = None
-        if painter.wants_old_width(size, capabilities, request):
-            before = self._composer.compose(children, painter.size.columns)
+        kept = painter.kept_place(size, capabilities, request)
+        anchor = None
+        if kept is not None:
+            self._composer.compose(children, painter.size.columns)
+            anchor = rewrap.anchor_at(self._composer.record(), kept)
         frame = self._composer.compose(children, size.columns, only)
-        painted = painter.paint(frame, size, capabilities, request=request, overlays=overlays, before=before)
+        if anchor is not None:
+            kept = rewrap.find_anchor(self._composer.record(), anchor)
         self._schedule.drawn()
+        now, live = self._timer().time(), painter.live
+        typing = now - self.typed_at < TYPING_S
+        painted = painter.paint(
+            frame, size, capabilities, request=request, overlays=overlays, kept=kept, typing=typing
+        )
         if painted.text:
-            self._written_at = self._timer().time()
-        self._note_commit(painted, painter.ledger.committed)
+            self._written_at = now
+        if painted.intent != "update":
+            self._finals.clear()  # row numbers may have changed
+        elif painter.live > live:
+            self._finals.append((now, live))
         stats = self.stats
         stats.composed += 1
         stats.frames += bool(painted.text)

@@ -21,6 +21,13 @@ class Ledger(NamedTuple):
     """L"""
 
 
+class RowPlace(NamedTuple):
+    """A place in the text: a row of the frame, and how many of its letters come before."""
+
+    row: int
+    skipped: int = 0
+
+
 class LedgerStep(NamedTuple):
     """The ledger after a frame, and the rows that enter the history with it: `start` to C."""
 

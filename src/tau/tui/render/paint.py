@@ -3,15 +3,20 @@
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
+from tau.base.late import late
 from tau.tui.images.marks import image_rows
 from tau.tui.render import emit
-from tau.tui.render.audit import Audit, find_rewrapped_start, wrapped_heights
+from tau.tui.render.audit import Audit, wrapped_heights
 from tau.tui.render.compose import EMPTY_FRAME, Frame, extract_cursor_marker
-from tau.tui.render.ledger import Ledger, LedgerStep, advance, restart
+from tau.tui.render.ledger import Ledger, LedgerStep, RowPlace, advance, restart
 from tau.tui.render.overlays import Overlay, draw_overlays
 from tau.tui.render.row_sanitizer import BLANK, RowSanitizer, SafeRow
 from tau.tui.terminal import sequences
 from tau.tui.terminal.port import Capabilities
+from tau.tui.text.cut import cut, pad, truncate
+from tau.tui.text.width import visible_width
+
+rewrap = late("tau.tui.render.rewrap")
 
 Emitter = Literal["none", "cursor", "full", "scroll", "diff", "rewrite"]
 Intent = Literal["first", "full", "resize", "force", "update"]
@@ -19,6 +24,7 @@ KeepRows = Literal["content", "final", "all"]
 """Which rows stay when leaving the screen: the record (without editor and status lines below it), only its
 final rows, or every row."""
 _UNSYNCED_HIDE_BYTES = 1024
+_NOWHERE = RowPlace(-1)
 
 
 class Size(NamedTuple):
@@ -40,11 +46,13 @@ class FrameRequest(NamedTuple):
     most_rows: int = 0
     """The largest height meanwhile."""
     steady: bool = False
-    """Nothing was written while the size may have been unknown."""
+    """Nothing was written while the terminal may already have had its new size."""
+    doubtful: int | None = None
+    """The first row that became final meanwhile."""
+    cursor: tuple[int, int] | None = None
+    """The row and column of the cursor as reported since, counted from 0."""
     cursor_lost: bool = False
     """Other programs may have moved the cursor."""
-    trusted: int | None = None
-    """C before frames that may have been written for an outdated size."""
 
 
 ORDINARY = FrameRequest()
@@ -58,8 +66,6 @@ class PaintResult(NamedTuple):
     intent: Intent
     chunk_start: int
     """The rows from here to C entered the history with this frame."""
-    first_time: int = 0
-    """Rows from here on did so for the first time, as far as known."""
 
 
 class Cursor(NamedTuple):
@@ -85,9 +91,9 @@ class Painter:
         self._reach = 1
         self._painting = False
         self._handed_over = 0
-        self._known = 0
-        self._reflows = False
-        self._widest = 0
+        # The beginning of this row was written at another width: these letters.
+        self._begun = _NOWHERE
+        self._begun_letters = ""
 
     @property
     def cursor_visible(self) -> bool:
@@ -98,13 +104,42 @@ class Painter:
         """Whether the window starts at the top of the screen, with no shell lines above it."""
         return self._reach >= self.size.rows
 
-    def wants_old_width(self, size: Size, capabilities: Capabilities, request: FrameRequest) -> bool:
-        """Whether the next frame has a different width than the history, which is never rewritten.
+    @property
+    def live(self) -> int:
+        """The first row that the next frame may change; those above belong to the terminal."""
+        if self._covered or not self._painting or not self._frame.has_boundary:
+            return self.ledger.committed
+        return max(self.ledger.committed, min(self.ledger.boundary, self.ledger.length))
 
-        If so, the current frame at the old width shows which text the history does not have yet.
+    def kept_place(self, size: Size, capabilities: Capabilities, request: FrameRequest) -> RowPlace | None:
+        """Return where painting continues in the last frame, if that place must be found at a new width."""
+        if size.columns == self.size.columns or self._intent(size, request) not in ("first", "resize"):
+            return None
+        row = self._intact(size, capabilities, request)
+        return RowPlace(row, self._begun.skipped if row == self._begun.row else 0) if row else None
+
+    def _intact(self, size: Size, capabilities: Capabilities, request: FrameRequest) -> int:
+        """Return the first row to write again, since the terminal has cut it.
+
+        A terminal that does not rewrap cuts rows that are too wide, also those above the window that it has
+        pulled back from its history. Any terminal cuts them that was already narrower when they were drawn.
         """
-        keeps = self._intent(size, request) in ("first", "resize")
-        return keeps and self.ledger.committed > 0 and size.columns != self.size.columns
+        live, top = self.live, self.ledger.window_top
+        least = min(request.least_columns or size.columns, size.columns)
+        if not self._painting:
+            return live
+        if not capabilities.reflows:
+            highest = max(request.most_rows, size.rows, self.size.rows)
+            lowest = highest - 1 if request.cursor is None else request.cursor[0]
+            first = max(top - max(lowest - self._cursor.row, 0), 0)
+            if request.doubtful is not None:  # rows have left the screen since
+                first = max(min(first, request.doubtful - highest), 0)
+            is_cut = [visible_width(row) > least for row in self._frame.rows[first:live]]
+        else:
+            first = live if request.doubtful is None else min(request.doubtful, live)
+            lines = map(self._sanitizer.line, self._frame.rows[first:live])
+            is_cut = [line.width > least and not emit.is_rewritten(line) for line in lines]
+        return first + is_cut.index(True) if True in is_cut else live
 
     def paint(
         self,
@@ -114,20 +149,26 @@ class Painter:
         *,
         request: FrameRequest = ORDINARY,
         overlays: Sequence[Overlay] = (),
-        before: Frame | None = None,
+        kept: RowPlace | None = None,
+        typing: bool = False,
     ) -> PaintResult:
-        """Return the bytes for this frame and update the state. `before`: see `wants_old_width`."""
+        """Return the bytes for this frame and update the state.
+
+        `kept`: the place that `kept_place` returned, in rows of this frame. `typing`: the cursor must be at
+        the edit point.
+        """
         intent = self._intent(size, request)
-        self._reflows = capabilities.reflows
         shown = [overlay for overlay in overlays if overlay.shows_at(*size)]
         sanitizer = self._sanitizer
         if sanitizer.width != size.columns or sanitizer.hyperlinks != capabilities.hyperlinks:
             sanitizer = self._sanitizer = RowSanitizer(size.columns, hyperlinks=capabilities.hyperlinks)
         elif intent == "update" and frame is self._frame and not shown and not self._covered:
-            return PaintResult("", "none", intent, self.ledger.committed, self.ledger.committed)
-        step = self._step(intent, frame, size, bool(shown), before, request)
+            return PaintResult("", "none", intent, self.ledger.committed)
+        if intent == "resize" and kept is None:
+            kept = RowPlace(self._intact(size, capabilities, request))
+        step = self._step(intent, frame, size, bool(shown), kept)
         ledger = step.ledger
-        rows = frame.rows[ledger.window_top : ledger.window_top + size.rows]
+        rows = self._rows(frame, ledger.window_top, ledger.window_top + size.rows)
         marker = extract_cursor_marker(rows)
         window = sanitizer.lines(rows)
         if shown:
@@ -136,17 +177,24 @@ class Painter:
                 window += [BLANK] * (size.rows - len(window))
         window = _fit_images(window)
         chunk_rows = frame.rows[step.start : ledger.committed]
-        pen, emitter = self._emit(
-            intent, step, [sanitizer.line(row) for row in chunk_rows], window, size, request
-        )
-        text, emitter = self._finish_frame(pen, emitter, self._target(marker, window), capabilities)
+        chunk = [sanitizer.line(row) for row in self._rows(frame, step.start, ledger.committed)]
+        pen = emit.Pen(self._cursor.row, self._reach, *size)
+        if typing or shown:
+            cursor = self._target(marker, window)
+        else:
+            cursor = self._place_cursor(frame, ledger.window_top, marker, window, capabilities)
+        if intent == "update":
+            emitter = self._updated(pen, step, chunk, window, frame, bool(shown))
+        else:
+            final = max(frame.boundary - step.start, 0) if frame.has_boundary and not shown else 0
+            emitter = self._repainted(intent, pen, chunk, window, final, request, capabilities)
+        text, emitter = self._finish_frame(pen, emitter, cursor, capabilities)
         self._audit.truncate(step.start)
         self._audit.commit(chunk_rows)
         self.ledger, self.size, self._frame = ledger, size, frame
-        self._widest = max(self._widest, size.columns)
         self._grid, self._covered = window, bool(shown)
         self._reach, self._painting = pen.reach, True
-        return PaintResult(text, emitter, intent, step.start, max(step.start, self._known))
+        return PaintResult(text, emitter, intent, step.start)
 
     def forget(self, rows: int) -> None:
         """Drop this many rows, all in the history, from the top of the frame."""
@@ -155,6 +203,8 @@ class Painter:
         self.ledger = Ledger(committed - rows, top - rows, boundary - rows, length - rows)
         self._handed_over = max(self._handed_over - rows, 0)
         self._audit.forget(rows)
+        if self._begun.row >= 0:
+            self._begun = self._begun._replace(row=self._begun.row - rows)
 
     def leave(self, keep: KeepRows, capabilities: Capabilities) -> str:
         """Return the bytes that hand the terminal back: cursor visible, in an empty row below the kept rows.
@@ -167,12 +217,13 @@ class Painter:
         frame, (committed, top, _, length) = self._frame, self.ledger
         end = {"all": length, "content": frame.content_end, "final": frame.boundary}[keep]
         end = max(end, committed)
-        lines = [self._sanitizer.line(row) for row in frame.rows[committed:end]]
+        lines = [self._sanitizer.line(row) for row in self._rows(frame, committed, end)]
         pen = emit.Pen(self._cursor.row, self._reach, *self.size)
         pen.write(sequences.AUTOWRAP_OFF)
         unchanged = _count_already_shown(lines, self._grid) if top == committed else 0
         if unchanged < len(lines):
-            emit.rewrite(pen, unchanged, lines[unchanged:], (), old=self._grid)
+            last = min(len(lines), pen.height) - 1
+            emit.rewrite(pen, unchanged, lines[unchanged:], last, old=self._grid)
         elif lines:
             pen.to(len(lines) - 1)
         if lines:
@@ -199,25 +250,34 @@ class Painter:
             return "resize"
         return "force" if request.force else "update"
 
+    def _rows(self, frame: Frame, start: int, end: int) -> list[str]:
+        """Return rows as they are shown: without what was written of them at another width."""
+        rows = frame.rows[start:end]
+        at = self._begun.row - start
+        if 0 <= at < len(rows):
+            rows[at] = rewrap.skip_letters(rows[at], self._begun_letters)
+        return rows
+
     def _step(
-        self,
-        intent: Intent,
-        frame: Frame,
-        size: Size,
-        covered: bool,
-        before: Frame | None,
-        request: FrameRequest,
+        self, intent: Intent, frame: Frame, size: Size, covered: bool, kept: RowPlace | None
     ) -> LedgerStep:
         length, boundary = len(frame.rows), frame.boundary
         if intent == "full":
-            self._handed_over = self._known = 0
+            self._handed_over, self._begun = 0, _NOWHERE
             return restart(length=length, height=size.rows, boundary=boundary)
-        self._known = committed = self.ledger.committed
-        if intent == "resize":
-            committed = self._surely_kept(size, request)
-        if self._known and size.columns != self.size.columns:
-            committed = self._after_rewrap(committed, before or self._frame, frame)
-        elif length > committed:
+        committed = self.ledger.committed
+        is_rewrapped = size.columns != self.size.columns
+        if kept is not None and is_rewrapped:
+            committed, self._begun = kept.row, kept if kept.skipped and not covered else _NOWHERE
+            if kept.skipped:
+                self._begun_letters = rewrap.first_letters(frame.rows[kept.row], kept.skipped)
+            self._audit.truncate(0)
+            self._audit.commit(frame.rows[:committed])
+            self._handed_over = committed if self._handed_over else 0
+        elif kept is not None:
+            self._audit.commit(self._frame.rows[committed : kept.row])
+            committed = kept.row
+        if not is_rewrapped and length > committed:
             shifted = self._audit.first_shifted(frame.rows)
             committed = committed if shifted is None else min(committed, shifted)
         step = advance(
@@ -236,117 +296,94 @@ class Painter:
         shifted = self._audit.first_shifted(frame.rows)
         return step if shifted is None else step._replace(start=shifted)
 
-    def _surely_kept(self, size: Size, request: FrameRequest) -> int:
-        """Return how many record rows are surely intact above the window.
-
-        Frames written for an outdated size prove nothing. A terminal that does not rewrap cuts rows on its
-        screen that are too wide, also those above the window: it may have pulled them back from its history.
-        """
-        committed = self.ledger.committed
-        if request.trusted is not None:
-            committed = min(committed, request.trusted)
-        if not self._reflows and min(request.least_columns, size.columns) < self._widest:
-            highest = max(request.most_rows, size.rows, self.size.rows)
-            committed = max(committed - (highest - 1 - self._cursor.row), 0)
-        if self._reflows and request.steady:
-            pushed = self._pushed_out(size)
-            self._audit.commit(self._frame.rows[committed : committed + pushed])
-            committed += pushed
-        return committed
-
-    def _pushed_out(self, size: Size) -> int:
-        """Return how many final window rows the terminal itself must have pushed into its history.
-
-        The cursor is still on screen with its text, at most in the last row: rows that do not fit above it
-        are gone. This holds for every terminal known to rewrap.
-        """
-        committed, top, boundary, _ = self.ledger
-        if self._covered or top != committed:
-            return 0
-        heights = self._heights_above_cursor(size)
-        gone = sum(heights) - (size.rows - 1)
-        rows = 0
-        for height in heights[: max(boundary - committed, 0)]:
-            gone -= height
-            if gone < 0:
-                break
-            rows += 1
-        return rows
-
-    def _heights_above_cursor(self, size: Size) -> list[int]:
-        return wrapped_heights([line.text for line in self._grid[: self._cursor.row]], size.columns)
-
-    def _after_rewrap(self, committed: int, old: Frame, frame: Frame) -> int:
-        """Return how many rows of the frame at the new width the history already has, differently wrapped."""
-        end = old.content_end
-        self._known = find_rewrapped_start(
-            old.rows[min(self._known, end) : end], frame.rows, frame.content_end
-        )
-        committed = find_rewrapped_start(old.rows[min(committed, end) : end], frame.rows, frame.content_end)
-        self._audit.truncate(0)
-        self._audit.commit(frame.rows[:committed])
-        if self._handed_over:
-            self._handed_over = committed
-        return committed
-
-    def _emit(
+    def _repainted(
         self,
         intent: Intent,
-        step: LedgerStep,
+        pen: emit.Pen,
         chunk: list[SafeRow],
         window: list[SafeRow],
-        size: Size,
+        final: int,
         request: FrameRequest,
-    ) -> tuple[emit.Pen, Emitter]:
-        pen = emit.Pen(self._cursor.row, self._reach, *size)
+        capabilities: Capabilities,
+    ) -> Emitter:
+        """Write all rows of the window, after those for the history. Nothing above it changes."""
         if intent == "first":
             # Begin in the row where the shell left the cursor. Nothing on its screen is erased or lost, on
             # any terminal: its lines scroll into the history in order as ours need room.
             image_rows.screen_cleared()
             pen.write(f"{image_rows.take_pending()}\r{emit.ERASE_BELOW}")
-            emit.rewrite(pen, 0, chunk, window, old=())
-            return pen, "full"
+            emit.rewrite(pen, 0, [*chunk, *window], len(window) - 1, old=(), final=final)
+            return "full"
         pen.write(image_rows.take_pending())
-        if intent == "update":
-            return pen, self._updated(pen, step, chunk, window)
-        # Keep the history on every terminal: overwrite the window in place.
         if self._painting:
             pen.write(image_rows.removal_sequence() if intent != "force" else "")
-            self._find_top(pen, size, request)
-        self._emit_rewrite(pen, 0, chunk, window, old=None)
-        return pen, "full" if intent == "full" else "rewrite"
+            if Size(pen.columns, pen.height) == self.size and not request.resized:
+                self._go_to_top(pen, request)
+            else:
+                self._go_to_live(pen, request, capabilities)
+        self._emit_rewrite(pen, 0, [*chunk, *window], len(window) - 1, old=None, final=final)
+        return "full" if intent == "full" else "rewrite"
 
-    def _find_top(self, pen: emit.Pen, size: Size, request: FrameRequest) -> None:
-        """Move to the first window row after the terminal has moved, wrapped or cut its content.
-
-        The cursor stays with its text or lower: moving up by the rows above it never leaves the window,
-        however many rows the terminal pushed into or pulled from its history. A terminal known to rewrap
-        needs more steps, unless its content may differ from what we think.
-        """
-        up, pen.row = self._cursor.row, 0
-        if size == self.size and not request.resized:
-            if request.cursor_lost and self.anchored:
-                up = size.rows
-            pen.write(f"\r\x1b[{up}A" if up else "\r")
-            return
-        if self._reflows and request.steady and size.columns < self.size.columns:
-            up = sum(self._heights_above_cursor(size))
+    def _go_to_top(self, pen: emit.Pen, request: FrameRequest) -> None:
+        """Move to the first window row."""
+        up = self.size.rows if request.cursor_lost and self.anchored else self._cursor.row
         pen.write(f"\r\x1b[{up}A" if up else "\r")
-        # Unknown: which of our rows are below, and whether this is the first cell of the screen.
-        pen.write(f"{emit.ERASE_RIGHT}\n{emit.ERASE_BELOW}\x1b[A" if size.rows > 1 else emit.ERASE_RIGHT)
-        pen.reach = min(2, size.rows)
+        pen.row = 0
+
+    def _go_to_live(self, pen: emit.Pen, request: FrameRequest, capabilities: Capabilities) -> None:
+        """Move to the first live row after the terminal has moved, wrapped or cut its content.
+
+        A terminal that rewraps keeps the cursor with its text, whatever happens above and below: only the
+        rows between count. xterm.js moves it as if all rows were above, but leaves its own row alone. Rows
+        written since the terminal was resized are not wrapped; rather leave a row behind than erase one.
+        """
+        columns, (at, column, _) = pen.columns, self._cursor
+        size = Size(columns, pen.height)
+        first = self.live if capabilities.reflows else self._intact(size, capabilities, request)
+        top = max(first - self.ledger.window_top, 0)
+        down = top - at
+        if capabilities.reflows and request.steady:
+            heights = wrapped_heights([line.text for line in self._grid], columns)
+            down -= sum(heights[top:at]) - len(heights[top:at])
+            if not capabilities.cursor_follows_text:
+                down -= sum(heights[at + 1 :]) - len(heights[at + 1 :])
+            elif request.cursor is None or request.cursor[1] == column % columns:
+                down -= max(column, 0) // columns
+        pen.write(f"\r\x1b[{-down}A" if down < 0 else "\r" + "\n" * down)
+        emit.clear_from_here(pen)
+        pen.row, pen.reach = 0, min(2, pen.height)
 
     def _updated(
-        self, pen: emit.Pen, step: LedgerStep, chunk: list[SafeRow], window: list[SafeRow]
+        self,
+        pen: emit.Pen,
+        step: LedgerStep,
+        chunk: list[SafeRow],
+        window: list[SafeRow],
+        frame: Frame,
+        covered: bool,
     ) -> Emitter:
-        grid = self._grid
-        shifted = step.ledger.window_top - self.ledger.window_top
+        pen.write(image_rows.take_pending())
+        grid, live = self._grid, self.live
+        top = step.ledger.window_top
+        shifted = top - self.ledger.window_top
+        if step.start == self.ledger.committed and frame.has_boundary and not (self._covered or covered):
+            final = [self._sanitizer.line(row) for row in self._rows(frame, live, frame.boundary)]
+            unchanged = _count_already_shown(final, grid[max(live - self.ledger.window_top, 0) :])
+            is_new = unchanged < min(len(final), max(step.ledger.committed - live, 0))
+            # A terminal that gets lower without our knowing drops rows below the cursor.
+            if is_new or any(line.text for line in final[1:]) or any(map(emit.is_rewritten, final)):
+                pen.to(max(live - self.ledger.window_top, 0))
+                emit.clear_from_here(pen)
+                below = window[max(max(frame.boundary, live) - top, 0) :]
+                emit.rewrite(pen, pen.row, [*final, *below], len(window) - 1, old=(), final=len(final))
+                return "rewrite"
         if not chunk:
             emit.update(pen, grid, window, shifted=shifted)
             return "diff"
         unchanged = _count_already_shown(chunk, grid)
         if unchanged < len(chunk):
-            self._emit_rewrite(pen, unchanged, chunk[unchanged:], window, old=grid)
+            lines = [*chunk[unchanged:], *window]
+            self._emit_rewrite(pen, unchanged, lines, len(window) - 1, old=grid)
             return "rewrite"
         grid = emit.scroll(pen, grid, len(chunk))
         emit.update(pen, grid, window, shifted=shifted - len(chunk))
@@ -356,14 +393,37 @@ class Painter:
         self,
         pen: emit.Pen,
         start: int,
-        chunk: list[SafeRow],
-        window: list[SafeRow],
+        lines: list[SafeRow],
+        last: int,
         *,
         old: list[SafeRow] | None,
+        final: int = 0,
     ) -> None:
-        emit.rewrite(pen, start, chunk, window, old=old)
-        if len(window) < pen.reach and (old is None or len(old) > len(window)):
-            emit.erase_below(pen, len(window))
+        emit.rewrite(pen, start, lines, last, old=old, final=final)
+        if last + 1 < pen.reach and (old is None or len(old) > last + 1):
+            emit.erase_below(pen, last + 1)
+
+    def _place_cursor(
+        self,
+        frame: Frame,
+        top: int,
+        marker: tuple[int, int] | None,
+        window: list[SafeRow],
+        capabilities: Capabilities,
+    ) -> Cursor:
+        """Return the cursor's place: hidden in the first live row while the record above the editor grows.
+
+        There a terminal keeps it in place when its size changes, so that the next frame finds its rows.
+        """
+        is_growing = frame.has_boundary and frame.boundary < frame.content_end
+        if not is_growing or (marker is not None and marker[0] + top < frame.content_end):
+            return self._target(marker, window)
+        row = max(frame.boundary - top, 0)
+        if not capabilities.cursor_follows_text:
+            _shorten(window, row + 1, marker[0] if marker is not None else len(window))
+        if marker is not None and self._hardware_cursor:
+            window[marker[0]] = _with_cursor(window[marker[0]], marker[1], self._sanitizer.width)
+        return Cursor(row, 0, False)
 
     def _target(self, marker: tuple[int, int] | None, window: list[SafeRow]) -> Cursor:
         """Return the cursor target: the edit point, even if hidden (input methods appear there).
@@ -398,6 +458,23 @@ class Painter:
         if was.visible and cursor.visible and len(body) > _UNSYNCED_HIDE_BYTES:
             return f"{sequences.CURSOR_HIDE}{text}{sequences.CURSOR_SHOW}", emitter
         return text, emitter
+
+
+def _with_cursor(line: SafeRow, column: int, width: int) -> SafeRow:
+    """Draw a cursor where the terminal's would be."""
+    column = min(column, width - 1)
+    left, under = pad(cut(line.text, 0, column), column), cut(line.text, column, column + 1) or " "
+    right = cut(line.text, column + 1, width)
+    return SafeRow(f"{left}\x1b[7m{under}\x1b[27m{right}", max(line.width, column + 1))
+
+
+def _shorten(window: list[SafeRow], start: int, end: int) -> None:
+    """Cut rows below the cursor that a narrower terminal would wrap, and so move the cursor."""
+    for at in range(start, end):
+        line = window[at]
+        if line.width > emit.UNWRAPPED_CELLS and not line.image:
+            text = truncate(line.text, emit.UNWRAPPED_CELLS)
+            window[at] = SafeRow(text, visible_width(text))
 
 
 def _in_sync(text: str, capabilities: Capabilities) -> str:

@@ -17,12 +17,16 @@ The rules, beyond those of `ledger.py`:
 - Overlays freeze commits in ordinary frames, not in full paints, which write the record before the window.
 - A full paint restarts the ledger: W = max(0, L - height), C = min(B, W). The rows [0, C) are written to
   the history, below its content.
-- A changed size leads to W = max(K, L - height) and C = max(K, min(B, W)); rows [K, C) are written to the
-  history. K is the old C, less what was committed before the new size may have been reported; after a
-  width change, the row of the new frame where the text that is not above the window begins (`audit.py`).
-  Rows that a taller terminal pulled back from its history stay above the window like the shell's lines. Rows
-  from K on may appear twice, since the terminal may have pushed window rows into its history; none is lost.
-  Tests take K and C from `chunk_start` and `ledger`.
+- Final rows belong to the terminal as soon as they are written, also those in the window. A changed size
+  leads to C = B as of the last frame, and only the rows from there on are erased and written again. After a
+  width change, that place is found in the new frame by its block and its letters (`rewrap.py`); if it is
+  inside a row, the rest of that row is shown. Terminals that do not rewrap have cut rows that are now too
+  wide: those on the screen are written again, from the first one on.
+- While the record grows and nobody types, the cursor is hidden in the first live row, and one is drawn at the
+  edit point. A terminal keeps it there whatever it does above and below, so that a frame for an outdated size
+  still erases and writes the right rows: all moves are relative, and wide rows are written once more, with
+  autowrap on, when they become final. Otherwise the wrapped rows above the cursor are counted.
+- xterm.js moves the cursor by rows that it wraps below it, so those are cut short while the record grows.
 - A frame that shrank to L <= C has C = min(B, W) and writes nothing to the history, unless its rows differ
   from the committed ones (`audit.py`): then they are written.
 - `stop` and `suspend` count the rows they keep as committed (never beyond B); `start` and `resume`
@@ -225,6 +229,7 @@ class Screen(TerminalReports):
         """Call when the first component drops this many committed rows (`stats.ledger`) at its top: the
         terminal's history keeps them, and a later full paint begins after them."""
         self.render_now = self._frame_loop.draw
+        self.on_cursor = self._frame_loop.on_cursor
         self.flush_record = self._frame_loop.flush_record
         """Write out the rest of the record before another one replaces it below."""
 
@@ -313,6 +318,9 @@ class Screen(TerminalReports):
         focused = self.focused
         if len(events) > 1 and focused is not None and not focused.takes_pasted_keys:
             events = join_typed(events)
+        # Enter ends a message: what comes next is read, not written.
+        is_writing = not (events and isinstance(events[-1], Key) and events[-1].name == "enter")
+        self._frame_loop.typed_at = self._time().time() if is_writing else float("-inf")
         for event in events:
             if not self._routing.dispatch(event) and self.on_unhandled is not None:
                 self.on_unhandled(event)

@@ -9,9 +9,9 @@ import re
 from collections.abc import Sequence
 
 from tau.tui.component import CURSOR_MARKER
-from tau.tui.render.audit import Audit, find_rewrapped_start, visible_text
+from tau.tui.render.audit import Audit, visible_text
 from tau.tui.render.compose import EMPTY_FRAME, Frame
-from tau.tui.render.ledger import Ledger
+from tau.tui.render.ledger import Ledger, RowPlace
 from tau.tui.render.overlays import Overlay, overlay_width
 from tau.tui.render.paint import ORDINARY, Emitter, FrameRequest, Intent, KeepRows, PaintResult, Size
 from tau.tui.render.row_sanitizer import RowSanitizer
@@ -43,9 +43,16 @@ class LinearPainter:
         self._echoed = ""
         """Text in the terminal's last line, before the cursor."""
 
-    def wants_old_width(self, size: Size, capabilities: Capabilities, request: FrameRequest) -> bool:
-        printed = self.ledger.committed > 0 and not request.full
-        return printed and size.columns != self.size.columns
+    @property
+    def live(self) -> int:
+        """The first row that is not printed."""
+        return self.ledger.committed
+
+    def kept_place(self, size: Size, capabilities: Capabilities, request: FrameRequest) -> RowPlace | None:
+        """Return how many rows of the last frame are printed, if the width changed since."""
+        printed = self.ledger.committed
+        is_kept = printed and not request.full and size.columns != self.size.columns
+        return RowPlace(printed) if is_kept else None
 
     def paint(
         self,
@@ -55,11 +62,12 @@ class LinearPainter:
         *,
         request: FrameRequest = ORDINARY,
         overlays: Sequence[Overlay] = (),
-        before: Frame | None = None,
+        kept: RowPlace | None = None,
+        typing: bool = False,
     ) -> PaintResult:
         """Print the lines that are new since the last frame."""
         intent: Intent = "first" if not self.size.rows else "full" if request.full else "update"
-        start = self._printed(frame, request, before)
+        start = self._printed(frame, request, kept)
         if self._sanitizer.width != size.columns:
             self._sanitizer = RowSanitizer(size.columns, hyperlinks=False)
         end = max(frame.live_start if frame.has_boundary else 0, start)
@@ -104,14 +112,13 @@ class LinearPainter:
         self.ledger = Ledger(kept, kept, frame.boundary, len(frame.rows))
         return text
 
-    def _printed(self, frame: Frame, request: FrameRequest, before: Frame | None) -> int:
+    def _printed(self, frame: Frame, request: FrameRequest, kept: RowPlace | None) -> int:
         """Return how many rows of this frame are already printed."""
         printed = self.ledger.committed
         if request.full or not printed:
             return 0
-        if before is not None:
-            end = before.live_start
-            printed = find_rewrapped_start(before.rows[min(printed, end) : end], frame.rows, frame.live_start)
+        if kept is not None:
+            printed = kept.row
             self._audit.truncate(0)
             self._audit.commit(frame.rows[:printed])
             return printed

@@ -20,7 +20,7 @@ from tau.tui.terminal.late_loop import LateLoop
 from tau.tui.terminal.output import TerminalLoop, TerminalOutput
 from tau.tui.terminal.port import Watcher
 from tau.tui.terminal.probes import Probes
-from tau.tui.terminal.replies import DeviceAttributes, FocusReport, SizeReport, TerminalReply
+from tau.tui.terminal.replies import CursorReport, DeviceAttributes, FocusReport, SizeReport, TerminalReply
 
 Attributes = list[Any]
 
@@ -352,6 +352,8 @@ class ActiveTerminal:
     def _on_reply(self, reply: TerminalReply) -> None:
         if isinstance(reply, FocusReport):
             self.watcher.on_focus(reply.focused)
+        elif isinstance(reply, CursorReport):
+            self.watcher.on_cursor(reply.row - 1, reply.column - 1)
         elif isinstance(reply, SizeReport):
             if reply.height_px >= reply.rows and reply.width_px >= reply.columns:
                 self.probes.cell(reply.width_px // reply.columns, reply.height_px // reply.rows)

@@ -67,9 +67,6 @@ _TRUECOLOR: frozenset[TerminalId] = frozenset(
 _HYPERLINKS: frozenset[TerminalId] = frozenset(
     {"kitty", "ghostty", "wezterm", "iterm2", "vscode", "windows", "alacritty", "foot", "konsole"}
 )
-_REFLOWING: frozenset[TerminalId] = frozenset(
-    {"kitty", "ghostty", "wezterm", "iterm2", "apple", "vscode", "windows", "alacritty", "foot", "vte"}
-)
 _IMAGES: dict[TerminalId, ImageProtocol] = {
     "kitty": "kitty",
     "ghostty": "kitty",
@@ -121,6 +118,7 @@ def detect(env: Env, platform: str) -> Capabilities:
         images=images,
         kitty_placeholders=_placeholders(env, terminal, images),
         reflows=_reflows(env, terminal, mux),
+        cursor_follows_text=terminal != "vscode",
     )
 
 
@@ -258,13 +256,11 @@ def _hyperlinks(env: Env, terminal: TerminalId, mux: Multiplexer) -> bool:
 
 
 def _reflows(env: Env, terminal: TerminalId, mux: Multiplexer) -> bool:
-    """True only if certain: a terminal started from another one has the variables of both."""
+    """False only if certain; xterm answers a probe later."""
     if mux:
         return mux != "screen"
     term = env.get("TERM", "").lower()
-    if term in _BY_TERM:
-        return terminal in _REFLOWING
-    return terminal in _REFLOWING and term.startswith("xterm") and not env.get("XTERM_VERSION")
+    return terminal not in ("linux", "dumb") and not (term.startswith("st-") or env.get("XTERM_VERSION"))
 
 
 def _version(text: str) -> tuple[int, ...]:

@@ -19,11 +19,15 @@ class Capabilities(NamedTuple):
     hyperlinks: bool = False
     images: ImageProtocol = "none"
     kitty_placeholders: bool = False
-    reflows: bool = False
-    """Known to rewrap its content when the width changes; xterm and unknown terminals do not count."""
-    resize_lag_s: float = 0.3
-    """How late a resize may be reported: up to a quarter of a second in tmux, elsewhere the round-trip time
-    to the terminal."""
+    reflows: bool = True
+    """Rewraps its content when the width changes; xterm, st, the Linux console and screen do not."""
+    cursor_follows_text: bool = True
+    """After rewrapping, the cursor is where it was in the text; in xterm.js it is lower by the rows that were
+    added below it."""
+    reports_cursor: bool = False
+    """It answers queries, so it can be asked where the cursor is."""
+    round_trip_s: float = 0.0
+    """How long the first answer took."""
     cell_pixels: tuple[int, int] = (9, 18)
     """Width and height of a cell, for image sizes."""
 
@@ -36,6 +40,10 @@ class Watcher(Protocol):
         ...
 
     def on_resize(self) -> None: ...
+    def on_cursor(self, row: int, column: int) -> None:
+        """The terminal reported where the cursor is, counted from 0."""
+        ...
+
     def on_background(self, background: Background) -> None:
         """The terminal reported or changed its colors."""
         ...

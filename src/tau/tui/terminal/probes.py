@@ -22,21 +22,23 @@ from tau.tui.terminal.replies import (
     ModeReport,
     NotificationSupport,
     SchemeReport,
+    TerminalModel,
     TerminalReply,
+    TerminalVersion,
 )
 from tau.tui.timer import Handle, Timer
 
-ProbeKind = Literal["keyboard", "background", "modes", "notifications", "cell"]
+ProbeKind = Literal["keyboard", "background", "modes", "notifications", "cell", "version"]
 
 KEYBOARD_MS = 150
 """After this, an unanswering terminal gets modifyOtherKeys, which it ignores if unsupported."""
-RESIZE_LAG_S = 0.1
-"""How late a local terminal reports a resize; some batch the steps of a drag."""
 EXPIRY_MS = 1000
 """After this no answers are expected; late ones are still understood."""
 
 MODE_SYNC, MODE_RESIZE, MODE_SCHEME = 2026, 2048, 2031
 _SIXEL = 4
+_XTERM_JS = (0, 276, 0)
+"""How xterm.js identifies itself in DA2."""
 
 _QUESTIONS: dict[ProbeKind, str] = {
     "keyboard": sequences.ASK_KITTY_KEYS,
@@ -44,6 +46,7 @@ _QUESTIONS: dict[ProbeKind, str] = {
     "modes": "".join(map(sequences.ask_mode, (MODE_SYNC, MODE_RESIZE, MODE_SCHEME))),
     "notifications": sequences.ASK_NOTIFICATIONS,
     "cell": sequences.ASK_CELL_SIZE,
+    "version": sequences.ASK_VERSION + sequences.ASK_MODEL,
 }
 
 
@@ -155,6 +158,12 @@ class Probes:
                 self._answered.add("notifications")
                 if self.notify != "off":
                     self.notify = "osc99"
+            case TerminalVersion(text):
+                self._change(reflows=self.capabilities.reflows and not text.startswith("XTerm("))
+                if text.startswith("xterm.js"):
+                    self._change(cursor_follows_text=False)
+            case TerminalModel(numbers) if numbers == _XTERM_JS:
+                self._change(cursor_follows_text=False)
             case CellSize(height_px, width_px):
                 self.cell(width_px, height_px)
 
@@ -166,8 +175,7 @@ class Probes:
     def _sentinel(self, features: tuple[int, ...]) -> None:
         if self.round_trip_s is None:
             self.round_trip_s = self._timer.time() - self._asked_at
-            if not self._inside_mux:
-                self._change(resize_lag_s=RESIZE_LAG_S + 2 * self.round_trip_s)
+            self._change(reports_cursor=True, round_trip_s=self.round_trip_s)
         may_show = self.capabilities.images == "none" and not self._switches.images_forced
         if _SIXEL in features[1:] and may_show and not self._inside_mux:
             self._change(images="sixel")

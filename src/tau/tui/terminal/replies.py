@@ -72,6 +72,25 @@ class CellSize(NamedTuple):
     width_px: int
 
 
+class CursorReport(NamedTuple):
+    """DECXCPR: where the cursor is, counted from 1."""
+
+    row: int
+    column: int
+
+
+class TerminalVersion(NamedTuple):
+    """XTVERSION: the name of the terminal and its version."""
+
+    text: str
+
+
+class TerminalModel(NamedTuple):
+    """DA2: numbers that tell some terminals apart."""
+
+    numbers: tuple[int, ...]
+
+
 class FocusReport(NamedTuple):
     """Mode 1004: the window gained or lost focus."""
 
@@ -93,6 +112,9 @@ TerminalReply = (
     | NotificationSupport
     | SizeReport
     | CellSize
+    | CursorReport
+    | TerminalVersion
+    | TerminalModel
     | FocusReport
     | OtherReply
 )
@@ -112,6 +134,8 @@ def parse_reply(sequence: str) -> TerminalReply | None:
     if introducer == "]" and len(sequence) > 2:
         return _osc(sequence)
     if introducer and introducer in "P_^X" and len(sequence) > 2:
+        if sequence.startswith("\x1bP>|"):
+            return TerminalVersion(sequence[4:].removesuffix("\x07").removesuffix("\x1b\\"))
         return OtherReply(sequence)
     return None
 
@@ -120,6 +144,8 @@ def _csi(sequence: str) -> TerminalReply | None:
     body, final = sequence[2:-1], sequence[-1]
     if body.startswith("?"):
         return _private(body[1:], final) or OtherReply(sequence)
+    if body.startswith(">") and final == "c":
+        return TerminalModel(tuple(_numbers(body[1:])))
     if body[:1] and body[:1] in "<>=":
         return OtherReply(sequence)
     if not body and final in "IO":
@@ -142,6 +168,8 @@ def _private(body: str, final: str) -> TerminalReply | None:
     numbers = _numbers(body)
     if final == "c":
         return DeviceAttributes(tuple(numbers))
+    if final == "R" and len(numbers) in (2, 3) and numbers[0] and numbers[1]:
+        return CursorReport(numbers[0], numbers[1])
     if final == "u" and len(numbers) == 1:
         return KeyboardFlags(numbers[0])
     if final == "n" and len(numbers) == 2 and numbers[0] == 997 and numbers[1] in (1, 2):

@@ -35,6 +35,9 @@ ASK_KITTY_KEYS = "\x1b[?u"
 ASK_BACKGROUND = "\x1b]11;?\x1b\\"
 ASK_NOTIFICATIONS = "\x1b]99;i=tau:p=?;\x1b\\"
 ASK_CELL_SIZE = "\x1b[16t"
+ASK_VERSION = "\x1b[>q"
+ASK_MODEL = "\x1b[>c"
+ASK_CURSOR = "\x1b[?6n"
 
 
 def ask_mode(mode: int) -> str:

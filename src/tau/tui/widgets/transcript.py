@@ -143,6 +143,7 @@ class Transcript(Component):
         self._parts: list[RowPart] = []
         self._rows = Rows()
         self._boundary = CommitBoundary(0)
+        self._live_starts: list[int] = []
 
     @property
     def blocks(self) -> Sequence[Component]:
@@ -206,15 +207,20 @@ class Transcript(Component):
         parts: list[RowPart] = [self._frozen] if len(self._frozen) else []
         frozen_length = len(self._frozen)
         safe_end = None
+        end = frozen_length
+        self._live_starts = []
         for index in range(len(self._log_ends), len(self._blocks)):
             block = self._blocks[index]
             rows = block.render(width)
             is_first = index == len(self._log_ends)
             settled = self._count_settled(block, rows) if is_first else 0
+            self._live_starts.append(end)
             if not len(rows):
                 continue
             if parts and self._between:
                 parts.append(self._between)
+                end += len(self._between)
+            end += len(rows)
             if settled:
                 safe_end = frozen_length + (len(self._between) if frozen_length else 0) + settled
             parts.append(rows)
@@ -226,6 +232,9 @@ class Transcript(Component):
 
     def commit_boundary(self) -> CommitBoundary:
         return self._boundary
+
+    def block_starts(self) -> Sequence[int]:
+        return [*[0, *self._log_ends][: len(self._log_ends)], *self._live_starts]
 
     def _freeze(self) -> None:
         """Store the rows of final blocks, up to the first that is not."""

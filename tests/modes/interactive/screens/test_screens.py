@@ -44,7 +44,7 @@ def test_screen_matches_its_golden_file_and_stays_intact_at_other_sizes(name: st
                 await stage.settled()
                 row, column = terminal.cursor
                 assert row < ROWS and column <= columns
-                assert terminal.cursor_visible == (screen.typed is not None)
+                assert (looks.cursor_place(terminal) is not None) == (screen.typed is not None)
                 assert FAULT not in stage.tape()
             assert last_rows(stage) == before
 

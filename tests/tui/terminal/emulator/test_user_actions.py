@@ -18,6 +18,9 @@ class RecordingWatcher:
     def on_resize(self) -> None:
         self.events.append("resize")
 
+    def on_cursor(self, row: int, column: int) -> None:
+        self.events.append((row, column))
+
     def on_background(self, background: Background) -> None:
         self.events.append(background)
 

@@ -24,7 +24,7 @@ from tau.tui.widgets.markdown.resume_point import (
     BlockRange,
     PartialBlock,
 )
-from tau.tui.widgets.markdown.stable_prefix import StablePrefix, split_paragraph
+from tau.tui.widgets.markdown.stable_prefix import StablePrefix, is_closed, split_paragraph
 
 if TYPE_CHECKING:
     from tau.tui.widgets.markdown.parse import BlockNode
@@ -143,7 +143,7 @@ class Builder:
             self.new_rest = self._cut.place.rest
         if len(content) <= PARAGRAPH_CHARS and not block.is_continued and not is_cut:
             text = self._inline.styled(content[hidden:], tokens, is_open=self._is_open(node))
-            return [TextShape(text, block.gap)]
+            return [TextShape(text, block.gap, is_unsure=self._is_unsure(content))]
         first_join = self._rest.join if block.is_continued and self._rest else None
         return self._pieces(block, end, is_cut, first_join, tokens)
 
@@ -163,10 +163,14 @@ class Builder:
             following = parts[at + 1].join if not is_last else self._join_after(is_cut)
             styled = self._inline.styled(text, tokens, is_open=is_last and self._is_open(node))
             before = self._row_join(join if at == 0 else part.join)
-            shapes.append(
-                TextShape(styled, block.gap and at == 0, before, self._row_join(following) is not None)
-            )
+            is_joined = self._row_join(following) is not None
+            unsure = self._is_unsure(text)
+            shapes.append(TextShape(styled, block.gap and at == 0, before, is_joined, unsure))
         return shapes
+
+    def _is_unsure(self, content: str) -> bool:
+        """Whether markup seems to be open, or the last line may become the header of a table."""
+        return not self._is_final and (not is_closed(content) or "|" in content[content.rfind("\n") + 1 :])
 
     def _join_after(self, is_cut: bool) -> str | None:
         return self._cut.place.rest.join if is_cut and self._cut and self._cut.place.rest else None

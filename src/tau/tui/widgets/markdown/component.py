@@ -103,10 +103,11 @@ class Markdown(Component):
         return rendered.rows
 
     def commit_boundary(self) -> CommitBoundary | None:
-        """While the text streams, its finished blocks are final."""
+        """While the text streams, its finished blocks are final, and presumably all rows but the last."""
         if self.is_finished or self._rendered is None:
             return None
-        return CommitBoundary(self._rendered.settled_rows)
+        settled, stable = self._rendered.settled_rows, len(self._rendered.stable)
+        return CommitBoundary(settled, settled + stable if stable else None)
 
     def invalidate(self) -> None:
         self._start_over()
@@ -148,6 +149,8 @@ class _RenderedRows:
         """The last settled rows in pieces as they came; many are merged into one."""
         self._ending: list[str] = []
         self.settled_rows = 0
+        self.stable: list[str] = []
+        """The rows of the ending that will presumably stay."""
         self.rows = Rows()
 
     def add(self, shapes: Sequence[Shape]) -> None:
@@ -156,6 +159,7 @@ class _RenderedRows:
             rows = indent_rows(self._layout.rows(shapes), self._padding)
             self._chunks.append(rows)
             self.settled_rows += len(rows)
+            self.stable = self.stable[len(rows) :]
             if len(self._chunks) >= _CHUNKS_TO_JOIN:
                 self._joined.append([row for chunk in self._chunks for row in chunk])
                 self._chunks.clear()
@@ -165,7 +169,12 @@ class _RenderedRows:
 
     def show_ending(self, shapes: Sequence[Shape]) -> None:
         """Set the provisional rows after the settled ones."""
-        rows = indent_rows(self._layout.preview(shapes), self._padding)
+        preview, stable = self._layout.stable_preview(shapes)
+        rows = indent_rows(preview, self._padding)
         if rows != self._ending:
+            kept = 0
+            while kept < min(len(self.stable), len(rows)) and rows[kept] == self.stable[kept]:
+                kept += 1
+            self.stable = rows[: max(stable, kept)]
             self._ending = rows
             self.rows = Rows([*self._joined, *self._chunks, rows])

@@ -10,6 +10,9 @@ from tau.tui.text.wrap import wrap, wrap_hard
 
 _WIDE_ENOUGH = 8
 """A column narrower than this, and than its text, makes the table unreadable."""
+_GROWING_TABLE_ROWS = 9
+"""The height of a table while its columns may still change: then only its last rows are shown. All of them
+may be more than a terminal has room for, and it keeps what it has scrolled away."""
 _LEAST_WIDTH = 10
 """A box that would leave less for its text is drawn above it instead."""
 
@@ -172,6 +175,8 @@ class TextShape(NamedTuple):
     """The separator from the previous piece, whose last row continues here."""
     is_cut: bool = False
     """Its last row continues in the next piece."""
+    is_unsure: bool = False
+    """It may still look different when more text arrives, not only at its end."""
 
 
 class CodeShape(NamedTuple):
@@ -228,6 +233,8 @@ class ShapeLayout:
         self._owed: dict[int, str] = {}
         """Prefix of a box's first row, by depth, if that row was carried over."""
         self._depth = 0
+        self._last_start = 0
+        """Where the last shape begins."""
 
     def rows(self, shapes: Iterable[Shape]) -> list[str]:
         """Lay out the next shapes."""
@@ -240,9 +247,25 @@ class ShapeLayout:
         self.carried, self._owed = carried, owed
         return rows
 
+    def stable_preview(self, shapes: Sequence[Shape]) -> tuple[list[str], int]:
+        """Return the preview, and how many of its rows will presumably stay when more text arrives."""
+        if not shapes:
+            return [], 0
+        last = shapes[-1]
+        rows = self.preview(shapes)
+        if isinstance(last, TableShape) and not last.first_row:
+            shown = min(len(last.rows), _GROWING_TABLE_ROWS)
+            while shown > 1 and len(rows) - self._last_start > _GROWING_TABLE_ROWS:
+                shown -= 1
+                rows = self.preview([*shapes[:-1], last._replace(rows=last.rows[-shown:])])
+        unstable = _unstable_rows(last, self._width)
+        return rows, self._last_start if unstable is None else max(len(rows) - unstable, 0)
+
     def _rows(self, shapes: Iterable[Shape], width: int) -> list[str]:
         out: list[str] = []
         for shape in shapes:
+            if not self._depth:
+                self._last_start = len(out)
             if shape.gap:
                 out.append("")
             if isinstance(shape, TextShape):
@@ -294,6 +317,17 @@ class ShapeLayout:
             first + rows[0] if rows[0] else first.rstrip(),
             *[rest + row if row else blank for row in rows[1:]],
         ]
+
+
+def _unstable_rows(shape: Shape, width: int) -> int | None:
+    """Return how many of its last rows may change when its text grows; None means all of them."""
+    if isinstance(shape, TextShape):
+        return None if shape.is_unsure else 1
+    if isinstance(shape, CodeShape) and shape.lines and not shape.end:
+        return len(_lines(shape._replace(lines=shape.lines[-1:], title=""), width))
+    if isinstance(shape, BoxShape) and shape.children:
+        return _unstable_rows(shape.children[-1], width - visible_width(shape.first))
+    return None
 
 
 def _lines(shape: CodeShape, width: int) -> list[str]:

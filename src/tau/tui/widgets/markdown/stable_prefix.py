@@ -55,7 +55,7 @@ def _end_of_piece(text: str, start: int) -> tuple[int, int, str]:
         at = text.rfind(sign, least, limit + 1)
         first = at
         for _ in range(_TRIES):
-            if at < 0 or _is_closed(text[start:at]):
+            if at < 0 or is_closed(text[start:at]):
                 break
             at = text.rfind(sign, least, at)
         at = at if at >= 0 else first
@@ -69,7 +69,7 @@ def _end_of_piece(text: str, start: int) -> tuple[int, int, str]:
     return limit, limit, ""
 
 
-def _is_closed(text: str) -> bool:
+def is_closed(text: str) -> bool:
     """Whether no emphasis, code or link seems to be open at the end."""
     return (
         text.count("`") % 2 == 0
