@@ -321,7 +321,7 @@ class Painter:
                 self._go_to_top(pen, request)
             else:
                 self._go_to_live(pen, request, capabilities)
-        self._emit_rewrite(pen, 0, [*chunk, *window], len(window) - 1, old=None, final=final)
+        _emit_rewrite(pen, 0, [*chunk, *window], len(window) - 1, old=None, final=final)
         return "full" if intent == "full" else "rewrite"
 
     def _go_to_top(self, pen: emit.Pen, request: FrameRequest) -> None:
@@ -383,25 +383,11 @@ class Painter:
         unchanged = _count_already_shown(chunk, grid)
         if unchanged < len(chunk):
             lines = [*chunk[unchanged:], *window]
-            self._emit_rewrite(pen, unchanged, lines, len(window) - 1, old=grid)
+            _emit_rewrite(pen, unchanged, lines, len(window) - 1, old=grid)
             return "rewrite"
         grid = emit.scroll(pen, grid, len(chunk))
         emit.update(pen, grid, window, shifted=shifted - len(chunk))
         return "scroll"
-
-    def _emit_rewrite(
-        self,
-        pen: emit.Pen,
-        start: int,
-        lines: list[SafeRow],
-        last: int,
-        *,
-        old: list[SafeRow] | None,
-        final: int = 0,
-    ) -> None:
-        emit.rewrite(pen, start, lines, last, old=old, final=final)
-        if last + 1 < pen.reach and (old is None or len(old) > last + 1):
-            emit.erase_below(pen, last + 1)
 
     def _place_cursor(
         self,
@@ -458,6 +444,20 @@ class Painter:
         if was.visible and cursor.visible and len(body) > _UNSYNCED_HIDE_BYTES:
             return f"{sequences.CURSOR_HIDE}{text}{sequences.CURSOR_SHOW}", emitter
         return text, emitter
+
+
+def _emit_rewrite(
+    pen: emit.Pen,
+    start: int,
+    lines: list[SafeRow],
+    last: int,
+    *,
+    old: list[SafeRow] | None,
+    final: int = 0,
+) -> None:
+    emit.rewrite(pen, start, lines, last, old=old, final=final)
+    if last + 1 < pen.reach and (old is None or len(old) > last + 1):
+        emit.erase_below(pen, last + 1)
 
 
 def _with_cursor(line: SafeRow, column: int, width: int) -> SafeRow:
