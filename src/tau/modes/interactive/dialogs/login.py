@@ -80,7 +80,7 @@ async def _add_server(context: CommandContext, catalog: Catalog, address: str) -
 
 
 def _is_custom(context: CommandContext, name: str) -> bool:
-    """Whether the name is an address, or the provider of a session with an address of its own."""
+    """Whether the name is an address, or the provider of a session with its own address."""
     session = context.session
     return "://" in name or (session is not None and session.model.custom_address and name == "custom")
 
