@@ -170,14 +170,14 @@ def spoken_text(row: str) -> str:
 
 
 def find_new_lines(old: Sequence[str], new: Sequence[str]) -> list[str]:
-    """Return the new lines; if the selection or the tab moved, only those of the new one."""
+    """Return the new lines; if only the selection moved, those of the selected item."""
     known = set(old)
     added = [line for line in new if line not in known]
     chosen: list[str] = []
     in_chosen = False
     for line in new:
-        is_head = line.startswith(_SELECTED) or _TAB.match(line) is not None
-        in_chosen = is_head or (in_chosen and line.startswith(_CONTINUATION))
+        in_chosen = line.startswith(_SELECTED) or (in_chosen and line.startswith(_CONTINUATION))
         if in_chosen and line not in known:
             chosen.append(line)
-    return chosen if chosen and old else added
+    moved = any(line.startswith(_SELECTED) for line in old) and not any(map(_TAB.match, added))
+    return chosen if chosen and moved else added
