@@ -33,7 +33,8 @@ def test_lines_are_addressed_by_number_and_the_answer_has_a_new_tag(ctx: CallCon
 
 
 @pytest.mark.parametrize(
-    "name", ["trail ", " lead", "a\nb.txt", "\t.", "a\x1b[0m", "b\udcffd", '"q" ', "n\xa0"]
+    "name",
+    ["trail ", "¶x", "Update File: x", " lead", "a\nb.txt", "\t.", "a\x1b[0m", "b\udcffd", '"q" ', "n\xa0"],
 )
 def test_edit_refused_the_header_that_read_and_search_show(ctx: CallContext, name: str) -> None:
     path = ctx.cwd / name
