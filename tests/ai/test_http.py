@@ -262,6 +262,23 @@ def test_unreadable_compressed_data_is_an_error(answer: bytes) -> None:
         answer_to(answer)
 
 
+@pytest.mark.parametrize("coding", ["gzip", "deflate"])
+@pytest.mark.parametrize("body", [b"\x8b\x03junk", b"hello", b"\x78\x9cjunk that is not packed"])
+def test_broken_compression_is_reported_once(coding: str, body: bytes) -> None:
+    """It was retried ten times."""
+    head = f"HTTP/1.1 200 OK\r\ncontent-encoding: {coding}\r\ncontent-length: {len(body)}\r\n\r\n"
+    with pytest.raises(ProviderError, match=f"cannot be read as {coding}: .*; turn .* off") as caught:
+        answer_to(head.encode() + body)
+    assert not caught.value.retryable
+
+
+def test_compressed_answer_that_is_cut_off_is_retried() -> None:
+    packed = compressed("gzip", 31).partition(b"\r\n\r\n")[2][:100]
+    with pytest.raises(ProviderError, match="it ends early") as caught:
+        answer_to(b"HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\n\r\n" + packed)
+    assert caught.value.retryable
+
+
 @pytest.mark.parametrize("coding", ["br", "zstd", "gzip, br"])
 def test_unknown_compression_is_named_and_not_retried(coding: str) -> None:
     head = f"HTTP/1.1 200 OK\r\ncontent-encoding: {coding}\r\ncontent-length: 5\r\n\r\nhello"

@@ -88,6 +88,36 @@ def test_thinking_under_several_field_names(field: str) -> None:
     assert message(GPT, deltas).content == [ThinkingContent("Hm, yes."), TextContent("Done.")]
 
 
+def choice(index: int | None, text: str, finish: str | None = None) -> dict[str, Any]:
+    return {"index": index, "delta": {"content": text}, "finish_reason": finish}
+
+
+@pytest.mark.parametrize(
+    "chunks",
+    [
+        [[choice(1, "other", "stop"), choice(0, "mine", "stop")]],
+        [[choice(0, "mi")], [choice(1, "other", "length")], [choice(0, "ne", "stop")]],
+        [[choice(1, "oth"), choice(0, "mi")], [choice(1, "er", "length")], [choice(0, "ne", "stop")]],
+        [[choice(None, "mi")], [choice(None, "ne", "stop")]],
+        [[choice(1, "mi")], [choice(1, "ne", "stop")]],
+    ],
+    ids=["one chunk", "alternating", "both", "no index", "counted from 1"],
+)
+def test_several_choices_were_mixed_into_one_answer(chunks: list[list[dict[str, Any]]]) -> None:
+    deltas = read_deltas(*(json.dumps({"choices": choices}) for choices in chunks), "[DONE]")
+    assert message(GPT, deltas).content == [TextContent("mine")]
+    assert deltas[-1] == d.Done("stop")
+
+
+def test_whole_answer_is_the_choice_with_the_lowest_index() -> None:
+    choices = [
+        {"index": index, "message": {"content": text}, "finish_reason": "stop"}
+        for index, text in ((1, "other"), (0, "mine"))
+    ]
+    deltas = answer(GPT, Raw(json.dumps({"choices": choices}), 200, "application/json"))
+    assert message(GPT, deltas).content == [TextContent("mine")]
+
+
 def test_thinking_under_two_field_names_is_taken_once() -> None:
     deltas = read_deltas(
         chunk({"reasoning_content": "Hm.", "reasoning": "Hm."}), chunk({"content": "x"}, "stop")

@@ -136,8 +136,10 @@ class HttpResponse:
                 if not packed:
                     raise zlib.error("it ends early")
             except zlib.error as error:
-                message = f"The answer of {self.connection.peer} cannot be read as {coding}: {error}."
-                raise ProviderError(message, retryable=True) from error
+                cut = not packed  # and whole next time, perhaps
+                advice = "" if cut else "; turn compression off in the server or gateway"
+                message = f"The answer of {self.connection.peer} cannot be read as {coding}: {error}{advice}."
+                raise ProviderError(message, retryable=cut) from error
         return data
 
     async def _receive(self, deadline: float, problem: str) -> None:

@@ -175,6 +175,33 @@ CONTEXT_RULES = (
         lambda text: is_secret_value(text, "pass", quoted=False),
         any_case=True,
     ),
+    SecretRule(  # docker, gh, npm, sudo and others that read it from a pipe
+        "password",
+        ("-stdin", "--with-token", "sudo -S"),
+        r"\b(?:echo|printf)[ \t]+(?:-[neE]+[ \t]+|[\"']?%s(?:\\n)?[\"']?[ \t]+)?"
+        r"[\"']?(?P<secret>[^\s\"'`|-][^\s\"'`|]{3,200})(?:\\n)?[\"']?[ \t]*\|[^\n;]{0,200}?"
+        r"(?:(?:pass|token|key|secret)[\w-]{0,20}-stdin|--with-token|\bsudo -S)\b",
+        lambda text: not is_placeholder(text),
+    ),
+    SecretRule(
+        "password",
+        ("-stdin", "--with-token", "sudo -S"),
+        r"(?:(?:pass|token|key|secret)[\w-]{0,20}-stdin|--with-token|\bsudo -S)\b[^\n|;]{0,200}?<<<[ \t]*"
+        r"[\"']?(?P<secret>[^\s\"'`|-][^\s\"'`|]{3,200})",
+        lambda text: not is_placeholder(text),
+    ),
+    SecretRule(
+        "password",
+        ("openssl",),
+        r"\bopenssl\b[^\n|;&]{0,200}?\s-[kK][ \t]+[\"']?(?P<secret>[^\s\"'$-][^\s\"']{3,200})",
+        lambda text: not is_placeholder(text),
+    ),
+    SecretRule(
+        "password",
+        (" -pass",),
+        r"\s-pass(?:in|out)?[ \t]+[\"']?pass:[\"']?(?P<secret>[^\s\"']{4,200})",
+        lambda text: not is_placeholder(text),
+    ),
     SecretRule("password", ("mysql",), r"\bmysql\w*[^\n|;&]{0,200}?\s-p(?P<secret>[^\s\"'-][^\s\"']{3,200})"),
 )
 

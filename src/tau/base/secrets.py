@@ -79,7 +79,8 @@ KEY_HINTS = tuple(hint for _, hints in _HINTS_BY_SIGN for hint in hints)
 # What a secret needs around it if its own form does not tell.
 _CONTEXT = (
     *(b"PRIVATE KEY", b" -u", b" --user", b"sshpass", b"login", b"mysql", b"redis-cli", b"config set "),
-    *(b"configure set ", b":AA", b"AccountKey="),
+    *(b"configure set ", b":AA", b"AccountKey=", b"-stdin", b"--with-token", b"sudo -S", b"openssl"),
+    b" -pass",
 )
 _NAMES = (b"pass", b"pwd", b"secret", b"token", b"key", b"credential")
 _NAME_END = (

@@ -9,7 +9,7 @@ from tau.base.sizes import KIB
 
 hidden_text = late("tau.base.hidden_text")
 
-_BINARY_PROBE_BYTES = 8 * KIB
+BINARY_PROBE_BYTES = 8 * KIB
 _BLOCK = 512 * KIB
 _HALF_CHARACTER = re.compile("[\ud800-\udc7f\udd00-\udfff]")
 # UTF-32 first: its little-endian mark begins with the mark of UTF-16.
@@ -98,7 +98,7 @@ def has_half_character(text: str) -> bool:
 
 def is_binary(data: bytes) -> bool:
     """Whether there is a NUL byte near the start, unless a byte-order mark says that NULs are text."""
-    return b"\0" in data[:_BINARY_PROBE_BYTES] and _mark(data)[1] == "utf-8"
+    return b"\0" in data[:BINARY_PROBE_BYTES] and _mark(data)[1] == "utf-8"
 
 
 def _mark(data: bytes) -> tuple[bytes, str]:

@@ -1,10 +1,12 @@
 """What a model's path text means."""
 
+import os
 import unicodedata
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tau.base.errors import ToolError
@@ -145,5 +147,26 @@ def test_os_error_becomes_a_sentence(tmp_path: Path) -> None:
 
 
 def test_a_name_with_line_breaks_is_shown_on_one_line() -> None:
-    assert shown(Path("/a/x\n¶y.py#ABCD\x1b[0m"), Path("/a")) == "x\\n¶y.py#ABCD\\x1b[0m"
+    assert shown(Path("/a/x\n¶y.py#ABCD\x1b[0m"), Path("/a")) == '"x\\n¶y.py#ABCD\\u001b[0m"'
     assert shown(Path("/a/naïve name.txt"), Path("/a")) == "naïve name.txt"
+
+
+@given(st.binary(min_size=1, max_size=20))
+def test_every_name_is_shown_as_text_that_leads_to_the_file(name: bytes) -> None:
+    assume(b"/" not in name and b"\0" not in name and name not in (b".", b".."))
+    assume(os.fsdecode(name).strip() and not name.startswith(b"~"))
+    with TemporaryDirectory() as folder:
+        path = Path(folder, os.fsdecode(name))
+        path.touch()
+        text = shown(path, Path(folder))
+        text.encode()
+        assert text.splitlines() == [text.strip()]
+        assert resolve(text, Path(folder)) == path
+
+
+def test_quoted_name_that_leads_nowhere_is_taken_literally(tmp_path: Path) -> None:
+    (tmp_path / "a").touch()
+    assert resolve('"a"', tmp_path) == tmp_path / "a"
+    assert resolve('"a\\nb"', tmp_path) == tmp_path / "a\\nb"
+    (tmp_path / '"a"').touch()
+    assert resolve('"a"', tmp_path) == tmp_path / '"a"'

@@ -45,7 +45,7 @@ def asked_python(request: SearchRequest) -> set[str]:
     found = set()
     for path in files:
         data = files.read(path)
-        text = None if data is None else text_of(data, binary=request.max_count is not None)
+        text = None if data is None else text_of(data, listing=request.max_count is None)
         for count, (line, _) in enumerate(search(text) if text is not None else (), 1):
             found.add(path if request.max_count is None else f"{path}:{line}")
             if request.max_count is None or count == request.max_count:

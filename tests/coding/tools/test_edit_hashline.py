@@ -11,6 +11,7 @@ from tau.base.errors import ToolError
 from tau.coding.tools.edit import Edit
 from tau.coding.tools.edit_hashline import HashlineEdit, HashlineParams
 from tau.coding.tools.read import Read
+from tau.coding.tools.search import Search
 from tau.coding.tools.write import Write
 from tests.coding.context import CallContext, call, call_context, call_now, text_of
 
@@ -29,6 +30,22 @@ def test_lines_are_addressed_by_number_and_the_answer_has_a_new_tag(ctx: CallCon
     assert path.read_text() == "2\nthree\n"
     assert second.details.op == "update" and "-one" in second.details.diff
     assert HashlineEdit().effects(HashlineParams(first), ctx.cwd) == Effects()
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["trail ", "¶x", "Update File: x", " lead", "a\nb.txt", "\t.", "a\x1b[0m", "b\udcffd", '"q" ', "n\xa0"],
+)
+def test_edit_refused_the_header_that_read_and_search_show(ctx: CallContext, name: str) -> None:
+    path = ctx.cwd / name
+    path.write_text("one\ntwo\n")
+    head = header(ctx, name)
+    assert text_of(call_now(Search(), ctx, pattern="one", paths=".")).split("\n")[0] == head
+    done = text_of(call_now(HashlineEdit(), ctx, input=f"{head}\nreplace 2..2:\n+TWO"))
+    assert path.read_text() == "one\nTWO\n"
+    call_now(HashlineEdit(), ctx, input=f"{done.splitlines()[0]}\ndelete 1")
+    assert path.read_text() == "TWO\n"
+    assert [entry.name for entry in ctx.cwd.iterdir()] == [name]
 
 
 def test_effects_name_the_files(ctx: CallContext) -> None:

@@ -224,8 +224,26 @@ def test_missing_paths_are_skipped_unless_all_are(ctx: CallContext) -> None:
 
 def test_binary_files_are_not_searched(ctx: CallContext) -> None:
     make(ctx.cwd, {"a.bin": b"needle\0\n", "b": "needle\n"})
-    assert search(ctx, "needle").details.files == ["b"]
+    output = search(ctx, "needle")
+    assert output.details.files == ["b"]
+    assert text_of(output).endswith("[Skipped binary files: a.bin]")
+    assert text_of(search(ctx, "needle", "*.bin")) == "No matches found\n[Skipped binary files: a.bin]"
+    assert text_of(search(ctx, "nothing")) == "No matches found"
     assert text_of(search(ctx, "needle", "a.bin")) == "No matches found\n[Skipped binary files: a.bin]"
+
+
+@pytest.mark.parametrize("paths", [".", "*.log", "app.log"])
+def test_log_with_a_nul_byte_had_no_matches_after_it(ctx: CallContext, paths: str) -> None:
+    make(ctx.cwd, {"app.log": b"start\n" + b"x\n" * 100_000 + b"\0\nneedle\n"})
+    assert "*100003:needle" in text_of(search(ctx, "needle", paths))
+
+
+def test_binary_files_take_no_place_on_a_page(ctx: CallContext) -> None:
+    make(ctx.cwd, {f"a{number}.bin": b"\0needle\n" for number in range(30)} | {"b": "needle\n"})
+    output = search(ctx, "needle")
+    assert output.details.files == ["b"]
+    assert text_of(output).endswith("a11.bin, a12.bin and 25 more]")
+    assert "skip=" not in text_of(output)
 
 
 def test_non_utf8_file_gets_no_tag(ctx: CallContext) -> None:

@@ -52,7 +52,7 @@ async def stream(
                     answer.ended = True
                     break
                 chunk = answer.decode(data)
-                if not answer.details and (text := _only_text(chunk)):
+                if not answer.details and (text := _only_text(chunk, answer.place)):
                     yield d.TextPiece(text)
                 else:
                     for delta in answer.read(chunk, data):
@@ -90,10 +90,15 @@ class _Delta(Struct, frozen=True):
 
 
 class _Choice(Struct, frozen=True):
+    index: object = 0
     delta: _Delta | None = None
     message: _Delta | None = None  # in an answer that does not stream
     finish_reason: str | None = None
     usage: object = None
+
+    @property
+    def place(self) -> int:
+        return self.index if type(self.index) is int else 0
 
 
 class _Chunk(Struct, frozen=True):
@@ -107,13 +112,13 @@ _CHUNK = msgspec.json.Decoder(_Chunk)
 _decode = _CHUNK.decode
 
 
-def _only_text(chunk: _Chunk) -> str | None:
+def _only_text(chunk: _Chunk, place: int | None) -> str | None:
     """The text of a text-only chunk, as nearly all are."""
-    if not chunk.choices or chunk.usage is not None or chunk.error is not None:
+    if not chunk.choices or len(chunk.choices) > 1 or chunk.usage is not None or chunk.error is not None:
         return None
     choice = chunk.choices[0]
     delta = choice.delta
-    if delta is None or choice.finish_reason is not None or delta.tool_calls:
+    if delta is None or choice.index != place or choice.finish_reason is not None or delta.tool_calls:
         return None
     if delta.reasoning_content or delta.reasoning or delta.reasoning_text or delta.function_call:
         return None
@@ -169,6 +174,7 @@ class _Answer:
         self._by_index: dict[int, _Call] = {}
         self._cut_off = self._ended_in_calls = False
         self.ended = False
+        self.place: int | None = None  # of the choice that is read, once known
         self.details: list[dict[str, object]] = []  # of the reasoning, to send back
 
     def decode(self, data: bytes) -> _Chunk:
@@ -178,7 +184,7 @@ class _Answer:
             return decode_event(_CHUNK, data) if data.strip() else _Chunk()
 
     def read(self, chunk: _Chunk, data: bytes) -> Iterator[d.Delta]:
-        choice = chunk.choices[0] if chunk.choices else None
+        choice = self._choice(chunk)
         usage = chunk.usage or (choice.usage if choice is not None else None)
         if isinstance(usage, dict):
             yield _tokens(usage)
@@ -203,13 +209,22 @@ class _Answer:
             self._ended_in_calls = choice.finish_reason in CALLS
             self.ended = True
 
+    def _choice(self, chunk: _Chunk) -> _Choice | None:
+        """Our part of a chunk. A server may send several choices, in any order, and count them from 1."""
+        if not chunk.choices:
+            return None
+        if self.place is None:
+            self.place = min(choice.place for choice in chunk.choices)
+        return next((choice for choice in chunk.choices if choice.place == self.place), None)
+
     def read_document(self, data: bytes) -> Iterator[d.Delta]:
         """Read an answer that came whole. Raises an error for any other document."""
         try:
             chunk = decode_event(_CHUNK, data)
         except ProviderError:
             chunk = _Chunk()
-        if chunk.error or not chunk.choices or chunk.choices[0].message is None:
+        choice = self._choice(chunk)
+        if chunk.error or choice is None or choice.message is None:
             raise error_response.error_from_document(data, provider=self._provider, key=self._key)
         yield from self.read(chunk, data)
         self.ended = True

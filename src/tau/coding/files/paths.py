@@ -9,8 +9,9 @@ from msgspec import Struct
 
 from tau.base.errors import ToolError
 from tau.base.late import late
-from tau.base.text import shortened
+from tau.base.text import has_half_character, shortened
 
+json = late("json")
 unicodedata = late("unicodedata")
 urllib_parse = late("urllib.parse")
 
@@ -19,7 +20,7 @@ MAX_DIGITS = 15  # of a line number
 # Patterns are strings, compiled on first use: together they would cost a millisecond at startup.
 _RANGE = r"L?\d+(?:-(?:L?\d+)?|\+L?\d+)?"
 _SELECTOR = rf":(?:conflicts|(?:raw:)?(?:raw|{_RANGE}(?:,{_RANGE})*(?::raw)?))$"
-_CONTROL = "[\x00-\x1f\x7f-\x9f\u2028\u2029]"
+_CONTROL = "[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]"
 _ONE_RANGE = r"L?(?P<first>\d+)(?:-(?:L?(?P<last>\d+))?|\+L?(?P<count>\d+))?$"
 _CLOCK_SPACE = r" (?=[AaPp][Mm]\b)"
 
@@ -56,6 +57,8 @@ def resolve(path_text: str, cwd: Path, *, existing: bool = True) -> Path:
     path = _absolute(path_text, cwd)
     if os.path.lexists(path):
         return path
+    if (quoted := _quoted(path_text)) and os.path.lexists(path := _absolute(quoted, cwd)):
+        return path
     clean_text = _clean(path_text, cwd)
     cleaned = path if clean_text == path_text else _absolute(clean_text, cwd)
     if existing and (cleaned is path or not os.path.lexists(cleaned)):
@@ -75,13 +78,15 @@ def real(path: Path) -> Path:
 def shown(path: Path, cwd: Path) -> str:
     """The path for display: relative inside the working folder, absolute elsewhere.
 
-    Always one line: a line break in a name could otherwise fake a separate row.
+    A name with control characters, outer blanks or bytes that are not text is quoted as in JSON; `resolve`
+    accepts that. So it is always one line: a line break could otherwise fake a separate row.
     """
     text = str(path.relative_to(cwd)) if path.is_relative_to(cwd) else str(path)
-    if text.isprintable():
+    stripped = text == text.strip()
+    if stripped and (text.isprintable() or not re.search(_CONTROL, text)):
         return text
-    text = re.sub(_CONTROL, lambda found: ascii(found[0])[1:-1], text)
-    return os.fsencode(text).decode("utf-8", "replace")  # names may be bytes that are not text
+    quoted: str = json.dumps(text, ensure_ascii=False)
+    return re.sub(_CONTROL, lambda found: f"\\u{ord(found[0]):04x}", quoted)
 
 
 def wire_path(path: Path) -> str:
@@ -160,6 +165,19 @@ def _clean(text: str, cwd: Path) -> str:
     if len(text) > 1 and text[0] == "@" and not os.path.lexists(cwd / Path(text).parts[0]):
         text = text[1:]
     return text
+
+
+def _quoted(text: str) -> str:
+    """The name that `shown` quoted; empty if this is something else."""
+    text = text.strip()
+    if text[:1] != '"' or "\0" in text:
+        return ""
+    try:
+        name = json.loads(text)
+    except ValueError:
+        return ""
+    usable = isinstance(name, str) and name.strip() and "\0" not in name and not has_half_character(name)
+    return name if usable else ""
 
 
 def unquote(text: str) -> str:

@@ -152,9 +152,9 @@ def main() -> int:
     has_match = False
     for path in walk:
         data = walk.read(path)
-        text = None if data is None else text_of(data, binary=request.max_count is not None)
-        if text is None:
+        if data is None:
             continue
+        text = text_of(data, listing=request.max_count is None)
         name = os.fsencode(path)
         for count, (line, before) in enumerate(search(text), 1):
             has_match = True
@@ -217,14 +217,13 @@ def _across_lines(pattern: "re.Pattern[str]", text: str) -> Iterator[_Match]:
         done = max(done, last + 1)
 
 
-def text_of(data: bytes, *, binary: bool) -> str | None:
-    """Decode text as ripgrep does; None for a binary file, unless `binary`."""
+def text_of(data: bytes, *, listing: bool) -> str:
+    """Decode text as ripgrep does, which ends lines at a NUL byte as it lists files."""
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         text = data.decode("utf-16", "replace")
-        return None if "\0" in text and not binary else text
-    if not binary and b"\0" in data:
-        return None
-    return data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "surrogateescape")
+    else:
+        text = data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "surrogateescape")
+    return text.replace("\0", "\n") if listing else text
 
 
 class ScopeFiles:

@@ -13,7 +13,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from tau.base.sizes import MIB
-from tau.base.text import NotText, decode
+from tau.base.text import BINARY_PROBE_BYTES, NotText, decode, is_binary
 from tau.coding.files.paths import LineRange, real, shown
 from tau.coding.ports import CodingContext
 from tau.coding.search import engine
@@ -32,6 +32,7 @@ from tau.coding.search.walk import pieces
 MIN_SECONDS = 2.0  # for the page, if finding the files used up the time
 MAX_WHOLE_BYTES = 32 * MIB  # larger files get no tag
 MAX_PAGE_BYTES = 64 * MIB
+MAX_PROBED = 2_000  # files; a binary one after them takes a place on its page
 CHUNK_BYTES = 1024 * 1024
 MAX_LINE_BYTES = 64 * 1024  # longer lines are truncated
 
@@ -99,6 +100,9 @@ async def find_hits(options: SearchOptions, sources: Sources, ctx: CodingContext
     candidates = [name for name in in_order(found.files, sources) if not ctx.approved.denies(name)]
     named = {str(source.path): source for source in sources.files}
     skip = 0 if sources.single else options.skip
+    probed = [name for name in candidates[:MAX_PROBED] if name not in named] if listed else []
+    skipped = await asyncio.to_thread(_binary_files, probed) if probed else {}
+    candidates = [name for name in candidates if name not in skipped]
     # With only a few files, which of them match is not known yet.
     asked = [
         named.get(name) or SearchSource(name="", path=Path(name))
@@ -109,7 +113,7 @@ async def find_hits(options: SearchOptions, sources: Sources, ctx: CodingContext
     lines = matches.lines
     matching = [source for source in asked if lines.get(str(source.path))]
     files: list[FileHits] = []
-    binary: list[str] = []
+    binary = [] if skip else [shown(Path(name), ctx.cwd) for name in skipped]
     room = MAX_PAGE_BYTES
     for source in matching if listed else matching[skip:]:
         matched = lines[str(source.path)]
@@ -143,6 +147,19 @@ async def find_hits(options: SearchOptions, sources: Sources, ctx: CodingContext
         unreadable=found.unreadable,
         capped=found.capped,
     )
+
+
+def _binary_files(names: Sequence[str]) -> dict[str, None]:
+    """Those of the files that `read` would not show as text either, in this order."""
+    found: dict[str, None] = {}
+    for name in names:
+        try:
+            with open(name, "rb", buffering=0) as file:  # noqa: PTH123 - speed matters for many files
+                if is_binary(file.read(BINARY_PROBE_BYTES)):
+                    found[name] = None
+        except OSError:
+            pass
+    return found
 
 
 def scope_of(sources: Sources, gitignore: bool) -> SearchScope:
@@ -253,8 +270,7 @@ async def _parsed(data: bytes, wanted: WantedLines) -> FileContent:
 
 
 def _parse_content(data: bytes, wanted: WantedLines) -> FileContent:
-    marked = data.startswith((b"\xff\xfe", b"\xfe\xff"))
-    if not marked and b"\0" in data:
+    if is_binary(data):
         return FileContent(lines={}, binary=True)
     try:
         text: str | None = decode(data).text

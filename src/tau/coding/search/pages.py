@@ -4,8 +4,11 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
+from tau.base.late import late
 from tau.coding.output import Truncation
 from tau.coding.prompts.system import fill
+
+hashline_format = late("tau.hashline.format")
 
 PAGE_FILES = 20
 MATCHES_PER_FILE = 20  # when several files are searched
@@ -155,7 +158,7 @@ def _rows(file: FileHits, numbers: set[int]) -> list[_Row]:
 
 
 def _heading(file: FileHits) -> str:
-    return f"# {file.name}" if file.tag is None else f"¶{file.name}#{file.tag}"
+    return f"# {file.name}" if file.tag is None else hashline_format.format_header(file.name, file.tag)
 
 
 def _model_row(row: _Row, tag: str | None) -> str:

@@ -32,7 +32,8 @@ def command(program: str, request: SearchRequest) -> list[str]:
     """Build the command. It prints NUL-terminated file names, or `path NUL line:column:` rows."""
     argv = [program, *_ALWAYS]
     if request.max_count is None:
-        argv.append("--files-with-matches")
+        # Ripgrep gives up at the first NUL byte, and says nothing.
+        argv += ["--files-with-matches", "--binary"]
     else:
         # Lines may be huge and are read elsewhere: print as little as possible.
         argv += ["--line-number", "--column", "--with-filename", "--no-heading", "--text", "--max-columns=1"]

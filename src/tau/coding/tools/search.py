@@ -124,7 +124,7 @@ def _query(params: SearchParams) -> Query:
     if not pattern:
         raise ToolError("Pattern must not be empty.")
     if "\0" in pattern:
-        raise ToolError("The pattern contains a NUL character; files with one are binary and not searched.")
+        raise ToolError("The pattern contains a NUL character, which search cannot find.")
     try:
         pattern.encode()
     except UnicodeEncodeError:

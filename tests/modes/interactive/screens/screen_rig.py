@@ -9,6 +9,7 @@ import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
+from string import ascii_lowercase
 from types import FrameType
 from typing import Any, NamedTuple
 from unittest.mock import patch
@@ -158,7 +159,9 @@ class Screen(NamedTuple):
 def a_home() -> Iterator[Path]:
     """A home folder whose path is as long as `HOME`, and an environment with nothing else."""
     folder = Path("/tmp").resolve()
-    home = folder / secrets.token_hex(len(HOME))[: len(HOME) - len(str(folder)) - 1]
+    # Only letters: an estimate of tokens counts digits for more, and the path is in the prompt.
+    letters = (secrets.choice(ascii_lowercase) for _ in range(len(HOME) - len(str(folder)) - 1))
+    home = folder / "".join(letters)
     home.mkdir(mode=0o700)
     memory.keep(home)
     environ = {

@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from tau.coding.session.compaction.estimate import text_tokens
 from tau.modes import command_table as commands
 from tau.modes.interactive import app as app_module
 from tau.tui.terminal.capabilities import detect
 from tests.modes.interactive.screens import looks
 from tests.modes.interactive.screens.golden import COLUMNS, FOLDER, capture, path_of
-from tests.modes.interactive.screens.screen_rig import ROWS, Stage, masked, staged
+from tests.modes.interactive.screens.screen_rig import ROWS, Stage, a_home, masked, staged
 from tests.modes.interactive.screens.table import NO_SCREEN, ONE_LINE, SCREENS
 from tests.support.terminal.virtual import VirtualTerminal
 
@@ -49,6 +50,14 @@ def test_screen_matches_its_golden_file_and_stays_intact_at_other_sizes(name: st
             assert last_rows(stage) == before
 
     asyncio.run(test())
+
+
+def test_token_estimate_depended_on_the_random_name_of_the_home() -> None:
+    counts = set()
+    for _ in range(20):
+        with a_home() as home:
+            counts.add(text_tokens(str(home)))
+    assert len(counts) == 1
 
 
 def last_rows(stage: Stage) -> list[str]:
