@@ -82,6 +82,8 @@ class PasteDetector:
         # Line ends alone are the Enter key, pressed or held.
         self._run += len(text) - text.count("\r") - text.count("\n") if ends_line else len(text)
         if not self.size:
+            if self._run == 1 and text.rstrip("\r\n") == "\\":
+                return False  # how some terminals send Shift+Enter; it never sends the message
             is_paste = self._run > 0 if ends_line else self._run >= self.MIN_CHARS
             if not is_paste or (self.early and self._is_short_line(text)):
                 return False

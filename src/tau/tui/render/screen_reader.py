@@ -170,14 +170,18 @@ def spoken_text(row: str) -> str:
 
 
 def find_new_lines(old: Sequence[str], new: Sequence[str]) -> list[str]:
-    """Return the new lines; if only the selection moved, those of the selected item."""
+    """Return the new lines; if the selection moved, also to another tab, only those of the selected item."""
     known = set(old)
     added = [line for line in new if line not in known]
     chosen: list[str] = []
     in_chosen = False
     for line in new:
-        in_chosen = line.startswith(_SELECTED) or (in_chosen and line.startswith(_CONTINUATION))
+        is_head = line.startswith(_SELECTED) or _TAB.match(line) is not None
+        in_chosen = is_head or (in_chosen and line.startswith(_CONTINUATION))
         if in_chosen and line not in known:
             chosen.append(line)
-    moved = any(line.startswith(_SELECTED) for line in old) and not any(map(_TAB.match, added))
-    return chosen if chosen and moved else added
+    return chosen if _has_selection(old) and _has_selection(chosen) else added
+
+
+def _has_selection(lines: Sequence[str]) -> bool:
+    return any(line.startswith(_SELECTED) for line in lines)
