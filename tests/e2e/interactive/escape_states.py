@@ -273,7 +273,7 @@ STATES: dict[str, State] = {
     ),
     "messages that wait": State(queues, says(STALLED), queued="steer it\n\nand then"),
     "a list of completions": State(
-        opens("/", "/retry  Retry"), says=(), writes=False, queued="/", gone="/retry"
+        opens("/", "Retry the last failed or stopped turn"), says=(), writes=False, queued="/", gone="/retry"
     ),
     "a selector": State(opens(("alt+m",), "Filter: type"), says=(), writes=False),
     "the settings": State(lambda stage: stage.user.send("/settings").see("Settings"), says=(), writes=False),

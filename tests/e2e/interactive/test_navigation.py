@@ -145,9 +145,9 @@ def test_skill_is_offered_and_sent_with_the_request(launcher: Launcher) -> None:
 
 def test_missing_skill_suggests_the_nearest(launcher: Launcher) -> None:
     skill(launcher.tau.home, "sailing")
-    user = launcher.start().send("/skill:saling")
+    user = launcher.start().send("/skill:saling to the island")  # with an argument, no list is open
     user.see("Unknown command /skill:saling. Did you mean /skill:sailing?")
-    user.editor_is("/skill:saling")
+    user.editor_is("/skill:saling to the island")
     assert not launcher.tau.server.requests
 
 

@@ -35,6 +35,7 @@ PARTS = {
     "multi": True,
 }
 NAME = {"id": "name", "question": "What is it called?"}
+UNREACHABLE = "http://127.0.0.1:9/v1"
 NO_MODEL = ConfigError("No model can be used: set ANTHROPIC_API_KEY.")
 
 
@@ -133,6 +134,31 @@ async def key(stage: Stage) -> None:
     await stage.send("/login anthropic")
     await stage.show("Anthropic key")
     await stage.type("sk-ant-1234")
+
+
+async def price(stage: Stage) -> None:
+    await set_up(stage)
+    await stage.type("1")
+    await stage.show("Which provider is the key for?")
+    await stage.type("anthropic")
+    await stage.press("enter")
+    await stage.show("Anthropic key")
+    await stage.type("sk-ant-api03-0123456789")
+    await stage.press("enter")
+    await stage.show("which is cheaper")
+
+
+async def server(stage: Stage) -> None:
+    await stage.send(f"/login {UNREACHABLE}")
+    await stage.show("Server address")
+
+
+async def served_model(stage: Stage) -> None:
+    await server(stage)
+    await stage.press("enter")
+    await stage.show("Press Enter if the server needs none")
+    await stage.press("enter")
+    await stage.show("did not list its models")
 
 
 async def forget(stage: Stage) -> None:
@@ -395,6 +421,27 @@ SCREENS = {
         opens="dialogs.login.store_key",
         command="login",
         typed="❯ •••••••••••",
+    ),
+    "first-run-price": Screen(
+        price,
+        ("Use Claude", "which is cheaper", "per million tokens", "/model changes it"),
+        refusals=(NO_MODEL,),
+        opens="dialogs.first_run._choose_price",
+        typed=None,
+    ),
+    "login-server": Screen(
+        server,
+        ("Server address", "OpenAI-compatible", UNREACHABLE),
+        opens="dialogs.custom_server.add_server dialogs.custom_server._ask",
+        command="login",
+        typed=f"❯ {UNREACHABLE}",
+    ),
+    "login-server-model": Screen(
+        served_model,
+        ("Model", "127.0.0.1:9 did not list its models", "qwen3-coder"),
+        opens="dialogs.custom_server._choose_model",
+        command="login",
+        typed=None,
     ),
     "logout": Screen(
         forget,
