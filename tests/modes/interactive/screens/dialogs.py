@@ -441,7 +441,7 @@ SCREENS = {
         ("Model", "127.0.0.1:9 did not list its models", "qwen3-coder"),
         opens="dialogs.custom_server._choose_model",
         command="login",
-        typed=None,
+        typed="❯ ",
     ),
     "logout": Screen(
         forget,
