@@ -15,7 +15,7 @@ _HARMLESS = re.compile(
 )
 _SECTION = re.compile(r'\s*\[\s*([\w.-]+)\s*(?:"((?:[^"\\]|\\.)*)")?\s*\](.*)', re.DOTALL)
 _KEY = re.compile(r"\s*([A-Za-z][\w-]*)\s*(?:=\s*(.*))?", re.DOTALL)
-_TRANSPORT_HELPER = re.compile(r'"?\s*\w+::')  # ext::sh -c ... runs a command
+_TRANSPORT_HELPER = re.compile(r"\s*\w+::")  # ext::sh -c ... runs a command
 
 
 def keep_harmless(text: str) -> str:
@@ -28,9 +28,13 @@ def is_harmless(text: str) -> bool:
 
 
 def _judged_lines(text: str) -> Iterator[tuple[str, bool]]:
-    """Yield section headings and settings, and whether each is harmless."""
+    """Yield section headings and settings, and whether each is harmless.
+
+    Git continues a line that ends in a backslash only in some places. None of ours does: each line is judged
+    alone, and such a setting is not harmless.
+    """
     prefix = ""
-    for line in _logical_lines(text):
+    for line in text.replace("\r\n", "\n").split("\n"):
         rest = line
         if (section := _SECTION.fullmatch(line)) is not None:
             name, subsection, rest = section[1].lower(), section[2], section[3]
@@ -44,18 +48,4 @@ def _is_harmless(prefix: str, line: str) -> bool:
     key = _KEY.fullmatch(line)
     if key is None or not prefix or _HARMLESS.fullmatch(prefix + key[1].lower()) is None:
         return False
-    return _TRANSPORT_HELPER.match(key[2] or "") is None
-
-
-def _logical_lines(text: str) -> list[str]:
-    """Lines, with those that end in a backslash joined to the next."""
-    lines: list[str] = []
-    open_line = ""
-    for line in text.replace("\r\n", "\n").split("\n"):
-        open_line += line
-        if line.endswith("\\"):
-            open_line = open_line[:-1]
-            continue
-        lines.append(open_line)
-        open_line = ""
-    return lines
+    return not line.endswith("\\") and _TRANSPORT_HELPER.match((key[2] or "").replace('"', "")) is None
