@@ -50,6 +50,12 @@ git clone https://good.example/..
 GIT_SSH_COMMAND=x git clone https://good.example/x
 git -c a=b clone https://good.example/x
 git clone $URL
+git clone 'https://evil.example?@good.example/x'
+git clone 'https://evil.example:443?@good.example/x'
+git clone 'https://evil.example#@good.example/x'
+git clone 'https://evil.example\\@good.example/x'
+git clone https://evil.example@evil.example@good.example/x
+git clone ssh://a@-oProxyCommand=x/y
 git clone https://good.example/x a b
 """.strip().splitlines()
 
