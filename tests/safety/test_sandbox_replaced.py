@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.safety.sandbox_rig import ENGINES, Inside, Place, git, in_sandbox
+from tests.safety.sandbox_rig import ENGINES, SECRET, Inside, Place, git, in_sandbox
 from tests.safety.test_sandbox_killed import make_hook, open_next, run_and_kill
 
 MAKE_EVIL = (
@@ -91,3 +91,54 @@ def test_settings_that_the_user_changed_after_a_kill_are_kept(tmp_path: Path) ->
     git(place.project, "remote", "add", "origin", "https://example.com/x")
     assert open_next(place) == []
     assert "!mine" in (place.project / ".git/config").read_text()
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_folder_of_a_hidden_file_keeps_its_name(tmp_path: Path, engine: str) -> None:
+    place = Place(tmp_path)
+    key = place.project / "a/b/key"
+    key.parent.mkdir(parents=True)
+    key.write_text(SECRET)
+
+    async def work(inside: Inside) -> str:
+        moved = await inside.text(
+            "mv a c; mv a/b a/c; cat c/b/key a/c/key a/b/key; echo new > a/b/new; echo x > y"
+        )
+        return moved + await inside.text("mv y a/b/y; cat a/b/y")
+
+    text = in_sandbox(place, work, engine, hide=(str(key),))
+    assert SECRET not in text
+    assert key.read_text() == SECRET
+    if engine != "landlock":  # where new files can be made only in its subfolders
+        assert text.endswith("x\n")
+        assert (key.parent / "new").read_text() == "new\n"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_startup_file_behind_a_link_is_disabled(tmp_path: Path, engine: str) -> None:
+    place = Place(tmp_path)
+    place.project = place.home
+    command = "mkdir other; ln -s other .config; mkdir .config/autostart; touch .config/autostart/x"
+
+    async def work(inside: Inside) -> list[str]:
+        await inside.run(command)
+        return inside.sandbox.check_repositories()
+
+    notes = in_sandbox(place, work, engine)
+    assert not (place.home / ".config").exists()
+    assert bool(notes) == (place.home / ".config.disabled").is_symlink()
+
+
+def test_link_of_the_user_to_startup_files_stays(tmp_path: Path) -> None:
+    place = Place(tmp_path)
+    place.project = place.home
+    (place.home / "dotfiles").mkdir()
+    (place.home / ".config").symlink_to("dotfiles")
+
+    async def work(inside: Inside) -> list[str]:
+        await inside.run("mkdir .config/autostart dotfiles/autostart")
+        return inside.sandbox.check_repositories()
+
+    assert in_sandbox(place, work) == []
+    assert (place.home / ".config").is_symlink()
+    assert not (place.home / "dotfiles/autostart").exists()
