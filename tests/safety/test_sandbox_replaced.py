@@ -142,3 +142,35 @@ def test_link_of_the_user_to_startup_files_stays(tmp_path: Path) -> None:
     assert in_sandbox(place, work) == []
     assert (place.home / ".config").is_symlink()
     assert not (place.home / "dotfiles/autostart").exists()
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    "name", ["credentials", "settings with a password", "hidden file", "first credentials"]
+)
+def test_file_that_is_replaced_while_the_sandbox_runs_stays_hidden(
+    tmp_path: Path, engine: str, name: str
+) -> None:
+    """As by `/login`, a refreshed token or an editor: what replaces a file ends the mount over it."""
+    place = Place(tmp_path)
+    files = {
+        "credentials": place.credentials,
+        "settings with a password": place.home / ".npmrc",
+        "hidden file": place.project / ".env",
+        "first credentials": place.credentials,
+    }
+    text = f"//registry.example/:_authToken={SECRET.replace(' ', '-')}\n"
+    path = files[name]
+    path.write_text(text)
+    if name == "first credentials":
+        path.unlink()
+
+    async def work(inside: Inside) -> tuple[str, str]:
+        before = await inside.text(f"cat {path}")
+        (place.outside / "new").write_text(text)
+        (place.outside / "new").replace(path)
+        assert await inside.runner.prepare()  # as before each call
+        return before, await inside.text(f"cat {path}")
+
+    shown = in_sandbox(place, work, engine, hide=(str(place.project / ".env"),))
+    assert "nobody" not in "".join(shown)

@@ -78,7 +78,7 @@ class GitGuard:
         """Undo or disable what commands did since the last check; returns a sentence for each."""
         notes: list[str] = []
         for place in map(Path, self._tree.search_changed()):
-            if self._places.get(place) != (identity := _identity(place)):
+            if self._places.get(place) != (identity := identity_of(place)):
                 known = place in self._places
                 self._places[place] = identity
                 for folder in git_folders(place, self._roots):
@@ -109,7 +109,7 @@ class GitGuard:
         self._remember(path)
 
     def _accept(self, place: Path) -> None:
-        self._places[place] = _identity(place)
+        self._places[place] = identity_of(place)
         if stat.S_ISREG(mode_of(place)):
             self._remember(place)
         for folder in git_folders(place, self._roots):
@@ -257,8 +257,8 @@ def _drop_execute_permission(path: Path) -> None:
         os.close(fd)
 
 
-def _identity(place: Path) -> tuple[int, ...]:
-    """What changes when a `.git` is replaced; the content of a folder changes all the time."""
+def identity_of(place: Path) -> tuple[int, ...]:
+    """What changes when a path is replaced; the content of a folder changes all the time."""
     try:
         info = place.lstat()
     except OSError:
