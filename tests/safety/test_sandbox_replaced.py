@@ -40,7 +40,7 @@ def assert_disabled(folder: Path) -> None:
 
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("way", REPLACED)
-def test_repository_in_the_place_of_a_moved_one_is_disabled(tmp_path: Path, engine: str, way: str) -> None:
+def test_repository_that_replaces_a_moved_one_is_disabled(tmp_path: Path, engine: str, way: str) -> None:
     place = Place(tmp_path)
     make_repositories(place)
 
@@ -55,7 +55,7 @@ def test_repository_in_the_place_of_a_moved_one_is_disabled(tmp_path: Path, engi
 
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("way", REPLACED)
-def test_repository_in_the_place_of_a_moved_one_is_disabled_after_a_kill(
+def test_repository_that_replaces_a_moved_one_is_disabled_after_a_kill(
     tmp_path: Path, engine: str, way: str
 ) -> None:
     place = Place(tmp_path)

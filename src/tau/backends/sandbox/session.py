@@ -152,7 +152,7 @@ class SessionSandbox:
 
     async def prepare(self) -> bool:
         async with self._lock:
-            if (path := self._find_uncovered()) is not None:
+            if self.contained and (path := _find_uncovered(self._covered)) is not None:
                 self.warn(
                     f"The sandbox starts again with its processes ended: {path} is new and must be hidden."
                 )
@@ -160,14 +160,6 @@ class SessionSandbox:
             if not self.contained and (self._worked or not self.problem):
                 await self._open()
             return self.contained
-
-    def _find_uncovered(self) -> Path | None:
-        """A closed path that commands may see as it is now: what replaces a file ends the mount over it."""
-        if not self.contained:
-            return None
-        return next(
-            (path for path, known in self._covered.items() if identity_of(path) not in (known, ())), None
-        )
 
     async def open_terminal(self) -> tuple[int, int]:
         if not await self.prepare() or not self._has_own("processes"):
@@ -332,6 +324,11 @@ def decide_spec(
     mounts = plan_mounts(policy, guard.find())
     make_places(mounts, policy.temporary)
     return SandboxSpec(policy=policy, mounts=mounts, checks=_checks(policy, mounts, engine), control=control)
+
+
+def _find_uncovered(covered: Mapping[Path, tuple[int, ...]]) -> Path | None:
+    """A closed path that commands may see as it is now: what replaces a file ends the mount over it."""
+    return next((path for path, known in covered.items() if identity_of(path) not in (known, ())), None)
 
 
 def _remove_if_empty(folder: Path) -> bool:
