@@ -52,6 +52,7 @@ from tau.sdk.storage import open_log, track_last_session
 
 if TYPE_CHECKING:
     from tau.coding.approval.rules import RuleAction
+    from tau.coding.fence import Fence
 
 effects_approval = late("tau.agent.approved_effects")
 faux = late("tau.ai.faux")
@@ -93,6 +94,8 @@ async def compose(
     problems += [*loaded.warnings, *models.warnings, *conversation.warnings, *resources.warnings]
     permissions = _permissions(options, paths, settings, environment, conversation)
     hooks = _hooks(options, paths, settings, environ, environment, folders, sandbox, permissions)
+    fence = _LateFence(folders, sandbox, is_distrusted)
+    environment.jobs.find_origin = fence.find_job_origin
     session = Session(
         SessionParts(
             log=conversation,
@@ -101,7 +104,7 @@ async def compose(
             tools=_add_custom_tools(create_tools(options.tools, parts), options.add_tools),
             stream=stream,
             world=replace(environment.world, denied=permissions.denied_files),
-            hooks=HookChain((hooks, _LateFence(folders, sandbox, is_distrusted))),
+            hooks=HookChain((hooks, fence)),
             plan=environment.plan,
             permissions=permissions,
             todos=environment.todos,
@@ -243,14 +246,17 @@ class _LateFence(Hooks):
         self._sandbox = sandbox
         self._is_distrusted = is_distrusted
 
-    async def before_tool(self, question: ToolQuestion) -> str | Refusal | None:
-        return await self._fence.before_tool(question)
+    async def before_tool(self, question: ToolQuestion) -> None:
+        await self._fence.before_tool(question)
 
     async def after_tool(self, call: ToolCall, output: ToolOutput) -> ToolOutput:
         return await self._fence.after_tool(call, output)
 
+    def find_job_origin(self) -> str:
+        return self._fence.find_job_origin()
+
     @cached_property
-    def _fence(self) -> Hooks:
+    def _fence(self) -> "Fence":
         sandbox = self._sandbox
         if sandbox is None:
             return fences.Fence(lambda: self._folders.all, is_distrusted=self._is_distrusted)
