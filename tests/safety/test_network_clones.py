@@ -6,6 +6,7 @@ import shutil
 import socket
 import ssl
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -15,6 +16,7 @@ from threading import Thread
 import pytest
 
 from tau.coding.shell.git_clones import clone_argv, read_clone
+from tau.config.paths import user_paths
 from tests.safety.contained_rig import ScriptedUi, contained_shell
 from tests.safety.sandbox_rig import ENGINES, GIT_ENV, require
 from tests.safety.test_network_clients import QuietFiles
@@ -50,6 +52,12 @@ git clone https://good.example/..
 GIT_SSH_COMMAND=x git clone https://good.example/x
 git -c a=b clone https://good.example/x
 git clone $URL
+git clone 'https://evil.example?@good.example/x'
+git clone 'https://evil.example:443?@good.example/x'
+git clone 'https://evil.example#@good.example/x'
+git clone 'https://evil.example\\@good.example/x'
+git clone https://evil.example@evil.example@good.example/x
+git clone ssh://a@-oProxyCommand=x/y
 git clone https://good.example/x a b
 """.strip().splitlines()
 
@@ -222,3 +230,47 @@ def test_clone_into_a_folder_with_files_says_what_git_says(served: Path, https: 
 
     assert "already exists and is not an empty directory" in asyncio.run(main())
     assert ui.asked == []
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_no_command_redirects_what_a_clone_brings(served: Path, https: str, engine: str) -> None:
+    """The name of the folder can be seen while the clone runs."""
+    require(engine)
+    outside = served / "outside"
+    outside.mkdir()
+    caches = user_paths().cache / "sandbox"
+    plant = f"for d in {caches}/*/clone-*; do ln -sn {outside} $TMPDIR/${{d##*/}}; done"
+
+    async def main() -> None:
+        async with contained_shell(served / "work", ScriptedUi(1), engine=engine) as rig:
+            await rig.run(f"(while :; do {plant}; done) >/dev/null 2>&1 &")
+            await rig.run(f"git clone {https} one")
+
+    asyncio.run(main())
+    assert list(outside.iterdir()) == []
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_no_command_redirects_a_clone_that_is_copied(
+    served: Path, https: str, engine: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    require(engine)
+    outside, memory = served / "outside", Path("/dev/shm")
+    outside.mkdir()
+    if not memory.is_dir() or memory.stat().st_dev == served.stat().st_dev:
+        pytest.skip("there is no other file system for temporary files")
+    plant = f"for d in $TMPDIR/clone-*/; do mv $d/.git $d/old && ln -s {outside} $d/.git; done"
+
+    async def main() -> str:
+        async with contained_shell(served / "work", ScriptedUi(1), engine=engine) as rig:
+            await rig.run(f"git clone {https} one")
+            await rig.run(f"(while :; do {plant}; done) >/dev/null 2>&1 &")
+            await rig.run(f"git clone {https} two")
+            return await rig.run("cat one/a.txt")
+
+    with tempfile.TemporaryDirectory(dir=memory) as temporary:
+        monkeypatch.setenv("TMPDIR", temporary)
+        monkeypatch.setattr(tempfile, "tempdir", None)
+        assert asyncio.run(main()) == "one\n"
+        assert list(Path(temporary).iterdir()) == []
+    assert list(outside.iterdir()) == []

@@ -337,7 +337,9 @@ def test_new_startup_file_is_disabled(tmp_path: Path, engine: str) -> None:
     if engine == "landlock":  # where nothing can be created next to a hidden folder
         assert notes == [] and not (place.home / ".zshrc").exists()
         return
-    [note] = notes
+    [link, note] = notes
+    assert link.startswith(f"New startup file: {place.home}/.config. It is disabled")
+    assert (place.home / ".config.disabled").is_symlink()
     assert note.startswith(
         f"New startup file: {place.home}/.zshrc. It is disabled; to keep it, rename .zshrc-"
     )

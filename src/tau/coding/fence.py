@@ -18,6 +18,7 @@ from tau.coding.files.paths import real
 
 hashlib = late("hashlib")
 
+_DISTRUSTED = "a repository that the user has not trusted"
 MARK_CHARS = 6
 NAMED_CHARS = 200
 MAX_PATH_CHARS = 4096  # no system opens a longer one
@@ -91,6 +92,10 @@ class Fence(Hooks):
         ]
         return ToolOutput(content, output.details, output.is_error)
 
+    def find_job_origin(self) -> str:
+        """Where the output of background jobs may be from: any host that commands reached."""
+        return _DISTRUSTED if self._is_distrusted else ", ".join(dict.fromkeys(self._hosts(0)))
+
     def _find_origin(self, effects: Effects) -> str:
         """Where the text of a result is from, if not from the user's workspace."""
         if effects.network:
@@ -102,5 +107,5 @@ class Fence(Hooks):
             ):
                 return str(path)
         if self._is_distrusted and (effects.reads or effects.runs):
-            return "a repository that the user has not trusted"
+            return _DISTRUSTED
         return ""

@@ -138,7 +138,10 @@ class Models(Protocol):
 
 
 class Job(Struct, frozen=True, kw_only=True):
-    """The current state of a job. `progress` is the end of its output so far."""
+    """The current state of a job. `progress` is the end of its output so far.
+
+    `origin` says which strangers may have written its output.
+    """
 
     id: str
     kind: JobKind
@@ -148,6 +151,7 @@ class Job(Struct, frozen=True, kw_only=True):
     result_text: str | None = None
     error_text: str | None = None
     progress: str = ""
+    origin: str = ""
 
     @property
     def running(self) -> bool:

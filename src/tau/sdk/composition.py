@@ -52,6 +52,8 @@ from tau.sdk.storage import open_log, track_last_session
 
 if TYPE_CHECKING:
     from tau.coding.approval.rules import RuleAction
+    from tau.coding.fence import Fence
+    from tau.coding.jobs.session_jobs import SessionJobs
 
 effects_approval = late("tau.agent.approved_effects")
 faux = late("tau.ai.faux")
@@ -93,6 +95,7 @@ async def compose(
     problems += [*loaded.warnings, *models.warnings, *conversation.warnings, *resources.warnings]
     permissions = _permissions(options, paths, settings, environment, conversation)
     hooks = _hooks(options, paths, settings, environ, environment, folders, sandbox, permissions)
+    fence = _LateFence(folders, sandbox, environment.jobs, is_distrusted=is_distrusted)
     session = Session(
         SessionParts(
             log=conversation,
@@ -101,7 +104,7 @@ async def compose(
             tools=_add_custom_tools(create_tools(options.tools, parts), options.add_tools),
             stream=stream,
             world=replace(environment.world, denied=permissions.denied_files),
-            hooks=HookChain((hooks, _LateFence(folders, sandbox, is_distrusted))),
+            hooks=HookChain((hooks, fence)),
             plan=environment.plan,
             permissions=permissions,
             todos=environment.todos,
@@ -238,19 +241,27 @@ def _thinking_level(
 class _LateFence(Hooks):
     """Fences results whose text is from outside; loaded with the first call."""
 
-    def __init__(self, folders: WorkspaceFolders, sandbox: LateSandbox | None, is_distrusted: bool) -> None:
+    def __init__(
+        self,
+        folders: WorkspaceFolders,
+        sandbox: LateSandbox | None,
+        jobs: "SessionJobs",
+        *,
+        is_distrusted: bool,
+    ) -> None:
         self._folders = folders
         self._sandbox = sandbox
         self._is_distrusted = is_distrusted
+        jobs.find_origin = lambda: self._fence.find_job_origin()
 
-    async def before_tool(self, question: ToolQuestion) -> str | Refusal | None:
-        return await self._fence.before_tool(question)
+    async def before_tool(self, question: ToolQuestion) -> None:
+        await self._fence.before_tool(question)
 
     async def after_tool(self, call: ToolCall, output: ToolOutput) -> ToolOutput:
         return await self._fence.after_tool(call, output)
 
     @cached_property
-    def _fence(self) -> Hooks:
+    def _fence(self) -> "Fence":
         sandbox = self._sandbox
         if sandbox is None:
             return fences.Fence(lambda: self._folders.all, is_distrusted=self._is_distrusted)

@@ -15,47 +15,42 @@ _HARMLESS = re.compile(
 )
 _SECTION = re.compile(r'\s*\[\s*([\w.-]+)\s*(?:"((?:[^"\\]|\\.)*)")?\s*\](.*)', re.DOTALL)
 _KEY = re.compile(r"\s*([A-Za-z][\w-]*)\s*(?:=\s*(.*))?", re.DOTALL)
-_TRANSPORT_HELPER = re.compile(r'"?\s*\w+::')  # ext::sh -c ... runs a command
+_TRANSPORT_HELPER = re.compile(r"\s*\w+::")  # ext::sh -c ... runs a command
 
 
 def keep_harmless(text: str) -> str:
     """Return the settings without those that could run a program or read other files."""
-    return "".join(f"{line}\n" for line, harmless in _judged_lines(text) if harmless)
+    return "".join(f"{line}\n" for _, line, harmless in _judged_lines(text) if harmless)
 
 
 def is_harmless(text: str) -> bool:
-    return all(harmless for _, harmless in _judged_lines(text))
+    return not list_harmful(text)
 
 
-def _judged_lines(text: str) -> Iterator[tuple[str, bool]]:
-    """Yield section headings and settings, and whether each is harmless."""
+def list_harmful(text: str) -> list[str]:
+    """The settings that could run a program, each with its section."""
+    return [f"{prefix}{line.strip()}" for prefix, line, harmless in _judged_lines(text) if not harmless]
+
+
+def _judged_lines(text: str) -> Iterator[tuple[str, str, bool]]:
+    """Yield section headings and settings, each with its section, and whether each is harmless.
+
+    Git continues a line that ends in a backslash only in some places. None of ours does: each line is judged
+    alone, and such a setting is not harmless.
+    """
     prefix = ""
-    for line in _logical_lines(text):
+    for line in text.replace("\r\n", "\n").split("\n"):
         rest = line
         if (section := _SECTION.fullmatch(line)) is not None:
             name, subsection, rest = section[1].lower(), section[2], section[3]
             prefix = f"{name}." if subsection is None else f"{name}.{subsection}."
-            yield line[: len(line) - len(rest)], True
+            yield prefix, line[: len(line) - len(rest)], True
         if rest.strip() and rest.lstrip()[0] not in "#;":
-            yield rest, _is_harmless(prefix, rest)
+            yield prefix, rest, _is_harmless(prefix, rest)
 
 
 def _is_harmless(prefix: str, line: str) -> bool:
     key = _KEY.fullmatch(line)
     if key is None or not prefix or _HARMLESS.fullmatch(prefix + key[1].lower()) is None:
         return False
-    return _TRANSPORT_HELPER.match(key[2] or "") is None
-
-
-def _logical_lines(text: str) -> list[str]:
-    """Lines, with those that end in a backslash joined to the next."""
-    lines: list[str] = []
-    open_line = ""
-    for line in text.replace("\r\n", "\n").split("\n"):
-        open_line += line
-        if line.endswith("\\"):
-            open_line = open_line[:-1]
-            continue
-        lines.append(open_line)
-        open_line = ""
-    return lines
+    return not line.endswith("\\") and _TRANSPORT_HELPER.match((key[2] or "").replace('"', "")) is None

@@ -28,7 +28,8 @@ git_config = late("tau.backends.sandbox.git_config")
 MAX_FILE_BYTES = MIB
 MAX_HOOKS = 200
 DISABLED = ".disabled"
-_SINGLE = ("config", "config.worktree", "info/attributes", "commondir", "gitdir")
+_CONFIGS = ("config", "config.worktree")
+_SINGLE = (*_CONFIGS, "info/attributes", "commondir", "gitdir")
 
 
 class GuardedFile(Struct, frozen=True):
@@ -77,7 +78,7 @@ class GitGuard:
         """Undo or disable what commands did since the last check; returns a sentence for each."""
         notes: list[str] = []
         for place in map(Path, self._tree.search_changed()):
-            if self._places.get(place) != (identity := _identity(place)):
+            if self._places.get(place) != (identity := identity_of(place)):
                 known = place in self._places
                 self._places[place] = identity
                 for folder in git_folders(place, self._roots):
@@ -94,9 +95,8 @@ class GitGuard:
         return GuardRecord(
             roots=tuple(map(str, self._roots)),
             places=tuple(map(str, self._places)),
-            files={str(path): _digest(file) for path, file in self._files.items()},
+            files={str(path): _digest(path, file) for path, file in self._files.items()},
             missing=tuple(map(str, missing)),
-            restores=self.restores,
         )
 
     def keep(self, path: Path) -> None:
@@ -109,7 +109,7 @@ class GitGuard:
         self._remember(path)
 
     def _accept(self, place: Path) -> None:
-        self._places[place] = _identity(place)
+        self._places[place] = identity_of(place)
         if stat.S_ISREG(mode_of(place)):
             self._remember(place)
         for folder in git_folders(place, self._roots):
@@ -120,17 +120,24 @@ class GitGuard:
     def _remember(self, path: Path) -> None:
         with suppress(OSError):
             self._files[path] = _read(path)
+            self._seen[path] = path.lstat().st_ctime_ns
 
     def _check_folder(self, folder: Path) -> Iterator[str]:
-        """Disable what is new in a Git folder and could run a program."""
+        """Disable what is new in a Git folder and could run a program.
+
+        A known file can be new too, even if it was mounted read-only: a command can move a folder above it,
+        and a program outside that replaces it ends its mount.
+        """
         for path in _guarded_in(folder):
-            if path in self._files:
+            known = self._files.get(path)
+            if known is not None and self.restores:
                 continue
             with suppress(OSError):
                 changed_ns = path.lstat().st_ctime_ns
                 if self._seen.get(path) == changed_ns:
                     continue
-                if _disable(path):
+                is_same = known is not None and _digest(path, known) == _digest(path, _read(path))
+                if not is_same and _disable(path):
                     yield _disabled_note(path)
                 if os.path.lexists(path):
                     self._seen[path] = path.lstat().st_ctime_ns
@@ -170,8 +177,7 @@ def judge_leftovers(record: GuardRecord) -> Iterator[str]:
         for folder in git_folders(place, roots):
             for path in _guarded_in(folder):
                 with suppress(OSError):
-                    known = record.files.get(str(path))
-                    is_same = known is not None and (not record.restores or known == _digest(_read(path)))
+                    is_same = record.files.get(str(path)) == _digest(path, _read(path))
                     if not is_same and _disable(path):
                         yield _disabled_note(path)
 
@@ -182,8 +188,13 @@ def _read(path: Path) -> GuardedFile:
     return GuardedFile(text, stat.S_IMODE(info.st_mode))
 
 
-def _digest(file: GuardedFile) -> str:
-    return f"{file.mode:o} {hashlib.sha256(file.text or b'').hexdigest()}"
+def _digest(path: Path, file: GuardedFile) -> str:
+    """Of what could run a program: `git remote add` does not change it."""
+    text = file.text or b""
+    if path.name in _CONFIGS:
+        harmful = git_config.list_harmful(text.decode("utf-8", "surrogateescape"))
+        return hashlib.sha256("\n".join(harmful).encode("utf-8", "surrogateescape")).hexdigest()
+    return f"{file.mode:o} {hashlib.sha256(text).hexdigest()}"
 
 
 def _disabled_note(path: Path) -> str:
@@ -227,7 +238,7 @@ def _disable_in(path: Path, *, is_hook: bool) -> bool:
             _drop_execute_permission(aside)
             aside.rename(path)
         return True
-    if path.name in ("config", "config.worktree") and info.st_size <= MAX_FILE_BYTES:
+    if path.name in _CONFIGS and info.st_size <= MAX_FILE_BYTES:
         text = path.read_text(encoding="utf-8", errors="surrogateescape")
         if git_config.is_harmless(text):
             return False
@@ -246,8 +257,8 @@ def _drop_execute_permission(path: Path) -> None:
         os.close(fd)
 
 
-def _identity(place: Path) -> tuple[int, ...]:
-    """What changes when a `.git` is replaced; the content of a folder changes all the time."""
+def identity_of(place: Path) -> tuple[int, ...]:
+    """What changes when a path is replaced; the content of a folder changes all the time."""
     try:
         info = place.lstat()
     except OSError:

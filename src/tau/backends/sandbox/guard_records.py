@@ -20,16 +20,12 @@ TEMPORARY = ".tmp"
 
 
 class GuardRecord(Struct, frozen=True, kw_only=True, rename="camel"):
-    """`files` are guarded files of Git, each with a digest; `missing` are startup files that did not exist.
-
-    `restores`: commands could change the files too.
-    """
+    """`files` are guarded files of Git with their digests; `missing` are startup files that did not exist."""
 
     roots: tuple[str, ...]
     places: tuple[str, ...]
     files: dict[str, str]
     missing: tuple[str, ...]
-    restores: bool
 
 
 class GuardRecords:

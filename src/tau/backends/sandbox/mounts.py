@@ -1,7 +1,7 @@
 """A policy as an ordered list of mounts, which bubblewrap and our own namespaces apply alike."""
 
 import stat
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -48,7 +48,7 @@ def plan_mounts(policy: SandboxPolicy, repositories: Sequence[GitFiles] = ()) ->
     wanted += [Mount("read", path, path) for path in guarded]
     guarded |= set(policy.protected)
     best = {mount.target: mount for mount in wanted}  # of two for one path, the later one
-    ordered = sorted(best.values(), key=lambda mount: (len(mount.target.parts), str(mount.target)))
+    ordered = sorted(best.values(), key=_depth)
     placed: dict[Path, Mount] = {}
     for mount in ordered:
         outer = _outer(mount.target, placed)
@@ -58,7 +58,26 @@ def plan_mounts(policy: SandboxPolicy, repositories: Sequence[GitFiles] = ()) ->
         if mount.kind == "read" and is_same and mount.target not in guarded and not _hides(outer):
             continue
         placed[mount.target] = mount
-    return list(placed.values())
+    return _with_pins(placed, {*policy.hidden, *policy.protected, *(file.path for file in policy.shown)})
+
+
+def _with_pins(placed: dict[Path, Mount], closed: Collection[Path]) -> list[Mount]:
+    """Mount the writable folders above closed paths too: a folder that is no mount could be moved.
+
+    Its mounts would move with it, but the files would lose the names by which the next sandbox finds them.
+    """
+    pinned: dict[Path, Mount] = {}
+    for target in placed.keys() & closed:
+        for folder in target.parents:
+            if folder in placed:
+                break
+            if (outer := _outer(folder, placed)) is not None and outer.kind == "write":
+                pinned[folder] = Mount("write", folder, folder)
+    return sorted((*placed.values(), *pinned.values()), key=_depth)
+
+
+def _depth(mount: Mount) -> tuple[int, str]:
+    return len(mount.target.parts), str(mount.target)
 
 
 def _is_closed(path: Path, policy: SandboxPolicy) -> bool:

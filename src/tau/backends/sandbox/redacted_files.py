@@ -42,18 +42,36 @@ SETTINGS_FILES: Mapping[str, str] = {
 }
 # Compiled on first use: most homes have none of these files.
 # What comes before the host of a URL: a token or a password. Of other protocols, the user stays.
-_TOKEN = r"(?:(?<=https://)|(?<=http://))([^/\s@\"'<>]+)@"
+_TOKEN = r"(?i)(?:(?<=https://)|(?<=http://))([^/\s@\"'<>]+)@"
+_TOKEN_IN_PATH = r"(?i)(?<=://)([^/\s\"'<>]+)/t/[^/\s\"'<>]+"  # as Anaconda's servers have it
+_PROXY = r"(?im)^([ \t]*[\w.-]*proxy[ \t]*=[ \t]*[\"']?)[^/\s@]+@"
 _PASSWORD = r"(?<=://)([^/\s:@\"'<>]+):[^/\s@\"'<>]+@"
-_HEADER = r"(?i)(?<=authorization:)[^\n\"']*"
+_HEADER = r"(?i)(?:(?<=authorization:)|(?<=-token:))[^\n\"']*"
 _REFERENCE = r"[\s\"':]*(?:\$\{?[\w.:-]+\}?[\s\"':]*)+"  # to a variable of the environment
 _SETTING = (
-    r"(?P<key>[ \t]*(?:-[ \t]+)?[\"']?(?P<name>[^\s=\"'<>#;][^=\n\"'<>]*?)[\"']?[ \t]*(?P<mark>=|:(?=\s)))"
+    r"(?P<key>(?P<section>[ \t]*\[[^]\n]*\](?=[ \t]*[^\s=]))?"
+    r"[ \t]*(?:-[ \t]+)?[\"']?(?P<name>[^\s=\"'<>#;][^=\n\"'<>]*?)[\"']?[ \t]*(?P<mark>=|:(?=\s)))"
     r"(?P<value>[ \t]*\S.*)"
 )
+_PROPERTY = r"(?P<key>[ \t]*(?P<name>[^\s=:#!]+)[ \t]*(?P<mark>[=: \t]))(?P<value>[ \t]*\S.*)(?P<section>)"
+_WORDS = (
+    r"(?P<key>[ \t]*[\"']?(?P<name>[^\s=\"'#;\[]+)[\"']?(?P<mark>[ \t]+))"
+    r"(?P<value>[^\s=].*(?<!\{))(?P<section>)$"
+)
+# A value that goes on in the next line, or a setting within another one.
+_OPEN = r"[ \t]*(?:\"{3}|'{3}|[|>][-+0-9]*[ \t]*$)|.*\\$"
+_INNER = r"[{,][ \t]*[\"']?(?P<name>[\w.-]+)[\"']?[ \t]*[=:][ \t]*[\"']?(?P<value>[^\s\"'{},$])"
 _ELEMENT = r"<(?P<name>[\w.-]+)(?P<more>\s[^<>]*)?>(?P<value>[^<]+)</(?P=name)\s*>"
+_NAMED = r"(?P<key><name>\s*(?P<name>[^<]+?)\s*</name>\s*<value>)[^<]+"
+_UNREAD = r"<(?P<name>[\w.-]+)(?:\s[^<>]*)?>\s*(?=<!)"  # CDATA or a comment
 _ATTRIBUTES = r"<add\s[^<>]*>"
 _KEY_AND_VALUE = r"""(?i)(key\s*=\s*["']([^"']*)["'][^<>]*?value\s*=\s*["'])[^"']*"""
-_MORE_NAMES = r"(?i)(?:^|[_.:-])_?auth$|authtoken|authident|extraheader|username$|privatekey|passphrase"
+_VALUE_AND_KEY = r"""(?i)(value\s*=\s*["'])[^"']*(["'][^<>]*?key\s*=\s*["']([^"']*)["'])"""
+# Bundler names credentials by their host.
+_MORE_NAMES = (
+    r"(?i)(?:^|[_.:-])_?auth$|^authorization$|^BUNDLE_(?!MIRROR__|BUILD__|LOCAL__)\w+?__\w+$"
+    r"|authtoken|authident|extraheader|username$|privatekey|passphrase"
+)
 
 
 class ShownFile(Struct, frozen=True):
@@ -99,26 +117,55 @@ def _places(home: Path, environ: Mapping[str, str]) -> dict[Path, str]:
 
 
 def redact(text: str, suffix: str = "") -> str:
-    """The settings without passwords, tokens, and the users in addresses."""
+    """The settings without passwords, tokens and users in addresses; empty if these cannot be told apart."""
     text = re.sub(_TOKEN, lambda found: found[0] if re.fullmatch(_REFERENCE, found[1]) else "", text)
     text = re.sub(_HEADER, "", re.sub(_PASSWORD, r"\1@", text))
+    text = re.sub(_PROXY, r"\1", re.sub(_TOKEN_IN_PATH, r"\1", text))
     if suffix in (".xml", ".Config"):
-        text = re.sub(_ELEMENT, _empty_element, text)
-        return re.sub(_ATTRIBUTES, lambda found: re.sub(_KEY_AND_VALUE, _empty_value, found[0]), text)
-    return "".join(_redact_line(line, suffix) for line in text.splitlines(keepends=True))
+        if any(_is_secret_name(found["name"]) for found in re.finditer(_UNREAD, text)):
+            return ""
+        text = re.sub(_NAMED, _empty_named, re.sub(_ELEMENT, _empty_element, text))
+        return re.sub(_ATTRIBUTES, _empty_attributes, text)
+    lines = [_redact_line(line, suffix) for line in text.splitlines(keepends=True)]
+    return "" if None in lines else "".join(line for line in lines if line is not None)
 
 
-def _redact_line(line: str, suffix: str) -> str:
-    """A setting that is a secret keeps its name where programs may insist on it."""
-    found = re.match(_SETTING, line)
-    if found is None or not _is_secret_name(found["name"]) or re.fullmatch(_REFERENCE, found["value"]):
-        return line
+def _redact_line(line: str, suffix: str) -> str | None:
+    """A secret setting keeps its name where programs may insist on it. None: it goes on elsewhere."""
+    if "PRIVATE KEY-----" in line:
+        return ""
+    found = _find_setting(line, suffix)
+    if found is None or re.fullmatch(_REFERENCE, found["value"]):
+        inner = [] if "!" in line or line.lstrip()[:1] in "#;" else re.finditer(_INNER, line)
+        return None if any(_is_secret_name(one["name"]) for one in inner) else line
+    if re.match(_OPEN, found["value"]):
+        return None
     match suffix:
         case ".yml" | ".toml":
             return f'{found["key"]} ""\n'
         case ".properties":
             return f"{found['key']}\n"
-    return "" if found["mark"] == "=" else f'{found["key"]} ""\n'
+    if found["mark"] == ":":
+        return f'{found["key"]} ""\n'
+    return f"{found['section']}\n" if found["section"] else ""
+
+
+def _find_setting(line: str, suffix: str) -> "re.Match[str] | None":
+    """The setting in a line, if it is a secret."""
+    for pattern in (_PROPERTY,) if suffix == ".properties" else (_SETTING, *(() if suffix else (_WORDS,))):
+        found = re.match(pattern, line)
+        if found is not None and _is_secret_name(found["name"]):
+            return found
+    return None
+
+
+def _empty_named(found: "re.Match[str]") -> str:
+    return found["key"] if _is_secret_name(found["name"]) else found[0]
+
+
+def _empty_attributes(found: "re.Match[str]") -> str:
+    text = re.sub(_KEY_AND_VALUE, _empty_value, found[0])
+    return re.sub(_VALUE_AND_KEY, lambda one: one[1] + one[2] if _is_secret_name(one[3]) else one[0], text)
 
 
 def _empty_element(found: "re.Match[str]") -> str:

@@ -29,16 +29,20 @@ class StartupGuard:
         """Remember what does not exist now, and could be created."""
         home = real_folder(Path.home())
         for path in (home / name for name in WATCHED):
-            if is_within(path, (*policy.roots, *policy.write)) and not os.path.lexists(path):
+            # Where a link of the user's leads is protected as a whole.
+            if is_within(path, (*policy.roots, *policy.write)) and not (
+                os.path.lexists(path) or path.parent.is_symlink()
+            ):
                 self.missing.add(path)
 
     def check(self) -> list[str]:
         """Rename what commands created; returns a sentence for each."""
         notes = []
-        for path in sorted(self.missing):
-            # A link may lead to a folder that is not the command's.
-            if not os.path.lexists(path) or real_folder(path.parent) != path.parent:
+        for missing in sorted(self.missing):
+            if not os.path.lexists(missing):
                 continue
+            # A link may lead to a folder that is not the command's. The link itself is.
+            path = missing if real_folder(missing.parent) == missing.parent else missing.parent
             target = path.with_name(path.name + DISABLED)
             if os.path.lexists(target):
                 target = path.with_name(f"{path.name}-{os.urandom(4).hex()}{DISABLED}")
@@ -46,7 +50,7 @@ class StartupGuard:
                 path.rename(target)
             except OSError as error:
                 notes.append(f"New startup file: {path}. It could not be disabled: {error.strerror}.")
-                self.missing.discard(path)
+                self.missing.discard(missing)
             else:
                 notes.append(f"New startup file: {path}. It is disabled; to keep it, rename {target.name}.")
         return notes

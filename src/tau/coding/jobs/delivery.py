@@ -89,10 +89,15 @@ def output_of(job: Job) -> str:
     return "\n".join(part.rstrip("\n") for part in (output, job.error_text or "") if part.strip())
 
 
+def fenced(output: str, job: Job) -> str:
+    """Output of a job for the model; text of strangers is marked as data."""
+    return fences.fence([output], job.origin)[0] if job.origin and output else output
+
+
 def delivery_text(job: Job) -> str:
     """The message to the model about a finished job."""
     head = f"Background job {job.id} {job.status} after {duration_text(job.duration_ms)}: {job.label}"
-    return f"[{head}]\n{output_of(job) or '[No output]'}"
+    return f"[{head}]\n{fenced(output_of(job), job) or '[No output]'}"
 
 
 def put_result(queue: Queue, job: Job) -> None:
@@ -109,6 +114,7 @@ def retract_result(queue: Queue, id: str) -> None:
                 queue.settle(item.message)
 
 
+fences = late("tau.coding.fence")
 random = late("random")
 
 FIRST_WAIT_MS = 500

@@ -56,7 +56,7 @@ class _Record(Struct, eq=False):
         was_shown = self.acknowledged or self.delivered or self.watchers
         return not was_shown and self.status in ("completed", "failed")
 
-    def job(self, now_s: float) -> Job:
+    def job(self, now_s: float, origin: str) -> Job:
         ended_s = now_s if self.ended_s is None else self.ended_s
         return Job(
             id=self.id,
@@ -67,6 +67,7 @@ class _Record(Struct, eq=False):
             result_text=self.result_text,
             error_text=self.error_text,
             progress=self.progress,
+            origin=origin,
         )
 
 
@@ -96,6 +97,7 @@ class SessionJobs:
 
     `deliver` adds the result of a finished job to the conversation, and raises if it cannot right now;
     `retract` removes it again if it is still queued, because the model has seen it in the meantime.
+    `find_origin` says where the text of jobs is from, if not from the user's workspace.
     `on_change` is called when a job starts or ends, `on_delivered` after a delivery.
     """
 
@@ -113,6 +115,7 @@ class SessionJobs:
         wanted = limits or OutputLimits()
         self.on_change: Callable[[Job], None] = lambda job: None
         self.on_delivered: Callable[[Job], None] = lambda job: None
+        self.find_origin: Callable[[], str] = lambda: ""
         self._deliver = deliver
         self._retract = retract
         self._max_running = min(max(max_running, 1), MAX_RUNNING)
@@ -167,17 +170,17 @@ class SessionJobs:
         self._records[id] = record
         self._tasks[id] = task = spawn(self._group, self._run(record, work), name=id)
         task.add_done_callback(lambda _: self._task_ended(record))
-        _notify(self.on_change, record.job(self._clock()))
+        _notify(self.on_change, record.job(self._clock(), self.find_origin()))
         return id
 
     def get(self, id: str) -> Job | None:
         self._forget_old()
         record = self._records.get(id)
-        return None if record is None else record.job(self._clock())
+        return None if record is None else record.job(self._clock(), self.find_origin())
 
     def list(self) -> Sequence[Job]:
         self._forget_old()
-        return [record.job(self._clock()) for record in self._records.values()]
+        return [record.job(self._clock(), self.find_origin()) for record in self._records.values()]
 
     def cancel(self, id: str) -> CancelStatus:
         self._forget_old()
@@ -277,7 +280,7 @@ class SessionJobs:
         record.ended_s = self._clock()
         record.ended.set_result(None)
         self._forget_old()
-        _notify(self.on_change, record.job(record.ended_s))
+        _notify(self.on_change, record.job(record.ended_s, self.find_origin()))
 
     def _send(self, record: _Record) -> None:
         """Deliver the result of a finished job, unless it was shown already."""
@@ -289,7 +292,9 @@ class SessionJobs:
 
         def load() -> Job:
             share = max(outbox.burst, 1)
-            return delivery.fitted(record.job(self._clock()), DELIVERED, self._artifacts, share=share)
+            return delivery.fitted(
+                record.job(self._clock(), self.find_origin()), DELIVERED, self._artifacts, share=share
+            )
 
         def done(job: Job) -> None:
             record.delivered = True

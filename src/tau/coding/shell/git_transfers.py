@@ -77,8 +77,9 @@ _HARMLESS = re.compile(
     r"|lfs\.repositoryformatversion"
 )
 _PROTOCOLS = "https:ssh:git:http"
+# The host is what every program takes for it: `https://evil.example?@good.example/x` has two readings.
 _URL = re.compile(
-    r"(https?|ssh|git)://[A-Za-z0-9][^\s]*|[A-Za-z0-9_.-]+@[A-Za-z0-9][A-Za-z0-9.-]*:[^\s:-][^\s]*"
+    r"(https?|ssh|git)://(?:[^\s/?#@\\\[\]]+@)?[A-Za-z0-9][A-Za-z0-9._-]*(?::[0-9]+)?(?:/[^\s]*)?|[A-Za-z0-9_.-]+@[A-Za-z0-9][A-Za-z0-9.-]*:[^\s:-][^\s]*"
 )
 # What Git would otherwise start or do beside the transfer.
 SAFE_SETTINGS = (

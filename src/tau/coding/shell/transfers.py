@@ -1,10 +1,11 @@
 """Runs Git transfers outside the session's sandbox, after one question per remote and session."""
 
 import asyncio
+import errno
 import os
 import shutil
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -148,12 +149,30 @@ class GitTransfers:
                     await asyncio.to_thread(self._hand_over, plan.folder, plan.handed)
 
     def _hand_over(self, folder: Path, handed: Path) -> None:
-        """Give the sandbox what a clone brought. Its name there is random: no command can be in the way."""
-        arrived = folder / handed.name
-        if arrived.exists():
-            shutil.move(arrived, handed)
+        """Give the sandbox what a clone brought, at once: a command could put links in the way of a copy."""
+        with suppress(OSError):  # the checkout says what is missing
+            self._rename(folder / handed.name, handed)
         shutil.rmtree(folder, ignore_errors=True)
         self._outside.forget_folder(folder)
+
+    def _rename(self, arrived: Path, handed: Path) -> None:
+        try:
+            arrived.rename(handed)
+        except OSError as error:
+            policy = self._contained.session.policy
+            staged = handed.parent.parent / f"tau-{handed.name}"  # beside the folder that commands can write
+            if (
+                error.errno != errno.EXDEV
+                or policy is None
+                or is_within(staged, (*policy.roots, *policy.write))
+            ):
+                raise
+            self._outside.remove_at_exit(staged)
+            make_private(staged)
+            shutil.copytree(arrived, staged / handed.name, symlinks=True)
+            (staged / handed.name).rename(handed)
+            shutil.rmtree(staged, ignore_errors=True)
+            self._outside.forget_folder(staged)
 
     def stay_inside(self, note: str) -> TransferPlan:
         return TransferPlan(note=note)

@@ -13,7 +13,7 @@ from tau.agent.output import ToolOutput
 from tau.agent.tool import Tool
 from tau.base.errors import ToolError
 from tau.base.sizes import KIB
-from tau.coding.jobs.delivery import JobSnapshot, duration_text, fitted, output_of, snapshot
+from tau.coding.jobs.delivery import JobSnapshot, duration_text, fenced, fitted, output_of, snapshot
 from tau.coding.output import OutputLimits, truncate
 from tau.coding.ports import CancelStatus, CodingContext, Job, Jobs
 
@@ -161,10 +161,10 @@ def _sections(jobs: Sequence[Job], *, heads_only: bool = False) -> list[str]:
     running = [job for job in jobs if job.running]
     sections: list[str] = []
     if ended:
-        parts = [_part(job, "" if heads_only else output_of(job)) for job in ended]
+        parts = [_part(job, "" if heads_only else fenced(output_of(job), job)) for job in ended]
         sections.append("\n\n".join([f"## Completed ({len(ended)})", *parts]))
     if running:
-        parts = [_part(job, _progress(job, len(running))) for job in running]
+        parts = [_part(job, fenced(_progress(job, len(running)), job)) for job in running]
         sections.append("\n\n".join([f"## Still Running ({len(running)})", *parts]))
     return sections
 

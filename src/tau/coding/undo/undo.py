@@ -10,6 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from tau.base.errors import SessionError, UsageError
+from tau.base.exact_paths import pinned
 from tau.base.files import locked, make_private, sync_folder, write_atomic
 from tau.coding.undo.file_history import ContentStore, FileHistory, ignore_warning
 from tau.coding.undo.file_state import observe, same_content
@@ -216,13 +217,17 @@ def _real(paths: Iterable[Path]) -> list[str]:
 
 
 def _write_state(step: UndoStep, data: bytes) -> None:
-    """Put a file into its target state. Raises OSError."""
-    path, now, to = step.path, step.now, step.to
+    """Put a file into its target state, through no link that a command put there. Raises OSError."""
+    with pinned(step.path.parent, make=step.to.kind != "absent") as folder:
+        _write_pinned(folder / step.path.name, step, data)
+
+
+def _write_pinned(path: Path, step: UndoStep, data: bytes) -> None:
+    now, to = step.now, step.to
     if to.kind == "absent":
         path.unlink()
         sync_folder(path.parent)
         return
-    path.parent.mkdir(parents=True, exist_ok=True)
     if to.kind == "link":
         temporary = path.with_name(f".tau-{os.urandom(4).hex()}.tmp")
         temporary.symlink_to(os.fsdecode(to.target))
@@ -239,7 +244,7 @@ def _write_state(step: UndoStep, data: bytes) -> None:
         path.unlink()  # writing would follow it
     elif now.kind == "file" and not os.access(path, os.W_OK):
         path.chmod(now.mode | stat.S_IWUSR)
-    write_atomic(path, data, mode=to.mode or None)
+    write_atomic(path, data, mode=to.mode or None, links=False)
 
 
 def _remove_empty(folders: Sequence[Path]) -> Iterable[Path]:
