@@ -98,8 +98,11 @@ def test_pasted_key_is_stored_and_the_session_opens(tmp_path: Path) -> None:
             await rig.show("Anthropic key")
             rig.terminal.paste("sk-ant-abcdefghijkl")
             await rig.press("enter")
+            assert "which is cheaper" in await rig.show("per million tokens")
+            await rig.press("enter")
             await rig.until(lambda: rig.current.session is not None, "a session")
             assert [change.kind for change in tried] == ["first", "first"]
+            assert tried[-1].model.startswith("anthropic/")
             assert "sk-ant-abcdefghijkl" in rig.current.paths.auth.read_text()
             assert "sk-ant-abcdefghijkl" not in rig.tape()
             await rig.send("hello")
