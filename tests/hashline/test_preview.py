@@ -55,10 +55,14 @@ def test_diff_format() -> None:
     )
 
 
+def test_deleting_the_last_line_lost_an_empty_line_of_an_old_mac_file() -> None:
+    assert prepared("a\r\rb", "delete 3\n").new_text == "a\r\r"
+
+
 def test_diff_notes_a_missing_final_newline() -> None:
     diff = prepared("a\nb", "insert tail:\n+c\n").diff()
     assert diff.text.split("\n")[2:-1] == ["@@ -1,2 +1,3 @@", " a", "-b", OPEN_END, "+b", "+c", OPEN_END]
-    assert prepared("a\nb", "delete 2\n").diff().text.endswith(f" a\n-b\n{OPEN_END}\n")
+    assert prepared("a\nb", "delete 2\n").diff().text.endswith(f"-a\n-b\n{OPEN_END}\n+a\n{OPEN_END}\n")
     assert prepared("a\nb", "delete 1\n").diff().text.endswith(f"-a\n b\n{OPEN_END}\n")
 
 

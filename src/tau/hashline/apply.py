@@ -107,7 +107,9 @@ def apply(lines: NumberedLines, changes: Sequence[LineChange]) -> str:
 
 def _without_final_end(text: str, separator: str) -> str:
     """A text without a final line end stays without one, unless its last line would be lost."""
-    line = text.removesuffix(separator).removesuffix("\r")
+    line = text.removesuffix(separator)
+    if separator == "\n":
+        line = line.removesuffix("\r")
     return text if not line or line.endswith(separator) else line
 
 

@@ -63,6 +63,8 @@ def unified(lines: NumberedLines, changes: Sequence[LineChange], path: str) -> P
     if not trimmed[0].rows and not lines.has(trimmed[0].last + 1):
         first = max(first - 1, 1)  # the end of the file was deleted
     shown = _close_last_line(lines, trimmed)
+    if not changes[-1].rows and not changes[-1].inserts and lines.is_open(changes[-1].last):
+        shown = _open_new_last_line(lines, shown)
     added = sum(len(change.rows) for change in shown)
     removed = sum(change.last - change.first + 1 for change in shown)
     rows = [f"--- a/{path}", f"+++ b/{path}"]
@@ -96,6 +98,19 @@ def _close_last_line(lines: NumberedLines, changes: Sequence[LineChange]) -> lis
             line = change.first - 1
             result.append(replace(change, first=line, last=line, rows=(lines.row(line), *change.rows)))
     return result
+
+
+def _open_new_last_line(lines: NumberedLines, changes: list[LineChange]) -> list[LineChange]:
+    """Deleting a last line without a line end changes the line before it too: it loses its own."""
+    *before, last = changes
+    if before and before[-1].last == last.first - 1:
+        joined = replace(last, first=before[-1].first, rows=before[-1].rows)
+        rest = [*before[:-1], joined]
+        return rest if joined.rows else _open_new_last_line(lines, rest)
+    line = last.first - 1
+    if not line or not lines.row(line):  # an empty line needs its line end
+        return changes
+    return [*before, replace(last, first=line, rows=(lines.row(line),))]
 
 
 def _groups(lines: NumberedLines, changes: Sequence[LineChange], context: int) -> Iterator[_Group]:
