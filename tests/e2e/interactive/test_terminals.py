@@ -267,3 +267,11 @@ def test_notification_when_a_question_is_asked_out_of_focus(launcher: Launcher) 
     user.see("Allow once")
     user.until(lambda _: len(called(user)) == 1, "a call")
     assert "Allow this command?" in called(user)[0]
+
+
+def test_locale_c_draws_ascii(launcher: Launcher) -> None:
+    """Python puts LC_CTYPE=C.UTF-8 into its own environment then."""
+    user = launcher.start(env={"LANG": "C", "LC_ALL": "", "LC_CTYPE": ""}, ready="")
+    rows = user.see("Type a message, or / for commands")
+    assert any(row.startswith("> Type a message") for row in rows)
+    assert "".join(rows).isascii()

@@ -111,6 +111,9 @@ def test_linux_console_gets_symbols_its_fonts_have(term: str, wanted: str, point
     [
         ({"LANG": "C"}, ">"),
         ({"LANG": "POSIX"}, ">"),
+        ({"LANG": "C", "LC_CTYPE": "C.UTF-8"}, ">"),
+        ({"LC_CTYPE": "C.UTF-8"}, "❯"),
+        ({"LANG": "C", "LC_CTYPE": "de_DE.UTF-8"}, "❯"),
         ({"LC_ALL": "C", "LANG": "en_US.UTF-8"}, ">"),
         ({"LC_CTYPE": "de_DE.ISO-8859-1@euro", "LANG": "de_DE.UTF-8"}, ">"),
         ({"LC_ALL": "", "LANG": "en_US.UTF-8"}, "❯"),

@@ -97,11 +97,19 @@ def _symbol_set(settings: Settings, environ: Mapping[str, str]) -> str:
     return "ascii" if environ.get("TERM") == "linux" or _is_ascii_locale(environ) else "unicode"
 
 
+_ASCII_LOCALES = ("C", "POSIX")
+_COERCED = ("C.UTF-8", "C.utf8", "UTF-8")
+"""What Python itself puts into LC_CTYPE when it starts in such a locale."""
+
+
 def _is_ascii_locale(environ: Mapping[str, str]) -> bool:
     """Whether the locale names another encoding than UTF-8; without any locale, terminals have UTF-8."""
-    name = next((value for key in ("LC_ALL", "LC_CTYPE", "LANG") if (value := environ.get(key))), "")
+    keys = ["LC_ALL", "LC_CTYPE", "LANG"]
+    if environ.get("LC_CTYPE") in _COERCED and environ.get("LANG") in _ASCII_LOCALES:
+        keys.remove("LC_CTYPE")
+    name = next((value for key in keys if (value := environ.get(key))), "")
     encoding = name.partition("@")[0].partition(".")[2].lower().replace("-", "")
-    return name in ("C", "POSIX") or encoding not in ("", "utf8")
+    return name in _ASCII_LOCALES or encoding not in ("", "utf8")
 
 
 def theme_name(settings: Settings, background: Background) -> str:
