@@ -124,11 +124,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def hear_interrupts() -> None:
-    """Restore default signals: shells make background jobs ignore interrupts, and children inherit that."""
+    """Restore default signals: shells and nohup make jobs ignore some, and children inherit that."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    if signal.getsignal(signal.SIGQUIT) is signal.SIG_IGN:
-        signal.signal(signal.SIGQUIT, signal.SIG_DFL)
+    for number in (signal.SIGQUIT, signal.SIGHUP):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -4,7 +4,7 @@ The tokens that widgets use; one that a palette lacks is plain text:
 
 | group   | tokens |
 |---------|--------|
-| text    | text muted dim accent heading strong emphasis strike link code |
+| text    | text muted dim accent heading strong emphasis strike link code toolOutput |
 | frames  | border borderActive rule tableBorder codeBlock codeBorder quote quoteBorder listMark |
 | lists   | selected selectedBackground matched placeholder cursor spinner |
 | states  | error warning success info toastInfo toastWarning toastError |

@@ -54,7 +54,7 @@ def test_shake_leaves_heavy_output_out_of_the_next_request(launcher: Launcher) -
     launcher.tau.script(
         Call("bash", {"command": "seq -f heavy-%g 4000"}), *answers("Counted.", "A.", "B.", "Lighter.")
     )
-    user = launcher.start(rows=40).ask("count", "Counted.").ask("more", "A.").ask("even more", "B.")
+    user = launcher.start(rows=40).ask("count", "Counted.").ask("and then", "A.").ask("what else", "B.")
     assert "heavy-3999" in str(launcher.tau.server.requests[-1].body)
     user.send("/shake").see("tokens of tool output from context; the session keeps")
     assert "about 0 tokens" not in user.output

@@ -47,6 +47,18 @@ def test_letters_after_an_at_sign_find_files_and_enter_takes_one(project: Path) 
     run(test)
 
 
+def test_argument_that_only_resembles_an_item_was_replaced_by_it(project: Path) -> None:
+    async def test() -> None:
+        async with rigged(project) as rig:
+            await rig.type("/stats 0")
+            await offers(rig, "30")
+            await rig.press("enter")
+            await rig.show("Usage: /stats")
+            assert rig.front.editor.text == "/stats 0"
+
+    run(test)
+
+
 def test_bare_at_sign_shows_the_top_of_the_tree_without_ignored_files(project: Path) -> None:
     async def test() -> None:
         async with rigged(project) as rig:

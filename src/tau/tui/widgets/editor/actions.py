@@ -210,9 +210,21 @@ class Actions:
         if popup.list is None or popup.is_waiting:
             return False
         means = popup.list.enter or self.enter_means
-        if means == "submit" or not self._accept():
+        if means == "submit" or (means == "accept+submit" and self._is_other_argument()):
+            return False
+        if not self._accept():
             return False
         return self._submit() if means == "accept+submit" else True
+
+    def _is_other_argument(self) -> bool:
+        """Whether the first item only resembles the argument that was typed, which Enter then submits."""
+        popup, document = self._popup, self._model.document
+        if popup.list is None or popup.chosen is None or popup.at:
+            return False
+        start = min(document.buffer.position(popup.list.start), document.cursor)
+        typed = f" {document.buffer.between(start, document.cursor)}".casefold()
+        texts = (popup.chosen.value, popup.chosen.label, popup.chosen.description)
+        return start.column > 0 and not any(typed in f" {text}".casefold() for text in texts)
 
     def _accept(self) -> bool:
         """Insert the selected item; False if the text already has it."""
