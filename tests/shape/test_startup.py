@@ -107,6 +107,14 @@ def test_one_prompt_imports_what_it_needs(tmp_path: Path) -> None:
     assert not over, f"{over} (modules, budget): {sorted(name for name in found if area_of(name) in over)}"
 
 
+def test_first_paint_waits_for_no_session() -> None:
+    program = "import sys, tau.cli.interactive; print(*sys.modules)"
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    found = set(run.stdout.split())
+    assert "tau.modes.interactive.early_screen" in found
+    assert not found & {"asyncio", "ssl", "socket", "tau.agent", "tau.coding"}
+
+
 def area_of(name: str) -> str:
     """The folder a module counts for; everything that is not ours is "libraries"."""
     parts = name.split(".")

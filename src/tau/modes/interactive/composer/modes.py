@@ -1,11 +1,13 @@
 """What the editor's text is: a message, a shell line, or Python."""
 
 from collections.abc import Callable
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from tau.base.late import late
-from tau.modes.interactive.ports import Display
 from tau.tui.style import Theme
+
+if TYPE_CHECKING:
+    from tau.modes.interactive.ports import Display
 
 vim = late("tau.tui.widgets.editor.vim")
 
@@ -29,14 +31,14 @@ def prompt_sign(theme: Theme, mode: ComposerMode = "") -> str:
     return _WORDS[mode] if theme.linear else _SIGNS.get(mode, f"{theme.symbols.pointer} ")
 
 
-def show_mode(display: Display, mode: ComposerMode) -> None:
+def show_mode(display: "Display", mode: ComposerMode) -> None:
     """Show the mode by the border and a sign before the text."""
     display.editor.border_token = _TOKENS[mode]
     display.editor.set_prompt(prompt_sign(display.theme, mode))
     display.request_render()
 
 
-def use_vim_keys(display: Display, on: bool, on_mode: Callable[[], None]) -> None:
+def use_vim_keys(display: "Display", on: bool, on_mode: Callable[[], None]) -> None:
     """Turn Vim keys on or off; `on_mode` is called when their mode changes."""
     actions = display.editor.actions
     if on != (actions.modal is not None):
