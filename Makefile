@@ -6,6 +6,8 @@ BIN := $(VENV)/bin
 PYTHON ?=
 PYTHONS := python3.14 python3.13 python3.12 python3.11 python3
 PACKAGES := tmux bwrap=bubblewrap strace openssl rg=ripgrep ssh=openssh-client /usr/sbin/sshd=openssh-server zsh fish mksh busybox sshfs chromium
+# One more than cores: tests wait for other programs a third of the time.
+WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 ARGS ?=
 export PROMPT
 unexport PYTHONDONTWRITEBYTECODE  # without bytecode, each run compiles all tests again
@@ -36,11 +38,11 @@ run: $(RUN_STAMP)
 test: $(TEST_STAMP) packages weights
 	@$(BIN)/python tools/checks.py
 	@$(BIN)/python -m tests.tui.second_opinion.install
-	@$(BIN)/python -m pytest -n 2 --dist worksteal --inline-snapshot=disable $(ARGS)
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --inline-snapshot=disable $(ARGS)
 
 soak: $(TEST_STAMP) packages weights
 	@$(BIN)/python -m tests.tui.second_opinion.install
-	@$(BIN)/python -m pytest -n 2 --dist worksteal --inline-snapshot=disable --soak --timeout 1800 $(ARGS)
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --inline-snapshot=disable --soak --timeout 1800 $(ARGS)
 
 bench: $(RUN_STAMP)
 	@$(BIN)/python bench/run.py $(ARGS)
@@ -123,7 +125,7 @@ $(RUN_STAMP): | $(BIN)/python
 	$(call install,local,,run)
 
 $(TEST_STAMP): | $(BIN)/python
-	$(call install,dev$(comma)local,[dev],test)
+	$(call install,dev$(comma)local$(comma)judges,[dev$(comma)judges],test)
 	@rm -f $(VENV)/.installed-run-*; touch $(RUN_STAMP)
 
 comma := ,

@@ -62,11 +62,11 @@ def _escapes(state: State, port: int, rounds: int) -> tuple[list[float], list[fl
         for _ in range(rounds):
             stage.play()
             time.sleep(chance.uniform(0.05, 0.2))
-            started, used = time.monotonic(), _cpu_ms(stage.seat.pid)
-            stage.seat.term.type(ESCAPE)
-            stage.seat.term.wait_until(stage.rests, WAIT_S, "rest")
+            started, used = time.monotonic(), _cpu_ms(stage.user.pid)
+            stage.user.term.type(ESCAPE)
+            stage.user.term.wait_until(stage.rests, WAIT_S, "rest")
             found.append((time.monotonic() - started) * 1000)
-            work.append(_cpu_ms(stage.seat.pid) - used)
+            work.append(_cpu_ms(stage.user.pid) - used)
             if state.queued:
                 stage.user.press("ctrl+c")
                 time.sleep(TWICE_S)

@@ -11,9 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import rpc_methods
 from docs_commands import COMMAND_TABLES
 from docs_keys import KEY_TABLES
 from docs_limits import LIMITS
+from docs_rpc import RPC_TABLES
 
 from tau.agent.arguments import full_schema
 from tau.agent.tool import Tool
@@ -43,12 +45,15 @@ def settings() -> str:
 
 
 def providers() -> str:
-    lines = ["| provider | name | key | default model |", "|---|---|---|---|"]
+    lines = ["| provider | name | key | dialect | default model | |", "|---|---|---|---|---|---|"]
     for one in load_catalog().providers.values():
         keys = " or ".join(f"`{variable}`" for variable in one.key_variables)
         keys = keys or ("none needed" if one.local else "`auth.json`")
         default = f"`{one.default_model}`" if one.default_model else "what the server has"
-        lines.append(f"| `{one.id}` | {cell(one.name)} | {keys} | {default} |")
+        name = f"[{cell(one.name)}]({one.key_page})" if one.key_page else cell(one.name)
+        marks = [mark for mark, is_set in (("plan", one.plan), ("when named", one.on_request)) if is_set]
+        cells = (f"`{one.id}`", name, keys, f"`{one.api}`", default, ", ".join(marks))
+        lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
@@ -124,6 +129,7 @@ def cell(text: str) -> str:
 TABLES: dict[str, Callable[..., str]] = {
     **COMMAND_TABLES,
     **KEY_TABLES,
+    **RPC_TABLES,
     "flags": flags,
     "settings": settings,
     "providers": providers,
@@ -152,6 +158,10 @@ def main() -> int:
             stale.append(str(page.relative_to(DOCS)))
             if "--check" not in sys.argv:
                 page.write_text(new, encoding="utf-8")
+    if rpc_methods.TARGET.read_text(encoding="utf-8") != (methods := rpc_methods.render()):
+        stale.append(rpc_methods.TARGET.name)
+        if "--check" not in sys.argv:
+            rpc_methods.TARGET.write_text(methods, encoding="utf-8")
     if "--check" in sys.argv:
         if stale:
             print(f"Out of date: {', '.join(stale)}. Run `make docs` to update them.", file=sys.stderr)

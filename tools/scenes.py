@@ -183,12 +183,12 @@ def branches(terminal: PtyTerminal) -> None:
     """Ask, go back to the second question, ask another one instead, and look at the tree."""
     send(terminal, "What does this project do?", "less a discount.")
     send(terminal, "Which test is missing?", "negative discount.")
-    send(terminal, "/tree", "Esc leave")
+    send(terminal, "/tree", "Esc close")
     terminal.press("up", "enter")
     terminal.wait_until(lambda rows: not any("Session tree" in row for row in rows), what="the conversation")
     terminal.press("ctrl+u")
     send(terminal, "Which test is wrong?", "None of them.")
-    send(terminal, "/tree", "Esc leave")
+    send(terminal, "/tree", "Esc close")
 
 
 def permissions(terminal: PtyTerminal) -> None:

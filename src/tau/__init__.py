@@ -10,23 +10,27 @@ if TYPE_CHECKING:  # the same names for type checkers and editors; a test compar
     from tau.agent.effects import Effects as Effects
     from tau.agent.events import AgentEnd as AgentEnd
     from tau.agent.events import AgentEvent as AgentEvent
+    from tau.agent.events import AgentSettled as AgentSettled
     from tau.agent.events import AgentStart as AgentStart
     from tau.agent.events import BashEnd as BashEnd
     from tau.agent.events import Compacted as Compacted
     from tau.agent.events import CompactionEnd as CompactionEnd
     from tau.agent.events import CompactionResult as CompactionResult
     from tau.agent.events import CompactionStart as CompactionStart
+    from tau.agent.events import EntryAppended as EntryAppended
     from tau.agent.events import FallbackApplied as FallbackApplied
     from tau.agent.events import FallbackSucceeded as FallbackSucceeded
     from tau.agent.events import JobChanged as JobChanged
     from tau.agent.events import MessageEnd as MessageEnd
     from tau.agent.events import MessageStart as MessageStart
     from tau.agent.events import MessageUpdate as MessageUpdate
+    from tau.agent.events import ModelChanged as ModelChanged
     from tau.agent.events import Notice as Notice
     from tau.agent.events import PermissionsChanged as PermissionsChanged
     from tau.agent.events import QueueChanged as QueueChanged
     from tau.agent.events import RetryEnd as RetryEnd
     from tau.agent.events import RetryStart as RetryStart
+    from tau.agent.events import SessionInfoChanged as SessionInfoChanged
     from tau.agent.events import ThinkingLevelChanged as ThinkingLevelChanged
     from tau.agent.events import TodoAutoClear as TodoAutoClear
     from tau.agent.events import TodoReminder as TodoReminder
@@ -65,6 +69,7 @@ if TYPE_CHECKING:  # the same names for type checkers and editors; a test compar
     from tau.ai.wire import Attachment as Attachment
     from tau.ai.wire import BashExecutionMessage as BashExecutionMessage
     from tau.ai.wire import BranchSummaryMessage as BranchSummaryMessage
+    from tau.ai.wire import CacheLifetimes as CacheLifetimes
     from tau.ai.wire import CompactionSummaryMessage as CompactionSummaryMessage
     from tau.ai.wire import Cost as Cost
     from tau.ai.wire import CustomMessage as CustomMessage
@@ -96,6 +101,8 @@ if TYPE_CHECKING:  # the same names for type checkers and editors; a test compar
     from tau.coding.session.storage.log import SessionLog as SessionLog
     from tau.coding.session.storage.session_store import SessionStore as SessionStore
     from tau.coding.session.tree_navigation import Move as Move
+    from tau.modes.rpc.client import RpcClient as RpcClient
+    from tau.modes.rpc.connection import RpcError as RpcError
     from tau.sdk import Connection as Connection
     from tau.sdk import SessionOptions as SessionOptions
     from tau.sdk import call_tool as call_tool
@@ -105,6 +112,8 @@ if TYPE_CHECKING:  # the same names for type checkers and editors; a test compar
     from tau.sdk import session_store as session_store
 
 _HOMES = {
+    late("tau.modes.rpc.client"): "RpcClient",
+    late("tau.modes.rpc.connection"): "RpcError",
     late("tau.sdk"): "Connection SessionOptions call_tool connect create_session run_sync session_store",
     late("tau.coding.session.session"): "Session",
     late("tau.coding.session.storage.log"): "SessionLog",
@@ -130,9 +139,10 @@ _HOMES = {
     ),
     late("tau.coding.session.storage.line_storage"): "SessionLocked",
     late("tau.agent.events"): (
-        "AgentEnd AgentEvent AgentStart BashEnd Compacted CompactionEnd CompactionResult CompactionStart "
-        "FallbackApplied FallbackSucceeded JobChanged MessageEnd MessageStart MessageUpdate Notice "
-        "PermissionsChanged QueueChanged TodoAutoClear TodoReminder "
+        "AgentEnd AgentEvent AgentSettled AgentStart BashEnd Compacted CompactionEnd CompactionResult "
+        "CompactionStart EntryAppended FallbackApplied FallbackSucceeded JobChanged MessageEnd MessageStart "
+        "MessageUpdate ModelChanged Notice PermissionsChanged QueueChanged SessionInfoChanged TodoAutoClear "
+        "TodoReminder "
         "RetryEnd RetryStart ThinkingLevelChanged ToolEnd ToolResult ToolStart ToolUpdate TurnEnd "
         "TurnStart"
     ),
@@ -142,8 +152,9 @@ _HOMES = {
     ),
     late("tau.ai.wire"): (
         "AppMessage AssistantContent AssistantMessage Attachment BashExecutionMessage BranchSummaryMessage "
-        "CompactionSummaryMessage Cost CustomMessage ImageContent Message PythonExecutionMessage "
-        "StopReason TextContent ThinkingContent ToolCall ToolResultMessage Usage UserContent UserMessage"
+        "CacheLifetimes CompactionSummaryMessage Cost CustomMessage ImageContent Message "
+        "PythonExecutionMessage StopReason TextContent ThinkingContent ToolCall ToolResultMessage Usage "
+        "UserContent UserMessage"
     ),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}

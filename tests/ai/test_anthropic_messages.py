@@ -4,12 +4,25 @@ import asyncio
 import json
 from typing import Any
 
+import msgspec
 import pytest
 
 from tau.ai import dialect as d
-from tau.ai.apis.anthropic_messages import url
-from tau.ai.wire import TextContent, ThinkingContent, ToolCall
+from tau.ai.apis.anthropic_messages import build_body, url
+from tau.ai.model import Compat
+from tau.ai.normalization import normalize_history
+from tau.ai.wire import (
+    AssistantContent,
+    AssistantMessage,
+    CacheLifetimes,
+    TextContent,
+    ThinkingContent,
+    ToolCall,
+    UserMessage,
+)
+from tau.ai.wire import Usage as Counted
 from tests.ai.dialect_client import (
+    HELLO,
     answer,
     conversation,
     failed,
@@ -319,3 +332,117 @@ def test_conversation_with_images_and_calls_is_accepted() -> None:
         asyncio.run(talk(server.url, CLAUDE, conversation(CLAUDE)))
         assert server.problems == []
         assert server.requests[0].raw.count(b"iVBORw0KGgo=") == 2
+
+
+SEARCH = {"type": "server_tool_use", "id": "srv_1", "name": "web_search", "input": {}}
+SEARCHED = (
+    START,
+    '{"type":"content_block_start","index":0,"content_block":' + json.dumps(SEARCH) + "}",
+    '{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{\\"q\\":1}"}}',
+    '{"type":"content_block_stop","index":0}',
+    '{"type":"content_block_start","index":1,"content_block":{"type":"text","text":"Found."}}',
+    '{"type":"content_block_stop","index":1}',
+)
+
+
+def stopped(reason: str) -> tuple[str, ...]:
+    return (
+        json.dumps({"type": "message_delta", "delta": {"stop_reason": reason}}),
+        '{"type":"message_stop"}',
+    )
+
+
+def test_unknown_block_is_kept_with_its_input() -> None:
+    read = message(CLAUDE, answer(CLAUDE, stream_of(*SEARCHED, *stopped("end_turn"))))
+    assert read.content == [TextContent("Found.")]
+    assert read.provider_payload == [{"index": 0, "block": {**SEARCH, "input": {"q": 1}}}]
+
+
+def test_paused_answer_continues_with_all_of_its_blocks() -> None:
+    deltas = answer(CLAUDE, stream_of(*SEARCHED, *stopped("pause_turn")))
+    assert deltas[-1] == d.Done("pause")
+    history = normalize_history([UserMessage("hi", 1), message(CLAUDE, deltas)], CLAUDE)
+    request = msgspec.structs.replace(HELLO, messages=history)
+    assert build_body(CLAUDE, request)["messages"][-1] == {
+        "role": "assistant",
+        "content": [{**SEARCH, "input": {"q": 1}}, {"type": "text", "text": "Found."}],
+    }
+    later = msgspec.structs.replace(HELLO, messages=[*history, UserMessage("more", 3)])
+    assert build_body(CLAUDE, later)["messages"][1]["content"] == [{"type": "text", "text": "Found."}]
+
+
+def test_one_hour_cache_writes_are_counted() -> None:
+    start = {
+        "type": "message_start",
+        "message": {
+            "id": "msg_7",
+            "usage": {
+                "input_tokens": 3,
+                "cache_creation_input_tokens": 50,
+                "cache_creation": {"ephemeral_5m_input_tokens": 20, "ephemeral_1h_input_tokens": 30},
+                "service_tier": "priority",
+            },
+        },
+    }
+    deltas = answer(CLAUDE, stream_of(json.dumps(start), *SEARCHED[4:], *END))
+    assert deltas[:2] == [d.Answered("msg_7"), d.Tokens(3, None, None, 50, None, 30, tier="priority")]
+    read = message(CLAUDE, deltas)
+    assert read.usage.cttl == CacheLifetimes(20, 30)
+    assert read.response_id == "msg_7"
+
+
+@pytest.mark.parametrize(
+    ("retention", "supported", "mark"),
+    [
+        ("none", True, None),
+        ("short", True, {"type": "ephemeral"}),
+        ("long", True, {"type": "ephemeral", "ttl": "1h"}),
+        ("long", False, {"type": "ephemeral"}),
+    ],
+)
+def test_cache_retention(retention: Any, supported: bool, mark: Any) -> None:
+    speaker = model("anthropic-messages", compat=Compat(supports_long_cache_retention=supported))
+    body = build_body(speaker, msgspec.structs.replace(conversation(speaker), cache_retention=retention))
+    marks = [part.get("cache_control") for part in (body["tools"][-1], body["system"][0])]
+    assert marks == [mark, mark]
+    assert body["messages"][-1]["content"][-1].get("cache_control") == mark
+
+
+def test_tools_stream_their_input_eagerly_by_flag() -> None:
+    eager = model("anthropic-messages", compat=Compat(eager_input_streaming=True))
+    assert all(tool["eager_input_streaming"] for tool in build_body(eager, conversation(eager))["tools"])
+    assert "eager_input_streaming" not in build_body(CLAUDE, conversation(CLAUDE))["tools"][0]
+
+
+@pytest.mark.parametrize(
+    ("choice", "sent"),
+    [
+        ("auto", None),
+        ("none", {"type": "none"}),
+        ("required", {"type": "any"}),
+        ("read", {"type": "tool", "name": "read"}),
+    ],
+)
+def test_tool_choice(choice: str, sent: Any) -> None:
+    body = build_body(CLAUDE, msgspec.structs.replace(conversation(CLAUDE), tool_choice=choice))
+    assert body.get("tool_choice") == sent
+
+
+def test_forced_call_turns_thinking_off() -> None:
+    plain = model("anthropic-messages", compat=Compat(adaptive_thinking=True))
+    request = msgspec.structs.replace(HELLO, thinking="high", tools=conversation(plain).tools)
+    assert "thinking" in build_body(plain, request)
+    assert "thinking" not in build_body(plain, msgspec.structs.replace(request, tool_choice="required"))
+
+
+def test_unsigned_thinking_goes_back_where_it_is_accepted() -> None:
+    lenient = model("anthropic-messages", compat=Compat(allow_empty_signature=True))
+    content: list[AssistantContent] = [ThinkingContent("Hm."), TextContent("Yes.")]
+    said = AssistantMessage(content, lenient.api, lenient.provider, lenient.id, Counted(), "stop", 2)
+    request = msgspec.structs.replace(HELLO, messages=[*HELLO.messages, said, UserMessage("more", 3)])
+    assert build_body(lenient, request)["messages"][1]["content"][0] == {
+        "type": "thinking",
+        "thinking": "Hm.",
+        "signature": "",
+    }
+    assert build_body(CLAUDE, request)["messages"][1]["content"] == [{"type": "text", "text": "Yes."}]

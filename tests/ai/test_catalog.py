@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -9,12 +10,12 @@ from tau.ai.catalog import (
     Catalog,
     ModelMatch,
     Provider,
-    find_models,
     load_catalog,
     pick_model,
     split_thinking,
 )
 from tau.ai.model import Compat, Model
+from tau.ai.model_search import find_models, models_in_order
 from tau.base.errors import UsageError
 
 PROVIDERS = [
@@ -48,7 +49,7 @@ PROVIDERS = [
         "local": True,
     },
 ]
-MODELS = {
+MODELS: dict[str, list[dict[str, Any]]] = {
     "anthropic": [
         {"id": "claude-sonnet-4-20250514", "name": "Claude Sonnet 4 (dated)"},
         {"id": "claude-sonnet-4", "name": "Claude Sonnet 4"},
@@ -77,9 +78,15 @@ MODELS = {
 
 @pytest.fixture
 def catalog(tmp_path: Path) -> Catalog:
-    (tmp_path / "providers.json").write_text(json.dumps(PROVIDERS))
-    (tmp_path / "models.json").write_text(json.dumps(MODELS))
-    return load_catalog(tmp_path)
+    return load_catalog(write_tables(tmp_path, MODELS))
+
+
+def write_tables(folder: Path, models: dict[str, list[dict[str, Any]]]) -> Path:
+    (folder / "providers.json").write_text(json.dumps(PROVIDERS))
+    (folder / "models").mkdir()
+    for provider, rows in models.items():
+        (folder / "models" / f"{provider}.json").write_text(json.dumps(rows))
+    return folder
 
 
 def keys(models: list[Model]) -> list[str]:
@@ -243,7 +250,7 @@ def test_new_date_of_a_known_model_keeps_its_properties(catalog: Catalog) -> Non
         ("gpt-5", "opnai", "Did you mean openai"),
         ("gpt-5", "zzz", "Known: anthropic, ollama, openai, openrouter"),
         ("anthropic/claude-new", "openai", "names the provider anthropic"),
-        ("anthropic/claude-opus-4-6:hihg", None, "off, minimal, low, medium, high, xhigh"),
+        ("anthropic/claude-opus-4-6:hihg", None, "off, minimal, low, medium, high, xhigh, max"),
     ],
 )
 def test_typo_gets_a_suggestion(catalog: Catalog, pattern: str, provider: str | None, message: str) -> None:
@@ -253,19 +260,68 @@ def test_typo_gets_a_suggestion(catalog: Catalog, pattern: str, provider: str | 
     assert "\n" not in str(caught.value)
 
 
-def test_at_most_three_suggestions_are_listed(catalog: Catalog) -> None:
+def test_five_nearest_are_listed(catalog: Catalog) -> None:
     many = [
         Model(id=f"thing-{n}", name=f"thing-{n}", api="a", provider="openai", base_url="b") for n in range(20)
     ]
     with pytest.raises(UsageError) as caught:
         pick_model(Catalog(catalog.providers, many), "thong-1")
-    assert str(caught.value).count("openai/thing-") == 3
+    assert str(caught.value).count("openai/thing-") == 5
 
 
 def test_prefix_beats_part_within_a_provider(tmp_path: Path) -> None:
     models = {
         "anthropic": [{"id": "opus-1", "name": "Opus 1"}, {"id": "claude-opus-9", "name": "Claude Opus 9"}]
     }
-    (tmp_path / "providers.json").write_text(json.dumps(PROVIDERS))
-    (tmp_path / "models.json").write_text(json.dumps(models))
-    assert picked(pick_model(load_catalog(tmp_path), "anthropic/opus")) == "anthropic/opus-1"
+    catalog = load_catalog(write_tables(tmp_path, models))
+    assert picked(pick_model(catalog, "anthropic/opus")) == "anthropic/opus-1"
+
+
+def test_enabled_id_means_neither_longer_ones_nor_those_without_a_key(catalog: Catalog) -> None:
+    assert keys(models_in_order(catalog, ["gpt-5", "haiku"])) == [
+        "openai/gpt-5",
+        "openrouter/openai/gpt-5",
+        "anthropic/claude-haiku-9",
+    ]
+    assert keys(models_in_order(catalog, ["gpt-5:high"], prefer=["openrouter"])) == [
+        "openrouter/openai/gpt-5"
+    ]
+    assert keys(models_in_order(catalog, ["gpt-5"], prefer=["anthropic"]))[0] == "openai/gpt-5"
+
+
+def test_words_of_a_name_may_come_in_any_order(catalog: Catalog) -> None:
+    assert picked(pick_model(catalog, "4-6 sonnet")) == "anthropic/claude-sonnet-4-6"
+    assert keys(find_models(catalog, "mini gpt")) == ["openai/gpt-5-mini"]
+
+
+def test_name_that_could_be_several_models_is_an_error_that_lists_them(catalog: Catalog) -> None:
+    names = ("luna", "sol", "terra", "astra", "vega", "rigel", "deneb")
+    stars = [
+        Model(id=f"star-6-{name}", name=name, api="a", provider="openai", base_url="b") for name in names
+    ]
+    with pytest.raises(UsageError) as caught:
+        pick_model(Catalog(catalog.providers, stars), "star-6")
+    assert str(caught.value).count("openai/star-6-") == 5
+    assert str(caught.value).endswith(", or one of 2 more; name one.")
+    assert picked(pick_model(Catalog(catalog.providers, stars), "star-6-sol")) == "openai/star-6-sol"
+    with pytest.raises(UsageError, match='"star-\\*" could be'):
+        pick_model(Catalog(catalog.providers, stars), "star-*")
+
+
+def test_same_model_of_two_providers_is_not_ambiguous(catalog: Catalog) -> None:
+    both = [
+        Model(id="star-6-sol", name="Sol", api="a", provider=provider, base_url="b")
+        for provider in ("openai", "openrouter")
+    ]
+    two = Catalog(catalog.providers, both)
+    assert picked(pick_model(two, "star-6")) == "openai/star-6-sol"
+    assert picked(pick_model(two, "star-6", prefer=["openrouter"])) == "openrouter/star-6-sol"
+
+
+def test_models_of_a_server_are_found_after_the_tables(catalog: Catalog) -> None:
+    served = Model(id="own", name="Own", api="a", provider="box", base_url="b")
+    more = catalog.with_models([served])
+    assert more.models[-1] == served
+    assert more.model("box", "own") == served
+    assert more.models_of("box") == [served]
+    assert catalog.model("box", "own") is None

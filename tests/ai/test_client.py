@@ -66,9 +66,7 @@ def ask(
     with FakeServer() as server:
         server.script(*script)
         asyncio.run(main(server.url))
-        for request in server.requests:
-            sent = request.headers.get("x-api-key") or request.headers.get("authorization", "")
-            asked.keys.append(sent.removeprefix("Bearer "))
+        asked.keys += [request.key for request in server.requests]
     return asked
 
 

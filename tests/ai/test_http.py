@@ -404,6 +404,19 @@ def test_reader_that_stops_in_the_middle_closes_the_connection() -> None:
     assert connections_of([respond_with(long, HELLO), respond_with(HELLO)], use) == 2
 
 
+def test_reader_that_has_enough_does_not_wait_for_more() -> None:
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await read_head(reader)
+        writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\n0123456789")
+        await reader.read()
+
+    async def test(http: HttpTransport) -> None:
+        async with raw_server(talk) as where, http.open("GET", f"http://{where}/") as response:
+            assert await response.read(10) == b"0123456789"
+
+    run(test)
+
+
 def test_number_of_idle_connections_is_limited() -> None:
     closed = asyncio.Event()
 

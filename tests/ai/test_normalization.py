@@ -13,7 +13,7 @@ from tau.ai.apis import anthropic_body, openai_body
 from tau.ai.dialect import Request, ToolSpec
 from tau.ai.images import MAX_IMAGE_CHARS
 from tau.ai.model import Compat, Model
-from tau.ai.normalization import clean, cleaned, normalize_history, ran_text
+from tau.ai.normalization import HistoryNormalizer, clean, cleaned, normalize_history, ran_text
 from tau.ai.wire import (
     AppMessage,
     AssistantContent,
@@ -487,3 +487,35 @@ def test_longer_history_starts_with_the_shorter_one(
                 assert new == old
         else:
             assert new == old
+
+
+@given(HISTORIES, st.sampled_from(MODELS))
+def test_growing_history_is_sent_as_if_it_were_normalized_again(
+    messages: list[AppMessage], model: Model
+) -> None:
+    normalizer = HistoryNormalizer()
+    for size in range(len(messages) + 1):
+        expected = normalize_history(messages[:size], model)
+        assert normalizer.normalize(messages[:size], model) == expected
+
+
+def test_replaced_message_is_sent_with_its_new_text() -> None:
+    normalizer = HistoryNormalizer()
+    messages: list[AppMessage] = [
+        user("old"),
+        assistant(TextContent("one")),
+        user("two"),
+        assistant(TextContent("x")),
+    ]
+    normalizer.normalize(messages, CLAUDE)
+    messages[0] = user("new")
+    assert normalizer.normalize(messages, CLAUDE) == normalize_history(messages, CLAUDE)
+    assert normalizer.normalize(messages[:1], GPT) == normalize_history(messages[:1], GPT)
+
+
+def test_settled_messages_are_normalized_once() -> None:
+    normalizer = HistoryNormalizer()
+    surrogate = ToolCall("a", "bash", {"command": "\ud800"})
+    messages: list[AppMessage] = [user("go"), assistant(surrogate), result("a"), assistant(TextContent("x"))]
+    first = normalizer.normalize(messages, CLAUDE)
+    assert normalizer.normalize([*messages, user("more")], CLAUDE)[1] is first[1]

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tau.base.files import write_atomic
+from tau.base.files import remove, write_atomic
 from tests.base.failing_calls import FailAt
 
 REWRITER = Path(__file__).with_name("rewriter.py")
@@ -167,3 +167,20 @@ def test_kill_9_at_random_moments_always_leaves_one_complete_version(tmp_path: P
 @pytest.mark.timeout(600)
 def test_kill_9_five_hundred_times(tmp_path: Path) -> None:
     kill_while_rewriting(tmp_path / "file", 500, seed=2)
+
+
+def test_failed_removal_leaves_the_file_and_nothing_beside_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("kept")
+
+    def refuse(source: Path, target: Path) -> None:
+        raise PermissionError(errno.EPERM, "Operation not permitted", str(source))
+
+    monkeypatch.setattr(Path, "rename", refuse)
+    descriptors = len(list(Path("/dev/fd").iterdir()))
+    with pytest.raises(PermissionError):
+        remove(path, unchanged=lambda info: True)
+    assert [file.name for file in tmp_path.iterdir()] == ["a.txt"]
+    assert len(list(Path("/dev/fd").iterdir())) == descriptors

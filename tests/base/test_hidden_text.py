@@ -65,3 +65,47 @@ def test_controls_become_visible_where_a_person_decides() -> None:
 )
 def test_imitated_letters_in_paths_become_visible(path: str, shown: str | None) -> None:
     assert reveal_path(path) == (path if shown is None else shown)
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "found"),
+    [
+        ("\u0600", "\u07ff", "\u200c"),  # scripts that need joiners
+        ("\U00011000", "\U00011fff", "\u200d"),
+        ("\U0001f000", "\U0001faff", "\u200d"),  # emoji
+        ("\u3400", "\u9fff", "\U000e0100"),  # ideographs
+        ("\U00020000", "\U0003ffff", "\U000e01ef"),
+        ("\u1820", "\u18aa", "\u180b"),  # Mongolian letters
+        ("\u1820", "\u18aa", "\u180f"),
+    ],
+)
+def test_joiners_and_selectors_stay_between_the_characters_that_need_them(
+    first: str, last: str, found: str
+) -> None:
+    assert reveal(f"{first}{found}{last}") == f"{first}{found}{last}"
+    assert reveal(f"{last}{found}{first}") == f"{last}{found}{first}"
+    for other in (chr(ord(first) - 1), chr(ord(last) + 1)):
+        assert reveal(f"{other}{found}{first}") == f"{other}<U+{ord(found):04X}>{first}"
+
+
+def test_other_variation_selectors_are_hidden_text() -> None:
+    for selector in ("\U000e00ff", "\U000e01f0"):
+        assert reveal(f"\u3400{selector}") == f"\u3400<U+{ord(selector):04X}>"
+
+
+def test_colors_may_come_between_a_character_and_its_selector() -> None:
+    for colors, stays in ((16, True), (17, False)):
+        text = "葛" + "\x1b[0m" * colors + "\U000e0100"
+        assert (reveal_invisible(text) == text) == stays
+
+
+@pytest.mark.parametrize("latin", ["À", "ɏ", "Ḁ", "ỿ", "a"])
+def test_letters_among_latin_ones_become_visible(latin: str) -> None:
+    for other in "\u0370\u03ff\u1f00\u1ffc\u0400\u052f\u1c80\u0531\u0587\u13a0\u13fd\uab70\uabbf":
+        assert reveal_path(latin + other) == f"{latin}<U+{ord(other):04X}>"
+
+
+def test_tags_after_a_flag_make_it_no_flag() -> None:
+    england = "\U0001f3f4\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f"
+    assert reveal(england) == england
+    assert reveal(f"{england}\U000e0061").count("<U+") == 7

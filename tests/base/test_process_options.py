@@ -195,6 +195,52 @@ def test_kill_spares_older_processes() -> None:
 
 
 @on_linux
+def test_detached_process_that_ignores_sigterm_is_killed_too() -> None:
+    async def main() -> int:
+        command = "setsid sh -c 'trap \"\" TERM; echo $$; while :; do sleep 1; done' & wait"
+        async with await runner.start(command, cwd=HERE) as process:
+            deaf = int(await anext(process.output()))
+            await process.kill()
+            return deaf
+
+    assert ends(run(main()))
+
+
+@on_linux
+def test_detached_process_can_clean_up_while_the_group_ends(tmp_path: Path) -> None:
+    clean_up = f"trap 'echo saved > {tmp_path}/state; exit' TERM; echo $$; while :; do sleep 0.01; done"
+    (tmp_path / "detached.sh").write_text(clean_up)
+
+    async def main() -> int:
+        command = (
+            f"trap 'until [ -s {tmp_path}/state ]; do sleep 0.01; done; exit' TERM; "
+            f"setsid sh {tmp_path}/detached.sh & while :; do sleep 0.01; done"
+        )
+        async with await runner.start(command, cwd=HERE, limits=Limits(grace=HANG_S)) as process:
+            detached = int(await anext(process.output()))
+            await process.kill()
+            assert await process.wait() == Exit(code=0)
+            return detached
+
+    assert ends(run(main()))
+    assert (tmp_path / "state").read_text() == "saved\n"
+
+
+def test_second_kill_can_shorten_the_grace_period() -> None:
+    async def main() -> Exit:
+        command = "trap '' TERM; echo $$; while :; do sleep 0.01; done"
+        async with await runner.start(command, cwd=HERE, limits=Limits(grace=2 * HANG_S)) as process:
+            await anext(process.output())
+            async with asyncio.timeout(HANG_S), asyncio.TaskGroup() as group:
+                group.create_task(process.kill())
+                await asyncio.sleep(0)
+                group.create_task(process.kill(grace=0.01))
+            return await process.wait()
+
+    assert run(main()) == Exit(code=None, signal=signal.SIGKILL)
+
+
+@on_linux
 def test_family_ends_together_wherever_its_members_went() -> None:
     async def main() -> list[int]:
         family = runner.family()

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tau.base.orphan_guard import OrphanGuard
 from tau.base.run import LocalRunner, Pty
 from tests.base.failing_calls import FailAt
 
@@ -38,6 +39,19 @@ def left_open(fail: Callable[[], None], **options: Any) -> int:
 @pytest.mark.parametrize("options", [{}, {"stdin": "open"}, {"stdin": b"text"}, {"terminal": Pty()}])
 def test_missing_folder_leaves_no_descriptor(options: dict[str, Any]) -> None:
     assert left_open(lambda: None, **options) == 0
+
+
+def test_command_that_did_not_start_is_forgotten_by_the_guard(monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[str] = []
+    monkeypatch.setattr(OrphanGuard, "_send", lambda guard, line: sent.append(line))
+
+    async def main() -> None:
+        with pytest.raises(FileNotFoundError):
+            await LocalRunner().start(["true"], cwd=HERE / "no-such-folder")
+
+    asyncio.run(main())
+    announced, forgotten = sent
+    assert announced.startswith("+ TAU_RUN=") and forgotten == announced.replace("+", "-")
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,7 @@ def folder(tmp_path: Path) -> Path:
 
 def test_bash_offers_flags_commands_and_choices(folder: Path) -> None:
     assert complete_in_bash(folder, "--mod") == ["--mode", "--model"]
-    assert complete_in_bash(folder, "-p", "--mode", "") == ["json", "text"]
+    assert complete_in_bash(folder, "-p", "--mode", "") == ["json", "rpc", "rpc-ui", "text"]
     assert complete_in_bash(folder, "--mode", "=", "js") == ["json"]
     assert complete_in_bash(folder, "co") == ["completions", "config"]
     assert complete_in_bash(folder, "completions", "z") == ["zsh"]
@@ -109,7 +109,7 @@ def test_bash_offers_settings_tools_models_providers_hosts_and_sessions(values: 
     [id] = complete_in_bash(values, "sessions", "show", "")
     assert len(id) >= 8
     assert id in complete_in_bash(values, "--resume", "")
-    assert complete_in_bash(values, "--resume", "--pl") == ["--plain"]
+    assert complete_in_bash(values, "--resume", "--pla") == ["--plain", "--plan"]
 
 
 @pytest.mark.parametrize("shell", SHELLS)
@@ -142,7 +142,8 @@ def complete_in_fish(folder: Path, line: str) -> list[str]:
 
 
 def test_fish_offers_choices(tmp_path: Path) -> None:
-    assert {row.split("\t")[0] for row in complete_in_fish(tmp_path, "tau --mode ")} == {"text", "json"}
+    offered = {row.split("\t")[0] for row in complete_in_fish(tmp_path, "tau --mode ")}
+    assert offered == {"text", "json", "rpc", "rpc-ui"}
 
 
 def test_fish_offers_values_and_what_they_are(values: Path) -> None:

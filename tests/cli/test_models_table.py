@@ -75,8 +75,17 @@ def test_programs_can_read_the_models_as_json(tmp_path: Path) -> None:
             "contextWindow": 4096,
             "maxTokens": 512,
             "reasoning": False,
+            "thinkingLevels": ["off"],
             "input": ["text"],
-            "cost": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0},
+            "cost": {
+                "input": 0,
+                "output": 0,
+                "cacheRead": 0,
+                "cacheWrite": 0,
+                "cacheWrite1h": 0,
+                "steps": [],
+                "tiers": {},
+            },
             "key": "not needed",
         }
     ]

@@ -8,6 +8,7 @@ from tau.ai.model import THINKING_LEVELS
 from tau.cli.completions import SHELLS
 from tau.cli.config_command import ACTIONS
 from tau.cli.flags import CONFLICTS, FLAGS, GROUPS, LIST, OPTIONAL, SUBCOMMANDS, SWITCH, VALUE, Flag
+from tau.cli.models_command import ACTIONS as MODELS_ACTIONS
 from tau.cli.parse import parse
 from tau.cli.sandbox_command import ACTIONS as SANDBOX_ACTIONS
 from tau.cli.sessions_command import ACTIONS as SESSIONS_ACTIONS
@@ -88,7 +89,7 @@ def test_short_flag_with_an_optional_value() -> None:
         (["-p", "--fork"], "--fork needs a value: --fork ID|PATH."),
         (["--model="], "--model needs a non-empty value: --model PATTERN[:LEVEL]."),
         (["--print=yes"], "--print takes no value."),
-        (["--mode", "xml"], '--mode cannot be "xml"; use one of text, json.'),
+        (["--mode", "xml"], '--mode cannot be "xml"; use one of text, json, rpc, rpc-ui.'),
         (["-c", "-r", "a"], "--continue and --resume cannot be used together."),
         (["--tools", "read", "--no-tools"], "--tools and --no-tools cannot be used together."),
     ),
@@ -118,7 +119,7 @@ def test_mistyped_subcommand_is_not_sent_to_the_model(argv: list[str], guess: st
     assert f"Did you mean {guess}?" in problem and "put -- before it" in problem
 
 
-@pytest.mark.parametrize(("word", "here"), [("login", "/login"), ("models", "tau --list-models")])
+@pytest.mark.parametrize(("word", "here"), [("login", "/login")])
 def test_tau_login_was_sent_to_the_model_as_a_prompt(word: str, here: str) -> None:
     problem = parse([word]).problem
     assert problem.startswith(f'There is no command "{word}": ') and here in problem
@@ -189,6 +190,7 @@ def test_choices_match_their_implementations() -> None:
     assert {name: words for name, words in commands.items() if words} == {
         "config": tuple(ACTIONS),
         "sessions": SESSIONS_ACTIONS,
+        "models": MODELS_ACTIONS,
         "ssh": tuple(SSH_ACTIONS),
         "trust": TRUST_ACTIONS,
         "sandbox": SANDBOX_ACTIONS,

@@ -9,6 +9,7 @@ import pytest
 
 from tau.ai.auth import Credentials
 from tau.ai.catalog import Catalog, Provider
+from tau.ai.model import Model
 from tau.base.errors import ConfigError, UsageError
 from tau.base.files import locked
 from tau.base.run import LocalRunner
@@ -22,6 +23,15 @@ ROW = Provider(
     base_url="https://api.openai.com/v1",
     key_variables=["FIRST_VAR", "SECOND_VAR"],
 )
+CLOUD = Provider(
+    id="amazon-bedrock",
+    name="Amazon Bedrock",
+    api="bedrock-converse-stream",
+    base_url="https://bedrock-runtime.{AWS_REGION|us-east-1}.amazonaws.com",
+    key_variables=["AWS_BEARER_TOKEN_BEDROCK"],
+    cloud="aws",
+)
+ACCESS_KEY = {"AWS_ACCESS_KEY_ID": "AKIA" + "B" * 16, "AWS_SECRET_ACCESS_KEY": "s" * 40}
 OWN = Provider(id="own", name="own", api="openai-completions", base_url="http://localhost", local=True)
 
 
@@ -34,7 +44,7 @@ class World:
 
     def credentials(self) -> KeyCredentials:
         return KeyCredentials(
-            Catalog({"openai": ROW, "own": OWN}, []),
+            Catalog({"openai": ROW, "own": OWN, "amazon-bedrock": CLOUD}, []),
             self.auth,
             LocalRunner(shell="/bin/sh"),
             self.environ,
@@ -173,3 +183,36 @@ def test_missing_key_is_explained_in_one_line(world: World) -> None:
     assert text.startswith("No API key or model server found: set ")
     assert "refers to the variable NOT_SET, which is not set" in text and "\n" not in text
     assert "No API key for nobody" in world.credentials().describe_missing_key("nobody")
+
+
+def test_credentials_of_a_cloud_come_last(world: World, tmp_path: Path) -> None:
+    world.environ |= {"HOME": str(tmp_path)}
+    assert world.get("amazon-bedrock") is None
+    assert not world.credentials().available("amazon-bedrock")
+    world.environ |= ACCESS_KEY
+    assert world.credentials().available("amazon-bedrock")
+    assert world.get("amazon-bedrock") == ":".join(ACCESS_KEY.values())
+    world.models["amazon-bedrock"] = "configured"
+    assert world.get("amazon-bedrock") == "configured"
+    world.environ["AWS_BEARER_TOKEN_BEDROCK"] = "token"
+    assert world.get("amazon-bedrock") == "token"
+
+
+def test_addresses_have_the_users_variables(world: World, tmp_path: Path) -> None:
+    world.environ |= {"HOME": str(tmp_path), "AWS_REGION": "eu-west-1", "BASE": "https://mine.example.com/"}
+
+    def address(base_url: str, provider: str = "openai", **more: Any) -> str:
+        model = Model(
+            id="m", name="M", api="openai-completions", provider=provider, base_url=base_url, **more
+        )
+        return world.credentials().address(model)
+
+    assert address(CLOUD.base_url, "amazon-bedrock") == "https://bedrock-runtime.eu-west-1.amazonaws.com"
+    assert address("{BASE}/v1") == "https://mine.example.com/v1"
+    assert address("https://{OTHER,BASE|x}.example.com", custom_address=True).startswith("https://{")
+    assert address("https://plain.example.com") == "https://plain.example.com"
+    with pytest.raises(ConfigError) as caught:
+        address("https://{UNSET,ALSO_UNSET}.example.com")
+    assert str(caught.value) == (
+        "The address of openai is not known: set UNSET or ALSO_UNSET, or baseUrl in models.json."
+    )

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from tau.ai.apis import DIALECTS
-from tau.ai.catalog import Catalog, Provider, find_models, pick_model
+from tau.ai.catalog import Catalog, Provider, pick_model
 from tau.ai.model import Compat, Model, Price
+from tau.ai.model_search import find_models
 from tau.base.errors import ConfigError
 from tau.config.models_file import ModelsFile, load_models_file, merge_models
 

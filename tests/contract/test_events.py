@@ -18,6 +18,7 @@ def test_events() -> None:
         {
             "agent_start": [],
             "agent_end": ["messages"],
+            "agent_settled": ["aborted"],
             "turn_start": [],
             "turn_end": ["message", "toolResults"],
             "message_start": ["message"],
@@ -34,6 +35,9 @@ def test_events() -> None:
             "auto_compaction_end": ["action", "result", "aborted", "willRetry", "errorMessage", "skipped"],
             "compaction": ["summary", "tokensBefore", "tokensAfter", "auto"],
             "thinking_level_changed": ["thinkingLevel"],
+            "model_changed": ["provider", "modelId"],
+            "session_info_changed": ["name"],
+            "entry_appended": ["entry"],
             "permissions_changed": ["mode", "allow", "ask", "deny"],
             "queue_update": ["steering", "followUp"],
             "job_update": ["id", "status", "label", "durationMs", "queued"],

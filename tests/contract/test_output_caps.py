@@ -22,7 +22,8 @@ from tau.ai.wire import ToolResultMessage, text_of
 from tau.base.sizes import KIB, MIB
 from tau.coding.output import OutputLimits, lines_of
 from tau.coding.readers import large_file
-from tau.coding.tools.registry import TOOLS
+from tau.coding.tools.registry import TOOLS, ToolParts, create_tools
+from tau.config.settings import Settings
 from tests.coding.context import FakeUi
 
 LIMITS = OutputLimits()
@@ -379,6 +380,13 @@ class Flood(tau.Tool[NoParams]):
 @request
 def tool_without_caps(folder: Path) -> Asked:
     return "flood", {}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def loaded_tools() -> None:
+    """Import what sessions need before the first test: no test is about the time that takes."""
+    assert tau.create_session
+    create_tools(tuple(TOOLS), ToolParts(Settings()))
 
 
 def result_of(folder: Path, tool: str, arguments: dict[str, Any]) -> ToolResultMessage:

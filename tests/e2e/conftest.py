@@ -7,6 +7,7 @@ import pytest
 
 from tests.e2e.program import Program
 from tests.support.fake_server import FakeServer
+from tests.support.forked import ForkServer
 
 
 @pytest.fixture
@@ -16,5 +17,5 @@ def server() -> Iterator[FakeServer]:
 
 
 @pytest.fixture
-def tau(server: FakeServer, tmp_path: Path) -> Program:
-    return Program(server, tmp_path)
+def tau(server: FakeServer, tmp_path: Path, forks: ForkServer | None) -> Program:
+    return Program(server, tmp_path, forks)

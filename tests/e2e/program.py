@@ -3,7 +3,6 @@
 import json
 import os
 import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -13,17 +12,22 @@ from msgspec.structs import replace
 
 from tests.support.fake_answers import Answer, Scriptable, Usage, scripted
 from tests.support.fake_server import FakeServer
+from tests.support.forked import PREFIX as TAU
+from tests.support.forked import ForkServer
 from tests.support.limits import HANG_S
 
-TAU = (sys.executable, "-m", "tau")
 FAKE = ("--provider", "fake", "--model", "fake-model")
 
 
 class Program:
-    """`tau` with its user's folder in TAU_HOME and a project folder to work in."""
+    """`tau` with its user's folder in TAU_HOME and a project folder to work in.
 
-    def __init__(self, server: FakeServer, folder: Path) -> None:
+    It is executed, or forked if there is a server for that.
+    """
+
+    def __init__(self, server: FakeServer, folder: Path, forks: ForkServer | None = None) -> None:
         self.server = server
+        self.forks = forks
         self.project = folder / "project"
         self.project.mkdir()
         self.home = Path(os.environ["TAU_HOME"])
@@ -56,23 +60,28 @@ class Program:
         self, *arguments: str, stdin: str | bytes = b"", cwd: Path | None = None, **environment: str
     ) -> subprocess.CompletedProcess[str]:
         data = stdin.encode() if isinstance(stdin, str) else stdin
-        ran = subprocess.run(
+        with self._popen(
             [*TAU, *arguments],
-            input=data,
-            capture_output=True,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             cwd=cwd or self.project,
             env={**os.environ, **environment},
-            timeout=HANG_S,
-        )
-        assert b"Traceback" not in ran.stderr, ran.stderr.decode()
-        return subprocess.CompletedProcess(ran.args, ran.returncode, ran.stdout.decode(), ran.stderr.decode())
+        ) as ran:
+            try:
+                output, errors = ran.communicate(data, HANG_S)
+            except BaseException:
+                ran.kill()
+                raise
+        assert b"Traceback" not in errors, errors.decode()
+        return subprocess.CompletedProcess(ran.args, ran.returncode, output.decode(), errors.decode())
 
     def ask(self, *arguments: str, **more: Any) -> subprocess.CompletedProcess[str]:
         """Print mode with the fake model."""
         return self.run(*FAKE, "-p", *arguments, **more)
 
     def start(self, *arguments: str, **more: Any) -> subprocess.Popen[bytes]:
-        return subprocess.Popen(
+        return self._popen(
             [*TAU, *FAKE, *arguments],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -80,6 +89,11 @@ class Program:
             cwd=self.project,
             **more,
         )
+
+    def _popen(self, argv: list[str], **options: Any) -> subprocess.Popen[bytes]:
+        if self.forks is None or not self.forks.can_start(options.get("env", os.environ)):
+            return subprocess.Popen(argv, **options)
+        return self.forks.start(argv, **options)
 
     def terminal(self, *arguments: str, term: str = "dumb", cwd: Path | None = None) -> "pexpect.spawn[str]":
         return pexpect.spawn(

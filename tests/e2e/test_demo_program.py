@@ -4,6 +4,7 @@ import json
 import os
 import re
 import signal
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,6 +17,15 @@ from tests.support.terminal.virtual import VirtualTerminal
 
 SCRIPTED = "─ scripted-demo"
 CAST = Path(__file__).parents[2] / "docs" / "images" / "demo.cast"
+HURRIED = (
+    sys.executable,
+    "-c",
+    "import sys\n"
+    "from tau.cli.main import main\n"
+    "from tau.modes.interactive.demo import play, script\n"
+    "play.READ_S, play.KEY_S, script.READ_S = 1.0, 0.03, 0.5\n"
+    "sys.exit(main())",
+)
 DURATION = re.compile(r"\d[\d.]* m?s$")
 
 
@@ -29,8 +39,8 @@ def place(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def demo(tau: Program, place: Path) -> Iterator[PtyTerminal]:
-    """At the pace of a person, on a screen that shows everything."""
-    with run_in_terminal([*TAU, "demo"], {"TMPDIR": str(place)}, 100, 60, cwd=tau.project) as term:
+    """At the pace of a person in a hurry, on a screen that shows everything."""
+    with run_in_terminal([*HURRIED, "demo"], {"TMPDIR": str(place)}, 100, 60, cwd=tau.project) as term:
         term.wait_for("the model and the typing are scripted")
         yield term
 

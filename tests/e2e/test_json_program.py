@@ -54,6 +54,7 @@ def test_events_of_one_prompt_follow_protocol_order(tau: Program) -> None:
         "message_end assistant",
         "turn_end",
         "agent_end",
+        "agent_settled",
     ]
     (start,) = [line for line in lines if line["type"] == "tool_execution_start"]
     (end,) = [line for line in lines if line["type"] == "tool_execution_end"]
@@ -67,7 +68,7 @@ def test_events_of_one_prompt_follow_protocol_order(tau: Program) -> None:
     assert end["result"]["content"][0]["type"] == "text"
     turn = next(line for line in lines if line["type"] == "turn_end")
     assert turn["toolResults"][0]["toolCallId"] == "call_123"
-    assert [message["role"] for message in lines[-1]["messages"]] == [
+    assert [message["role"] for message in lines[-2]["messages"]] == [
         "user",
         "assistant",
         "toolResult",
@@ -80,7 +81,7 @@ def test_json_mode_takes_stdin_as_text_and_fails_with_the_same_codes(tau: Progra
     ran = tau.run(*FAKE, "--mode", "json", stdin="hello\n")
     assert ran.returncode == 75
     assert tau.user_messages() == ["hello\n"]
-    assert events(ran.stdout)[-1]["messages"][-1]["stopReason"] == "error"
+    assert events(ran.stdout)[-2]["messages"][-1]["stopReason"] == "error"
 
 
 def test_json_lines_in_and_out(tau: Program) -> None:
@@ -113,8 +114,8 @@ def test_outside_interrupt_stops_a_running_turn(tau: Program) -> None:
     assert program.returncode == 0
     kinds = [line["type"] for line in rest]
     where = kinds.index("interrupted")
-    assert rest[where - 1]["messages"][-1]["stopReason"] == "aborted"
-    assert rest[-1]["messages"][-1]["content"] == [{"type": "text", "text": "fine"}]
+    assert rest[where - 2]["messages"][-1]["stopReason"] == "aborted"
+    assert rest[-2]["messages"][-1]["content"] == [{"type": "text", "text": "fine"}]
 
 
 def test_closed_reader_stops_the_run(tau: Program) -> None:

@@ -12,6 +12,7 @@ from tests.support.pictures import PNG
 
 
 def test_hello(tau: Program) -> None:
+    tau.forks = None  # as users start it
     tau.script(Text("Hello, Wörld.", deltas=4))
     ran = tau.ask("Say hello")
     assert (ran.returncode, ran.stdout, ran.stderr) == (0, "Hello, Wörld.\n", "")
@@ -254,4 +255,4 @@ def test_models_are_listed_with_their_keys(tau: Program) -> None:
     assert {line.split()[-1] for line in everything if line.startswith("openai ")} == {"yes"}
     assert {line.split()[-1] for line in everything if line.startswith("anthropic ")} == {"no"}
     nothing = tau.run("--list-models", "no-such-model-at-all")
-    assert (nothing.returncode, nothing.stdout) == (1, "")
+    assert (nothing.returncode, nothing.stdout) == (2, "")

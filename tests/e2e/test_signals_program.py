@@ -10,6 +10,12 @@ from tests.e2e.program import FAKE, TAU, Program, is_alive, wait_for
 from tests.support.fake_answers import Answer, Call, Silence, Text
 from tests.support.limits import HANG_S
 
+
+@pytest.fixture
+def forks() -> None:
+    """As users start it."""
+
+
 SLEEP = "echo $$ > pid; exec sleep 100"
 
 

@@ -1,9 +1,10 @@
 """A program for child processes: one tool call, run repeatedly, that dies or fails at each of its steps.
 
-`steps.py CASE FAULT FOLDER` lays out the case in FOLDER/1, FOLDER/2, ... and runs its call in each of them,
-in a separate child. The fault strikes the first one at its first system call that touches a file, the second
-one at its second, and so on until a call ends unharmed. FAULT is `kill` or the name of an error such as
-ENOSPC, with a trailing `+` if everything after it fails too. Prints one line of JSON per child.
+It reads lines of JSON, `[CASE, FAULT, FOLDER]`. For each, it lays out the case in FOLDER/1, FOLDER/2, ... and
+runs its call in each of them, in a separate child. The fault strikes the first one at its first system call
+that touches a file, the second one at its second, and so on until a call ends unharmed. FAULT is `kill` or
+the name of an error such as ENOSPC, with a trailing `+` if everything after it fails too. Prints the reports
+of all children as one line of JSON.
 """
 
 import _sqlite3
@@ -11,7 +12,6 @@ import asyncio
 import ctypes
 import errno
 import gc
-import importlib
 import io
 import json
 import os
@@ -21,7 +21,7 @@ import sys
 import time
 import traceback
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -248,27 +248,18 @@ def run_child(case: ToolCase, folder: Path, striking: FaultInjector) -> None:
         striking.tell({"at": striking.struck, "error": error})
 
 
-def import_modules_of(case: ToolCase, folder: Path) -> None:
-    """Import what a call imports late, so that not every child has to."""
+def warm_up(case: ToolCase, folder: Path) -> None:
+    """Call it unharmed, so that not every child imports what it imports and compiles its patterns."""
     folder.mkdir()
     case.lay_out(folder)
-    reading, writing = os.pipe()
-    if not os.fork():
-        run_child(case, folder, FaultInjector(MAX_STEPS, "kill", os.open(os.devnull, os.O_WRONLY)))
-        with os.fdopen(writing, "w") as pipe:
-            pipe.write("\n".join(name for name in sys.modules if name.startswith("tau.")))
-        os._exit(0)
-    os.close(writing)
-    with os.fdopen(reading) as pipe:
-        for name in pipe.read().splitlines():
-            importlib.import_module(name)
-    os.wait()
+    with call_context(folder) as ctx:
+        asyncio.run(call(case.tool, ctx, **case.arguments_in(ctx)))
     gc.collect()
     gc.freeze()
 
 
-def main(case: ToolCase, fault: str, root: Path) -> None:
-    import_modules_of(case, root / "first")
+def sweep(case: ToolCase, fault: str, root: Path) -> Iterator[dict[str, Any]]:
+    warm_up(case, root / "first")
     for at in range(1, MAX_STEPS):
         folder = root / str(at)
         folder.mkdir()
@@ -287,11 +278,13 @@ def main(case: ToolCase, fault: str, root: Path) -> None:
             report = json.loads(pipe.readline() or "{}")
         _, status = os.waitpid(pid, 0)
         code = os.waitstatus_to_exitcode(status)
-        sys.stdout.write(json.dumps({"folder": str(folder), "code": code, **report}) + "\n")
+        yield {"folder": str(folder), "code": code, **report}
         if code == 0 and not report["at"]:
             return
     sys.exit("more steps than expected")
 
 
 if __name__ == "__main__":
-    main(CASES[sys.argv[1]], sys.argv[2], Path(sys.argv[3]))
+    for line in sys.stdin:
+        name, fault, root = json.loads(line)
+        print(json.dumps(list(sweep(CASES[name], fault, Path(root)))), flush=True)

@@ -21,7 +21,9 @@ from tau.hashline.snapshots import tag_of
 from tau.sdk import SessionOptions, create_session
 from tests.ai.dialect_client import model
 from tests.support.fake_answers import Answer, Call
+from tests.support.fake_bedrock import Bedrock
 from tests.support.fake_dialects import DIALECTS, Dialect
+from tests.support.fake_google import Google
 from tests.support.next_request import problems
 from tests.support.raw_server import raw_server, read_head
 
@@ -109,11 +111,18 @@ def results(messages: list[AppMessage]) -> list[ToolResultMessage]:
     return [message for message in messages if isinstance(message, ToolResultMessage)]
 
 
-async def cut_everywhere(name: str, whole: str, folder: Path) -> None:
+async def cut_everywhere(name: str, whole: str, folder: Path, every: int) -> None:
+    """After each byte, with one in `every` of the endings; with all of them where the arguments are whole."""
     tool, mode, _ = CALLS[name]
     target = folder / "a.txt"
     target.write_text(OLD)
-    cuts = [(cut, ending) for ending in ENDINGS for cut in range(len(whole) + 1)]
+    cuts = [
+        (cut, ending)
+        for number, ending in enumerate(ENDINGS)
+        for cut in range(len(whole) + 1)
+        if (cut + number) % every == 0 or cut >= len(whole.rstrip()) - 1
+    ]
+    count = len(cuts)
     ran = tried = 0
     while cuts:
         model = CutStream()
@@ -140,14 +149,15 @@ async def cut_everywhere(name: str, whole: str, folder: Path) -> None:
                     target.write_text(OLD)
                     break
             check_history(session.log.messages())
-    assert ran >= 2 and tried == len(ENDINGS) * (len(whole) + 1)
+    assert ran >= 2 and tried == count
 
 
+@pytest.mark.parametrize("every", [3, pytest.param(1, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("spelling", [0, 1])
 @pytest.mark.parametrize("name", CALLS)
-def test_truncated_arguments_touch_nothing(name: str, spelling: int, tmp_path: Path) -> None:
+def test_truncated_arguments_touch_nothing(name: str, spelling: int, every: int, tmp_path: Path) -> None:
     whole = list(spellings(CALLS[name][2]))[spelling]
-    asyncio.run(cut_everywhere(name, whole, tmp_path))
+    asyncio.run(cut_everywhere(name, whole, tmp_path, every))
 
 
 async def cut_answer(speaker: Model, spoken: Dialect, folder: Path, every: int) -> None:
@@ -156,7 +166,7 @@ async def cut_answer(speaker: Model, spoken: Dialect, folder: Path, every: int) 
     call = Call("write", {"path": "a.txt", "content": NEW}, deltas=3)
     parts = list(spoken.events(Answer((call,)), {}))
     events = b"".join(parts)
-    claim = max(at for at, part in enumerate(parts) if b'_reason":"tool_' in part)
+    claim = max(at for at, part in enumerate(parts) if spoken.claim in part)
     claimed = len(b"".join(parts[: claim + 1]).rstrip())
     done = b"".join(spoken.events(Answer.text("Done."), {}))
     waiting = [b""]
@@ -195,6 +205,32 @@ def test_answer_cut_off_in_transit_touches_nothing(spoken: Dialect, every: int, 
     asyncio.run(cut_answer(model(spoken.name), spoken, tmp_path, every))
 
 
+def unfinished_in_google(
+    spoken: Google, mine: list[bytes], other: list[bytes], text: list[bytes], *, has_arguments: bool
+) -> Iterator[tuple[str, list[bytes]]]:
+    """A call comes in one event; without arguments it is complete."""
+    begun, end = [event for event in mine if spoken.claim not in event], mine[-1:]
+    yield "the connection closes", begun
+    yield "the answer has no reason to end", [*begun, mine[0]]
+    if has_arguments:
+        yield "the answer ends", [*begun, *end]
+        yield "another call follows", [*begun, *other[1:]]
+        yield "another answer starts", [*begun, *text]
+
+
+def unfinished_in_bedrock(
+    spoken: Bedrock, mine: list[bytes], other: list[bytes], text: list[bytes]
+) -> Iterator[tuple[str, list[bytes]]]:
+    begun = [event for event in mine[:-2] if b"contentBlockStop" not in event]
+    renumbered = [spoken.replaced(e, b'contentBlockIndex":0', b'contentBlockIndex":1') for e in other[1:]]
+    yield "another call takes its place", [*begun, *other[1:]]
+    yield "the next block starts", [*begun, *renumbered]
+    yield "text takes its place", [*begun, *text[1:]]
+    yield "the answer ends", [*begun, *mine[-2:]]
+    yield "another answer with a call starts", [*begun, *other]
+    yield "another answer starts", [*begun, *text]
+
+
 def unfinished(spoken: Dialect, tool: str, arguments: str) -> Iterator[tuple[str, list[bytes]]]:
     """Every way to leave a call unfinished in an answer that ends as if nothing were wrong."""
     mine = list(spoken.events(Answer((Call(tool, json=arguments, id="cut", deltas=2),)), {}))
@@ -211,6 +247,26 @@ def unfinished(spoken: Dialect, tool: str, arguments: str) -> Iterator[tuple[str
         yield "another answer with a call starts", [*begun, *again[: len(other)]]
         yield "another answer starts", [*begun, *again[len(other) :]]
         yield "the next block starts", [*begun, *(e.replace(b'"index":0', b'"index":1') for e in other[2:])]
+    elif isinstance(spoken, Google):
+        yield from unfinished_in_google(spoken, mine, other, text, has_arguments=bool(arguments))
+    elif isinstance(spoken, Bedrock):
+        yield from unfinished_in_bedrock(spoken, mine, other, text)
+    elif spoken.name == "openai-responses":
+        begun = mine[: max(n for n, e in enumerate(mine) if b"_arguments." in e)]  # without the final version
+        completed = other[-1].replace(b'"output":[', b'"output":[],"was":[')
+        assert b"output_item.added" in other[1] and b"response.completed" in completed
+        again = [event.replace(b"resp_fake", b"resp_other") for event in (*other, *text)]
+        yield "another call takes its place", [*begun, *other[1:]]
+        yield "text takes its place", [*begun, *text[1:]]
+        yield "the answer ends", [*begun, completed]
+        yield "another answer with a call starts", [*begun, *again[: len(other)]]
+        yield "another answer starts", [*begun, *again[len(other) :]]
+        moved = (
+            event.replace(b'"output_index":0', b'"output_index":1') for event in (*other[1:-1], completed)
+        )
+        yield "the next item starts", [*begun, *moved]
+        unfinished = mine[-2].replace(b'"status":"completed"', b'"status":"incomplete"')
+        yield "the call is marked as incomplete", [*begun, unfinished, completed]
     else:
         begun, end = mine[: max(n for n, e in enumerate(mine) if b'tool_calls":[' in e) + 1], mine[-2:]
         yield "another call takes its place", [*begun, *other[1:]]

@@ -1,12 +1,12 @@
 """Previews of a change: they must be true, and short."""
 
-from hypothesis import given
+from hypothesis import example, given
 
 from tau.hashline.errors import NoChangeError
-from tau.hashline.lines import NumberedLines, split_lines
+from tau.hashline.lines import separator_of, split_lines
 from tau.hashline.parser import parse
-from tau.hashline.patch import PreparedFile, prepare
-from tau.hashline.preview import DIFF_ROWS, OPEN_END, PREVIEW_ROWS
+from tau.hashline.patch import RENUMBERED, PreparedFile, prepare
+from tau.hashline.preview import OPEN_END
 from tau.hashline.records import Hunk
 from tau.hashline.snapshots import SnapshotStore
 from tests.hashline.strategies import files_and_hunks, patch_of
@@ -44,7 +44,11 @@ def test_preview_is_bounded() -> None:
     assert len(big) < 12_000
     assert "(3988 more lines)" in big and "(988 more lines)" in big
     many = "".join(f"replace {number}:\n+x\n" for number in range(1, 5000, 10))
-    assert len(prepared("y\n" * 5000, many).preview().split("\n")) < PREVIEW_ROWS * 2
+    rows = prepared("y\n" * 5000, many).preview().split("\n")
+    assert rows[-1] == "… (more changes not shown)"
+    assert len([row for row in rows if row[0] != "…"]) == 80
+    row = next(row for row in big.split("\n") if row.startswith("+1:"))
+    assert len(row) == len("+1:") + 300 and row.endswith("x…")
 
 
 def test_diff_format() -> None:
@@ -70,9 +74,18 @@ def test_diff_is_bounded_and_says_so() -> None:
     rows = "".join(f"+new {number}\n" for number in range(3000))
     for body in (f"replace 1..20:\n{rows}", f"insert tail:\n{rows}"):
         diff = prepared(TEXT, body).diff()
-        assert len(diff.text.split("\n")) <= DIFF_ROWS + 2
+        assert len(diff.text.splitlines()) == 400 + 1
         assert diff.text.endswith("[… the rest of this diff is not shown]\n")
         assert diff.added == 3000
+
+
+def test_diff_of_400_rows_is_whole_and_its_rows_have_500_characters() -> None:
+    for count, whole in ((391, True), (392, False)):  # besides the names, the header and six rows
+        body = "".join(f"+{number}\n" for number in range(count))
+        diff = prepared(TEXT, f"insert after 10:\n{body}").diff().text
+        assert diff.endswith("not shown]\n") != whole
+    long = prepared(TEXT, f"insert after 10:\n+{'x' * 500}\n+{'y' * 501}\n").diff().text
+    assert f"+{'x' * 500}\n+{'y' * 499}…\n" in long
 
 
 def test_first_changed_line_exists_after_a_deletion_at_the_end() -> None:
@@ -99,9 +112,10 @@ def patched(old: list[str], rows: list[str]) -> list[str]:
     return result + old[position:]
 
 
-def marked(text: str) -> list[str]:
-    rows = split_lines(text)
-    if NumberedLines(text).ends_open:
+def marked(text: str, separator: str) -> list[str]:
+    """The rows as a patch program counts them, which does not change how it does when the text does."""
+    rows = split_lines(text) if separator_of(text) == separator else text.split(separator) if text else []
+    if text and not text.endswith(separator):
         rows[-1] += f"\n{OPEN_END}"
     return rows
 
@@ -116,6 +130,14 @@ def diff_rows(text: str) -> list[str]:
     return rows
 
 
+def test_preview_showed_numbers_that_the_next_edit_counted_differently() -> None:
+    file = prepared("\ra\n\n\nopen end", "delete 2..4\n")
+    assert file.new_text == "\ra"  # two lines by now: the carriage return ends the first one
+    assert file.preview() == RENUMBERED
+    assert patched(marked(file.old_text, "\n"), diff_rows(file.diff().text)) == marked("\ra", "\n")
+
+
+@example(("\ra\n\n\nopen end", [Hunk("delete", 2, 4, (), 2)]))
 @given(files_and_hunks())
 def test_diff_turns_the_old_text_into_the_new(case: tuple[str, list[Hunk]]) -> None:
     text, hunks = case
@@ -127,14 +149,18 @@ def test_diff_turns_the_old_text_into_the_new(case: tuple[str, list[Hunk]]) -> N
     except NoChangeError:
         return
     diff = file.diff()
-    assert patched(marked(text), diff_rows(diff.text)) == marked(file.new_text)
-    assert len(split_lines(text)) + diff.added - diff.removed == len(split_lines(file.new_text))
+    old, new = (marked(each, separator_of(text)) for each in (text, file.new_text))
+    assert patched(old, diff_rows(diff.text)) == new
+    assert len(old) + diff.added - diff.removed == len(new)
     check_preview(file)
 
 
 def check_preview(file: PreparedFile) -> None:
     """Every row of a preview is in the old or the new text under its number."""
     old, new = split_lines(file.old_text), split_lines(file.new_text)
+    if file.preview() == RENUMBERED:
+        assert separator_of(file.old_text) != separator_of(file.new_text)
+        return
     for row in file.preview().split("\n"):
         if row == "…":
             continue

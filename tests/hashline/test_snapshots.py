@@ -5,7 +5,7 @@ from itertools import count
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tau.hashline.snapshots import MAX_BYTES, MAX_PATHS, MAX_VERSIONS, SnapshotStore, tag_of
+from tau.hashline.snapshots import MAX_BYTES, SnapshotStore, tag_of
 
 
 def colliding(tag: str, amount: int) -> list[str]:
@@ -72,16 +72,16 @@ def test_forgotten_tag_is_never_reused_for_another_text() -> None:
 
 def test_versions_of_a_path_are_bounded_and_the_oldest_is_dropped() -> None:
     store = SnapshotStore()
-    tags = [store.record("a", f"{number}\n") for number in range(MAX_VERSIONS + 3)]
+    tags = [store.record("a", f"{number}\n") for number in range(8 + 3)]
     assert [version.tag for version in store.versions("a")] == tags[3:]
 
 
 def test_paths_are_bounded_and_the_least_used_is_dropped() -> None:
     store = SnapshotStore()
-    tags = [store.record(f"p{number}", "x") for number in range(MAX_PATHS)]
+    tags = [store.record(f"p{number}", "x") for number in range(30)]
     assert tags[0] is not None and store.find("p0", tags[0]) is not None
     store.record("one more", "x")
-    assert len(store.paths) == MAX_PATHS
+    assert len(store.paths) == 30
     assert store.find("p0", tags[0]) is not None
     assert tags[1] is not None and store.find("p1", tags[1]) is None
 

@@ -17,8 +17,9 @@ from typing import Any
 
 import pytest
 from msgspec import json
+from msgspec.structs import replace
 
-from tau.ai.apis import anthropic_messages, openai_completions
+from tau.ai.apis import anthropic_messages, openai_completions, openai_responses
 from tau.ai.dialect import (
     CallEnd,
     CallPiece,
@@ -61,6 +62,13 @@ FORCED_CALL = {
     "tool_choice": "required",
     "messages": [*QUESTION, {"role": "assistant", "content": "<tool_call>"}],
 }
+PREFILLED = [*QUESTION, {"role": "assistant", "content": "<tool_call>"}]
+PREFILL = {
+    "type": "message",
+    "role": "assistant",
+    "content": [{"type": "output_text", "text": "<tool_call>", "annotations": []}],
+}
+DIALECTS = [openai_completions, openai_responses, anthropic_messages]
 TOO_LONG = "a b " * 5_000  # tokens: 10,000
 
 
@@ -368,23 +376,61 @@ def test_our_completions_dialect_keeps_the_first_tool_call(server: EmbeddedServe
     assert CallEnd(start.key) in deltas and isinstance(deltas[-1], Done)
 
 
-def test_our_messages_dialect_reads_the_same_server(server: EmbeddedServer) -> None:
+@pytest.mark.parametrize(
+    ("dialect", "limit"), [(openai_responses, "max_output_tokens"), (anthropic_messages, "max_tokens")]
+)
+def test_our_other_dialects_read_the_same_server(server: EmbeddedServer, dialect: Any, limit: str) -> None:
     """The server ignores a grammar here: only the shape counts."""
-    deltas = answer(server, anthropic_messages, {"max_tokens": 4})
+    deltas = answer(server, dialect, {limit: 4})
     assert [delta for delta in deltas if isinstance(delta, TextPiece)]
     assert isinstance(deltas[-1], Done)
     read, written = total(deltas)
     assert read > 5 and 1 <= written <= 4
 
 
-@pytest.mark.parametrize("dialect", [openai_completions, anthropic_messages])
+@pytest.mark.parametrize(
+    ("dialect", "forced"),
+    [
+        (openai_responses, {"tool_choice": "required", "input": [*QUESTION, PREFILL]}),
+        (anthropic_messages, {"tool_choice": {"type": "any"}, "messages": PREFILLED}),
+    ],
+)
+def test_our_other_dialects_read_a_tool_call(server: EmbeddedServer, dialect: Any, forced: Any) -> None:
+    deltas = answer(server, dialect, forced, tools=True)
+    start = next(delta for delta in deltas if isinstance(delta, CallStart))
+    assert start.name == "read" and start.id
+    pieces = [delta.json for delta in deltas if isinstance(delta, CallPiece) and delta.key == start.key]
+    assert json.decode("".join(pieces)) == {"path": "notes.txt"}
+    (end,) = [delta for delta in deltas if isinstance(delta, CallEnd) and delta.key == start.key]
+    assert end.problem == "" and isinstance(deltas[-1], Done)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_leaving_our_dialects_in_mid_stream_frees_the_slot(server: EmbeddedServer, dialect: Any) -> None:
+    request = Request(system="", messages=[UserMessage("Count to 9000.", 0)], tools=[], max_tokens=7_000)
+    endpoint = Endpoint(base_url=server.model.base_url, key=server.key)
+
+    async def main(client: Client) -> dict[str, Any]:
+        model = replace(server.model, max_tokens=7_000)
+        stream = dialect.stream(model, request, endpoint, Forcing(client.http, {"ignore_eos": True}))
+        async for delta in stream:
+            if isinstance(delta, TextPiece):
+                break
+        await stream.aclose()
+        return await free_slot(client)
+
+    assert with_client(server, main)["next_token"][0]["n_decoded"] < 1_000
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
 def test_our_dialects_recognize_an_overflow(server: EmbeddedServer, dialect: Any) -> None:
     with pytest.raises(ProviderError) as caught:
-        answer(server, dialect, {"messages": [{"role": "user", "content": TOO_LONG}]})
+        field = "input" if dialect is openai_responses else "messages"
+        answer(server, dialect, {field: [{"role": "user", "content": TOO_LONG}]})
     assert caught.value.overflow and not caught.value.retryable
 
 
-@pytest.mark.parametrize("dialect", [openai_completions, anthropic_messages])
+@pytest.mark.parametrize("dialect", DIALECTS)
 def test_our_dialects_report_a_wrong_key(server: EmbeddedServer, dialect: Any) -> None:
     with pytest.raises(ProviderError) as caught:
         answer(server, dialect, {}, key="wrong")

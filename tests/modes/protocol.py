@@ -29,6 +29,7 @@ class ToolCall(Strict, tag_field="type", tag="toolCall"):
     name: str
     arguments: dict[str, Any]
     thought_signature: str | UnsetType = UNSET
+    custom_wire_name: str | UnsetType = UNSET
 
 
 class Cost(Strict):
@@ -45,6 +46,8 @@ class Usage(Strict):
     cache_read: int
     cache_write: int
     cost: Cost
+    reasoning_tokens: int | UnsetType = UNSET
+    cttl: Any = UNSET
 
 
 class User(Strict, tag_field="role", tag="user"):
@@ -61,6 +64,10 @@ class Assistant(Strict, tag_field="role", tag="assistant"):
     stop_reason: Literal["stop", "length", "toolUse", "error", "aborted"]
     timestamp: int
     error_message: str | UnsetType = UNSET
+    address: str | UnsetType = UNSET
+    response_id: str | UnsetType = UNSET
+    upstream_provider: str | UnsetType = UNSET
+    provider_payload: Any = UNSET
 
 
 class ToolResult(Strict, tag_field="role", tag="toolResult"):
@@ -111,6 +118,8 @@ class ThinkingEnd(Strict, tag_field="type", tag="thinking_end"):
 
 class ToolCallStart(Strict, tag_field="type", tag="toolcall_start"):
     content_index: int
+    id: str
+    tool_name: str
     partial: Assistant
 
 
@@ -152,6 +161,14 @@ class AgentStart(Strict, tag_field="type", tag="agent_start"):
 
 class AgentEnd(Strict, tag_field="type", tag="agent_end"):
     messages: list[Message]
+
+
+class AgentSettled(Strict, tag_field="type", tag="agent_settled"):
+    aborted: bool
+
+
+class EntryAppended(Strict, tag_field="type", tag="entry_appended"):
+    entry: dict[str, Any]
 
 
 class TurnStart(Strict, tag_field="type", tag="turn_start"):
@@ -197,7 +214,7 @@ class ToolUpdate(Strict, tag_field="type", tag="tool_execution_update"):
 class ToolEnd(Strict, tag_field="type", tag="tool_execution_end"):
     tool_call_id: str
     tool_name: str
-    result: Result | str
+    result: Result
     is_error: bool
 
 
@@ -226,6 +243,8 @@ Line: TypeAlias = (
     Header
     | AgentStart
     | AgentEnd
+    | AgentSettled
+    | EntryAppended
     | TurnStart
     | TurnEnd
     | MessageStart

@@ -100,7 +100,7 @@ def test_commands_of_the_screen_work_here_too(tmp_path: Path) -> None:
     typed = "hi\n/session\n/usage\n/context\n/shake\n/model\n/jobs\n/export talk.json\n"
     shown = body(piped([[Say("Yes.")]], typed, tmp_path))
     for text in (
-        "1 message of yours, 1 answer",
+        "1 message from you, 1 answer",
         "Total cost",
         "tokens used",
         "your messages",

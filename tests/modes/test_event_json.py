@@ -113,7 +113,7 @@ def test_each_update_has_exactly_the_fields_of_the_protocol() -> None:
         {"type": "text_delta", "contentIndex": 1, "delta": "I'll list"},
         {"type": "text_delta", "contentIndex": 1, "delta": " the files"},
         {"type": "text_end", "contentIndex": 1, "content": "I'll list the files"},
-        {"type": "toolcall_start", "contentIndex": 2},
+        {"type": "toolcall_start", "contentIndex": 2, "id": "call_1", "toolName": "bash"},
         {"type": "toolcall_delta", "contentIndex": 2, "delta": '{"command":"ls'},
         {"type": "toolcall_delta", "contentIndex": 2, "delta": ' -la"}'},
         {"type": "toolcall_end", "contentIndex": 2, "toolCall": call},
@@ -200,7 +200,7 @@ def test_nasty_characters_survive_in_updates() -> None:
     assert lines[-1]["message"]["content"][0]["text"] == '"\\\n\u2028?</x>é'
 
 
-def test_result_is_an_object_or_plain_text_if_the_call_failed() -> None:
+def test_result_is_an_object_or_plain_text_in_the_first_version() -> None:
     encoder = EventEncoder()
     good = ToolEnd("c", "read", ToolResult([TextContent("x")], {"path": Path("/a")}), False)
     bad = ToolEnd("c", "read", "no such file", True)
@@ -213,7 +213,9 @@ def test_result_is_an_object_or_plain_text_if_the_call_failed() -> None:
         "result": {"content": [{"type": "text", "text": "x"}], "details": {"path": "/a"}},
         "isError": False,
     }
-    assert results[1]["result"] == "no such file"
+    assert results[1]["result"] == {"content": [{"type": "text", "text": "no such file"}]}
+    first = EventEncoder(plain_errors=True)
+    assert msgspec.json.decode(first.encode(bad))["result"] == "no such file"
     assert results[2]["result"] == {"content": [{"type": "text", "text": "x"}]}
 
 

@@ -61,6 +61,7 @@ def test_header_comes_first_and_events_follow_protocol_order(tmp_path: Path) -> 
         "assistant message_end",
         "turn_end",
         "agent_end",
+        "agent_settled",
     ]
     assert shown.types.count("message_update") > 4
 
@@ -71,8 +72,8 @@ def test_failed_run_shows_in_the_events_and_the_exit_code(
     broken = Fail(ProviderError("overloaded", status=529, retryable=True))
     shown = show([[broken]], writing("hi", "never sent"), tmp_path, **NO_RETRY)
     assert shown.code == 75
-    assert shown.types[-1] == "agent_end"
-    last = shown.lines[-1]["messages"][-1]
+    assert shown.types[-1] == "agent_settled"
+    last = shown.lines[-2]["messages"][-1]
     assert (last["stopReason"], last["errorMessage"]) == ("error", "overloaded")
     assert capsys.readouterr().err == "tau: overloaded\n"
     assert len(shown.faux.requests) == 1
@@ -169,10 +170,10 @@ def test_interrupt_stops_the_turn_and_the_next_message_is_answered(tmp_path: Pat
     shown = client.talk([[Say("half an ans"), Wait()], [Say("done")]], tmp_path, conversation)
     assert shown.code == 0
     where = shown.types.index("interrupted")
-    assert shown.types[where - 1] == "agent_end"
-    assert shown.lines[where - 1]["messages"][-1]["stopReason"] == "aborted"
+    assert shown.types[where - 1] == "agent_settled"
+    assert shown.lines[where - 2]["messages"][-1]["stopReason"] == "aborted"
     assert shown.types[where + 1] == "agent_start"
-    assert shown.lines[-1]["messages"][-1]["content"][0]["text"] == "done"
+    assert shown.lines[-2]["messages"][-1]["content"][0]["text"] == "done"
 
 
 def test_mode_changes_while_a_session_runs(tmp_path: Path) -> None:
@@ -209,7 +210,7 @@ def test_interrupt_right_after_its_message_still_stops_it(tmp_path: Path) -> Non
         client.end()
 
     shown = client.talk([[Wait()]], tmp_path, conversation)
-    assert shown.types[-2:] == ["agent_end", "interrupted"]
+    assert shown.types[-2:] == ["agent_settled", "interrupted"]
 
 
 def test_interrupt_with_nothing_to_stop_is_answered_too(tmp_path: Path) -> None:
@@ -223,7 +224,7 @@ def test_interrupt_with_nothing_to_stop_is_answered_too(tmp_path: Path) -> None:
 
     shown = client.talk([[Say("hello")]], tmp_path, conversation)
     assert shown.types[:3] == ["session", "interrupted", "agent_start"]
-    assert shown.lines[-1]["messages"][-1]["stopReason"] == "stop"
+    assert shown.lines[-2]["messages"][-1]["stopReason"] == "stop"
 
 
 def test_invalid_line_is_an_error_and_the_conversation_continues(tmp_path: Path) -> None:
@@ -239,7 +240,7 @@ def test_invalid_line_is_an_error_and_the_conversation_continues(tmp_path: Path)
     errors = [line["error"] for line in shown.lines if line["type"] == "error"]
     assert len(errors) == 3
     assert all('{"type":"message","content":"..."}' in error for error in errors)
-    assert shown.types[-1] == "agent_end"
+    assert shown.types[-1] == "agent_settled"
 
 
 def test_failed_message_does_not_end_the_conversation_and_the_last_one_sets_the_exit_code(

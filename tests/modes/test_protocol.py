@@ -50,7 +50,7 @@ def test_every_line_of_a_run_follows_the_protocol(tmp_path: Path, script: Script
     )
     lines = decoded(shown)
     assert isinstance(lines[0], p.Header)
-    assert isinstance(lines[-1], p.AgentEnd | p.RetryEnd)
+    assert isinstance(lines[-1], p.AgentSettled)
     started = [line.message for line in lines if isinstance(line, p.MessageStart)]
     ended = [line.message for line in lines if isinstance(line, p.MessageEnd)]
     assert [type(message) for message in started] == [type(message) for message in ended]

@@ -84,11 +84,12 @@ class Trap:
     def state(self) -> dict[str, bytes]:
         """The content of every file, links by their target, by path below the base."""
         found: dict[str, bytes] = {}
+        below = len(f"{self.base}/")
         for folder, _, names in os.walk(self.base):
             for name in names:
                 path = Path(folder, name)
                 target = os.fsencode(path.readlink()) if path.is_symlink() else path.read_bytes()
-                found[str(path.relative_to(self.base))] = target
+                found[f"{folder}/{name}"[below:]] = target
         return found
 
     def short(self, path: Path) -> str:
@@ -154,7 +155,7 @@ async def play(
 
 def copy_of(template: Path, base: Path) -> Trap:
     """A fresh copy, with its hard links."""
-    shutil.copytree(template, base, symlinks=True, dirs_exist_ok=True)
+    shutil.copytree(template, base, symlinks=True, dirs_exist_ok=True, copy_function=shutil.copyfile)
     trap = object.__new__(Trap)
     trap.base, trap.ws, trap.out, trap.home = base, base / "ws", base / "out", base / "home"
     for name in ("hard.txt", "hard.db"):

@@ -8,7 +8,7 @@ GAPS = {
     1: "it does not cover permissions, times and attributes of files",
     2: "it has no namespace for processes: their names and command lines are visible",
     4: "it has no read-only part of a writable folder: Git files are restored after each command instead",
-    5: "it has no network namespace: without network there is no localhost either",
+    5: "it has no network namespace: servers of commands are on the localhost of this machine",
 }
 
 PRELUDE = """

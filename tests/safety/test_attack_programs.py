@@ -69,6 +69,30 @@ def test_command_that_runs_outside_finds_no_program_of_the_workspace(
     assert (tmp_path / "made").exists() and not (tmp_path / "ran").exists()
 
 
+@pytest.mark.parametrize(
+    ("commands", "ran"), [(False, False), (True, True)], ids=["editor or key command", "agent's command"]
+)
+def test_runner_without_a_sandbox_finds_programs_of_the_workspace_only_for_commands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, commands: bool, ran: bool
+) -> None:
+    """Editors, pagers and commands that print keys run outside, by name, in a runner without a sandbox."""
+    plant(tmp_path / "bin", tmp_path / "ran", "touch")
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setattr("tau.base.programs._Avoided.folders", ())
+    monkeypatch.chdir(tmp_path)
+
+    async def main() -> None:
+        own = LocalRunner()
+        runner = own.inside(None) if commands else own
+        for command in ("touch made", ("touch", "made")):
+            async with await runner.start(command, cwd=tmp_path) as process:
+                await capture(process)
+        own.close()
+
+    asyncio.run(main())
+    assert (tmp_path / "made").exists() and (tmp_path / "ran").exists() is ran
+
+
 def test_home_as_workspace_leaves_the_programs_of_the_user(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

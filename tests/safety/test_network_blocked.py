@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from tau.backends.sandbox.network.decision_log import DecisionLog
 from tau.base.run import Exit
@@ -301,7 +302,12 @@ def test_a_read_of_a_hidden_file_is_named(place: Place, text: str, code: int, su
 def test_without_any_network_a_failed_connection_is_named(
     place: Place, text: str, code: int, subject: str
 ) -> None:
-    cut_off = Containment(writable=(place.work,), has_localhost=False)
+    cut_off = Containment(writable=(place.work,), has_hosts=False, has_localhost=False)
     found = find_blocked(text, place.work, Exit(code=code), cut_off)
     assert [attempt.subject for attempt in found] == ([subject] if subject else [])
+    with_localhost = replace(cut_off, has_localhost=True)
+    found = find_blocked(text, place.work, Exit(code=code), with_localhost)
+    assert [attempt.subject for attempt in found] == (
+        [subject] if subject and not subject.startswith("127") else []
+    )
     assert find_blocked(text, place.work, Exit(code=code), place.containment) == []

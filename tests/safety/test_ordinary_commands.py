@@ -15,12 +15,11 @@ import tau
 from tau.agent.ui import NoticeLevel
 from tau.ai.faux import Faux, FauxStep, Say, Use
 from tau.ai.wire import ToolResultMessage, text_of
-from tests.safety.ordinary_commands import COMMANDS, DIFFERENT, DIFFERENT_WITH_LANDLOCK, fill
+from tests.safety.ordinary_commands import COMMANDS, DIFFERENT, DIFFERENT_WITH_LANDLOCK, SLOW, fill
 from tests.safety.sandbox_rig import ENGINES, GIT_ENV, Place, git, require
 
 MAX_QUESTIONS = 6
 MIN_SAME = 0.97
-MIN_SAME_WITH_LANDLOCK = 0.94
 NOT_FOUND = 127
 
 
@@ -47,8 +46,9 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def commands_of_today() -> list[str]:
-    return [command.replace("PORT", str(free_port())) for command in COMMANDS]
+def commands_of_today() -> dict[str, str]:
+    """The commands by their templates."""
+    return {command: command.replace("PORT", str(free_port())) for command in COMMANDS}
 
 
 def environment_of(place: Place) -> dict[str, str]:
@@ -73,7 +73,7 @@ def make_project(folder: Path) -> Place:
 
 
 @pytest.fixture(scope="module")
-def outside(tmp_path_factory: pytest.TempPathFactory) -> list[int]:
+def outside(tmp_path_factory: pytest.TempPathFactory) -> dict[str, int]:
     """The exit codes of the commands without a sandbox."""
     place = make_project(tmp_path_factory.mktemp("outside"))
     environment = {**os.environ, **environment_of(place)}
@@ -90,16 +90,29 @@ def outside(tmp_path_factory: pytest.TempPathFactory) -> list[int]:
             check=False,
         ).returncode
 
-    return [run(command) for command in commands_of_today()]
+    return {template: run(command) for template, command in commands_of_today().items()}
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    ("engine", "left_out"),
+    [
+        (ENGINES[0], frozenset[str]()),
+        *((engine, SLOW) for engine in ENGINES[1:]),
+        *(pytest.param(engine, frozenset[str](), marks=pytest.mark.soak) for engine in ENGINES[1:]),
+    ],
+)
 def test_200_commands_ask_at_most_6_questions_and_exit_as_outside(
-    tmp_path: Path, engine: str, outside: list[int], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    engine: str,
+    left_out: frozenset[str],
+    outside: dict[str, int],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     require(engine)
     place = make_project(tmp_path / "inside")
-    commands = commands_of_today()
+    today = commands_of_today()
+    templates = [template for template in COMMANDS if template not in left_out]
+    commands = [today[template] for template in templates]
     for name, value in environment_of(place).items():
         monkeypatch.setenv(name, value)
     for name in ("XDG_CACHE_HOME", "TAU_HOME"):
@@ -126,19 +139,17 @@ def test_200_commands_ask_at_most_6_questions_and_exit_as_outside(
     results = asyncio.run(main())
     assert len(results) == len(commands) >= 200
     differ = {
-        command: f"{expected}, inside: {text_of(result.content)[-400:]}"
-        for command, expected, result in zip(commands, outside, results, strict=True)
-        if getattr(result.details, "exit_code", None) != expected
+        template: f"{outside[template]}, inside: {text_of(result.content)[-400:]}"
+        for template, result in zip(templates, results, strict=True)
+        if getattr(result.details, "exit_code", None) != outside[template]
     }
-    found = [code for code in outside if code != NOT_FOUND]
+    found = [code for code in outside.values() if code != NOT_FOUND]
     assert len(ui.asked) <= MAX_QUESTIONS, "\n\n".join(ui.asked)
     known = {**DIFFERENT, **(DIFFERENT_WITH_LANDLOCK if engine == "landlock" else {})}
-    templates = dict(zip(commands, COMMANDS, strict=True))
-    assert {command: text for command, text in differ.items() if templates[command] not in known} == {}
+    assert {template: text for template, text in differ.items() if template not in known} == {}
     assert sum(code == 0 for code in found) > 0.85 * len(found), "most of them should work outside"
 
 
 def test_few_commands_are_known_to_exit_differently() -> None:
-    assert {*DIFFERENT, *DIFFERENT_WITH_LANDLOCK} <= set(COMMANDS)
-    assert len(DIFFERENT) <= (1 - MIN_SAME) * len(COMMANDS)
-    assert len({**DIFFERENT, **DIFFERENT_WITH_LANDLOCK}) <= (1 - MIN_SAME_WITH_LANDLOCK) * len(COMMANDS)
+    assert {*DIFFERENT, *DIFFERENT_WITH_LANDLOCK, *SLOW} <= set(COMMANDS)
+    assert len({**DIFFERENT, **DIFFERENT_WITH_LANDLOCK}) <= (1 - MIN_SAME) * len(COMMANDS)

@@ -105,6 +105,58 @@ def test_profile_for_macos(tmp_path: Path) -> None:
     assert "(allow network*)" in seatbelt_profile(policy_of(place, tmp_path, network="on"))
 
 
+def run_filter(program: bytes, architecture: int, number: int, *arguments: int) -> int:
+    """Interpret the program as the kernel would."""
+    data = struct.pack("=IIQ6Q", number, architecture, 0, *(*arguments, 0, 0, 0, 0, 0, 0)[:6])
+    lines = list(struct.iter_unpack("=HBBI", program))
+    at, value = 0, 0
+    while True:
+        code, yes, no, operand = lines[at]
+        at += 1
+        match code:
+            case 0x20:
+                (value,) = struct.unpack_from("=I", data, operand)
+            case 0x54:
+                value &= operand
+            case 0x06:
+                return int(operand)
+            case 0x15:
+                at += yes if value == operand else no
+            case 0x35:
+                at += yes if value >= operand else no
+            case 0x45:
+                at += yes if value & operand else no
+
+
+@pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
+def test_supervised_filter_hands_over_connections_and_allows_only_tcp(machine: str) -> None:
+    program = seccomp.build_filter(machine, families=("unix", "netlink"), connects=False, supervised=True)
+    architecture = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}[machine]
+    names = ("socket", "connect", "bind", "listen", "sendto", "sendmsg", "sendmmsg", "ioctl")
+    numbers = {
+        "x86_64": (41, 42, 49, 50, 44, 46, 307, 16),
+        "aarch64": (198, 203, 200, 201, 206, 211, 269, 29),
+    }
+    call = dict(zip(names, numbers[machine], strict=True))
+
+    def judge(name: str, *arguments: int) -> int:
+        return run_filter(program, architecture, call[name], *arguments)
+
+    allow, hand_over, fastopen = 0x7FFF0000, 0x7FC00000, 0x20000000
+    assert {judge(name) for name in ("connect", "bind", "listen")} == {hand_over}
+    assert judge("ioctl", 0, 0x5441) == hand_over and judge("ioctl", 0, 0x5401) == allow
+    for family in (2, 10):
+        tcp = [(1, 0), (1, 6), (1 | 0o2000000 | 0o4000, 0)]
+        assert {judge("socket", family, kind, protocol) for kind, protocol in tcp} == {allow}
+        others = [(2, 0), (1, 262), (1, 132), (3, 1), (5, 0)]
+        assert allow not in {judge("socket", family, kind, protocol) for kind, protocol in others}
+    assert judge("socket", 1, 1) == judge("socket", 16, 3) == allow
+    assert allow not in {judge("socket", 1, 2), judge("socket", 17, 3), judge("socket", 40, 1)}
+    for name, place in (("sendto", 3), ("sendmsg", 2), ("sendmmsg", 3)):
+        assert judge(name) == allow
+        assert judge(name, *(0,) * place, fastopen | 0x4000) != allow
+
+
 @pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
 def test_filter_denies_what_it_lists(machine: str) -> None:
     """Interpret the program as the kernel would."""
@@ -112,23 +164,7 @@ def test_filter_denies_what_it_lists(machine: str) -> None:
     architecture = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}[machine]
 
     def judge(number: int, *arguments: int, arch: int = architecture) -> int:
-        data = struct.pack("=IIQ6Q", number, arch, 0, *(*arguments, 0, 0, 0, 0, 0, 0)[:6])
-        lines = list(struct.iter_unpack("=HBBI", program))
-        at, value = 0, 0
-        while True:
-            code, yes, no, operand = lines[at]
-            at += 1
-            match code:
-                case 0x20:
-                    (value,) = struct.unpack_from("=I", data, operand)
-                case 0x06:
-                    return int(operand)
-                case 0x15:
-                    at += yes if value == operand else no
-                case 0x35:
-                    at += yes if value >= operand else no
-                case 0x45:
-                    at += yes if value & operand else no
+        return run_filter(program, arch, number, *arguments)
 
     allow, eperm, enosys, no_family = 0x7FFF0000, 0x50001, 0x50026, 0x50061
     calls = {"x86_64": (41, 56, 16, 0, 101), "aarch64": (198, 220, 29, 63, 117)}[machine]

@@ -55,7 +55,7 @@ def test_model_that_tries_to_get_out_reads_why_it_cannot(tau: Program, engine: s
     assert not (home / "outside.txt").exists()
 
 
-@pytest.mark.parametrize("engine", [name for name in ENGINES if name != "landlock"])
+@pytest.mark.parametrize("engine", ENGINES)
 def test_model_commits_serves_and_fetches(tau: Program, engine: str) -> None:
     require(engine)
     os.environ.update(GIT_ENV)

@@ -146,7 +146,11 @@ def test_link_of_the_user_to_startup_files_stays(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(
-    "name", ["credentials", "settings with a password", "hidden file", "first credentials"]
+    "name",
+    [
+        *("credentials", "settings with a password", "hidden file", "first credentials"),
+        *("first credentials of another program", "settings that get a password"),
+    ],
 )
 def test_file_that_is_replaced_while_the_sandbox_runs_stays_hidden(
     tmp_path: Path, engine: str, name: str
@@ -158,12 +162,16 @@ def test_file_that_is_replaced_while_the_sandbox_runs_stays_hidden(
         "settings with a password": place.home / ".npmrc",
         "hidden file": place.project / ".env",
         "first credentials": place.credentials,
+        "first credentials of another program": place.home / ".netrc",
+        "settings that get a password": place.home / ".npmrc",
     }
     text = f"//registry.example/:_authToken={SECRET.replace(' ', '-')}\n"
     path = files[name]
     path.write_text(text)
-    if name == "first credentials":
+    if name.startswith("first"):
         path.unlink()
+    elif name == "settings that get a password":
+        path.write_text("color=false\n")
 
     async def work(inside: Inside) -> tuple[str, str]:
         before = await inside.text(f"cat {path}")

@@ -28,6 +28,7 @@ from tests.coding.export.sample import answer
 from tests.e2e.program import Program
 from tests.support.fake_answers import Call, Status
 from tests.support.fake_server import FakeServer
+from tests.support.forked import ForkServer
 
 # Assembled at runtime so that secret scanners ignore this file. None of them is real.
 AUTH = "planted-in-auth-json-4711"
@@ -70,8 +71,10 @@ def server() -> Iterator[FakeServer]:
 
 
 @pytest.fixture
-def tau(server: FakeServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Program:
-    program = Program(server, tmp_path)
+def tau(
+    server: FakeServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, forks: ForkServer | None
+) -> Program:
+    program = Program(server, tmp_path, forks)
     monkeypatch.setenv("DEPLOY_SECRET", VARIABLE)
     monkeypatch.setenv("ACME_HEADER", HEADER)
     program.write("auth.json", {"fake": {"type": "api_key", "key": AUTH}})
@@ -175,7 +178,7 @@ def test_json_events_have_none(tau: Program) -> None:
     ran = tau.run("--provider", "fake", "--model", "fake-model", "--mode", "json", f"deploy with {PROMPT}")
     assert ran.returncode == 0
     events = [json.loads(line) for line in ran.stdout.splitlines()]
-    assert events[-1]["type"] == "agent_end"
+    assert events[-1]["type"] == "agent_settled"
     assert found_in(ran.stdout + ran.stderr) == []
     assert leaks(tau.home) == {}
 

@@ -10,7 +10,10 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
+from tau.ai import direct
+from tau.ai.catalog import load_catalog
 from tests.shape.source_tree import ROOT
 from tests.support.fake_answers import Answer, Call, Scriptable, Status, Text, Usage
 from tests.support.fake_server import FakeServer
@@ -25,6 +28,7 @@ def _explained(letter: str, input_tokens: int) -> Answer:
 
 # By heading and number: the model's answers, and what the example then prints.
 EXPECTED: dict[tuple[str, int], tuple[list[Scriptable], str]] = {
+    ("A model alone", 1): (["Hello."], "Hello. 10 tokens\n"),
     ("One prompt", 1): (["It is a parser."], "It is a parser.\n10 tokens\n"),
     ("One prompt", 2): (["It is a parser."], "It is a parser.\n"),
     ("Options", 1): (["In tests/."], "In tests/.\n"),
@@ -106,6 +110,8 @@ def test_example(
     monkeypatch.chdir(tmp_path)
     with FakeServer() as server:
         _use(server)
+        if heading == "A model alone":
+            _redirect(server, monkeypatch)
         if answers:
             server.script(*answers)
         _run(text, monkeypatch)
@@ -124,6 +130,14 @@ def _use(server: FakeServer) -> None:
     (home / "models.json").write_text(json.dumps({"providers": {"fake": provider}}))
     settings: dict[str, Any] = {"defaultProvider": "fake", "defaultModel": "m", "retry.baseDelayMs": 1}
     (home / "settings.json").write_text(json.dumps(settings))
+
+
+def _redirect(server: FakeServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without files, a provider's address can only be changed in the table."""
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
+    known = load_catalog()
+    rows = {**known.providers, "anthropic": replace(known.providers["anthropic"], base_url=server.url)}
+    monkeypatch.setattr(direct, "load_catalog", lambda: known.with_changes(rows, {}))
 
 
 def _run(text: str, monkeypatch: pytest.MonkeyPatch) -> None:

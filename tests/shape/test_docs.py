@@ -89,15 +89,17 @@ def test_python_interface_example_runs(tmp_path: Path) -> None:
     assert (run.stdout, run.stderr) == ("It is an example.\n", "")
 
 
-def test_models_file_example_is_accepted(tmp_path: Path) -> None:
-    (example,) = blocks("models.md", "json")
+def test_models_file_examples_are_accepted(tmp_path: Path) -> None:
     path = tmp_path / "models.json"
-    path.write_text(example)
-    file = load_models_file(path)
-    assert not file.warnings
-    assert (
-        pick_model(merge_models(load_catalog(), file), "office/coder-large").model.context_window == 200_000
-    )
+    named: list[str] = []
+    for example in blocks("models.md", "json"):
+        path.write_text(example)
+        file = load_models_file(path)
+        assert not file.warnings
+        catalog = merge_models(load_catalog(), file)
+        for provider, entry in file.providers.items():
+            named += [f"{provider}/{pick_model(catalog, row.id, provider).model.id}" for row in entry.models]
+    assert "office/coder-large" in named and len(named) >= 2
 
 
 def test_settings_file_example_is_accepted(tmp_path: Path) -> None:

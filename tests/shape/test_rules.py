@@ -21,7 +21,7 @@ from tests.shape.source_tree import (
 
 TASK_FILE = "tau.base.tasks"
 # The guests of a sandbox start what `base/run.py` asks them to.
-GUESTS = {f"tau.backends.sandbox.guest.{name}" for name in ("holder", "namespaces")}
+GUESTS = {f"tau.backends.sandbox.guest.{name}" for name in ("holder", "landlock", "namespaces")}
 PROCESS_FILES = {"tau.base.run", "tau.base.process", "tau.base.orphan_guard", *GUESTS}
 PROCESS_MODULES = {"subprocess", "multiprocessing", "pty", "concurrent.futures.process"}
 PROCESS_CALLS = re.compile(

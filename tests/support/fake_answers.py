@@ -9,8 +9,11 @@ from msgspec import UNSET, Struct, UnsetType
 
 
 class Text(Struct, frozen=True, tag_field="type", tag=True):
+    """`phase` is OpenAI's: commentary or final_answer."""
+
     text: str
     deltas: int = 1
+    phase: str = ""
 
 
 class Thinking(Struct, frozen=True, tag_field="type", tag=True):
@@ -138,6 +141,7 @@ class Raw(Struct, frozen=True, tag_field="type", tag=True):
     body: str
     status: int = 200
     content_type: str = "text/html"
+    encoding: str = "utf-8"  # latin-1 for bytes that are no text
 
 
 class Scenario(Struct, frozen=True, tag_field="type", tag=True):

@@ -1,60 +1,32 @@
 """Answers in each dialect: as events, as a whole document, as an error."""
 
-import re
 from collections.abc import Iterator
-from itertools import pairwise
 from typing import Any, TypeAlias
 
 import msgspec
 
 from tests.support.fake_answers import Answer, Call, Part, Text, Thinking
+from tests.support.fake_bedrock import Bedrock
+from tests.support.fake_google import Google
+from tests.support.fake_pieces import ERROR_KINDS, EventStream, arguments_of, call_id, pieces, text_bytes
+from tests.support.fake_responses import OpenAiResponses
 from tests.support.validators import validate_anthropic, validate_openai
 
-ERROR_KINDS = {
-    400: "invalid_request_error",
-    401: "authentication_error",
-    403: "permission_error",
-    404: "not_found_error",
-    413: "request_too_large",
-    429: "rate_limit_error",
-    529: "overloaded_error",
-}
 ANTHROPIC_STOPS = {"stop": "end_turn", "length": "max_tokens", "toolUse": "tool_use"}
 
 dump = msgspec.json.encode
 
 
-def pieces(text: str, count: int) -> list[str]:
-    """`count` pieces of similar length; words stay whole if there are enough of them."""
-    units = re.findall(r"\S+\s*|\s+", text)
-    units = list(text) if len(units) < count else units
-    count = max(1, min(count, len(units)))
-    bounds = [len(units) * number // count for number in range(count + 1)]
-    return ["".join(units[begin:end]) for begin, end in pairwise(bounds)]
-
-
-def arguments_of(call: Call) -> str:
-    text = dump(call.arguments).decode() if call.json is None else call.json
-    return text[: call.cut_at]
-
-
-def call_id(prefix: str, body: dict[str, Any], index: int, call: Call) -> str:
-    """Unique in a conversation, and the same for the same request."""
-    return call.id or f"{prefix}_{len(body.get('messages', []))}_{index}"
-
-
-def text_bytes(content: Any) -> int:
-    if isinstance(content, str):
-        return len(content.encode())
-    return sum(text_bytes(part.get("text", "")) for part in content or ())
-
-
-class Anthropic:
+class Anthropic(EventStream):
     name = "anthropic-messages"
     base_path = ""
     ping = b'event: ping\ndata: {"type":"ping"}\n\n'
     # Kind and message of the refusal of an oversized request.
     overflow = ("invalid_request_error", "prompt is too long: 205012 tokens > 200000 maximum")
+    after_end = 1  # events after the one that ends the answer
+    events_before_arguments = 4
+    claim = b'"stop_reason":"tool_use"'  # in the event after which a call may run
+    after_claim = 1  # events between it and the end of the answer
     validate = staticmethod(validate_anthropic)
 
     def whole(self, answer: Answer, body: dict[str, Any]) -> dict[str, Any]:
@@ -146,7 +118,7 @@ class Anthropic:
         return text_bytes(body.get("system"))
 
 
-class OpenAi:
+class OpenAi(EventStream):
     name = "openai-completions"
     base_path = "/v1"
     ping = b": ping\n\n"
@@ -155,6 +127,10 @@ class OpenAi:
         "This model's maximum context length is 128000 tokens. However, your messages resulted in 131072 "
         "tokens. Please reduce the length of the messages.",
     )
+    after_end = 2
+    events_before_arguments = 3
+    claim = b'"finish_reason":"tool_calls"'
+    after_claim = 0
     validate = staticmethod(validate_openai)
 
     def whole(self, answer: Answer, body: dict[str, Any]) -> dict[str, Any]:
@@ -245,8 +221,14 @@ class OpenAi:
         return sum(text_bytes(message["content"]) for message in system)
 
 
-Dialect: TypeAlias = Anthropic | OpenAi
-DIALECTS: dict[str, Dialect] = {"/messages": Anthropic(), "/chat/completions": OpenAi()}
+Dialect: TypeAlias = Anthropic | OpenAi | OpenAiResponses | Google | Bedrock
+DIALECTS: dict[str, Dialect] = {
+    "/messages": Anthropic(),
+    "/chat/completions": OpenAi(),
+    "/responses": OpenAiResponses(),
+    ":streamGenerateContent": Google(),
+    "/converse-stream": Bedrock(),
+}
 BY_API: dict[str, Dialect] = {dialect.name: dialect for dialect in DIALECTS.values()}
 
 

@@ -39,7 +39,9 @@ class Document(Struct, frozen=True):
 def document(answer: Status | Overflow | Raw, dialect: Dialect) -> Document:
     """An answer that is not a stream."""
     if isinstance(answer, Raw):
-        return Document(answer.status, answer.body.encode(), {"content-type": answer.content_type})
+        return Document(
+            answer.status, answer.body.encode(answer.encoding), {"content-type": answer.content_type}
+        )
     if isinstance(answer, Overflow):
         kind, message = dialect.overflow
         answer = Status(400, message, kind)
@@ -65,7 +67,7 @@ def play(answer: Streamed, dialect: Dialect, body: dict[str, Any]) -> Iterator[S
     if isinstance(answer, InvalidUtf8):
         marked = Answer.text(answer.text[:2] + MARK + answer.text[3:])
         for event in dialect.events(marked, body):
-            yield event.replace(MARK.encode(), b"\xe9")
+            yield dialect.replaced(event, MARK.encode(), b"\xe9")
         return
     events = play(answer.of, dialect, body)
     yield from islice(events, answer.after_events)
@@ -82,7 +84,7 @@ def play(answer: Streamed, dialect: Dialect, body: dict[str, Any]) -> Iterator[S
                 yield dialect.ping
                 yield answer.interval_s
         case NotJson():
-            yield b"data: %b\n\n" % answer.data.encode()
+            yield dialect.raw_event(answer.data.encode())
             yield from events
         case ErrorEvent():
             yield dialect.error_event(answer.kind, answer.message)

@@ -62,6 +62,18 @@ class Recorded(Struct):
     outcome: str = ""
     answer: str = ""
 
+    @property
+    def model(self) -> str:
+        """The id of the model it is for."""
+        dialect = dialect_of(self.path)
+        return "" if dialect is None else dialect.model(self.path, self.body)
+
+    @property
+    def key(self) -> str:
+        """The key it carries; empty if none."""
+        named = self.headers.get("x-api-key") or self.headers.get("x-goog-api-key")
+        return named or self.headers.get("authorization", "").removeprefix("Bearer ")
+
     def summary(self) -> dict[str, Any]:
         """Its form in the log served over HTTP."""
         known = {
@@ -237,10 +249,7 @@ class FakeServer:
             known = request.path.endswith("/models")
             models = {"object": "list", "data": [{"id": "fake-model", "object": "model"}]}
             return json_document(200, models) if known else json_document(404, {"error": "no such page"})
-        if self._key is not None and self._key not in (
-            request.headers.get("x-api-key"),
-            request.headers.get("authorization", "").removeprefix("Bearer "),
-        ):
+        if self._key is not None and self._key != request.key:
             return json_document(401, dialect.error(401, "", "invalid x-api-key"))
         body = request.body
         problems = dialect.validate(body) if isinstance(body, dict) else ["the body is not a JSON object"]
@@ -253,11 +262,11 @@ class FakeServer:
             request.answer = answer.scenario
             if answer.scenario == "flood":
                 wanted = (body.get("stream_options") or {}).get("include_usage")
-                return flood(dialect, body["model"], answer.deltas, bool(wanted))
+                return flood(dialect, dialect.model(request.path, body), answer.deltas, bool(wanted))
             answer = answer.answer(dialect.results(body), dialect.tools(body))
         if isinstance(answer, Status | Overflow | Raw):
             return document(answer, dialect)
-        if isinstance(answer, Answer) and not body.get("stream"):
+        if isinstance(answer, Answer) and not dialect.streams(request.path, body):
             return json_document(200, dialect.whole(answer, body))
         if isinstance(answer, Silence) and answer.before_head:
             return ["hold"]

@@ -12,8 +12,10 @@ import termios
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
+from tests.support.forked import ForkServer
 from tests.support.limits import HANG_S
 from tests.support.terminal.emulator.queries import is_dark, report_background
 from tests.support.terminal.virtual import Answers, Cell, Habits, VirtualTerminal
@@ -41,6 +43,7 @@ class PtyTerminal:
         cwd: Path | None = None,
         answers: bool | Answers = True,
         habits: Habits | None = None,
+        forks: ForkServer | None = None,
     ) -> None:
         self.terminal = VirtualTerminal(columns, rows, answers=answers, habits=habits)
         self.output = bytearray()
@@ -48,13 +51,23 @@ class PtyTerminal:
         self._lock = threading.Condition()
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._master, slave = pty.openpty()
+        self._slave = os.ttyname(slave)
         set_size(slave, columns, rows)
         self.terminal.on_reply(self._send)
         _reset_hangup_signal()
-        environment = {**os.environ, "TERM": "xterm-256color", **(env or {})}
+        environment = {
+            **os.environ,
+            "PWD": str(cwd or Path.cwd()),
+            "TERM": "xterm-256color",
+            **(env or {}),
+        }
         try:
-            self.process = subprocess.Popen(
-                ["/bin/sh", "-c", OPEN_TERMINAL, "sh", os.ttyname(slave), *argv],
+            if forks is None or not forks.can_start(environment):
+                start, argv = subprocess.Popen, ["/bin/sh", "-c", OPEN_TERMINAL, "sh", self._slave, *argv]
+            else:
+                start = partial(forks.start, terminal=self._slave)
+            self.process = start(
+                argv,
                 stdin=slave,
                 stdout=slave,
                 stderr=slave,
@@ -65,19 +78,25 @@ class PtyTerminal:
         finally:
             os.close(slave)
         self._ended = False
+        self._is_after_enter = False
         self._wake_read, self._wake_write = os.pipe()
         self._thread = threading.Thread(target=self._read, daemon=True)
         self._thread.start()
 
     def type(self, text: str) -> None:
-        """Raw bytes from the keyboard."""
+        """Raw bytes from the keyboard; what follows Enter is not typed before that was read."""
+        if self._is_after_enter:
+            self._wait_until_read()
+        self._is_after_enter = False
         self._send(text)
 
     def press(self, *names: str) -> None:
         """Keys by name, in the encoding the program requested; Enter like a person, not right after text."""
         for name in names:
             if name == "enter":
+                self._wait_until_read()
                 time.sleep(PERSON_S)
+            self._is_after_enter = name == "enter"
             with self._lock:
                 data = self.terminal.bytes_of(name)
             self._send(data)
@@ -189,6 +208,17 @@ class PtyTerminal:
         except ProcessLookupError:
             return
 
+    def _wait_until_read(self) -> None:
+        """Wait until the program has read what was typed: text and Enter in one read are a paste."""
+        slave = os.open(self._slave, os.O_RDWR | os.O_NOCTTY)
+        try:
+            end = time.monotonic() + WAIT_SECONDS
+            while select.select([slave], [], [], 0)[0] and self.process.poll() is None:
+                assert time.monotonic() < end, "the program does not read what was typed"
+                time.sleep(PERSON_S)
+        finally:
+            os.close(slave)
+
     def _send(self, text: str) -> None:
         data = text.encode()
         while data:
@@ -223,9 +253,10 @@ def run_in_terminal(
     cwd: Path | None = None,
     answers: bool | Answers = True,
     habits: Habits | None = None,
+    forks: ForkServer | None = None,
 ) -> PtyTerminal:
     """Start a program in a terminal of that size; `env` is added to the environment."""
-    return PtyTerminal(argv, env, columns, rows, cwd=cwd, answers=answers, habits=habits)
+    return PtyTerminal(argv, env, columns, rows, cwd=cwd, answers=answers, habits=habits, forks=forks)
 
 
 def _reset_hangup_signal() -> None:

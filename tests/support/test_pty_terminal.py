@@ -47,6 +47,28 @@ def test_terminal_queries_are_answered() -> None:
     assert rows[0] == repr(b"\x1b]11;rgb:1111/1111/1111\x1b\\\x1b[?2026;2$y\x1b[?62;4;22;52c")
 
 
+SLOW = """
+import os, time, tty
+tty.setraw(0)
+print("ready", flush=True)
+time.sleep(0.3)
+reads = [os.read(0, 100)]
+for _ in range(2):
+    time.sleep(0.3)
+    reads.append(os.read(0, 100))
+print(reads)
+"""
+
+
+def test_busy_program_reads_enter_apart_from_the_text_around_it() -> None:
+    with run_in_terminal([sys.executable, "-c", SLOW]) as terminal:
+        terminal.wait_for("ready")
+        terminal.type("text")
+        terminal.press("enter")
+        terminal.type("more")
+        terminal.wait_for(repr([b"text", b"\r", b"more"]))
+
+
 def test_failed_wait_shows_the_screen() -> None:
     with (
         run_in_terminal(["echo", "something else"]) as terminal,

@@ -27,6 +27,7 @@ from tau.tui.widgets.transcript import Transcript
 from tau.tui.widgets.truncated import TruncatedText
 from tests.support.fake_timer import FakeTimer
 from tests.support.palettes import DARK_TOKENS
+from tests.support.soak import is_soaking
 from tests.support.terminal.virtual import VirtualTerminal
 from tests.tui.stress.bytes_rules import ByteRules
 from tests.tui.stress.hostile import corpus, fuzz
@@ -40,7 +41,7 @@ KEYS = Keymap()
 TIMER = FakeTimer()
 SAFE_LINKS = ("https://", "http://", "mailto:", "file://")
 WIDTHS = (1, 2, 7, 40)
-TEXTS = [*corpus(), *fuzz(1, 120)]
+TEXTS = [*corpus(), *fuzz(1, 1200 if is_soaking() else 40)]
 
 
 class Raw(Component):

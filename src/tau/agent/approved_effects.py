@@ -25,7 +25,7 @@ class ApprovedEffects:
     def __init__(self, effects: Effects | None = None) -> None:
         self.effects = effects
         self.denies: Callable[[str], bool] = lambda path: False
-        self._folders: dict[Path, str] = {}
+        self._folders: dict[str, str] = {}
         declared = effects or Effects()
         self._writes = {self._real(path) for path in declared.writes}
         self._reads = {self._real(path) for path in declared.reads}
@@ -102,18 +102,31 @@ class ApprovedEffects:
         text = str(path)
         if len(text) > MAX_PATH_CHARS:
             return text
-        if path.parent == path:
-            return "/"  # pathlib has a second root, //
-        if not path.is_absolute() or ".." in path.parts:
+        if not text.startswith("/") or "/../" in f"{text}/":
             return os.path.realpath(text)
-        parent = path.parent
-        folder = self._folders.get(parent)
-        if folder is None:
-            if len(self._folders) >= MAX_FOLDERS:
-                self._folders.clear()
-            folder = self._folders[parent] = self._real(parent)
-        target = f"{folder.rstrip('/')}/{path.name}"
-        return os.path.realpath(target) if os.path.islink(target) else target  # noqa: PTH114 - a string
+        folder, _, name = text.rpartition("/")
+        if not name:
+            return "/"  # pathlib has a second root, //
+        real = self._folders.get(folder)
+        return _follow(self._real_folder(folder) if real is None else real, name)
+
+    def _real_folder(self, folder: str) -> str:
+        """Where a folder leads, and all above it are remembered; without the slash at the end."""
+        if len(self._folders) >= MAX_FOLDERS:
+            self._folders.clear()
+        unknown: list[str] = []
+        while folder.strip("/") and folder not in self._folders:
+            unknown.append(folder)
+            folder = folder.rpartition("/")[0]
+        real = self._folders.get(folder, "")
+        for each in reversed(unknown):
+            real = self._folders[each] = _follow(real, each.rpartition("/")[2]).rstrip("/")
+        return real
+
+
+def _follow(folder: str, name: str) -> str:
+    target = f"{folder}/{name}"
+    return os.path.realpath(target) if os.path.islink(target) else target  # noqa: PTH114 - a string
 
 
 class BoundFileSystem:

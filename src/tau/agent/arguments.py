@@ -1,8 +1,8 @@
 """JSON schemas of tool parameters, and decoding of a model's arguments with errors it can act on."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_type_hints
 
 import msgspec
 from msgspec import Struct
@@ -12,6 +12,7 @@ from tau.base.late import late
 from tau.base.text import shortened
 
 error_paths = late("tau.base.error_paths")
+inspect = late("inspect")
 
 P = TypeVar("P", bound=Struct)
 _Schema = dict[str, Any]
@@ -243,3 +244,15 @@ def _compact_field(field: _Schema) -> _Schema:
     if isinstance(field.get("items"), dict):
         field["items"] = _compact_field(field["items"])
     return field
+
+
+def function_schema(function: Callable[..., Any]) -> _Schema:
+    """The schema of a function's parameters, from their hints. Raises TypeError for one without a hint."""
+    hints = get_type_hints(function, include_extras=True)
+    fields: list[tuple[str, Any] | tuple[str, Any, Any]] = []
+    for name, parameter in inspect.signature(function).parameters.items():
+        if name not in hints:
+            raise TypeError(f"The parameter {name} of {function.__name__} needs a type hint.")
+        has_default = parameter.default is not parameter.empty
+        fields.append((name, hints[name], parameter.default) if has_default else (name, hints[name]))
+    return json_schema(msgspec.defstruct(function.__name__, fields))

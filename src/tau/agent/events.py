@@ -23,6 +23,12 @@ class AgentEnd(Struct, frozen=True, rename="camel", tag_field="type", tag="agent
     messages: list[AppMessage]
 
 
+class AgentSettled(Struct, frozen=True, rename="camel", tag_field="type", tag="agent_settled"):
+    """The prompt is done: no retry, compaction or queued message continues it."""
+
+    aborted: bool = False
+
+
 class TurnStart(Struct, frozen=True, rename="camel", tag_field="type", tag="turn_start"):
     pass
 
@@ -146,6 +152,25 @@ class ThinkingLevelChanged(
     thinking_level: str
 
 
+class ModelChanged(Struct, frozen=True, rename="camel", tag_field="type", tag="model_changed"):
+    """Requests go to this model from now on."""
+
+    provider: str
+    model_id: str
+
+
+class SessionInfoChanged(Struct, frozen=True, rename="camel", tag_field="type", tag="session_info_changed"):
+    """The session's name changed; without `name`, it was removed."""
+
+    name: str | UnsetType = UNSET
+
+
+class EntryAppended(Struct, frozen=True, rename="camel", tag_field="type", tag="entry_appended"):
+    """The log has a new entry that no other event reports."""
+
+    entry: Any
+
+
 class PermissionsChanged(Struct, frozen=True, rename="camel", tag_field="type", tag="permissions_changed"):
     """The mode and the rules that decisions use from now on."""
 
@@ -197,6 +222,7 @@ class Notice(Struct, frozen=True, rename="camel", tag_field="type", tag="notice"
 AgentEvent: TypeAlias = (
     AgentStart
     | AgentEnd
+    | AgentSettled
     | TurnStart
     | TurnEnd
     | MessageStart
@@ -213,6 +239,9 @@ AgentEvent: TypeAlias = (
     | CompactionEnd
     | Compacted
     | ThinkingLevelChanged
+    | ModelChanged
+    | SessionInfoChanged
+    | EntryAppended
     | PermissionsChanged
     | QueueChanged
     | JobChanged

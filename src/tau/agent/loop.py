@@ -17,13 +17,14 @@ from tau.agent.owner import Owner, Setup
 from tau.agent.queue import Prompt
 from tau.ai.assembler import Assembler
 from tau.ai.dialect import Request
-from tau.ai.normalization import clean, normalize_history
+from tau.ai.normalization import HistoryNormalizer, clean
 from tau.ai.wire import AppMessage, AssistantMessage, StopReason, ToolResultMessage
 from tau.base import log
 from tau.base.clock import now_ms
 from tau.base.errors import ProviderError, TauError
 
 MAX_CUT_OFF_TURNS = 3
+MAX_PAUSES = 10
 
 
 class Outcome(Struct, frozen=True, kw_only=True):
@@ -42,6 +43,7 @@ class ModelAnswer(Struct, frozen=True):
     broken: dict[str, str]
     error: TauError | None = None
     cancelled: bool = False
+    paused: bool = False  # the server wants to continue it in another request
 
 
 async def run_loop(owner: Owner, prompts: Sequence[Prompt], abort: Abort) -> Outcome:
@@ -61,7 +63,9 @@ class _Run:
         self.abort = abort
         self.messages: list[AppMessage] = []
         self.cut_off_turns = 0
+        self.pauses = 0  # in a row
         self.failed = FailedCalls()
+        self.normalizer = HistoryNormalizer()
 
     async def run_turns(self, prompts: list[Prompt]) -> Outcome:
         queue, record = self.owner.queue, self.owner.record
@@ -76,8 +80,10 @@ class _Run:
                 return Outcome(
                     message=message, messages=self.messages, error=answer.error, aborted=self.abort.aborted
                 )
-            prompts = self.next_prompts(stopping=not results)
-            if not results and not prompts:
+            self.pauses = self.pauses + 1 if answer.paused else 0
+            continues = bool(results) or 0 < self.pauses <= MAX_PAUSES
+            prompts = self.next_prompts(stopping=not continues)
+            if not continues and not prompts:
                 return Outcome(message=message, messages=self.messages)
 
     def begin_turn(self, prompts: list[Prompt]) -> None:
@@ -149,7 +155,7 @@ class _Run:
                             owner.emit(e.MessageUpdate(event))
             if assembler.done is None:
                 raise ProviderError("The answer ended before it was complete.", retryable=True)
-            stop = assembler.done.reason
+            stop = assembler.stop_reason
         except Aborted:
             stop = "aborted"
         except asyncio.CancelledError:
@@ -170,7 +176,8 @@ class _Run:
         message = assembler.message(stop, text)
         self.record(message)
         owner.emit(e.MessageEnd(message))
-        return ModelAnswer(message, assembler.broken, error, cancelled)
+        paused = stop == "stop" and assembler.done is not None and assembler.done.reason == "pause"
+        return ModelAnswer(message, assembler.broken, error, cancelled, paused)
 
     async def build_request(self, setup: Setup) -> Request:
         hooks = self.owner.hooks
@@ -178,11 +185,14 @@ class _Run:
         return await hooks.before_request(
             Request(
                 system=clean(setup.system),
-                messages=normalize_history(history, setup.model),
+                messages=self.normalizer.normalize(history, setup.model),
                 tools=setup.specs(),
                 max_tokens=setup.max_tokens,
                 thinking=setup.thinking,
                 cache_key=setup.cache_key,
+                cache_retention=setup.cache_retention,
+                service_tier=setup.service_tier,
+                thinking_budgets=setup.thinking_budgets,
             )
         )
 

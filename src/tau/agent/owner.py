@@ -1,6 +1,6 @@
 """The owner of a loop: keeps the history, the queue and the settings that the loop asks for."""
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from typing import Any, Literal, Protocol
 
 from msgspec import Struct
@@ -13,7 +13,7 @@ from tau.agent.ports import ToolContext
 from tau.agent.queue import Queue
 from tau.agent.tool import Tool
 from tau.agent.world import NestedCall
-from tau.ai.dialect import Delta, Request, ToolSpec
+from tau.ai.dialect import CacheRetention, Delta, Request, ToolSpec
 from tau.ai.model import Model, ThinkingLevel
 from tau.ai.wire import AppMessage, AssistantMessage, ToolCall
 
@@ -32,6 +32,9 @@ class Setup(Struct, frozen=True, kw_only=True):
     tools: Sequence[Tool[Any]]
     max_tokens: int
     cache_key: str | None = None
+    cache_retention: CacheRetention = "short"
+    service_tier: str | None = None
+    thinking_budgets: Mapping[str, int] = {}  # by thinking level
     interrupt_mode: InterruptMode = "immediate"
 
     def offered_tools(self) -> list[Tool[Any]]:

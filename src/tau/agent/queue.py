@@ -3,15 +3,17 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import Literal, TypeAlias
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from tau.ai.wire import (
+    Attachment,
     BashExecutionMessage,
     CustomMessage,
     ImageContent,
     PythonExecutionMessage,
     TextContent,
+    UserContent,
     UserMessage,
     text_of,
 )
@@ -47,9 +49,12 @@ def typed_text(message: Prompt | UserExecution) -> str:
             return content if isinstance(content, str) else text_of(content)
 
 
-def user_message(text: str, images: Sequence[ImageContent] = ()) -> UserMessage:
+def user_message(
+    text: str, images: Sequence[ImageContent] = (), attachments: Sequence[Attachment] = ()
+) -> UserMessage:
     """A message that the user sends now."""
-    return UserMessage([TextContent(text), *images] if images else text, now_ms())
+    content: str | list[UserContent] = [TextContent(text), *images] if images else text
+    return UserMessage(content, now_ms(), list(attachments) if attachments else UNSET)
 
 
 class Queue:

@@ -2,10 +2,11 @@
 
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
-from typing import Any, assert_never
+from typing import Any, Literal, assert_never
 
 import msgspec
 from msgspec import UNSET, Struct
+from msgspec.structs import replace
 
 from tau.ai import dialect as d
 from tau.ai import stream_events as e
@@ -13,12 +14,15 @@ from tau.ai.model import Model, Price
 from tau.ai.wire import (
     AssistantContent,
     AssistantMessage,
+    CacheLifetimes,
     Cost,
     StopReason,
     TextContent,
     ThinkingContent,
     ToolCall,
     Usage,
+    is_signed,
+    issuer_address,
     new_call_id,
 )
 from tau.base.clock import now_ms
@@ -60,11 +64,15 @@ class _Call(Struct):
     index: int
     id: str
     name: str
+    custom: str = ""
     pieces: list[str] = []
     ended: ToolCall | None = None
 
     def content(self) -> ToolCall:
-        return self.ended or ToolCall(self.id, self.name, partial_arguments("".join(self.pieces)))
+        return self.ended or self.call(partial_arguments("".join(self.pieces)))
+
+    def call(self, arguments: dict[str, Any], signature: str = "") -> ToolCall:
+        return ToolCall(self.id, self.name, arguments, signature or UNSET, self.custom or UNSET)
 
 
 class Assembler:
@@ -78,6 +86,8 @@ class Assembler:
         self._open_index = -1
         self._calls: dict[int, _Call] = {}
         self._tokens = d.Tokens(0, 0, 0, 0)
+        self._answered = d.Answered()
+        self._unknown: list[dict[str, Any]] = []
         self.done: d.Done | None = None
         self.broken: dict[str, str] = {}
 
@@ -99,9 +109,9 @@ class Assembler:
                 call = self._calls[key]
                 call.pieces.append(text)
                 return (e.ToolCallDelta(call.index, text),)
-            case d.CallStart(key, id, name):
+            case d.CallStart(key, id, name, custom):
                 events = [*self._end_prose(), *self._end_overtaken(key)]
-                call = self._calls[key] = _Call(len(self._blocks), self._unique_id(id), name)
+                call = self._calls[key] = _Call(len(self._blocks), self._unique_id(id), name, custom)
                 self._blocks.append(call)
                 return (*events, e.ToolCallStart(call.index, call.id, name))
             case d.CallEnd(key, problem, signature):
@@ -117,14 +127,23 @@ class Assembler:
                 return (*events, *self._end_prose())
             case d.BlockEnd():
                 return self._end_prose()
-            case d.Tokens():
-                self._tokens = _merge_tokens(self._tokens, delta)
+            case d.Tokens() | d.UnknownBlock() | d.Answered():
+                self._keep(delta)
                 return ()
             case d.Done():
                 self.done = delta
                 return self.end_blocks()
             case _:
                 assert_never(delta)
+
+    def _keep(self, delta: d.Tokens | d.UnknownBlock | d.Answered) -> None:
+        """Keep what is recorded with the message but is not part of the answer."""
+        if isinstance(delta, d.Tokens):
+            self._tokens = _merge_tokens(self._tokens, delta)
+        elif isinstance(delta, d.Answered):
+            self._answered = delta
+        else:
+            self._unknown.append({"index": len(self._blocks), "block": msgspec.json.decode(delta.json)})
 
     def end_blocks(self) -> Sequence[e.AssistantMessageEvent]:
         """End open blocks, so every start has an end."""
@@ -151,6 +170,12 @@ class Assembler:
             events.extend(self._end_call(call, problem))
         return [*events, *self.feed(d.Done("toolUse"))]
 
+    @property
+    def stop_reason(self) -> Literal["stop", "length", "toolUse"]:
+        """How the answer ended. A pause is a stop: the next request continues."""
+        reason = "stop" if self.done is None else self.done.reason
+        return "stop" if reason == "pause" else reason
+
     def message(self, stop_reason: StopReason, error: str | None = None) -> AssistantMessage:
         """The message so far."""
         model = self._model
@@ -165,6 +190,10 @@ class Assembler:
             stop_reason=stop_reason,
             timestamp=self._timestamp,
             error_message=error if error is not None else UNSET,
+            address=issuer_address(model.base_url) if self._unknown or is_signed(content) else UNSET,
+            response_id=self._answered.response_id or UNSET,
+            upstream_provider=self._answered.upstream or UNSET,
+            provider_payload=list(self._unknown) or UNSET,
         )
 
     def _unique_id(self, id: str) -> str:
@@ -204,7 +233,7 @@ class Assembler:
         if problem or invalid is not None:
             self.broken[call.id] = problem or str(invalid)
             arguments = partial_arguments(raw)
-        call.ended = ToolCall(call.id, call.name, arguments, signature or UNSET)
+        call.ended = call.call(arguments, signature)
         return (e.ToolCallEnd(call.index, call.ended),)
 
 
@@ -256,12 +285,8 @@ def partial_arguments(raw: str) -> dict[str, Any]:
 
 
 def _merge_tokens(old: d.Tokens, new: d.Tokens) -> d.Tokens:
-    return d.Tokens(
-        old.input if new.input is None else new.input,
-        old.output if new.output is None else new.output,
-        old.cache_read if new.cache_read is None else new.cache_read,
-        old.cache_write if new.cache_write is None else new.cache_write,
-    )
+    known = {name: value for name in new.__struct_fields__ if (value := getattr(new, name)) is not None}
+    return replace(old, **known)
 
 
 def compute_usage(tokens: d.Tokens, price: Price) -> Usage:
@@ -270,15 +295,42 @@ def compute_usage(tokens: d.Tokens, price: Price) -> Usage:
     output = tokens.output or 0
     cache_read = tokens.cache_read or 0
     cache_write = tokens.cache_write or 0
+    more = _details(tokens)
+    cost = _cost(tokens, price)
+    return Usage(input, output, cache_read, cache_write, cost, **more)
+
+
+def _cost(tokens: d.Tokens, price: Price) -> Cost:
+    """At the model's prices, scaled to the server's own figure if it sent one."""
     if price == FREE:
-        return Usage(input, output, cache_read, cache_write)
+        return Cost() if tokens.cost is None else Cost(total=tokens.cost)
+    input, output = tokens.input or 0, tokens.output or 0
+    read, write, write_1h = tokens.cache_read or 0, tokens.cache_write or 0, tokens.cache_write_1h or 0
+    rates = price.rates(tokens.tier, input + read + write)
     parts = (
-        input * price.input / PER_TOKENS,
-        output * price.output / PER_TOKENS,
-        cache_read * price.cache_read / PER_TOKENS,
-        cache_write * price.cache_write / PER_TOKENS,
+        input * rates.input / PER_TOKENS,
+        output * rates.output / PER_TOKENS,
+        read * rates.cache_read / PER_TOKENS,
+        ((write - write_1h) * rates.cache_write + write_1h * (rates.cache_write_1h or rates.cache_write))
+        / PER_TOKENS,
     )
-    return Usage(input, output, cache_read, cache_write, Cost(*parts, total=sum(parts)))
+    total = sum(parts)
+    if tokens.cost is None or not total:
+        return Cost(*parts, total=total if tokens.cost is None else tokens.cost)
+    scale = tokens.cost / total
+    return Cost(parts[0] * scale, parts[1] * scale, parts[2] * scale, parts[3] * scale, tokens.cost)
+
+
+def _details(tokens: d.Tokens) -> dict[str, Any]:
+    """What only some servers count."""
+    found: dict[str, Any] = {}
+    if tokens.reasoning:
+        found["reasoning_tokens"] = tokens.reasoning
+    if tokens.cache_write_1h:
+        found["cttl"] = CacheLifetimes(
+            (tokens.cache_write or 0) - tokens.cache_write_1h, tokens.cache_write_1h
+        )
+    return found
 
 
 async def complete(
@@ -291,4 +343,4 @@ async def complete(
             assembler.feed(delta)
     if assembler.done is None:
         raise ProviderError("The answer is incomplete.", retryable=True)
-    return assembler.message(assembler.done.reason)
+    return assembler.message(assembler.stop_reason)

@@ -5,6 +5,7 @@ from contextlib import aclosing
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from tau.ai.apis import dialect
 from tau.ai.auth import Credentials
@@ -22,6 +23,7 @@ _ADVICE = "Serve the model with a larger context, or start a new session."
 class Client(Struct):
     """The agent loop calls `stream`. A failed key is replaced by another one if there is one.
 
+    `address` is where a model's server is, for this user.
     `may_send_plain` says if the user allows a key over unencrypted HTTP to a host.
     `warn` reports that, and a local server that reads less than it was sent: such servers silently drop the
     start of a prompt that is too long.
@@ -32,10 +34,13 @@ class Client(Struct):
     timeouts: Timeouts = Timeouts()
     warn: Callable[[str], None] = lambda warning: None
     may_send_plain: Callable[[Model, str], bool] = lambda model, host: False
+    address: Callable[[Model], str] = lambda model: model.base_url
     _checked_messages: int = 0
     _has_warned: bool = False
 
     async def stream(self, model: Model, request: Request) -> AsyncGenerator[Delta, None]:
+        if (address := self.address(model)) != model.base_url:
+            model = replace(model, base_url=address)
         key = await self.credentials.get(model.provider)
         if key is not None:
             self._require_encryption(model)

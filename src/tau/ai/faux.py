@@ -9,7 +9,7 @@ Each answer is a list of steps; the last answer repeats.
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 import msgspec
 from msgspec import Struct
@@ -74,7 +74,7 @@ class Count(Struct, frozen=True):
 class Stop(Struct, frozen=True):
     """End with this reason. Without it: toolUse after a call, else stop."""
 
-    reason: Literal["stop", "length", "toolUse"]
+    reason: d.DoneReason
 
 
 class Act(Struct, frozen=True):
@@ -95,7 +95,7 @@ class Faux:
         """Replaces the real stream: same arguments, same deltas."""
         number = min(len(self.requests), len(self._script) - 1)
         self.requests.append(request)
-        reason: Literal["stop", "length", "toolUse"] = "stop"
+        reason: d.DoneReason = "stop"
         for key, step in enumerate(self._script[number]):
             match step:
                 case Say(text, pieces):

@@ -2,12 +2,29 @@
 
 from typing import Literal, get_args
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 DEMO_PROVIDER = "demo"
 
-ThinkingLevel = Literal["off", "minimal", "low", "medium", "high", "xhigh"]
+ThinkingLevel = Literal["off", "minimal", "low", "medium", "high", "xhigh", "max"]
 THINKING_LEVELS: tuple[ThinkingLevel, ...] = get_args(ThinkingLevel)
+RARE_LEVELS = frozenset({"xhigh", "max"})  # a model with a map has these only if the map says so
+
+# For servers that want a number of tokens, where the user sets none (`thinkingBudgets`).
+THINKING_BUDGETS: dict[ThinkingLevel, int] = {
+    "off": 0,
+    "minimal": 1024,
+    "low": 2048,
+    "medium": 8192,
+    "high": 16384,
+    "xhigh": 32768,
+    "max": 65536,
+}
+
+SchemaRule = Literal["inline-refs", "no-unions", "no-null", "typed", "known-keywords"]
+ThinkingFormat = Literal[
+    "effort", "openrouter", "deepseek", "zai", "qwen", "qwen-chat-template", "together", "none"
+]
 
 
 def thinking_level(text: str | None) -> ThinkingLevel | None:
@@ -15,13 +32,68 @@ def thinking_level(text: str | None) -> ThinkingLevel | None:
     return next((level for level in THINKING_LEVELS if text is not None and text.lower() == level), None)
 
 
-class Price(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
-    """US dollars per million tokens."""
+class Rates(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """US dollars per million tokens. `cache_write_1h` is 0 if it costs the same as `cache_write`."""
 
     input: float = 0
     output: float = 0
     cache_read: float = 0
     cache_write: float = 0
+    cache_write_1h: float = field(default=0, name="cacheWrite1h")
+
+
+class LongContextRates(Rates, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """The rates of a whole request whose prompt, cached tokens included, is longer than this."""
+
+    input_tokens_above: int = 0
+
+
+class SteppedRates(Rates, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """`steps` are in the order of their lengths."""
+
+    steps: tuple[LongContextRates, ...] = ()
+
+    def at(self, prompt_tokens: int) -> Rates:
+        """The rates for a prompt of this length."""
+        longer = [step for step in self.steps if prompt_tokens > step.input_tokens_above]
+        return longer[-1] if longer else self
+
+
+class Price(SteppedRates, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """What a model costs; `tiers` has the rates of its service tiers, such as `flex` and `priority`."""
+
+    tiers: dict[str, SteppedRates] = {}
+
+    def rates(self, tier: str | None, prompt_tokens: int) -> Rates:
+        return self.tiers.get(tier or "", self).at(prompt_tokens)
+
+
+class CacheSeconds(Struct, frozen=True, forbid_unknown_fields=True):
+    """How long a server keeps a prompt for `cacheRetention` short and long; 0 if unknown."""
+
+    short: int = 0
+    long: int = 0
+
+
+class InputLimits(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """What one request may carry; 0 if unknown."""
+
+    max_request_bytes: int = 0
+    max_images: int = 0
+    max_images_per_message: int = 0
+    max_image_bytes: int = 0
+    max_image_pixels: int = 0  # of the longer side
+
+
+class UpstreamRouting(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """Whom a router may ask, in the router's own words."""
+
+    order: tuple[str, ...] = ()
+    only: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    sort: Literal["", "price", "throughput", "latency"] = ""
+    zdr: bool = False  # only those that keep nothing
+    max_price: dict[str, float] = {}
 
 
 class Compat(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
@@ -37,24 +109,45 @@ class Compat(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
     requires_tool_result_name: bool = False
     requires_assistant_after_tool_result: bool = False
     thinking_as_text: bool = False
+    thinking_format: ThinkingFormat = "effort"  # the field that a request for thinking is in
+    thinking_budget_field: Literal[
+        "", "thinking_budget", "thinking_token_budget", "thinking_budget_tokens"
+    ] = ""
     thinking_field: Literal["", "reasoning_content", "reasoning"] = ""
     thought_signatures: bool = False  # each answer's first call needs one
     adaptive_thinking: bool = False
+    allow_empty_signature: bool = False  # takes back thinking that it did not sign
     cache_control: bool = True
+    supports_long_cache_retention: bool = False
+    supports_temperature: bool = True
+    supports_tool_choice: bool = True
+    eager_input_streaming: bool = False  # tool arguments stream before they are complete JSON
+    grammar_tools: bool = False  # takes tools whose input is text in a given grammar
+    schema_rules: tuple[SchemaRule, ...] = ()  # what to change in tool schemas: see `apis/schema.py`
     first_tool_call_only: bool = False
+    reports_cost: bool = False  # its figure is in US dollars
+    routes_upstream: bool = False  # takes `routing`, and `model@upstream`
+    routing: UpstreamRouting = UpstreamRouting()
+    api_version: str = ""  # in the URL of each request, as Azure wants it
+    key_header: str = ""  # for the key, instead of the dialect's own header
 
 
 class Model(Struct, frozen=True, rename="camel", kw_only=True):
+    """`thinking_level_map` has the server's word for a level; None for one that the model lacks."""
+
     id: str
     name: str
     api: str
     provider: str
     base_url: str
     reasoning: bool = False
+    thinking_level_map: dict[ThinkingLevel, str | None] = {}
     input: tuple[Literal["text", "image"], ...] = ("text",)
     cost: Price = Price()
     context_window: int = 128_000
     max_tokens: int = 16_384
+    cache_seconds: CacheSeconds = CacheSeconds()
+    limits: InputLimits = InputLimits()
     headers: dict[str, str] = {}
     compat: Compat = Compat()
     custom_address: bool = False  # the user gave `base_url` for this session
@@ -65,3 +158,22 @@ class Model(Struct, frozen=True, rename="camel", kw_only=True):
     def key(self) -> str:
         """`provider/id`, as users write it."""
         return f"{self.provider}/{self.id}"
+
+    def thinking_levels(self) -> tuple[ThinkingLevel, ...]:
+        """The levels to choose from. Without a map, whoever serves it rounds them."""
+        if not self.reasoning:
+            return ("off",)
+        words = self.thinking_level_map
+        if not words:
+            return THINKING_LEVELS[:-1]
+        return tuple(
+            level
+            for level in THINKING_LEVELS
+            if words.get(level, None if level in RARE_LEVELS else "") is not None
+        )
+
+    def clamp_thinking(self, level: ThinkingLevel) -> ThinkingLevel:
+        """The nearest level that the model has: the next one above, else the highest."""
+        levels = self.thinking_levels()
+        place = THINKING_LEVELS.index(level)
+        return next((known for known in levels if THINKING_LEVELS.index(known) >= place), levels[-1])

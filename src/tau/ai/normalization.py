@@ -33,11 +33,62 @@ _LETTERS = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 def normalize_history(messages: Sequence[w.AppMessage], model: Model) -> list[w.Message]:
     """Convert the history so that every dialect can send it to `model`."""
+    return HistoryNormalizer().normalize(messages, model)
+
+
+class HistoryNormalizer:
+    """Normalizes a history that grows from request to request, each message once.
+
+    What no later message can change is kept, until another model or another beginning makes it start over.
+    """
+
+    def __init__(self) -> None:
+        self._model: Model | None = None
+        self._settled: list[w.AppMessage] = []
+        self._sent: list[w.Message] = []  # for the settled messages
+        self._used: set[str] = set()  # their ids
+
+    def normalize(self, messages: Sequence[w.AppMessage], model: Model) -> list[w.Message]:
+        if (
+            model != self._model
+            or len(messages) < len(self._settled)
+            or not all(map(is_, messages, self._settled))
+        ):
+            self._model, self._settled, self._sent, self._used = model, [], [], set()
+        rest = messages[len(self._settled) :]
+        settled = _count_settled(rest)
+        self._sent += _normalize(rest[:settled], model, self._used)
+        self._settled += rest[:settled]
+        sent = [*self._sent, *_normalize(rest[settled:], model, self._used.copy())]
+        if sent and isinstance(sent[0], w.AssistantMessage):  # every server requires a user message first
+            sent.insert(0, w.UserMessage(NO_BEGINNING, sent[0].timestamp))
+        return sent
+
+
+def _count_settled(messages: Sequence[w.AppMessage]) -> int:
+    """How many messages no later one can change: those before the last answer, if all calls have results.
+
+    Whether a failed answer is sent depends on what comes before the next answer.
+    """
+    answers = [place for place, message in enumerate(messages) if isinstance(message, w.AssistantMessage)]
+    before = messages[: answers[-1]] if answers else ()
+    calls = sum(len(message.tool_calls) for message in before if isinstance(message, w.AssistantMessage))
+    return len(before) if calls == sum(map(len, _pair(before).values())) else 0
+
+
+def _normalize(messages: Sequence[w.AppMessage], model: Model, used: set[str]) -> list[w.Message]:
     results = _pair(messages)
-    ids = _Ids(model)
+    ids = _Ids(model, used)
     sent: list[w.Message] = []
     for position, message in enumerate(messages):
         match message:
+            case w.AssistantMessage():
+                own = results.get(position, {})
+                if message.stop_reason == "error" and not _is_replied_to(messages, position, own, model):
+                    continue  # the request is or was retried: drop the first attempt
+                sent.extend(_assistant(message, own, ids, model))
+            case w.ToolResultMessage():
+                pass  # sent after its call
             case w.UserMessage():
                 sent.extend(_user(message, model))
             case w.BashExecutionMessage() | w.PythonExecutionMessage():
@@ -47,17 +98,8 @@ def normalize_history(messages: Sequence[w.AppMessage], model: Model) -> list[w.
                 sent.extend(_user(w.UserMessage(message.content, message.timestamp), model))
             case w.BranchSummaryMessage() | w.CompactionSummaryMessage():
                 sent.append(w.UserMessage(clean(summary_text(message)), message.timestamp))
-            case w.AssistantMessage():
-                own = results.get(position, {})
-                if message.stop_reason == "error" and not _is_replied_to(messages, position, own, model):
-                    continue  # the request is or was retried: drop the first attempt
-                sent.extend(_assistant(message, own, ids, model))
-            case w.ToolResultMessage():
-                pass  # sent after its call
             case _:
                 assert_never(message)
-    if sent and isinstance(sent[0], w.AssistantMessage):  # every server requires a user message first
-        sent.insert(0, w.UserMessage(NO_BEGINNING, sent[0].timestamp))
     return sent
 
 
@@ -167,10 +209,10 @@ def _pair(messages: Sequence[w.AppMessage]) -> dict[int, dict[int, w.ToolResultM
 class _Ids:
     """Gives each call a unique id in a form the server accepts."""
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, used: set[str]) -> None:
         self._model = model
         self._strict = model.api == "anthropic-messages"
-        self._used: set[str] = set()
+        self._used = used
 
     def name(self, id: str, message: w.AssistantMessage) -> str:
         own = message.provider == self._model.provider and message.api == self._model.api
@@ -210,7 +252,7 @@ def _tool_name(name: str) -> str:
 def _assistant(
     message: w.AssistantMessage, results: dict[int, w.ToolResultMessage], ids: _Ids, model: Model
 ) -> Iterator[w.Message]:
-    own = (message.provider, message.model, message.api) == (model.provider, model.id, model.api)
+    own = is_issued_by(message, model)
     finished = message.stop_reason not in ("error", "aborted")
     content: list[w.AssistantContent] = []
     answers: list[w.ToolResultMessage] = []
@@ -228,14 +270,29 @@ def _assistant(
                     _tool_name(part.name),
                     cleaned(part.arguments),
                     part.thought_signature if own else UNSET,
+                    part.custom_wire_name,
                 )
                 content.append(call)
                 answers.append(_result(results.get(place), call, message, model))
             case _:
                 assert_never(part)
     if any(not isinstance(part, w.ThinkingContent) for part in content):
-        yield message if _same(content, message.content) else replace(message, content=content)
+        payload = message.provider_payload if own and len(content) == len(message.content) else UNSET
+        same = payload is message.provider_payload and _same(content, message.content)
+        yield message if same else replace(message, content=content, provider_payload=payload)
         yield from answers
+
+
+def is_issued_by(message: w.AssistantMessage, model: Model) -> bool:
+    """Whether signatures in an answer are valid for this model: same provider, API, model and server.
+
+    Messages of older versions do not say which server; they came from the provider's usual one.
+    """
+    if (message.provider, message.model, message.api) != (model.provider, model.id, model.api):
+        return False
+    if isinstance(message.address, UnsetType):
+        return not model.custom_address
+    return message.address == w.issuer_address(model.base_url)
 
 
 def _same(parts: Sequence[object], others: Sequence[object]) -> bool:

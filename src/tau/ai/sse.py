@@ -134,4 +134,4 @@ def decode_event(decoder: Decoder[T], data: bytes) -> T:
         except DecodeError:
             excerpt = shortened(text, EXCERPT_CHARS)
             message = f"The server sent an invalid event ({error}): {excerpt!r}."
-            raise ProviderError(message, retryable=True) from error
+            raise ProviderError(message, retryable=True, kind="bug") from error

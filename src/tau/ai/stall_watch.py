@@ -43,7 +43,7 @@ class StallWatch(Generic[T]):
             self._stop()
             if self._withdraw() and isinstance(error, asyncio.CancelledError):
                 await self.aclose()
-                raise ProviderError(self._message(), retryable=True) from None
+                raise ProviderError(self._message(), retryable=True, kind="stall") from None
             self._turn += 1
             raise
         if self._stalled:

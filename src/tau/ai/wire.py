@@ -7,7 +7,7 @@ import os
 from collections.abc import Sequence
 from typing import Any, Literal, TypeAlias
 
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import UNSET, Struct, UnsetType, field
 
 StopReason = Literal["stop", "length", "toolUse", "error", "aborted"]
 
@@ -19,7 +19,7 @@ class TextContent(Struct, frozen=True, gc=False, rename="camel", tag_field="type
 
 class ThinkingContent(Struct, frozen=True, gc=False, rename="camel", tag_field="type", tag="thinking"):
     thinking: str
-    thinking_signature: str | UnsetType = UNSET
+    thinking_signature: str | UnsetType = UNSET  # opaque, like all signatures: only its issuer can read it
     redacted: bool | UnsetType = UNSET
 
 
@@ -33,6 +33,7 @@ class ToolCall(Struct, frozen=True, rename="camel", tag_field="type", tag="toolC
     name: str
     arguments: dict[str, Any]
     thought_signature: str | UnsetType = UNSET
+    custom_wire_name: str | UnsetType = UNSET  # of a tool that takes text: `arguments` has it as `input`
 
 
 UserContent: TypeAlias = TextContent | ImageContent
@@ -49,14 +50,23 @@ class Cost(Struct, frozen=True, gc=False, rename="camel"):
     total: float = 0
 
 
+class CacheLifetimes(Struct, frozen=True, gc=False):
+    """Tokens written to the cache, by how long they stay there."""
+
+    ephemeral_5m: int = field(default=0, name="ephemeral5m")
+    ephemeral_1h: int = field(default=0, name="ephemeral1h")
+
+
 class Usage(Struct, frozen=True, gc=False, rename="camel"):
-    """Tokens of one answer. `input` excludes cache reads and writes."""
+    """Tokens of one answer. `input` excludes cache reads and writes; `output` includes reasoning."""
 
     input: int = 0
     output: int = 0
     cache_read: int = 0
     cache_write: int = 0
     cost: Cost = Cost()
+    reasoning_tokens: int | UnsetType = UNSET
+    cttl: CacheLifetimes | UnsetType = UNSET
 
 
 class Attachment(Struct, frozen=True, rename="camel"):
@@ -77,6 +87,12 @@ class UserMessage(Struct, frozen=True, gc=False, rename="camel", tag_field="role
 
 
 class AssistantMessage(Struct, frozen=True, rename="camel", tag_field="role", tag="assistant"):
+    """`address` is the scheme and host of the server that issued the signatures in `content`.
+
+    `provider_payload` has the server's blocks of unknown kinds, each with its index in the answer.
+    `upstream_provider` is who answered behind a router.
+    """
+
     content: list[AssistantContent]
     api: str
     provider: str
@@ -85,6 +101,10 @@ class AssistantMessage(Struct, frozen=True, rename="camel", tag_field="role", ta
     stop_reason: StopReason
     timestamp: int
     error_message: str | UnsetType = UNSET
+    address: str | UnsetType = UNSET
+    response_id: str | UnsetType = UNSET
+    upstream_provider: str | UnsetType = UNSET
+    provider_payload: Any = UNSET
 
     @property
     def text(self) -> str:
@@ -173,6 +193,42 @@ AppMessage: TypeAlias = (
 def new_call_id() -> str:
     """Create an id for a tool call without one: results are matched by it."""
     return f"call_{os.urandom(10).hex()}"
+
+
+def issuer_address(base_url: str) -> str:
+    """Scheme and host of a URL. The rest identifies no server, and may hold a key."""
+    scheme, _, rest = base_url.partition("://")
+    return f"{scheme}://{rest.partition('/')[0].partition('?')[0].rpartition('@')[2]}".lower()
+
+
+def is_signed(content: Sequence[AssistantContent]) -> bool:
+    """Whether any part is opaque: bound to whoever issued it."""
+    return any(signature_of(part) for part in content)
+
+
+def signature_of(part: AssistantContent) -> str:
+    """The opaque data of a part; empty if it has none."""
+    match part:
+        case TextContent():
+            signature = part.text_signature
+        case ThinkingContent():
+            signature = part.thinking_signature
+        case ToolCall():
+            signature = part.thought_signature
+    return "" if isinstance(signature, UnsetType) else signature
+
+
+def without_signature(part: AssistantContent) -> AssistantContent | None:
+    """The part as any server takes it; None if nothing remains of it."""
+    match part:
+        case TextContent():
+            return TextContent(part.text)
+        case ThinkingContent():
+            return (
+                None if part.redacted is True or not part.thinking.strip() else ThinkingContent(part.thinking)
+            )
+        case ToolCall():
+            return ToolCall(part.id, part.name, part.arguments, UNSET, part.custom_wire_name)
 
 
 def text_of(parts: Sequence[UserContent]) -> str:

@@ -11,6 +11,22 @@ TauError                 one sentence for the user; the log file has the trace
 """
 
 from pathlib import Path
+from typing import Literal
+
+ErrorKind = Literal[
+    "auth",  # the key is refused
+    "payment",  # the account has to pay first
+    "quota",  # a plan is used up for hours or days
+    "rateLimit",
+    "overloaded",
+    "overflow",  # the request does not fit into the window
+    "invalid",  # the request is refused, and so would be its repetition
+    "contentFilter",  # the model or a filter declines
+    "staleReasoning",  # opaque reasoning of an earlier answer is refused
+    "network",
+    "stall",  # the server sends nothing anymore
+    "bug",  # the server failed, or sent what nobody understands
+]
 
 
 class TauError(Exception):
@@ -40,6 +56,7 @@ class ProviderError(TauError):
     `answer_limit`: the longest answer, in tokens, that the server would allow for the same prompt. `window`:
     the tokens that prompt and answer did not fit into together. `bad_call`: the server could not read the
     model's tool call; a sentence for the model. `blames_network`: a proxy refused it, not the provider.
+    `request_id` is how the vendor's support finds the request.
     """
 
     def __init__(
@@ -56,6 +73,8 @@ class ProviderError(TauError):
         window: int | None = None,
         bad_call: str = "",
         blames_network: bool = False,
+        kind: ErrorKind | None = None,
+        request_id: str = "",
     ) -> None:
         super().__init__(message)
         self.status = status
@@ -68,6 +87,17 @@ class ProviderError(TauError):
         self.window = window
         self.bad_call = bad_call
         self.blames_network = blames_network
+        self.kind: ErrorKind = kind or self._usual_kind()
+        self.request_id = request_id
+
+    def _usual_kind(self) -> ErrorKind:
+        if self.overflow:
+            return "overflow"
+        if self.quota:
+            return "quota"
+        if self.key_refused:
+            return "auth"
+        return "network" if self.retryable else "invalid"
 
     @property
     def key_refused(self) -> bool:

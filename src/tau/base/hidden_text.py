@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from collections.abc import Iterable
 from functools import cache
 
 # What is never visible, whatever surrounds it; a carriage return before a newline is an ordinary line end.
@@ -16,7 +17,6 @@ _FLAGS = frozenset(
     "\U0001f3f4" + "".join(chr(0xE0000 + ord(c)) for c in name) + "\U000e007f"
     for name in ("gbeng", "gbsct", "gbwls")
 )
-_MAX_FLAG_CHARS = 7
 _MAX_STYLE_CHARS = 64
 _ZWNJ, _ZWJ, _KEYCAP = "\u200c", "\u200d", "\u20e3"
 
@@ -24,7 +24,7 @@ _ZWNJ, _ZWJ, _KEYCAP = "\u200c", "\u200d", "\u20e3"
 @cache
 def _pattern(*, controls: bool) -> re.Pattern[str]:
     single = rf"[{_HIDDEN}{_SURROGATES}{_CONTROLS}]|\r(?!\n)" if controls else rf"[{_HIDDEN}]"
-    return re.compile(rf"\U0001f3f4[\U000e0020-\U000e007f]{{1,{_MAX_FLAG_CHARS}}}|{single}")
+    return re.compile(rf"\U0001f3f4[\U000e0020-\U000e007f]+|{single}")
 
 
 def reveal_hidden(text: str, *, controls: bool) -> str:
@@ -67,30 +67,38 @@ def _belongs(text: str, at: int, found: str) -> bool:
     if "\u180b" <= found <= "\u180f":
         return "\u1820" <= before <= "\u18aa"
     if "\U000e0100" <= found <= "\U000e01ef":
-        return "\u3400" <= before <= "\u9fff" or "\U00020000" <= before <= "\U0003ffff"
+        return _within(before, _IDEOGRAPHS)
     return False
+
+
+# The first and the last character of each range.
+_EMOJI = ("\ufe0f\ufe0f", "\U0001f000\U0001faff", "\u2190\u2bff")
+_JOINING = (
+    *("\u0600\u07ff", "\u0860\u08ff", "\u0900\u109f", "\u1780\u18af"),
+    *("\ua840\ua8ff", "\ufb50\ufdff", "\U00011000\U00011fff"),
+)
+_IDEOGRAPHS = ("\u3400\u9fff", "\U00020000\U0003ffff")
+_ALPHABETS = {
+    "latin": ("\u00c0\u024f", "\u1e00\u1eff"),
+    "greek": ("\u0370\u03ff", "\u1f00\u1fff"),
+    "cyrillic": ("\u0400\u052f", "\u1c80\u1c8f"),
+    "armenian": ("\u0530\u058f",),
+    "cherokee": ("\u13a0\u13ff", "\uab70\uabbf"),
+}
+
+
+def _within(character: str, ranges: Iterable[str]) -> bool:
+    return any(ends[0] <= character <= ends[1] for ends in ranges)
 
 
 def _is_emoji(character: str) -> bool:
     """Whether it can be part of an emoji sequence: a pictograph, a skin tone or a selector."""
-    return bool(character) and (
-        character == "\ufe0f"
-        or "\U0001f000" <= character <= "\U0001faff"
-        or "\u2190" <= character <= "\u2bff"
-    )
+    return _within(character, _EMOJI)
 
 
 def _joins(character: str) -> bool:
     """Whether it belongs to a script that needs joiners: Arabic, Syriac, N'Ko, the Indic ones, Mongolian."""
-    return bool(character) and (
-        "\u0600" <= character <= "\u07ff"
-        or "\u0860" <= character <= "\u08ff"
-        or "\u0900" <= character <= "\u109f"
-        or "\u1780" <= character <= "\u18af"
-        or "\ua840" <= character <= "\ua8ff"
-        or "\ufb50" <= character <= "\ufdff"
-        or "\U00011000" <= character <= "\U00011fff"
-    )
+    return _within(character, _JOINING)
 
 
 # Letters of other scripts that look like Latin ones.
@@ -121,17 +129,9 @@ def reveal_lookalikes(path: str) -> str:
 
 def _script(character: str) -> str:
     """The alphabet of a letter, as far as it can be confused with Latin."""
-    if character.isascii() or "\u00c0" <= character <= "\u024f" or "\u1e00" <= character <= "\u1eff":
+    if character.isascii():
         return "latin"
-    if "\u0370" <= character <= "\u03ff" or "\u1f00" <= character <= "\u1fff":
-        return "greek"
-    if "\u0400" <= character <= "\u052f" or "\u1c80" <= character <= "\u1c8f":
-        return "cyrillic"
-    if "\u0530" <= character <= "\u058f":
-        return "armenian"
-    if "\u13a0" <= character <= "\u13ff" or "\uab70" <= character <= "\uabbf":
-        return "cherokee"
-    return ""
+    return next((name for name, ranges in _ALPHABETS.items() if _within(character, ranges)), "")
 
 
 # Not compatibility forms of ASCII, but drawn like it.

@@ -84,12 +84,14 @@ class OrphanGuard:
 
     def add_folder(self, folder: Path) -> None:
         """Remove this folder if we die before `forget_folder`."""
-        if _is_plain(folder):
-            self._send(f"+ {folder}\n")
+        self._send_folder("+", folder)
 
     def forget_folder(self, folder: Path) -> None:
+        self._send_folder("-", folder)
+
+    def _send_folder(self, sign: str, folder: Path) -> None:
         if _is_plain(folder):
-            self._send(f"- {folder}\n")
+            self._send(f"{sign} {folder}\n")
 
     def _send(self, line: str) -> None:
         with suppress(OSError):

@@ -65,6 +65,7 @@ async def launch(
     guard: OrphanGuard,
     *,
     stdin: Stdin = None,
+    stderr: int = -1,
     fds: Sequence[int] = (),
     terminal: Pty | None = None,
     family: ProcessTree | None = None,
@@ -72,7 +73,13 @@ async def launch(
     """Start a child in its own session; call this in the event loop that will manage it."""
     run_id = command.env.get(RUN_ID, "")
     pipes = _pipes(stdin) if terminal is None else _terminal(terminal, *await sandbox.open_terminal())
-    files = ChildFiles(stdin=pipes.stdin, stdout=pipes.stdout, fds=fds, is_terminal=terminal is not None)
+    files = ChildFiles(
+        stdin=pipes.stdin,
+        stdout=pipes.stdout,
+        stderr=stderr if terminal is None else -1,
+        fds=fds,
+        is_terminal=terminal is not None,
+    )
     guard.announce(RUN_ID, run_id)
     try:
         child = await sandbox.spawn(command, files)
@@ -96,7 +103,7 @@ def spawn(command: Command, files: ChildFiles) -> "LocalChild":
             env=command.env,
             stdin=files.stdin if files.stdin >= 0 else subprocess.DEVNULL,
             stdout=files.stdout,
-            stderr=files.stdout,
+            stderr=files.stdout if files.stderr < 0 else files.stderr,
             close_fds=True,
             pass_fds=files.fds,
             start_new_session=True,
@@ -293,7 +300,6 @@ class LocalProcess:
                 while process_tree.group_has_processes(self.pid, signal_group=self._signal):
                     await asyncio.sleep(pause)
                     pause = min(2 * pause, 20 * process_tree.POLL_S)
-                self._group_ended = True
         with suppress(TimeoutError):
             async with asyncio.timeout(process_tree.STUCK_S):
                 await self._gone.wait()

@@ -82,10 +82,11 @@ class Command(Struct, frozen=True, kw_only=True):
 
 
 class ChildFiles(Struct, frozen=True, kw_only=True):
-    """Descriptors that a child gets: `stdin` is -1 for none, stderr is stdout, `fds` keep their numbers."""
+    """A child's descriptors: `stdin` is -1 for none, `stderr` -1 for stdout; `fds` keep their numbers."""
 
     stdin: int
     stdout: int
+    stderr: int = -1
     fds: Sequence[int] = ()
     is_terminal: bool = False  # make stdin the child's controlling terminal
 
@@ -197,6 +198,7 @@ class Runner(Protocol):
         sandbox: Sandbox | None = None,
         limits: Limits | None = None,
         stdin: Stdin = None,
+        stderr: int = -1,
         fds: Sequence[int] = (),
         terminal: Pty | None = None,
         family: ProcessTree | None = None,
@@ -204,9 +206,9 @@ class Runner(Protocol):
         """Start a program (argument list) or a shell command (text).
 
         `env` extends our own environment without its secrets. `sandbox` replaces the runner's own: tau's
-        programs run `OUTSIDE` it, what a model wrote runs inside. stdin is closed unless given. The child
-        inherits `fds` under the same numbers; the caller closes them. With `terminal`, the child is attached
-        to a pty and `stdin` is ignored.
+        programs run `OUTSIDE` it, what a model wrote runs inside. stdin is closed unless given; stderr goes
+        to stdout unless given. The child inherits `fds` under the same numbers; the caller closes them. With
+        `terminal`, the child is attached to a pty and `stdin` and `stderr` are ignored.
         """
         ...
 
@@ -268,7 +270,8 @@ class _LateGuard:
 class LocalRunner:
     """Runs on this machine. Shell commands use `shell -c`: bash, else the user's zsh, else sh.
 
-    Variables that hold secrets are not inherited, except those named in `pass_env`.
+    Variables that hold secrets are not inherited, except those named in `pass_env`. Without a sandbox, what
+    it starts finds no programs in the workspace, unless it is `for_commands` of the workspace.
     """
 
     def __init__(
@@ -278,16 +281,22 @@ class LocalRunner:
         sandbox: Sandbox | None = None,
         pass_env: Sequence[str] = (),
         guard: "_LateGuard | None" = None,
+        for_commands: bool = False,
     ) -> None:
+        self._for_commands = for_commands
         self._shell = shell
         self._sandbox = sandbox or OUTSIDE
         self._pass_env = frozenset(pass_env)
         self._guard = guard or _LateGuard()
 
     def inside(self, sandbox: Sandbox | None) -> "LocalRunner":
-        """A runner like this one whose commands run in a sandbox; both have one orphan guard."""
+        """A runner for commands like this one, in a sandbox if there is one; both have one orphan guard."""
         return LocalRunner(
-            shell=self._shell, sandbox=sandbox, pass_env=tuple(self._pass_env), guard=self._guard
+            shell=self._shell,
+            sandbox=sandbox,
+            pass_env=tuple(self._pass_env),
+            guard=self._guard,
+            for_commands=True,
         )
 
     @property
@@ -305,6 +314,7 @@ class LocalRunner:
         sandbox: Sandbox | None = None,
         limits: Limits | None = None,
         stdin: Stdin = None,
+        stderr: int = -1,
         fds: Sequence[int] = (),
         terminal: Pty | None = None,
         family: ProcessTree | None = None,
@@ -319,7 +329,8 @@ class LocalRunner:
             raise ValueError("No command to run")
         marks = {"TAU": "1", RUN_ID: os.urandom(8).hex(), **(family.env if family else {})}
         full_env = {**inherited(os.environ, self._pass_env), **marks, **(env or {})}
-        if sandbox is OUTSIDE and "PATH" not in (env or {}):
+        is_own = sandbox is OUTSIDE or (self._sandbox is OUTSIDE and not sandbox and not self._for_commands)
+        if is_own and "PATH" not in (env or {}):
             full_env["PATH"] = programs.safe_path()
         full = Command(argv=argv, cwd=cwd, env=full_env)
         try:
@@ -329,6 +340,7 @@ class LocalRunner:
                 limits or Limits(),
                 self._guard.started(),
                 stdin=stdin,
+                stderr=stderr,
                 fds=fds,
                 terminal=terminal,
                 family=family,

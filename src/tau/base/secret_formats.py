@@ -11,7 +11,7 @@ from functools import cache
 
 from msgspec import Struct
 
-MIN_VALUE_CHARS = 8  # of a known secret; masking shorter ones would hide ordinary words
+from tau.base.secrets import MIN_VALUE_CHARS
 
 _PLACEHOLDER = (
     r"(?i)[$<{%@]|/[\w.-]+/|[.~]{1,2}/|\[masked|#SECRET-|\.\.\.|…|x{3}|\*{3}"

@@ -81,16 +81,36 @@ OUTPUT, SESSION, MODEL, PROMPT, SAFETY, OTHER = (
     "Safety and settings",
     "Other",
 )
+ROLE_FLAGS = {
+    "smol": "titles and other small tasks",
+    "slow": "hard questions",
+    "plan": "plan mode",
+}
 GROUPS = (OUTPUT, SESSION, MODEL, PROMPT, SAFETY, OTHER)
 
 FLAGS = (
     Flag("print", "print the answer and exit", group=OUTPUT, short="p"),
     Flag(
         "mode",
-        "text: final answer only; json: session header and events as JSON lines",
+        "text: final answer only; json: session header and events as JSON lines; rpc: a program sends"
+        " commands as JSON lines; rpc-ui: the same, and the program shows dialogs",
         group=OUTPUT,
         kind=VALUE,
-        choices=("text", "json"),
+        choices=("text", "json", "rpc", "rpc-ui"),
+    ),
+    Flag(
+        "snapshots",
+        "json and rpc: send the whole message with every update, or only what is new",
+        group=OUTPUT,
+        kind=VALUE,
+        choices=("full", "none"),
+    ),
+    Flag(
+        "rpc-version",
+        "json and rpc: 1 sends the result of a failed tool call as text, 2 as an object (default)",
+        group=OUTPUT,
+        kind=VALUE,
+        choices=("1", "2"),
     ),
     Flag(
         "json",
@@ -147,7 +167,11 @@ FLAGS = (
         "thinking level",
         group=MODEL,
         kind=VALUE,
-        choices=("off", "minimal", "low", "medium", "high", "xhigh"),
+        choices=("off", "minimal", "low", "medium", "high", "xhigh", "max"),
+    ),
+    *(
+        Flag(role, f"model for {purpose}", group=MODEL, kind=VALUE, metavar="PATTERN", completes=MODELS)
+        for role, purpose in ROLE_FLAGS.items()
     ),
     Flag(
         "api-key",
@@ -159,7 +183,7 @@ FLAGS = (
     Flag("base-url", "send requests to this server", group=MODEL, kind=VALUE, metavar="URL"),
     Flag(
         "list-models",
-        "list known or matching models; with --json, as JSON",
+        "list known or matching models (see tau models); with --json, as JSON",
         group=MODEL,
         kind=OPTIONAL,
         metavar="QUERY",
@@ -242,6 +266,14 @@ _COMMANDS = (
         choices=("list", "search", "show", "rename", "delete", "restore", "reindex", "export"),
         values={"show": SESSIONS, "rename": SESSIONS, "delete": SESSIONS, "export": SESSIONS},
         options=("--all", "--here", "--limit", "--json"),
+    ),
+    Subcommand(
+        "models",
+        "models [list|search|show|refresh]",
+        "list, describe and refresh models",
+        choices=("list", "search", "show", "refresh"),
+        values={"list": MODELS, "search": MODELS, "show": MODELS, "refresh": PROVIDERS},
+        options=("--json",),
     ),
     Subcommand(
         "undo",

@@ -108,14 +108,12 @@ def _opening(parsed: ParsedArgs, cwd: Path) -> "Opening":
         nonlocal key_owner
         options = launching.session_options(parsed, cwd, ui=ui, dialogs=ui)
         if change.kind != "first":
-            options = structs.replace(
-                options,
-                continue_recent=False,
+            options = options.next(
                 resume=change.session if change.kind == "resume" else None,
                 fork=change.session if change.kind == "fork" else None,
             )
         if change.carried is not None:
-            options = launching.continue_with(options, change.carried, key_owner)
+            options = options.with_model(change.carried, key_owner)
         elif change.model:
             options = structs.replace(options, provider=None, model=change.model, base_url=None)
         if change.kind == "resume" and change.carried is not None:  # keep the thinking level

@@ -8,15 +8,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
-
 from tau.agent.events import AgentEvent, MessageStart, MessageUpdate
-from tau.ai.model import Model, thinking_level
+from tau.ai.model import thinking_level
 from tau.ai.wire import AssistantMessage
-from tau.base.errors import TauError, UsageError
+from tau.base.errors import UsageError
 from tau.base.files import typed_path
 from tau.base.late import late
 from tau.cli import timing
+from tau.cli.flags import ROLE_FLAGS
 from tau.cli.initial_prompt import read_prompts
 from tau.cli.parse import ParsedArgs
 from tau.cli.signals import Signals
@@ -34,10 +33,12 @@ if TYPE_CHECKING:
     from tau.coding.ports import CodingDialogs
 
 console = late("tau.modes.console")
+event_json = late("tau.modes.event_json")
 json_mode = late("tau.modes.json")
 line_input = late("tau.modes.line_input")
 models_table = late("tau.cli.models_table")
 print_mode = late("tau.modes.print")
+rpc_launch = late("tau.cli.rpc")
 trust_question = late("tau.modes.trust_question")
 
 NO_PROMPT = 'No prompt: use tau -p "your question", pipe one in, or start tau in a terminal.'
@@ -86,6 +87,8 @@ async def _run(parsed: ParsedArgs, mode: "Mode", signals: Signals) -> int:
         return await _list_models(parsed, cwd)
     if mode == "console":
         return await _run_console(parsed, cwd, signals)
+    if mode == "rpc":
+        return await rpc_launch.run(parsed, session_options(parsed, cwd), signals)
     piped = "" if mode == "json-lines" else await read_piped_text()
     prompts = await read_prompts(parsed.words, piped)
     if not prompts and mode != "json-lines":
@@ -100,13 +103,19 @@ async def _run(parsed: ParsedArgs, mode: "Mode", signals: Signals) -> int:
         if mode == "print":
             code = await print_mode.run(session, prompts, out)
         elif mode == "json":
-            code = await json_mode.run(session, prompts, out)
+            code = await json_mode.run(session, prompts, out, event_encoder(parsed))
         else:
             source = line_input.LineReader(STDIN)
             signals.stop = _call_both(source.close, session.abort)
-            code = await json_mode.run_lines(session, prompts, source, out)
+            code = await json_mode.run_lines(session, prompts, source, out, event_encoder(parsed))
         timing.mark("the rest of the run")
     return code
+
+
+def event_encoder(parsed: ParsedArgs) -> "event_json.EventEncoder":
+    return event_json.EventEncoder(
+        snapshots=parsed.value("snapshots") != "none", plain_errors=parsed.value("rpc-version") == "1"
+    )
 
 
 async def _run_console(parsed: ParsedArgs, cwd: Path, signals: Signals) -> int:
@@ -128,8 +137,7 @@ async def _run_console(parsed: ParsedArgs, cwd: Path, signals: Signals) -> int:
         if repl.handed_over is None:
             return code
         prompts = [UserPrompt(repl.handed_over)]
-        fresh = replace(first, resume=None, fork=None, continue_recent=False)
-        options = continue_with(fresh, session.model, key_owner)
+        options = first.next().with_model(session.model, key_owner)
 
 
 async def _offer_folder(ui: "Ui", home: Path) -> Path:
@@ -146,7 +154,7 @@ async def _list_models(parsed: ParsedArgs, cwd: Path) -> int:
         query, parsed.value("provider"), cwd, config_files(parsed), as_json=as_json
     )
     if not table:
-        raise TauError(f'No model matches "{query}"; list all with tau --list-models.')
+        raise UsageError(f'No model matches "{query}"; list all with tau --list-models.')
     OutputStream().text(table)
     return 0
 
@@ -166,6 +174,7 @@ def session_options(
         cwd=cwd,
         provider=parsed.value("provider"),
         model=parsed.value("model"),
+        roles={role: pattern for role in ROLE_FLAGS if (pattern := parsed.value(role))},
         thinking=thinking_level(parsed.value("thinking")),
         api_key=parsed.value("api-key"),
         base_url=parsed.value("base-url"),
@@ -183,20 +192,6 @@ def session_options(
         settings=flag_settings(parsed),
         ui=ui,
         dialogs=dialogs,
-    )
-
-
-def continue_with(options: SessionOptions, model: Model, key_owner: str) -> SessionOptions:
-    """Options for a session that continues another one with its model, whatever the flags name.
-
-    A key given as a flag goes to `key_owner` only: the provider of the first session.
-    """
-    return replace(
-        options,
-        provider=model.provider,
-        model=model.id,
-        base_url=model.base_url if model.custom_address else None,
-        api_key=options.api_key if model.provider == key_owner else None,
     )
 
 

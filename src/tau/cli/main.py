@@ -32,6 +32,7 @@ parsing = late("tau.cli.parse")
 sessions_command = late("tau.cli.sessions_command")
 sandbox_command = late("tau.cli.sandbox_command")
 shell_command = late("tau.cli.shell_command")
+models_command = late("tau.cli.models_command")
 ssh_command = late("tau.cli.ssh_command")
 stats_command = late("tau.cli.stats_command")
 trust_command = late("tau.cli.trust_command")
@@ -122,6 +123,7 @@ def run_subcommand(name: str, words: list[str]) -> int:
         "demo": demo_command,
         "doctor": doctor_command,
         "export": export_command,
+        "models": models_command,
         "sandbox": sandbox_command,
         "sessions": sessions_command,
         "shell": shell_command,

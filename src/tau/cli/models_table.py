@@ -6,10 +6,11 @@ from typing import Any
 
 from msgspec import json
 
-from tau.ai.catalog import Catalog, find_models, load_catalog, models_in_order
+from tau.ai.catalog import load_catalog
 from tau.ai.http import HttpTransport
 from tau.ai.local.discovery import discover
 from tau.ai.model import Model
+from tau.ai.model_search import find_models, models_in_order
 from tau.base.run import LocalRunner
 from tau.config.auth_file import AuthFile
 from tau.config.credentials import KeyCredentials
@@ -25,15 +26,15 @@ async def models_table(
     query: str, provider: str | None, cwd: Path, config_files: tuple[Path, ...], *, as_json: bool = False
 ) -> str:
     """Format the table, or nothing if no model matches. Prices are per million tokens."""
-    found = await _listed_models(query, provider, cwd, config_files)
+    found = await listed_models(query, provider, cwd, config_files)
     if not found:
         return ""
     if as_json:
-        return json.format(json.encode([_json_row(*one) for one in found]), indent=2).decode() + "\n"
+        return json.format(json.encode([json_row(*one) for one in found]), indent=2).decode() + "\n"
     return _aligned([HEADS, *(_row(*one) for one in found)])
 
 
-async def _listed_models(
+async def listed_models(
     query: str, provider: str | None, cwd: Path, config_files: tuple[Path, ...]
 ) -> list[tuple[Model, str]]:
     """Models, and whether each has a key."""
@@ -43,18 +44,21 @@ async def _listed_models(
     catalog = merge_models(load_catalog(), models_file)
     keys = KeyCredentials(catalog, AuthFile(paths.auth), LocalRunner(), os.environ, models=models_file.keys)
     local = await _local_models() if settings.local.discover else []
-    everything = Catalog(catalog.providers, [*catalog.models, *local])
+    everything = catalog.with_models(local)
     served = {model.provider for model in local}
     found = find_models(everything, query, provider) if query else everything.models
-    first = [model for model in models_in_order(everything, settings.enabled_models) if model in found]
-    rows = []
-    for model in [*first, *(model for model in found if model not in first)]:
-        if provider and model.provider.lower() != provider.lower():
-            continue
-        row = everything.providers.get(model.provider)
-        free = model.provider in served or (row is not None and row.local)
-        rows.append((model, "not needed" if free else "yes" if keys.available(model.provider) else "no"))
-    return rows
+    listed = {
+        model.key: model for model in found if not provider or model.provider.lower() == provider.lower()
+    }
+    first = [
+        model.key for model in models_in_order(everything, settings.enabled_models) if model.key in listed
+    ]
+    status: dict[str, str] = {}
+    for owner in {model.provider for model in listed.values()}:
+        row = everything.providers.get(owner)
+        free = owner in served or (row is not None and row.local)
+        status[owner] = "not needed" if free else "yes" if keys.available(owner) else "no"
+    return [(listed[key], status[listed[key].provider]) for key in dict.fromkeys((*first, *listed))]
 
 
 async def _local_models() -> list[Model]:
@@ -71,8 +75,8 @@ def _row(model: Model, key: str) -> tuple[str, ...]:
         model.provider,
         model.id,
         model.name,
-        _tokens(model.context_window),
-        _tokens(model.max_tokens),
+        token_count(model.context_window),
+        token_count(model.max_tokens),
         "yes" if model.reasoning else "no",
         "yes" if "image" in model.input else "no",
         "-" if free else f"{model.cost.input:g}",
@@ -81,7 +85,7 @@ def _row(model: Model, key: str) -> tuple[str, ...]:
     )
 
 
-def _json_row(model: Model, key: str) -> dict[str, Any]:
+def json_row(model: Model, key: str) -> dict[str, Any]:
     return {
         "provider": model.provider,
         "id": model.id,
@@ -89,13 +93,14 @@ def _json_row(model: Model, key: str) -> dict[str, Any]:
         "contextWindow": model.context_window,
         "maxTokens": model.max_tokens,
         "reasoning": model.reasoning,
+        "thinkingLevels": model.thinking_levels(),
         "input": model.input,
         "cost": model.cost,
         "key": key,
     }
 
 
-def _tokens(count: int) -> str:
+def token_count(count: int) -> str:
     if count >= 1_000_000:
         return f"{count / 1_000_000:.1f}".removesuffix(".0") + "M"
     return f"{count / 1000:.0f}K" if count >= 1000 else str(count)

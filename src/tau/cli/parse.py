@@ -6,7 +6,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Literal
 
-    Mode = Literal["print", "json", "json-lines", "console", "interactive"]
+    Mode = Literal["print", "json", "json-lines", "rpc", "console", "interactive"]
 
 
 class ParsedArgs:
@@ -59,7 +59,7 @@ def parse(argv: list[str]) -> ParsedArgs:
 
 def _foreign_command(word: str) -> str:
     """Where to find what other agents have a command for."""
-    here = {"login": "start tau and type /login", "models": "use tau --list-models"}.get(word)
+    here = {"login": "start tau and type /login"}.get(word)
     return f'There is no command "{word}": {here}. To send it as a message: tau -- {word}.' if here else ""
 
 
@@ -80,6 +80,8 @@ def choose_mode(parsed: ParsedArgs, *, is_interactive: bool, dumb: bool = False)
         return "json-lines"
     if parsed.value("mode") == "json":
         return "json"
+    if parsed.value("mode") in ("rpc", "rpc-ui"):
+        return "rpc"
     if parsed.has("print") or parsed.has("mode"):
         return "print"
     if parsed.has("plain"):

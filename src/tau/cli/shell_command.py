@@ -98,7 +98,7 @@ async def _open_runner(
     if settings.sandbox.mode != "off":
         sandbox = await stack.enter_async_context(LateSandbox((cwd,), settings.sandbox, paths, outside))
         sandbox.warn = tell
-    runner = LocalRunner(shell=shell, sandbox=sandbox, pass_env=pass_env)
+    runner = outside.inside(sandbox)
     stack.callback(runner.close)
     return sandbox, runner
 

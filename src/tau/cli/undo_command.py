@@ -100,7 +100,7 @@ def parse(words: Sequence[str]) -> _UndoArgs:
 def _history_folder(store: SessionStore, args: _UndoArgs, cwd: Path) -> Path:
     """The history of the named session, or of this folder's session with the latest change."""
     if args.session is not None:
-        folder = store.find_path(args.session).with_suffix("") / FOLDER_NAME
+        folder = store.artifacts_folder(store.find_path(args.session)) / FOLDER_NAME
         if not (folder / FILE_NAME).exists():
             raise UsageError(f'The agent changed no files in session "{args.session}".')
         return folder

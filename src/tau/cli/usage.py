@@ -39,6 +39,14 @@ usage: tau sessions [--all] [--limit N] [--json]        list sessions in this fo
 
 An ID prefix is enough. Words match by prefix; "two words" in quotes match as a phrase.
 """,
+    "models": """\
+usage: tau models [list] [QUERY] [--json]    list known or matching models
+       tau models search WORD ... [--json]   list models whose id or name has all words
+       tau models show MODEL [--json]        show limits, prices, thinking levels and key of one
+       tau models refresh [PROVIDER] [--json]
+                                             ask servers for their models: those with "discovery" in
+                                             models.json, or the one you name
+""",
     "undo": """\
 usage: tau undo [--list] [--dry-run] [--redo] [--force] [--session ID] [TURNS] [PATH ...]
 

@@ -100,7 +100,7 @@ class Fence(Hooks):
         """Where the text of a result is from, if not from the user's workspace."""
         if effects.network:
             return ", ".join(effects.network)
-        roots = [real(folder) for folder in self._folders()]
+        roots = [real(folder) for folder in self._folders()] if effects.reads else []
         for path in effects.reads:
             if len(str(path)) <= MAX_PATH_CHARS and not any(
                 real(path).is_relative_to(root) for root in roots

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from tau.agent.ui import Ui
 from tau.ai.auth import resolve_headers
-from tau.ai.catalog import Catalog, find_models, pick_model, split_thinking
+from tau.ai.catalog import Catalog, pick_model, split_thinking
 from tau.ai.model import DEMO_PROVIDER, Model, ThinkingLevel
 from tau.ai.transport import Transport
 from tau.base import log
@@ -20,6 +20,7 @@ from tau.base.run import Runner
 from tau.config.credentials import KeyCredentials
 from tau.config.settings import Settings
 
+model_search = late("tau.ai.model_search")
 discovery = late("tau.ai.local.discovery")
 embedded = late("tau.ai.local.embedded")
 local_servers = late("tau.coding.local_servers")
@@ -101,7 +102,7 @@ class ModelResolver(Struct, frozen=True, kw_only=True):
         if request.resumed is not None:
             return await self._find_resumed(request.resumed, request)
         settings = self.settings
-        if settings.default_model is not None or settings.default_provider is not None:
+        if self._default_pattern is not None or settings.default_provider is not None:
             found: ResolvedModel | None = self._find_configured()
         else:
             found = self._find_with_key()
@@ -109,7 +110,7 @@ class ModelResolver(Struct, frozen=True, kw_only=True):
             if found is None:
                 raise UsageError("--base-url needs a model; name it with --model.")
             return _without_provider(found, request.base_url, request.key)
-        if request.key is not None and settings.default_model is None and settings.default_provider is None:
+        if request.key is not None and self._default_pattern is None and settings.default_provider is None:
             raise UsageError("--api-key needs a provider; name it with --provider or --model.")
         return found or await self._find_local()
 
@@ -143,7 +144,7 @@ class ModelResolver(Struct, frozen=True, kw_only=True):
             raise ConfigError(
                 f"The session's model {key} cannot be used: choose another with --model. {missing}"
             )
-        model = pick_model(self.catalog, id, provider).model
+        model = self.catalog.model(row.id, id) or model_search.unlisted_model(self.catalog, id, row.id)
         if request.base_url is not None and request.base_url.rstrip("/") != recorded and not row.local:
             return _without_provider(ResolvedModel(model=model), request.base_url, request.key)
         if recorded is None or request.base_url is not None or recorded == model.base_url:
@@ -189,19 +190,23 @@ class ModelResolver(Struct, frozen=True, kw_only=True):
 
     def _find_configured(self) -> ResolvedModel:
         settings = self.settings
-        if settings.default_model is None:
+        if self._default_pattern is None:
             assert settings.default_provider is not None
             return self._default_of(settings.default_provider)
-        return self._pick(settings.default_model, settings.default_provider)
+        return self._pick(self._default_pattern, settings.default_provider)
+
+    @property
+    def _default_pattern(self) -> str | None:
+        return self.settings.default_model or self.settings.model_roles.get("default")
 
     def _find_with_key(self) -> ResolvedModel | None:
         providers = self.credentials.providers_with_keys()
         for pattern in self.settings.enabled_models:
             name, thinking = split_thinking(pattern)
-            for model in find_models(self.catalog, name, prefer=providers):
+            for model in model_search.find_models(self.catalog, name, prefer=providers):
                 if self._has_access(model.provider):
                     return ResolvedModel(model=model, thinking=thinking)
-        for provider in providers:
+        for provider in self.credentials.default_providers():
             if self.catalog.providers[provider].default_model:
                 return self._default_of(provider)
         return None

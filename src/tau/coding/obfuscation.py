@@ -102,7 +102,7 @@ class _Restorer:
                 return [d.CallPiece(key, self._placeholders.restore_json(ready))] if ready else []
             case d.CallEnd(key) if held := self._calls.pop(key, ""):
                 return [d.CallPiece(key, held), delta]
-            case d.Tokens():
+            case d.Tokens() | d.Answered():
                 return [delta]
         held, self._text = self._text, ""
         return [d.TextPiece(held), delta] if held else [delta]

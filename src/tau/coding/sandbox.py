@@ -120,6 +120,11 @@ class LateSandbox:
     def contained(self) -> bool:
         return self._session is not None and self._session.contained
 
+    @property
+    def shares_temporary(self) -> bool:
+        """Whether its engine has no mounts, so that /tmp is that of other programs too."""
+        return self._session is not None and self._session.engine == "landlock"
+
     def contains(self, commands: Sequence[str]) -> bool:
         """Whether these commands of a tool would run inside."""
         patterns = self.settings.outside

@@ -8,10 +8,17 @@ from msgspec import Struct, field
 
 from tau.ai.auth import KeyRetry, is_variable, resolve_value
 from tau.ai.catalog import Catalog
+from tau.ai.model import Model
+from tau.ai.transport import Transport
 from tau.base import secrets
 from tau.base.errors import UsageError
+from tau.base.late import late
 from tau.base.run import Runner
 from tau.config.auth_file import AuthFile, check_sendable, example_entry
+
+aws_credentials = late("tau.ai.aws_credentials")
+cloud_credentials = late("tau.ai.cloud_credentials")
+google_credentials = late("tau.ai.google_credentials")
 
 BLOCKED_S = 60.0  # if the server names no delay
 MARGIN_S = 1.0  # clocks differ
@@ -29,6 +36,7 @@ class KeyCredentials(Struct):
 
     A value is a literal, a variable name or a `!command`; a variable's content is used literally.
     Of several keys in `auth.json`, one is used until it fails, because servers cache prompts by key.
+    The credentials of a provider's cloud come last; `http` exchanges them for a key.
     """
 
     catalog: Catalog
@@ -38,6 +46,8 @@ class KeyCredentials(Struct):
     flags: Mapping[str, str] = {}
     models: Mapping[str, str] = {}
     clock: Callable[[], float] = time.monotonic
+    http: Transport | None = None
+    _clouds: "dict[str, cloud_credentials.CloudCredentials]" = {}
     _lock: asyncio.Lock = field(default_factory=asyncio.Lock)  # a command runs once for all requests
     _keys: dict[tuple[str, str], str] = {}  # by provider and stored value
     _using: dict[str, str] = {}  # the stored value in use, by provider
@@ -79,20 +89,55 @@ class KeyCredentials(Struct):
 
     def available(self, provider: str) -> bool:
         """Whether a key is probably available; runs no command."""
+        if self._has_key(provider):
+            return True
+        cloud = self._cloud(provider)
+        return cloud is not None and cloud.is_configured()
+
+    def _has_key(self, provider: str) -> bool:
         values = (self.flags.get(provider), *self.auth.get_all(provider), self.models.get(provider))
         if any(value and not self._unset(value) for value in values):
             return True
         return any(self.environ.get(variable, "").strip() for variable in self._variables(provider))
 
+    def address(self, model: Model) -> str:
+        """The address of a model's server, which may depend on variables. Raises ConfigError."""
+        if model.custom_address:
+            return model.base_url
+        if (cloud := self._cloud(model.provider)) is not None:
+            return cloud.address(model.base_url)
+        if "{" not in model.base_url:
+            return model.base_url
+        return cloud_credentials.expand_address(model.base_url, self.environ, model.provider)
+
+    def _cloud(self, provider: str) -> "cloud_credentials.CloudCredentials | None":
+        row = self.catalog.providers.get(provider)
+        if row is None or not row.cloud:
+            return None
+        if provider not in self._clouds:
+            self._clouds[provider] = (
+                aws_credentials.AwsCredentials(self.environ)
+                if row.cloud == "aws"
+                else google_credentials.GoogleCredentials(self.environ, self.http, self.clock)
+            )
+        return self._clouds[provider]
+
     def providers_with_keys(self) -> list[str]:
-        """In catalog order."""
-        return [provider for provider in self.catalog.providers if self.available(provider)]
+        """In catalog order. Those of clouds are not searched: their owners name the provider."""
+        return [provider for provider in self.catalog.providers if self._has_key(provider)]
+
+    def default_providers(self) -> list[str]:
+        """The providers with keys that need not be named."""
+        rows = self.catalog.providers
+        return [id for id in self.providers_with_keys() if not rows[id].on_request]
 
     def describe_missing_key(self, provider: str) -> str:
         """The message for a missing key: where to put one, and what works without."""
         row = self.catalog.providers.get(provider)
         variables = self._variables(provider)
         ways = [f"set {' or '.join(variables)}"] if variables else []
+        if (cloud := self._cloud(provider)) is not None:
+            ways.append(cloud.hint)
         ways.append(f"add {example_entry(provider)} to {self.auth.path}")
         return (
             f"No API key for {row.name if row else provider}: {', or '.join(ways)}."
@@ -138,7 +183,8 @@ class KeyCredentials(Struct):
         configured = self.models.get(provider)
         if configured and (key := await resolve_value(configured, self.environ, self.run, fresh=fresh)):
             return check_sendable(key, "models.json")
-        return None
+        cloud = self._cloud(provider)
+        return None if cloud is None else await cloud.find(fresh=fresh)
 
     async def _stored_key(self, provider: str, value: str, *, fresh: bool = False) -> str | None:
         key = await resolve_value(value, self.environ, self.run, fresh=fresh)

@@ -35,11 +35,14 @@ DEFAULT = SettingOrigin("default")
 
 
 class LoadedSettings(Struct, frozen=True):
-    """`origins` has the keys that a layer sets; the others have their defaults."""
+    """`origins` has the keys that a layer sets; the others have their defaults. `project` is what the
+    project's file sets and may set.
+    """
 
     settings: Settings
     origins: dict[str, SettingOrigin]
     warnings: list[str]
+    project: dict[str, Any] = {}
 
     def origin(self, key: str) -> SettingOrigin:
         return self.origins.get(key, DEFAULT)
@@ -60,6 +63,7 @@ def load_settings(
     origins: dict[str, SettingOrigin] = {}
     warnings: list[str] = []
     sources: list[tuple[JsonFile, Layer]] = []
+    project: dict[str, Any] = {}
     for path, layer in _files(paths, cwd, files):
         source = read_json(path)
         values, ignored = _accepted_values(source, layer, paths, merged)
@@ -67,6 +71,8 @@ def load_settings(
         if values:
             sources.append((source, layer))
         _merge(merged, values)
+        if layer == "project":
+            project = values
         origins.update(dict.fromkeys(values, SettingOrigin(layer, path)))
     given = {key: value for key, value in _flatten(flags or {}) if value is not None}
     _merge(merged, given)
@@ -77,7 +83,7 @@ def load_settings(
         _raise_for_bad_value(sources, given)
         raise
     _refuse_unknown_flags(given)
-    return LoadedSettings(settings, origins, warnings)
+    return LoadedSettings(settings, origins, warnings, project)
 
 
 def _files(paths: Paths, cwd: Path, files: Sequence[Path]) -> Iterator[tuple[Path, Layer]]:

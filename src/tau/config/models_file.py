@@ -1,7 +1,7 @@
 """`models.json`: custom providers and models, and changes to built-in ones."""
 
 from collections.abc import Collection, Iterator, Mapping
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
@@ -10,8 +10,8 @@ from msgspec import UNSET, Meta, Struct, UnsetType, ValidationError, convert, js
 from msgspec.structs import fields, replace
 
 from tau.ai.apis import DIALECTS
-from tau.ai.catalog import Catalog, Provider, merge_compat
-from tau.ai.model import Compat, Model, Price
+from tau.ai.catalog import Catalog, Change, Provider, merge_compat
+from tau.ai.model import Compat, Model, Price, ThinkingLevel
 from tau.base.errors import ConfigError
 from tau.base.late import late
 from tau.config.descriptions import describe_type, show_value
@@ -25,6 +25,7 @@ SECRET = frozenset({"apiKey", "headers"})
 
 S = TypeVar("S", bound=Struct)
 FieldPath = tuple[str | int, ...]  # keys and indexes of a value in a file
+PLAIN_FIELDS = ("name", "reasoning", "input", "thinking_level_map", "context_window", "max_tokens", "api")
 _Count = Annotated[int, Meta(ge=1)]
 
 
@@ -35,6 +36,7 @@ class ModelChanges(Struct, frozen=True, rename="camel", kw_only=True):
     reasoning: bool | UnsetType = UNSET
     input: tuple[Literal["text", "image"], ...] | UnsetType = UNSET
     cost: dict[str, Any] = {}
+    thinking_level_map: dict[ThinkingLevel, str | None] | UnsetType = UNSET
     context_window: _Count | UnsetType = UNSET
     max_tokens: _Count | UnsetType = UNSET
     api: str | UnsetType = UNSET
@@ -44,6 +46,12 @@ class ModelChanges(Struct, frozen=True, rename="camel", kw_only=True):
 
 class ModelEntry(ModelChanges, frozen=True, rename="camel", kw_only=True):
     id: str
+
+
+class Discovery(Struct, frozen=True):
+    """How `tau models refresh` asks the provider's server for its models."""
+
+    type: Literal["ollama", "llama.cpp", "lm-studio", "openai-models-list", "proxy"]
 
 
 class ProviderEntry(Struct, frozen=True, rename="camel", kw_only=True):
@@ -57,6 +65,7 @@ class ProviderEntry(Struct, frozen=True, rename="camel", kw_only=True):
     compat: dict[str, Any] = {}
     models: list[ModelEntry] = []
     model_overrides: dict[str, ModelChanges] = {}
+    discovery: Discovery | None = None
 
 
 class ModelsFile(Struct, frozen=True):
@@ -101,21 +110,25 @@ def load_models_file(path: Path) -> ModelsFile:
 
 def merge_models(catalog: Catalog, file: ModelsFile) -> Catalog:
     """Add the file's providers and models to the catalog. Raises ConfigError for an incomplete provider."""
+    served = file.source.path.parent / "cache" / "models"
+    if served.is_dir():
+        catalog = catalog.with_served(served)
     if not file.providers:
         return catalog
     providers = dict(catalog.providers)
-    models: dict[str, dict[str, Model]] = {}
-    for model in catalog.models:
-        models.setdefault(model.provider, {})[model.id] = model
+    changes: dict[str, Change] = {}
     for id, entry in file.providers.items():
         known = providers.get(id)
-        provider = _change_provider(known, entry) if known else _new_provider(file.source, id, entry)
-        providers[id] = provider
-        own = {name: _apply_provider(model, provider, entry) for name, model in models.get(id, {}).items()}
-        for model_id, changes in _changes(entry):
-            own[model_id] = _change_model(own.get(model_id) or _new_model(provider, model_id), changes)
-        models[id] = own
-    return Catalog(providers, [model for own in models.values() for model in own.values()])
+        providers[id] = _change_provider(known, entry) if known else _new_provider(file.source, id, entry)
+        changes[id] = partial(_change_models, providers[id], entry)
+    return catalog.with_changes(providers, changes)
+
+
+def _change_models(provider: Provider, entry: ProviderEntry, models: list[Model]) -> list[Model]:
+    own = {model.id: _apply_provider(model, provider, entry) for model in models}
+    for id, changes in _changes(entry):
+        own[id] = _change_model(own.get(id) or _new_model(provider, id), changes)
+    return list(own.values())
 
 
 def _changes(entry: ProviderEntry) -> Iterator[tuple[str, ModelChanges]]:
@@ -160,7 +173,7 @@ def _apply_provider(model: Model, provider: Provider, entry: ProviderEntry) -> M
     """Apply a provider's changes to a built-in model."""
     return replace(
         model,
-        base_url=provider.base_url,
+        base_url=provider.base_url if isinstance(entry.base_url, str) else model.base_url,
         api=entry.api or model.api,
         headers={**model.headers, **entry.headers},
         compat=merge_compat(model.compat, entry.compat),
@@ -180,11 +193,7 @@ def _new_model(provider: Provider, id: str) -> Model:
 
 
 def _change_model(model: Model, changes: ModelChanges) -> Model:
-    plain = {
-        name: value
-        for name in ("name", "reasoning", "input", "context_window", "max_tokens", "api")
-        if (value := getattr(changes, name)) is not UNSET
-    }
+    plain = {name: value for name in PLAIN_FIELDS if (value := getattr(changes, name)) is not UNSET}
     return replace(
         model,
         **plain,

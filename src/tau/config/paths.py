@@ -32,6 +32,7 @@ class Paths:
         self.terminals: Final = home / "terminals"
         self.cache: Final = home / "cache"
         self.guards: Final = home / "guards"
+        self.project_rules: Final = home / "project_rules.json"
         self.logs: Final = home / "logs"
 
 

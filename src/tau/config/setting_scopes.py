@@ -15,6 +15,7 @@ USER_ONLY = frozenset(
     {
         *("defaultProvider", "defaultModel", "enabledModels", "modelRoles", "retry.fallbackChains"),
         *("retry.fallbackRevertPolicy", "contextFiles.enabled", "interruptMode", "task.maxConcurrency"),
+        "rpc.dialogTimeout",
     }
 )
 """Which server gets the conversation; whether the user's own instructions are part of it."""
@@ -48,6 +49,8 @@ TIGHTEN: dict[str, tuple[Any, ...] | str] = {
 ANY = frozenset(
     {
         *("defaultThinkingLevel", "steeringMode", "followUpMode"),
+        *("thinkingBudgets.minimal", "thinkingBudgets.low", "thinkingBudgets.medium"),
+        *("thinkingBudgets.high", "thinkingBudgets.xhigh", "thinkingBudgets.max"),
         *("retry.enabled", "retry.baseDelayMs", "retry.maxDelayMs"),
         *("compaction.enabled", "compaction.strategy", "compaction.thresholdPercent"),
         *("compaction.thresholdTokens", "compaction.reserveTokens", "compaction.keepRecentTokens"),

@@ -7,7 +7,7 @@ from msgspec import Meta, Struct, field, to_builtins
 from msgspec.json import schema
 from msgspec.structs import fields
 
-from tau.ai.model import ThinkingLevel
+from tau.ai.model import THINKING_BUDGETS, ThinkingLevel
 from tau.base.late import late
 from tau.config.descriptions import describe_type
 from tau.config.interface_settings import (
@@ -273,6 +273,13 @@ class PythonSettings(Struct, frozen=True, rename="camel"):
     ] = "session"
 
 
+class RpcSettings(Struct, frozen=True, rename="camel"):
+    dialog_timeout: Annotated[
+        int,
+        Meta(description="Seconds until a dialog that no program answers is canceled; 0: never", ge=0),
+    ] = 600
+
+
 class TaskSettings(Struct, frozen=True, rename="camel"):
     max_concurrency: Annotated[
         int, Meta(description="Maximum number of parallel tasks; 0: no limit", ge=0, le=1000)
@@ -367,12 +374,33 @@ class ContextFilesSettings(Struct, frozen=True, rename="camel"):
     enabled: Annotated[bool, Meta(description="Send AGENTS.md and CLAUDE.md files to the model")] = True
 
 
+class ThinkingBudgets(Struct, frozen=True, rename="camel"):
+    """For models whose server wants a number of tokens instead of a level."""
+
+    minimal: Annotated[int, Meta(description="Tokens at level minimal", ge=1024)] = THINKING_BUDGETS[
+        "minimal"
+    ]
+    low: Annotated[int, Meta(description="Tokens at level low", ge=1024)] = THINKING_BUDGETS["low"]
+    medium: Annotated[int, Meta(description="Tokens at level medium", ge=1024)] = THINKING_BUDGETS["medium"]
+    high: Annotated[int, Meta(description="Tokens at level high", ge=1024)] = THINKING_BUDGETS["high"]
+    xhigh: Annotated[int, Meta(description="Tokens at level xhigh", ge=1024)] = THINKING_BUDGETS["xhigh"]
+    max: Annotated[int, Meta(description="Tokens at level max", ge=1024)] = THINKING_BUDGETS["max"]
+
+
 class Settings(Struct, frozen=True, rename="camel", kw_only=True):
     """All settings with their defaults. Files spell keys in camelCase, with nested or dotted groups."""
 
     default_provider: Annotated[str | None, Meta(description="Default provider")] = None
     default_model: Annotated[str | None, Meta(description="Default model: an id or a pattern")] = None
     default_thinking_level: Annotated[ThinkingLevel, Meta(description="Default thinking level")] = "high"
+    thinking_budgets: ThinkingBudgets = ThinkingBudgets()
+    cache_retention: Annotated[
+        Literal["none", "short", "long"],
+        Meta(description="How long servers keep the conversation for cheaper requests", extra=USER),
+    ] = "short"
+    service_tier: Annotated[
+        str | None, Meta(description="Service tier, such as priority or flex", extra=USER)
+    ] = None
     enabled_models: Annotated[
         list[str],
         Meta(
@@ -380,7 +408,10 @@ class Settings(Struct, frozen=True, rename="camel", kw_only=True):
             " model is named"
         ),
     ] = []
-    model_roles: Annotated[dict[str, str], Meta(description="Models by role, such as vision")] = {}
+    model_roles: Annotated[
+        dict[str, str],
+        Meta(description="Models by role: default, smol, slow, vision, plan, task, commit or your own"),
+    ] = {}
     shell_path: Annotated[str | None, Meta(description="Shell that runs commands", extra=USER)] = None
     session_dir: Annotated[str | None, Meta(description="Session folder", extra=USER)] = None
     steering_mode: Annotated[QueueMode, Meta(description="How many steering messages to deliver at once")] = (
@@ -406,6 +437,7 @@ class Settings(Struct, frozen=True, rename="camel", kw_only=True):
     sandbox: SandboxSettings = SandboxSettings()
     eval: EvalSettings = EvalSettings()
     python: PythonSettings = PythonSettings()
+    rpc: RpcSettings = RpcSettings()
     task: TaskSettings = TaskSettings()
     todo: TodoSettings = TodoSettings()
     tasks: TasksSettings = TasksSettings()

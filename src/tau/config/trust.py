@@ -189,7 +189,9 @@ def notices(status: TrustStatus) -> list[str]:
     others = f" and {more} more file{'s' if more > 1 else ''}" if more else ""
     what = clean_line(f"{status.items[0].path}{others} could run programs")
     verb = "has changed since you trusted it" if status.known else "is not trusted"
-    return [f"This repository {verb}: {what}. Nothing of it runs; see tau trust show, or use --trust once."]
+    return [
+        f"This repository {verb}: {what}. None of it runs; see tau trust show, or pass --trust for this run."
+    ]
 
 
 def _scan(cwd: Path) -> TrustScan:

@@ -1,4 +1,4 @@
-"""Where a repository keeps what agents run: the table of locations, and a quick look whether there are any.
+"""Where a repository keeps what agents run: the table of locations, and quick checks against it.
 
 To have another one watched, add a row. Everything that a repository supplies and that starts a process or
 is imported needs one.
@@ -6,6 +6,8 @@ is imported needs one.
 
 import os
 from collections.abc import Iterator, Sequence
+from functools import cache
+from pathlib import Path
 from typing import Literal, NamedTuple
 
 Check = Literal["all", "names programs", "shell lines"]
@@ -84,3 +86,34 @@ def has_any(folders: Sequence[os.PathLike[str]]) -> bool:
     own = (f"{folder}/{name}" for folder in AGENT_FOLDERS for name in ONLY.get(folder, ("",)))
     names = (*own, *(location.path for location in IN_PROJECT))
     return any(os.path.lexists(os.path.join(folder, name)) for folder in folders for name in names)  # noqa: PTH118
+
+
+def existing_files(
+    folder: str, checks: Sequence[Check] = ("all", "names programs")
+) -> Iterator[tuple[str, str]]:
+    """The existing locations in a folder with these checks, each after its agent's folder, or ""."""
+    for location in IN_PROJECT:
+        if location.check in checks and os.path.lexists(path := f"{folder}/{location.path}"):
+            yield "", path
+    for name in AGENT_FOLDERS:
+        if not os.path.lexists(own := f"{folder}/{name}"):
+            continue
+        for location in IN_AGENT_FOLDER:
+            is_used = location.check in checks and location.path in ONLY.get(name, (location.path,))
+            if is_used and os.path.lexists(path := f"{own}/{location.path}"):
+                yield own, path
+
+
+def configures_agents(path: Path) -> bool:
+    """Whether a file is at one of the locations, of whichever folder.
+
+    Ignores case: the file system may too.
+    """
+    parts = tuple(part.casefold() for part in path.parts)
+    known = _known_parts()
+    return any(parts[at : at + 1] in known or parts[at : at + 2] in known for at in range(1, len(parts)))
+
+
+@cache
+def _known_parts() -> frozenset[tuple[str, ...]]:
+    return frozenset(tuple(location.path.casefold().split("/")) for location in locations())

@@ -91,6 +91,8 @@ def strip_pasted(text: str) -> tuple[str, bool]:
     first, newline, rest = text.partition("\n")
     header = parse_header(first) if first.startswith((FILE_MARK, "[")) else None
     had_header = header is not None and header.tag is not None
+    if not had_header and _NUMBERED.match(first) is None:
+        return text, False
     body = rest if had_header else text
     lines = body.split("\n")
     final = "\n" if len(lines) > 1 and lines[-1] == "" else ""

@@ -7,7 +7,7 @@ from msgspec import Struct
 from tau.hashline.apply import ResolvedHunks, apply, refuse_overlaps, resolve, sort_changes
 from tau.hashline.errors import ApplyError, HashlineError, NoChangeError, PatchError
 from tau.hashline.format import format_header
-from tau.hashline.lines import NumberedLines
+from tau.hashline.lines import NumberedLines, separator_of
 from tau.hashline.mismatch import MAX_ROWS, mismatch
 from tau.hashline.preview import PatchDiff, preview, unified
 from tau.hashline.records import BlockResolver, Hunk, LineChange, LineShift, Patch, ResolvedBlock, Section
@@ -16,6 +16,7 @@ from tau.hashline.snapshots import SnapshotOrigin, SnapshotStore
 
 Reader = Callable[[str], str | None]
 Normalize = Callable[[str], str]
+RENUMBERED = "(Carriage returns end the lines of this file now; read it again for their numbers.)"
 
 
 class PreparedFile(Struct, frozen=True):
@@ -29,8 +30,15 @@ class PreparedFile(Struct, frozen=True):
     blocks: tuple[ResolvedBlock, ...] = ()
     warnings: tuple[str, ...] = ()
 
+    @property
+    def is_renumbered(self) -> bool:
+        """Whether the new text counts its lines by other line ends: without its last LF, a CR becomes one."""
+        return separator_of(self.old_text) == "\n" and separator_of(self.new_text) == "\r"
+
     def preview(self) -> str:
         """The compact preview for the model."""
+        if self.is_renumbered:
+            return RENUMBERED
         return preview(NumberedLines(self.old_text), self.changes)
 
     def diff(self, name: str | None = None) -> PatchDiff:
@@ -75,7 +83,7 @@ def record_written(store: SnapshotStore, file: PreparedFile, written: str | None
         return store.record(file.key, written, own=True)
     before = store.record(file.key, file.old_text)
     shifts = tuple(LineShift(change.first, change.last, change.growth) for change in file.changes)
-    origin = None if before is None else SnapshotOrigin(before, shifts)
+    origin = None if before is None or file.is_renumbered else SnapshotOrigin(before, shifts)
     return store.record(file.key, file.new_text, own=True, origin=origin)
 
 

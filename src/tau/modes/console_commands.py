@@ -87,7 +87,7 @@ class ConsoleCommands:
         usage = session.compaction.usage()
         window, used = usage.window, usage.tokens
         self._transcript.line(
-            f"{session.setup().model.key}: about {used:,} of {window:,} tokens used, {usage.percent:g} %."
+            f"{session.setup().model.key}: about {used:,} of {window:,} tokens used, {usage.percent:g}%."
         )
         parts = [(part.name, part.tokens) for part in report.context_parts(session, used, " ")]
         rows = [

@@ -4,15 +4,16 @@ A message of 20,000 deltas would be encoded 40,000 times. So its JSON is kept an
 encoded once and appended to its block, and the result is inserted twice.
 """
 
+from collections.abc import Iterator
 from typing import Any, TypeAlias, assert_never
 
 import msgspec
 from msgspec import structs
 
-from tau.agent.events import AgentEvent, MessageStart, MessageUpdate
+from tau.agent.events import AgentEvent, MessageStart, MessageUpdate, ToolEnd, ToolResult
 from tau.ai import stream_events as s
 from tau.ai.assembler import partial_arguments
-from tau.ai.wire import AssistantMessage
+from tau.ai.wire import AssistantMessage, TextContent
 from tau.base import secrets
 from tau.base.late import late
 from tau.base.text import escape_json
@@ -24,6 +25,7 @@ PARSE_AGAIN_AT_GROWTH = 1.05
 KEY_CHARS = 300  # at the end of a growing text, where a key is looked for
 
 _UPDATE, _EVENT = b'{"type":"message_update","message":', b',"assistantMessageEvent":'
+_DELTA = b'{"type":"message_update","assistantMessageEvent":'
 _HEAD = b'{"role":"assistant","content":['
 _encoder = msgspec.json.Encoder(enc_hook=str)
 
@@ -44,10 +46,20 @@ def encode_masked(value: Any) -> bytes:
 
 
 class EventEncoder:
-    """One per output, fed with every event in order; tracks the streaming message."""
+    """One per output, fed with every event in order; tracks the streaming message.
 
-    def __init__(self) -> None:
+    Without `snapshots`, updates have only their delta. `plain_errors`: the result of a failed call is its
+    text, as in the first version of the protocol.
+    """
+
+    def __init__(self, *, snapshots: bool = True, plain_errors: bool = False) -> None:
+        self._snapshots = snapshots
+        self._plain_errors = plain_errors
         self._partial = _Partial(b"]}")
+
+    def lines(self, event: AgentEvent) -> Iterator[bytes]:
+        """The lines to write for this event."""
+        yield self.encode(event)
 
     def encode(self, event: AgentEvent) -> bytes:
         """One line, including its end."""
@@ -55,13 +67,24 @@ class EventEncoder:
             return self._update(event.assistant_message_event)
         if isinstance(event, MessageStart) and isinstance(event.message, AssistantMessage):
             self._partial = _Partial.of(event.message)
+        if isinstance(event, ToolEnd) and event.is_error:
+            event = structs.replace(event, result=self._failed_result(event))
         return encode_masked(event) + b"\n"
+
+    def _failed_result(self, event: ToolEnd) -> ToolResult | str:
+        if self._plain_errors:
+            return event.text
+        return ToolResult([TextContent(event.result)]) if isinstance(event.result, str) else event.result
 
     def _update(self, event: s.AssistantMessageEvent) -> bytes:
         if isinstance(event, s.StreamDone | s.StreamError):
+            if not self._snapshots:
+                return b"".join((_DELTA, encode_masked(event), b"}\n"))
             whole = encode_masked(event.message if isinstance(event, s.StreamDone) else event.error)
             return b"".join((_UPDATE, whole, _EVENT, encode_masked(event), b"}\n"))
         head = self._partial.take(event)
+        if not self._snapshots:
+            return b"".join((_DELTA, head, b"}}\n"))
         whole = self._partial.json()
         return b"".join((_UPDATE, whole, _EVENT, head, b',"partial":', whole, b"}}\n"))
 
@@ -129,7 +152,8 @@ class _Partial:
                 self._blocks[index] = _Prose(b'{"type":"thinking","thinking":"')
             case s.ToolCallStart(index, id, name):
                 self._blocks[index] = _Call(id, name)
-                return b'{"type":"toolcall_start","contentIndex":%d' % index
+                names = (index, encode(id), encode(name))
+                return b'{"type":"toolcall_start","contentIndex":%d,"id":%b,"toolName":%b' % names
             case s.TextEnd(index) | s.ThinkingEnd(index):
                 block = self._blocks[index]
                 if isinstance(block, _Prose):

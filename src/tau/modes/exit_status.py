@@ -41,5 +41,5 @@ def judge(outcome: Outcome) -> ExitStatus:
         reason = message.error_message
         return ExitStatus(FAILED, reason if reason is not UNSET else "The model gave no response.")
     if message.stop_reason == "length":
-        return ExitStatus(DONE, "The answer was cut off at its length limit.")
+        return ExitStatus(DONE, "The answer was cut off at the length limit.")
     return ExitStatus(DONE)

@@ -11,19 +11,18 @@ from msgspec import Struct
 from tau.agent.events import AgentEvent, AgentStart, JobChanged
 from tau.agent.loop import Outcome
 from tau.base.errors import TauError
-from tau.base.sizes import KIB
 from tau.base.tasks import spawn
 from tau.coding.session.session import Session
 from tau.modes import job_results
 from tau.modes.event_json import EventEncoder, encode, encode_masked
 from tau.modes.event_lines import notice_line
+from tau.modes.event_writer import EventWriter
 from tau.modes.exit_status import DONE, INTERRUPTED, NOBODY_READS, ExitStatus, code_of, judge
 from tau.modes.line_input import LineReader
 from tau.modes.output_stream import OutputStream, tell
 from tau.modes.user_prompt import UserPrompt
 
 MAX_WAITING = 1000
-BATCH_BYTES = 256 * KIB
 
 
 class ErrorLine(Struct, frozen=True, tag_field="type", tag="error"):
@@ -50,49 +49,14 @@ _Command: TypeAlias = MessageCommand | InterruptCommand | PermissionsCommand
 _decoder = msgspec.json.Decoder(_Command)
 
 
-class EventWriter:
-    """Writes session events, batching those of one event loop turn.
-
-    Aborts the session when the reader is gone.
-    """
-
-    def __init__(self, session: Session, out: OutputStream) -> None:
-        self._session = session
-        self._out = out
-        self._encoder = EventEncoder()
-        self._batch: list[bytes] = []
-        self._batch_bytes = 0
-        self.failure: TauError | None = None
-
-    @property
-    def gone(self) -> bool:
-        return self._out.gone or self.failure is not None
-
-    def event(self, event: AgentEvent) -> None:
-        self.line(self._encoder.encode(event))
-
-    def line(self, line: bytes) -> None:
-        if not self._batch:
-            asyncio.get_running_loop().call_soon(self.flush)
-        self._batch.append(line)
-        self._batch_bytes += len(line)
-        if self._batch_bytes > BATCH_BYTES:
-            self.flush()
-
-    def flush(self) -> None:
-        batch, self._batch, self._batch_bytes = self._batch, [], 0
-        if self.failure is None:
-            try:
-                self._out.write(b"".join(batch))
-            except TauError as error:
-                self.failure = error
-        if self.gone:
-            self._session.abort()
-
-
-async def run(session: Session, prompts: Sequence[UserPrompt], out: OutputStream) -> int:
+async def run(
+    session: Session,
+    prompts: Sequence[UserPrompt],
+    out: OutputStream,
+    encoder: EventEncoder | None = None,
+) -> int:
     """`--mode json`: run the prompts in order. Returns the exit code."""
-    writer = _open(session, out)
+    writer = _open(session, out, encoder)
     stop_listening = session.subscribe(writer.event)
     code = DONE
     try:
@@ -112,13 +76,17 @@ async def run(session: Session, prompts: Sequence[UserPrompt], out: OutputStream
 
 
 async def run_lines(
-    session: Session, prompts: Sequence[UserPrompt], lines: LineReader, out: OutputStream
+    session: Session,
+    prompts: Sequence[UserPrompt],
+    lines: LineReader,
+    out: OutputStream,
+    encoder: EventEncoder | None = None,
 ) -> int:
     """`--json`: run messages from JSON lines in order, until the lines end or are closed.
 
     Returns the exit code of the last message; one interrupted on request has not failed.
     """
-    writer = _open(session, out)
+    writer = _open(session, out, encoder)
     conversation = _Conversation(session, writer, prompts, lines)
     stop_listening = session.subscribe(conversation.event)
     try:
@@ -215,11 +183,11 @@ class _Conversation:
         self._interrupts = 0
 
 
-def _open(session: Session, out: OutputStream) -> EventWriter:
+def _open(session: Session, out: OutputStream, encoder: EventEncoder | None) -> EventWriter:
     """The header comes first; startup messages are not events and go to stderr."""
     for notice in session.notices:
         tell(notice_line(notice))
-    writer = EventWriter(session, out)
+    writer = EventWriter(out, encoder or EventEncoder(), on_gone=session.abort)
     writer.line(encode_masked(session.log.header) + b"\n")
     writer.flush()
     return writer

@@ -22,8 +22,9 @@ class LineReader:
     Of several waiters, the last is served first, so that a new question gets the answer.
     """
 
-    def __init__(self, fd: int) -> None:
+    def __init__(self, fd: int, max_line_bytes: int | None = None) -> None:
         self.fd = fd
+        self._max_line_bytes = MAX_LINE_BYTES if max_line_bytes is None else max_line_bytes
         self.is_terminal = os.isatty(fd)
         self.closed = False
         self._ready: deque[str | TauError] = deque()
@@ -129,8 +130,9 @@ class LineReader:
             self._skipping = False
         if not self._skipping:
             self._partial += rest
-        if len(self._partial) > MAX_LINE_BYTES:
-            self._ready.append(TauError(f"Skipped a line longer than {format_bytes(MAX_LINE_BYTES)}."))
+        if len(self._partial) > self._max_line_bytes:
+            limit = format_bytes(self._max_line_bytes)
+            self._ready.append(TauError(f"Skipped a line longer than {limit}."))
             self._partial.clear()
             self._skipping = True
 

@@ -8,9 +8,10 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from tau.ai.auth import resolve_headers
-from tau.ai.catalog import Catalog, load_catalog, pick_model
+from tau.ai.catalog import Catalog, load_catalog, pick_model, split_thinking
 from tau.ai.http import HttpTransport
 from tau.ai.model import DEMO_PROVIDER, Model, ThinkingLevel
+from tau.ai.model_search import find_models
 from tau.base.errors import ConfigError, UsageError
 from tau.base.late import late
 from tau.base.run import LocalRunner
@@ -18,6 +19,7 @@ from tau.config.auth_file import AuthFile
 from tau.config.credentials import KeyCredentials
 from tau.config.models_file import load_models_file, merge_models
 from tau.config.paths import Paths
+from tau.config.settings import Settings
 
 discovery = late("tau.ai.local.discovery")
 local_servers = late("tau.coding.local_servers")
@@ -33,7 +35,8 @@ class ModelList(NamedTuple):
     """Display names of providers."""
 
     def model(self, key: str) -> Model | None:
-        return next((model for model in self.catalog.models if model.key == key), None)
+        provider, _, id = key.partition("/")
+        return self.catalog.model(provider, id)
 
     def missing(self, model: Model) -> str:
         """What is needed to use this model; empty if nothing."""
@@ -41,11 +44,10 @@ class ModelList(NamedTuple):
 
     def with_more(self, models: Iterable[Model], names: Mapping[str, str]) -> "ModelList":
         """Also allow these models: a server offers them without a key, or they are in use."""
-        listed = {model.key for model in self.catalog.models}
-        more = [model for model in models if model.key not in listed]
+        more = [model for model in models if self.catalog.model(model.provider, model.id) is None]
         usable = self.usable | {model.provider for model in more}
         return self._replace(
-            catalog=Catalog(self.catalog.providers, [*self.catalog.models, *more]),
+            catalog=self.catalog.with_models(more),
             usable=usable,
             names={**names, **self.names},
         )
@@ -106,3 +108,30 @@ async def find_model(
     if missing:
         raise ConfigError(missing)
     return choice.model, choice.thinking
+
+
+class ModelAndThinking(NamedTuple):
+    model: Model
+    thinking: ThinkingLevel | None = None
+
+
+def cycle_choices(settings: Settings, paths: Paths) -> list[ModelAndThinking]:
+    """The usable models of the setting enabledModels.
+
+    Without it: the default of each provider that has a key; if there is only one, all its models.
+    """
+    available = known_models(paths, None)
+    catalog, keys = available.catalog, available.keys
+    usable = [id for id in catalog.providers if id in available.usable]
+    chosen: dict[str, ModelAndThinking] = {}
+    for pattern in settings.enabled_models:
+        name, thinking = split_thinking(pattern)
+        for model in find_models(catalog, name, prefer=usable):
+            if model.provider in usable:
+                chosen.setdefault(model.key, ModelAndThinking(model, thinking))
+    if chosen or settings.enabled_models:
+        return list(chosen.values())
+    defaults = {id: catalog.providers[id].default_model for id in usable if keys.available(id)}
+    ready = [model for model in catalog.models if model.provider in defaults]
+    first = [model for model in ready if defaults[model.provider] == model.id]
+    return [ModelAndThinking(model) for model in (first if len(first) > 1 else ready)]

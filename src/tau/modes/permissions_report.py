@@ -9,9 +9,9 @@ MODES: dict[ApprovalMode, str] = {
     "ask": "asks before every write, command and connection",
     "workspace": "allows reads, writes inside the workspace and contained commands",
     "plan": "only reads, until you approve a plan",
-    "yolo": "asks for nothing that no rule asks about",
+    "yolo": "asks only where a rule says so",
 }
-_TITLES: dict[RuleAction, str] = {"deny": "Never", "ask": "Always asks", "allow": "Never asks"}
+_TITLES: dict[RuleAction, str] = {"deny": "Denied", "ask": "Always asks", "allow": "Allowed without asking"}
 _USAGE = (
     "Usage: /permissions, /permissions MODE (ask, workspace, plan or yolo), /permissions allow PATTERN, "
     "/permissions ask PATTERN, /permissions deny PATTERN or /permissions remove PATTERN."

@@ -4,11 +4,12 @@ import asyncio
 import os
 from collections.abc import Callable
 from contextlib import AbstractContextManager, closing, nullcontext
+from pathlib import Path
 
 from tau.base.errors import TauError, UsageError
 from tau.base.files import typed_path
-from tau.base.secrets import masked_text
-from tau.coding.export.files import exported, format_of, write_export
+from tau.base.secrets import SecretMask, masked_text
+from tau.coding.export.files import ExportFormat, exported, format_of, write_export
 from tau.coding.session.session import Session
 from tau.coding.session.storage.log import SessionLog
 from tau.config.known_secrets import make_mask
@@ -34,11 +35,25 @@ async def export_session(session: Session, rest: str, paths: Paths, warn: Callab
     if format is None:
         raise UsageError(f"The file name must end in .html, .md or .json. {USAGE}")
     masker = None if "--raw" in options else make_mask(os.environ, paths, warn)
+    await _write(session, path, format, masker, force="--force" in options)
+    return f"Exported the session to {path}. {masked_text(masker)}"
+
+
+async def export_page(session: Session, name: str, paths: Paths) -> Path:
+    """Write the session as an HTML page with secrets masked, and return its path. Raises TauError."""
+    path = session.cwd / typed_path(name)
+    await _write(session, path, "html", make_mask(os.environ, paths, lambda warning: None), force=True)
+    return path
+
+
+async def _write(
+    session: Session, path: Path, format: ExportFormat, masker: SecretMask | None, *, force: bool
+) -> None:
     log = readable_log(session)
 
     def write() -> None:
         with closing_log(log, session):
-            write_export(path, exported(log, format, masker), force="--force" in options)
+            write_export(path, exported(log, format, masker), force=force)
 
     try:
         if log is session.log:
@@ -47,7 +62,6 @@ async def export_session(session: Session, rest: str, paths: Paths, warn: Callab
             await asyncio.to_thread(write)
     except OSError as error:
         raise TauError(f"Cannot write {path}: {error.strerror or error}.") from error
-    return f"Exported the session to {path}. {masked_text(masker)}"
 
 
 def default_name(session: Session) -> str:

@@ -43,9 +43,9 @@ def info_rows(session: Session) -> list[tuple[str, str]]:
     """The facts about a session, by name."""
     log, stats = session.log, session.stats.summary()
     tokens = stats.tokens
-    cached = f"{stats.cache_hit_rate * 100:.0f} % of the input from the cache"
+    cached = f"{stats.cache_hit_rate * 100:.0f}% of the input from the cache"
     messages = (
-        f"{count(stats.user_messages, 'message')} of yours",
+        f"{count(stats.user_messages, 'message')} from you",
         count(stats.assistant_messages, "answer"),
         count(stats.tool_calls, "tool call"),
     )
@@ -188,7 +188,7 @@ def spec_tokens(spec: ToolSpec) -> int:
 def share_text(tokens: int, window: int) -> str:
     """A share of the window."""
     share = 100 * tokens / max(window, 1)
-    return f"{share:.0f} %" if share >= 1 or not tokens else "under 1 %"
+    return f"{share:.0f}%" if share >= 1 or not tokens else "under 1%"
 
 
 def advice(session: Session, window: int) -> str:

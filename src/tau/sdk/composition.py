@@ -42,7 +42,7 @@ from tau.coding.session.storage.log import SessionLog
 from tau.coding.tools.registry import ToolParts, create_tools
 from tau.config import trust_locations
 from tau.config.context_files import find_context_files
-from tau.config.layers import load_settings
+from tau.config.layers import LoadedSettings, load_settings
 from tau.config.paths import Paths, project_dir, project_folders
 from tau.config.settings import Settings
 from tau.sdk.environment import ToolEnvironment, make_environment
@@ -59,6 +59,7 @@ effects_approval = late("tau.agent.approved_effects")
 faux = late("tau.ai.faux")
 fences = late("tau.coding.fence")
 obfuscation = late("tau.coding.obfuscation")
+project_rules = late("tau.config.project_rules")
 rule_settings = late("tau.config.rule_settings")
 secrets = late("tau.base.secrets")
 trust = late("tau.config.trust")
@@ -69,7 +70,7 @@ _PATH = re.compile(r"\S*/\S*|\S+\.\w{1,5}")  # one word with a slash or a file s
 async def compose(
     options: SessionOptions, paths: Paths, environ: Mapping[str, str], services: AsyncExitStack
 ) -> Session:
-    loaded = load_settings(paths, options.cwd, files=options.config_files, flags=options.settings)
+    loaded = _load_settings(options, paths)
     settings = loaded.settings
     conversation = await _open_conversation(options, paths, settings, services)
     runner, outside, sandbox = await _open_runners(options, settings, paths, services)
@@ -286,6 +287,16 @@ async def _trust(options: SessionOptions, paths: Paths) -> tuple[bool, bool, lis
     return False, is_distrusted, [] if is_settled else trust.notices(status)
 
 
+def _load_settings(options: SessionOptions, paths: Paths) -> LoadedSettings:
+    """With a warning for what the project's settings no longer forbid, until a person may have read it."""
+    loaded = load_settings(paths, options.cwd, files=options.config_files, flags=options.settings)
+    if loaded.project or mode_of(paths.project_rules):
+        is_seen = options.ui is not None
+        loosened = project_rules.check_rules(options.cwd, paths, loaded, remember=is_seen)
+        return replace(loaded, warnings=[*loosened, *loaded.warnings])
+    return loaded
+
+
 def _system_prompt(
     options: SessionOptions,
     paths: Paths,
@@ -389,6 +400,7 @@ def _hooks(
         permissions,
         dialogs=options.dialogs,
         contained=lambda commands: sandbox is not None and sandbox.contains(commands),
+        shares_temporary=lambda: sandbox is not None and sandbox.shares_temporary,
     )
 
     def use_folders(_: Sequence[Path]) -> None:

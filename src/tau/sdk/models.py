@@ -1,11 +1,11 @@
 """A session's models: the first model, the roles, the connection to their servers."""
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
 from contextlib import AsyncExitStack
 
 from msgspec import Struct
 
-from tau.ai.catalog import Catalog, load_catalog, pick_model
+from tau.ai.catalog import load_catalog, pick_model
 from tau.ai.client import Client
 from tau.ai.http import HttpTransport
 from tau.ai.model import Model
@@ -23,6 +23,9 @@ from tau.config.models_file import load_models_file, merge_models
 from tau.config.paths import Paths
 from tau.config.settings import Settings
 from tau.sdk.options import SessionOptions
+
+# Besides the default model. Settings may name more.
+ROLES = ("smol", "slow", "vision", "plan", "task", "commit")
 
 fallback = late("tau.coding.session.fallback")
 faux = late("tau.ai.faux")
@@ -55,9 +58,10 @@ async def open_models(
     file = load_models_file(paths.models)
     catalog = merge_models(load_catalog(), file)
     auth = AuthFile(paths.auth)
-    credentials = KeyCredentials(catalog, auth, runner, environ, flags=keys, models=file.keys)
+    credentials = KeyCredentials(catalog, auth, runner, environ, flags=keys, models=file.keys, http=http)
     recorded = http if options.ui is None else exchange_log.recorded(http)  # for /debug
     client = Client(recorded, credentials, timeouts)
+    client.address = credentials.address
     client.may_send_plain = lambda model, host: (
         host in settings.keys.plain_http_hosts
         or model.provider in keys  # --api-key
@@ -86,7 +90,8 @@ async def open_models(
         resumed=resumed_model(conversation),
     )
     resolved = await resolver.find(request)
-    roles, problems = _roles(settings, catalog)
+    named = {**_named_roles(environ), **options.roles}
+    roles, problems = _roles({**settings.model_roles, **named}, resolver, named)
     warnings = [*file.warnings, *auth.warnings, *problems]
     chains = settings.retry.fallback_chains
     resolve = fallback.make_resolver(catalog, credentials, environ, runner) if chains else None
@@ -98,15 +103,29 @@ async def open_models(
     return SessionModels(resolved, by_role, client, warnings, resolve)
 
 
-def _roles(settings: Settings, catalog: Catalog) -> tuple[dict[str, Model], list[str]]:
-    """The models of the modelRoles setting; unknown ones are skipped with a warning."""
+def _named_roles(environ: Mapping[str, str]) -> dict[str, str]:
+    """Such as TAU_SMOL_MODEL."""
+    named = {role: environ.get(f"TAU_{role.upper()}_MODEL", "").strip() for role in ROLES}
+    return {role: pattern for role, pattern in named.items() if pattern}
+
+
+def _roles(
+    patterns: Mapping[str, str], resolver: ModelResolver, named: Collection[str]
+) -> tuple[dict[str, Model], list[str]]:
+    """The models of the roles; unknown ones in settings are skipped with a warning.
+
+    Raises UsageError for one in `named`, which the user asked for now.
+    """
     roles: dict[str, Model] = {}
     problems: list[str] = []
-    for role, pattern in settings.model_roles.items():
+    prefer = resolver.credentials.providers_with_keys() if patterns else []
+    for role, pattern in patterns.items():
         try:
-            roles[role] = pick_model(catalog, pattern).model
+            roles[role] = pick_model(resolver.catalog, pattern, prefer=prefer).model
         except UsageError as error:
-            problems.append(f"Skipped modelRoles.{role}. {error}")
+            if role in named:
+                raise
+            problems.append(f"Skipped the {role} model. {error}")
     return roles, problems
 
 

@@ -4,13 +4,13 @@ from pathlib import Path
 from typing import Any
 
 from msgspec import Struct, field
-from msgspec.structs import force_setattr
+from msgspec.structs import force_setattr, replace
 
 from tau.agent.hooks import Hooks
 from tau.agent.owner import StreamFunction
 from tau.agent.tool import Tool
 from tau.agent.ui import Ui
-from tau.ai.model import ThinkingLevel
+from tau.ai.model import Model, ThinkingLevel
 from tau.coding.ports import CodingDialogs
 from tau.config.paths import current_folder
 
@@ -21,6 +21,7 @@ class SessionOptions(Struct, frozen=True, kw_only=True):
     cwd: Path = field(default_factory=current_folder)
     provider: str | None = None
     model: str | None = None  # PATTERN[:thinking]
+    roles: dict[str, str] = {}  # patterns by role, such as smol; they override the setting modelRoles
     thinking: ThinkingLevel | None = None
     api_key: str | None = None
     base_url: str | None = None
@@ -30,6 +31,8 @@ class SessionOptions(Struct, frozen=True, kw_only=True):
     add_tools: tuple[Tool[Any], ...] = ()  # custom tools, in addition
     resume: str | None = None  # id, id prefix or path
     fork: str | None = None  # the same, for a copy of that session
+    fork_entry: str | None = None  # with `fork`: copy only the branch up to this entry
+    parent: Path | None = None  # the session that a new one continues
     continue_recent: bool = False
     save: bool = True
     session_dir: Path | None = None
@@ -45,3 +48,21 @@ class SessionOptions(Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         """Resolve relative folders now, so a later change of directory does not matter."""
         force_setattr(self, "cwd", Path(self.cwd).resolve())
+
+    def next(self, **choice: Any) -> "SessionOptions":
+        """The options of a later session of the same program: another choice of what to open."""
+        opened = {"resume": None, "fork": None, "fork_entry": None, "parent": None, "continue_recent": False}
+        return replace(self, **{**opened, **choice})
+
+    def with_model(self, model: Model, key_owner: str) -> "SessionOptions":
+        """The same with the model of another session, whatever the flags name.
+
+        A key given as a flag goes to `key_owner` only: the provider of the first session.
+        """
+        return replace(
+            self,
+            provider=model.provider,
+            model=model.id,
+            base_url=model.base_url if model.custom_address else None,
+            api_key=self.api_key if model.provider == key_owner else None,
+        )

@@ -24,13 +24,13 @@ def open_log(options: SessionOptions, paths: Paths, settings: Settings) -> Sessi
     folder = options.session_dir or (typed_path(settings.session_dir) if settings.session_dir else None)
     store = SessionStore(folder or paths.sessions, options.cwd, flat=folder is not None, blobs=paths.blobs)
     if options.fork is not None:
-        return store.fork(store.find_path(options.fork))
+        return store.fork(store.find_path(options.fork), leaf=options.fork_entry)
     if options.resume is not None:
         return _open_or_copy(store, store.find_path(options.resume))
     if options.continue_recent:
         last = last_session.load(paths.terminals, last_session.terminal_id(), options.cwd)
         return _open_or_copy(store, last or store.recent_path())
-    return store.new() if options.save else SessionLog.new(None, options.cwd)
+    return store.new(options.parent) if options.save else SessionLog.new(None, options.cwd)
 
 
 def _open_or_copy(store: SessionStore, path: Path) -> SessionLog:

@@ -400,3 +400,16 @@ def test_answer_for_a_file_in_the_home_folder_covers_no_other(
         effects = Effects(writes=(base / "home" / name,))
         judged = decide(effects, permissions, workspace, demo=False, contained=True)
         assert judged.verdict == verdict
+
+
+def test_name_with_a_line_break_cannot_pose_as_another_line_of_the_question(tmp_path: Path) -> None:
+    (tmp_path / "work").mkdir()
+    name = tmp_path / "a.txt.\nIt would run in the sandbox"
+    effects = Effects(writes=(name,), runs=(f"rm '{name}'",))
+    permissions = Permissions(mode="workspace")
+    workspace = Workspace.of((tmp_path / "work",))
+    verdict = decide(effects, permissions, workspace, demo=False, contained=True)
+    written = next(item for item in verdict.questions if item.kind == "write")
+    notes = [note for item in verdict.questions for note in item.notes]
+    assert "\n" not in written.reason and "a.txt.<U+000A>It" in written.reason
+    assert notes and not any("\n" in note for note in notes)

@@ -134,7 +134,7 @@ def test_relative_rules_are_below_the_project(ctx: CallContext, tmp_path: Path) 
 
 # what is typed after /permissions, and the reply
 COMMANDS = [
-    ("yolo", "Permission mode yolo: asks for nothing that no rule asks about."),
+    ("yolo", "Permission mode yolo: asks only where a rule says so."),
     ("ask", "Permission mode ask: asks before every write, command and connection."),
     ("allow run: make test", "Added to tools.allow: run: make test"),
     ("ask run: git push", "Added to tools.ask: run: git push"),
@@ -155,7 +155,7 @@ def test_command_shows_the_mode_and_the_rules(ctx: CallContext) -> None:
         run_command(permissions, typed)
     assert run_command(permissions, "").splitlines() == [
         "Permission mode workspace: allows reads, writes inside the workspace and contained commands.",
-        "Never (tools.deny):",
+        "Denied (tools.deny):",
         "  run: sudo",
         "Always asks (tools.ask):",
         "  run: git push",

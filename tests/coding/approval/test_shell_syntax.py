@@ -9,8 +9,17 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from tau.coding.approval.shell_syntax import ParsedCommand, ShellCommand, parse_command, simple_commands
+from tau.coding.approval import shell_syntax
+from tau.coding.approval.shell_syntax import (
+    ParsedCommand,
+    ShellCommand,
+    parse_command,
+    read_command,
+    simple_commands,
+)
 from tau.coding.approval.shell_words import ShellWord
 from tests.support.limits import HANG_S
 
@@ -488,3 +497,53 @@ def test_bash_runs_only_parsed_commands(tmp_path: Path) -> None:
     for (text, found), made in zip(parsed.items(), calls, strict=True):
         for call in made:
             assert any(may_run(command, call) for command in found.commands), (text, call)
+
+
+_WORDS = st.sampled_from(
+    (
+        *(
+            "ls",
+            "-la",
+            "0x12",
+            "0x1f",
+            "12",
+            "-5",
+            "-0x3",
+            "--",
+            "-",
+            "..",
+            "./x",
+            "a:b",
+            "1.2",
+            "exec",
+            "let",
+        ),
+        *(
+            "time",
+            "export",
+            "local",
+            "unsetenv",
+            "if",
+            "in",
+            "do",
+            "done",
+            "function",
+            "select",
+            "coproc",
+            ".",
+        ),
+    )
+) | st.text("abtx019./_:,@%+-", min_size=1, max_size=6)
+
+
+@given(st.lists(_WORDS, min_size=1, max_size=5).map(" ".join))
+def test_plain_command_is_read_as_the_grammar_reads_it(text: str) -> None:
+    plain = shell_syntax._read_plain(text)
+    if plain is not None:
+        assert plain == shell_syntax._read_with_grammar(text)
+
+
+def test_plain_command_does_not_load_the_grammar(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shell_syntax, "parse", None)
+    read_command.cache_clear()
+    assert read_command("git log -n 3 src/main.py").commands[0].arguments[2].text == "3"

@@ -133,3 +133,33 @@ def test_short_quote_with_look_alikes_was_said_to_start_above_the_file(text: str
 def test_explanation_is_bounded() -> None:
     text = "\n".join(["    " + "x" * 5_000] * 500)
     assert len(why_not_found(text, "\n".join(["x" * 5_000] * 400))) < 4_000
+
+
+def test_twelve_lines_and_two_hundred_characters_of_each_are_quoted() -> None:
+    def hint(count: int, size: int) -> str:
+        text = "".join(f"    line {number} {'x' * size}\n" for number in range(count))
+        return why_not_found(text, text.replace("    ", "").rstrip("\n"))
+
+    assert "12:" in hint(12, 1) and "more lines" not in hint(12, 1)
+    assert hint(13, 1).endswith("\n[… 1 more lines]") and "\n13:" not in hint(13, 1)
+    shown = hint(1, 300).rpartition("\n1:")[2]
+    assert len(shown) == 200
+
+
+def test_nearest_line_is_looked_for_in_five_thousand_lines() -> None:
+    def hint(above: int) -> str:
+        return why_not_found("\n" * above + "the quick brown fox\n", "the quick brown box")
+
+    assert "(line 5000)" in hint(4_999)
+    assert "Nothing similar" in hint(5_000)
+
+
+def test_line_that_recurs_counts_fifty_times() -> None:
+    """The place that most lines point at is found if it is among the first fifty copies of a line."""
+
+    def hint(copies: int) -> str:
+        text = "same line\nother\n" * copies + "same line\nsecond\nthe end\n"
+        return why_not_found(text, "same line\nsecond\nanother end\n")
+
+    assert "\n99:same line" in hint(49)
+    assert "\n1:same line" in hint(50)

@@ -67,8 +67,12 @@ def test_ordinary_files_are_not_considered_generated(head: str) -> None:
 
 
 def test_only_the_beginning_counts() -> None:
-    assert generated_reason("x.go", b"// a line\n" * 45 + b"// @generated\n") is None
-    assert generated_reason("x.go", b"// " + b"a" * 1100 + b"\n// @generated\n") is None
+    mark = b"// @generated\n"
+    assert generated_reason("x.go", b"// a line\n" * 39 + mark) is not None
+    assert generated_reason("x.go", b"// a line\n" * 40 + mark) is None
+    above = b"// " + b"a" * (1024 - len(b"// \n") - len(mark.strip())) + b"\n"
+    assert generated_reason("x.go", above + mark) is not None
+    assert generated_reason("x.go", b"/" + above + mark) is None
     assert generated_reason("x.go", b"\xff\xfe\x00" * 300) is None
 
 

@@ -273,3 +273,26 @@ def test_invalid_arguments_are_refused(ctx: CallContext, old: str, new: str, mes
     with pytest.raises(ToolError, match=message):
         asyncio.run(replace_text(ctx.cwd / "a.txt", Replacement(old, new), ctx))
     assert (ctx.cwd / "a.txt").read_text() == "one\nn\n"
+
+
+def test_note_names_six_lines_that_differ() -> None:
+    for count, more in ((6, ""), (7, "\n[… 1 more lines differ]")):
+        text = "".join(f"call_{number}(alpha)  \n" for number in range(count))
+        _, note = edited(text, text.replace("  \n", "\n"), "done\n")
+        assert note.count("the file has") == 6
+        assert note.endswith("'" + more)
+
+
+def test_quote_of_fewer_than_ten_characters_is_not_matched_approximately() -> None:
+    assert is_generic("abc.def(g")
+    assert not is_generic("abc.def(gh")
+    assert is_generic("ab c.d ef(g")
+
+
+def test_twenty_places_are_named_and_a_hundred_thousand_are_too_many() -> None:
+    assert refused("b\n" * 20, "b", "x").startswith("`old_text` occurs 20 times in f, at lines 1, 2,")
+    assert " 19, 20. Quote" in refused("b\n" * 20, "b", "x")
+    assert " 19, 20 and 1 more. Quote" in refused("b\n" * 21, "b", "x")
+    text, _ = edited("b" * 100_000, "b", "x", replace_all=True)
+    assert text == "x" * 100_000
+    assert "occurs over 100000 times" in refused("b" * 100_001, "b", "x", replace_all=True)

@@ -15,7 +15,7 @@ import pytest
 from tau.agent.ports import Stat
 from tau.base.errors import ToolError
 from tau.coding.edits import apply_patch, file_locks
-from tau.coding.edits.change import FileChange
+from tau.coding.edits.change import FileChange, load
 from tau.coding.edits.multi_file_patch import apply_patch as apply_sections
 from tau.coding.edits.replace import Replacement, replace_text
 from tau.coding.edits.transaction import WrittenChange, apply_changes, change_files
@@ -371,3 +371,23 @@ def test_kill_between_writes_leaves_each_file_whole(tmp_path: Path) -> None:
 def test_empty_change_is_reported(tmp_path: Path) -> None:
     with call_context(tmp_path) as ctx, pytest.raises(ToolError, match="nothing to change"):
         asyncio.run(apply_changes([], ctx))
+
+
+def test_ten_files_with_problems_are_named(ctx: CallContext) -> None:
+    for count, more in ((10, ""), (11, "\n[… and 1 more files]")):
+        deleted = "".join(f"*** Delete File: missing{number}\n" for number in range(count))
+        with pytest.raises(ToolError) as caught:
+            patch(ctx, f"*** Begin Patch\n{deleted}*** End Patch\n")
+        assert str(caught.value).endswith(f"{more}\nNo file was changed.")
+        assert str(caught.value).count("missing") == 10
+
+
+def test_one_edit_changes_500_files_of_64_mebibytes_at_most(ctx: CallContext) -> None:
+    added = "".join(f"*** Add File: f{number}\n+x\n" for number in range(501))
+    with pytest.raises(ToolError, match="This names 501 files; one edit may change at most 500"):
+        patch(ctx, f"*** Begin Patch\n{added}*** End Patch\n")
+    large = ctx.cwd / "large"
+    with large.open("wb") as file:
+        file.truncate(64 * 1024 * 1024 + 1)
+    with pytest.raises(ToolError, match="large is too large to edit"):
+        asyncio.run(load(large, ctx))

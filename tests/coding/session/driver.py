@@ -17,6 +17,7 @@ from tau.ai.wire import ImageContent, TextContent, UserMessage
 from tau.base.errors import ProviderError
 from tau.base.run import LocalRunner
 from tau.coding.context import ModelRoles
+from tau.coding.session.activities import Activities
 from tau.coding.session.fallback import Fallbacks
 from tau.coding.session.recovery import CompactContext, RoomReason, RunRecovery
 from tau.coding.session.runner import AgentRunner, RequestSetup
@@ -78,7 +79,7 @@ class Driver:
             thinking="off",
             system=lambda model: "",
             tools=[Echo()],
-            interrupt_mode="immediate",
+            settings=settings,
             plan=environment.plan,
         )
         self.fallbacks = Fallbacks(
@@ -108,6 +109,7 @@ class Driver:
             stream=self.faux.stream,
             world=environment.world,
             events=self.bus,
+            activities=Activities(),
         )
         self.bus.subscribe(self.events.append)
 

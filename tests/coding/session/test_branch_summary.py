@@ -27,7 +27,7 @@ from tau.coding.session.branch_summary import (
     summarize_branch,
     summary_request,
 )
-from tau.coding.session.compaction.file_ops import FileOps
+from tau.coding.session.compaction.file_ops import FileOps, file_lists
 from tests.coding.session.compaction.rig import request_tokens
 
 
@@ -143,7 +143,27 @@ def test_record_too_large_for_the_server_is_halved() -> None:
     sizes = [request_tokens(request) for request in faux.requests]
     assert sizes[1] < sizes[0] * 0.6 and sizes[2] < sizes[1] * 0.6
     with pytest.raises(ProviderError, match="too long"):
-        summary_of([[overflow]], messages)
+        summary_of([[overflow], [overflow], [overflow], [Say("## Done\nToo late.")]], messages)
+
+
+def test_summary_takes_at_most_4096_tokens_or_a_quarter_of_the_window() -> None:
+    for window, most, tokens in (
+        (200_000, 50_000, 4_096),
+        (200_000, 900, 900),
+        (2_048, 50_000, 512),
+        (3, 9, 1),
+    ):
+        request = summary_request(
+            replace(FAUX_MODEL, context_window=window, max_tokens=most), [user("Hi")], 1_000
+        )
+        assert request is not None and request.max_tokens == tokens
+
+
+def test_file_lists_take_2000_tokens_in_addition() -> None:
+    paths = tuple(f"folder{number}/file.py" for number in range(1_000))
+    summary, _ = summary_of([[Say("## Done\nIt.")]], [user("Hi")], [FileOps((), paths)])
+    assert summary is not None
+    assert summary.text == "## Done\nIt." + file_lists(FileOps((), paths), 2_000)
 
 
 @pytest.mark.parametrize("text", ["", " \n", "<think>Only thoughts.</think>"])

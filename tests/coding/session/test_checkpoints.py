@@ -10,7 +10,7 @@ from tau.ai.apis import anthropic_body, openai_body
 from tau.ai.faux import Act, Say, Use
 from tau.ai.wire import AssistantMessage, BranchSummaryMessage, CustomMessage, ToolResultMessage, UserMessage
 from tau.base.errors import SessionError
-from tau.coding.session.checkpoints import MAX_WARNINGS, NOTHING_YET, WARNING
+from tau.coding.session.checkpoints import NOTHING_YET, WARNING
 from tau.coding.session.entries import BranchSummaryEntry
 from tau.coding.session.storage.log import SessionLog
 from tests.coding.session_rig import SessionRig
@@ -72,6 +72,15 @@ def test_user_messages_during_the_investigation_are_kept(tmp_path: Path) -> None
     assert summary(work).endswith("Meanwhile the user said:\n\n> mind the tests\n> too")
 
 
+def test_rewind_keeps_2000_characters_of_a_user_message(tmp_path: Path) -> None:
+    work = SessionRig([], tmp_path)
+    whole, long = UserMessage("x" * 2_000, 5), UserMessage("y" * 2_001, 6)
+    steer = [Act(lambda: work.queue.steer(whole)), Act(lambda: work.queue.follow_up(long))]
+    work.follow([[MARK], [*steer, LOOK], [Say("hm")], [BACK], [Say("ok")]])
+    work.go()
+    assert summary(work).endswith(f"> {'x' * 2_000}\n\n> {'y' * 1_999}…")
+
+
 def test_message_right_after_the_checkpoint_is_kept_unchanged(tmp_path: Path) -> None:
     work = SessionRig([], tmp_path)
     work.follow([[MARK, LOOK], [BACK], [Say("ok")]])
@@ -120,7 +129,7 @@ def test_warnings_are_limited_and_then_the_user_is_notified(tmp_path: Path) -> N
     work = SessionRig([[MARK], [Say("No.")]], tmp_path)
     work.go()
     warnings = [m for m in work.log.messages() if isinstance(m, CustomMessage)]
-    assert len(warnings) == MAX_WARNINGS
+    assert len(warnings) == 3
     notices = [event.message for event in work.events if isinstance(event, Notice)]
     assert notices == ["The model stopped without a rewind; its checkpoint stays active."]
     assert work.checkpoints.active is not None and not work.queue.waiting()

@@ -37,6 +37,12 @@ def test_note_says_what_ran_in_one_line() -> None:
     assert isinstance(note.content, str) and note.content.endswith("It was: make bash-1 and more]")
 
 
+def test_note_has_200_characters_of_the_command() -> None:
+    for command, label in (("x" * 200, "x" * 200), ("x" * 201, "x" * 199 + "…")):
+        (note,) = lost_jobs([result("bash", {"command": command, "jobId": "bash-1"})])
+        assert note.details.label == label
+
+
 def test_results_without_jobs_have_none() -> None:
     assert (
         gone(result("bash", {"command": "ls"}), result("job", {"jobs": None}), result("read", "text")) == []

@@ -98,8 +98,9 @@ def test_pictures_accepted_by_another_model_are_still_removed() -> None:
     assert pictures(log.messages()) == 0
 
 
-def test_long_reason_is_cut_for_the_model() -> None:
-    log = SessionLog.new(None, Path("/"))
-    log.append_message(UserMessage([PICTURE], 1))
-    remove_refused_images(log, FAUX_MODEL, ProviderError("x" * 5000, media=True))
-    assert len(str(log.messages())) < 1000
+def test_model_reads_300_characters_of_the_reason() -> None:
+    for reason, read in (("x" * 300, "x" * 300), ("x" * 301, "x" * 299 + "…")):
+        log = SessionLog.new(None, Path("/"))
+        log.append_message(UserMessage([PICTURE], 1))
+        remove_refused_images(log, FAUX_MODEL, ProviderError(reason, media=True))
+        assert f"the server refused it: {read}]" in str(log.messages())

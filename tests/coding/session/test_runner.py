@@ -3,9 +3,12 @@
 import asyncio
 from pathlib import Path
 
-from tau.ai.faux import Faux, Say
+from tau.ai.faux import Faux, Say, Use
 from tau.ai.wire import UserMessage
 from tau.sdk import SessionOptions, create_session
+from tests.coding.undo.undo_rig import make_repository
+from tests.support.idle import until
+from tests.support.limits import HANG_S
 
 
 def test_message_queued_while_changes_are_recorded_is_processed(tmp_path: Path) -> None:
@@ -55,3 +58,24 @@ def test_message_queued_after_a_stopped_run_waits(tmp_path: Path) -> None:
             assert [item.text for item in session.queue.waiting()] == ["second"]
 
     asyncio.run(main())
+
+
+def test_changes_of_a_stopped_command_are_recorded_without_another_run(tmp_path: Path) -> None:
+    make_repository(tmp_path, {"a.txt": "one\n"})
+    faux = Faux([[Use("bash", command="echo two > a.txt; sleep 999")]])
+
+    async def main() -> None:
+        options = SessionOptions(cwd=tmp_path, stream=faux.stream, settings={"tools.approvalMode": "yolo"})
+        async with create_session(options) as session:
+            async with asyncio.TaskGroup() as tasks:
+                running = tasks.create_task(session.prompt("go"))
+                file = tmp_path / "a.txt"
+                await until(lambda: file.read_text() == "two\n", HANG_S, lambda: "the command did not run")
+                session.abort()
+            assert running.result().aborted and session.recorder is not None
+            undo = session.recorder.undo
+            await until(lambda: bool(undo.turns()), HANG_S, lambda: "the change was not recorded")
+            assert undo.apply(undo.plan()).clean
+
+    asyncio.run(main())
+    assert (tmp_path / "a.txt").read_text() == "one\n"

@@ -408,6 +408,6 @@ def test_prompt_can_be_consumed_as_events(tmp_path: Path) -> None:
         opening, _ = scripted([[Say("hi")]], tmp_path)
         async with opening as session:
             reported = [event.__struct_config__.tag async for event in session.stream("go")]
-            assert (reported[0], reported[-1]) == ("agent_start", "agent_end")
+            assert (reported[0], reported[-1]) == ("agent_start", "agent_settled")
 
     asyncio.run(main())

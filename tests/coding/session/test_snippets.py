@@ -1,7 +1,8 @@
 """Short texts of entries."""
 
-from tau.ai.wire import ImageContent, TextContent
-from tau.coding.session.snippets import message_text
+from tau.ai.wire import AppMessage, ImageContent, TextContent, ToolCall, ToolResultMessage, UserMessage
+from tau.coding.session import entries as s
+from tau.coding.session.snippets import Snippet, call_line, message_text, snippet
 
 
 def test_message_is_its_text_or_a_note_about_its_images() -> None:
@@ -10,3 +11,26 @@ def test_message_is_its_text_or_a_note_about_its_images() -> None:
     assert message_text([TextContent("a"), image]) == "a"
     assert message_text([image]) == "(image)"
     assert message_text([]) == ""
+
+
+def shown(message: AppMessage) -> Snippet:
+    return snippet(s.MessageEntry(message=message), {})
+
+
+def test_tree_shows_200_characters_of_an_entry_and_searches_500() -> None:
+    assert shown(UserMessage("x" * 200, 1)).text == "x" * 200
+    assert shown(UserMessage("x" * 201, 1)).text == "x" * 199 + "…"
+    assert shown(UserMessage("x" * 499 + "ab", 1)).search_text.endswith("xa")
+
+
+def test_call_shows_100_characters_of_its_main_argument() -> None:
+    for arguments in ({"command": "x" * 100}, {"odd": "x" * (100 - len('{"odd":""}'))}):
+        assert "…" not in call_line(ToolCall("1", "bash", arguments))
+    assert call_line(ToolCall("1", "bash", {"command": "x" * 101})) == f"[bash: {'x' * 99}…]"
+    assert call_line(ToolCall("1", "bash", {"odd": "x" * 101})) == f'[bash: {{"odd":"{"x" * 91}…]'
+    assert call_line(ToolCall("1", "bash", {})) == "[bash]"
+
+
+def test_search_finds_the_first_200_characters_of_tool_output() -> None:
+    result = ToolResultMessage("1", "bash", [TextContent("x" * 199 + "ab")], False, 1)
+    assert shown(result).search_text == f"toolresult [bash] {'x' * 199}a"

@@ -1,6 +1,7 @@
 """Session names: typed ones, titles from a small model, and the fallback."""
 
 import asyncio
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -20,7 +21,6 @@ from tau.base.text import clean_line
 from tau.coding.session import entries as s
 from tau.coding.session.storage.log import SessionLog
 from tau.coding.session.titles import (
-    MAX_LINE_CHARS,
     READ_CHARS,
     TITLE_CHARS,
     UNTITLED,
@@ -107,14 +107,30 @@ def test_every_title_is_one_short_line(text: str) -> None:
 def test_long_titles_end_at_a_word_boundary() -> None:
     title = clean_title("Repair the parser of dates and times in the module for calendars and diaries")
     assert title == "Repair the parser of dates and times in the module for…"
-    assert first_words("x" * 500) == "x" * (TITLE_CHARS - 1) + "…"
+    assert first_words("x" * 500) == "x" * 59 + "…"
+    assert first_words("x" * 60) == "x" * 60
+    assert first_words("x " + "y" * 60) == "x " + "y" * 57 + "…"  # more than half would be lost
 
 
 def test_line_of_an_answer_may_be_as_long_as_the_limit() -> None:
-    longest = "word " * (MAX_LINE_CHARS // 5 - 1) + "words"
-    assert len(longest) == MAX_LINE_CHARS
+    longest = "word " * 23 + "words"
+    assert len(longest) == 120
     assert clean_title(longest) is not None
     assert clean_title(f"{longest}x") is None
+
+
+def test_typed_name_has_200_characters() -> None:
+    names, _, _ = names_of([])
+    assert names.rename("x" * 200) == "x" * 200
+    assert names.rename("x" * 201) == "x" * 199 + "…"
+
+
+def test_title_is_made_from_2000_characters_in_1024_tokens() -> None:
+    for text, sent in (("x" * 2_000, "x" * 2_000), ("x" * 2_001, "x" * 2_000 + "\n[rest omitted]")):
+        ask, faux = asking([[Say("Repair dates")]])
+        asyncio.run(make_title(ask, FAUX_MODEL, text))
+        assert faux.requests[0].max_tokens == 1_024
+        assert re.findall("x+(?:\n.*omitted.*)?", faux.requests[0].messages[0].content)[-1] == sent
 
 
 def test_first_words_of_the_message_are_the_fallback() -> None:

@@ -12,7 +12,7 @@ from tau.ai.wire import CustomMessage, UserMessage
 from tau.base.errors import ProviderError, TauError
 from tau.coding.session.entries import CompactionEntry, CustomEntry
 from tau.coding.session.storage.log import SessionLog
-from tau.coding.session.todos import TodoAutoClear, TodoReminder, TodoRules
+from tau.coding.session.todos import TodoAutoClear, TodoReminder, TodoRules, reminder_text
 from tau.coding.todo.list import MAX_TASKS, TodoItem, TodoOp, TodoPhase, tasks_of
 from tests.coding.session_rig import SessionRig
 
@@ -246,3 +246,9 @@ def test_late_reminder_is_withdrawn(tmp_path: Path) -> None:
     work.subscribe(stop)
     work.go()
     assert len(reminders(work)) == 1 and not work.queue.waiting()
+
+
+def test_reminder_names_20_tasks_and_counts_the_others() -> None:
+    tasks = [TodoItem(f"task {number}", "pending") for number in range(21)]
+    assert "- task 19\nContinue" in reminder_text(tasks[:20], 1, 3)
+    assert "- task 19\n- and 1 more\nContinue" in reminder_text(tasks, 1, 3)

@@ -25,7 +25,7 @@ from tau.ai.wire import (
 from tau.base.clock import iso
 from tau.coding.session import entries as s
 from tau.coding.session.context import EntryNode
-from tau.coding.session.snippets import SHOWN_CHARS, UNKNOWN, snippet
+from tau.coding.session.snippets import UNKNOWN, snippet
 from tau.coding.session.storage.log import SessionLog
 from tau.coding.session.tree_rows import (
     TREE_FILTERS,
@@ -291,7 +291,7 @@ def test_row_is_short_single_line_and_free_of_escapes() -> None:
     user(log, "\n\n  " + " " * 1000 + "\x1b[31mred\x1b[0m\talert\u202e " + "long " * 1000)
     (row,) = SessionTree(log).rows()
     assert row.text.startswith("red alert<U+202E> long long")
-    assert len(row.text) <= SHOWN_CHARS and row.text.endswith("…") and row.text.isprintable()
+    assert len(row.text) <= 200 and row.text.endswith("…") and row.text.isprintable()
 
 
 def test_unknown_entries_are_shown_by_type() -> None:
@@ -460,6 +460,21 @@ def test_any_forest_is_shown_completely_and_every_filter_keeps_its_order(
         assert (rows[row.parent].id if row.parent >= 0 else None) == (
             everything[above].id if above >= 0 else None
         )
+
+
+def test_tree_draws_12_levels_and_100_characters_of_a_label() -> None:
+    log = memory_log()
+    for level in range(14):
+        above = user(log, f"level {level}")
+        user(log, "left")
+        log.move(above)
+    deepest = user(log, "deepest")
+    log.append(s.LabelEntry(target_id=deepest, label="x" * 101))
+    rows = SessionTree(log).rows()
+    drawn = {row.depth: prefix(rows, number) for number, row in enumerate(rows)}
+    assert len(drawn[12]) == 3 * 12 and "…" not in drawn[12]
+    assert drawn[13].startswith("… ") and len(drawn[13]) == 2 + 3 * 12
+    assert labels_of(log) == {deepest: "x" * 99 + "…"}
 
 
 @given(forests(), st.sampled_from(TREE_FILTERS))

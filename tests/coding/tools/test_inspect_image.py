@@ -55,7 +55,7 @@ def sight(ctx: CallContext) -> CallContext:
 
 def test_answer_and_request(sight: CallContext) -> None:
     model = FakeModel(ThinkingContent("hm"), TextContent(" A red "), TextContent("pixel.\n"))
-    output = call_now(InspectImage(model), sight, path="shot.png", question="Which colour?")
+    output = call_now(InspectImage(model), sight, path="shot.png", question="Which color?")
     assert text_of(output) == "A red pixel."
     assert output.details == InspectImageDetails(
         model="faux/seeing", image_path=str(sight.cwd / "shot.png"), mime_type="image/png"
@@ -66,7 +66,7 @@ def test_answer_and_request(sight: CallContext) -> None:
     [message] = request.messages
     assert isinstance(message, UserMessage)
     encoded = binascii.b2a_base64(PNG, newline=False).decode()
-    assert message.content == [ImageContent(encoded, "image/png"), TextContent("Which colour?")]
+    assert message.content == [ImageContent(encoded, "image/png"), TextContent("Which color?")]
 
 
 def refusal(sight: CallContext, model: FakeModel | None = None, path: str = "shot.png", **how: Any) -> str:

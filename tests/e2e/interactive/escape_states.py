@@ -111,13 +111,13 @@ def queues(stage: Stage) -> None:
     user = stage.user.send("go")
     stage.requested()
     user.send("steer it").see("Next: steer it")
-    user.write("and then").press("alt+enter").see("Afterwards: and then")
+    user.write("and then").press("alt+enter").see("Later: and then")
 
 
 def queues_before_a_question(stage: Stage) -> None:
     user = stage.user.send("go")
     wait_for(stage.mark)
-    user.write("and then").press("alt+enter").see("Afterwards: and then")
+    user.write("and then").press("alt+enter").see("Later: and then")
     (stage.project / f"go-{stage.plays}").touch()
     user.see("Allow once")
 
@@ -146,7 +146,7 @@ def summarizes(command: str) -> Reach:
 def leaves_a_branch(stage: Stage) -> None:
     user = talked(stage).send("/tree")
     user.see("Session tree")
-    user.press("up", "up", "enter").see("Summarize with custom prompt")
+    user.press("up", "up", "enter").see("Summarize with a custom prompt")
     user.press("down", "enter").see("Summarizing the branch")
     stage.requested(3)
 
@@ -279,7 +279,7 @@ STATES: dict[str, State] = {
     "the settings": State(lambda stage: stage.user.send("/settings").see("Settings"), says=(), writes=False),
     "the transcript": State(opens(("ctrl+o",), "Q close"), says=(), writes=False, gone="Q close"),
     "the prompts to go back to": State(
-        lambda stage: stage.user.ask("hello", "Hello.").send("/rewind").see("Go back to before a message"),
+        lambda stage: stage.user.ask("hello", "Hello.").send("/rewind").see("Rewind to before a message"),
         lambda stage: ("Hello.",),
         says=(),
         writes=False,

@@ -54,7 +54,13 @@ class Launcher:
     ) -> "User":
         """tau, once its session is open; `ready` is what the screen shows then."""
         term = run_in_terminal(
-            [*TAU, *flags, *arguments], env, columns, rows, cwd=self.tau.project, answers=answers
+            [*TAU, *flags, *arguments],
+            env,
+            columns,
+            rows,
+            cwd=self.tau.project,
+            answers=answers,
+            forks=self.tau.forks,
         )
         self._open.append(term)
         if ready:

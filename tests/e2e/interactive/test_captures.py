@@ -9,6 +9,12 @@ import pytest
 from tools.scenes import PICTURES, SCENES
 from tools.screenshots import IMAGES, ROOT, capture, picture
 
+
+@pytest.fixture
+def forks() -> None:
+    """As users start it."""
+
+
 PASSING = "Writing (Esc stops it)\n"
 """A screen reader announces this only if the answer takes a moment."""
 CAPTURE = re.compile(r"^```text\n(tau \d.*?)\n```$", re.DOTALL | re.MULTILINE)

@@ -40,8 +40,8 @@ def test_command_shows_its_output(launcher: Launcher, command: str, output: str)
 def test_name_and_session_describe_the_session(launcher: Launcher) -> None:
     user = launcher.start(columns=200).send("hello")
     user.see(OK)
-    user.send("/name Purple work").see('The session name is "Purple work".')
-    user.send("/session").see("1 message of yours", "Purple work")
+    user.send("/name Purple work").see('Renamed the session to "Purple work".')
+    user.send("/session").see("1 message from you", "Purple work")
 
 
 def test_export_writes_a_page(launcher: Launcher) -> None:
@@ -105,7 +105,7 @@ def test_model_is_chosen_from_the_list(launcher: Launcher) -> None:
 
 def test_model_is_chosen_by_name(launcher: Launcher) -> None:
     user = launcher.start().send("/model second-model")
-    user.see("is used from the next request on")
+    user.see("starting with the next request")
     user.send("hello").see(OK)
     assert launcher.tau.server.requests[-1].body["model"] == "second-model"
 

@@ -46,12 +46,33 @@ def test_text_typed_before_the_session_opens_is_kept(launcher: Launcher) -> None
     assert launcher.tau.user_messages() == ["early bird"]
 
 
-def test_message_sent_before_the_first_paint_is_sent(launcher: Launcher) -> None:
+@pytest.mark.parametrize("text", ["very early bird\r", "!touch ran\r", "one\rtwo\r"])
+def test_line_pasted_before_tau_reads_the_terminal_is_in_the_editor_unsent(
+    launcher: Launcher, text: str
+) -> None:
     launcher.tau.script("Heard you.")
     user = launcher.start(ready="")
-    user.term.type("very early bird\r")
-    user.see("very early bird")
-    user.until(lambda _: bool(launcher.tau.server.requests), "a request")
+    user.term.type(text)
+    user.see("fake-model")
+    typed = text.rstrip("\r").replace("\r", "\n")
+    user.editor_is(f"sh {typed}" if typed.startswith("!") else typed)
+    assert launcher.tau.server.requests == []
+    assert not (launcher.tau.project / "ran").exists()
+    if not typed.startswith("!"):
+        user.press("enter")
+        user.see("Heard you.")
+        assert launcher.tau.user_messages() == [typed]
+
+
+def test_keys_typed_before_tau_reads_the_terminal_are_in_the_editor(launcher: Launcher) -> None:
+    launcher.tau.script("Heard you.")
+    user = launcher.start(ready="")
+    for key in "early":
+        user.term.type(key)
+    user.editor_is("early")
+    user.press("enter")
+    user.see("Heard you.")
+    assert launcher.tau.user_messages() == ["early"]
 
 
 def test_command_shows_its_output(launcher: Launcher) -> None:
@@ -99,12 +120,18 @@ def test_consecutive_reads_share_one_block(launcher: Launcher) -> None:
     assert text.count("Read ") <= 2  # one block, and the answer
 
 
-def test_thinking_is_shown_and_hidden(launcher: Launcher) -> None:
-    launcher.tau.script((Thinking("Deep thought number one.\n\nIt goes on."), Text("Forty-two.")))
+def test_thinking_is_hidden_from_the_next_answer_on(launcher: Launcher) -> None:
+    launcher.tau.script(
+        (Thinking("Deep thought number one.\n\nIt goes on."), Text("Forty-two.")),
+        (Thinking("Deep thought number two."), Text("Forty-three.")),
+    )
     user = launcher.start().send("why?")
     user.see("Deep thought number one.", "Forty-two.")
-    user.press("ctrl+t").miss("Deep thought number one.")
-    user.press("ctrl+t").see("Deep thought number one.")
+    user.rests().press("ctrl+t").see("Thinking is hidden from now on; Ctrl+O shows all of it.")
+    user.send("and now?").see("Deep thought number one.", "Forty-three.")
+    user.rests()
+    assert "Deep thought number two." not in user.output
+    assert user.output.count("Deep thought number one.") == 1
 
 
 def test_wide_characters_and_emoji_stay_in_their_columns(launcher: Launcher) -> None:

@@ -117,7 +117,7 @@ def test_escape_stops_one_of_two_commands_and_says_the_other_still_runs(launcher
     second = int(wait_for(launcher.tau.project / "two"))
     user.press("escape")
     until_gone(second)
-    user.see("Running your command", "Esc stops it")
+    user.see("  stopped", "Running your command", "Esc stops it")
     assert is_alive(first)
     user.press("escape").until(is_idle, "rest")
     until_gone(first)

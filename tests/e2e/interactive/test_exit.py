@@ -10,6 +10,11 @@ from tests.e2e.interactive.launcher import OK, Launcher
 from tests.e2e.program import FAKE, TAU
 
 
+@pytest.fixture
+def forks() -> None:
+    """As users start it."""
+
+
 def test_resume_command_is_shown_at_exit_and_works(launcher: Launcher) -> None:
     user = launcher.start().ask("hello", OK)
     assert user.leave() == 0
@@ -50,7 +55,7 @@ def test_suspended_transcript_shows_the_normal_screen_and_comes_back(launcher: L
     user = launcher.run("bash", "--norc", "-i")
     user.see("bash-")
     user.term.type(" ".join([*TAU, *FAKE]))
-    user.press("enter").see("fake-model")
+    user.press("enter").see("F1 all keys")
     user.ask("hello", OK)
     user.press("ctrl+o").see("Q close")
     user.press("ctrl+z").see("Stopped")

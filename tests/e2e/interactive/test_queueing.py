@@ -23,7 +23,7 @@ def test_alt_enter_waits_for_the_end(launcher: Launcher) -> None:
     launcher.tau.script(SLOW, "Work done.", "Afterwards done.")
     user = launcher.start().send("work")
     wait_for(launcher.tau.project / "started")
-    user.write("then test").press("alt+enter").see("Afterwards: then test")
+    user.write("then test").press("alt+enter").see("Later: then test")
     (launcher.tau.project / "go").touch()
     user.see("Work done.", "Afterwards done.")
     assert launcher.tau.user_messages(1) == ["work"]

@@ -52,7 +52,7 @@ def test_double_escape_goes_one_prompt_back_with_its_files(launcher: Launcher) -
     write = [Call("write", {"path": "a.txt", "content": text}) for text in ("one\n", "two\n")]
     launcher.tau.script(write[0], "Wrote one.", write[1], "Wrote two.")
     user = launcher.start().ask("write one", "Wrote one.").ask("write two", "Wrote two.")
-    user.press("escape", "escape").see("Go back to before a message", "restores a.txt.")
+    user.press("escape", "escape").see("Rewind to before a message", "restores a.txt.")
     user.press("escape").miss("Go back to before")
     assert file.read_text() == "two\n"
     user.press("escape", "escape").see("restores a.txt.")

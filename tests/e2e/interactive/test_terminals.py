@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tau.modes.interactive.composer.modes import PLACEHOLDER
-from tests.e2e.interactive.launcher import OK, SEE_SECONDS, WELCOME, Launcher, User
+from tests.e2e.interactive.launcher import OK, SEE_SECONDS, SIGN, WELCOME, Launcher, User
 from tests.e2e.program import FAKE, TAU
 from tests.support.fake_answers import Answer, Call, Status, Text
 from tests.support.limits import HANG_S
@@ -130,7 +129,7 @@ class Tmux:
     def send(self, text: str) -> None:
         """Type it, see it, press Enter."""
         self.call("send-keys", "-t", "t", "-l", text)
-        self.see(text)
+        self.see(f"{SIGN} {text}")
         time.sleep(PERSON_S)
         self.call("send-keys", "-t", "t", "Enter")
 
@@ -176,11 +175,8 @@ def test_conversation_in_tmux(launcher: Launcher, tmux: Tmux) -> None:
 
 @pytest.mark.parametrize("text", ["!touch broken\n", "!touch broken\n!touch broken\n", "send me\n"])
 def test_in_tmux_an_unmarked_paste_neither_sends_nor_runs(launcher: Launcher, tmux: Tmux, text: str) -> None:
-    tmux.call("send-keys", "-t", "t", "-l", "~")
-    tmux.see("❯ ~")  # tau reads the terminal: a line from before that counts as typed
-    tmux.call("send-keys", "-t", "t", "BSpace")
-    tmux.see(PLACEHOLDER)
     tmux.paste(text)
+    tmux.see("% of 128k")  # the session is open
     tmux.see(text.split("\n")[0])
     tmux.call("send-keys", "-t", "t", "C-c")
     tmux.see("Cleared")

@@ -20,7 +20,7 @@ def test_usage_counts_the_requests_and_tokens_of_the_session(launcher: Launcher)
     user.ask("one", OK).ask("two", OK)
     user.send("/usage").see("requests", "came from the cache")
     assert re.search(r"\b2 10k 0 20 .*fake/fake-model", row(user, "fake/fake-model"))
-    user.send("/model second-model").see("is used from the next request on")
+    user.send("/model second-model").see("starting with the next request")
     user.ask("three", OK)
     user.send("/usage").see("fake/second-model")
     assert re.search(r"\b3 15k 0 30 \$0 all", row(user, "  all"))
@@ -46,7 +46,7 @@ def test_context_says_what_fills_the_window(launcher: Launcher) -> None:
     user = launcher.start(rows=50).ask("count to two thousand", "Counted.")
     user.send("/context").see("of 128,000 tokens used", "system prompt", "AGENTS.md (1 file)", "free")
     user.see("tool results", "your messages", "answers", "Compacts automatically")
-    shares = [found for one in user.term.screen() if (found := re.search(r"(\d+) %", one))]
+    shares = [found for one in user.term.screen() if (found := re.search(r" (\d+)%$", one.rstrip()))]
     assert len(shares) >= 2
 
 
@@ -167,7 +167,7 @@ def test_queued_messages_are_listed_edited_and_dropped_by_number(launcher: Launc
     user.see("These words")
     user.send("first one").see("Next: first one")
     user.send("second one").see("Next: second one")
-    user.write("third one").press("alt+enter").see("Afterwards: third one")
+    user.write("third one").press("alt+enter").see("Later: third one")
     user.send("/queue").see("1  next        first one", "3  afterwards  third one")
     user.send("/queue drop 2").see("Message dropped.")
     user.miss("Next: second one")
@@ -176,4 +176,4 @@ def test_queued_messages_are_listed_edited_and_dropped_by_number(launcher: Launc
     user.press("ctrl+c")
     user.editor_is("")
     user.send("/queue drop 7").see("Give a number from 1 to 1")
-    user.see("Afterwards: third one")
+    user.see("Later: third one")

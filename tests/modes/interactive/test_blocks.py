@@ -145,6 +145,7 @@ def test_hidden_thinking_takes_no_row(stage: Stage) -> None:
     block = ThinkingBlock(stage.context, "secret")
     assert shown(block) == []
     assert not block.can_expand
+    assert shown(block.copy_for(Stage().context)) == ["▸ Thought: secret"]  # as in the pager
 
 
 def test_redacted_thinking_is_mentioned(stage: Stage) -> None:
@@ -442,7 +443,7 @@ def test_token_usage_of_an_answer_is_one_line(stage: Stage) -> None:
 
 def test_summary_is_one_line_that_expands(stage: Stage) -> None:
     block = SummaryBlock(stage.context, compaction_title(150_000, 12_000), "# Goal\n\nTo *finish*.")
-    assert shown(block, 90) == ["▸ Summarized earlier messages: 150,000 tokens became 12,000"]
+    assert shown(block, 90) == ["▸ Summarized earlier messages: from 150,000 to 12,000 tokens"]
     stage.context.expanded = True
     block.invalidate()
     assert shown(block, 90)[0].startswith("▾ ")

@@ -65,7 +65,7 @@ def test_text_appears_before_the_answer_is_complete(tmp_path: Path) -> None:
     run(test)
 
 
-def test_finished_thinking_is_folded_and_can_be_expanded_and_hidden(tmp_path: Path) -> None:
+def test_finished_thinking_is_folded_and_the_pager_expands_it(tmp_path: Path) -> None:
     async def test() -> None:
         script: Script = [[Think("I look at it.\n\nThen I know."), Say("It is so.")]]
         async with rigged(tmp_path, script) as rig:
@@ -78,10 +78,48 @@ def test_finished_thinking_is_folded_and_can_be_expanded_and_hidden(tmp_path: Pa
             assert "  Then I know." in shown
             await rig.press("q")
             await rig.show("▸ Thought")
+
+    run(test)
+
+
+def test_hiding_thinking_changes_no_finished_row_and_the_pager_shows_it_all(tmp_path: Path) -> None:
+    async def test() -> None:
+        script: Script = [[Think(f"Thought {n}."), Say(f"Answer {n}.")] for n in range(12)]
+        async with rigged(tmp_path, script, rows=16) as rig:
+            for n in range(12):
+                if n == 10:
+                    before = rig.tape()
+                    await rig.press("ctrl+t")
+                    await rig.show("Thinking is hidden from now on; Ctrl+O shows all of it.")
+                    assert [row for row in before.splitlines() if "Thought" in row] == [
+                        f"▸ Thought: Thought {n}." for n in range(10)
+                    ]
+                await rig.send("go")
+                await rig.show(f"Answer {n}.")
+                await rig.idle()
+            tape = rig.tape().splitlines()
+            assert [row for row in tape if "Thought" in row] == [
+                f"▸ Thought: Thought {n}." for n in range(10)
+            ]
+            assert [row for row in tape if row.startswith("Answer")] == [f"Answer {n}." for n in range(12)]
+            await rig.press("ctrl+o")
+            await rig.show("Thought 11.")
+            await rig.press("q", "ctrl+t")
+            await rig.show("Thinking is shown from now on")
+
+    run(test)
+
+
+def test_streaming_thinking_is_hidden_and_shown_at_once(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path) as rig:
+            tell(rig, e.AgentStart(), e.MessageStart(answer()), update(se.ThinkingStart(0)))
+            tell(rig, update(se.ThinkingDelta(0, "I wonder")))
+            await rig.show("I wonder")
             rig.parts.transcript.toggle_thinking()
-            await rig.gone("Thought")
+            await rig.gone("I wonder")
             rig.parts.transcript.toggle_thinking()
-            await rig.show("▸ Thought")
+            await rig.show("I wonder")
 
     run(test)
 
@@ -330,7 +368,7 @@ def test_compaction_is_shown_as_activity_and_becomes_one_line(tmp_path: Path) ->
             outcome = e.CompactionResult("# What was done\n\nMuch.", "x", 150_000, 20_000)
             tell(rig, e.CompactionEnd("context-full", outcome, False, False))
             tell(rig, e.Compacted(outcome.summary, 150_000, 20_000, True))
-            shown = await rig.show("▸ Summarized earlier messages: 150,000 tokens became 20,000")
+            shown = await rig.show("▸ Summarized earlier messages: from 150,000 to 20,000 tokens")
             assert "Much." not in shown and "summarizing it" not in shown
             await rig.press("ctrl+o")
             await rig.show("  Much.")

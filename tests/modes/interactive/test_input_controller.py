@@ -486,8 +486,8 @@ def test_invisible_changes_are_reported(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
             for key, words in (
-                ("ctrl+t", "Thinking hidden."),
-                ("ctrl+t", "Thinking shown."),
+                ("ctrl+t", "Thinking is hidden from now on; Ctrl+O shows all of it."),
+                ("ctrl+t", "Thinking is shown from now on; Ctrl+O shows all of it."),
             ):
                 await rig.press(key)
                 await rig.show(words)

@@ -35,18 +35,18 @@ def test_option_is_chosen_by_number_by_arrows_or_not_at_all(tmp_path: Path) -> N
             options = ["red", "green", "blue"]
 
             async def by_number() -> None:
-                shown = await rig.show("Which colour?")
+                shown = await rig.show("Which color?")
                 assert "1. red" in shown and "3. blue" in shown
                 await rig.type("2")
 
-            assert await asked(rig, ui.select("Which colour?", options), by_number) == "green"
+            assert await asked(rig, ui.select("Which color?", options), by_number) == "green"
             down = lambda: rig.press("down", "enter")  # noqa: E731
-            assert await asked(rig, ui.select("Which colour?", options), down) == "green"
+            assert await asked(rig, ui.select("Which color?", options), down) == "green"
             up = lambda: rig.press("up", "enter")  # noqa: E731
-            assert await asked(rig, ui.select("Which colour?", options), up) == "blue"
+            assert await asked(rig, ui.select("Which color?", options), up) == "blue"
             escape = lambda: rig.press("escape")  # noqa: E731
-            assert await asked(rig, ui.select("Which colour?", options), escape) is None
-            await rig.gone("Which colour?")
+            assert await asked(rig, ui.select("Which color?", options), escape) is None
+            await rig.gone("Which color?")
             assert rig.front.screen.focused is rig.front.editor
 
     run(test)

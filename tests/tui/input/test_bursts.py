@@ -56,15 +56,24 @@ def test_enter_in_its_own_read_after_a_pause_submits() -> None:
     assert typed.names[-1] == "enter" and typed.pastes == []
 
 
-def test_line_typed_before_the_program_reads_is_submitted_unless_it_runs_something() -> None:
+@pytest.mark.parametrize(
+    "text", [b"fix the test\r", b"y\r", b"!touch x\r", b"$x\r", b"one\rtwo\r", b"x" * 80 + b"\r"]
+)
+def test_lines_that_arrive_before_the_program_reads_are_text_without_the_last_line_end(text: bytes) -> None:
     early = Typed()
-    early.buffer.feed(b"fix the test\r", early=True)
-    assert early.names[-1] == "enter"
-    for text in (b"!touch x\r", b"$x\r", b"one\rtwo\r", b"x" * 80 + b"\r"):
-        early = Typed()
-        early.buffer.feed(text, early=True)
-        early.wait(50)
-        assert "enter" not in early.names
+    early.buffer.feed(text, early=True)
+    early.wait(50)
+    assert early.events == [Paste(text.decode().removesuffix("\r").replace("\r", "\n"))]
+    early.feed(b"z\r", 50)
+    assert early.pastes[-1] == "z\n", "only the first read is early"
+
+
+def test_keys_that_arrive_before_the_program_reads_are_typed() -> None:
+    early = Typed()
+    early.buffer.feed(b"fix the test", early=True)
+    early.wait(50)
+    assert "".join(early.names).replace("space", " ") == "fix the test"
+    assert early.feed(b"\r").names[-1] == "enter"
 
 
 def test_typing_is_never_mistaken_for_a_paste() -> None:

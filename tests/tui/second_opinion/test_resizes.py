@@ -50,7 +50,7 @@ def assert_each_line_once(tape: Tape) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("resizes", (20, 50))
+@pytest.mark.parametrize("resizes", (pytest.param(20, marks=pytest.mark.soak), 50))
 @pytest.mark.parametrize("seed", seeds(1, 20))
 def test_every_line_of_a_streaming_answer_is_there_once_in_xterm_js(
     xterm: Xterm, kind: str, resizes: int, seed: int

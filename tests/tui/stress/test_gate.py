@@ -11,7 +11,7 @@ from tests.tui.stress.play import check
 from tests.tui.stress.reduce import as_code, reduce
 from tests.tui.stress.shapes import SHAPES
 
-SEEDS = 3
+SEEDS = 2
 SOAK_SEEDS = 300
 OPERATIONS = 300
 

@@ -108,7 +108,7 @@ BASH = [
         "done",
         {"command": "npm run dev", "async": True},
         Result(
-            "[Runs in the background as job-2; the result comes by itself, or use job]",
+            "[Running in the background as job-2; its result will follow, or use job]",
             _bash(exit_code=None, duration_ms=0, job_id="job-2"),
             15,
         ),

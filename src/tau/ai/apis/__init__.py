@@ -17,6 +17,9 @@ class DialectModule(Protocol):
 DIALECTS: dict[str, DialectModule] = {
     "anthropic-messages": late("tau.ai.apis.anthropic_messages"),
     "openai-completions": late("tau.ai.apis.openai_completions"),
+    "openai-responses": late("tau.ai.apis.openai_responses"),
+    "google-generative-ai": late("tau.ai.apis.google_generative_ai"),
+    "bedrock-converse-stream": late("tau.ai.apis.bedrock_converse_stream"),
 }
 
 

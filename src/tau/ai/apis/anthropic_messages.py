@@ -1,7 +1,7 @@
 """The dialect `anthropic-messages`: POST /v1/messages, answered by server-sent events."""
 
 from collections.abc import AsyncGenerator, Iterator
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -9,6 +9,8 @@ from msgspec import Struct
 from tau.ai import dialect as d
 from tau.ai.apis.anthropic_body import build_body
 from tau.ai.apis.request import encode, headers
+from tau.ai.apis.stop_reasons import done_reason
+from tau.ai.assembler import parse_arguments
 from tau.ai.model import Model
 from tau.ai.sse import DOCUMENT, ResponseEvents, decode_event
 from tau.ai.transport import Transport
@@ -24,12 +26,6 @@ VERSION = "2023-06-01"
 BEARER_KEYS = {"sk-ant-oat": "oauth-2025-04-20", "sk-or-": ""}
 
 MISSING = object()
-
-STOP_REASONS: dict[str, Literal["stop", "length", "toolUse"]] = {
-    "max_tokens": "length",
-    "model_context_window_exceeded": "length",
-    "tool_use": "toolUse",
-}
 
 
 async def stream(
@@ -62,7 +58,7 @@ async def stream(
                 elif delta.thinking:
                     yield d.ThinkingPiece(delta.thinking)
                 elif delta.partial_json:
-                    if answer.continues_call(event.index):
+                    if answer.continues_call(event.index, delta.partial_json):
                         yield d.CallPiece(event.index, delta.partial_json)
                 elif delta.signature:
                     yield d.Signature(delta.signature)
@@ -94,11 +90,22 @@ def _headers(endpoint: d.Endpoint) -> dict[str, str]:
     return headers(endpoint, {**ours, "x-api-key": key})
 
 
+class _CacheCreation(Struct, frozen=True, gc=False):
+    ephemeral_1h_input_tokens: int | None = None
+
+
+class _OutputDetails(Struct, frozen=True, gc=False):
+    thinking_tokens: int | None = None
+
+
 class _Usage(Struct, frozen=True, gc=False):
     input_tokens: int | None = None
     output_tokens: int | None = None
     cache_read_input_tokens: int | None = None
     cache_creation_input_tokens: int | None = None
+    cache_creation: _CacheCreation | None = None
+    output_tokens_details: _OutputDetails | None = None
+    service_tier: str | None = None
 
 
 class _Start(Struct, frozen=True):
@@ -168,6 +175,18 @@ _KNOWN = frozenset(
 )
 
 
+class _UnknownBlock(Struct):
+    """A block of another kind, with all its fields, while its input streams."""
+
+    block: dict[str, Any]
+    pieces: list[str] = []
+
+    def json(self) -> str:
+        if self.pieces:
+            self.block["input"], _ = parse_arguments("".join(self.pieces))
+        return msgspec.json.encode(self.block).decode()
+
+
 class _Answer:
     """State between the events of one answer."""
 
@@ -177,7 +196,9 @@ class _Answer:
         self._calls: dict[int, Any] = {}  # the input sent with the start, until pieces of it arrive
         self._called = self._ended = False
         self._id: str | None = None
-        self._reason: Literal["stop", "length", "toolUse"] = "stop"
+        self._reason: d.DoneReason = "stop"
+        self._unknown: dict[int, _UnknownBlock] = {}
+        self._has_unknown = False
         self.done = False
 
     def decode(self, data: bytes) -> _Event | None:
@@ -192,9 +213,11 @@ class _Answer:
                 return _Event("error")
             return decode_event(_EVENT, data) if kind in _KNOWN else None
 
-    def continues_call(self, index: int) -> bool:
+    def continues_call(self, index: int, piece: str) -> bool:
         """Whether pieces of this block belong to a call; if so, they replace the input of its start."""
         if index not in self._calls:
+            if (unknown := self._unknown.get(index)) is not None:
+                unknown.pieces.append(piece)
             return False
         self._calls[index] = None
         return True
@@ -203,21 +226,19 @@ class _Answer:
         match event.type:
             case "message_start":
                 if event.message is not None:
-                    self._check_id(event.message.id)
-                    if event.message.usage is not None:
-                        yield _tokens(event.message.usage)
+                    yield from self._begin(event.message)
             case "content_block_start":
                 if self._calls.pop(event.index, MISSING) is not MISSING:
                     yield d.CallEnd(event.index, d.CUT_OFF)  # another block takes its place
                 if event.content_block is not None:
-                    yield from self._start(event.index, event.content_block)
+                    yield from self._start(event.index, event.content_block, data)
             case "content_block_stop":
                 yield from self._stop(event.index)
             case "message_delta":
                 if event.usage is not None:
                     yield _tokens(event.usage)
                 if event.delta is not None and event.delta.stop_reason is not None:
-                    self._reason = self._stop_reason(event.delta.stop_reason)
+                    self._reason = done_reason(event.delta.stop_reason, self._provider)
                     self._ended = True
             case "message_stop":
                 self.done = True
@@ -240,14 +261,17 @@ class _Answer:
             raise error_response.error_from_document(data, provider=self._provider, key=self._key)
         if document.usage is not None:
             yield _tokens(document.usage)
-        self._reason = self._stop_reason(document.stop_reason or "")
+        self._reason = done_reason(document.stop_reason or "", self._provider)
         for index, block in enumerate(document.content):
-            yield from self._start(index, block)
+            yield from self._start(index, block, b"")
             yield from self._stop(index)
         yield self._done()
 
     def _done(self) -> d.Done:
-        return d.Done("toolUse" if self._reason == "stop" and self._called else self._reason)
+        reason = self._reason
+        if reason == "pause" and not self._has_unknown:
+            reason = "stop"  # there is nothing that only the server can continue
+        return d.Done("toolUse" if self._called and reason in ("stop", "pause") else reason)
 
     def _check_id(self, id: str | None) -> None:
         """Raise an error if another answer starts: a gateway asked a second server after the first failed."""
@@ -255,7 +279,14 @@ class _Answer:
             raise error_response.cut_off(self._provider)
         self._id = id
 
-    def _start(self, index: int, block: _Block) -> Iterator[d.Delta]:
+    def _begin(self, message: _Start) -> Iterator[d.Delta]:
+        self._check_id(message.id)
+        if message.id:
+            yield d.Answered(message.id)
+        if message.usage is not None:
+            yield _tokens(message.usage)
+
+    def _start(self, index: int, block: _Block, data: bytes) -> Iterator[d.Delta]:
         match block.type:
             case "text":
                 if block.text:
@@ -271,10 +302,15 @@ class _Answer:
                 self._called = True
                 self._calls[index] = block.input
                 yield d.CallStart(index, block.id or new_call_id(), block.name or "")
-            case _:
-                pass  # server-side tools, such as search
+            case _:  # server-side tools, such as search
+                if data:
+                    self._unknown[index] = _UnknownBlock(msgspec.json.decode(data)["content_block"])
 
     def _stop(self, index: int) -> Iterator[d.Delta]:
+        if (unknown := self._unknown.pop(index, None)) is not None:
+            self._has_unknown = True
+            yield d.UnknownBlock(unknown.json())
+            return
         if index not in self._calls:
             yield d.BlockEnd()
             return
@@ -283,14 +319,6 @@ class _Answer:
             yield d.CallPiece(index, msgspec.json.encode(whole).decode())
         yield d.CallEnd(index)
 
-    def _stop_reason(self, reason: str) -> Literal["stop", "length", "toolUse"]:
-        if reason == "refusal":
-            raise error_response.declined(self._provider, "the model refuses this. Rephrase the request.")
-        if reason.startswith("malformed"):
-            said = msgspec.json.encode({"message": f"it stopped with the reason {reason}."})
-            raise error_response.error_from_event(said, provider=self._provider)
-        return STOP_REASONS.get(reason, "stop")
-
 
 def _tokens(usage: _Usage) -> d.Tokens:
     return d.Tokens(
@@ -298,4 +326,7 @@ def _tokens(usage: _Usage) -> d.Tokens:
         usage.output_tokens,
         usage.cache_read_input_tokens,
         usage.cache_creation_input_tokens,
+        None if usage.output_tokens_details is None else usage.output_tokens_details.thinking_tokens,
+        None if usage.cache_creation is None else usage.cache_creation.ephemeral_1h_input_tokens,
+        tier=usage.service_tier,
     )

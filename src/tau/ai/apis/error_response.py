@@ -14,94 +14,37 @@ import msgspec
 from msgspec import Struct
 
 from tau.ai.apis import retry_after, token_limits
+from tau.ai.apis.error_codes import (
+    FILTER_KINDS,
+    FINAL_KINDS,
+    KEY_STATUS,
+    KIND_BY_CODE,
+    KIND_BY_STATUS,
+    MEDIA_KINDS,
+    MEDIA_STATUS,
+    OVERFLOW_KINDS,
+    OVERFLOW_STATUS,
+    OVERLOAD_KINDS,
+    QUOTA_KINDS,
+    RATE_KINDS,
+    RETRYABLE_STATUS,
+    SERVER_KINDS,
+    STALE_KINDS,
+    STALE_STATUS,
+)
 from tau.ai.transport import Response
 from tau.base import secrets
-from tau.base.errors import ProviderError
+from tau.base.errors import ErrorKind, ProviderError
 from tau.base.sizes import KIB
 from tau.base.text import sentence, shortened
 
-RETRYABLE_STATUS = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529})
-KEY_STATUS = frozenset({401, 403})
-OVERFLOW_STATUS = frozenset({400, 413, 422, 500})
-OVERLOAD_KINDS = frozenset(
-    {
-        "overloaded_error",
-        "engine_overloaded_error",
-        "server_is_overloaded",
-        "rate_limit_error",
-        "rate_limit_exceeded",
-        "too_many_requests",
-        "resource_exhausted",
-        "unavailable",
-    }
-)
-SERVER_KINDS = OVERLOAD_KINDS | {
-    "api_error",
-    "timeout_error",
-    "server_error",
-    "internal_error",
-    "internal_server_error",
-    "service_unavailable",
-}
-FINAL_KINDS = frozenset(
-    {
-        "invalid_request_error",
-        "authentication_error",
-        "permission_error",
-        "not_found_error",
-        "request_too_large",
-        "billing_error",
-        "invalid_api_key",
-        "model_not_found",
-        "invalid_argument",
-    }
-)
-QUOTA_KINDS = frozenset(
-    {
-        "insufficient_quota",
-        "billing_error",
-        "billing_hard_limit_reached",
-        "billing_not_active",
-        "insufficient_balance",
-        "exceeded_current_quota_error",
-    }
-)
-OVERFLOW_KINDS = frozenset(
-    {
-        "context_length_exceeded",
-        "context_window_exceeded",
-        "exceed_context_size_error",
-        "model_context_window_exceeded",
-        "model_max_prompt_tokens_exceeded",
-        "request_too_large",
-        "tokens_limit_reached",
-    }
-)
-
-# Errors caused by an image or a document rather than by the whole request.
-MEDIA_STATUS = frozenset({400, 404, 413, 415, 422, 500})  # some use 404 or 500 for a model without vision
-MEDIA_KINDS = frozenset(
-    {
-        "invalid_image",
-        "invalid_image_format",
-        "invalid_image_url",
-        "invalid_image_mode",
-        "invalid_base64_image",
-        "image_parse_error",
-        "image_too_large",
-        "image_too_small",
-        "image_file_too_large",
-        "empty_image_file",
-        "failed_to_download_image",
-        "unsupported_image_media_type",
-        "image_content_policy_violation",
-    }
-)
-RATE_KINDS = frozenset({"rate_limit_error", "rate_limit_exceeded", "too_many_requests"})
+ID_FIELDS = ("request_id", "requestId", "requestID")
+REQUEST_ID_HEADERS = ("request-id", "x-request-id", "x-amzn-requestid", "apim-request-id", "cf-ray")
 
 MAX_SENTENCE_CHARS = 600
 MAX_PAGE_CHARS = 64 * KIB  # of a web page, to look for its message
 MAX_URL_CHARS = 200
+MAX_ID_CHARS = 100
 ANOTHER_KEY = "Set another with --api-key, in auth.json or in the provider's environment variable."
 
 SMALLER_REQUEST = "Your plan allows less per minute: compact the conversation, or use another model."
@@ -150,6 +93,16 @@ _BAD_CALL = re.compile(
     r"|malformed[_ ](?:function[_ ]call|tool[_ ]use|tool[_ ]call)",
     re.I,
 )
+_STALE = re.compile(
+    r"invalid `?signature`? in `?thinking|thinking`? blocks?\b.{0,80}\bcannot be modified"
+    r"|(?:invalid|corrupted?|expired) thought[ _]?signature"
+    r"|thought[ _]?signature\W{0,3} is (?:not valid|invalid)"
+    r"|encrypted[ _]content\b.{0,80}\b(?:verif|decrypt|invalid|parse)"
+    r"|(?:verify|decrypt)\w* (?:the )?encrypted"
+    r"|\b(?:rs|msg|fc|ctc)_\w+\W.{0,30}(?:not found|without its required)"
+    r"|without its required .{0,20}\b(?:reasoning|following)\W{1,2}item",
+    re.I,
+)
 _SECRET = re.compile(
     r"\b(?:sk|rk|gsk|csk|xai|hf|tgp|fw|nvapi|pplx)[-_][\w*.…-]{6,}|\bAIza[\w-]{10,}|\beyJ[\w-]{10,}(?:\.[\w-]+)*"
     r"|(?<=bearer )[^\s\"',]+",
@@ -173,6 +126,7 @@ class ErrorBody(Struct, frozen=True):
     generation: str = ""
     is_page: bool = False
     is_json: bool = True
+    request_id: str = ""
 
 
 async def error_from_response(
@@ -229,6 +183,7 @@ def error_from_status(
         may_retry=may_retry,
         wait_s=retry_after.seconds(headers, parsed.delay_s, now=now),
         answer_tokens=answer_tokens,
+        request_id=next(filter(None, map(headers.get, REQUEST_ID_HEADERS)), parsed.request_id),
     )
 
 
@@ -258,6 +213,7 @@ def _build_error(
     may_retry: bool,
     wait_s: float | None,
     answer_tokens: int = 0,
+    request_id: str = "",
 ) -> ProviderError:
     """The cause decides before the status: billing, the size of the request, an image in it."""
     overflow = _is_overflow(status, parsed)
@@ -266,7 +222,8 @@ def _build_error(
     if exceeds_plan:
         message = f"{message} {SMALLER_REQUEST}"
     is_unpaid = status == 402 or exceeds_plan or _is_unpaid(parsed)
-    retryable = may_retry and not overflow and not is_media and not is_unpaid
+    declined = bool(parsed.kinds & FILTER_KINDS)
+    retryable = may_retry and not (overflow or is_media or is_unpaid or declined)
     exhausted = retryable and (parsed.daily or (wait_s is None and status == 429 and _names_day(parsed)))
     return ProviderError(
         message,
@@ -280,7 +237,35 @@ def _build_error(
         window=token_limits.parse_shared_window(parsed.sentence) or None,
         bad_call=_describe_bad_call(parsed),
         blames_network=status == 403 and parsed.is_page,
+        kind=_kind(status, parsed, overflow=overflow, unpaid=is_unpaid, exhausted=exhausted),
+        request_id=shortened(request_id or parsed.request_id, MAX_ID_CHARS),
     )
+
+
+def _kind(
+    status: int | None, parsed: ErrorBody, *, overflow: bool, unpaid: bool, exhausted: bool
+) -> ErrorKind:
+    if overflow:
+        return "overflow"
+    if _is_stale(status, parsed):
+        return "staleReasoning"
+    if unpaid:
+        return "payment"
+    if exhausted:
+        return "quota"
+    for codes, kind in KIND_BY_CODE:
+        if parsed.kinds & codes:
+            return kind
+    if status is None:
+        return "invalid" if parsed.kinds & FINAL_KINDS else "bug"
+    return KIND_BY_STATUS.get(status, "invalid" if status < 500 else "bug")
+
+
+def _is_stale(status: int | None, parsed: ErrorBody) -> bool:
+    """Opaque reasoning of an earlier answer is refused, perhaps because the key has changed."""
+    if status is not None and status not in STALE_STATUS:
+        return False
+    return bool(parsed.kinds & STALE_KINDS) or _STALE.search(parsed.sentence) is not None
 
 
 def cut_off(provider: str) -> ProviderError:
@@ -290,7 +275,7 @@ def cut_off(provider: str) -> ProviderError:
 
 def declined(provider: str, why: str) -> ProviderError:
     """The model or a filter declined to answer; retrying would not help."""
-    return ProviderError(f"{provider} declined to answer: {why}")
+    return ProviderError(f"{provider} declined to answer: {why}", kind="contentFilter")
 
 
 def parse_error_body(body: bytes) -> ErrorBody:
@@ -335,6 +320,7 @@ def _from_object(value: dict[str, Any]) -> ErrorBody:
         param if isinstance(param := error.get("param"), str) else "",
         _is_daily(error.get("details")),
         shortened(" ".join(generation.split()), MAX_SENTENCE_CHARS) if isinstance(generation, str) else "",
+        request_id=next((id for name in ID_FIELDS if isinstance(id := value.get(name), str)), ""),
     )
 
 

@@ -5,9 +5,9 @@ from typing import Any, assert_never
 
 import msgspec
 
-from tau.ai.apis.request import max_answer_tokens
+from tau.ai.apis.request import PlainMessage, effort_word, max_answer_tokens, tool_schema
 from tau.ai.dialect import Request, ToolSpec
-from tau.ai.model import Model, ThinkingLevel
+from tau.ai.model import Model, UpstreamRouting
 from tau.ai.normalization import NO_OUTPUT
 from tau.ai.wire import (
     AssistantMessage,
@@ -19,14 +19,6 @@ from tau.ai.wire import (
     text_of,
 )
 
-# Only the levels that every server with this field supports.
-EFFORT: dict[ThinkingLevel, str] = {
-    "minimal": "low",
-    "low": "low",
-    "medium": "medium",
-    "high": "high",
-    "xhigh": "high",
-}
 MAX_CACHE_KEY_CHARS = 64
 SEE_IMAGES = "(the images follow)"
 # For calls of other models: documented by Google for this purpose.
@@ -34,11 +26,7 @@ NO_SIGNATURE = {"google": {"thought_signature": "skip_thought_signature_validato
 BRIDGE = "I have the results."
 
 
-class PlainMessage(msgspec.Struct, frozen=True, gc=False):
-    """A text-only message, as most are: a dict takes six times the memory."""
-
-    role: str
-    content: str
+_encode = msgspec.json.Encoder().encode
 
 
 def build_body(model: Model, request: Request) -> dict[str, Any]:
@@ -46,7 +34,7 @@ def build_body(model: Model, request: Request) -> dict[str, Any]:
     compat = model.compat
     body: dict[str, Any] = {"model": model.id}
     if request.tools:
-        body["tools"] = [{"type": "function", "function": _tool(tool)} for tool in request.tools]
+        body["tools"] = [{"type": "function", "function": _tool(tool, model)} for tool in request.tools]
     body["messages"] = list(_messages(model, request))
     body["stream"] = True
     if compat.supports_usage_in_streaming:
@@ -54,19 +42,63 @@ def build_body(model: Model, request: Request) -> dict[str, Any]:
     body[compat.max_tokens_field] = max_answer_tokens(model, request, request.max_tokens)
     if request.tools and not compat.supports_parallel_tool_calls:
         body["parallel_tool_calls"] = False
-    if model.reasoning and compat.supports_reasoning_effort and request.thinking != "off":
-        body["reasoning_effort"] = EFFORT[request.thinking]
-    if request.temperature is not None:
+    if request.tools and compat.supports_tool_choice and request.tool_choice != "auto":
+        body["tool_choice"] = _choice(request.tool_choice)
+    if model.reasoning:
+        body.update(_thinking(model, request))
+    if request.temperature is not None and compat.supports_temperature:
         body["temperature"] = request.temperature
-    if compat.supports_prompt_cache_key and request.cache_key:
+    if compat.supports_prompt_cache_key and request.cache_key and request.cache_retention != "none":
         body["prompt_cache_key"] = request.cache_key[:MAX_CACHE_KEY_CHARS]
+        if request.cache_retention == "long" and compat.supports_long_cache_retention:
+            body["prompt_cache_retention"] = "24h"
+    if compat.routing != UpstreamRouting():
+        body["provider"] = compat.routing
     if compat.supports_store:
         body["store"] = False
+    if request.service_tier:
+        body["service_tier"] = request.service_tier
     return body
 
 
-def _tool(tool: ToolSpec) -> dict[str, Any]:
-    return {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
+def _tool(tool: ToolSpec, model: Model) -> dict[str, Any]:
+    return {"name": tool.name, "description": tool.description, "parameters": tool_schema(tool, model)}
+
+
+def _choice(choice: str) -> Any:
+    if choice in ("none", "required"):
+        return choice
+    return {"type": "function", "function": {"name": choice}}
+
+
+def _thinking(model: Model, request: Request) -> dict[str, Any]:
+    """Ask for thinking in the field that the server reads; where it thinks by default, ask for none."""
+    compat, thinks = model.compat, request.thinking != "off"
+    word = effort_word(model, request.thinking) if compat.supports_reasoning_effort else None
+    effort = {} if word is None else {"effort": word}
+    sent: dict[str, Any] = {}
+    match compat.thinking_format:
+        case "effort":
+            sent = {} if word is None else {"reasoning_effort": word}
+        case "openrouter":
+            sent = {"reasoning": effort} if effort else {}
+        case "deepseek" | "zai":
+            sent = {"thinking": {"type": "enabled" if thinks else "disabled"}}
+            if thinks and word is not None and compat.thinking_format == "deepseek":
+                sent["reasoning_effort"] = word
+        case "qwen":
+            sent = {"enable_thinking": thinks}
+        case "qwen-chat-template":
+            sent = {"chat_template_kwargs": {"enable_thinking": thinks}}
+        case "together":
+            sent = {"reasoning": {"enabled": thinks}}
+        case "none":
+            pass
+        case _:
+            assert_never(compat.thinking_format)
+    if thinks and compat.thinking_budget_field:
+        sent[compat.thinking_budget_field] = request.thinking_budget
+    return sent
 
 
 def _messages(model: Model, request: Request) -> Iterator[PlainMessage | dict[str, Any]]:
@@ -148,14 +180,25 @@ def _result(message: ToolResultMessage, model: Model) -> dict[str, Any]:
 
 def _assistant(message: AssistantMessage, model: Model) -> PlainMessage | dict[str, Any]:
     compat = model.compat
-    text = message.text
-    if text and len(message.content) == 1 and not (compat.thinking_field and model.reasoning):
+    has_thinking_field = bool(compat.thinking_field and model.reasoning)
+    texts: list[str] = []
+    thoughts: list[str] = []
+    details: list[Any] = []
+    calls: list[dict[str, Any]] = []
+    for part in message.content:
+        if isinstance(part, ToolCall):
+            calls.append(_call(part))
+        elif isinstance(part, ThinkingContent):
+            if part.redacted is not True:
+                thoughts += [part.thinking] if part.thinking else []
+                # What the server sent with its reasoning is sent back unchanged.
+                sent_with = _decode(part.thinking_signature)
+                details += sent_with if isinstance(sent_with, list) else []
+        else:
+            texts.append(part.text)
+    text, thinking = "".join(texts), "\n".join(thoughts)
+    if text and len(message.content) == 1 and not has_thinking_field:
         return PlainMessage("assistant", text)
-    thinking = "\n".join(
-        part.thinking
-        for part in message.content
-        if isinstance(part, ThinkingContent) and part.thinking and part.redacted is not True
-    )
     if compat.thinking_as_text and thinking:
         text = f"{thinking}\n\n{text}" if text else thinking
     sent: dict[str, Any] = {"role": "assistant"}
@@ -163,37 +206,34 @@ def _assistant(message: AssistantMessage, model: Model) -> PlainMessage | dict[s
         sent["content"] = text
     else:
         sent["content"] = "" if compat.requires_assistant_after_tool_result else None
-    if compat.thinking_field and model.reasoning:
+    if has_thinking_field:
         sent[compat.thinking_field] = thinking  # even if empty: where it is read, it is required
-    if details := _reasoning_details(message):
+    if details:
         sent["reasoning_details"] = details
-    if calls := [_call(call) for call in message.tool_calls]:
+    if calls:
         sent["tool_calls"] = calls
         if compat.thought_signatures and not any("extra_content" in call for call in calls):
             calls[0]["extra_content"] = NO_SIGNATURE
     return sent
 
 
-def _reasoning_details(message: AssistantMessage) -> list[Any]:
-    """What the server sent with its reasoning, to be sent back unchanged."""
-    details: list[Any] = []
-    for part in message.content:
-        if isinstance(part, ThinkingContent) and part.redacted is not True:
-            found = _decode(part.thinking_signature)
-            details += found if isinstance(found, list) else []
-    return details
-
-
 def _call(call: ToolCall) -> dict[str, Any]:
-    arguments = msgspec.json.encode(call.arguments).decode()
-    sent = {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": arguments}}
-    extra = _decode(call.thought_signature)
-    return {**sent, "extra_content": extra} if isinstance(extra, dict) else sent
+    arguments = _encode(call.arguments).decode()
+    sent: dict[str, Any] = {
+        "id": call.id,
+        "type": "function",
+        "function": {"name": call.name, "arguments": arguments},
+    }
+    if isinstance(extra := _decode(call.thought_signature), dict):
+        sent["extra_content"] = extra
+    return sent
 
 
 def _decode(signature: str | msgspec.UnsetType) -> Any:
     """The JSON that the dialect stored as a signature; None if there is none."""
+    if not isinstance(signature, str):
+        return None
     try:
-        return msgspec.json.decode(signature) if isinstance(signature, str) else None
+        return msgspec.json.decode(signature)
     except msgspec.DecodeError:
         return None

@@ -11,6 +11,7 @@ from msgspec import Struct
 from tau.ai import dialect as d
 from tau.ai.apis.openai_body import build_body
 from tau.ai.apis.request import encode, headers
+from tau.ai.apis.stop_reasons import done_reason
 from tau.ai.model import Model
 from tau.ai.sse import DOCUMENT, ResponseEvents, decode_event
 from tau.ai.transport import Transport
@@ -21,11 +22,6 @@ from tau.base.late import late
 error_response = late("tau.ai.apis.error_response")
 
 DONE = b"[DONE]"
-
-LENGTH = frozenset({"length", "max_tokens", "model_context_window_exceeded"})
-CALLS = frozenset({"tool_calls", "tool_use", "function_call"})
-FILTERED = frozenset({"content_filter", "sensitive", "safety"})
-BROKEN = frozenset({"error", "network_error", "insufficient_system_resource"})
 
 
 async def stream(
@@ -106,6 +102,8 @@ class _Chunk(Struct, frozen=True):
     usage: object = None
     error: object = None
     kind: object = msgspec.field(default=None, name="object")
+    id: object = None
+    provider: object = None
 
 
 _CHUNK = msgspec.json.Decoder(_Chunk)
@@ -167,6 +165,7 @@ class _Answer:
     """State between the chunks of one answer. `ended`: nothing important can follow."""
 
     def __init__(self, model: Model, key: str | None) -> None:
+        self._model = model
         self._provider = model.provider
         self._key = key
         self._first_only = model.compat.first_tool_call_only
@@ -187,7 +186,9 @@ class _Answer:
         choice = self._choice(chunk)
         usage = chunk.usage or (choice.usage if choice is not None else None)
         if isinstance(usage, dict):
-            yield _tokens(usage)
+            yield _tokens(usage, reports_cost=self._model.compat.reports_cost)
+            if self._model.compat.routes_upstream:
+                yield d.Answered(_text(chunk.id), _text(chunk.provider))
         if chunk.error or chunk.kind == "error":
             if self.ended:
                 return  # the answer is complete, and its usage may still follow
@@ -204,9 +205,9 @@ class _Answer:
             if delta.function_call is not None:
                 yield from self._call(_CallPart(0, None, delta.function_call))
         if choice is not None and choice.finish_reason:
-            self._check_finish_reason(choice.finish_reason)
-            self._cut_off = choice.finish_reason in LENGTH
-            self._ended_in_calls = choice.finish_reason in CALLS
+            reason = done_reason(choice.finish_reason, self._provider)
+            self._cut_off = reason == "length"
+            self._ended_in_calls = reason == "toolUse"
             self.ended = True
 
     def _choice(self, chunk: _Chunk) -> _Choice | None:
@@ -315,18 +316,6 @@ class _Answer:
             return None
         return last
 
-    def _check_finish_reason(self, reason: str) -> None:
-        """Raise an error if the answer did not end normally."""
-        if reason in FILTERED:
-            raise error_response.declined(
-                self._provider, "its content filter stopped the answer. Rephrase the request."
-            )
-        if reason in BROKEN or "malformed" in reason.lower():
-            raise error_response.error_from_event(
-                msgspec.json.encode({"message": f"it stopped with the reason {reason}."}),
-                provider=self._provider,
-            )
-
 
 def _reasoning_details(delta: _Delta) -> list[dict[str, object]]:
     details = delta.reasoning_details
@@ -361,7 +350,11 @@ def _parts(content: list[object]) -> Iterator[d.Delta]:
                 yield d.ThinkingPiece(text)
 
 
-def _tokens(usage: dict[str, object]) -> d.Tokens:
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _tokens(usage: dict[str, object], *, reports_cost: bool = False) -> d.Tokens:
     """Servers put the same figures in different places.
 
     `prompt_tokens` includes what came from the cache. Where the total is more than prompt and completion, the
@@ -375,11 +368,13 @@ def _tokens(usage: dict[str, object]) -> d.Tokens:
         details.get("cached_tokens") or usage.get("prompt_cache_hit_tokens") or usage.get("cached_tokens")
     )
     written = _count(details.get("cache_write_tokens"))
+    cost = usage.get("cost")
     return d.Tokens(
         max(0, prompt - cached - written),
         max(completion, _count(usage.get("total_tokens")) - prompt),
         cached,
         written,
+        cost=float(cost) if reports_cost and isinstance(cost, (int, float)) else None,
     )
 
 

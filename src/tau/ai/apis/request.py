@@ -5,19 +5,55 @@ from typing import Any
 
 import msgspec
 
-from tau.ai.dialect import Endpoint, Request
-from tau.ai.model import Model
+from tau.ai.dialect import Endpoint, Request, ToolSpec
+from tau.ai.model import Model, ThinkingLevel
 from tau.ai.normalization import cleaned
 from tau.ai.wire import ImageContent, TextContent, ThinkingContent
+from tau.base.late import late
+
+schema = late("tau.ai.apis.schema")
 
 BYTES_PER_TOKEN = 3  # fewer than real, so the estimate errs on the safe side
 IMAGE_TOKENS = 1600
 MIN_ANSWER_TOKENS = 4096
 
+# Only the words that every server with levels knows.
+USUAL_EFFORT: dict[ThinkingLevel, str] = {
+    "minimal": "low",
+    "low": "low",
+    "medium": "medium",
+    "high": "high",
+    "xhigh": "high",
+    "max": "high",
+}
+
 _encode = msgspec.json.Encoder().encode
 
 
-def encode(body: dict[str, Any]) -> bytes:
+class PlainMessage(msgspec.Struct, frozen=True, gc=False):
+    """A text-only message, as most are: a dict takes six times the memory."""
+
+    role: str
+    content: str
+
+
+def effort_word(model: Model, level: ThinkingLevel) -> str | None:
+    """The server's word for a thinking level; None to leave the field out.
+
+    "off" has a word only where a model thinks by default.
+    """
+    if not model.reasoning:
+        return None
+    return model.thinking_level_map.get(level) or USUAL_EFFORT.get(level)
+
+
+def tool_schema(tool: ToolSpec, model: Model) -> dict[str, Any]:
+    """The schema of a tool's parameters, as the model's server understands it."""
+    rules = model.compat.schema_rules
+    return schema.clean_schema(tool.parameters, rules) if rules else tool.parameters
+
+
+def encode(body: Any) -> bytes:
     """Encode the body as JSON with fields in order: servers cache the common prefix of requests."""
     try:
         return _encode(body)
@@ -38,7 +74,7 @@ def max_answer_tokens(model: Model, request: Request, wanted: int) -> int:
 def _prompt_tokens(request: Request) -> int:
     """An estimate on the high side."""
     images = 0
-    size = _bytes(request.system) + sum(len(_encode(tool)) for tool in request.tools)
+    size = _bytes(request.system) + sum(len(encode(tool)) for tool in request.tools)
     for message in request.messages:
         for part in [message.content] if isinstance(message.content, str) else message.content:
             match part:

@@ -293,6 +293,13 @@ async def discover(
     ]
 
 
+async def probe_server(http: Transport, kind: str, address: str, timeout_s: float) -> list[Model] | None:
+    """The models of a server of this kind; None if it does not answer like one."""
+    server = Server(http, address, timeout_s)
+    await _probe(kind, server, timeout_s)
+    return None if server.entries is None else _describe_server(kind, server, GUESSED_TOKENS).models
+
+
 async def _probe(provider: str, server: Server, timeout_s: float) -> None:
     """What is learned before the timeout stays in `server`."""
     try:

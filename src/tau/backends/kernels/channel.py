@@ -46,6 +46,12 @@ class StatusMessage(Struct, frozen=True, tag_field="t", tag="status"):
     event: dict[str, Any]
 
 
+class CellBegun(Struct, frozen=True, tag_field="t", tag="begun"):
+    """From now on, an interrupt reaches the cell."""
+
+    id: int
+
+
 class CellDone(Struct, frozen=True, tag_field="t", tag="done"):
     id: int
     seq: int
@@ -58,7 +64,7 @@ class Pong(Struct, frozen=True, tag_field="t", tag="pong"):
     id: int
 
 
-KernelMessage: TypeAlias = KernelReady | HostCall | Show | StatusMessage | CellDone | Pong
+KernelMessage: TypeAlias = KernelReady | HostCall | Show | StatusMessage | CellBegun | CellDone | Pong
 _DECODER: msgspec.json.Decoder[KernelMessage] = msgspec.json.Decoder(cast(Any, KernelMessage))
 
 

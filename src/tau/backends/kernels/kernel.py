@@ -24,6 +24,7 @@ from tau.backends.kernels.cells import (
 )
 from tau.backends.kernels.channel import (
     VARIABLE,
+    CellBegun,
     CellDone,
     Channel,
     HostCall,
@@ -41,6 +42,7 @@ from tau.base.tasks import shielded, spawn
 from tau.base.text import clean_line, shortened
 
 START_S = 30.0
+BEGIN_S = 10.0  # for a kernel that has not begun the cell: interrupts before that are lost
 INTERRUPT_S = (0.5, 1.0)  # grace after each interrupt; then the kernel is killed
 CLOSE_S = 2.0
 MAX_LATE_BYTES = 64 * KIB
@@ -244,6 +246,9 @@ class Kernel:
                 self._changed.set()
             case HostCall():
                 self._on_call(message)
+            case CellBegun():
+                if self._running is not None and self._running.id == message.id:
+                    self._running.begun.set()
             case Pong():
                 self._pongs = message.id
                 self._changed.set()
@@ -296,10 +301,13 @@ class Kernel:
         for task in running.tasks:
             task.cancel()
         try:
+            if not running.begun.is_set():  # the kernel is still loading, or busy with a background task
+                interrupt(self._process if self.alive else None)
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(BEGIN_S):
+                        await running.begun.wait()
             for seconds in INTERRUPT_S:
-                if self._process is not None and self.alive:
-                    with suppress(OSError):
-                        os.killpg(self._process.pid, signal.SIGINT)
+                interrupt(self._process if self.alive else None)
                 with suppress(TimeoutError):
                     async with asyncio.timeout(seconds):
                         await running.over.wait()
@@ -317,6 +325,13 @@ class Kernel:
             return CellEnd(status="interrupted", lost=True)
         code = None if self.exit is None else self.exit.code
         return CellEnd(status="died", exit_code=code, lost=True, reason=describe_exit(self.exit))
+
+
+def interrupt(process: Process | None) -> None:
+    """Send Ctrl+C to a kernel and its children."""
+    if process is not None:
+        with suppress(OSError):
+            os.killpg(process.pid, signal.SIGINT)
 
 
 def describe_exit(exited: Exit | None) -> str:

@@ -68,12 +68,13 @@ class Reply(Protocol):
 
 
 class RunningCell:
-    """`over` is set once `end` says how it ended."""
+    """`begun` is set once an interrupt would reach it, `over` once `end` says how it ended."""
 
     def __init__(self, id: int, listen: Listen, host: CellHost) -> None:
         self.id = id
         self.listen = listen
         self.host = host
+        self.begun = asyncio.Event()
         self.over = asyncio.Event()
         self.end = CellEnd(status="died", lost=True)
         self.stopping = False
@@ -85,6 +86,7 @@ class RunningCell:
     def finish(self, end: CellEnd) -> None:
         if not self.over.is_set():
             self.end = end
+            self.begun.set()
             self.over.set()
 
     def begin(self, task: asyncio.Task[None]) -> None:

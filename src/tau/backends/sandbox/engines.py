@@ -155,20 +155,24 @@ def _launch_namespaces(spec: SandboxSpec) -> SandboxLaunch:
 
 
 def _launch_landlock(spec: SandboxSpec) -> SandboxLaunch:
-    """Without a network namespace, no network means no internet sockets at all.
+    """Without namespaces, a supervisor makes connections within the sandbox, and opens its terminals.
 
-    What is left to connect to are sockets with a path, which Landlock does not keep: none, unless some are
-    allowed.
+    Where there can be none, no network means no internet sockets at all. What is left to connect to are
+    sockets with a path, which Landlock does not keep: none, unless some are allowed.
     """
-    families = ("unix", "netlink") if spec.policy.network != "on" else tuple(seccomp.FAMILIES)
+    policy = spec.policy
+    rules = [(os.fsencode(rule.path), rule.rights) for rule in access.plan_access(policy, spec.mounts)]
+    is_open = policy.network == "on"
+    families = tuple(seccomp.FAMILIES) if is_open else ("unix", "netlink")
     plan = _guest_plan(
         spec,
-        rules=[
-            (os.fsencode(rule.path), rule.rights) for rule in access.plan_access(spec.policy, spec.mounts)
-        ],
-        filter=seccomp.build_filter(
-            families=families, connects=spec.policy.network == "on" or bool(spec.policy.sockets)
-        ),
+        rules=rules,
+        filter=seccomp.build_filter(families=families, connects=is_open or bool(policy.sockets)),
+        supervised=seccomp.build_filter(families=families, connects=is_open, supervised=True),
+        has_network=is_open,
+        handed_over=seccomp.handed_over(),
+        folders=[path for path, rights in rules if rights == "write"],
+        sockets=[os.fsencode(path) for path in policy.sockets],
     )
     return SandboxLaunch(argv=_holder_argv("landlock", plan), fds=(plan,))
 

@@ -7,7 +7,7 @@ from typing import Literal
 from msgspec import Struct
 
 from tau.backends.sandbox.git_guard import GitGuard
-from tau.backends.sandbox.mounts import GitFiles, Mount, find_mount, plan_mounts
+from tau.backends.sandbox.mounts import GuardedFiles, Mount, find_mount, plan_mounts
 from tau.backends.sandbox.policy import SandboxPolicy, make_policy, real_folder
 from tau.backends.sandbox.session import SandboxOptions
 from tau.base.files import temporary_folder
@@ -48,11 +48,15 @@ def explain(options: SandboxOptions) -> SandboxExplanation:
     )
     guard = GitGuard(policy.roots)
     repositories = guard.find()
-    mounts = plan_mounts(policy, repositories)
+    mounts = plan_mounts(policy, (*repositories, guard.agents))
     return SandboxExplanation(
         network=policy.network,
         paths=tuple(
-            PathAccess(mount.target, _ACCESS[mount.kind], _reason(mount, policy, repositories, options))
+            PathAccess(
+                mount.target,
+                _ACCESS[mount.kind],
+                _agent_reason(mount, guard.agents) or _reason(mount, policy, repositories, options),
+            )
             for mount in mounts
         ),
         all_repositories_found=guard.is_complete,
@@ -70,8 +74,14 @@ def explain_path(path: Path, explanation: SandboxExplanation) -> PathAccess:
     return PathAccess(real, found.access, f"{found.reason} ({found.path})")
 
 
+def _agent_reason(mount: Mount, agents: GuardedFiles) -> str:
+    if mount.target in agents.guarded:
+        return "it says what agents may do and run"
+    return "a folder of an agent, which cannot be moved away" if mount.target in agents.folders else ""
+
+
 def _reason(
-    mount: Mount, policy: SandboxPolicy, repositories: Sequence[GitFiles], options: SandboxOptions
+    mount: Mount, policy: SandboxPolicy, repositories: Sequence[GuardedFiles], options: SandboxOptions
 ) -> str:
     target = mount.target
     if any(target in files.guarded for files in repositories):

@@ -4,15 +4,34 @@ import re
 from collections.abc import Iterator
 
 # Settings that `git init`, `clone`, `remote add`, `branch -u` and the like write.
-_HARMLESS = re.compile(
-    r"core\.(repositoryformatversion|filemode|bare|logallrefupdates|ignorecase|precomposeunicode|symlinks"
-    r"|autocrlf|eol|quotepath|abbrev|worktree|sparsecheckout|sparsecheckoutcone|untrackedcache)"
-    r"|user\.(name|email|signingkey|useconfigonly)|init\.defaultbranch|pull\.(rebase|ff)"
-    r"|push\.(default|autosetupremote|followtags)|fetch\.prune|rerere\.enabled|gc\.auto|commit\.gpgsign"
-    r"|tag\.gpgsign|color\.\w+|column\.\w+|index\.\w+|extensions\.\w+|lfs\.repositoryformatversion"
-    r"|remote\..*\.(url|pushurl|fetch|tagopt|prune|mirror|promisor|partialclonefilter)"
-    r"|branch\..*\.(remote|merge|rebase|description|pushremote)|submodule\..*\.(url|active|branch)"
-)
+# No expression: compiling one takes longer than all else that is done with it.
+_HARMLESS: dict[str, frozenset[str]] = {
+    "core": frozenset(
+        (
+            *("repositoryformatversion", "filemode", "bare", "logallrefupdates", "ignorecase"),
+            *("precomposeunicode", "symlinks", "autocrlf", "eol", "quotepath", "abbrev", "worktree"),
+            *("sparsecheckout", "sparsecheckoutcone", "untrackedcache"),
+        )
+    ),
+    "user": frozenset(("name", "email", "signingkey", "useconfigonly")),
+    "init": frozenset(("defaultbranch",)),
+    "pull": frozenset(("rebase", "ff")),
+    "push": frozenset(("default", "autosetupremote", "followtags")),
+    "fetch": frozenset(("prune",)),
+    "rerere": frozenset(("enabled",)),
+    "gc": frozenset(("auto",)),
+    "commit": frozenset(("gpgsign",)),
+    "tag": frozenset(("gpgsign",)),
+    "lfs": frozenset(("repositoryformatversion",)),
+}
+_HARMLESS_SECTIONS = frozenset(("color", "column", "index", "extensions"))
+_HARMLESS_IN_SUBSECTIONS: dict[str, frozenset[str]] = {
+    "remote": frozenset(
+        ("url", "pushurl", "fetch", "tagopt", "prune", "mirror", "promisor", "partialclonefilter")
+    ),
+    "branch": frozenset(("remote", "merge", "rebase", "description", "pushremote")),
+    "submodule": frozenset(("url", "active", "branch")),
+}
 _SECTION = re.compile(r'\s*\[\s*([\w.-]+)\s*(?:"((?:[^"\\]|\\.)*)")?\s*\](.*)', re.DOTALL)
 _KEY = re.compile(r"\s*([A-Za-z][\w-]*)\s*(?:=\s*(.*))?", re.DOTALL)
 _TRANSPORT_HELPER = re.compile(r"\s*\w+::")  # ext::sh -c ... runs a command
@@ -51,6 +70,14 @@ def _judged_lines(text: str) -> Iterator[tuple[str, str, bool]]:
 
 def _is_harmless(prefix: str, line: str) -> bool:
     key = _KEY.fullmatch(line)
-    if key is None or not prefix or _HARMLESS.fullmatch(prefix + key[1].lower()) is None:
+    if key is None or not prefix or not _is_harmless_setting(prefix, key[1].lower()):
         return False
     return not line.endswith("\\") and _TRANSPORT_HELPER.match((key[2] or "").replace('"', "")) is None
+
+
+def _is_harmless_setting(prefix: str, key: str) -> bool:
+    section, _, subsection = prefix.removesuffix(".").partition(".")
+    if subsection or prefix.count(".") > 1:
+        return key in _HARMLESS_IN_SUBSECTIONS.get(section, ())
+    is_word = key.replace("_", "a").isalnum()
+    return (section in _HARMLESS_SECTIONS and is_word) or key in _HARMLESS.get(section, ())

@@ -1,7 +1,8 @@
 """Finds what commands did to Git files that run programs: undoes it, or disables it until it is kept.
 
 In a sandbox with mounts, such files are read-only, and only new ones are found here. Landlock has no
-read-only part of a writable folder; there, changed ones are restored after each command.
+read-only part of a writable folder; there, changed ones are restored after each command, and so are settings
+of agents.
 """
 
 import hashlib
@@ -14,8 +15,10 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from tau.backends.sandbox.agent_files import files_of, find_agent_files
 from tau.backends.sandbox.guard_records import GuardRecord
-from tau.backends.sandbox.mounts import GitFiles
+from tau.backends.sandbox.mounts import GuardedFiles
+from tau.backends.sandbox.policy import is_within
 from tau.backends.sandbox.repositories import FolderTree, find_git_files, git_folders
 from tau.base.exact_paths import pinned
 from tau.base.files import mode_of, write_atomic
@@ -32,11 +35,12 @@ _CONFIGS = ("config", "config.worktree")
 _SINGLE = (*_CONFIGS, "info/attributes", "commondir", "gitdir")
 
 
-class GuardedFile(Struct, frozen=True):
-    """A file as it was: None for a text that is too large to keep."""
+class RememberedFile(Struct, frozen=True):
+    """A file as it was. A text that is too large to keep is None, and `stamp` changes whenever it does."""
 
     text: bytes | None
     mode: int
+    stamp: str = ""
 
 
 class GitGuard:
@@ -47,8 +51,9 @@ class GitGuard:
         self._tree = FolderTree()
         self._places: dict[Path, tuple[int, ...]] = {}  # each `.git`, and what identifies it
         self._folders: dict[Path, int] = {}  # each Git folder
-        self._files: dict[Path, GuardedFile] = {}  # as they were, or as the user wants them
+        self._files: dict[Path, RememberedFile] = {}  # as they were, or as the user wants them
         self._seen: dict[Path, int] = {}  # when new files were last judged
+        self.agents = GuardedFiles(folders=(), guarded=())  # their settings in the workspace
         self.restores = False
 
     @property
@@ -60,8 +65,8 @@ class GitGuard:
         """Search other folders from the next `find` on."""
         self._roots = tuple(roots)
 
-    def find(self) -> list[GitFiles]:
-        """Find the repositories; what they contain now is accepted."""
+    def find(self) -> list[GuardedFiles]:
+        """Find the repositories and settings of agents; what they contain now is accepted."""
         found = {}
         self._tree = FolderTree()
         searched = (self._tree.search(str(root)) for root in self._roots)
@@ -72,6 +77,10 @@ class GitGuard:
         for place in found:
             if place not in self._places:
                 self._accept(place)
+        self.agents = find_agent_files((*self._roots, *(place.parent for place in found)), self._roots)
+        for path in files_of(self.agents.guarded) if self.restores else ():
+            if path not in self._files:
+                self._remember(path)
         return list(found.values())
 
     def check(self) -> list[str]:
@@ -147,23 +156,31 @@ class GitGuard:
             try:
                 info = path.lstat()
                 same = stat.S_ISREG(info.st_mode) and (
-                    self._seen.get(path) == info.st_ctime_ns
-                    or (
-                        (known.text is None or path.read_bytes() == known.text)
-                        and stat.S_IMODE(info.st_mode) == known.mode
-                    )
+                    self._seen.get(path) == info.st_ctime_ns or _read(path) == known
                 )
             except OSError:
                 same = False
-            if not same and known.text is not None:
+            if not same:
                 with suppress(OSError):
-                    if os.path.lexists(path) and not stat.S_ISREG(path.lstat().st_mode):
-                        path.rename(path.with_name(path.name + DISABLED))
-                    path.parent.mkdir(parents=True, exist_ok=True)
-                    write_atomic(path, known.text, mode=known.mode)
-                    yield f"{path} was changed by the command; its previous content is restored."
+                    yield self._restore_file(path, known)
             with suppress(OSError):
                 self._seen[path] = path.lstat().st_ctime_ns
+
+    def _restore_file(self, path: Path, known: RememberedFile) -> str:
+        """Restore a file that was changed; one too large to keep is set aside instead."""
+        is_agents = is_within(path, self.agents.guarded)
+        aside = path.with_name(path.name + DISABLED)
+        if os.path.lexists(path) and (
+            known.text is None or is_agents or not stat.S_ISREG(path.lstat().st_mode)
+        ):
+            path.rename(aside)
+        if known.text is None:
+            return f"{path} was changed by the command and is too large to restore; it is now {aside.name}."
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomic(path, known.text, mode=known.mode)
+        # The user may have changed it meanwhile.
+        kept = f" The changed file is {aside.name}." if is_agents and os.path.lexists(aside) else ""
+        return f"{path} was changed by the command; its previous content is restored.{kept}"
 
 
 def judge_leftovers(record: GuardRecord) -> Iterator[str]:
@@ -182,19 +199,22 @@ def judge_leftovers(record: GuardRecord) -> Iterator[str]:
                         yield _disabled_note(path)
 
 
-def _read(path: Path) -> GuardedFile:
+def _read(path: Path) -> RememberedFile:
     info = path.lstat()
-    text = path.read_bytes() if info.st_size <= MAX_FILE_BYTES else None
-    return GuardedFile(text, stat.S_IMODE(info.st_mode))
+    mode = stat.S_IMODE(info.st_mode)
+    if info.st_size <= MAX_FILE_BYTES:
+        return RememberedFile(path.read_bytes(), mode)
+    # The time is that of the inode, which programs cannot set.
+    return RememberedFile(None, mode, f"{info.st_ino} {info.st_size} {info.st_ctime_ns}")
 
 
-def _digest(path: Path, file: GuardedFile) -> str:
+def _digest(path: Path, file: RememberedFile) -> str:
     """Of what could run a program: `git remote add` does not change it."""
     text = file.text or b""
     if path.name in _CONFIGS:
         harmful = git_config.list_harmful(text.decode("utf-8", "surrogateescape"))
         return hashlib.sha256("\n".join(harmful).encode("utf-8", "surrogateescape")).hexdigest()
-    return f"{file.mode:o} {hashlib.sha256(text).hexdigest()}"
+    return f"{file.mode:o} {file.stamp or hashlib.sha256(text).hexdigest()}"
 
 
 def _disabled_note(path: Path) -> str:
@@ -260,7 +280,7 @@ def _drop_execute_permission(path: Path) -> None:
 def identity_of(place: Path) -> tuple[int, ...]:
     """What changes when a path is replaced; the content of a folder changes all the time."""
     try:
-        info = place.lstat()
+        info = os.lstat(place)
     except OSError:
         return ()
     return info.st_dev, info.st_ino, stat.S_IFMT(info.st_mode)

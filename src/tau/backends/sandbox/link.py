@@ -95,7 +95,8 @@ class HolderLink:
             ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
             ours.setblocking(False)
             stdin = files.stdout if files.stdin < 0 else files.stdin
-            await self._send(b"S", number, None, [request, theirs.fileno(), stdin, files.stdout, *files.fds])
+            streams = (stdin, files.stdout, files.stdout if files.stderr < 0 else files.stderr)
+            await self._send(b"S", number, None, [request, theirs.fileno(), *streams, *files.fds])
             theirs.close()
             pid = 0
             async with asyncio.timeout(ANSWER_S):

@@ -21,14 +21,14 @@ class Mount(Struct, frozen=True):
     source: Path
 
 
-class GitFiles(Struct, frozen=True, kw_only=True):
-    """Of one repository: folders that Git writes to, and files in them that run programs or name others."""
+class GuardedFiles(Struct, frozen=True, kw_only=True):
+    """Of a repository or of agents: folders to be mounted, and files in them that name what runs."""
 
     folders: tuple[Path, ...]
     guarded: tuple[Path, ...]
 
 
-def plan_mounts(policy: SandboxPolicy, repositories: Sequence[GitFiles] = ()) -> list[Mount]:
+def plan_mounts(policy: SandboxPolicy, guarded_files: Sequence[GuardedFiles] = ()) -> list[Mount]:
     """Return the mounts in order: an inner path comes after the outer one, and so wins.
 
     What an outer mount hides anyway is left out, and so is what needs no exception.
@@ -42,9 +42,9 @@ def plan_mounts(policy: SandboxPolicy, repositories: Sequence[GitFiles] = ()) ->
     wanted += [Mount("read", file.path, file.copy) for file in policy.shown]
     wanted += [Mount("read", path, path) for path in policy.sockets]
     wanted += [Mount("write", path, path) for path in (*policy.roots, *policy.write)]
-    for files in repositories:
+    for files in guarded_files:
         wanted += [Mount("write", path, path) for path in files.folders if not _is_closed(path, policy)]
-    guarded = {path for files in repositories for path in files.guarded if not _is_closed(path, policy)}
+    guarded = {path for files in guarded_files for path in files.guarded if not _is_closed(path, policy)}
     wanted += [Mount("read", path, path) for path in guarded]
     guarded |= set(policy.protected)
     best = {mount.target: mount for mount in wanted}  # of two for one path, the later one

@@ -72,6 +72,7 @@ class SandboxPolicy(Struct, frozen=True, kw_only=True):
     roots: tuple[Path, ...]  # the workspace
     write: tuple[Path, ...] = ()  # other writable paths
     hidden: tuple[Path, ...] = ()
+    missing: tuple[Path, ...] = ()  # would be hidden if they existed
     protected: tuple[Path, ...] = ()  # read-only even in a writable folder
     visible: tuple[Path, ...] = ()  # to be seen even where an outer folder is hidden
     sockets: tuple[Path, ...] = ()  # to be reached
@@ -99,12 +100,12 @@ def make_policy(
 
     Folders below `caches` replace the user's caches; they are created.
     """
-    home = real_folder(Path(environ.get("HOME") or "~").expanduser())
+    home, account_home = homes(environ)
     inside = _real(roots)
     # With another HOME, credentials are still where the user's account says.
     hidden = (
         *_expand(HIDDEN, home),
-        *_expand(HIDDEN, _account_home(home)),
+        *_expand(HIDDEN, account_home),
         *_in_config_folder(HIDDEN, environ),
         *_expand(rules.hide, home),
         *private,
@@ -121,8 +122,8 @@ def make_policy(
     ]
     mounted, env = _caches(caches, home, environ)
     copies = caches / "settings"
-    homes = (home, _account_home(home))
-    shown = {file.path: file for each in homes for file in copy_settings(each, copies, environ)}
+    both = (home, account_home)
+    shown = {file.path: file for each in both for file in copy_settings(each, copies, environ)}
     write = _real(_expand(rules.write, home))
     concealed = _real(hidden)
     if not is_within(home, (*inside, *write)):
@@ -132,6 +133,7 @@ def make_policy(
         roots=inside,
         write=write,
         hidden=(*concealed, *_other_names(concealed, (*inside, *write))),
+        missing=tuple(path for path in dict.fromkeys(hidden) if not os.path.lexists(path)),
         protected=_protected((*_expand(STARTUP_FILES, home), *protected), (*inside, *write)),
         visible=visible,
         sockets=sockets,
@@ -161,8 +163,12 @@ def _protected(paths: Iterable[Path], writable: Sequence[Path]) -> tuple[Path, .
 
 
 def cache_variables(policy: SandboxPolicy) -> dict[str, str]:
-    """Variables that name the caches and copied settings, for an engine without mounts."""
-    found = [(CACHE_VARIABLES.get(own.name), own) for _, own in policy.caches]
+    """Variables that name the caches and copied settings, for an engine without mounts.
+
+    tmux looks for its sockets in /tmp even if there is a TMPDIR.
+    """
+    found: list[tuple[str | None, Path]] = [("TMUX_TMPDIR", policy.temporary)]
+    found += [(CACHE_VARIABLES.get(own.name), own) for _, own in policy.caches]
     found += [(file.variable, file.copy) for file in policy.shown]
     return {name: str(own) for name, own in found if name}
 
@@ -171,6 +177,12 @@ def startup_files() -> tuple[Path, ...]:
     """The home folder, and what in it runs when the user logs in or opens a program."""
     home = real_folder(Path.home())
     return (home, *_real(_expand(STARTUP_FILES, home)))
+
+
+def homes(environ: Mapping[str, str] = os.environ) -> tuple[Path, Path]:
+    """The home folder, and that of the user's account, which may be another one."""
+    home = real_folder(Path(environ.get("HOME") or "~").expanduser())
+    return home, _account_home(home)
 
 
 def real_folder(path: Path) -> Path:

@@ -6,7 +6,7 @@ Package managers and Git need these files to work at all. What they may send, th
 import hashlib
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from msgspec import Struct
@@ -86,20 +86,57 @@ def copy_settings(home: Path, folder: Path, environ: Mapping[str, str]) -> Itera
     """Make copies in `folder` of the settings files that hold passwords. Raises OSError."""
     for place, variable in _places(home, environ).items():
         path = Path(os.path.realpath(place))
-        try:
-            if not path.is_file():
-                continue
-            data = path.read_bytes() if path.stat().st_size <= MAX_BYTES else b""
-        except OSError:
-            continue  # nor can commands read it
-        text = data.decode("utf-8", "surrogateescape")
-        redacted = redact(text, path.suffix)
-        if redacted != text or not data:
+        redacted = _redacted(path)
+        if redacted is not None:
             make_private(folder)
             name = hashlib.sha256(os.fsencode(place)).hexdigest()[:8]
             copy = folder / f"{name}-{path.name.lstrip('.')}"
             write_atomic(copy, redacted.encode("utf-8", "surrogateescape"), mode=0o600, sync=False)
             yield ShownFile(path, copy, variable)
+
+
+class SettingsWatch:
+    """Finds settings files that got a password since commands saw them as they are.
+
+    `shown` are those of which commands see a copy.
+    """
+
+    def __init__(self, homes: Iterable[Path], shown: Iterable[ShownFile], environ: Mapping[str, str]) -> None:
+        places = dict.fromkeys(place for home in homes for place in _places(home, environ))
+        self._stamps = {str(place): _stamp(str(place)) for place in places}
+        for file in shown:
+            self._stamps.pop(str(file.path), None)
+
+    def find_new_secret(self) -> Path | None:
+        for name, known in self._stamps.items():
+            stamp = _stamp(name)
+            if stamp != known:
+                self._stamps[name] = stamp
+                if _redacted(path := Path(os.path.realpath(name))) is not None:
+                    return path
+        return None
+
+
+def _stamp(name: str) -> tuple[int, ...]:
+    """Changes whenever the file does; of a link, the file that it leads to."""
+    try:
+        info = Path(name).stat()
+    except OSError:
+        return ()
+    return info.st_dev, info.st_ino, info.st_size, info.st_ctime_ns
+
+
+def _redacted(path: Path) -> str | None:
+    """The file without its passwords; None if there are none, or if nobody can read it."""
+    try:
+        if not path.is_file():
+            return None
+        data = path.read_bytes() if path.stat().st_size <= MAX_BYTES else b""
+    except OSError:
+        return None  # nor can commands read it
+    text = data.decode("utf-8", "surrogateescape")
+    redacted = redact(text, path.suffix)
+    return redacted if redacted != text or not data else None
 
 
 def _places(home: Path, environ: Mapping[str, str]) -> dict[Path, str]:

@@ -6,7 +6,7 @@ import stat
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from tau.backends.sandbox.mounts import GitFiles
+from tau.backends.sandbox.mounts import GuardedFiles
 from tau.backends.sandbox.policy import is_within, real_folder
 from tau.base.files import mode_of
 from tau.base.git_dir import read_start
@@ -79,7 +79,7 @@ class FolderTree:
             inner.clear()
 
 
-def find_git_files(place: Path, roots: Sequence[Path]) -> GitFiles | None:
+def find_git_files(place: Path, roots: Sequence[Path]) -> GuardedFiles | None:
     """The folders and guarded files of the repository with this `.git`, which may be a file or a link.
 
     A folder outside `roots` that does not claim this `.git` is none of them: any file can point there.
@@ -91,15 +91,15 @@ def find_git_files(place: Path, roots: Sequence[Path]) -> GitFiles | None:
         pointers.append(place)
         folder = named_folder(place, place.parent, "gitdir:") or place
     if not mode_of(folder / "HEAD"):
-        return GitFiles(folders=(), guarded=tuple(pointers)) if pointers else None
+        return GuardedFiles(folders=(), guarded=tuple(pointers)) if pointers else None
     common = named_folder(folder / "commondir", folder) or folder
     if not _is_claimed(place, folder, common, roots):
-        return GitFiles(folders=(), guarded=tuple(pointers)) if pointers else None
+        return GuardedFiles(folders=(), guarded=tuple(pointers)) if pointers else None
     folders = tuple(dict.fromkeys((common, folder)))
     guarded = [*pointers]
     for one in (*folders, *_inner(common / "modules"), *_inner(common / "worktrees")):
         guarded += [path for name in GUARDED if os.path.lexists(path := one / name)]
-    return GitFiles(folders=folders, guarded=tuple(dict.fromkeys(guarded)))
+    return GuardedFiles(folders=folders, guarded=tuple(dict.fromkeys(guarded)))
 
 
 def git_folders(place: Path, roots: Sequence[Path]) -> list[Path]:

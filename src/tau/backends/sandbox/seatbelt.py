@@ -6,7 +6,7 @@ It is only text so far: no engine starts it.
 from collections.abc import Iterable
 from pathlib import Path
 
-from tau.backends.sandbox.mounts import GitFiles
+from tau.backends.sandbox.mounts import GuardedFiles
 from tau.backends.sandbox.policy import SandboxPolicy
 
 _BASE = """\
@@ -23,7 +23,7 @@ _LOCALHOST = """\
 """
 
 
-def seatbelt_profile(policy: SandboxPolicy, repositories: Iterable[GitFiles] = ()) -> str:
+def seatbelt_profile(policy: SandboxPolicy, repositories: Iterable[GuardedFiles] = ()) -> str:
     """Return the profile; later rules win over earlier ones."""
     repositories = list(repositories)
     lines = [_BASE]

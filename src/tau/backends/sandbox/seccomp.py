@@ -9,11 +9,13 @@ _LOAD, _AND, _JUMP_EQUAL, _JUMP_SET, _JUMP_ABOVE, _RETURN = 0x20, 0x54, 0x15, 0x
 _ALLOW = 0x7FFF0000
 _FAIL = 0x00050000  # plus the error number
 _KILL = 0x80000000
+_HAND_OVER = 0x7FC00000  # to a supervisor
 _NUMBER, _ARCHITECTURE, _ARGUMENT = 0, 4, 16  # offsets in struct seccomp_data
 _X32_BIT = 0x40000000
 # CLONE_NEWTIME, NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET.
 _NEW_NAMESPACES = 0x80 | 0x20000 | 0x2000000 | 0x4000000 | 0x8000000 | 0x10000000 | 0x20000000 | 0x40000000
 _TYPING_CALLS = (0x5412, 0x541C)  # TIOCSTI and TIOCLINUX type into a terminal
+_OPEN_TERMINAL = 0x5441  # TIOCGPTPEER
 FAMILIES = {"unix": 1, "inet": 2, "inet6": 10, "netlink": 16}
 
 # Numbers above 423 are the same everywhere.
@@ -35,6 +37,11 @@ _EVERYWHERE = {
 _X86_64 = {
     "socket": 41,
     "connect": 42,
+    "sendto": 44,
+    "sendmsg": 46,
+    "bind": 49,
+    "listen": 50,
+    "sendmmsg": 307,
     "clone": 56,
     "ioctl": 16,
     "pivot_root": 155,
@@ -73,7 +80,12 @@ _X86_64 = {
 }
 _AARCH64 = {
     "socket": 198,
+    "bind": 200,
+    "listen": 201,
     "connect": 203,
+    "sendto": 206,
+    "sendmsg": 211,
+    "sendmmsg": 269,
     "clone": 220,
     "ioctl": 29,
     "umount2": 39,
@@ -112,8 +124,12 @@ _MACHINES: Mapping[str, tuple[int, Mapping[str, int]]] = {
     "x86_64": (0xC000003E, {**_EVERYWHERE, **_X86_64}),
     "aarch64": (0xC00000B7, {**_EVERYWHERE, **_AARCH64}),
 }
-_JUDGED = {"socket", "connect", "clone", "clone3", "ioctl"}  # by their arguments, or by the policy
-_SOCKET_TYPES, _DATAGRAMS = 0xF, 2
+_HANDED_OVER = ("connect", "bind", "listen")
+_SENDING = {"sendto": 3, "sendmsg": 2, "sendmmsg": 3}  # and which argument has the flags
+_JUDGED = {"socket", "clone", "clone3", "ioctl", *_HANDED_OVER, *_SENDING}  # by arguments, or by the policy
+_SOCKET_TYPES, _STREAMS, _DATAGRAMS = 0xF, 1, 2
+_TCP = 6
+_FASTOPEN = 0x20000000  # connects and sends at once
 
 
 def is_supported(machine: str | None = None) -> bool:
@@ -126,16 +142,25 @@ def denied_calls(machine: str | None = None) -> dict[str, int]:
     return {name: number for name, number in numbers.items() if name not in _JUDGED}
 
 
+def handed_over() -> dict[int, str]:
+    """The calls that a supervisor makes, by number."""
+    _, numbers = _MACHINES[os.uname().machine]
+    return {numbers[name]: name for name in (*_HANDED_OVER, "ioctl")}
+
+
 def build_filter(
     machine: str | None = None,
     *,
     families: Iterable[str] = ("unix", "inet", "inet6", "netlink"),
     connects: bool = True,
+    supervised: bool = False,
 ) -> bytes:
     """Return the filter as an array of `struct sock_filter`.
 
     `families` are the kinds of sockets that can be made. Unless `connects`, none of them can be connected,
-    and there are none with a path that need no connection; pairs of sockets work.
+    and there are none with a path that need no connection; pairs of sockets work. If `supervised`, a
+    supervisor decides on connections instead, the only internet sockets are those of TCP, and the supervisor
+    opens the other side of a pseudoterminal.
 
     clone3 takes its flags from memory, which a filter cannot read, so it does not exist here, and programs
     fall back to clone. A program for another architecture, whose numbers mean other calls, is killed.
@@ -152,12 +177,20 @@ def build_filter(
         program.if_equal(number, _FAIL | errno.EPERM)
     program.if_equal(numbers["clone3"], _FAIL | errno.ENOSYS)
     program.judge(numbers["clone"], 0, [_jump(_JUMP_SET, _NEW_NAMESPACES, _FAIL | errno.EPERM)])
-    program.judge(
-        numbers["ioctl"], 1, [_jump(_JUMP_EQUAL, request, _FAIL | errno.EPERM) for request in _TYPING_CALLS]
-    )
+    requests = [_jump(_JUMP_EQUAL, request, _FAIL | errno.EPERM) for request in _TYPING_CALLS]
+    if supervised:
+        requests.append(_jump(_JUMP_EQUAL, _OPEN_TERMINAL, _HAND_OVER))
+    program.judge(numbers["ioctl"], 1, requests)
     if not connects:
-        program.if_equal(numbers["connect"], _FAIL | errno.EACCES)
+        for name in _HANDED_OVER if supervised else ("connect",):
+            result = _HAND_OVER if supervised else _FAIL | errno.EACCES
+            program.if_equal(numbers[name], result)
         program.refuse_datagrams(numbers["socket"], FAMILIES["unix"], _FAIL | errno.EACCES)
+    if supervised and not connects:
+        for name, argument in _SENDING.items():
+            program.judge(numbers[name], argument, [_jump(_JUMP_SET, _FASTOPEN, _FAIL | errno.EOPNOTSUPP)])
+        for family in ("inet", "inet6"):
+            program.allow_tcp(numbers["socket"], FAMILIES[family])
     program.judge(
         numbers["socket"],
         0,
@@ -213,6 +246,19 @@ class _Program:
         self.load(_ARGUMENT + 8)
         self._lines.append((_AND, 0, 0, _SOCKET_TYPES))
         self.if_equal(_DATAGRAMS, result)
+        self.load(_NUMBER)
+
+    def allow_tcp(self, number: int, family: int) -> None:
+        """Allow stream sockets of this family with their usual protocol; the call's number stays loaded."""
+        self._lines.append((_JUMP_EQUAL, 0, 11, number))
+        self.load(_ARGUMENT)
+        self._lines.append((_JUMP_EQUAL, 0, 8, family))
+        self.load(_ARGUMENT + 8)
+        self._lines.append((_AND, 0, 0, _SOCKET_TYPES))
+        self._lines.append((_JUMP_EQUAL, 0, 5, _STREAMS))
+        self.load(_ARGUMENT + 16)
+        self.if_equal(0, _ALLOW)
+        self.if_equal(_TCP, _ALLOW)
         self.load(_NUMBER)
 
     def encode(self) -> bytes:

@@ -11,8 +11,9 @@ from typing import Any, Literal, Protocol, TypeAlias
 from msgspec import Struct
 
 from tau.backends.sandbox import engines
+from tau.backends.sandbox.closed_paths import ClosedPaths
 from tau.backends.sandbox.engines import Engine, SandboxSpec
-from tau.backends.sandbox.git_guard import GitGuard, identity_of, judge_leftovers
+from tau.backends.sandbox.git_guard import GitGuard, judge_leftovers
 from tau.backends.sandbox.guard_records import GuardRecords
 from tau.backends.sandbox.link import HolderLink, SandboxEnded
 from tau.backends.sandbox.mode_guard import ModeGuard
@@ -103,7 +104,7 @@ class SessionSandbox:
             str, str
         ] = {}  # what the last start was shown to contain: nothing, or what is wrong
         self._worked = False
-        self._covered: dict[Path, tuple[int, ...]] = {}  # closed paths, and what was mounted over
+        self._closed = ClosedPaths()
         self._startup = StartupGuard()
         self._modes = ModeGuard()
         self._records = GuardRecords(options.records)
@@ -152,9 +153,10 @@ class SessionSandbox:
 
     async def prepare(self) -> bool:
         async with self._lock:
-            if self.contained and (path := _find_uncovered(self._covered)) is not None:
+            if self.contained and (path := self._closed.find_uncovered()) is not None:
                 self.warn(
-                    f"The sandbox starts again with its processes ended: {path} is new and must be hidden."
+                    "The sandbox starts again, which ends its processes:"
+                    f" {path} is new and must be closed to commands."
                 )
                 await shielded(self._end(last=False))
             if not self.contained and (self._worked or not self.problem):
@@ -244,8 +246,7 @@ class SessionSandbox:
             self._records.write(self.guard.record(sorted(self._startup.missing)))
             for path, _ in left:
                 path.unlink(missing_ok=True)
-            closed = (*spec.policy.hidden, *spec.policy.protected, *(file.path for file in spec.policy.shown))
-            covered = {path: identity_of(path) for path in (*closed, *self.options.private)}
+            closed = ClosedPaths(spec.policy, self.options.private, self.guard)
             launch = engine.launch(spec)
             fds = launch.fds
             process = await self._runner.start(
@@ -272,7 +273,7 @@ class SessionSandbox:
             output = await _discard(process, link)
             return output if "start" in results and output else problem
         self._engine, self.policy, self.mounts = engine, spec.policy, spec.mounts
-        self._covered = covered
+        self._closed = closed
         self._env = dict(spec.policy.env)
         if not self._has_own("processes"):
             self._env |= cache_variables(spec.policy)
@@ -321,14 +322,9 @@ def decide_spec(
         protected=options.protected,
     )
     guard.restores = "git" not in engine.promises
-    mounts = plan_mounts(policy, guard.find())
+    mounts = plan_mounts(policy, (*guard.find(), guard.agents))
     make_places(mounts, policy.temporary)
     return SandboxSpec(policy=policy, mounts=mounts, checks=_checks(policy, mounts, engine), control=control)
-
-
-def _find_uncovered(covered: Mapping[Path, tuple[int, ...]]) -> Path | None:
-    """A closed path that commands may see as it is now: what replaces a file ends the mount over it."""
-    return next((path for path, known in covered.items() if identity_of(path) not in (known, ())), None)
 
 
 def _remove_if_empty(folder: Path) -> bool:

@@ -72,12 +72,11 @@ def _values_of(given: dict[str, ShellWord], letters: str, *names: str) -> list[S
 _Finder = Callable[[Words], list[Change]]
 
 
-def _each_operand(action: str, values: str = "", skip: int = 0) -> _Finder:
+def _each_operand(action: str, values: str = "", skip: int = 0, *, of_inode: bool = False) -> _Finder:
     def find(words: Words) -> list[Change]:
         operands, given = _operands(words, values)
-        if skip and _values_of(given, "", "reference"):
-            return [Change(action, word) for word in operands]
-        return [Change(action, word) for word in operands[skip:]]
+        has_no_first = skip and _values_of(given, "", "reference")
+        return [Change(action, word, "", of_inode) for word in operands[0 if has_no_first else skip :]]
 
     return find
 
@@ -287,15 +286,17 @@ _PROGRAMS: dict[str, _Finder] = {
     "truncate": _each_operand("overwrite", "sr"),
     "tee": _each_operand("overwrite"),
     "sponge": _each_operand("overwrite"),
-    "touch": _each_operand("write to", "drt"),
+    "touch": _each_operand("write to", "drt", of_inode=True),
     "mkdir": _each_operand("write to", "m"),
     "mkfifo": _each_operand("write to", "m"),
     "mknod": _each_operand("write to", "m"),
     "fallocate": _each_operand("overwrite", "lo"),
-    **dict.fromkeys(("chmod", "chown", "chgrp"), _each_operand("change permissions of", skip=1)),
-    "chattr": _each_operand("change permissions of", skip=1),
-    "setfacl": _each_operand("change permissions of", "mxMX"),
-    "setfattr": _each_operand("change permissions of", "nvx"),
+    **dict.fromkeys(
+        ("chmod", "chown", "chgrp"), _each_operand("change permissions of", skip=1, of_inode=True)
+    ),
+    "chattr": _each_operand("change permissions of", skip=1, of_inode=True),
+    "setfacl": _each_operand("change permissions of", "mxMX", of_inode=True),
+    "setfattr": _each_operand("change permissions of", "nvx", of_inode=True),
     **dict.fromkeys(("mkfs", "mkswap", "wipefs", "fdisk", "parted"), _each_operand("overwrite")),
     "mv": _find_copies("overwrite", values="tS", moves=True),
     "cp": _find_copies("overwrite", values="tS"),

@@ -123,12 +123,15 @@ class CommandReport(Struct, frozen=True, kw_only=True):
     outside: tuple[OutsideChange, ...] = ()
 
 
-def report_command(text: str, cwd: Path, roots: Sequence[Path], *, shell: str = "bash") -> CommandReport:
+def report_command(
+    text: str, cwd: Path, roots: Sequence[Path], *, shell: str = "bash", shared: Sequence[Path] = ()
+) -> CommandReport:
     """Report on a text that `shell` would run in `cwd`; `roots` are the folders of the workspace.
 
-    `cwd` is the folder of the shell when the text runs, not where the session began.
+    `cwd` is the folder of the shell when the text runs, not where the session began. In `shared` folders, a
+    sandbox keeps files from being changed, but not their permissions and times.
     """
-    return _Report(cwd, roots).read(text, shell)
+    return _Report(cwd, roots, shared).read(text, shell)
 
 
 class _Text(Struct, frozen=True):
@@ -141,9 +144,10 @@ class _Text(Struct, frozen=True):
 
 
 class _Report:
-    def __init__(self, cwd: Path, roots: Sequence[Path]) -> None:
+    def __init__(self, cwd: Path, roots: Sequence[Path], shared: Sequence[Path]) -> None:
         self._cwd = cwd
         self._given_roots = roots
+        self._shared = shared
         self._commands: list[SimpleCommand] = []
         self._problems: list[str] = []
         self._outside: dict[OutsideChange, None] = {}
@@ -266,7 +270,9 @@ class _Report:
             self._changes += 1
             if self._changes > MAX_CHANGES:
                 raise NotUnderstoodError("it changes too many files")
-            roots = () if text.everywhere else self._roots
+            roots = [] if text.everywhere else self._roots
+            if not change.of_inode and not text.everywhere:
+                roots = [*roots, *map(real, self._shared)]
             for target in change.find_outside(folders, roots, self._globber):
                 self._outside[OutsideChange(action=change.action, target=target)] = None
 

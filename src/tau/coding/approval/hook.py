@@ -34,7 +34,8 @@ ELSEWHERE = frozenset({"ssh"})  # their commands run on another machine, where n
 
 
 class ApprovalHook(Hooks):
-    """One per session. `contained` says whether commands started now run in a working sandbox.
+    """One per session. `contained` says whether commands started now run in a working sandbox,
+    `shares_temporary` whether that one has no private temporary folders.
 
     Decisions are recorded in the session's log, except for calls that the mode allows.
     """
@@ -46,11 +47,13 @@ class ApprovalHook(Hooks):
         *,
         dialogs: CodingDialogs | None = None,
         contained: Callable[[Sequence[str]], bool] = lambda commands: False,
+        shares_temporary: Callable[[], bool] = lambda: False,
     ) -> None:
         self.workspace = workspace
         self.permissions = permissions
         self._dialogs = dialogs
         self._contained = contained
+        self._shares_temporary = shares_temporary
         self._one_at_a_time = asyncio.Lock()
 
     async def before_tool(self, question: ToolQuestion) -> Refusal | None:
@@ -88,6 +91,7 @@ class ApprovalHook(Hooks):
             contained=self._is_contained(question),
             shell=question.tool.name in SHELL_TOOLS,
             tool=question.tool.name,
+            shares_temporary=self._shares_temporary(),
         )
 
     def _is_contained(self, question: ToolQuestion) -> bool:

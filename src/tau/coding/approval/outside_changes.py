@@ -67,12 +67,14 @@ class Globber:
 class Change(Struct, frozen=True):
     """A file or folder that a command would change.
 
-    `prefix` is in front of the target in the word, as in `of=FILE`.
+    `prefix` is in front of the target in the word, as in `of=FILE`. `of_inode`: permissions, times, owners
+    or attributes, which not every sandbox keeps.
     """
 
     action: str
     word: ShellWord
     prefix: str = ""
+    of_inode: bool = False
 
     def find_outside(self, folders: Folders, roots: Sequence[Path], globber: Globber) -> Iterator[str]:
         """The places outside the roots where it may lead; what is written if that is not known."""

@@ -21,6 +21,7 @@ command_reports = late("tau.coding.approval.command_report")
 denied = late("tau.coding.approval.denied_files")
 git_dirs = late("tau.base.git_dir")
 stores = late("tau.coding.files.credential_stores")
+trust_locations = late("tau.config.trust_locations")
 
 Verdict = Literal["allow", "ask", "deny"]
 _Kind = Literal["tool", "read", "run", "write", "connect"]
@@ -109,19 +110,22 @@ def decide(
     contained: bool,
     shell: bool = True,
     tool: str = "",
+    shares_temporary: bool = False,
 ) -> PolicyVerdict:
     """Rules decide first, then the mode.
 
-    `ask` asks for every write, command and connection. `workspace` asks for writes outside the workspace or
-    to git's or tau's own files, and for commands that are not contained, not understood or destructive
-    outside the workspace. `plan` denies writes and commands. `yolo` asks for nothing. Reads of credentials
-    ask in every mode but `yolo`; commands of the demo model ask in every mode.
+    `ask` asks for every write, command and connection. `workspace` asks for writes outside the workspace, to
+    git's or tau's own files or to settings of agents, and for commands that are not contained, not understood
+    or destructive outside the workspace. `plan` denies writes and commands. `yolo` asks for nothing. Reads of
+    credentials ask in every mode but `yolo`; commands of the demo model ask in every mode.
 
-    `contained`: the commands of this call run in a sandbox that was shown to work. `shell` says whether
-    commands are shell text; patterns apply to nothing else.
+    `contained`: the commands of this call run in a sandbox that was shown to work. It replaces the temporary
+    folders unless it `shares_temporary`; then they are read-only, but not the permissions of what is there.
+    `shell` says whether commands are shell text; patterns apply to nothing else.
     """
     chain = list(_chain(permissions))
-    roots = (*workspace.roots, *(workspace.temporary if contained else ()))
+    temporary = workspace.temporary if contained else ()
+    roots, shared = ((), temporary) if shares_temporary else (temporary, ())
     folder = effects.run_cwd or workspace.roots[0]
     is_reported = shell and any(map(_depends_on_commands, chain))
     facts = CallFacts(
@@ -132,7 +136,9 @@ def decide(
         contained=contained,
         shell=shell,
         reports=tuple(
-            command_reports.report_command(command, folder, roots, shell=workspace.shell)
+            command_reports.report_command(
+                command, folder, (*workspace.roots, *roots), shell=workspace.shell, shared=shared
+            )
             if is_reported
             else None
             for command in effects.runs
@@ -332,7 +338,10 @@ def _command_notes(report: "CommandReport | None") -> list[str]:
     if report is None:
         return []
     unclear = [f"tau does not fully understand it: {report.problem}."] if report.problem else []
-    changes = [f"It may {change.action} {change.target}, outside the workspace." for change in report.outside]
+    changes = [
+        f"It may {change.action} {_on_one_line(change.target)}, outside the workspace."
+        for change in report.outside
+    ]
     return [*unclear, *changes]
 
 
@@ -348,6 +357,8 @@ def _describe_write(path: Path, workspace: Workspace) -> tuple[ApprovalItem, boo
         return ApprovalItem(f"change git's own files: {where}", own, "write", str(target)), False
     if stores.is_credential_store(path):
         return ApprovalItem(f"change stored credentials: {where}", own, "write", str(target)), False
+    if trust_locations.configures_agents(target) or trust_locations.configures_agents(path):
+        return ApprovalItem(f"change agent settings: {where}", own, "write", str(target)), False
     is_inside = any(target.is_relative_to(root) for root in workspace.roots)
     action = "write" if is_inside else "write outside the workspace:"
     # An answer for one file of the home folder must not cover those that run at login.
@@ -356,7 +367,12 @@ def _describe_write(path: Path, workspace: Workspace) -> tuple[ApprovalItem, boo
 
 
 def _where(path: Path, target: Path) -> str:
-    return str(path) if target == path else f"{path}, which leads to {target}"
+    return _on_one_line(str(path) if target == path else f"{path}, which leads to {target}")
+
+
+def _on_one_line(text: str) -> str:
+    """A name with a line break could pose as another sentence of the question."""
+    return text.replace("\n", "<U+000A>")
 
 
 def _is_inside(path: Path, folder: Path) -> bool:

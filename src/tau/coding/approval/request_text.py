@@ -22,7 +22,7 @@ def describe_request(request: "ApprovalRequest") -> str:
 def fact_rows(request: "ApprovalRequest") -> Iterator[tuple[str, str]]:
     """Where and how it would run, by name."""
     if request.cwd != request.session_cwd:
-        yield "folder", str(request.cwd)
+        yield "folder", str(request.cwd).replace("\n", "<U+000A>")
     yield from ((f"variable {name}", value) for name, value in request.env)
     yield from request.details
 

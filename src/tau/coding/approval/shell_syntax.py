@@ -111,6 +111,10 @@ _TOKENS = _RESERVED | {"$(", "<(", ">(", "(", ")", "`", "&", "|&", "\n"}
 _CASE_ENDS = frozenset((";;", ";&", ";;&"))
 _CONTINUATION = r"(?<=[^\s\\])[ \t]+\\\n[ \t]*(?=[^\s\\])"
 _DASH_BEFORE_HEREDOC = r"\A([^'\"\\<#`$()\n]*[ \t])-(?=[ \t]*<<)"
+# One command whose words mean themselves in every shell: no grammar reads it differently.
+_PLAIN_TEXT = r"[A-Za-z./_][A-Za-z0-9./_-]*(?: [A-Za-z0-9./_:,@%+-]+)*"
+_DECLARATIONS = frozenset(("declare", "typeset", "export", "readonly", "local", "unset", "unsetenv"))
+_NUMBER = r"-?(?:0x)?[0-9]+"
 _DELIMITER = r"(?P<quote>['\"]?)(?P<word>\w+)(?P=quote)"
 
 
@@ -127,6 +131,31 @@ def read_command(text: str) -> ParsedCommand:
     """The commands of a text; raises NotUnderstoodError with the reason."""
     if len(text) > MAX_CHARS:
         raise NotUnderstoodError(f"it is longer than {MAX_CHARS:,} characters")
+    if (plain := _read_plain(text)) is not None:
+        return plain
+    return _read_with_grammar(text)
+
+
+def _read_plain(text: str) -> ParsedCommand | None:
+    """A single command of plain words as the grammar, which is slow to load, reads it; None for others."""
+    if re.fullmatch(_PLAIN_TEXT, text) is None:
+        return None
+    words = text.split(" ")
+    if words[0] in _RESERVED or words[0] in _DECLARATIONS:
+        return None
+    nodes: list[SyntaxNode] = []
+    at = 0
+    for word in words:
+        kind = "number" if re.fullmatch(_NUMBER, word) else "word"
+        nodes.append(SyntaxNode(kind, at, at + len(word), True, ()))
+        at += len(word) + 1
+    name = SyntaxNode("command_name", 0, len(words[0]), True, (nodes[0],))
+    command = SyntaxNode("command", 0, len(text), True, (name, *nodes[1:]))
+    tree = SyntaxNode("program", 0, len(text), True, (command,))
+    return ParsedCommand(text, (ShellCommand(tuple(ShellWord(word, word) for word in words)),), tree)
+
+
+def _read_with_grammar(text: str) -> ParsedCommand:
     # Control characters, and characters that are blanks to the grammar, but not to a shell.
     if not re.sub(r"[\n\t]", " ", text).isprintable():
         raise NotUnderstoodError("it contains invisible characters")

@@ -134,7 +134,7 @@ def _failure(message: w.AssistantMessage) -> str:
     texts = {
         "error": error or "The request failed.",
         "aborted": "Stopped by the user.",
-        "length": "The response was cut at its length limit.",
+        "length": "The response was cut off at the length limit.",
     }
     return f'<p class="error">{escape_text(texts[message.stop_reason])}</p>'
 

@@ -21,7 +21,7 @@ threads = late("tau.base.threads")
 
 MORE_BYTES = 256 * KIB  # slack for files that grow while read; files in /proc claim to be empty
 MAX_MORE = 100
-LARGE_BYTES = MIB  # read on a thread
+LARGE_BYTES = MIB  # read and written on a thread
 
 
 class LocalFileSystem:
@@ -48,23 +48,9 @@ class LocalFileSystem:
 
         Other names of the file (hard links), which may be anywhere, keep the old content.
         """
-        with _in_folder(path, make=True) as target:
-            if expect is not None and (_stat(target) or ABSENT) != expect:
-                raise _unexpected(path, expect, "written")
-            try:
-                write_atomic(
-                    target,
-                    data,
-                    executable=data.startswith(b"#!"),
-                    unchanged=_as_expected(expect),
-                    links=False,
-                )
-            except FileChangedError as error:
-                raise _unexpected(path, expect, "written") from error
-            after = _stat(target)
-        if after is None:
-            raise FileNotFoundError(f"{path} was deleted by another process right after it was written")
-        return after
+        if len(data) > LARGE_BYTES:
+            return await threads.in_thread(lambda stop: _write(path, data, expect))
+        return _write(path, data, expect)
 
     async def stat(self, path: Path) -> Stat | None:
         return _stat(path)
@@ -81,6 +67,26 @@ class LocalFileSystem:
                 remove(target, unchanged=_as_expected(expect))
             except FileChangedError as error:
                 raise _unexpected(path, expect, "deleted") from error
+
+
+def _write(path: Path, data: bytes, expect: Stat | None) -> Stat:
+    with _in_folder(path, make=True) as target:
+        if expect is not None and (_stat(target) or ABSENT) != expect:
+            raise _unexpected(path, expect, "written")
+        try:
+            write_atomic(
+                target,
+                data,
+                executable=data.startswith(b"#!"),
+                unchanged=_as_expected(expect),
+                links=False,
+            )
+        except FileChangedError as error:
+            raise _unexpected(path, expect, "written") from error
+        after = _stat(target)
+    if after is None:
+        raise FileNotFoundError(f"{path} was deleted by another process right after it was written")
+    return after
 
 
 def _opener(path: str, flags: int) -> int:

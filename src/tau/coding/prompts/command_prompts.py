@@ -3,6 +3,8 @@
 import re
 from pathlib import Path
 
+from tau.config.command_files import PROJECT_PREFIX, SKILL_PREFIX, CommandFile
+
 # `$$` escapes a placeholder; a price such as $100 is not one.
 _PLACEHOLDER = re.compile(
     r"(?P<escaped>\$)?"
@@ -61,6 +63,15 @@ def split_arguments(typed: str) -> list[str]:
         for match in re.finditer(_WORD, typed, re.DOTALL)
         if match[0]
     ]
+
+
+def command_prompt(file: CommandFile, typed: str) -> str:
+    """The prompt that a command expands to. Raises ConfigError."""
+    text = file.read()
+    if not file.is_skill:
+        return expand(text, typed)
+    name = file.name.removeprefix(PROJECT_PREFIX).removeprefix(SKILL_PREFIX)
+    return skill_prompt(name, file.path.parent, text, typed)
 
 
 def skill_prompt(name: str, folder: Path, text: str, typed: str) -> str:

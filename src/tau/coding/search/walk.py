@@ -1,6 +1,5 @@
 """List the files below folders, respecting ignore files, without blocking the event loop."""
 
-import asyncio
 import os
 import re
 import time
@@ -9,7 +8,10 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from tau.base.late import late
 from tau.coding.search.globs import BadGlob, to_regex, tool_matcher
+
+asyncio = late("asyncio")  # searches without ripgrep start a process that needs no event loop
 
 PAUSE_S = 0.005
 PIECE_ENTRIES = 4096  # larger folders are yielded in pieces, so the caller can pause

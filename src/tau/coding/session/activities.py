@@ -13,6 +13,8 @@ class Activities:
 
     def __init__(self) -> None:
         self._run: Abort | None = None
+        self._run_ended = asyncio.Event()
+        self._bash: list[Abort] = []
         self._aborts: list[Abort] = []
         self._quiet: list[Abort] = []
         self._idle = asyncio.Event()
@@ -36,18 +38,27 @@ class Activities:
         return self._listed(self._quiet)
 
     @contextmanager
-    def begin(self, *, run: bool = False) -> Iterator[Abort]:
-        """An activity that can be stopped. Only one `run` of the agent is allowed at a time."""
+    def begin(self, *, run: bool = False, bash: bool = False) -> Iterator[Abort]:
+        """An activity that can be stopped. Only one `run` of the agent is allowed at a time.
+
+        `bash`: a command of the user.
+        """
         if run and self.running:
             raise TauError("The agent is busy; steer it, queue a follow-up, or stop it first.")
         with self._listed(self._aborts) as abort:
             if run:
                 self._run = abort
+                self._run_ended.clear()
+            if bash:
+                self._bash.append(abort)
             try:
                 yield abort
             finally:
                 if run:
                     self._run = None
+                    self._run_ended.set()
+                if bash:
+                    self._bash.remove(abort)
 
     def abort(self) -> None:
         """Stop the innermost activity."""
@@ -58,6 +69,17 @@ class Activities:
         """Stop the agent, whatever else is running."""
         if self._run is not None:
             self._run.abort()
+
+    async def end_run(self) -> None:
+        """Stop the agent and wait until its work is recorded."""
+        if self._run is not None:
+            self._run.abort()
+            await self._run_ended.wait()
+
+    def abort_bash(self) -> None:
+        """Stop the user's commands."""
+        for abort in self._bash:
+            abort.abort()
 
     async def end(self) -> None:
         """Stop all activities, including those that start meanwhile, and wait until none is left."""

@@ -166,7 +166,9 @@ def _edited(message: w.AppMessage, content: Any) -> w.AppMessage:
             return message
         case w.UserMessage():
             return replace(message, content=content, attachments=UNSET)
-        case w.AssistantMessage() | w.ToolResultMessage() | w.CustomMessage():
+        case w.AssistantMessage():
+            return replace(message, content=content, provider_payload=UNSET)
+        case w.ToolResultMessage() | w.CustomMessage():
             return replace(message, content=content)
         case w.BashExecutionMessage() | w.PythonExecutionMessage() if isinstance(content, str):
             return replace(message, output=content)

@@ -1,8 +1,8 @@
 """Decides in one place how to recover from a failed run.
 
 A request that asks for too long an answer is sent again asking for less, one that is too large is compacted,
-one with a refused image is sent without it, one that failed for a transient reason is retried after a delay
-and then sent to a fallback model; any other failure ends the run.
+one with a refused image or refused reasoning is sent without it, one that failed for a transient reason is
+retried after a delay and then sent to a fallback model; any other failure ends the run.
 """
 
 from collections.abc import Awaitable, Callable
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 # Most runs succeed and need none of these.
 images = late("tau.coding.session.refused_images")
+reasoning = late("tau.coding.session.refused_reasoning")
 retry = late("tau.coding.session.retry")
 
 MAX_COMPACTIONS = 4  # without an answer in between
@@ -155,8 +156,9 @@ class RunRecovery(Struct, kw_only=True):
             return None
         if error.overflow:
             return await self._compact_and_retry(outcome, error, "overflow", abort)
-        if error.media:
-            notice = images.remove_refused_images(self.log, self.model(), error)
+        if error.media or error.kind == "staleReasoning":
+            remove = images.remove_refused_images if error.media else reasoning.remove_refused_reasoning
+            notice = remove(self.log, self.model(), error)
             if notice is None:
                 return outcome
             self.emit(notice)

@@ -1,16 +1,17 @@
 """Sets up requests and runs the agent loop on a prompt, until the agent stops and the queue is empty."""
 
+import asyncio
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import UNSET, Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from tau.agent.abort import Abort, Aborted
 from tau.agent.event_bus import EventBus
-from tau.agent.events import AgentEvent
+from tau.agent.events import AgentEvent, AgentSettled, Notice
 from tau.agent.hooks import Hooks
 from tau.agent.loop import Outcome, run_loop
 from tau.agent.output import ToolOutput
@@ -25,10 +26,12 @@ from tau.base import log as log_file
 from tau.base.errors import SessionError, TauError
 from tau.base.late import late
 from tau.coding.context import CodingCall, CodingWorld, ModelRoles
+from tau.coding.session.activities import Activities
 from tau.coding.session.answer_limits import AnswerLimits
 from tau.coding.session.entries import ModelChange, ThinkingLevelChange
 from tau.coding.session.recovery import RunRecovery
 from tau.coding.session.storage.log import SessionLog
+from tau.config.settings import Settings
 
 if TYPE_CHECKING:
     from tau.coding.plan.mode import PlanMode
@@ -48,10 +51,15 @@ class RequestSetup(Struct, kw_only=True):
     thinking: ThinkingLevel
     system: Callable[[Model], str]
     tools: Sequence[Tool[Any]]
-    interrupt_mode: InterruptMode
+    settings: Settings
     plan: "PlanMode"
     limits: AnswerLimits = msgspec.field(default_factory=AnswerLimits)
+    interrupt_mode: InterruptMode = "immediate"  # starts as in the settings
     _system: tuple[Model, str] | None = None  # the prompt last made, and for which model
+    _clamped: tuple[str, str] | None = None  # the model and the level that it lacks
+
+    def __post_init__(self) -> None:
+        self.interrupt_mode = self.settings.interrupt_mode
 
     def model(self) -> Model:
         """The model in use: the default one, or that of plan mode."""
@@ -63,13 +71,25 @@ class RequestSetup(Struct, kw_only=True):
             self._system = (model, self.system(model))
         return Setup(
             model=self.limits.served(model),
-            thinking=self.thinking if model.reasoning else "off",
+            thinking=model.clamp_thinking(self.thinking),
             system=self.plan.system(self._system[1]),
             tools=self.plan.tools(tools_for(model, self.tools)),
             max_tokens=self.limits.limit(model),
             cache_key=self.log.header.id,
+            cache_retention=self.settings.cache_retention,
+            service_tier=self.settings.service_tier,
+            thinking_budgets=asdict(self.settings.thinking_budgets),
             interrupt_mode=self.interrupt_mode,
         )
+
+    def clamp_notice(self) -> Notice | None:
+        """Say once that the model lacks the chosen thinking level; None if it has it."""
+        model = self.model()
+        used = model.clamp_thinking(self.thinking)
+        if not model.reasoning or used == self.thinking or self._clamped == (model.key, self.thinking):
+            return None
+        self._clamped = (model.key, self.thinking)
+        return Notice("info", f"{model.key} does not have the thinking level {self.thinking}; using {used}.")
 
     def renew_prompt(self) -> None:
         """Make a new system prompt for the next request: what it says has changed."""
@@ -109,8 +129,22 @@ class AgentRunner(Struct, kw_only=True):
     stream: StreamFunction
     world: CodingWorld
     events: EventBus
+    activities: Activities
     recorder: "Recorder | None" = None
     resumed: bool = False  # what an earlier process left behind has been dealt with
+
+    async def run(self, begin: Callable[[], UserMessage | None]) -> Outcome:
+        """Run on the message that `begin` returns, or on the history as it is, and report the end."""
+        aborted = False
+        with ExitStack() as then, self.activities.begin(run=True) as abort:
+            then.callback(lambda: self.events.emit(AgentSettled(aborted)))
+            try:
+                outcome = await self.run_prompt(begin(), abort)
+                aborted = outcome.aborted
+            except asyncio.CancelledError:
+                aborted = True
+                raise
+            return outcome
 
     async def run_prompt(self, message: UserMessage | None, abort: Abort) -> Outcome:
         """Work on `message`, or on the history as it is if None, then on what was queued meanwhile."""
@@ -125,6 +159,8 @@ class AgentRunner(Struct, kw_only=True):
             self._answer_lost_calls()
             self._report_lost_jobs()
             self.next_request.record_changes()
+            if (notice := self.next_request.clamp_notice()) is not None:
+                self.emit(notice)
             while True:
                 try:
                     await self.recovery.begin(abort, new_prompt=bool(prompts))

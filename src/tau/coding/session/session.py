@@ -3,20 +3,33 @@
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import suppress
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
 
 from tau.agent.event_bus import EventBus
-from tau.agent.events import AgentEvent, CompactionResult, Notice, ThinkingLevelChanged
+from tau.agent.events import (
+    AgentEvent,
+    CompactionResult,
+    EntryAppended,
+    ModelChanged,
+    Notice,
+    SessionInfoChanged,
+    ThinkingLevelChanged,
+)
 from tau.agent.hooks import Hooks
 from tau.agent.loop import Outcome
 from tau.agent.owner import Complete, StreamFunction
 from tau.agent.queue import Queue, user_message
 from tau.agent.tool import Tool
 from tau.ai.model import Model, ThinkingLevel
-from tau.ai.wire import BashExecutionMessage, ImageContent, PythonExecutionMessage
+from tau.ai.wire import (
+    Attachment,
+    BashExecutionMessage,
+    ImageContent,
+    PythonExecutionMessage,
+)
 from tau.base.errors import TauError
 from tau.base.late import late
 from tau.coding.context import CodingWorld
@@ -24,6 +37,7 @@ from tau.coding.output import command_limits
 from tau.coding.resources import SessionResources
 from tau.coding.session.activities import Activities
 from tau.coding.session.compaction.compactor import Compactor
+from tau.coding.session.entries import KnownEntry, MessageEntry, ModelChange, SessionInfo
 from tau.coding.session.queue_file import persist_queue
 from tau.coding.session.recovery import RunRecovery
 from tau.coding.session.runner import AgentRunner, RequestSetup
@@ -87,8 +101,8 @@ class SessionParts(Struct, frozen=True, kw_only=True):
 
 class Session:
     """Owns its parts. Modes use `log`, `models`, `queue`, `tree`, `names`, `compaction`, `retry`, `stats`,
-    `plan`, `permissions`, `todos`, `recorder`, `folders`, `sandbox`, `jobs`, `tools` and `settings`; `setup`
-    returns the next request's setup.
+    `plan`, `permissions`, `todos`, `recorder`, `folders`, `sandbox`, `jobs`, `tools`, `urls`, `requests` and
+    `settings`; `setup` returns the next request's setup.
 
     A prompt goes from `prompt` through `AgentRunner.run_prompt` to the agent's `run_loop`.
     Each activity that can be stopped takes its abort from `activities`; `abort` stops the innermost one, and
@@ -100,32 +114,29 @@ class Session:
         self._closed = False
         self.cwd = parts.world.cwd
         self.log = parts.log
-        self.models = parts.world.models
-        self.jobs = parts.world.jobs
-        self.tools = parts.tools
-        self.settings = parts.settings
-        self.trusted = parts.trusted
+        self.models, self.jobs = parts.world.models, parts.world.jobs
+        self.tools, self.urls = parts.tools, parts.world.urls
+        self.settings, self.trusted = parts.settings, parts.trusted
         self.queue = parts.queue
         self.plan, self.permissions = parts.plan, parts.permissions
         self.todos, self.recorder, self.folders = parts.todos, parts.recorder, parts.folders
         self.sandbox = parts.resources.sandbox
         self.activities, self.abort = parts.activities, parts.activities.abort
-        self.subscribe = parts.events.subscribe
-        self.emit = parts.events.emit
+        self.subscribe, self.emit = parts.events.subscribe, parts.events.emit
         self.stats = UsageStats(parts.log)
-        self._setup = RequestSetup(
+        self.requests = RequestSetup(
             log=parts.log,
             models=self.models,
             thinking=parts.thinking,
             system=parts.system,
             tools=parts.tools,
-            interrupt_mode=parts.settings.interrupt_mode,
+            settings=parts.settings,
             plan=parts.plan,
         )
         if parts.folders is not None:
-            parts.folders.on_change(lambda _: self._setup.renew_prompt())
-        self.setup = self._setup.build
-        self.record_changes = self._setup.record_changes
+            parts.folders.on_change(lambda _: self.requests.renew_prompt())
+        self.setup = self.requests.build
+        self.record_changes = self.requests.record_changes
         self.compaction = Compactor(
             log=parts.log,
             settings=parts.settings.compaction,
@@ -137,24 +148,26 @@ class Session:
         self.retry = RunRecovery(
             log=parts.log,
             settings=parts.settings.retry,
-            model=self._setup.model,
-            limits=self._setup.limits,
+            model=self.requests.model,
+            limits=self.requests.limits,
             emit=self.emit,
             compact=self.compaction.make_room,
-            fallbacks=_make_fallbacks(parts, self._setup),
+            fallbacks=_make_fallbacks(parts, self.requests),
         )
         self._runner = AgentRunner(
             log=parts.log,
             queue=parts.queue,
             hooks=parts.hooks,
-            next_request=self._setup,
+            next_request=self.requests,
             recovery=self.retry,
             stream=parts.stream,
             world=parts.world,
             events=parts.events,
+            activities=parts.activities,
             recorder=parts.recorder,
         )
         self.notices = [*parts.notices, *persist_queue(parts.queue, parts.log, self.emit)]
+        parts.log.on_append = partial(_report_entry, self.emit)
 
     @property
     def model(self) -> Model:
@@ -162,7 +175,7 @@ class Session:
 
     @property
     def thinking(self) -> ThinkingLevel:
-        return self._setup.thinking
+        return self.requests.thinking
 
     @property
     def busy(self) -> bool:
@@ -209,12 +222,13 @@ class Session:
         )
         return shell, python
 
-    async def prompt(self, text: str, images: Sequence[ImageContent] = ()) -> Outcome:
+    async def prompt(
+        self, text: str, images: Sequence[ImageContent] = (), attachments: Sequence[Attachment] = ()
+    ) -> Outcome:
         """Send a message and work until the model stops. While busy, use `steer` or `follow_up`."""
         if self._closed:
             raise TauError(CLOSED)
-        with self.activities.begin(run=True) as abort:
-            return await self._runner.run_prompt(user_message(text, images), abort)
+        return await self._runner.run(lambda: user_message(text, images, attachments))
 
     async def go_on(self, *, moved: Callable[[], None] | None = None, results: bool = False) -> Outcome:
         """Retry the last request, which failed or was stopped; only the new answer is logged.
@@ -224,10 +238,12 @@ class Session:
         """
         if self._closed:
             raise TauError(CLOSED)
-        with self.activities.begin(run=True) as abort:
+
+        def rewind() -> None:
             if not results and retry.rewind_failed_turn(self.log) and moved is not None:
                 moved()
-            return await self._runner.run_prompt(None, abort)
+
+        return await self._runner.run(rewind)
 
     def stream(self, text: str, images: Sequence[ImageContent] = ()) -> AsyncGenerator[AgentEvent, None]:
         """Prompt and yield the events. Leaving early stops the run."""
@@ -250,7 +266,7 @@ class Session:
         self, command: str, *, exclude: bool = False, show: Callable[[str], None] | None = None
     ) -> BashExecutionMessage:
         """Run a user's command. The model sees it with the next prompt, unless `exclude`."""
-        with self.activities.begin() as abort:
+        with self.activities.begin(bash=True) as abort:
             return await self._user_runners[0].run(command, exclude=exclude, abort=abort, show=show)
 
     async def python(
@@ -280,7 +296,7 @@ class Session:
         self.record_changes()
 
     def use_thinking(self, level: ThinkingLevel) -> None:
-        self._setup.thinking = level
+        self.requests.thinking = level
         self.record_changes()
         self.emit(ThinkingLevelChanged(level))
 
@@ -291,6 +307,19 @@ class Session:
                 await self.activities.end()
         self._closed = True
         self.log.close()
+
+
+def _report_entry(emit: Callable[[AgentEvent], None], entry: KnownEntry) -> None:
+    """Emit what a new entry of the log changes."""
+    match entry:
+        case MessageEntry():
+            pass  # it has its own events
+        case ModelChange():
+            emit(ModelChanged(entry.provider, entry.model_id))
+        case SessionInfo():
+            emit(SessionInfoChanged(entry.name or UNSET))
+        case _:
+            emit(EntryAppended(entry))
 
 
 def _make_fallbacks(parts: SessionParts, setup: RequestSetup) -> "Fallbacks | None":

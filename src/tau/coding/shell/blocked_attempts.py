@@ -22,13 +22,15 @@ sockets = late("tau.coding.shell.sockets")
 write_targets = late("tau.coding.shell.write_targets")
 
 MAX_BLOCKED = 8
+LOOPBACK = ("localhost", "127.0.0.1", "::1", "0.0.0.0", "::")
 BlockedKind = Literal["connection", "read", "write", "socket"]
 _WORDS = {"connection": "connection to", "read": "read of", "write": "write to", "socket": "socket to"}
 
 
 class Containment(Struct, frozen=True, kw_only=True):
     """Real paths; an inner one counts before an outer one. What is `hidden` does not exist inside, unless
-    `shows_names`. Without `has_localhost` there is no network at all.
+    `shows_names`. Without `has_hosts`, no other machine can be reached; without `has_localhost`, not even
+    this one.
     """
 
     writable: tuple[Path, ...]
@@ -37,6 +39,7 @@ class Containment(Struct, frozen=True, kw_only=True):
     sockets: tuple[Path, ...] = ()
     shown: tuple[Path, ...] = ()  # in what is hidden
     shows_names: bool = False
+    has_hosts: bool = True
     has_localhost: bool = True
 
     def denies_read(self, path: Path) -> bool:
@@ -120,9 +123,11 @@ def _blocked_by_policy(
     socket = sockets.find_socket(command, exited.code, os.environ)
     if socket is not None and containment.denies_socket(socket):
         yield BlockedAttempt("socket", str(socket))
-    address = "" if containment.has_localhost else find_address(command, exited.code)
-    if address:
+    address = "" if containment.has_hosts else find_address(command, exited.code)
+    if address and not containment.has_localhost:
         yield BlockedAttempt("connection", address, "this sandbox has no network, not even localhost")
+    elif address and address.rpartition(":")[0] not in LOOPBACK:
+        yield BlockedAttempt("connection", address, "this sandbox can reach only localhost")
 
 
 def _blocked_reads(command: PlainCommand, exited: Exit, containment: Containment) -> Iterable[BlockedAttempt]:

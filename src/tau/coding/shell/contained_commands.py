@@ -177,7 +177,8 @@ class ContainedCommands:
             sockets=policy.sockets,
             shown=tuple(mount.target for mount in mounts if mount.kind == "read"),
             shows_names=not has_mounts,
-            has_localhost=has_mounts or policy.network == "on",
+            has_hosts=has_mounts or policy.network == "on",
+            has_localhost=has_mounts or policy.network == "on" or not session.results.get("localhost"),
         )
 
     async def _read_tables(self) -> str:

@@ -5,10 +5,13 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
+from msgspec.structs import replace
 
+from tau.agent.arguments import json_schema
 from tau.agent.effects import Effects
 from tau.agent.output import ToolOutput
 from tau.agent.tool import Tool
+from tau.ai.dialect import CustomFormat, ToolSpec
 from tau.base.errors import ToolError
 from tau.base.late import late
 from tau.coding.edits.multi_file_patch import MultiFilePatch, apply_patch
@@ -39,6 +42,15 @@ class PatchEdit(Tool[PatchParams]):
         """One file describes both modes, each under its heading."""
         texts = super().description.split("# ")
         return next(text.partition("\n")[2].strip() for text in texts if text.startswith(f"{self._mode}\n"))
+
+    @cached_property
+    def spec(self) -> ToolSpec:
+        """The same format as text, under the name it was trained with, for models that take a grammar."""
+        spec = ToolSpec(self.name, self.description, json_schema(self.params))
+        if self._mode != "apply_patch":
+            return spec
+        grammar = Path(__file__).with_suffix(".lark").read_text(encoding="utf-8")
+        return replace(spec, custom=CustomFormat("apply_patch", grammar))
 
     def effects(self, params: PatchParams, cwd: Path) -> Effects:
         try:

@@ -10,6 +10,7 @@ from tau.modes.interactive.current_session import CurrentSession
 from tau.modes.interactive.ports import Display
 from tau.modes.interactive.status.activity_line import ActivityLine
 from tau.modes.interactive.status.todo_panel import TodoPanel
+from tau.modes.interactive.transcript.assistant import ThinkingBlock
 from tau.modes.interactive.transcript.block import BlockContext, CachedBlock
 from tau.modes.interactive.transcript.builder import TranscriptBuilder
 from tau.modes.interactive.transcript.notice import NoticeBlock
@@ -162,9 +163,12 @@ class EventController:
         return True
 
     def toggle_thinking(self) -> bool:
-        """Show or hide thinking; whether it is now hidden."""
+        """Show or hide thinking from now on; whether it is now hidden. Finished blocks do not change."""
         self._context.hide_thinking = not self._context.hide_thinking
-        self._redraw()
+        for block in self._display.layout.transcript.blocks:
+            if isinstance(block, ThinkingBlock) and not block.is_final():
+                block.invalidate()
+        self._display.request_render()
         return self._context.hide_thinking
 
     def last_answer(self) -> str:
@@ -220,8 +224,3 @@ class EventController:
         )
         context.hyperlinks, context.expanded = self._context.hyperlinks, expanded
         return context
-
-    def _redraw(self) -> None:
-        """Redraw every block, rewriting from the first that differs."""
-        self._display.layout.transcript.invalidate()
-        self._display.request_render(force=True)

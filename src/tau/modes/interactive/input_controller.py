@@ -250,9 +250,11 @@ def _cycle_permissions(context: CommandContext) -> None:
 
 
 def _toggle_thinking(context: CommandContext) -> None:
-    """Say so, since the change may be out of sight."""
+    """Say so, since nothing on the screen may change: rows that are final stay as they are."""
     hidden = context.transcript.toggle_thinking()
-    context.notices.hint("Thinking hidden." if hidden else "Thinking shown.", seconds=2)
+    key = context.display.keys.label("app.tools.expand")
+    where = f"; {key} shows all of it" if key and not context.display.theme.linear else ""
+    context.notices.hint(f"Thinking is {'hidden' if hidden else 'shown'} from now on{where}.")
 
 
 def _move_to_background(context: CommandContext) -> bool:

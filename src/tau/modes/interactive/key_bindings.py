@@ -67,7 +67,7 @@ _LISTS = (
     ("app.pager.pageDown", "space", "pager", "Transcript: one page down"),
     ("app.pager.top", "g home", "pager", "Transcript: first row"),
     ("app.pager.bottom", "G end", "pager", "Transcript: last row"),
-    ("app.rewind.scope", "tab", "rewind", "Going back: conversation, files or both"),
+    ("app.rewind.scope", "tab", "rewind", "Rewind: conversation, files or both"),
     ("app.models.scope", "tab", "models", "Models: enabled or all"),
     ("app.models.saveDefault", "ctrl+s", "models", "Models: use here and in new sessions"),
     ("app.thinking.saveDefault", "ctrl+s", "thinking", "Thinking: use here and in new sessions"),

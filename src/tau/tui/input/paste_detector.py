@@ -47,20 +47,20 @@ class PasteDetector:
     Two reads belong to one run if no more than 5 ms pass between them (held keys repeat every 30 ms and the
     fastest typists need 50 ms), or 20 ms after several characters, which no hand types that fast.
 
-    `early`: this was typed before we could tell the pace. A short line and its Enter are then typed, unless
-    the line would run something.
+    `early`: this arrived before the program read the terminal, so its pace is unknown. A line end with text
+    is a paste here too; the last one is dropped, since the user may have pressed Enter to send.
     """
 
     GAP_MS = 5
     QUIET_MS = 20
     MIN_CHARS = 64
     FAST_CHARS = 4
-    RUNS = ("!", "$")
 
     def __init__(self) -> None:
         self.size = 0
         """How many characters are held back."""
         self.early = False
+        self._is_early = False
         self._held: list[str] = []
         self._run = 0
         self._last_read = float("-inf")
@@ -85,8 +85,9 @@ class PasteDetector:
             if self._run == 1 and text.rstrip("\r\n") == "\\":
                 return False  # how some terminals send Shift+Enter; it never sends the message
             is_paste = self._run > 0 if ends_line else self._run >= self.MIN_CHARS
-            if not is_paste or (self.early and self._is_short_line(text)):
+            if not is_paste:
                 return False
+            self._is_early = self.early
         self._held.append(text)
         self.size += len(text)
         return True
@@ -96,8 +97,5 @@ class PasteDetector:
         raw = "".join(self._held)
         self._run = 0
         self._held, self.size = [], 0
-        return Paste(as_paste(raw))
-
-    def _is_short_line(self, text: str) -> bool:
-        line = as_paste(text).removesuffix("\n")
-        return "\n" not in line and self._run < self.MIN_CHARS and not line.startswith(self.RUNS)
+        text = as_paste(raw)
+        return Paste(text.removesuffix("\n") if self._is_early else text)

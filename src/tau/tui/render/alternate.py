@@ -41,7 +41,8 @@ class AlternatePainter:
             parts.append(f"{sequences.STYLES_RESET}\x1b[H{emit.ERASE_BELOW}")
         for at, row in enumerate(grid):
             if row != ("" if fresh else self._grid[at]):
-                parts.append(f"\x1b[{at + 1};1H{row}{emit.ERASE_RIGHT}")
+                # Erasing after a full row would take its last column.
+                parts.append(f"\x1b[{at + 1};1H{emit.ERASE_RIGHT}{row}")
         self._grid, self._size = grid, size
         if parts:
             parts = [sequences.AUTOWRAP_OFF, sequences.CURSOR_HIDE, *parts, sequences.AUTOWRAP_ON]

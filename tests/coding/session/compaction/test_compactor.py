@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from tau.agent.events import Compacted, CompactionEnd, CompactionStart, Notice
 from tau.agent.hooks import Hooks
@@ -242,8 +243,6 @@ def test_prompt_that_fills_the_window_alone_is_reported_once_without_a_request()
 
 
 def _large_setup(rig: Rig) -> Any:
-    from msgspec.structs import replace
-
     return replace(Rig.setup(rig), system=words(2_000))
 
 
@@ -338,8 +337,6 @@ def test_answer_cut_off_by_a_full_window_triggers_compaction() -> None:
 
 
 def test_answer_that_reached_its_output_limit_does_not_trigger_compaction() -> None:
-    from msgspec.structs import replace
-
     from tau.ai.wire import Usage
 
     long_answer = replace(says("so", stop="length"), usage=Usage(input=10_000, output=8_192))
@@ -461,6 +458,14 @@ def test_handoff_without_a_document_is_an_error() -> None:
     rig = Rig(long_session(), model=model(), complete=Summarizer("no"))
     with pytest.raises(TauError, match="returned no summary"):
         run(rig.compactor.handoff("", rig.abort))
+
+
+def test_manual_compaction_keeps_at_most_a_third_of_a_short_conversation() -> None:
+    rig = Rig([user(words(1_000)) for _ in range(12)], model=model())
+    rig.setup = lambda: replace(Rig.setup(rig), system=words(30_000))  # type: ignore[method-assign]
+    rig.compactor._setup = rig.setup
+    rig.compact()
+    assert [isinstance(one, UserMessage) for one in rig.log.messages()] == [False, *[True] * 4]
 
 
 def test_manual_compaction_uses_the_focus() -> None:

@@ -6,10 +6,12 @@ from msgspec.structs import replace
 from tau.agent.owner import Setup
 from tau.ai.apis.token_limits import ServerLimit, parse_server_limit
 from tau.ai.wire import (
+    AssistantMessage,
     Attachment,
     BashExecutionMessage,
     ImageContent,
     TextContent,
+    ToolCall,
     Usage,
     UserMessage,
 )
@@ -183,3 +185,12 @@ def test_limit_leaves_room_for_a_large_prompt() -> None:
 )
 def test_window_size_is_parsed_from_server_errors(text: str, limit: ServerLimit) -> None:
     assert parse_server_limit(text) == limit
+
+
+def test_huge_text_is_estimated_from_samples() -> None:
+    block = "".join(f"{number} the quick brown füx jumps over the lazy dog\n" for number in range(10_000))
+    assert text_tokens(block * 10) == pytest.approx(text_tokens(block) * 10, rel=0.05)
+    call = AssistantMessage(
+        [ToolCall("1", "write", {"content": block * 10})], "a", "p", "m", Usage(), "stop", 1
+    )
+    assert message_tokens(call) == pytest.approx(text_tokens(block) * 10, rel=0.05)

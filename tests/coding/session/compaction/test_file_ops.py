@@ -15,7 +15,7 @@ from tau.coding.session.compaction.file_ops import (
     without_file_lists,
 )
 from tau.coding.tools.ast_edit import AstEditDetails, AstEditFile
-from tests.coding.session.compaction.rig import call, result, says
+from tests.coding.session.compaction.rig import call, result, says, step
 
 PATCH = """*** Begin Patch
 *** Update File: src/a.py
@@ -141,6 +141,25 @@ def test_lists_name_every_changed_file_and_the_latest_reads() -> None:
     assert "src/{m0.py,m1.py," in short and "m299.py}" in short
     assert "more; the session" in file_lists(FileOps((), tuple(f"d{n}/m.py" for n in range(300))), 200)
     assert file_lists(FileOps(), 100) == ""
+
+
+def test_list_is_abbreviated_only_if_it_does_not_fit() -> None:
+    ops = FileOps(("r.py",), ("src/a.py", "src/b.py", "src/c.py"))
+    full, by_folder = "\n\n<modified-files>\n{}\n</modified-files>".format, "src/{a.py,b.py,c.py}"
+    modified = full("\n".join(ops.modified))
+    read = "\n\n<read-files>\nr.py\n</read-files>"
+    room = text_tokens(modified) + text_tokens(read)
+    assert file_lists(ops, room) == modified + read
+    assert file_lists(ops, room - 1) == file_lists(ops, text_tokens(modified)) == modified
+    room = text_tokens(full(by_folder))
+    assert room < text_tokens(modified)
+    assert file_lists(ops, text_tokens(modified) - 1) == file_lists(ops, room) == full(by_folder)
+    assert "more; the session file" in file_lists(ops, room - 1)
+
+
+def test_latest_500_read_files_are_kept() -> None:
+    messages: list[AppMessage] = [m for n in range(501) for m in step(f"{n}", "read", "x", path=f"{n}.py")]
+    assert file_ops(messages, "/project").read == tuple(f"{n}.py" for n in range(1, 501))
 
 
 def test_list_too_long_even_by_folder_uses_its_room_and_ends_with_a_count() -> None:

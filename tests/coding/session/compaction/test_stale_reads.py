@@ -2,9 +2,11 @@
 
 from typing import Any
 
+import pytest
+
 from tau.ai.wire import AppMessage, text_of
 from tau.coding.session.compaction.estimate import message_tokens
-from tau.coding.session.compaction.stale_reads import SUFFIX_TOKENS, recent_stale_reads, stale_reads
+from tau.coding.session.compaction.stale_reads import recent_stale_reads, stale_reads
 from tau.coding.session.context import ContextItem
 from tests.coding.session.compaction.rig import Rig, call, model, result, says, step, user, words
 
@@ -78,11 +80,34 @@ def test_old_duplicate_is_kept_to_preserve_the_cache() -> None:
     assert not rig.make_room()
 
 
-def test_duplicate_counts_as_recent_up_to_a_number_of_tokens_after_it() -> None:
+def test_duplicate_counts_as_recent_up_to_8000_tokens_after_it() -> None:
     messages = [user("go"), *read("a", "x.py"), *read("b", "x.py")]
     items = [ContextItem(str(number), message) for number, message in enumerate(messages)]
-    assert set(recent_stale_reads(items, [1, 1, 900, 1, SUFFIX_TOKENS - 1], "/project")) == {2}
-    assert not recent_stale_reads(items, [1, 1, 900, 1, SUFFIX_TOKENS], "/project")
+    assert set(recent_stale_reads(items, [1, 1, 900, 1, 7_999], "/project")) == {2}
+    assert not recent_stale_reads(items, [1, 1, 900, 1, 8_000], "/project")
+
+
+def test_duplicate_is_dropped_if_that_saves_100_tokens_and_500_without_a_compaction() -> None:
+    messages = [user("go"), *read("a", "x.py"), *read("b", "x.py")]
+    items = [ContextItem(str(number), message) for number, message in enumerate(messages)]
+    note = message_tokens(stale_reads(messages, [1, 1, 900, 1, 900], "/project")[2])
+    for saved, dropped in ((99, set()), (100, {2})):
+        assert set(stale_reads(messages, [1, 1, note + saved, 1, 900], "/project")) == dropped
+    for saved, dropped in ((499, set()), (500, {2})):
+        assert set(recent_stale_reads(items, [1, 1, note + saved, 1, 900], "/project")) == dropped
+
+
+@pytest.mark.parametrize(("after", "dropped"), [(15_000, False), (17_000, True)])
+def test_compaction_keeps_what_was_read_for_an_edit_among_the_newest_16000_tokens(
+    after: int, dropped: bool
+) -> None:
+    filler = [m for n in range(20) for m in step(f"f{n}", "bash", words(8_000), command="x")]
+    edit = step("w", "edit", "ok", path="x.py", old_text="a", new_text="b")
+    tail = [*read("a", "x.py"), *edit, *step("g", "bash", words(after), command="x")]
+    rig = Rig([user("go"), *filler, *tail], model=model(150_000), keep_recent_tokens=40_000)
+    assert rig.make_room()
+    [text] = [text_of(m.content) for m in rig.log.messages() if getattr(m, "tool_name", "") == "read"]  # type: ignore[union-attr, arg-type]
+    assert ("the file changed later" in text) == dropped
 
 
 def test_nothing_is_dropped_when_the_setting_is_off() -> None:

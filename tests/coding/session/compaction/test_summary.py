@@ -1,6 +1,9 @@
 """The request for a summary, parsing the answer, and the summary that needs no model."""
 
+import re
+
 import pytest
+from msgspec.structs import replace
 
 from tau.ai.dialect import Request
 from tau.ai.wire import (
@@ -154,6 +157,8 @@ def test_digest_has_the_first_and_the_latest_requests_within_its_budget(room: in
     assert "120 older messages" in text
     if room >= 400:
         assert "Wish 0:" in text and "Wish 59:" in text
+        missing = sum(map(int, re.findall(r"and (\d+) more in between", text)))
+        assert missing + text.count("- Wish ") == 60
     if room >= 3_000:
         assert "Done with 59." in text
     assert GOOD.splitlines()[0] in digest(messages, GOOD, 1_000)
@@ -175,6 +180,17 @@ def test_shortened_calls_keep_their_names_and_short_arguments() -> None:
     assert made.arguments["path"] == "a.py" and made.arguments["mode"] == 7 and made.id == "1"
     many = says(call("1", "odd", rows=[{"n": n} for n in range(5_000)]), stop="toolUse")
     assert message_tokens(shortened(many, 200) or many) <= 400
+
+
+def test_arguments_without_long_texts_are_abbreviated_one_by_one() -> None:
+    numbers = list(range(500))
+    big = says(call("1", "odd", **{f"a{n}": numbers for n in range(12)}), stop="toolUse")
+    small = shortened(big, 400)
+    assert small is not None
+    [made] = small.tool_calls  # type: ignore[union-attr]
+    assert made.arguments == {f"a{n}": f"{str(numbers)[:66]}…" for n in range(10)}
+    [made] = shortened(big, 64).tool_calls  # type: ignore[union-attr]
+    assert made.arguments == {f"a{n}": f"{str(numbers)[:32]}…" for n in range(10)}
 
 
 def test_signed_thinking_is_never_changed() -> None:
@@ -206,3 +222,72 @@ def test_small_savings_are_not_worth_a_shake() -> None:
     assert shake_messages(messages, costs) == {}
     assert sorted(shake_messages(messages, costs, min_saved_tokens=1_000)) == [2]
     assert sorted(shake_messages(messages, costs, protected_tokens=0, min_saved_tokens=0)) == [2, 4]
+
+
+def test_record_shortens_long_results_calls_and_thoughts() -> None:
+    def record(message: AppMessage) -> str:
+        return record_text([user("go"), message], 10_000)
+
+    for size, message in (
+        (2_000, lambda size: result("1", "bash", "x" * size)),
+        (600, lambda size: says(call("1", "bash", c="x" * (size - len('{"c":""}'))))),
+    ):
+        assert "omitted" not in record(message(size))
+        assert "[… 1 characters omitted …]" in record(message(size + 1))
+    assert "x" * 600 in record(says(ThinkingContent("x" * 600)))
+    assert record(says(ThinkingContent("x" * 601))).endswith("x" * 599 + "…")
+
+
+def test_second_request_sends_300_characters_of_each_result_and_asks_for_half_the_words() -> None:
+    def texts(size: int) -> tuple[str, str]:
+        whole = SummaryRequest(kind="summary", messages=[user("go"), result("1", "bash", "x" * size)])
+        return asked(whole)[0], asked(replace(whole, reduced=True))[0]
+
+    first, second = texts(300)
+    assert "omitted" not in first + second
+    assert "Take at most 3276 words." in first and "Take at most 1638 words." in second
+    first, second = texts(301)
+    assert "omitted" not in first and "[… 1 characters omitted …]" in second
+
+
+@pytest.mark.parametrize(
+    ("wanted", "window", "most", "tokens"),
+    [
+        (1, 100_000, 8_192, 256),
+        (5_000, 100_000, 8_192, 5_000),
+        (9_000, 100_000, 700, 700),
+        (9_000, 8_000, 8_192, 2_000),
+    ],
+)
+def test_answer_is_limited_by_the_model_and_a_quarter_of_the_window(
+    wanted: int, window: int, most: int, tokens: int
+) -> None:
+    summary = SummaryRequest(kind="summary", messages=[user("go")], answer_tokens=wanted)
+    assert build_request(summary, model(window, most), window).max_tokens == tokens
+
+
+def test_notes_so_far_take_two_fifths_of_a_request_and_the_record_at_least_its_share() -> None:
+    long = SummaryRequest(kind="summary", messages=[user(words(300_000))] * 2, previous=words(200_000))
+    text, _ = asked(long)
+    notes = text.partition("<notes>\n")[2].partition("\n</notes>")[0]
+    assert 32_000 < text_tokens(notes) < 33_500
+    tiny, _ = asked(long, 600)
+    assert cut_text(long.previous.strip(), 200) in tiny
+    assert cut_text("[User]\n" + words(300_000).strip(), 100) in tiny
+
+
+def test_notes_without_headings_need_25_tokens() -> None:
+    for text, taken in (("a" * 84, False), ("a" * 85, True)):
+        assert (extract_summary(says(text), may_be_cut=False) == text) == taken
+
+
+def test_digest_quotes_600_characters_of_a_request_and_300_of_the_last_answer() -> None:
+    text = digest([user("x" * 600), user("y" * 601), says("z" * 301)], "", 3_000)
+    assert f"- {'x' * 600}\n" in text
+    assert f"- {'y' * 599}…\n" in text
+    assert text.endswith(f": {'z' * 299}…")
+
+
+def test_smallest_digest_takes_80_tokens() -> None:
+    messages: list[AppMessage] = [user(words(500))]
+    assert digest(messages, "", 0) == digest(messages, "", 80) != digest(messages, "", 81)

@@ -72,8 +72,10 @@ def test_lines_are_held_back_until_something_is_worth_a_file(tmp_path: Path) -> 
 def test_second_writer_is_refused(tmp_path: Path) -> None:
     first, second = FileStorage(tmp_path / "x.jsonl"), FileStorage(tmp_path / "x.jsonl")
     first.append([line(1)])
+    descriptors = len(list(Path("/dev/fd").iterdir()))
     with pytest.raises(SessionLocked, match="open in another tau"):
         second.append([line(2)])
+    assert len(list(Path("/dev/fd").iterdir())) == descriptors
     assert issubclass(SessionLocked, SessionError)
     first.close()
     second.append([line(2)])

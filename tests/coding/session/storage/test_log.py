@@ -4,6 +4,7 @@ import errno
 import itertools
 import json
 import os
+import re
 import tracemalloc
 from pathlib import Path
 
@@ -172,10 +173,13 @@ def test_folder_file_and_session_names() -> None:
     long = [folder_name(Path(f"/{name}" + "/ünd" * 100)) for name in "ab"]
     assert len(set(long)) == 2
     assert all(len(name.encode()) <= 255 and name.endswith("ünd--") for name in long)
+    assert folder_name(Path("/" + "x" * 240)) == f"--{'x' * 240}--"
+    assert re.fullmatch(f"--[0-9a-f]{{16}}-{'x' * 50}--", folder_name(Path("/" + "x" * 241)))
     assert file_name("2026-01-31T12:00:00.123Z", "id") == "2026-01-31T12-00-00-123Z_id.jsonl"
     ids = [new_session_id() for _ in range(100)]
     assert len(set(ids)) == 100
     assert all(id[14] == "7" and id[19] in "89ab" and len(id) == 36 for id in ids)
+    assert all(len({id[place] for id in ids}) > 1 for place in (15, 16, 17, 19, 20, 21, 35))
 
 
 def test_lone_surrogate_is_written_as_a_replacement(tmp_path: Path) -> None:

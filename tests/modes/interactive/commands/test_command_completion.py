@@ -52,7 +52,7 @@ def test_completing_a_name_offers_its_arguments(tmp_path: Path) -> None:
             await rig.type("lo")
             await rig.until(lambda: "minimal" not in rig.screen(), "the one level")
             await rig.press("enter")
-            await rig.show("Thinking: low from the next request on.")
+            await rig.show("Thinking: low, starting with the next request.")
             assert rig.session.thinking == "low"
 
     run(test)

@@ -19,7 +19,7 @@ def test_model_is_chosen_by_a_part_of_its_name(tmp_path: Path, monkeypatch: pyte
 
     async def test() -> None:
         async with rigged(tmp_path, settings=HERE_ONLY) as rig:
-            await run_command(rig, "/model sonnet:low", "is used from the next request on.")
+            await run_command(rig, "/model sonnet:low", "starting with the next")
             assert rig.session.model.provider == "anthropic" and "sonnet" in rig.session.model.id
             assert rig.session.thinking == "low"
 
@@ -41,7 +41,7 @@ def test_model_without_a_key_says_where_to_put_one(tmp_path: Path) -> None:
 def test_thinking_is_set_by_name(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
-            await run_command(rig, "/thinking LOW", "Thinking: low from the next request on.")
+            await run_command(rig, "/thinking LOW", "Thinking: low, starting with the next request.")
             assert rig.session.thinking == "low"
             await run_command(rig, "/thinking much", "use one of off, minimal")
             assert rig.session.thinking == "low"
@@ -57,7 +57,7 @@ def test_thinking_is_set_by_name(tmp_path: Path) -> None:
         ("/resume", "Sessions"),
         ("/tree", "Session tree"),
         ("/branch", "Branch: start a new session"),
-        ("/rewind", "Go back to before a message"),
+        ("/rewind", "Rewind to before a message"),
         ("/settings", "Settings"),
         ("/hotkeys", "Keys"),
         ("/theme", "Theme for dark terminals"),

@@ -9,6 +9,7 @@ import pytest
 from tau.ai.faux import Say
 from tau.modes import command_table as table
 from tau.modes.interactive.commands import general
+from tau.modes.interactive.commands.shared_text import columns
 from tests.modes.interactive.commands.command_rig import run_command
 from tests.modes.interactive.rig import rigged, run
 
@@ -189,5 +190,19 @@ def test_exit_quits(tmp_path: Path, command: str) -> None:
             await rig.send(command)
             await rig.until(lambda: rig.current.session is None, "the end")
             assert rig.current.session is None
+
+    run(test)
+
+
+def test_last_column_wraps_below_itself_unless_a_word_is_too_long(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path, columns=60) as rig:
+            path = "/" + "x" * 70
+            rows = [("ok", "bash", "many words " * 5 + "at the end"), ("ok", "file", path)]
+            assert columns(rig.front, rows, cut=False) == [
+                "ok  bash  many words many words many words many words many",
+                "          words at the end",
+                f"ok  file  {path}",
+            ]
 
     run(test)

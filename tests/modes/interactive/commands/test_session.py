@@ -73,7 +73,7 @@ def test_name_is_shown_and_set(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
             await run_command(rig, "/name", "The session has no name.")
-            await run_command(rig, "/rename The  parser", 'The session name is "The parser".')
+            await run_command(rig, "/rename The  parser", 'Renamed the session to "The parser".')
             assert rig.session.names.name == "The parser"
 
     run(test)
@@ -85,7 +85,7 @@ def test_session_shows_its_facts(tmp_path: Path) -> None:
             assert "not written yet" in await run_command(rig, "/session", "not written yet")
             await run_command(rig, "hello", "Hello.")
             await rig.idle()
-            shown = await run_command(rig, "/session", "1 message of yours, 1 answer")
+            shown = await run_command(rig, "/session", "1 message from you, 1 answer")
             assert rig.session.log.header.id in shown and str(tmp_path) in shown
             await run_command(rig, "/session erase", "Usage: /session")
 

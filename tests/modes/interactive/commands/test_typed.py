@@ -112,7 +112,7 @@ def test_command_that_has_to_wait_says_so_and_stays_typed(tmp_path: Path) -> Non
             assert "/compact the tests" in shown
             rig.front.editor.clear()
             await rig.send("/name While it works")
-            assert "While it works" in await rig.show('The session name is "While it works".')
+            assert "While it works" in await rig.show('Renamed the session to "While it works".')
             rig.session.abort()
             await rig.idle()
 

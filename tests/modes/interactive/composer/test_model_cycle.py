@@ -7,7 +7,7 @@ from typing import Any
 
 from tau.config.layers import load_settings
 from tau.config.paths import user_paths
-from tau.modes.interactive.composer.model_cycle import choices
+from tau.modes.model_list import cycle_choices as choices
 from tests.modes.interactive.rig import rigged, run
 
 

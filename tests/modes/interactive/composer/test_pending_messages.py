@@ -14,10 +14,10 @@ def test_queued_messages_show_the_key_that_dequeues_them(tmp_path: Path) -> None
             rig.session.steer("look here first")
             rig.session.follow_up("then\nthere")
             shown = await rig.show("Next: look here first")
-            assert "Afterwards: then there" in shown
+            assert "Later: then there" in shown
             assert "Alt+Up edits the last one" in shown
             rig.session.queue.take_back()
-            await rig.gone("Afterwards:")
+            await rig.gone("Later:")
             rig.session.queue.take_back()
             await rig.gone("Next:")
             assert not rig.front.layout.pending.children
@@ -60,6 +60,6 @@ def test_queued_messages_of_a_resumed_session_are_shown(tmp_path: Path) -> None:
             rig.session.follow_up("left over")
             path = str(rig.session.log.path)
         async with rigged(tmp_path, [[Say("Done.")]], resume=path) as rig:
-            await rig.show("Afterwards: left over")
+            await rig.show("Later: left over")
 
     run(test)

@@ -235,7 +235,7 @@ def test_nothing_is_allowed_before_its_end_was_on_the_screen(tmp_path: Path, let
                 pages += 1
                 if len(seen) < 60:
                     assert rig.parts.dialogs.open, "allowed unread"
-                    await rig.show("Read the request to its end before you allow it.")
+                    await rig.show("Scroll to the end of the request before you allow it.")
                 assert pages < 100
             await rig.show("Done.")
             assert pages > 2 and (tmp_path / "made").read_text().count("line") == 60

@@ -98,7 +98,7 @@ def test_pasted_key_is_stored_and_the_session_opens(tmp_path: Path) -> None:
             await rig.show("Anthropic key")
             rig.terminal.paste("sk-ant-abcdefghijkl")
             await rig.press("enter")
-            assert "which is cheaper" in await rig.show("per million tokens")
+            assert "(cheaper)" in await rig.show("per million tokens")
             await rig.press("enter")
             await rig.until(lambda: rig.current.session is not None, "a session")
             assert [change.kind for change in tried] == ["first", "first"]

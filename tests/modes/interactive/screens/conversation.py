@@ -68,9 +68,8 @@ async def searched(stage: Stage) -> None:
 
 
 async def hidden(stage: Stage) -> None:
-    await thought(stage)
     await stage.press("ctrl+t")
-    await stage.until(lambda: "Thought" not in stage.screen() or stage.linear, "no thoughts")
+    await thought(stage)
 
 
 async def thinking(stage: Stage) -> None:
@@ -319,15 +318,15 @@ SCREENS = {
             [Say("## Goal\n\nSay hello by name.\n\n## Done\n\n- The typing error was found."), USAGE],
         ],
         command="compact",
-        varies=r"became [\d,]+",
+        varies=r"to [\d,]+ tokens",
         settings={"compaction.keepRecentTokens": 20},
         files={"log.txt": "it said hello once more\n" * 400},
     ),
     "queued": Screen(
         queued,
-        ("Next: Only those of greeting.py", "Afterwards: Then write", "Alt+Up edits the last one"),
+        ("Next: Only those of greeting.py", "Later: Then write", "Alt+Up edits the last one"),
         [[Use("bash", command=BUSY), USAGE]],
-        announced=("Next: Only those of greeting.py", "Afterwards: Then write the changelog."),
+        announced=("Next: Only those of greeting.py", "Later: Then write the changelog."),
     ),
     "todo": Screen(
         tasks,

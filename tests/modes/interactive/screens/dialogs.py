@@ -47,7 +47,7 @@ async def command(stage: Stage) -> None:
 async def unread(stage: Stage) -> None:
     await command(stage)
     await stage.press("up", "up", "enter")
-    await stage.show("Read the request to its end")
+    await stage.show("Scroll to the end of the request")
 
 
 async def reason(stage: Stage) -> None:
@@ -145,7 +145,7 @@ async def price(stage: Stage) -> None:
     await stage.show("Anthropic key")
     await stage.type("sk-ant-api03-0123456789")
     await stage.press("enter")
-    await stage.show("which is cheaper")
+    await stage.show("(cheaper)")
 
 
 async def server(stage: Stage) -> None:
@@ -181,13 +181,13 @@ async def edit_tasks(stage: Stage) -> None:
 
 
 async def many(stage: Stage) -> None:
-    options = [f"colour {number}" for number in range(1, 21)]
+    options = [f"color {number}" for number in range(1, 21)]
     stage.parts.tasks.start(_select(stage, options))
-    await stage.show("Which colour?")
+    await stage.show("Which color?")
 
 
 async def _select(stage: Stage, options: list[str]) -> None:
-    await stage.parts.ui.select("Which colour?", options)
+    await stage.parts.ui.select("Which color?", options)
 
 
 async def line(stage: Stage) -> None:
@@ -225,7 +225,7 @@ SCREENS = {
             "Always allow",
             "No",
             "No, and tell the agent why",
-            "A letter answers",
+            "A letter or Enter selects",
             "Esc stops the agent",
         ),
         RM,
@@ -257,7 +257,7 @@ SCREENS = {
     ),
     "approval-long": Screen(
         unread,
-        ("echo 1", "echo 299", "Allow once", "Read the request to its end", "No"),
+        ("echo 1", "echo 299", "Allow once", "Scroll to the end of the request", "No"),
         [[Use("bash", command="\n".join(f"echo {number}" for number in range(300))), USAGE]],
         settings=ASK,
         opens=APPROVED,
@@ -409,7 +409,7 @@ SCREENS = {
     ),
     "login": Screen(
         providers,
-        ("Which provider is the key for?", "Anthropic", "OpenAI", "Enter select", "Esc leave"),
+        ("Which provider is the key for?", "Anthropic", "OpenAI", "Enter select", "Esc cancel"),
         announced=("Which provider is the key for?", "Anthropic", "Enter select"),
         opens="dialogs.login.choose_provider",
         command="login",
@@ -417,14 +417,14 @@ SCREENS = {
     ),
     "login-key": Screen(
         key,
-        ("Anthropic key", "it stays hidden", "Enter sends", "Esc cancels"),
+        ("Anthropic key", "it stays hidden", "Enter confirms", "Esc cancels"),
         opens="dialogs.login.store_key",
         command="login",
         typed="❯ •••••••••••",
     ),
     "first-run-price": Screen(
         price,
-        ("Use Claude", "which is cheaper", "per million tokens", "/model changes it"),
+        ("Use Claude", "(cheaper)", "per million tokens", "/model changes it"),
         refusals=(NO_MODEL,),
         opens="dialogs.first_run._choose_price",
         typed=None,
@@ -460,20 +460,20 @@ SCREENS = {
     ),
     "todo-edit": Screen(
         edit_tasks,
-        ("# Todos", "Read greeting.py", "Enter sends", "Esc cancels"),
+        ("# Todos", "Read greeting.py", "Enter confirms", "Esc cancels"),
         opens="commands.todo._edit ui_controller.ScreenUi.editor",
         command="todo",
     ),
     "select-many": Screen(
         many,
-        ("Which colour?", "colour 1", "Esc cancels"),
-        announced=("Which colour?", "colour 1"),
+        ("Which color?", "color 1", "Esc cancels"),
+        announced=("Which color?", "color 1"),
         opens="ui_controller.ScreenUi.select",
         typed="Filter: ",
     ),
     "ask-line": Screen(
         line,
-        ("What is it called?", "Ada", "Enter sends"),
+        ("What is it called?", "Ada", "Enter confirms"),
         opens="ui_controller.ScreenUi.input",
         typed="❯ Ada",
     ),

@@ -80,7 +80,7 @@ async def ports(stage: Stage) -> None:
     async with asyncio.TaskGroup() as group:
         stage.session.sandbox = ServersInside(group)  # type: ignore[assignment]
         await stage.send("/ports")
-        await stage.show("stop PORT ends that.")
+        await stage.show("stop PORT stops that.")
 
 
 async def queue(stage: Stage) -> None:
@@ -104,7 +104,7 @@ async def tasks(stage: Stage) -> None:
 
 async def renamed(stage: Stage) -> None:
     await stage.send("/name Greeting by name")
-    await stage.show("The session name is")
+    await stage.show("Renamed the session")
 
 
 async def system(stage: Stage) -> None:
@@ -157,7 +157,7 @@ SCREENS = {
     ),
     "session": Screen(
         command_play("/session", "Entries", "What does this project do?"),
-        ("Name", "File", "Folder", "Model", "1 message of yours", "Tokens", "Cost"),
+        ("Name", "File", "Folder", "Model", "1 message from you", "Tokens", "Cost"),
         TALK,
         command="session",
     ),
@@ -172,9 +172,9 @@ SCREENS = {
         (
             "ask mode",
             "Permission mode ask",
-            "Never (tools.deny)",
+            "Denied (tools.deny)",
             "run: git push",
-            "Never asks (tools.allow)",
+            "Allowed without asking (tools.allow)",
         ),
         command="permissions",
         settings={
@@ -194,7 +194,7 @@ SCREENS = {
     ),
     "jobs-output": Screen(
         job_output,
-        ("bash-1 running", "half way there", "s stop"),
+        ("bash-1 running", "half way there", "S stop"),
         announced=("bash-1 running", "half way there"),
         opens="selectors.job_pager.show_job",
         varies=r"running, [\d.]+ s",
@@ -230,7 +230,7 @@ SCREENS = {
     "changelog": Screen(
         command_play("/changelog", "make bench"), ("make bench",), command="changelog", golden=False
     ),
-    "name": Screen(renamed, ('The session name is "Greeting by name".',), command="name"),
+    "name": Screen(renamed, ('Renamed the session to "Greeting by name".',), command="name"),
     "doctor": Screen(
         command_play("/doctor", "is valid"), ("sandbox", "permissions"), command="doctor", golden=False
     ),

@@ -145,7 +145,7 @@ async def everything(stage: Stage) -> None:
 async def label(stage: Stage) -> None:
     await tree(stage)
     await stage.type("L")
-    await stage.show("Label of this entry")
+    await stage.show("Label this entry")
     await stage.type("a good place")
 
 
@@ -158,7 +158,7 @@ async def labeled(stage: Stage) -> None:
 async def summary(stage: Stage) -> None:
     await tree(stage)
     await stage.press("up", "up", "enter")
-    await stage.show("Summarize the branch you leave?")
+    await stage.show("Summarize the old branch?")
 
 
 async def summary_wish(stage: Stage) -> None:
@@ -235,7 +235,7 @@ async def rewind(stage: Stage) -> None:
     await stage.ask("And the manual", "It says so too.")
     (stage.project / "README.md").write_text("# Mine\n", encoding="utf-8")
     await stage.send("/rewind")
-    await stage.show("Go back to before a message")
+    await stage.show("Rewind to before a message")
     await stage.show("leaves what someone else changed since: README.md")
     await stage.press("down")
     await stage.show("restores greeting.py")
@@ -296,9 +296,9 @@ SCREENS = {
             "Anthropic: no key",
             "Claude",
             "Enter use here",
-            "Esc leave",
+            "Esc close",
         ),
-        announced=("Model", "Example Large", "Enter use here", "Esc leave"),
+        announced=("Model", "Example Large", "Enter use here", "Esc close"),
         opens="selectors.model_selector.choose_model",
         command="model",
         typed="Filter: ",
@@ -320,10 +320,10 @@ SCREENS = {
             "high",
             "xhigh",
             "Enter use",
-            "Esc leave",
+            "Esc close",
         ),
         wide=("for most work",),
-        announced=("Thinking: Example Large", "high", "Enter use", "Esc leave"),
+        announced=("Thinking: Example Large", "high", "Enter use", "Esc close"),
         opens="selectors.thinking_selector.choose_thinking",
         command="thinking",
         typed=None,
@@ -338,16 +338,16 @@ SCREENS = {
     ),
     "hotkeys": Screen(
         typing("/hotkeys", "Keys"),
-        ("Keys", "Esc", "Ctrl+C", "Enter close", "Esc leave"),
+        ("Keys", "Esc", "Ctrl+C", "Esc close"),
         wide=("Clear the editor; twice: quit",),
-        announced=("Keys", "Esc", "Stop the agent", "Enter close"),
+        announced=("Keys", "Esc", "Stop the agent", "Esc close"),
         opens="selectors.hotkeys.choose_hotkeys",
         command="hotkeys",
         typed="Filter: ",
     ),
     "settings": Screen(
-        typing("/settings", "Esc leave"),
-        ("Settings", "Appearance", "Dark", "dusk", "Light", "paper", "Enter change", "Esc leave"),
+        typing("/settings", "Esc close"),
+        ("Settings", "Appearance", "Dark", "dusk", "Light", "paper", "Enter change", "Esc close"),
         opens="selectors.settings_selector.choose_settings",
         command="settings",
         typed="Filter: ",
@@ -373,11 +373,11 @@ SCREENS = {
             "user: What does this project do?",
             "assistant: It says hello.",
             "Enter go there",
-            "Esc leave",
+            "Esc close",
             "Ctrl+O next filter",
         ),
         TALK,
-        announced=("Session tree", "One for an empty name.", "Enter go there", "Esc leave"),
+        announced=("Session tree", "One for an empty name.", "Enter go there", "Esc close"),
         opens="selectors.tree_selector.choose_entry",
         command="tree",
         typed="Filter: ",
@@ -414,12 +414,12 @@ SCREENS = {
     ),
     "tree-label": Screen(
         label,
-        ("Label of this entry", "a good place", "Enter save", "Esc leave"),
+        ("Label this entry", "a good place", "Enter save", "Esc cancel"),
         TALK,
         opens="selectors.tree_selector.TreeSelector.label",
         typed="a good place",
     ),
-    "tree-labelled": Screen(
+    "tree-labeled": Screen(
         labeled,
         ("a good place", "One for an empty name."),
         TALK,
@@ -428,9 +428,14 @@ SCREENS = {
     ),
     "tree-summary": Screen(
         summary,
-        ("Summarize the branch you leave?", "No summary", "Summarize", "Summarize with custom prompt"),
+        (
+            "Summarize the old branch?",
+            "No summary",
+            "Summarize",
+            "Summarize with a custom prompt",
+        ),
         TALK,
-        announced=("Summarize the branch you leave?", "No summary"),
+        announced=("Summarize the old branch?", "No summary"),
         opens="selectors.tree_selector.ask_summary",
         typed=None,
         settings={"branchSummary.enabled": True},
@@ -443,7 +448,7 @@ SCREENS = {
         typed="the decisions",
         settings={"branchSummary.enabled": True},
     ),
-    "tree-summarising": Screen(
+    "tree-summarizing": Screen(
         summarizing,
         ("Session tree", "ummari", "Esc"),
         [*TALK[:2], [Wait()]],
@@ -453,7 +458,7 @@ SCREENS = {
     ),
     "copy": Screen(
         copying,
-        ("Copy", "Last answer", "Everything", "Code: python", "Enter copy", "Esc leave"),
+        ("Copy", "Last answer", "Everything", "Code: python", "Enter copy", "Esc cancel"),
         [[Say(ANSWER), USAGE]],
         announced=("Copy", "Everything", "Enter copy"),
         opens="selectors.copy.choose_copy",
@@ -486,11 +491,11 @@ SCREENS = {
             "为什么测试失败",
             "Explain how the names",
             "Enter resume",
-            "Esc leave",
+            "Esc close",
         ),
         before=past_sessions,
         own="…".join(PAST),
-        announced=("Sessions", "Fix the greeting", "Enter resume", "Esc leave"),
+        announced=("Sessions", "Fix the greeting", "Enter resume", "Esc close"),
         opens="selectors.session_selector.choose_session",
         command="resume",
         typed="Filter: ",
@@ -505,7 +510,7 @@ SCREENS = {
     ),
     "resume-rename": Screen(
         renaming,
-        ("Rename Fix the greeting", "Hello", "Enter rename"),
+        ('Rename "Fix the greeting"', "Hello", "Enter rename"),
         before=past_sessions,
         own="…".join(PAST),
         opens="selectors.session_selector.SessionSelector.rename",
@@ -513,10 +518,10 @@ SCREENS = {
     ),
     "resume-delete": Screen(
         deleting,
-        ("Delete Fix the greeting?", "Keep", "Move to trash"),
+        ('Delete "Fix the greeting"?', "Keep", "Move to trash"),
         before=past_sessions,
         own="…".join(PAST),
-        announced=("Delete Fix the greeting?", "Keep"),
+        announced=('Delete "Fix the greeting"?', "Keep"),
         opens="selectors.session_selector.SessionSelector.delete",
         typed=None,
     ),

@@ -16,12 +16,15 @@ from tests.modes.interactive.screens import looks
 from tests.modes.interactive.screens.golden import COLUMNS, FOLDER, capture, path_of
 from tests.modes.interactive.screens.screen_rig import ROWS, Stage, a_home, masked, staged
 from tests.modes.interactive.screens.table import NO_SCREEN, ONE_LINE, SCREENS
+from tests.support.soak import part
 from tests.support.terminal.virtual import VirtualTerminal
 
 SOURCE = Path(app_module.__file__).parent
 OPENERS = {"ask", "pick", "ask_line", "confirm", "select", "input", "editor", "show"}
 OPENED_BY = {"context", "dialogs", "host", "ui"}
 FAULT = "Internal error"
+OTHER_LOOKS = 3
+"""In every run, a screen is checked as captured and in one of these."""
 
 
 @pytest.mark.parametrize("name", SCREENS)
@@ -69,7 +72,7 @@ def last_rows(stage: Stage) -> list[str]:
     return [row for row in masked(stage.screen(), stage.home).splitlines() if row.strip()][-3:]
 
 
-@pytest.mark.parametrize("name", SCREENS)
+@pytest.mark.parametrize("name", part(SCREENS, 0, OTHER_LOOKS))
 def test_narrow_screen_without_colors_is_complete(name: str) -> None:
     screen = SCREENS[name]
     capabilities = detect({"NO_COLOR": "1", "TERM": "xterm-kitty"}, "linux")
@@ -87,7 +90,7 @@ def test_narrow_screen_without_colors_is_complete(name: str) -> None:
     asyncio.run(test())
 
 
-@pytest.mark.parametrize("name", SCREENS)
+@pytest.mark.parametrize("name", part(SCREENS, 1, OTHER_LOOKS))
 def test_wide_light_ascii_screen_is_legible(name: str) -> None:
     screen = SCREENS[name]
 
@@ -104,7 +107,7 @@ def test_wide_light_ascii_screen_is_legible(name: str) -> None:
     asyncio.run(test())
 
 
-@pytest.mark.parametrize("name", SCREENS)
+@pytest.mark.parametrize("name", part(SCREENS, 2, OTHER_LOOKS))
 def test_screen_reader_gets_everything_as_text(name: str) -> None:
     screen = SCREENS[name]
 

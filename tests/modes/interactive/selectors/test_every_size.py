@@ -62,7 +62,7 @@ def test_selector_fits_and_escape_changes_nothing(tmp_path: Path, size: tuple[in
                 task = rig.parts.tasks.start(choose(rig.context))
                 await rig.until(lambda: selected in below(rig, f"── {title}"), selected)  # noqa: B023
                 shown = below(rig, f"── {title}")
-                assert "Esc leave" in shown or size[0] < 40, (title, shown)
+                assert "Esc close" in shown or "Esc cancel" in shown or size[0] < 40, (title, shown)
                 await rig.press("escape")
                 await closed(rig, task)
                 assert state(rig) == before, title
@@ -96,7 +96,7 @@ def test_screen_reader_hears_title_keys_and_choice(tmp_path: Path) -> None:
                 word = selected.removeprefix("❯ ").removeprefix("• ").replace("dusk", "dusk (current, ")
                 await rig.show(f"Selected: {word}")
                 heard = rig.tape()[before:]
-                assert title in heard and "Keys: Enter" in heard and not set("─│❯├└•") & set(heard), heard
+                assert title in heard and "Keys: " in heard and not set("─│❯├└•") & set(heard), heard
                 await rig.press("escape")
                 await closed(rig, task)
 

@@ -56,7 +56,7 @@ def test_row_shows_window_price_and_abilities() -> None:
         cost=Price(input=2.5, output=10),
         context_window=1_000_000,
     )
-    assert facts(model) == "1M · $2.5/$10 · thinks · images · p/m"
+    assert facts(model) == "1M · $2.5/$10 · thinking · images · p/m"
     assert (tokens(4_096), tokens(200_000), tokens(900), tokens(1_050_000)) == ("4K", "200K", "900", "1.1M")
 
 
@@ -140,7 +140,7 @@ def test_tab_switches_between_all_and_enabled_models(tmp_path: Path, monkeypatch
         async with open_conversation(tmp_path, settings=settings) as rig, opened(rig, choose_model, YOURS):
             assert "Sonnet" not in rig.screen() and "Tab show all" in rig.screen()
             await rig.press("tab")
-            assert "Sonnet" in await rig.show("Tab show enabled")
+            assert "Claude Fable" in await rig.show("Tab show enabled")
             await rig.press("escape")
 
     run(test)

@@ -18,7 +18,7 @@ from tests.modes.interactive.selectors.selector_rig import closed, settled
 from tests.support.palettes import DARK_TOKENS
 
 THEME = Theme(DARK_TOKENS)
-KEYS = [("Enter", "use"), ("Esc", "leave"), ("Ctrl+S", "use and make default"), ("Tab", "all")]
+KEYS = [("Enter", "use"), ("Esc", "close"), ("Ctrl+S", "use and make default"), ("Tab", "all")]
 
 
 @pytest.mark.parametrize("width", [1, 2, 5, 8, 20, 40, 80, 200])
@@ -34,14 +34,14 @@ def test_note_is_at_the_end_of_the_title_if_there_is_room() -> None:
 
 def test_keys_that_do_not_fit_are_dropped_from_the_end() -> None:
     (row,) = key_rows(THEME, KEYS, 24, 1)
-    assert strip_escapes(row) == "Enter use · Esc leave"
+    assert strip_escapes(row) == "Enter use · Esc close"
     assert len(key_rows(THEME, KEYS, 40, 2)) == 2
 
 
 def test_frame_is_text_for_a_screen_reader() -> None:
     plain = Theme({}, linear=True)
     assert title_row(plain, "Tree", "12 rows", 40) == "Tree (12 rows)"
-    assert key_rows(plain, KEYS[:2], 60, 1) == ["Keys: Enter use, Esc leave."]
+    assert key_rows(plain, KEYS[:2], 60, 1) == ["Keys: Enter use, Esc close."]
 
 
 def test_known_action_follows_the_custom_keys() -> None:
@@ -65,7 +65,7 @@ def test_panel_is_never_taller_than_the_terminal(tmp_path: Path) -> None:
             for columns, rows in ((80, 24), (40, 10), (20, 8), (200, 50)):
                 rig.terminal.resize(columns, rows)
                 chosen = PickList(rig.front, items)
-                hints = [Hint(CONFIRM, "choose"), Hint(CANCEL, "leave")]
+                hints = [Hint(CONFIRM, "choose"), Hint(CANCEL, "close")]
                 panel = Panel(rig.front, "Things", chosen, hints=hints, fit=chosen.fit)
                 panel.tell("A word to the person that is longer than one row of a narrow screen is.")
                 drawn = panel.render(columns)
@@ -112,7 +112,7 @@ def test_resize_changes_how_much_of_a_list_is_shown(tmp_path: Path) -> None:
             assert (await rig.show("Item 19")).count("Item ") == 20
             rig.terminal.resize(40, 10)
             shown = await settled(rig)
-            assert "Things" in shown and "Esc leave" in shown and shown.count("Item ") == 5
+            assert "Things" in shown and "Esc cancel" in shown and shown.count("Item ") == 5
             await rig.press("escape")
             await closed(rig, task)
 

@@ -88,7 +88,7 @@ def test_first_prompt_can_be_edited_again_and_escape_changes_nothing(tmp_path: P
             await rig.send("/rewind")
             await previewed(rig, "deletes three.txt.")
             await rig.press("escape")
-            await rig.gone("Go back to before")
+            await rig.gone("Rewind to before")
             assert len(files(tmp_path)) == 3
             await rig.send("/rewind")
             await previewed(rig, "deletes three.txt.")

@@ -118,7 +118,7 @@ def test_selection_stays_after_labeling(tmp_path: Path) -> None:
             assert leaf is not None
             async with opened(rig, choose_entry, SHOWS):
                 await rig.press("L")
-                await rig.show("Label of this entry")
+                await rig.show("Label this entry")
                 await rig.type("milestone")
                 await rig.press("enter")
                 await rig.show("❯ • [milestone] assistant: Answer 1.")
@@ -137,11 +137,11 @@ def test_empty_label_removes_it_and_escape_keeps_it(tmp_path: Path) -> None:
             rig.session.tree.label(leaf, "old")
             async with opened(rig, choose_entry, "[old]"):
                 await rig.press("L")
-                await rig.show("Label of this entry")
+                await rig.show("Label this entry")
                 await rig.press("escape")
                 await rig.show("[old]")
                 await rig.press("L")
-                await rig.show("Label of this entry")
+                await rig.show("Label this entry")
                 await rig.press("ctrl+u", "enter")
                 await rig.show(SHOWS)
                 await rig.gone("[old]")
@@ -277,7 +277,7 @@ def test_without_a_summary_the_move_is_immediate(tmp_path: Path) -> None:
             async with opened(rig, choose_entry, SHOWS):
                 await rig.press("up", "enter")
                 shown = await rig.show("❯ No summary")
-                assert "Summarize with custom prompt" in shown
+                assert "Summarize with a custom prompt" in shown
                 await rig.press("enter")
             assert rig.front.editor.text == "way A" and len(rig.faux.requests) == 2
 
@@ -385,7 +385,7 @@ def test_screen_reader_gets_levels_and_branches_as_text(tmp_path: Path) -> None:
         async with open_conversation(tmp_path, "start", settings=settings) as rig:
             async with opened(rig, choose_entry, "Session tree (default, 2 entries)"):
                 shown = await rig.show("Selected: assistant: Answer 1. (level 1, on the active branch, ")
-                assert "Keys: Enter go there, Esc leave" in shown
+                assert "Keys: Enter go there, Esc close" in shown
                 assert not set("├└│•❯─") & set(shown.partition("Session tree")[2])
                 await rig.press("escape")
             assert not rig.parts.dialogs.open

@@ -231,3 +231,13 @@ def test_nothing_but_colors_passes_from_an_output() -> None:
         *(LOOKS["dark"]["toolOutput"].open, LOOKS["dark"]["toolOutput"].close),
     }
     assert not re.search(r"\x1b(?!\[[0-9;]*m)", "".join(rows))
+
+
+@pytest.mark.parametrize(
+    "what", ["Running in the background", "The user moved this to the background; it runs"]
+)
+def test_note_to_the_model_about_the_background_is_not_shown_twice(what: str) -> None:
+    text = f"tick 1\n[{what} as bash-1; its result will follow, or use job]"
+    found = drawn("bash", {"command": "make"}, text=text, details=details(exit_code=None, job_id="bash-1"))
+    assert found.note == "in the background as bash-1"
+    assert body(found) == "tick 1"

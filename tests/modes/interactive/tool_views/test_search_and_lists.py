@@ -113,7 +113,7 @@ def test_tasks_show_their_state_as_signs_and_words() -> None:
     known = {"phases": [{"name": "P", "tasks": tasks}], "storage": "session"}
     found = drawn("todo", {}, details=known)
     assert body(found).split("\n") == ["P  2 of 4", "  ☑ a", "  ❯ b", "  ☐ c", "  ✗ d"]
-    assert found.note == "2 of 4 tasks closed"
+    assert found.note == "2 of 4 tasks done"
     linear = registry.draw(view("todo", {}, details=known), LOOKS["linear"])
     assert body(linear).split("\n")[1:] == ["done: a", "in progress: b", "to do: c", "dropped: d"]
 

@@ -6,17 +6,29 @@ from tau.modes.interactive.tool_views.registry import RENDERERS
 from tau.tui.input.bindings import Keymap
 from tests.modes.interactive.tool_views.golden import TOOLS, capture, path_of
 from tests.modes.interactive.tool_views.looks import BOXES, LOOKS, WIDTHS, check
+from tests.support.soak import part
 from tools.gallery.specimens.block import block_of, scene_of
 from tools.gallery.specimens.catalogue import SPECIMENS
 from tools.gallery.specimens.printed import printed
 
 STATES = ("streaming", "pending", "running", "done", "failed", "aborted", "declined")
+OTHER_LOOKS = [look for look in LOOKS if look != "dark"]
+"""In every run, a specimen is checked in the dark look and in one of these."""
 MOST_ROWS = 24
 """Of a collapsed block at 80 columns."""
 
 
-@pytest.mark.parametrize("look", LOOKS)
-@pytest.mark.parametrize("name", SPECIMENS)
+@pytest.mark.parametrize(
+    ("name", "look"),
+    [
+        *((name, "dark") for name in SPECIMENS),
+        *(
+            (name, look)
+            for at, look in enumerate(OTHER_LOOKS)
+            for name in part(SPECIMENS, at, len(OTHER_LOOKS))
+        ),
+    ],
+)
 def test_every_specimen_fits_and_is_clean(name: str, look: str) -> None:
     for expanded in (False, True):
         scene = scene_of(LOOKS[look], Keymap())

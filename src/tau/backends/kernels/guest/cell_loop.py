@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tau.backends.kernels.guest.event_loop import GuestEventLoop
 
 CHANNEL = "TAU_KERNEL"  # environment variable with the file descriptor of our end of the channel
-COROUTINE = 0x80  # a code object's flag, as in `inspect.CO_COROUTINE`
+NEEDS_LOOP = ("import", "await", "async")  # words without which no code can ask for a running event loop
 STDIN = "Kernel requested stdin; interactive input is not supported."
 MAX_MESSAGE_CHARS = 32 * 1024 * 1024
 MAX_SOURCES = 500
@@ -174,7 +174,7 @@ class GuestKernel:
         signal(SIGINT, self.on_interrupt)
         self.stdin_wanted = False
         try:
-            status = self._execute(cell["code"], name)
+            status = self._execute(cell, name)
         except KeyboardInterrupt:
             status = {"status": "interrupted", "exit": 130}
         finally:
@@ -188,10 +188,14 @@ class GuestKernel:
         self._send(dict(status, t="done", id=cell["id"], seq=self._sequence, stdin=self.stdin_wanted))
         self._mark()
 
-    def _execute(self, code: str, name: str) -> "dict[str, Any]":
+    def _execute(self, cell: "dict[str, Any]", name: str) -> "dict[str, Any]":
+        code = cell["code"]
         shows = self.load("shows") if "_tau_shows" in sys.modules or "matplotlib" in code else None
         if shows is not None:
             shows.prepare_figures(self)
+        if self.loop is None and ("asyncio" in sys.modules or any(word in code for word in NEEDS_LOOP)):
+            open_loop(self)  # now: an interrupt would leave it half loaded
+        self._send({"t": "begun", "id": cell["id"]})
         try:
             try:
                 self.running = True
@@ -213,8 +217,6 @@ class GuestKernel:
         return {"status": "ok", "exit": 0}
 
     def _evaluate(self, parts: "list[CodeType]", code: str) -> "Any":
-        if self.loop is None and ("import" in code or "asyncio" in sys.modules or has_await(parts)):
-            open_loop(self)
         if self.loop is not None:  # without it, nothing here can ask for a running loop
             value = self.loop.run(parts, self.names)
         else:
@@ -345,10 +347,6 @@ def exit_fork(kernel: GuestKernel, code: int = 0) -> None:
     if os.getpid() != kernel.pid:
         kernel.flush()
         os._exit(code)
-
-
-def has_await(parts: "list[CodeType]") -> bool:
-    return any(part.co_flags & COROUTINE for part in parts)
 
 
 def hint(error: BaseException, code: str) -> str:

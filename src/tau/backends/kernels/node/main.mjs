@@ -90,6 +90,7 @@ async function execute({ id, code }) {
   if (cellLines.size > MAX_CELLS) cellLines.delete(cellLines.keys().next().value);
   const { script, names, isAsync, hasValue } = prepare(code, `cell ${id}`);
   for (const name of names) settle(name);
+  send({ t: "begun", id });
   let value = script.runInThisContext({ breakOnSigint: true });
   if (isAsync || value instanceof Promise) value = await value;
   if (hasValue && value !== undefined) showValue(kernel, value);

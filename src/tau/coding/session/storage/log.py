@@ -3,14 +3,14 @@
 import errno
 import gc
 import os
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
 from msgspec import UNSET, structs
 
-from tau.ai.wire import AppMessage, AssistantMessage, ImageContent
+from tau.ai.wire import AppMessage, ImageContent
 from tau.base import secrets
 from tau.base.clock import iso, now_ms
 from tau.base.errors import SessionError
@@ -46,9 +46,11 @@ class SessionLog:
         self.header = header
         self.path = path
         self.blobs = blobs
+        self.artifacts: Path | None = None
         self.warnings: list[str] = []
         self.leaf: str | None = None
         self.read_only: str | None = None  # why nothing can be appended, as a sentence
+        self.on_append: Callable[[s.KnownEntry], None] | None = None
         self._nodes: dict[str, EntryNode] = {}
         self._storage = storage
         self._context: Context | None = None  # of the branch that ends in the leaf
@@ -97,7 +99,8 @@ class SessionLog:
 
     @property
     def artifacts_folder(self) -> Path | None:
-        return None if self.path is None else self.path.with_suffix("")
+        """Where the session keeps its other files: beside its own one, unless that is not in our store."""
+        return None if self.path is None else self.artifacts or self.path.with_suffix("")
 
     @property
     def name(self) -> str | None:
@@ -139,6 +142,8 @@ class SessionLog:
             self._info = node
         if self._context is not None:
             self._context = extend_context(self._context, complete)
+        if self.on_append is not None:
+            self.on_append(complete)
         return complete.id
 
     def append_message(self, message: AppMessage) -> str:
@@ -244,8 +249,6 @@ def _encoded(entry: s.KnownEntry, blobs: Path | None) -> bytes:
 def _may_refer(entry: s.KnownEntry) -> bool:
     """Whether the entry can hold a reference; faster than a search in a long line."""
     message = entry.message if isinstance(entry, s.MessageEntry) else entry
-    if isinstance(message, AssistantMessage):
-        return False
     content = getattr(message, "content", None)
     if isinstance(content, list) and any(isinstance(part, ImageContent) for part in content):
         return True

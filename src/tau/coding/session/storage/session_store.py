@@ -1,6 +1,8 @@
 """Creates, finds and opens the sessions of a working folder."""
 
+import os
 import stat
+from contextlib import closing
 from pathlib import Path
 
 from tau.ai.normalization import clean
@@ -10,7 +12,10 @@ from tau.base.late import late
 from tau.coding.session.storage.log import SessionLog, folder_name
 
 forks = late("tau.coding.session.storage.fork")
+hashlib = late("hashlib")
 headers = late("tau.coding.session.storage.header")
+
+ELSEWHERE = "elsewhere"
 
 
 class SessionStore:
@@ -23,16 +28,32 @@ class SessionStore:
         self._cwd = cwd
         self.folder = root if flat else root / folder_name(cwd)
 
-    def new(self) -> SessionLog:
-        return SessionLog.new(self.folder, self._cwd, blobs=self._blobs)
+    def new(self, parent: Path | None = None) -> SessionLog:
+        return SessionLog.new(self.folder, self._cwd, blobs=self._blobs, parent=parent)
 
     def open(self, path: Path, *, read_only: bool = False) -> SessionLog:
         """Raises SessionLocked if another process has it open; then open it read-only, or fork it."""
-        return SessionLog.open(path, blobs=self._blobs, read_only=read_only)
+        log = SessionLog.open(path, blobs=self._blobs, read_only=read_only)
+        log.artifacts = self.artifacts_folder(path)
+        return log
+
+    def artifacts_folder(self, path: Path) -> Path:
+        """The folder with the other files of a session: what undo restores, queued messages, artifacts.
+
+        Beside a file that is not in the store, say in a repository, others may have put one that makes undo
+        write what they want. Such a session has its folder in the store.
+        """
+        real = os.path.realpath(path)
+        if Path(real).is_relative_to(os.path.realpath(self.root)):
+            return path.with_suffix("")
+        return self.root / ELSEWHERE / hashlib.sha256(os.fsencode(real)).hexdigest()[:16]
 
     def fork(self, source: SessionLog | Path, *, leaf: str | None = None) -> SessionLog:
         """Copy a session into this working folder; with `leaf`, only the branch up to it."""
-        return forks.fork(source, self.folder, self._cwd, leaf=leaf, blobs=self._blobs)
+        if isinstance(source, SessionLog):
+            return forks.fork(source, self.folder, self._cwd, leaf=leaf, blobs=self._blobs)
+        with closing(self.open(source, read_only=True)) as log:
+            return forks.fork(log, self.folder, self._cwd, leaf=leaf, blobs=self._blobs)
 
     def recent(self) -> SessionLog:
         """The session of this working folder that was written to last."""

@@ -39,7 +39,7 @@ async def context(context: CommandContext, rest: str) -> None:
     window, used = usage.window, usage.tokens
     parts = context_parts(session, used, _PLAIN_SIGNS if _is_plain(context) else _SIGNS)
     lines = [
-        f"{session.setup().model.key}: about {used:,} of {window:,} tokens used, {usage.percent:g} %.",
+        f"{session.setup().model.key}: about {used:,} of {window:,} tokens used, {usage.percent:g}%.",
     ]
     if not context.display.theme.linear:
         lines += ["", _bar(context, parts, window), ""]

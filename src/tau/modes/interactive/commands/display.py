@@ -34,7 +34,7 @@ async def model(context: CommandContext, rest: str) -> None:
     if level is not None:
         session.use_thinking(level)
     suffix = f", thinking {session.thinking}," if chosen.reasoning else ""
-    context.say(f"{chosen.key}{suffix} is used from the next request on.")
+    context.say(f"Using {chosen.key}{suffix} starting with the next request.")
     context.status_line.refresh()
 
 
@@ -50,7 +50,7 @@ async def thinking(context: CommandContext, rest: str) -> None:
     session.use_thinking(level)
     context.status_line.refresh()
     if session.model.reasoning:
-        context.say(f"Thinking: {level} from the next request on.")
+        context.say(f"Thinking: {level}, starting with the next request.")
     else:
         context.say(f"{session.model.key} does not support thinking; {level} applies to models that do.")
 

@@ -48,7 +48,7 @@ async def _list(context: CommandContext, known: "SandboxPorts") -> None:
     for each in found:
         here = known.forwarded(each.port)
         rows.append((str(each.port), each.program or "unknown", "" if here is None else _address(here)))
-    note = "/ports PORT forwards a port to this machine, /ports stop PORT ends that."
+    note = "/ports PORT forwards a port to this machine; /ports stop PORT stops that."
     context.say("\n".join([*columns(context.display, rows, right=(0,)), note]))
 
 

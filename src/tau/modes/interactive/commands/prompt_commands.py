@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from tau.coding.prompts.command_prompts import expand, skill_prompt
-from tau.config.command_files import PROJECT_PREFIX, SKILL_PREFIX, CommandFile, find_command_files
+from tau.coding.prompts.command_prompts import command_prompt
+from tau.config.command_files import CommandFile, find_command_files
 from tau.modes import command_table as table
 from tau.modes.interactive.current_session import CurrentSession
 from tau.tui.timer import Timer
@@ -41,11 +41,7 @@ class FileCommands:
 
     def prompt(self, file: CommandFile, typed: str) -> str:
         """The prompt to send. Raises ConfigError."""
-        text = file.read()
-        if not file.is_skill:
-            return expand(text, typed)
-        name = file.name.removeprefix(PROJECT_PREFIX).removeprefix(SKILL_PREFIX)
-        return skill_prompt(name, file.path.parent, text, typed)
+        return command_prompt(file, typed)
 
 
 def _hidden(file: CommandFile, warnings: list[str]) -> bool:

@@ -67,7 +67,9 @@ async def name(context: CommandContext, rest: str) -> None:
     if rest:
         names.rename(rest)
         context.status_line.refresh()
-    context.say(f'The session name is "{names.name}".' if names.name else "The session has no name.")
+        context.say(f'Renamed the session to "{names.name}".')
+    else:
+        context.say(f'The session name is "{names.name}".' if names.name else "The session has no name.")
 
 
 async def session(context: CommandContext, rest: str) -> None:

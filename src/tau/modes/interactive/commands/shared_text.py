@@ -33,7 +33,7 @@ def columns(
     cut: bool = True,
     least: int = 0,
 ) -> list[str]:
-    """Align rows of cells; the last cell gets the remaining width and is `cut` to it.
+    """Align rows of cells; the last cell gets the remaining width and is `cut` to it, or wrapped.
 
     `least` is the minimum width of the first column. A screen reader gets the cells one after another; on a
     narrow screen the last one gets its own line.
@@ -60,9 +60,17 @@ def columns(
             lines.append(blanks + truncate(" ".join(filter(None, row[:-1])), width, ellipsis))
             lines += [f"{blanks}  {part}" for part in wrap(row[-1], max(width - 2, 1)) if part]
         else:
-            last = truncate(row[-1], width - visible_width(first) - 2, ellipsis) if cut else row[-1]
+            room = width - visible_width(first) - 2
+            last, *rest = [truncate(row[-1], room, ellipsis)] if cut else _wrapped(row[-1], room)
             lines.append(f"{blanks}{first}  {last}".rstrip())
+            lines += [f"{blanks}{' ' * visible_width(first)}  {part}" for part in rest]
     return lines
+
+
+def _wrapped(text: str, width: int) -> list[str]:
+    """The text in rows of this width, or in one if a word would have to be broken, such as a long path."""
+    fits = all(visible_width(word) <= width for word in text.split())
+    return (wrap(text, width) if fits else [text]) or [""]
 
 
 def bullet(display: Display, text: str) -> list[str]:

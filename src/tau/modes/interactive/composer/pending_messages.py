@@ -22,7 +22,7 @@ class PendingMessages(CachedComponent, LiveComponent):
         """Show queued messages: for the agent's next step, and for after it finishes."""
         display = self._display
         self._waiting = [("Next", text) for text in steering]
-        self._waiting += [("Afterwards", text) for text in follow_ups]
+        self._waiting += [("Later", text) for text in follow_ups]
         self._rows = None
         box = display.layout.pending
         if bool(self._waiting) != bool(box.children):

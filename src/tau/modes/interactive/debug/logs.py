@@ -66,7 +66,7 @@ async def show_logs(context: CommandContext) -> None:
         def ours() -> None:
             nonlocal pid_only
             pid_only = not pid_only
-            pager.refresh("This tau only." if pid_only else "All tau processes.")
+            pager.refresh("This process only." if pid_only else "All tau processes.")
 
         pager = TextPager(
             context,
@@ -74,7 +74,7 @@ async def show_logs(context: CommandContext) -> None:
             read,
             does=(
                 PagerAction("o", "older", older),
-                PagerAction("p", "this tau only", ours),
+                PagerAction("p", "this process only", ours),
                 PagerAction("r", "reload", lambda: pager.refresh("Reloaded.")),
             ),
             empty="The log is empty. Set TAU_DEBUG=1 to log more.",

@@ -125,7 +125,7 @@ class ApprovalPanel(ChoicePanel):
             self._is_commenting = True
         elif choice.value != NO and not self.window.was_read:
             self.window.scroll(1)
-            self._notices.hint("Read the request to its end before you allow it.")
+            self._notices.hint("Scroll to the end of the request before you allow it.")
         else:
             self._notices.clear_hints()
             self.done(ApprovalDecision(choice.value))
@@ -148,7 +148,7 @@ def _choices(request: ApprovalRequest) -> list[DialogChoice]:
             DialogChoice("session", "Allow for this session", _for_session(request.questions), key="s")
         )
     if request.patterns:
-        about = "Saved to tools.allow in your settings; matching calls will not ask again."
+        about = "Saved to tools.allow in your settings; you won't be asked again."
         choices.append(DialogChoice("always", f"Always allow {', '.join(request.patterns)}", about, key="a"))
     return [*choices, *refusals]
 
@@ -169,7 +169,7 @@ def _for_session(questions: Sequence[ApprovalItem]) -> str:
             case "read", _:
                 parts[f"reading {question.subject}"] = None
             case "tool", _:
-                parts[f"calls of {question.subject}"] = None
+                parts[f"calls to {question.subject}"] = None
     return f"Covers {', '.join(parts)}."
 
 
@@ -211,7 +211,7 @@ def _sentence(theme: Theme, text: str, token: str) -> Component:
 
 def _how(request: ApprovalRequest) -> str:
     how = "in the sandbox," if request.contained else "with your permissions"
-    return reveal(f"It would run {how} in {request.cwd}.")
+    return reveal(f"It would run {how} in {request.cwd}.").replace("\n", "<U+000A>")
 
 
 def _change(theme: Theme, request: ApprovalRequest) -> Iterator[Component]:

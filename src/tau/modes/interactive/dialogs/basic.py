@@ -95,10 +95,9 @@ class ChoicePanel(DialogFrame):
 
     def _hints(self) -> list[str]:
         count = min(len(self.choices.choices), NUMBERED_OPTIONS)
-        at_once = "A letter answers" if self.choices.lettered else f"1-{count} answers" if count > 1 else ""
+        at_once = "A letter or " if self.choices.lettered else f"1-{count} or " if count > 1 else ""
         return [
-            at_once,
-            self.key(CONFIRM, "selects"),
+            at_once + self.key(CONFIRM, "selects"),
             self.key(CANCEL, self._cancels),
         ]
 
@@ -181,7 +180,7 @@ class LinePanel(FocusDelegate, DialogFrame):
         self._window.invalidate()
 
     def body(self, width: int) -> Sequence[str]:
-        hints = [self.key("tui.input.submit", "sends"), self.key(CANCEL, "cancels")]
+        hints = [self.key("tui.input.submit", "confirms"), self.key(CANCEL, "cancels")]
         return [*self._window.render(width), *self.inside.render(width), *self.hint_rows(hints, width)]
 
 
@@ -229,7 +228,7 @@ class TextPanel(FocusDelegate, DialogFrame):
 
     def body(self, width: int) -> Sequence[str]:
         hints = [
-            self.key("tui.input.submit", "sends"),
+            self.key("tui.input.submit", "confirms"),
             self.key("tui.input.newLine", "adds a line"),
             self.key("app.editor.external", "opens your editor"),
             self.key(CANCEL, "cancels"),

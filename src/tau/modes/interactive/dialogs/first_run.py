@@ -171,7 +171,7 @@ async def _choose_price(context: CommandContext, catalog: Catalog, row: Provider
     title, text = f"Use {usual.name}?", "/model changes it at any time."
     choices = [
         DialogChoice(usual.key, f"Use {usual.name}", _price_text(usual)),
-        DialogChoice(cheaper.key, f"Use {cheaper.name}, which is cheaper", _price_text(cheaper)),
+        DialogChoice(cheaper.key, f"Use {cheaper.name} (cheaper)", _price_text(cheaper)),
     ]
     chosen: str | None = await context.ask(
         lambda done: ChoicePanel(context.display, title, text, choices, done)
@@ -193,7 +193,7 @@ def _server(context: CommandContext) -> FirstRunOption:
         return await _use_model(context, model) if model else None
 
     about = "Any OpenAI-compatible server, here or elsewhere."
-    return FirstRunOption(DialogChoice("address", "Type a server's address", about), add)
+    return FirstRunOption(DialogChoice("address", "Enter a server address", about), add)
 
 
 def _demo(context: CommandContext) -> list[FirstRunOption]:

@@ -192,7 +192,7 @@ class Pager(LiveComponent):
     def _hints(self, width: int) -> list[str]:
         label = self._display.keys.label
         named = [("close", "close"), ("search", "search")]
-        words = [f"{one.letter} {one.words}" for one in self._actions]
+        words = [f"{one.letter.upper()} {one.words}" for one in self._actions]
         if len(self._view.blocks) > 1:
             back, forward = label("app.pager.previousPrompt"), label("app.pager.nextPrompt")
             words.append(f"{back} {forward} prompts" if back and forward else "")

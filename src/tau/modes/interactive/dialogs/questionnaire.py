@@ -147,10 +147,10 @@ class Questionnaire(DialogFrame):
     def _hints(self, draft: Draft | None) -> list[str]:
         multi = draft is not None and draft.question.multi
         count = min(len(draft.rows.choices), 9) if draft is not None else 2
+        confirms = self.key(CONFIRM, "continues" if len(self._drafts) > 1 else "answers")
         return [
-            f"1-{count} and Space check" if multi else f"1-{count} answers",
-            self.key(CONFIRM, "continues" if len(self._drafts) > 1 else "answers"),
-            self.key("tui.input.tab", "next question") if len(self._drafts) > 1 else "",
+            *([f"1-{count} or Space checks", confirms] if multi else [f"1-{count} or {confirms}"]),
+            self.key("tui.input.tab", "shows the next question") if len(self._drafts) > 1 else "",
             self.key(CANCEL, "stops the agent"),
         ]
 

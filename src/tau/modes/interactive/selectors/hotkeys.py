@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from tau.modes.interactive.command_context import CommandContext
-from tau.modes.interactive.selectors.panel import CANCEL, CONFIRM, Hint, Panel
+from tau.modes.interactive.selectors.panel import CANCEL, Hint, Panel
 from tau.modes.interactive.selectors.pick_list import AllChoices, PickList
 from tau.tui.component import Component
 from tau.tui.input.bindings import Keymap
@@ -37,7 +37,7 @@ async def choose_hotkeys(context: CommandContext) -> None:
             on_cancel=lambda: done(None),
         )
         listed.on_select = lambda item: done(None)
-        hints = (Hint(CONFIRM, "close"), Hint(CANCEL, "leave"))
+        hints = (Hint(CANCEL, "close"),)
         panel = Panel(context.display, "Keys", listed, hints=hints, fit=listed.fit)
 
         def name(item: SelectItem[str] | None) -> None:

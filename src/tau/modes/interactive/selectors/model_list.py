@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from tau.ai.catalog import models_in_order
 from tau.ai.model import Model
+from tau.ai.model_search import models_in_order
 from tau.modes.model_list import ModelList
 from tau.tui.widgets.select_list import SelectItem
 
@@ -14,7 +14,7 @@ def model_items(
     available: ModelList, enabled: Sequence[str], *, scoped: bool, separator: str = " · "
 ) -> list[SelectItem[str]]:
     """Enabled models first, then by provider; those without a key last. `scoped`: only enabled ones."""
-    own = models_in_order(available.catalog, enabled) if enabled else []
+    own = models_in_order(available.catalog, enabled, prefer=available.usable) if enabled else []
     own.sort(key=lambda model: model.provider not in available.usable)
     items = [
         _item(available, model, YOURS, separator)._replace(hint=_missing(available, model)) for model in own
@@ -52,7 +52,7 @@ def facts(model: Model, separator: str = " · ", named: str = "") -> str:
     parts = [
         tokens(model.context_window),
         "no price" if free else f"${model.cost.input:g}/${model.cost.output:g}",
-        "thinks" if model.reasoning else "",
+        "thinking" if model.reasoning else "",
         "images" if "image" in model.input else "",
         named or model.key,
     ]

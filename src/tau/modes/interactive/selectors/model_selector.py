@@ -98,7 +98,7 @@ class ModelSelector:
         return model_items(self._models, self._enabled, scoped=self._scoped, separator=separator)
 
     def _hints(self) -> list[Hint]:
-        hints = [Hint(CONFIRM, "use here"), Hint(CANCEL, "leave"), Hint(SAVE, "use and make default")]
+        hints = [Hint(CONFIRM, "use here"), Hint(CANCEL, "close"), Hint(SAVE, "use and make default")]
         if self._enabled:
             hints.append(Hint(SCOPE, "show all" if self._scoped else "show enabled"))
         return hints

@@ -199,7 +199,7 @@ async def ask_line(
             on_cancel=lambda: done(None),
         )
         return Panel(
-            context.display, title, field, hints=(Hint("tui.input.submit", verb), Hint(CANCEL, "leave"))
+            context.display, title, field, hints=(Hint("tui.input.submit", verb), Hint(CANCEL, "cancel"))
         )
 
     return await context.ask(make)

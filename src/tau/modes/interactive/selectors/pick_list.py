@@ -68,7 +68,7 @@ async def pick(
     def make(done: Callable[[T | None], None]) -> Component:
         chosen = PickList(context.display, items, on_cancel=lambda: done(None), **options)
         chosen.on_select = lambda item: done(item.value)
-        hints = (Hint(CONFIRM, verb), Hint(CANCEL, "leave"))
+        hints = (Hint(CONFIRM, verb), Hint(CANCEL, "cancel"))
         return Panel(context.display, title, chosen, hints=hints, fit=chosen.fit)
 
     return await context.ask(make)

@@ -14,7 +14,7 @@ prompt_history = late("tau.coding.session_index.prompt_history")
 
 MAX_FILTER_CHARS = 80
 LABEL_CHARS = 400
-HINTS = (Hint(CONFIRM, "insert into the editor"), Hint(CANCEL, "leave"))
+HINTS = (Hint(CONFIRM, "insert into the editor"), Hint(CANCEL, "close"))
 
 
 async def choose_prompt(context: CommandContext) -> None:

@@ -93,9 +93,9 @@ class RewindSelector:
         self._list = PickList(context.display, self.items)
         self._panel = Panel(
             context.display,
-            "Go back to before a message",
+            "Rewind to before a message",
             self._list,
-            hints=(Hint(CONFIRM, "go back"), Hint(SCOPE_KEY, "what to rewind"), Hint(CANCEL, "leave")),
+            hints=(Hint(CONFIRM, "go back"), Hint(SCOPE_KEY, "what to rewind"), Hint(CANCEL, "cancel")),
             actions={SCOPE_KEY: self._next_scope},
             fit=self._list.fit,
         )

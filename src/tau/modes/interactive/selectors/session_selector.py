@@ -172,7 +172,7 @@ class SessionSelector:
     def _hints(self) -> list[Hint]:
         return [
             Hint(CONFIRM, "resume"),
-            Hint(CANCEL, "leave"),
+            Hint(CANCEL, "close"),
             Hint(PATH, "this folder" if self._everywhere else "all folders"),
             Hint(SORT, "sort"),
             Hint(RENAME, "rename"),
@@ -208,7 +208,7 @@ class SessionSelector:
         session = self._context.session
         shown = item.row.summary.shown_name
         name = await ask_line(
-            self._context, f"Rename {item.title}", shown, placeholder="no name", verb="rename"
+            self._context, f'Rename "{item.title}"', shown, placeholder="no name", verb="rename"
         )
         if name is None:
             return
@@ -232,7 +232,7 @@ class SessionSelector:
             SelectItem(False, "Keep", "change nothing"),
             SelectItem(True, "Move to trash", f"restore it with tau sessions restore within {days} days"),
         ]
-        title = f"Delete {item.title}?"
+        title = f'Delete "{item.title}"?'
         if not await pick(self._context, title, choices, verb="confirm", filterable=False):
             return
         try:

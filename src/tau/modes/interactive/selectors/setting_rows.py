@@ -22,10 +22,10 @@ TABS: Mapping[str, tuple[str, ...]] = {
     ),
     "Models": (
         *("defaultProvider", "defaultModel", "defaultThinkingLevel", "enabledModels", "modelRoles"),
-        *("retry", "stream", "local", "keys", "secrets"),
+        *("thinkingBudgets", "cacheRetention", "serviceTier", "retry", "stream", "local", "keys", "secrets"),
     ),
     "Context": ("compaction", "branchSummary", "contextFiles", "checkpoint", "images", "inspectImage"),
-    "Tools": ("tools", "sandbox", "bash", "shellPath", "async", "eval", "python", "task", "ssh"),
+    "Tools": ("tools", "sandbox", "bash", "shellPath", "async", "eval", "python", "rpc", "task", "ssh"),
     "Files": ("read", "edit", "search"),
 }
 OTHER = "More"

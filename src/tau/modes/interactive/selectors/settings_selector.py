@@ -37,7 +37,7 @@ appearance = late("tau.modes.interactive.themes.appearance")
 NEXT, PREVIOUS, RESET = "app.settings.nextTab", "app.settings.previousTab", "app.settings.reset"
 HINTS = (
     Hint(CONFIRM, "change"),
-    Hint(CANCEL, "leave"),
+    Hint(CANCEL, "close"),
     Hint(NEXT, "next group"),
     Hint(RESET, "reset to default"),
 )

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from tau.ai.model import THINKING_LEVELS, ThinkingLevel
+from tau.ai.model import ThinkingLevel
 from tau.modes.interactive.command_context import CommandContext
 from tau.modes.interactive.selectors.panel import CANCEL, CONFIRM, Hint, Panel
 from tau.modes.interactive.selectors.pick_list import PickList
@@ -11,14 +11,15 @@ from tau.tui.component import Component
 from tau.tui.widgets.select_list import SelectItem
 
 SAVE = "app.thinking.saveDefault"
-HINTS = (Hint(CONFIRM, "use"), Hint(CANCEL, "leave"), Hint(SAVE, "use and make default"))
+HINTS = (Hint(CONFIRM, "use"), Hint(CANCEL, "close"), Hint(SAVE, "use and make default"))
 WORDS: dict[ThinkingLevel, str] = {
     "off": "answers immediately",
     "minimal": "thinks briefly",
     "low": "a little, for simple work",
     "medium": "for most work",
     "high": "for hard problems",
-    "xhigh": "as much as possible: slow and expensive",
+    "xhigh": "for the hardest ones: slow and expensive",
+    "max": "as much as possible",
 }
 
 
@@ -28,7 +29,7 @@ async def choose_thinking(context: CommandContext) -> None:
     if not session.model.reasoning:
         context.say(f"{session.model.name} does not support thinking; /model shows models that do.")
         return
-    items = [SelectItem(level, level, WORDS[level]) for level in THINKING_LEVELS]
+    items = [SelectItem(level, level, WORDS[level]) for level in session.model.thinking_levels()]
 
     def make(done: Callable[[tuple[ThinkingLevel, bool] | None], None]) -> Component:
         levels = PickList(context.display, items, filterable=False, current=session.thinking)

@@ -20,7 +20,7 @@ tree_navigation = late("tau.coding.session.tree_navigation")
 LABEL = "app.tree.label"
 HINTS = (
     Hint(CONFIRM, "go there"),
-    Hint(CANCEL, "leave"),
+    Hint(CANCEL, "close"),
     Hint(FORWARD, "next filter"),
     Hint(LABEL, "label"),
     Hint(FOLD, "fold"),
@@ -28,7 +28,7 @@ HINTS = (
 SUMMARIES = (
     SelectItem("none", "No summary"),
     SelectItem("plain", "Summarize"),
-    SelectItem("custom", "Summarize with custom prompt"),
+    SelectItem("custom", "Summarize with a custom prompt"),
 )
 
 
@@ -84,7 +84,7 @@ class TreeSelector:
         """Ask for the label of an entry; an empty one removes it."""
         tree = self._session.tree
         text = await ask_line(
-            self._context, "Label of this entry", tree.labels.get(id, ""), placeholder="empty: no label"
+            self._context, "Label this entry", tree.labels.get(id, ""), placeholder="empty: no label"
         )
         if text is not None:
             tree.label(id, text)
@@ -169,9 +169,7 @@ class TreeSelector:
 async def ask_summary(context: CommandContext) -> SummaryChoice | None:
     """Whether to summarize the branch; None returns to the tree."""
     while True:
-        answer = await pick(
-            context, "Summarize the branch you leave?", SUMMARIES, filterable=False, verb="choose"
-        )
+        answer = await pick(context, "Summarize the old branch?", SUMMARIES, filterable=False, verb="choose")
         match answer:
             case None:
                 return None

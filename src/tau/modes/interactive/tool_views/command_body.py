@@ -40,8 +40,8 @@ _TAIL_CHARS = 7_000
 """A partial output of this length is most likely the end of a longer one."""
 # The starts of lines that tools append to an output.
 _REMARKS = ("[Showing ", "[Exit code ", "[Ended by ", "[Stopped: ", "[Could not be stopped", "[No output]")
-_IN_BACKGROUND = "[Runs in the background"
-_OTHER_REMARKS = (_IN_BACKGROUND, "[The connection was lost", "[Ignored unknown ")
+_IN_BACKGROUND = ("[Running in the background ", "[The user moved this to the background")
+_OTHER_REMARKS = (*_IN_BACKGROUND, "[The connection was lost", "[Ignored unknown ")
 _ENDINGS = ("[Exit code ", "[Ended by ", "[Stopped: ")
 """Shown after the title instead, if the tool's details are known."""
 

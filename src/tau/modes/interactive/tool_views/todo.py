@@ -30,7 +30,7 @@ _STATUSES = {
     "abandoned": ("dim", "cross", "dropped"),
 }
 """The token, the symbol and the word of each."""
-_OPS = {"start": "start", "done": "done", "drop": "drop", "rm": "remove", "append": "add", "note": "note"}
+_OPS = {"start": "start", "done": "finish", "drop": "drop", "rm": "remove", "append": "add", "note": "note"}
 
 
 def draw(view: ToolCallView, theme: Theme) -> RenderedCall:
@@ -48,7 +48,7 @@ def draw(view: ToolCallView, theme: Theme) -> RenderedCall:
         body.append(head(theme, "The list is empty.", 1, token="muted"))
     tasks = [task for _, task in tasks_of(details.phases)]
     closed = sum(not task.is_open for task in tasks)
-    facts = f"{closed} of {quantity(len(tasks), 'task')} closed" if tasks else ""
+    facts = f"{closed} of {quantity(len(tasks), 'task')} done" if tasks else ""
     return RenderedCall(title, body, note(view, theme, facts))
 
 
@@ -61,7 +61,7 @@ def _what(view: ToolCallView) -> str:
             continue
         name = op.get("op")
         if name == "init":
-            words.append("a new list")
+            words.append("new list")
         elif isinstance(name, str) and name in _OPS:
             named = (op.get(key) for key in ("task", "phase"))
             about = next((one_line(text, 100) for text in named if isinstance(text, str) and text), "")

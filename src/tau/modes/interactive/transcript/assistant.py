@@ -34,6 +34,8 @@ class ThinkingBlock(CachedBlock):
         self._text = None if text is None else cut_middle(text)
         """None while streaming."""
         self._redacted = redacted
+        self._hidden = context.hide_thinking if text is not None else None
+        """Decided when the text is complete: its rows belong to the terminal from then on."""
         self._tail = ""
         self._started_at = context.now()
         self._elapsed_s: float | None = None
@@ -44,6 +46,7 @@ class ThinkingBlock(CachedBlock):
 
     def finish(self, text: str) -> None:
         self._text = cut_middle(text)
+        self._hidden = self._context.hide_thinking
         self._elapsed_s = self._context.now() - self._started_at
         self._tail = ""
         self._rows = None
@@ -53,10 +56,18 @@ class ThinkingBlock(CachedBlock):
 
     @property
     def can_expand(self) -> bool:
-        return bool(self._text) and not self._context.hide_thinking
+        return bool(self._text) and not self._is_hidden
+
+    def move_to(self, context: BlockContext) -> None:
+        super().move_to(context)
+        self._hidden = None
+
+    @property
+    def _is_hidden(self) -> bool:
+        return self._context.hide_thinking if self._hidden is None else self._hidden
 
     def _render_rows(self, width: int) -> Sequence[str]:
-        if self._context.hide_thinking:
+        if self._is_hidden:
             return []
         if self._text is None:
             return self._streaming_rows(width)

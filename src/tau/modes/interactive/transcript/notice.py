@@ -80,7 +80,7 @@ class Greeting(CachedComponent):
     def _render_rows(self, width: int) -> list[str]:
         theme, label = self._display.theme, self._display.keys.label
         hints = (
-            f"Type a message and press {label('tui.input.submit')}. Use @ for files, / for commands, "
+            f"Type a message and press {label('tui.input.submit')}. @ for files, / for commands, "
             "! for the shell.",
             f"{label('app.interrupt')} stops the agent. /help shows more, "
             f"{label('app.help.hotkeys')} all keys.",

@@ -69,4 +69,4 @@ def compaction_title(tokens_before: int, tokens_after: int | None) -> str:
         return "Summarized earlier messages"
     if tokens_after is None:
         return f"Summarized earlier messages ({tokens_before:,} tokens)"
-    return f"Summarized earlier messages: {tokens_before:,} tokens became {tokens_after:,}"
+    return f"Summarized earlier messages: from {tokens_before:,} to {tokens_after:,} tokens"

@@ -1,0 +1,164 @@
+"""Asks a provider's server for its models, and stores them where the catalog finds them."""
+
+from typing import Any, Literal
+
+from msgspec import MsgspecError, Struct, json
+
+from tau.ai.catalog import ModelRow, Provider
+from tau.ai.local.discovery import probe_server
+from tau.ai.model import Price
+from tau.ai.transport import Timeouts, Transport
+from tau.base.errors import ConfigError
+from tau.base.files import write_atomic
+from tau.config.credentials import KeyCredentials
+from tau.config.models_file import ProviderEntry
+from tau.config.paths import Paths
+
+DiscoveryType = Literal["ollama", "llama.cpp", "lm-studio", "openai-models-list", "proxy"]
+LISTING: DiscoveryType = "openai-models-list"
+TIMEOUT_S = 15.0
+MAX_MODELS = 5_000
+
+
+class _Pricing(Struct, frozen=True):
+    """Dollars per token, as text."""
+
+    prompt: str = "0"
+    completion: str = "0"
+    input_cache_read: str = "0"
+    input_cache_write: str = "0"
+
+
+class _Listed(Struct, frozen=True):
+    """What servers add to `id` differs; OpenRouter and vLLM say the most."""
+
+    id: str
+    name: str = ""
+    context_length: int | None = None
+    max_model_len: int | None = None
+    max_output_tokens: int | None = None
+    pricing: _Pricing = _Pricing()
+    supported_parameters: list[str] = []
+    architecture: dict[str, Any] = {}
+
+
+class _Listing(Struct, frozen=True):
+    data: list[_Listed]
+
+
+class _ProxyInfo(Struct, frozen=True):
+    """Dollars per token."""
+
+    max_input_tokens: int | None = None
+    max_output_tokens: int | None = None
+    input_cost_per_token: float | None = None
+    output_cost_per_token: float | None = None
+    cache_read_input_token_cost: float | None = None
+    cache_creation_input_token_cost: float | None = None
+    supports_vision: bool | None = None
+    supports_reasoning: bool | None = None
+
+
+class _Proxied(Struct, frozen=True):
+    model_name: str
+    model_info: _ProxyInfo = _ProxyInfo()
+
+
+class _ProxyListing(Struct, frozen=True):
+    data: list[_Proxied]
+
+
+async def refresh(
+    http: Transport, provider: Provider, entry: ProviderEntry | None, keys: KeyCredentials, paths: Paths
+) -> int:
+    """Store the models that the provider's server lists, and return how many. Raises TauError."""
+    kind = entry.discovery.type if entry is not None and entry.discovery else LISTING
+    base = provider.base_url.rstrip("/")
+    if kind in ("openai-models-list", "proxy"):
+        key = await keys.get(provider.id)
+        if kind == "proxy":
+            url = f"{base.removesuffix('/v1')}/model/info"
+            proxied = await _get(http, url, key, _ProxyListing)
+            rows = [_proxy_row(one) for one in proxied.data]
+        else:
+            listing = await _get(http, f"{base}/models", key, _Listing)
+            rows = [_listed_row(one) for one in listing.data]
+    else:
+        models = await probe_server(http, kind, base.removesuffix("/v1"), TIMEOUT_S)
+        if models is None:
+            raise ConfigError(f"No {kind} server answers at {base}.")
+        rows = [
+            ModelRow(
+                id=model.id,
+                name=model.name,
+                reasoning=model.reasoning,
+                input=model.input,
+                context_window=model.context_window,
+                max_tokens=model.max_tokens,
+            )
+            for model in models
+        ]
+    found = {row.id: row for row in rows[:MAX_MODELS]}
+    path = paths.cache / "models" / f"{provider.id}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomic(path, json.encode(list(found.values())))
+    return len(found)
+
+
+async def _get(http: Transport, url: str, key: str | None, kind: type[Any]) -> Any:
+    headers = {"accept": "application/json"} | ({"authorization": f"Bearer {key}"} if key else {})
+    limits = Timeouts(connect=TIMEOUT_S, first_byte=TIMEOUT_S, idle=TIMEOUT_S)
+    async with http.open("GET", url, headers=headers, body=None, timeouts=limits) as response:
+        content = await response.read()
+        if response.status != 200:
+            raise ConfigError(f"{url} answered with status {response.status}; its models were not updated.")
+    try:
+        return json.decode(content, type=kind)
+    except MsgspecError:
+        raise ConfigError(f"{url} does not list models; its models were not updated.") from None
+
+
+def _listed_row(one: _Listed) -> ModelRow:
+    window = one.context_length or one.max_model_len or 128_000
+    pricing = one.pricing
+    return ModelRow(
+        id=one.id,
+        name=one.name or one.id,
+        reasoning="reasoning" in one.supported_parameters,
+        input=("text", "image") if "image" in one.architecture.get("input_modalities", ()) else ("text",),
+        cost=Price(
+            _dollars(pricing.prompt),
+            _dollars(pricing.completion),
+            _dollars(pricing.input_cache_read),
+            _dollars(pricing.input_cache_write),
+        ),
+        context_window=window,
+        max_tokens=min(one.max_output_tokens or 16_384, max(1, window // 2)),
+    )
+
+
+def _proxy_row(one: _Proxied) -> ModelRow:
+    info = one.model_info
+    window = info.max_input_tokens or 128_000
+    return ModelRow(
+        id=one.model_name,
+        name=one.model_name,
+        reasoning=info.supports_reasoning is True,
+        input=("text", "image") if info.supports_vision else ("text",),
+        cost=Price(
+            _dollars(info.input_cost_per_token),
+            _dollars(info.output_cost_per_token),
+            _dollars(info.cache_read_input_token_cost),
+            _dollars(info.cache_creation_input_token_cost),
+        ),
+        context_window=window,
+        max_tokens=min(info.max_output_tokens or 16_384, max(1, window // 2)),
+    )
+
+
+def _dollars(per_token: str | float | None) -> float:
+    """Per million tokens. A router that has no fixed price says -1."""
+    try:
+        return max(0.0, round(float(per_token or 0) * 1_000_000, 6))
+    except ValueError:
+        return 0.0

@@ -1,0 +1,163 @@
+"""The server: reads commands, answers them, and reports what happens."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+from msgspec import UNSET, Struct
+
+from tau.agent.abort import Aborted
+from tau.agent.events import AgentEvent
+from tau.base import log
+from tau.base.errors import TauError
+from tau.base.tasks import spawn
+from tau.modes.event_json import EventEncoder, encode_masked
+from tau.modes.event_writer import EventWriter
+from tau.modes.exit_status import DONE, NOBODY_READS
+from tau.modes.line_input import LineReader
+from tau.modes.output_stream import OutputStream
+from tau.modes.rpc import frames as f
+from tau.modes.rpc.host_link import RpcHostLink
+from tau.modes.rpc.ui import RpcUi
+from tau.modes.session_commands.command import CommandCall, CommandError, SessionCommand
+from tau.modes.session_commands.table import COMMANDS
+from tau.modes.session_host import SessionHost
+from tau.sdk import SessionOptions
+
+PARSE = "parse"
+
+_envelope = msgspec.json.Decoder(f.Envelope)
+_ui_response = msgspec.json.Decoder(f.UiResponse)
+_tool_reply = msgspec.json.Decoder(f.HostToolReply)
+_uri_reply = msgspec.json.Decoder(f.HostUriReply)
+
+
+class RpcOptions(Struct, frozen=True, kw_only=True):
+    """`asks`: the program shows dialogs, so approvals and questions reach the user."""
+
+    session: SessionOptions
+    asks: bool = False
+    naming: bool = False
+    dialog_timeout_s: float = 600
+
+
+async def run(
+    options: RpcOptions,
+    lines: LineReader,
+    out: OutputStream,
+    encoder: EventEncoder,
+    started: Callable[[SessionHost], None] = lambda host: None,
+) -> int:
+    """Serve until the input ends; returns the exit code. `started` gets the host before a session opens."""
+    async with asyncio.TaskGroup() as tasks:
+        server = _Server(options, lines, out, encoder, tasks)
+        started(server.host)
+        return await server.serve()
+
+
+class _Server:
+    def __init__(
+        self,
+        options: RpcOptions,
+        lines: LineReader,
+        out: OutputStream,
+        encoder: EventEncoder,
+        tasks: asyncio.TaskGroup,
+    ) -> None:
+        self._lines = lines
+        self._tasks = tasks
+        self._writer = EventWriter(out, encoder, on_gone=lines.close)
+        self._ui = RpcUi(self._send, options.dialog_timeout_s)
+        session = msgspec.structs.replace(options.session, ui=self._ui if options.asks else None)
+        self.host = SessionHost(session, self._event, tasks, naming=options.naming)
+        self._link = RpcHostLink(self.host, self._send)
+
+    async def serve(self) -> int:
+        try:
+            await self.host.open()
+            self._send(f.Ready())
+            self.host.report_notices()
+            while not self._writer.gone:
+                try:
+                    line = await self._lines.next()
+                except TauError as error:  # an overlong line
+                    self._fail(PARSE, None, str(error))
+                    continue
+                if line is None:
+                    break
+                if line.strip():
+                    await self._take(line.encode("utf-8", "surrogatepass"))
+        finally:
+            await self.host.close()
+            self._writer.flush()
+        if self._writer.failure is not None:
+            raise self._writer.failure
+        return NOBODY_READS if self._writer.gone else DONE
+
+    def _event(self, event: AgentEvent) -> None:
+        self._writer.event(event)
+
+    def _send(self, frame: Struct) -> None:
+        self._writer.line(encode_masked(frame) + b"\n")
+
+    def _fail(self, command: str, id: str | None, error: str, code: str = "") -> None:
+        self._send(
+            f.CommandResponse(command=command, success=False, id=id or UNSET, error=error, code=code or UNSET)
+        )
+        self._send(f.ErrorEvent(error))
+
+    async def _take(self, line: bytes) -> None:
+        """Handle one line. Only a slow command lets later ones overtake it."""
+        try:
+            envelope = _envelope.decode(line)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            self._fail(PARSE, None, f"Invalid line: {error}. Send a JSON object with a type.")
+            return
+        match envelope.type:
+            case "extension_ui_response":
+                self._reply(line, _ui_response, self._ui.answer)
+            case "host_tool_result" | "host_tool_update":
+                self._reply(line, _tool_reply, self._link.take_tool_reply)
+            case "host_uri_result":
+                self._reply(line, _uri_reply, self._link.take_uri_reply)
+            case name if name in COMMANDS:
+                await self._command(COMMANDS[name], envelope.id, line)
+            case name:
+                self._fail(name, envelope.id, f'Unknown command "{name}".', "unknown_command")
+
+    def _reply(self, line: bytes, decoder: msgspec.json.Decoder[Any], take: Callable[[Any], None]) -> None:
+        try:
+            take(decoder.decode(line))
+        except msgspec.DecodeError as error:
+            self._fail(PARSE, None, f"Invalid reply: {error}.")
+
+    async def _command(self, command: SessionCommand, id: str | None, line: bytes) -> None:
+        try:
+            request = msgspec.json.decode(line, type=command.request)
+        except (msgspec.DecodeError, RecursionError) as error:
+            self._fail(command.name, id, f"Invalid request: {error}.", "invalid_request")
+            return
+        if command.slow:
+            spawn(self._tasks, self._answer(command, id, request))
+        else:
+            await self._answer(command, id, request)
+
+    async def _answer(self, command: SessionCommand, id: str | None, request: Struct) -> None:
+        try:
+            data = await command.run(CommandCall(self.host, id, self._send, self._link), request)
+        except CommandError as error:
+            self._fail(command.name, id, str(error), error.code)
+        except TauError as error:
+            self._fail(command.name, id, str(error))
+        except Aborted:
+            self._fail(command.name, id, "Aborted.", "aborted")
+        except Exception as error:
+            log.error(f"The command {command.name} failed.", error)
+            self._fail(command.name, id, f"The command failed unexpectedly: {error!r}.", "internal")
+        else:
+            no_data = command.response is None
+            response = f.CommandResponse(
+                command=command.name, success=True, id=id or UNSET, data=UNSET if no_data else data
+            )
+            self._send(response)

@@ -1,0 +1,294 @@
+"""Commands about the conversation: prompts, the queue, shell commands, compaction, retry."""
+
+from typing import Literal
+
+from msgspec import UNSET, Struct, UnsetType
+from msgspec.structs import replace
+
+from tau.agent.events import CompactionResult
+from tau.agent.owner import InterruptMode
+from tau.agent.queue import TakeMode, user_message
+from tau.ai.wire import Attachment, ImageContent
+from tau.base.late import late
+from tau.modes.session_commands.command import CommandCall, NoFields, SessionCommand
+
+attachment_texts = late("tau.modes.session_commands.attachment_texts")
+
+Disposition = Literal["started", "steered", "queued"]
+
+
+class PromptRequest(Struct, frozen=True, rename="camel"):
+    """`streaming_behavior` says what to do with the message while the agent is working."""
+
+    message: str
+    images: list[ImageContent] = []
+    attachments: list[Attachment] = []
+    streaming_behavior: Literal["steer", "followUp"] | None = None
+
+
+class MessageRequest(Struct, frozen=True, rename="camel"):
+    message: str
+    images: list[ImageContent] = []
+
+
+class PromptAccepted(Struct, frozen=True, rename="camel"):
+    """Whether the message started a run, steers the current one, or is queued for its end."""
+
+    disposition: Disposition
+
+
+class ClearedQueue(Struct, frozen=True, rename="camel"):
+    """The texts of the removed messages."""
+
+    steering: list[str]
+    follow_up: list[str]
+
+
+class BashRequest(Struct, frozen=True, rename="camel"):
+    command: str
+    exclude_from_context: bool = False
+
+
+class BashResult(Struct, frozen=True, rename="camel"):
+    output: str
+    exit_code: int | None
+    cancelled: bool
+    truncated: bool
+    full_output_path: str | UnsetType = UNSET
+
+
+class BashUpdate(Struct, frozen=True, rename="camel", tag_field="type", tag="bash_execution_update"):
+    """Output of a running `bash` command; `id` is that of the command."""
+
+    delta: str
+    id: str | UnsetType = UNSET
+
+
+class InstructionsRequest(Struct, frozen=True, rename="camel"):
+    custom_instructions: str = ""
+
+
+class HandoffResult(Struct, frozen=True, rename="camel"):
+    """The document that starts the new session, and its file if it was saved."""
+
+    document: str
+    saved_path: str | UnsetType = UNSET
+
+
+class TakeModeRequest(Struct, frozen=True):
+    mode: TakeMode
+
+
+class InterruptModeRequest(Struct, frozen=True):
+    mode: InterruptMode
+
+
+class EnabledRequest(Struct, frozen=True):
+    enabled: bool
+
+
+async def prompt(call: CommandCall, request: PromptRequest) -> PromptAccepted:
+    host = call.host
+    attachments = await attachment_texts.with_texts(request.attachments) if request.attachments else []
+    text = host.expand(request.message)
+    if not host.busy or request.streaming_behavior is None:
+        host.prompt(text, request.images, attachments)
+        return PromptAccepted("started")
+    host.check_message(text, request.images, attachments)
+    message = user_message(text, request.images, attachments)
+    if request.streaming_behavior == "steer":
+        host.session.queue.steer(message)
+        return PromptAccepted("steered")
+    host.session.queue.follow_up(message)
+    return PromptAccepted("queued")
+
+
+async def steer(call: CommandCall, request: MessageRequest) -> PromptAccepted:
+    return await prompt(call, PromptRequest(request.message, request.images, streaming_behavior="steer"))
+
+
+async def follow_up(call: CommandCall, request: MessageRequest) -> PromptAccepted:
+    return await prompt(call, PromptRequest(request.message, request.images, streaming_behavior="followUp"))
+
+
+async def abort(call: CommandCall, request: NoFields) -> None:
+    await call.host.abort()
+
+
+async def abort_and_prompt(call: CommandCall, request: MessageRequest) -> PromptAccepted:
+    call.host.check_message(request.message, request.images)
+    await call.host.abort()
+    call.host.prompt(request.message, request.images)
+    return PromptAccepted("started")
+
+
+async def clear_queue(call: CommandCall, request: NoFields) -> ClearedQueue:
+    queue = call.host.session.queue
+    waiting = queue.waiting()
+    queue.clear()
+    return ClearedQueue(
+        steering=[item.text for item in waiting if item.kind == "steering"],
+        follow_up=[item.text for item in waiting if item.kind == "followUp"],
+    )
+
+
+async def bash(call: CommandCall, request: BashRequest) -> BashResult:
+    def show(text: str) -> None:
+        call.send(BashUpdate(text, call.id or UNSET))
+
+    message = await call.host.session.bash(request.command, exclude=request.exclude_from_context, show=show)
+    return BashResult(
+        message.output, message.exit_code, message.cancelled, message.truncated, message.full_output_path
+    )
+
+
+async def abort_bash(call: CommandCall, request: NoFields) -> None:
+    call.host.session.activities.abort_bash()
+
+
+async def compact(call: CommandCall, request: InstructionsRequest) -> CompactionResult:
+    return await call.host.session.compact(request.custom_instructions)
+
+
+async def handoff(call: CommandCall, request: InstructionsRequest) -> HandoffResult:
+    host = call.host
+    session = host.session
+    with session.activities.begin(run=True) as abort:
+        made = await session.compaction.handoff(request.custom_instructions, abort)
+    await host.new(session.log.path)
+    host.prompt(made.prompt)
+    return HandoffResult(made.document, UNSET if made.path is None else str(made.path))
+
+
+async def set_steering_mode(call: CommandCall, request: TakeModeRequest) -> None:
+    call.host.session.queue.steering_mode = request.mode
+
+
+async def set_follow_up_mode(call: CommandCall, request: TakeModeRequest) -> None:
+    call.host.session.queue.follow_up_mode = request.mode
+
+
+async def set_interrupt_mode(call: CommandCall, request: InterruptModeRequest) -> None:
+    call.host.session.requests.interrupt_mode = request.mode
+
+
+async def set_auto_compaction(call: CommandCall, request: EnabledRequest) -> None:
+    call.host.session.compaction.enabled = request.enabled
+
+
+async def set_auto_retry(call: CommandCall, request: EnabledRequest) -> None:
+    retry = call.host.session.retry
+    retry.settings = replace(retry.settings, enabled=request.enabled)
+
+
+async def abort_retry(call: CommandCall, request: NoFields) -> None:
+    call.host.session.retry.cancel_wait()
+
+
+COMMANDS = (
+    SessionCommand(
+        name="prompt",
+        summary="Send a message; answered when it is accepted",
+        request=PromptRequest,
+        response=PromptAccepted,
+        run=prompt,
+    ),
+    SessionCommand(
+        name="steer",
+        summary="Send a message between turns of the current run, or start one",
+        request=MessageRequest,
+        response=PromptAccepted,
+        run=steer,
+    ),
+    SessionCommand(
+        name="follow_up",
+        summary="Queue a message for the end of the current run, or start one",
+        request=MessageRequest,
+        response=PromptAccepted,
+        run=follow_up,
+    ),
+    SessionCommand(
+        name="abort",
+        summary="Stop the agent; answered when it is idle. Queued messages stay",
+        request=NoFields,
+        run=abort,
+        slow=True,
+    ),
+    SessionCommand(
+        name="abort_and_prompt",
+        summary="Stop the agent, then send a message",
+        request=MessageRequest,
+        response=PromptAccepted,
+        run=abort_and_prompt,
+    ),
+    SessionCommand(
+        name="clear_queue",
+        summary="Remove queued messages and return their texts",
+        request=NoFields,
+        response=ClearedQueue,
+        run=clear_queue,
+    ),
+    SessionCommand(
+        name="bash",
+        summary="Run a shell command and add it to the conversation",
+        request=BashRequest,
+        response=BashResult,
+        run=bash,
+        slow=True,
+    ),
+    SessionCommand(
+        name="abort_bash", summary="Stop running shell commands", request=NoFields, run=abort_bash
+    ),
+    SessionCommand(
+        name="compact",
+        summary="Summarize older messages to free up context",
+        request=InstructionsRequest,
+        response=CompactionResult,
+        run=compact,
+        slow=True,
+    ),
+    SessionCommand(
+        name="handoff",
+        summary="Write a summary and continue with it in a new session",
+        request=InstructionsRequest,
+        response=HandoffResult,
+        run=handoff,
+        slow=True,
+    ),
+    SessionCommand(
+        name="set_steering_mode",
+        summary="Send queued steering messages one per turn, or all at once",
+        request=TakeModeRequest,
+        run=set_steering_mode,
+    ),
+    SessionCommand(
+        name="set_follow_up_mode",
+        summary="Send queued follow-ups one per run, or all at once",
+        request=TakeModeRequest,
+        run=set_follow_up_mode,
+    ),
+    SessionCommand(
+        name="set_interrupt_mode",
+        summary="Let steering interrupt the calls of a turn, or wait for its end",
+        request=InterruptModeRequest,
+        run=set_interrupt_mode,
+    ),
+    SessionCommand(
+        name="set_auto_compaction",
+        summary="Turn automatic compaction on or off",
+        request=EnabledRequest,
+        run=set_auto_compaction,
+    ),
+    SessionCommand(
+        name="set_auto_retry",
+        summary="Turn automatic retries on or off",
+        request=EnabledRequest,
+        run=set_auto_retry,
+    ),
+    SessionCommand(
+        name="abort_retry",
+        summary="Stop waiting for a retry; the run ends with its error",
+        request=NoFields,
+        run=abort_retry,
+    ),
+)

@@ -1,0 +1,202 @@
+"""The session that a program drives: prompts run in the background, and commands replace the session."""
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any
+
+from tau.agent.events import AgentEvent, Notice
+from tau.agent.loop import Outcome
+from tau.agent.tool import Tool
+from tau.ai.wire import Attachment, ImageContent
+from tau.base import log
+from tau.base.errors import TauError, UsageError
+from tau.base.late import late
+from tau.base.tasks import spawn
+from tau.coding.ports import UrlScheme
+from tau.coding.session.session import Session
+from tau.config.paths import Paths, user_paths
+from tau.modes import job_results
+from tau.modes.exit_status import judge
+from tau.sdk import SessionOptions, create_session
+
+command_files = late("tau.config.command_files")
+command_prompts = late("tau.coding.prompts.command_prompts")
+idle_tasks = late("tau.modes.idle_tasks")
+
+BUSY = "The agent is working; set streamingBehavior to steer or followUp, or abort first."
+
+
+class SessionHost:
+    """Owns the open session. `emit` gets its events, and those of every later one.
+
+    Runs belong to `tasks`; `close` stops them and waits until they are recorded.
+    """
+
+    def __init__(
+        self,
+        options: SessionOptions,
+        emit: Callable[[AgentEvent], None],
+        tasks: asyncio.TaskGroup,
+        *,
+        naming: bool = False,
+        environ: Mapping[str, str] = os.environ,
+    ) -> None:
+        self.options = options
+        self.paths: Paths = user_paths(environ)
+        self.tools: Sequence[Tool[Any]] = ()
+        self.schemes: Sequence[UrlScheme] = ()
+        self._emit = emit
+        self._tasks = tasks
+        self._naming = naming
+        self._environ = environ
+        self._session: Session | None = None
+        self._services = AsyncExitStack()
+        self._run: asyncio.Task[None] | None = None
+        self._idle_work: asyncio.Task[None] | None = None
+        self._key_owner = ""
+
+    @property
+    def session(self) -> Session:
+        """Raises TauError before `open` and after `close`."""
+        if self._session is None:
+            raise TauError("No session is open.")
+        return self._session
+
+    @property
+    def busy(self) -> bool:
+        """Whether a prompt sent now would meet a running agent."""
+        return self._run is not None or self.session.activities.running
+
+    async def open(self) -> None:
+        """Open the session that the options choose. Raises TauError."""
+        await self._replace(self.options)
+
+    async def switch(self, options: SessionOptions) -> None:
+        """Open another session and close this one, whose work is stopped and recorded.
+
+        Raises TauError if it cannot be opened; this one then stays open.
+        """
+        await self._replace(options)
+        self.report_notices()
+
+    def report_notices(self) -> None:
+        """Emit what the session has to say about how it was opened."""
+        for notice in self.session.notices:
+            self._emit(notice)
+
+    async def new(self, parent: Path | None = None) -> None:
+        """Start an empty session with the current model."""
+        await self.switch(self.options.next(parent=parent).with_model(self.session.model, self._key_owner))
+
+    async def resume(self, path: Path) -> None:
+        """Open a stored session; nothing happens if it is this one."""
+        own = self.session.log.path
+        if own is not None and own.exists() and path.exists() and path.samefile(own):
+            return
+        await self.switch(self.options.next(resume=str(path)))
+
+    async def fork(self, entry: str | None) -> None:
+        """Continue in a copy of this session: of the branch that ends at `entry`."""
+        path = self.session.log.path
+        if path is None or not path.exists():
+            raise TauError("This session is not saved, so it cannot be copied.")
+        options = self.options.next(fork=str(path), fork_entry=entry)
+        await self.switch(options.with_model(self.session.model, self._key_owner))
+
+    def prompt(
+        self, text: str, images: Sequence[ImageContent] = (), attachments: Sequence[Attachment] = ()
+    ) -> None:
+        """Start a run on this message. Raises TauError if the agent is busy or the message is unusable."""
+        if self.busy:
+            raise UsageError(BUSY)
+        self.check_message(text, images, attachments)
+        self._start(self.session, lambda session: session.prompt(text, images, attachments))
+
+    def check_message(
+        self, text: str, images: Sequence[ImageContent], attachments: Sequence[Attachment] = ()
+    ) -> None:
+        """Raises UsageError for a message that no model can answer, or not this one."""
+        if not text.strip() and not images and not attachments:
+            raise UsageError("The message is empty.")
+        if images and "image" not in self.session.model.input:
+            raise UsageError(f"{self.session.model.key} does not support images; choose another model.")
+
+    def expand(self, text: str) -> str:
+        """Expand a slash command that a file defines; other text stays as it is."""
+        if not text.startswith("/"):
+            return text
+        name, _, typed = text[1:].partition(" ")
+        files = command_files.find_command_files(self.session.cwd, self.paths)
+        file = next((file for file in files if file.name == name), None)
+        return text if file is None else command_prompts.command_prompt(file, typed)
+
+    async def abort(self) -> None:
+        """Stop the agent and wait until it is idle; queued messages stay for the next prompt."""
+        self.session.retry.cancel_wait()
+        await self.session.activities.end_run()
+        if (run := self._run) is not None:
+            await asyncio.wait((run,))
+
+    async def close(self) -> None:
+        """Stop all work, record it, and close the session."""
+        session, self._session = self._session, None
+        if session is not None:
+            await session.activities.end()
+        self._end_idle_work()
+        await self._services.aclose()
+
+    async def _replace(self, options: SessionOptions) -> None:
+        services = AsyncExitStack()
+        try:
+            session = await services.enter_async_context(create_session(options, self._environ))
+            services.callback(session.subscribe(self._emit))
+            services.callback(job_results.on_result(session, lambda: self._answer_results(session)))
+        except BaseException:
+            await services.aclose()
+            raise
+        await self.close()
+        self._session, self._services = session, services
+        self._key_owner = self._key_owner or session.model.provider
+        self.apply_host_parts()
+
+    def apply_host_parts(self) -> None:
+        """Give the session the tools and URL schemes of the driving program."""
+        session = self.session
+        session.requests.tools = [*session.tools, *self.tools]
+        for scheme in self.schemes:
+            session.urls.register(scheme)
+
+    def _start(self, session: Session, work: Callable[[Session], Awaitable[Outcome]]) -> None:
+        self._end_idle_work()
+        self._run = spawn(self._tasks, self._run_to_end(session, work))
+
+    async def _run_to_end(self, session: Session, work: Callable[[Session], Awaitable[Outcome]]) -> None:
+        try:
+            verdict = judge(await work(session))
+            if verdict.remark:
+                log.warning(f"A run ended: {verdict.remark}")
+        except TauError as error:
+            self._emit(Notice("error", str(error)))
+        except Exception as error:
+            log.error("A run failed unexpectedly.", error)
+            text = f"The run failed unexpectedly: {error!r}. The log file has the details."
+            self._emit(Notice("error", text))
+        finally:
+            self._run = None
+        if session is self._session:
+            self._answer_results(session)
+            if self._run is None:
+                self._idle_work = spawn(self._tasks, idle_tasks.while_idle(session, naming=self._naming))
+
+    def _answer_results(self, session: Session) -> None:
+        """Start a turn on the results of background jobs, if the agent is idle."""
+        if session is self._session and self._run is None and job_results.may_continue(session):
+            self._start(session, lambda current: current.go_on(results=True))
+
+    def _end_idle_work(self) -> None:
+        if self._idle_work is not None:
+            self._idle_work.cancel()
+            self._idle_work = None

@@ -1,0 +1,177 @@
+"""`tau models`, as the real program's entry point runs it, against a real server."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from tau.ai.catalog import load_catalog, pick_model
+from tau.cli.failure import report_failure
+from tau.cli.main import run
+from tau.config.models_file import load_models_file, merge_models
+from tau.config.paths import user_paths
+from tests.support.json_server import JsonServer
+
+
+def write_models(providers: dict[str, Any]) -> None:
+    home = Path(os.environ["TAU_HOME"])
+    home.mkdir(parents=True, exist_ok=True)
+    (home / "models.json").write_text(json.dumps({"providers": providers}))
+
+
+@pytest.fixture(autouse=True)
+def no_discovery() -> None:
+    home = Path(os.environ["TAU_HOME"])
+    home.mkdir(parents=True, exist_ok=True)
+    (home / "settings.json").write_text(json.dumps({"local.discover": False}))
+
+
+def test_show_tells_limits_prices_levels_and_where_to_get_a_key(capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(["models", "show", "openai/gpt-5.4"]) == 0
+    shown = capfd.readouterr().out
+    for fact in (
+        "OpenAI (openai-responses",
+        "272K",
+        "xhigh",
+        "price above 272K",
+        "flex",
+        "set OPENAI_API_KEY",
+    ):
+        assert fact in shown
+    assert run(["models", "show", "anthropic/claude-opus-4-6", "--json"]) == 0
+    row = json.loads(capfd.readouterr().out)
+    assert row["thinkingLevels"][-1] == "max"
+    assert row["cost"]["cacheWrite1h"] == 10
+    assert row["cacheSeconds"] == {"short": 300, "long": 3600}
+
+
+def test_search_finds_all_words_in_any_order(capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(["models", "search", "4.6", "sonnet", "--json"]) == 0
+    names = [row["name"].lower() for row in json.loads(capfd.readouterr().out)]
+    assert names and all("sonnet" in name and "4.6" in name for name in names)
+
+
+def test_list_is_what_the_flag_prints(capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(["models", "list", "haiku"]) == 0
+    by_command = capfd.readouterr().out
+    assert run(["--list-models", "haiku"]) == 0
+    assert capfd.readouterr().out == by_command
+    assert "claude-haiku-4-5" in by_command
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["models", "show"],
+        ["models", "search"],
+        ["models", "list", "a", "b"],
+        ["models", "drop"],
+        ["models", "--x"],
+    ],
+)
+def test_misuse_names_the_forms(words: list[str], capfd: pytest.CaptureFixture[str]) -> None:
+    assert run_code(words) == 2
+    assert "Usage: tau models" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("words", [["models", "show", "gpt-6"], ["models", "show", "claude-sonet-4-6"]])
+def test_name_without_one_meaning_lists_the_nearest(
+    words: list[str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert run_code(words) == 2
+    error = capfd.readouterr().err
+    assert "openai/gpt-6.1-sol" in error or "claude-sonnet-4-6" in error
+    assert error.count("\n") == 1
+
+
+def run_code(words: list[str]) -> int:
+    """With errors reported as `tau` does."""
+
+    try:
+        return run(words)
+    except Exception as error:
+        return report_failure(error)
+
+
+def known(pattern: str) -> Any:
+    return pick_model(merge_models(load_catalog(), load_models_file(user_paths().models)), pattern)
+
+
+def test_refresh_stores_what_a_gateway_lists(capfd: pytest.CaptureFixture[str]) -> None:
+    listing = {
+        "data": [
+            {
+                "id": "big",
+                "context_length": 300_000,
+                "pricing": {"prompt": "0.000002", "completion": "0.00001"},
+                "supported_parameters": ["reasoning"],
+                "architecture": {"input_modalities": ["text", "image"]},
+            },
+            {"id": "small", "max_model_len": 8_192},
+        ]
+    }
+    with JsonServer({"/v1/models": listing}) as server:
+        entry = {"baseUrl": f"{server.url}/v1", "api": "openai-completions", "apiKey": "k-123"}
+        write_models({"office": {**entry, "discovery": {"type": "openai-models-list"}}})
+        assert run(["models", "refresh"]) == 0
+        assert capfd.readouterr().out == "office: 2 models\n"
+        assert server.keys == ["Bearer k-123"]
+    big = known("office/big")
+    assert big.known
+    assert (big.model.context_window, big.model.cost.input, big.model.cost.output) == (300_000, 2, 10)
+    assert (big.model.reasoning, big.model.input) == (True, ("text", "image"))
+    assert known("office/small").model.context_window == 8_192
+
+
+def test_refresh_reads_limits_and_prices_of_a_proxy() -> None:
+    info = {"max_input_tokens": 200_000, "max_output_tokens": 32_000, "input_cost_per_token": 0.000003}
+    rows = {"data": [{"model_name": "sonnet", "model_info": {**info, "supports_vision": True}}]}
+    with JsonServer({"/model/info": rows}) as server:
+        entry = {"baseUrl": f"{server.url}/v1", "api": "openai-completions", "apiKey": "k-123"}
+        write_models({"proxy": {**entry, "discovery": {"type": "proxy"}}})
+        assert run(["models", "refresh", "proxy"]) == 0
+    model = known("proxy/sonnet").model
+    assert (model.context_window, model.max_tokens, model.cost.input) == (200_000, 32_000, 3)
+    assert model.input == ("text", "image")
+
+
+def test_refresh_asks_a_server_on_this_machine() -> None:
+    tags = {"models": [{"name": "coder:7b"}]}
+    show = {"capabilities": ["completion", "thinking"], "model_info": {"q.context_length": 32_768}}
+    with JsonServer({"/api/tags": tags, "/api/show": show, "/api/ps": {"models": []}}) as server:
+        entry = {"baseUrl": f"{server.url}/v1", "api": "openai-completions"}
+        write_models({"box": {**entry, "discovery": {"type": "ollama"}}})
+        assert run(["models", "refresh"]) == 0
+    assert known("box/coder:7b").model.reasoning
+
+
+def test_own_models_beat_what_a_server_lists() -> None:
+    with JsonServer({"/v1/models": {"data": [{"id": "big"}]}}) as server:
+        entry = {"baseUrl": f"{server.url}/v1", "api": "openai-completions", "apiKey": "k-123"}
+        own = [{"id": "big", "contextWindow": 9_000}]
+        write_models({"office": {**entry, "models": own, "discovery": {"type": "openai-models-list"}}})
+        assert run(["models", "refresh"]) == 0
+    assert known("office/big").model.context_window == 9_000
+
+
+def test_failed_refresh_says_so_and_changes_nothing(capfd: pytest.CaptureFixture[str]) -> None:
+    with JsonServer({}) as server:
+        entry = {"baseUrl": f"{server.url}/v1", "api": "openai-completions", "apiKey": "k-123"}
+        write_models({"office": {**entry, "discovery": {"type": "openai-models-list"}}})
+        assert run_code(["models", "refresh"]) == 1
+    assert "answered with status 404" in capfd.readouterr().err
+    assert not (user_paths().cache / "models").exists()
+    write_models({})
+    assert run_code(["models", "refresh"]) == 2
+    assert run_code(["models", "refresh", "nobody"]) == 2
+
+
+def test_json_of_refresh_counts_models(capfd: pytest.CaptureFixture[str]) -> None:
+    with JsonServer({"/v1/models": {"data": [{"id": "a"}]}}) as server:
+        entry = {"baseUrl": f"{server.url}/v1", "api": "openai-completions", "apiKey": "k-123"}
+        write_models({"office": {**entry, "discovery": {"type": "openai-models-list"}}})
+        assert run(["models", "refresh", "--json"]) == 0
+    assert msgspec.json.decode(capfd.readouterr().out) == {"office": 1}
