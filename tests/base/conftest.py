@@ -28,7 +28,7 @@ def no_descriptors(request: pytest.FixtureRequest) -> Iterator[None]:
     """Fails a test that leaves descriptors open; a runner of the whole module keeps its guard."""
     runner = getattr(request.module, "runner", None)
     if isinstance(runner, LocalRunner):
-        runner._guard.started()
+        runner._guard.started()._wait()  # its parent exits at once, and is not a leftover of the test
     before = open_descriptors()
     yield
     if open_descriptors().keys() - before.keys():

@@ -1,6 +1,7 @@
 """Locks between processes and threads."""
 
 import errno
+import fcntl
 import os
 import stat
 import subprocess
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tau.base.files import locked, try_lock
+from tau.base.files import is_locked, locked, try_lock
 from tests.base.failing_calls import FailAt
 
 REWRITER = Path(__file__).with_name("rewriter.py")
@@ -116,6 +117,23 @@ def test_try_lock_does_not_wait(tmp_path: Path) -> None:
     finally:
         os.close(first)
         os.close(second)
+
+
+def test_asking_whether_a_file_is_locked_never_makes_it_look_open_elsewhere(tmp_path: Path) -> None:
+    owner = os.open(tmp_path / "file", os.O_RDWR | os.O_CREAT)
+    asker = os.open(tmp_path / "file", os.O_RDONLY)
+    try:
+        fcntl.flock(asker, fcntl.LOCK_SH | fcntl.LOCK_NB)  # in the middle of `is_locked`
+        thread = threading.Timer(0.05, lambda: fcntl.flock(asker, fcntl.LOCK_UN))
+        thread.start()
+        assert try_lock(owner)
+        thread.join()
+        assert is_locked(asker)
+        fcntl.flock(owner, fcntl.LOCK_UN)
+        assert not is_locked(asker)
+    finally:
+        os.close(owner)
+        os.close(asker)
 
 
 def test_file_system_without_locks_counts_as_locked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

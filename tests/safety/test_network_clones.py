@@ -21,6 +21,8 @@ from tests.safety.contained_rig import ScriptedUi, contained_shell
 from tests.safety.sandbox_rig import ENGINES, GIT_ENV, require
 from tests.safety.test_network_clients import QuietFiles
 from tests.support.idle import until
+from tests.support.limits import HANG_S
+from tests.support.ports import free_port
 
 OUTSIDE = {
     "git clone https://good.example/a/x.git": "x",
@@ -135,24 +137,28 @@ def ssh(served: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     for name in ("host", "id"):
         run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(keys / name), cwd=served)
     (keys / "authorized_keys").write_text((keys / "id.pub").read_text())
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    (keys / "known_hosts").write_text(f"[127.0.0.1]:{port} {(keys / 'host.pub').read_text()}")
+    port = free_port()
     settings = [f"HostKey={keys / 'host'}", f"AuthorizedKeysFile={keys / 'authorized_keys'}"]
     settings += ["StrictModes=no", "UsePAM=no", "PidFile=none", f"ListenAddress=127.0.0.1:{port}"]
     words = [sshd, "-D", "-e", "-f", "/dev/null", *(word for one in settings for word in ("-o", one))]
+    if os.getuid() == 0:
+        Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)
+    (keys / "known_hosts").write_text(f"[127.0.0.1]:{port} {(keys / 'host.pub').read_text()}")
     daemon = subprocess.Popen(words, stderr=subprocess.DEVNULL)
 
     def answers() -> bool:
+        assert daemon.poll() is None
         with socket.socket() as probe:
             return probe.connect_ex(("127.0.0.1", port)) == 0
 
-    asyncio.run(until(answers, 20, lambda: "sshd does not listen"))
     options = f"-F /dev/null -i {keys / 'id'} -o UserKnownHostsFile={keys / 'known_hosts'}"
     monkeypatch.setenv("GIT_SSH_COMMAND", f"ssh {options}")
-    yield f"ssh://127.0.0.1:{port}{served / 'served' / 'x.git'}"
-    daemon.terminate()
-    daemon.wait()
+    try:
+        asyncio.run(until(answers, HANG_S, lambda: "sshd does not listen"))
+        yield f"ssh://127.0.0.1:{port}{served / 'served' / 'x.git'}"
+    finally:
+        daemon.terminate()
+        daemon.wait()
 
 
 def clone_and_look(place: Path, url: str, ui: ScriptedUi, engine: str = "auto") -> str:

@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import socket
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -17,6 +16,7 @@ from tau.ai.faux import Faux, FauxStep, Say, Use
 from tau.ai.wire import ToolResultMessage, text_of
 from tests.safety.ordinary_commands import COMMANDS, DIFFERENT, DIFFERENT_WITH_LANDLOCK, SLOW, fill
 from tests.safety.sandbox_rig import ENGINES, GIT_ENV, Place, git, require
+from tests.support.ports import free_port
 
 MAX_QUESTIONS = 6
 MIN_SAME = 0.97
@@ -38,12 +38,6 @@ class CountingUi:
 
     def __getattr__(self, name: str) -> Any:
         raise AssertionError(f"not expected: {name}")
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def commands_of_today() -> dict[str, str]:

@@ -22,6 +22,7 @@ _CANNOT_REPLACE = {errno.EACCES, errno.EPERM, errno.EROFS, errno.EBUSY, errno.EX
 _PRESERVED_ATTRIBUTES = ("user.", "system.posix_acl_access")
 _TEMP_NAMES = 16
 _WRITER_WAIT_S = 0.03
+_PROBE_WAITS, _PROBE_WAIT_S = 400, 0.005
 
 
 class FileChangedError(OSError):
@@ -37,6 +38,10 @@ if sys.platform == "win32":
     def unlock(fd: int) -> None:
         """Do nothing."""
 
+    def is_locked(fd: int) -> bool:
+        """Windows has no flock; assume that nobody else has the file open."""
+        return False
+
 else:
     import fcntl
 
@@ -44,23 +49,38 @@ else:
         """Take the exclusive lock of an open file without waiting; False if someone else holds it.
 
         Returns `without_locks` on a file system that has no locks; by default, refusing to work there would
-        help nobody.
+        help nobody. Someone who only asks with `is_locked` is outwaited.
         """
+        for _ in range(_PROBE_WAITS):
+            taken = _flock(fd, fcntl.LOCK_EX)
+            if taken is None:
+                return without_locks
+            if taken or is_locked(fd):
+                return taken
+            time.sleep(_PROBE_WAIT_S)
+        return False
+
+    def unlock(fd: int) -> None:
+        with suppress(OSError):
+            fcntl.flock(fd, fcntl.LOCK_UN)
+
+    def is_locked(fd: int) -> bool:
+        """Whether someone else holds the exclusive lock; for a descriptor that holds none itself."""
+        if shared := _flock(fd, fcntl.LOCK_SH):
+            unlock(fd)
+        return shared is False
+
+    def _flock(fd: int, kind: int) -> bool | None:
+        """Take a lock without waiting; None on a file system that has no locks."""
         try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
+            fcntl.flock(fd, kind | fcntl.LOCK_NB)
         except OSError as error:
             if error.errno in (errno.EACCES, errno.EAGAIN):
                 return False
             if error.errno not in (errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS, errno.EINVAL):
                 raise
-            return without_locks
+            return None
         return True
-
-    def unlock(fd: int) -> None:
-        with suppress(OSError):
-            fcntl.flock(fd, fcntl.LOCK_UN)
 
 
 def typed_path(name: str) -> Path:

@@ -3,7 +3,6 @@
 import getpass
 import os
 import shutil
-import socket
 import subprocess
 import tempfile
 import time
@@ -16,6 +15,7 @@ import pytest
 
 from tau.backends.ssh.hosts import SshHost
 from tests.support.limits import HANG_S
+from tests.support.ports import free_port
 
 SSHD = shutil.which("sshd") or shutil.which("/usr/sbin/sshd")
 SSH = shutil.which("ssh")
@@ -88,7 +88,7 @@ def running_sshd() -> Iterator[Server]:
             subprocess.run(
                 ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(folder / name)], check=True
             )
-        port = _free_port()
+        port = free_port()
         _write_files(folder, port)
         if os.getuid() == 0:
             Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)
@@ -146,9 +146,3 @@ def _wait_until_it_lets_us_in(server: Server) -> None:
         time.sleep(0.05)
     message = (server.folder / "sshd.log").read_text(errors="replace").strip().splitlines()[-1:]
     pytest.skip(f"an sshd of our own does not let us in here: {' '.join(message)}")
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

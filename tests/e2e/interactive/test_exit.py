@@ -26,8 +26,8 @@ def test_resume_command_is_shown_at_exit_and_works(launcher: Launcher) -> None:
 
 def test_resume_without_an_id_opens_the_session_list(launcher: Launcher) -> None:
     launcher.start().ask("something old", OK).leave()
-    user = launcher.start("-r")
-    user.see("Sessions", "something old")
+    user = launcher.start("-r", ready="Sessions")  # the list covers the status line
+    user.see("something old")
     user.press("enter").see(OK)
     assert len(launcher.tau.sessions()) == 1
 

@@ -9,7 +9,7 @@ from typing import Generic, Protocol, TypeVar
 from msgspec.json import Decoder
 
 from tau.base.errors import SessionError
-from tau.base.files import try_lock, unlock
+from tau.base.files import is_locked
 from tau.base.jsonl import JsonlFile, Scan
 from tau.base.sizes import KIB
 
@@ -89,12 +89,7 @@ class FileStorage:
 
     def is_written_to(self) -> bool:
         """Whether another process holds the lock now."""
-        if not self._fds:
-            return False
-        if try_lock(self._fds[-1]):
-            unlock(self._fds[-1])
-            return False
-        return True
+        return bool(self._fds) and is_locked(self._fds[-1])
 
     def append(self, lines: Sequence[bytes], *, durable: bool = True) -> int:
         if not durable and not self._created:

@@ -6,7 +6,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from tau.base.files import try_lock, typed_path
+from tau.base.files import is_locked, typed_path
 from tau.coding.session.entries import SessionInfo
 from tau.coding.session.snippets import one_line
 from tau.coding.session.storage.line_storage import SessionLocked
@@ -118,9 +118,9 @@ def open_elsewhere(files: Iterable[bytes]) -> dict[bytes, bool]:
             is_open[file] = False
             continue
         try:
-            is_open[file] = not try_lock(fd)
+            is_open[file] = is_locked(fd)
         finally:
-            os.close(fd)  # this also releases the lock
+            os.close(fd)
     return is_open
 
 
