@@ -49,7 +49,7 @@ else:
         """Take the exclusive lock of an open file without waiting; False if someone else holds it.
 
         Returns `without_locks` on a file system that has no locks; by default, refusing to work there would
-        help nobody. Someone who only asks with `is_locked` is outwaited.
+        help nobody. Waits while a caller of `is_locked` looks at it.
         """
         for _ in range(_PROBE_WAITS):
             taken = _flock(fd, fcntl.LOCK_EX)
