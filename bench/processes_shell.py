@@ -11,8 +11,8 @@ from typing import Any
 
 from report import Row, milliseconds, times
 
+from tau.agent.call_context import World
 from tau.agent.output import ToolOutput
-from tau.agent.world import World
 from tau.backends.shell.session import ShellSession
 from tau.base.run import Limits, LocalRunner
 from tau.coding.artifacts import TemporaryArtifacts

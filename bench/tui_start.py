@@ -17,7 +17,7 @@ STATIC = """
 from tau.tui.render.screen import Screen
 from tau.tui.style import StyleSpec, Theme
 from tau.tui.terminal.late_loop import LateLoop
-from tau.tui.terminal.process import ProcessTerminal
+from tau.tui.terminal.process_terminal import ProcessTerminal
 from tau.tui.widgets.text import Text
 
 theme = Theme({"accent": StyleSpec(fg="#7fb4ff")})
@@ -33,7 +33,7 @@ from tau.tui.input.bindings import Keymap
 from tau.tui.render.screen import Screen
 from tau.tui.style import StyleSpec, Theme
 from tau.tui.terminal.late_loop import LateLoop
-from tau.tui.terminal.process import ProcessTerminal
+from tau.tui.terminal.process_terminal import ProcessTerminal
 from tau.tui.widgets.editor.editor import Editor
 from tau.tui.widgets.text import Text
 from tau.tui.widgets.transcript import Transcript

@@ -7,6 +7,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:  # the same names for type checkers and editors; a test compares the two
     from tau.agent.abort import Aborted as Aborted
     from tau.agent.agent import Agent as Agent
+    from tau.agent.call_context import World as World
     from tau.agent.effects import Effects as Effects
     from tau.agent.events import AgentEnd as AgentEnd
     from tau.agent.events import AgentEvent as AgentEvent
@@ -49,7 +50,6 @@ if TYPE_CHECKING:  # the same names for type checkers and editors; a test compar
     from tau.agent.queue import Queue as Queue
     from tau.agent.tool import Tool as Tool
     from tau.agent.ui import Ui as Ui
-    from tau.agent.world import World as World
     from tau.ai.dialect import Request as Request
     from tau.ai.model import Model as Model
     from tau.ai.model import ThinkingLevel as ThinkingLevel
@@ -123,7 +123,7 @@ _HOMES = {
     late("tau.agent.agent"): "Agent",
     late("tau.agent.loop"): "Outcome",
     late("tau.agent.queue"): "Queue",
-    late("tau.agent.world"): "World",
+    late("tau.agent.call_context"): "World",
     late("tau.agent.abort"): "Aborted",
     late("tau.agent.tool"): "Tool",
     late("tau.agent.output"): "ToolOutput",

@@ -8,11 +8,11 @@ from typing import Any
 from msgspec import Struct
 
 from tau.agent.agent import Agent
+from tau.agent.call_context import World
 from tau.agent.events import AgentEvent
 from tau.agent.hooks import Hooks
 from tau.agent.output import ToolOutput
 from tau.agent.tool import Tool
-from tau.agent.world import World
 from tau.ai.faux import FAUX_MODEL, Faux, FauxStep
 from tau.base.errors import ToolError
 from tests.support.limits import HANG_S

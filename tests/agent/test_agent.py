@@ -13,8 +13,8 @@ from tau.agent.event_stream import stream_events
 from tau.agent.events import AgentEnd, AgentEvent, MessageEnd, MessageUpdate, Notice
 from tau.agent.hooks import Hooks
 from tau.agent.loop import Outcome
+from tau.agent.loop_owner import EventListener
 from tau.agent.output import ToolOutput
-from tau.agent.owner import EventListener
 from tau.agent.queue import Queue
 from tau.agent.tool import Tool
 from tau.ai.faux import FAUX_MODEL, Act, Fail, Faux, Say, Use, Wait

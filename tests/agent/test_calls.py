@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from tau.agent import events as e
+from tau.agent.call_context import CallContext, World
 from tau.agent.calls import FailedCalls
 from tau.agent.effects import Effects
 from tau.agent.hooks import Hooks, ToolQuestion
 from tau.agent.output import ToolOutput
-from tau.agent.world import CallContext, World
 from tau.ai.faux import Say, Use
 from tau.ai.wire import (
     AppMessage,

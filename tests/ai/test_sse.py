@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tau.ai import sse
-from tau.ai.sse import ResponseEvents, Splitter, SseEvent, decode_event
+from tau.ai.sse import Splitter, SseEvent, decode_event, read_events
 from tau.base.errors import ProviderError
 
 
@@ -113,7 +113,7 @@ def by_the_book(stream: bytes) -> list[SseEvent]:
 
 def read(*chunks: bytes) -> list[SseEvent]:
     async def main() -> list[SseEvent]:
-        return [event async for event in ResponseEvents(Body(*chunks))]
+        return [event async for event in read_events(Body(*chunks))]
 
     return asyncio.run(main())
 

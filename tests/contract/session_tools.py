@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import tau
-from tau.agent.owner import Setup
+from tau.agent.loop_owner import Setup
 from tau.agent.tool import ToolSpec
 from tau.ai.faux import Faux
 from tau.coding.tools.registry import TOOLS

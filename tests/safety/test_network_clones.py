@@ -20,9 +20,9 @@ from tau.config.paths import user_paths
 from tests.safety.contained_rig import ScriptedUi, contained_shell
 from tests.safety.sandbox_rig import ENGINES, GIT_ENV, require
 from tests.safety.test_network_clients import QuietFiles
+from tests.support.free_ports import free_port
 from tests.support.idle import until
 from tests.support.limits import HANG_S
-from tests.support.ports import free_port
 
 OUTSIDE = {
     "git clone https://good.example/a/x.git": "x",

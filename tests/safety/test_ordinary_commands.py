@@ -16,7 +16,7 @@ from tau.ai.faux import Faux, FauxStep, Say, Use
 from tau.ai.wire import ToolResultMessage, text_of
 from tests.safety.ordinary_commands import COMMANDS, DIFFERENT, DIFFERENT_WITH_LANDLOCK, SLOW, fill
 from tests.safety.sandbox_rig import ENGINES, GIT_ENV, Place, git, require
-from tests.support.ports import free_port
+from tests.support.free_ports import free_port
 
 MAX_QUESTIONS = 6
 MIN_SAME = 0.97

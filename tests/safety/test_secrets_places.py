@@ -19,8 +19,8 @@ from tau.cli.failure import report_failure
 from tau.coding.session.compaction import handoff
 from tau.coding.session.queue_file import persist_queue
 from tau.coding.session.storage.log import SessionLog
-from tau.config.known_secrets import make_mask, mask_known_secrets
 from tau.config.paths import user_paths
+from tau.config.secret_mask import make_mask, mask_known_secrets
 from tau.modes.interactive.composer.drafts import DraftStore
 from tau.modes.interactive.composer.prompt_recall import _remember
 from tau.modes.interactive.debug.requests import responses_text

@@ -8,17 +8,17 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from tau.agent.abort import Abort
+from tau.agent.call_context import CallContext, NestedCall, World
 from tau.agent.event_bus import EventBus
 from tau.agent.event_stream import stream_events
 from tau.agent.events import AgentEvent
 from tau.agent.hooks import Hooks
 from tau.agent.loop import Outcome, run_loop
+from tau.agent.loop_owner import EventListener, Setup, StreamFunction
 from tau.agent.output import ToolOutput
-from tau.agent.owner import EventListener, Setup, StreamFunction
 from tau.agent.ports import ToolContext
 from tau.agent.queue import Queue, user_message
 from tau.agent.tool import Tool
-from tau.agent.world import CallContext, NestedCall, World
 from tau.ai.model import Model, ThinkingLevel
 from tau.ai.wire import AppMessage, ImageContent, ToolCall, UserMessage
 from tau.base.errors import TauError, ToolError

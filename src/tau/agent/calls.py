@@ -10,8 +10,8 @@ from tau.agent import events as e
 from tau.agent.abort import Abort, Aborted
 from tau.agent.effects import Effects
 from tau.agent.hooks import Refusal, ToolQuestion
+from tau.agent.loop_owner import LoopOwner, Setup
 from tau.agent.output import ToolOutput
-from tau.agent.owner import Owner, Setup
 from tau.agent.tool import Tool
 from tau.ai.wire import TextContent, ToolCall, ToolResultMessage, new_call_id, text_of
 from tau.base import log
@@ -89,7 +89,7 @@ class CallRunner(Struct):
     `broken` maps the ids of calls that cannot run to the reason.
     """
 
-    owner: Owner
+    owner: LoopOwner
     setup: Setup
     broken: Mapping[str, str]
     abort: Abort

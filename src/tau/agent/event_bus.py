@@ -6,7 +6,7 @@ from contextlib import suppress
 from msgspec import Struct
 
 from tau.agent.events import AgentEvent, MessageUpdate
-from tau.agent.owner import EventListener
+from tau.agent.loop_owner import EventListener
 from tau.ai.stream_events import ToolCallStart
 from tau.base import log
 

@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 
 from tau.agent.events import AgentEvent, MessageUpdate, Notice, ToolUpdate
 from tau.agent.loop import Outcome
-from tau.agent.owner import EventListener
+from tau.agent.loop_owner import EventListener
 from tau.base.tasks import spawn
 
 MAX_LAG = 20_000  # events that a reader may lag before message updates are dropped

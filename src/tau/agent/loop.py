@@ -13,7 +13,7 @@ from msgspec import Struct
 from tau.agent import events as e
 from tau.agent.abort import Abort, Aborted
 from tau.agent.calls import CallRunner, FailedCalls
-from tau.agent.owner import Owner, Setup
+from tau.agent.loop_owner import LoopOwner, Setup
 from tau.agent.queue import Prompt
 from tau.ai.assembler import Assembler
 from tau.ai.dialect import Request
@@ -46,7 +46,7 @@ class ModelAnswer(Struct, frozen=True):
     paused: bool = False  # the server wants to continue it in another request
 
 
-async def run_loop(owner: Owner, prompts: Sequence[Prompt], abort: Abort) -> Outcome:
+async def run_loop(owner: LoopOwner, prompts: Sequence[Prompt], abort: Abort) -> Outcome:
     """Work on `prompts`, or on the history as it is if there are none, until the model stops."""
     run = _Run(owner, abort)
     owner.emit(e.AgentStart())
@@ -58,7 +58,7 @@ async def run_loop(owner: Owner, prompts: Sequence[Prompt], abort: Abort) -> Out
 
 
 class _Run:
-    def __init__(self, owner: Owner, abort: Abort) -> None:
+    def __init__(self, owner: LoopOwner, abort: Abort) -> None:
         self.owner = owner
         self.abort = abort
         self.messages: list[AppMessage] = []

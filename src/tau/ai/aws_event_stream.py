@@ -1,11 +1,11 @@
 """The binary framing of Amazon's event streams: splits a response into messages, and checks them."""
 
 from binascii import crc32
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from struct import Struct as Layout
 from typing import TypeAlias
 
-from tau.ai.sse import EVENT_BYTES
+from tau.ai.sse import EVENT_BYTES, EventReader
 from tau.ai.transport import Response
 from tau.base.errors import ProviderError
 from tau.base.sizes import format_bytes
@@ -15,7 +15,6 @@ CHECKSUM = Layout(">I")
 BYTES, STRING = 6, 7  # types of headers with their length in front
 # Bytes of a header's value, by its type.
 FIXED_BYTES = {0: 0, 1: 0, 2: 1, 3: 2, 4: 4, 5: 8, 8: 8, 9: 16}
-BLANK = b" \t\r\n"
 
 EventMessage: TypeAlias = tuple[dict[str, str], bytes]  # headers and payload
 
@@ -79,39 +78,6 @@ def _headers(data: bytes) -> Iterator[tuple[str, str]]:
         place += size
 
 
-class ResponseMessages:
-    """Iterates over the messages of a response; needs no closing.
-
-    A message cut off by the end of the stream is dropped. A body that is JSON or a web page comes whole,
-    without headers: not every server that is asked for a stream sends one.
-    """
-
-    def __init__(self, response: Response) -> None:
-        self._chunks = response.chunks()
-        self._splitter = FrameSplitter()
-        self._ready: Iterator[EventMessage] = iter(())
-        self._at_start = True
-
-    def __aiter__(self) -> AsyncIterator[EventMessage]:
-        return self
-
-    async def __anext__(self) -> EventMessage:
-        for message in self._ready:
-            return message
-        async for chunk in self._chunks:
-            if self._at_start and (start := chunk.lstrip(BLANK)[:1]):
-                self._at_start = False
-                if start in b"{[<":
-                    return {}, await self._document(chunk)
-            self._ready = iter(self._splitter.feed(chunk))
-            for message in self._ready:
-                return message
-        raise StopAsyncIteration
-
-    async def _document(self, start: bytes) -> bytes:
-        body = bytearray(start)
-        async for chunk in self._chunks:
-            body += chunk
-            if len(body) > EVENT_BYTES:
-                raise ProviderError(f"The server sent a document of more than {format_bytes(EVENT_BYTES)}.")
-        return bytes(body).lstrip(BLANK)
+def read_messages(response: Response) -> EventReader[EventMessage]:
+    """The messages of a response. A body that is no stream is one message without headers."""
+    return EventReader(response, FrameSplitter(), lambda document: ({}, document))

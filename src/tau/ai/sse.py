@@ -2,10 +2,10 @@
 
 import re
 from codecs import BOM_UTF8
-from collections.abc import AsyncIterator, Iterator
-from typing import TypeAlias, TypeVar
+from collections.abc import AsyncIterator, Callable, Iterator
+from typing import Generic, Protocol, TypeAlias, TypeVar
 
-from msgspec import DecodeError
+from msgspec import DecodeError, Struct
 from msgspec.json import Decoder
 
 from tau.ai.transport import Response
@@ -23,6 +23,7 @@ _BLANK = b" \t\r\n" + BOM_UTF8
 
 SseEvent: TypeAlias = tuple[str, bytes]  # the event's name, "message" if it has none, and its data
 T = TypeVar("T")
+E = TypeVar("E")
 
 
 class Splitter:
@@ -85,30 +86,39 @@ def _parse(block: bytes) -> SseEvent | None:
     return (name or "message", b"\n".join(data)) if data else None
 
 
-class ResponseEvents:
+class EventSplitter(Protocol[E]):
+    """Splits a stream into events, however it is chunked."""
+
+    def feed(self, chunk: bytes) -> list[E]: ...
+
+
+class EventReader(Generic[E]):
     """Iterates over the events of a response; needs no closing.
 
-    An event cut off by the end of the stream is dropped. A body that is JSON or a web page is one event named
-    DOCUMENT, whatever its content type: not every server that is asked for a stream sends one.
+    An event cut off by the end of the stream is dropped. A body that is JSON or a web page is one event,
+    whatever its content type: not every server that is asked for a stream sends one.
     """
 
-    def __init__(self, response: Response) -> None:
+    def __init__(
+        self, response: Response, splitter: EventSplitter[E], as_event: Callable[[bytes], E]
+    ) -> None:
         self._chunks = response.chunks()
-        self._splitter = Splitter()
-        self._ready: Iterator[SseEvent] = iter(())
+        self._splitter = splitter
+        self._as_event = as_event
+        self._ready: Iterator[E] = iter(())
         self._at_start = True
 
-    def __aiter__(self) -> AsyncIterator[SseEvent]:
+    def __aiter__(self) -> AsyncIterator[E]:
         return self
 
-    async def __anext__(self) -> SseEvent:
+    async def __anext__(self) -> E:
         for event in self._ready:
             return event
         async for chunk in self._chunks:
             if self._at_start and (start := chunk.lstrip(_BLANK)[:1]):
                 self._at_start = False
                 if start in b"{[<":
-                    return DOCUMENT, await self._document(chunk)
+                    return self._as_event(await self._document(chunk))
             self._ready = iter(self._splitter.feed(chunk))
             for event in self._ready:
                 return event
@@ -123,6 +133,11 @@ class ResponseEvents:
         return bytes(body).lstrip(_BLANK)
 
 
+def read_events(response: Response) -> EventReader[SseEvent]:
+    """The events of a response. A body that is no stream is one event named DOCUMENT."""
+    return EventReader(response, Splitter(), lambda document: (DOCUMENT, document))
+
+
 def decode_event(decoder: Decoder[T], data: bytes) -> T:
     """Decode an event's JSON. Bad characters (not UTF-8, lone surrogates) are replaced."""
     try:
@@ -135,3 +150,20 @@ def decode_event(decoder: Decoder[T], data: bytes) -> T:
             excerpt = shortened(text, EXCERPT_CHARS)
             message = f"The server sent an invalid event ({error}): {excerpt!r}."
             raise ProviderError(message, retryable=True, kind="bug") from error
+
+
+def decode_document(decoder: Decoder[T], data: bytes) -> T | None:
+    """Decode a whole answer; None if it is another document."""
+    try:
+        return decode_event(decoder, data)
+    except ProviderError:
+        return None
+
+
+class _Kind(Struct, frozen=True):
+    type: str = ""
+
+
+def decode_kind(data: bytes) -> str:
+    """The `type` of an event, empty if the event is blank."""
+    return decode_event(Decoder(_Kind), data).type if data.strip() else ""

@@ -1,8 +1,6 @@
-"""A running child process: its output, its exit, the end of its process group.
+"""A running child process: its start, its output, its exit. `process_group` ends it.
 
-We wait for the exit and not for the end of the pipe, which a background child may hold open forever. The
-exited child stays a zombie until we are done with its process group: as long as its pid is taken, our
-signals cannot reach an unrelated process with the same pid.
+We wait for the exit and not for the end of the pipe, which a background child may hold open forever.
 """
 
 import asyncio
@@ -16,10 +14,11 @@ from contextlib import contextmanager, suppress
 
 from msgspec import Struct
 
-from tau.base import log, process_tree
+from tau.base import log
 from tau.base.files import anonymous_file
 from tau.base.orphan_guard import OrphanGuard
 from tau.base.pipe import OutputChunks, Pipe
+from tau.base.process_group import ProcessGroup
 from tau.base.run import (
     ABORT_GRACE_S,
     RUN_ID,
@@ -226,12 +225,11 @@ class LocalProcess:
         self._calls: list[Callable[[Exit], None]] = []
         self._status = 0  # as in Popen.returncode: the negative signal number if a signal ended it
         self._timed_out = False
-        self._kill_at: float | None = None
-        self._group_ended = False
-        self._timers: list[asyncio.TimerHandle] = []
+        self._group = ProcessGroup(child, run_id, self._gone)
         child.watch(self._on_exit)
+        self._expiry: asyncio.TimerHandle | None = None
         if limits.timeout is not None:
-            self._timers.append(self._loop.call_later(limits.timeout, self._expire))
+            self._expiry = self._loop.call_later(limits.timeout, self._expire)
 
     @property
     def pid(self) -> int:
@@ -266,14 +264,9 @@ class LocalProcess:
 
     async def kill(self, *, since: float | None = None, grace: float | None = None) -> None:
         """Send TERM to the group, and KILL after the grace period; returns when the process is gone."""
-        if self._group_ended:
+        if self._group.ended:
             return
-        if since is not None and process_tree.can_find_marked():
-            await process_tree.end_all(
-                lambda: self._started_since(since), self._limits.grace if grace is None else grace
-            )
-        else:
-            await self._kill_group(grace)
+        await self._group.end(self._limits.grace if grace is None else grace, since=since)
         if not self._gone.is_set():
             log.warning(f"Could not kill process {self.pid}; leaving it.")
 
@@ -289,28 +282,6 @@ class LocalProcess:
         finally:
             self._close()
 
-    async def _kill_group(self, grace: float | None) -> None:
-        deadline = self._terminate(grace)
-        process_tree.send_signal(process_tree.find_marked(RUN_ID, self._run_id), signal.SIGTERM)
-        with suppress(TimeoutError):  # then the timer has sent KILL
-            async with asyncio.timeout_at(deadline):
-                await self._gone.wait()
-                self._child.reap()
-                pause = process_tree.POLL_S
-                while process_tree.group_has_processes(self.pid, signal_group=self._signal):
-                    await asyncio.sleep(pause)
-                    pause = min(2 * pause, 20 * process_tree.POLL_S)
-        with suppress(TimeoutError):
-            async with asyncio.timeout(process_tree.STUCK_S):
-                await self._gone.wait()
-        self._group_ended = True
-        await process_tree.end_all(lambda: process_tree.find_marked(RUN_ID, self._run_id), 0)
-
-    def _started_since(self, since: float) -> list[int]:
-        """Return the process itself while it lives, and those it started after `since`."""
-        pids = process_tree.find_marked(RUN_ID, self._run_id, since=since)
-        return pids if self._gone.is_set() or self.pid in pids else [self.pid, *pids]
-
     def _on_exit(self, status: int) -> None:
         self._status = status
         self._gone.set()
@@ -321,35 +292,14 @@ class LocalProcess:
     def _expire(self) -> None:
         if not self._gone.is_set():
             self._timed_out = True
-            self._terminate()
-
-    def _terminate(self, grace: float | None = None) -> float:
-        """Send TERM to the group, once; returns when KILL follows."""
-        kill_at = self._loop.time() + (self._limits.grace if grace is None else grace)
-        if self._kill_at is None:
-            self._signal(signal.SIGTERM)
-            self._signal(signal.SIGCONT)  # a stopped process cannot obey
-        if self._kill_at is None or kill_at < self._kill_at:
-            self._kill_at = kill_at
-            self._timers.append(self._loop.call_at(kill_at, self._signal, signal.SIGKILL))
-        return self._kill_at
-
-    def _signal(self, number: int) -> bool:
-        """Send a signal to the group; False if it has no members."""
-        if self._group_ended:
-            return False
-        try:
-            os.killpg(self.pid, number)
-        except (ProcessLookupError, PermissionError):
-            return False
-        return True
+            self._group.terminate(self._limits.grace)
 
     def _close(self) -> None:
-        for timer in self._timers:
-            timer.cancel()
+        if self._expiry is not None:
+            self._expiry.cancel()
         if self._gone.is_set():
             self._child.reap()
-        self._group_ended = True
+        self._group.close()
         self._guard.forget(RUN_ID, self._run_id, self.pid)
         self._child.stop_watching()
         self._input.close()

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tau.base.orphan_guard import OrphanGuard
 
 base_files = late("tau.base.files")
-process_trees = late("tau.base.process_tree")
+process_groups = late("tau.base.process_group")
 guards = late("tau.base.orphan_guard")
 process = late("tau.base.process")
 programs = late("tau.base.programs")
@@ -361,7 +361,7 @@ class LocalRunner:
         return self._sandbox.temporary_folder()
 
     def family(self) -> ProcessTree:
-        return process_trees.LocalProcessTree(self._guard.started())
+        return process_groups.LocalProcessTree(self._guard.started())
 
     def remove_at_exit(self, folder: Path) -> None:
         self._guard.started().add_folder(folder)

@@ -15,9 +15,9 @@ from tau.cli.usage import usage_line
 from tau.coding.doctor import DoctorInput, is_healthy, lines_of, run_checks
 from tau.coding.session.storage.redaction import redact_sessions
 from tau.coding.session_index.prompt_history import FILE_NAME, PromptHistory
-from tau.config.known_secrets import make_mask, mask_known_secrets
 from tau.config.layers import load_settings
 from tau.config.paths import current_folder, user_paths
+from tau.config.secret_mask import make_mask, mask_known_secrets
 from tau.modes.output_stream import OutputStream, tell
 
 OPTIONS = {"--json", "--redact", "--dry-run"}

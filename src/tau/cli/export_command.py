@@ -12,8 +12,8 @@ from tau.base.secrets import SecretMask, masked_text
 from tau.cli.usage import usage_line
 from tau.coding.export.files import FORMATS, ExportFormat, exported, format_of, write_export
 from tau.coding.session.storage.log import SessionLog
-from tau.config.known_secrets import make_mask
 from tau.config.paths import user_paths
+from tau.config.secret_mask import make_mask
 from tau.modes.output_stream import OutputStream, tell
 from tau.sdk import session_store
 

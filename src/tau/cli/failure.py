@@ -7,8 +7,8 @@ from pathlib import Path
 from tau.base import log
 from tau.base.errors import ConfigError, TauError
 from tau.base.text import sentence
-from tau.config.known_secrets import mask_known_secrets
 from tau.config.paths import user_paths
+from tau.config.secret_mask import mask_known_secrets
 from tau.modes.exit_status import FAILED, INTERRUPTED, NOBODY_READS, code_of
 from tau.modes.output_stream import silence, tell
 

@@ -11,7 +11,7 @@ from tau.base.sizes import MIB, format_bytes
 from tau.base.text import NotText, decode, is_binary
 from tau.modes.user_prompt import UserPrompt
 
-fences = late("tau.coding.fence")
+fences = late("tau.coding.untrusted_text")
 image_files = late("tau.ai.images")
 image_header = late("tau.base.image_header")
 image_loading = late("tau.coding.images")

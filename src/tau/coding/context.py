@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable, Mapping
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from tau.agent.call_context import CallContext, NestedCall, World
 from tau.agent.output import ToolOutput
-from tau.agent.world import CallContext, NestedCall, World
 from tau.ai.model import Model
 from tau.ai.wire import ToolCall
 from tau.coding.ports import CodingDialogs, Jobs, Snapshots, UrlRouter

@@ -26,10 +26,10 @@ from tau.coding.approval.allow_rules import AllowRules
 from tau.coding.local_servers import ConfirmedServers, is_strangers
 from tau.coding.sandbox import sandbox_options
 from tau.config.json_file import read_json
-from tau.config.known_secrets import load_known_secrets
 from tau.config.layers import load_settings
 from tau.config.models_file import load_models_file
 from tau.config.paths import Paths
+from tau.config.secret_mask import load_known_secrets
 from tau.config.settings import Settings
 
 Status = Literal["ok", "warn", "fail"]

@@ -10,7 +10,7 @@ from typing import Any
 from msgspec import json
 from msgspec.structs import replace
 
-from tau.agent.owner import StreamFunction
+from tau.agent.loop_owner import StreamFunction
 from tau.ai import dialect as d
 from tau.ai.dialect import Delta, Request
 from tau.ai.model import Model

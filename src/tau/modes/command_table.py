@@ -86,7 +86,10 @@ _TABLE = {
             *("todo.todo", ANY_TIME),
         ),
         ("jobs", "[ID|cancel ID]", "Show or stop background jobs", "undo_and_jobs.jobs", ANY_TIME),
-        ("ports", "[PORT|stop PORT]", "Show or forward ports of the sandbox", "ports.ports", ANY_TIME),
+        (
+            *("ports", "[PORT|stop PORT]", "Show or forward ports of the sandbox"),
+            *("sandbox_ports.ports", ANY_TIME),
+        ),
         (
             *("permissions", "[MODE|allow|ask|deny PATTERN|remove PATTERN]"),
             *("Show or change the permission mode and rules", "permissions.permissions", ANY_TIME),

@@ -12,8 +12,8 @@ from tau.base.secrets import SecretMask, masked_text
 from tau.coding.export.files import ExportFormat, exported, format_of, write_export
 from tau.coding.session.session import Session
 from tau.coding.session.storage.log import SessionLog
-from tau.config.known_secrets import make_mask
 from tau.config.paths import Paths
+from tau.config.secret_mask import make_mask
 
 OPTIONS = ("--raw", "--force")
 USAGE = "Usage: /export [--raw] [--force] [FILE.html|FILE.md|FILE.json]."

@@ -10,8 +10,8 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from tau.agent.loop_owner import StreamFunction
 from tau.agent.output import ToolOutput
-from tau.agent.owner import StreamFunction
 from tau.ai.model import Model
 from tau.ai.wire import AssistantMessage
 from tau.base import log
@@ -20,9 +20,9 @@ from tau.base.run import LocalRunner
 from tau.coding.ports import SessionFactory
 from tau.coding.session.session import Session
 from tau.coding.session.storage.log import SessionLog
-from tau.config.known_secrets import mask_known_secrets
 from tau.config.layers import load_settings
 from tau.config.paths import user_paths
+from tau.config.secret_mask import mask_known_secrets
 from tau.sdk.composition import call_alone, compose
 from tau.sdk.models import open_models
 from tau.sdk.options import SessionOptions

@@ -13,8 +13,8 @@ from msgspec.structs import replace
 
 from tau.agent.events import Notice
 from tau.agent.hooks import HookChain, Hooks, Refusal, ToolQuestion
+from tau.agent.loop_owner import StreamFunction
 from tau.agent.output import ToolOutput
-from tau.agent.owner import StreamFunction
 from tau.agent.tool import Tool
 from tau.ai.assembler import complete
 from tau.ai.model import Model, ThinkingLevel, thinking_level
@@ -52,12 +52,12 @@ from tau.sdk.storage import open_log, track_last_session
 
 if TYPE_CHECKING:
     from tau.coding.approval.rules import RuleAction
-    from tau.coding.fence import Fence
     from tau.coding.jobs.session_jobs import SessionJobs
+    from tau.coding.untrusted_text import Fence
 
 effects_approval = late("tau.agent.approved_effects")
 faux = late("tau.ai.faux")
-fences = late("tau.coding.fence")
+fences = late("tau.coding.untrusted_text")
 obfuscation = late("tau.coding.obfuscation")
 project_rules = late("tau.config.project_rules")
 rule_settings = late("tau.config.rule_settings")

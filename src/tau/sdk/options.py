@@ -7,7 +7,7 @@ from msgspec import Struct, field
 from msgspec.structs import force_setattr, replace
 
 from tau.agent.hooks import Hooks
-from tau.agent.owner import StreamFunction
+from tau.agent.loop_owner import StreamFunction
 from tau.agent.tool import Tool
 from tau.agent.ui import Ui
 from tau.ai.model import Model, ThinkingLevel

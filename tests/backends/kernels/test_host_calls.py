@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tau.backends.kernels.cells import KernelError, KernelLanguage, NoHost
-from tau.backends.kernels.running import answer_call
+from tau.backends.kernels.running_cell import answer_call
 from tau.base.errors import ToolError
 from tests.backends.kernels.kernel_rig import World, in_world, needs_node, until
 

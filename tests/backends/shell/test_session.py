@@ -347,7 +347,7 @@ def test_abort_kills_only_what_the_command_started(tmp_path: Path) -> None:
 def test_abort_kills_the_whole_group_when_processes_cannot_be_distinguished(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tau.base.process_tree.can_find_marked", lambda: False)
+    monkeypatch.setattr("tau.base.process_group.can_find_marked", lambda: False)
 
     async def body(session: ShellSession) -> None:
         older = int((await done(session, "x=1; sleep 999 & echo $!")).text)

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from tau.backends.ssh.hosts import SshHost
+from tests.support.free_ports import free_port
 from tests.support.limits import HANG_S
-from tests.support.ports import free_port
 
 SSHD = shutil.which("sshd") or shutil.which("/usr/sbin/sshd")
 SSH = shutil.which("ssh")

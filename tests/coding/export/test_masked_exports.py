@@ -14,8 +14,8 @@ from tau.base.secrets import SecretMask, secret_variables
 from tau.coding.export.files import ExportFormat, exported
 from tau.coding.session import entries as s
 from tau.coding.session.storage.log import SessionLog
-from tau.config.known_secrets import load_known_secrets
 from tau.config.paths import Paths
+from tau.config.secret_mask import load_known_secrets
 from tests.coding.export.sample import TIME, answer, picture, result
 
 # Assembled at runtime so that secret scanners ignore this file. None of them is real.

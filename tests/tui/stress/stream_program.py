@@ -9,7 +9,7 @@ from tau.tui.input.key import InputEvent, Key
 from tau.tui.render.screen import Screen
 from tau.tui.rows import Rows
 from tau.tui.style import Theme
-from tau.tui.terminal.process import ProcessTerminal
+from tau.tui.terminal.process_terminal import ProcessTerminal
 from tau.tui.widgets.editor.editor import Editor
 from tau.tui.widgets.text import Text
 from tau.tui.widgets.transcript import Block, Transcript

@@ -21,7 +21,7 @@ _LIMIT_S = HANG_S
 HEAD = """
 import asyncio, fcntl, json, os, signal, sys, termios
 from tau.tui.input.key import Key
-from tau.tui.terminal.process import ProcessTerminal
+from tau.tui.terminal.process_terminal import ProcessTerminal
 
 with __import__("contextlib").suppress(OSError):
     fcntl.ioctl(0, termios.TIOCSCTTY, 0)

@@ -7,7 +7,7 @@ import sys
 import termios
 
 from tau.tui.terminal import sequences
-from tau.tui.terminal.process import ProcessTerminal
+from tau.tui.terminal.process_terminal import ProcessTerminal
 from tests.tui.terminal.pty_child import (
     assert_as_found,
     pty_child,
@@ -83,7 +83,7 @@ asyncio.run(main())
 def test_without_a_loop_it_only_writes_and_needs_no_asyncio() -> None:
     code = (
         "import sys\n"
-        "from tau.tui.terminal.process import ProcessTerminal\n"
+        "from tau.tui.terminal.process_terminal import ProcessTerminal\n"
         "terminal = ProcessTerminal()\n"
         "terminal.write('frame ü\\n')\n"
         "terminal.stop()\n"

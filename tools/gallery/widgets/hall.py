@@ -10,7 +10,7 @@ from tau.tui.input.key import InputEvent
 from tau.tui.render.screen import CONSUMED, Consumed, Screen
 from tau.tui.style import Theme
 from tau.tui.terminal.port import Terminal
-from tau.tui.terminal.process import ProcessTerminal
+from tau.tui.terminal.process_terminal import ProcessTerminal
 from tau.tui.timer import Timer
 from tau.tui.widgets.container import Container, Spacer
 from tau.tui.widgets.select_list import SelectItem, SelectList

@@ -8,14 +8,13 @@ from msgspec import Struct
 
 from tau.ai import dialect as d
 from tau.ai.apis.anthropic_body import build_body
-from tau.ai.apis.request import encode, headers
+from tau.ai.apis.request import headers, post
 from tau.ai.apis.stop_reasons import done_reason
 from tau.ai.assembler import parse_arguments
 from tau.ai.model import Model
-from tau.ai.sse import DOCUMENT, ResponseEvents, decode_event
+from tau.ai.sse import DOCUMENT, decode_document, decode_event, decode_kind, read_events
 from tau.ai.transport import Transport
 from tau.ai.wire import new_call_id
-from tau.base.errors import ProviderError
 from tau.base.late import late
 
 error_response = late("tau.ai.apis.error_response")
@@ -32,17 +31,13 @@ async def stream(
     model: Model, request: d.Request, endpoint: d.Endpoint, http: Transport
 ) -> AsyncGenerator[d.Delta, None]:
     body = build_body(model, request)
-    answer_tokens: int = body["max_tokens"]
-    async with http.open(
-        "POST", url(endpoint.base_url), headers=_headers(endpoint), body=encode(body)
+    target, tokens = url(endpoint.base_url), body["max_tokens"]
+    async with post(
+        http, target, _headers(endpoint), body, model=model, endpoint=endpoint, answer_tokens=tokens
     ) as response:
-        del body  # do not keep a long conversation in memory while its answer arrives
-        if response.status >= 300:
-            raise await error_response.error_from_response(
-                response, provider=model.provider, key=endpoint.key, answer_tokens=answer_tokens
-            )
+        del body
         answer = _Answer(model.provider, endpoint.key)
-        async for name, data in ResponseEvents(response):
+        async for name, data in read_events(response):
             if name == DOCUMENT:
                 for whole in answer.read_document(data):
                     yield whole
@@ -153,13 +148,8 @@ class _Document(Struct, frozen=True):
     usage: _Usage | None = None
 
 
-class _Kind(Struct, frozen=True):
-    type: str = ""
-
-
 _EVENT = msgspec.json.Decoder(_Event)
 _DOCUMENT = msgspec.json.Decoder(_Document)
-_KIND = msgspec.json.Decoder(_Kind)
 _decode = _EVENT.decode
 
 _KNOWN = frozenset(
@@ -206,9 +196,7 @@ class _Answer:
         try:
             return _decode(data)
         except (msgspec.DecodeError, UnicodeDecodeError):
-            if not data.strip():
-                return None
-            kind = decode_event(_KIND, data).type
+            kind = decode_kind(data)
             if kind == "error":
                 return _Event("error")
             return decode_event(_EVENT, data) if kind in _KNOWN else None
@@ -253,10 +241,7 @@ class _Answer:
 
     def read_document(self, data: bytes) -> Iterator[d.Delta]:
         """Read an answer that came whole. Raises an error for any other document."""
-        try:
-            document = decode_event(_DOCUMENT, data)
-        except ProviderError:
-            document = _Document()
+        document = decode_document(_DOCUMENT, data) or _Document()
         if document.type != "message" or document.content is None:
             raise error_response.error_from_document(data, provider=self._provider, key=self._key)
         if document.usage is not None:

@@ -13,12 +13,12 @@ from msgspec import Struct
 
 from tau.ai import dialect as d
 from tau.ai.apis.bedrock_body import build_body
-from tau.ai.apis.request import encode, headers
+from tau.ai.apis.request import encode, headers, post
 from tau.ai.apis.stop_reasons import done_reason
-from tau.ai.aws_event_stream import ResponseMessages
+from tau.ai.aws_event_stream import read_messages
 from tau.ai.model import Model
 from tau.ai.proxy import parse_url
-from tau.ai.sse import decode_event
+from tau.ai.sse import decode_document, decode_event
 from tau.ai.transport import Transport
 from tau.base.errors import ProviderError
 from tau.base.late import late
@@ -45,19 +45,19 @@ async def stream(
     model: Model, request: d.Request, endpoint: d.Endpoint, http: Transport
 ) -> AsyncGenerator[d.Delta, None]:
     body = build_body(model, request)
-    answer_tokens: int = body["inferenceConfig"]["maxTokens"]
-    target, data = url(endpoint.base_url, model.id), encode(body)
-    async with http.open(
-        "POST", target, headers=_headers(model, endpoint, target, data), body=data
+    target, data, tokens = (
+        url(endpoint.base_url, model.id),
+        encode(body),
+        body["inferenceConfig"]["maxTokens"],
+    )
+    sent = _headers(model, endpoint, target, data)
+    async with post(
+        http, target, sent, data, model=model, endpoint=endpoint, answer_tokens=tokens
     ) as response:
-        del body, data  # do not keep a long conversation in memory while its answer arrives
-        if response.status >= 300:
-            raise await error_response.error_from_response(
-                response, provider=model.provider, key=endpoint.key, answer_tokens=answer_tokens
-            )
+        del body, data
         answer = _Answer(model.provider, endpoint.key)
         try:
-            async for kind, payload in ResponseMessages(response):
+            async for kind, payload in read_messages(response):
                 if not kind:
                     for whole in answer.read_document(payload):
                         yield whole
@@ -207,10 +207,7 @@ class _Answer:
 
     def read_document(self, data: bytes) -> Iterator[d.Delta]:
         """Read an answer that came whole. Raises an error for any other document."""
-        try:
-            document = decode_event(_DOCUMENT, data)
-        except ProviderError:
-            document = _Document()
+        document = decode_document(_DOCUMENT, data) or _Document()
         message = document.output.message if document.output is not None else None
         if message is None or message.content is None:
             raise error_response.error_from_document(data, provider=self._provider, key=self._key)

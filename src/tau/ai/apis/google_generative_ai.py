@@ -10,10 +10,10 @@ from msgspec import Raw, Struct
 
 from tau.ai import dialect as d
 from tau.ai.apis.google_body import build_body
-from tau.ai.apis.request import encode, headers
+from tau.ai.apis.request import headers, post
 from tau.ai.apis.stop_reasons import done_reason
 from tau.ai.model import Model
-from tau.ai.sse import DOCUMENT, ResponseEvents, decode_event
+from tau.ai.sse import DOCUMENT, decode_event, read_events
 from tau.ai.transport import Transport
 from tau.base.errors import ProviderError
 from tau.base.late import late
@@ -33,18 +33,14 @@ async def stream(
     model: Model, request: d.Request, endpoint: d.Endpoint, http: Transport
 ) -> AsyncGenerator[d.Delta, None]:
     body = build_body(model, request)
-    answer_tokens: int = body["generationConfig"]["maxOutputTokens"]
-    async with http.open(
-        "POST", url(endpoint.base_url, model.id), headers=_headers(model, endpoint), body=encode(body)
+    target, tokens = url(endpoint.base_url, model.id), body["generationConfig"]["maxOutputTokens"]
+    async with post(
+        http, target, _headers(model, endpoint), body, model=model, endpoint=endpoint, answer_tokens=tokens
     ) as response:
-        del body  # do not keep a long conversation in memory while its answer arrives
-        if response.status >= 300:
-            raise await error_response.error_from_response(
-                response, provider=model.provider, key=endpoint.key, answer_tokens=answer_tokens
-            )
+        del body
         answer = _Answer(model, endpoint.key)
         try:
-            async for name, data in ResponseEvents(response):
+            async for name, data in read_events(response):
                 if name == DOCUMENT:
                     for delta in answer.read_document(data):
                         yield delta

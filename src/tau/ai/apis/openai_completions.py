@@ -10,10 +10,10 @@ from msgspec import Struct
 
 from tau.ai import dialect as d
 from tau.ai.apis.openai_body import build_body
-from tau.ai.apis.request import encode, headers
+from tau.ai.apis.request import as_count, as_text, headers, post
 from tau.ai.apis.stop_reasons import done_reason
 from tau.ai.model import Model
-from tau.ai.sse import DOCUMENT, ResponseEvents, decode_event
+from tau.ai.sse import DOCUMENT, decode_document, decode_event, read_events
 from tau.ai.transport import Transport
 from tau.ai.wire import new_call_id
 from tau.base.errors import ProviderError
@@ -30,16 +30,12 @@ async def stream(
     url = f"{endpoint.base_url.rstrip('/')}/chat/completions"
     ours = {"authorization": f"Bearer {endpoint.key}"} if endpoint.key else {}
     body = build_body(model, request)
-    answer_tokens: int = body[model.compat.max_tokens_field]
-    async with http.open("POST", url, headers=headers(endpoint, ours), body=encode(body)) as response:
-        del body  # do not keep a long conversation in memory while its answer arrives
-        if response.status >= 300:
-            raise await error_response.error_from_response(
-                response, provider=model.provider, key=endpoint.key, answer_tokens=answer_tokens
-            )
+    sent, tokens = headers(endpoint, ours), body[model.compat.max_tokens_field]
+    async with post(http, url, sent, body, model=model, endpoint=endpoint, answer_tokens=tokens) as response:
+        del body
         answer = _Answer(model, endpoint.key)
         try:
-            async for name, data in ResponseEvents(response):
+            async for name, data in read_events(response):
                 if name == DOCUMENT:
                     for delta in answer.read_document(data):
                         yield delta
@@ -188,7 +184,7 @@ class _Answer:
         if isinstance(usage, dict):
             yield _tokens(usage, reports_cost=self._model.compat.reports_cost)
             if self._model.compat.routes_upstream:
-                yield d.Answered(_text(chunk.id), _text(chunk.provider))
+                yield d.Answered(as_text(chunk.id), as_text(chunk.provider))
         if chunk.error or chunk.kind == "error":
             if self.ended:
                 return  # the answer is complete, and its usage may still follow
@@ -220,10 +216,7 @@ class _Answer:
 
     def read_document(self, data: bytes) -> Iterator[d.Delta]:
         """Read an answer that came whole. Raises an error for any other document."""
-        try:
-            chunk = decode_event(_CHUNK, data)
-        except ProviderError:
-            chunk = _Chunk()
+        chunk = decode_document(_CHUNK, data) or _Chunk()
         choice = self._choice(chunk)
         if chunk.error or choice is None or choice.message is None:
             raise error_response.error_from_document(data, provider=self._provider, key=self._key)
@@ -350,10 +343,6 @@ def _parts(content: list[object]) -> Iterator[d.Delta]:
                 yield d.ThinkingPiece(text)
 
 
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""
-
-
 def _tokens(usage: dict[str, object], *, reports_cost: bool = False) -> d.Tokens:
     """Servers put the same figures in different places.
 
@@ -362,21 +351,17 @@ def _tokens(usage: dict[str, object], *, reports_cost: bool = False) -> d.Tokens
     """
     details = usage.get("prompt_tokens_details")
     details = details if isinstance(details, dict) else {}
-    prompt = _count(usage.get("prompt_tokens"))
-    completion = _count(usage.get("completion_tokens"))
-    cached = _count(
+    prompt = as_count(usage.get("prompt_tokens"))
+    completion = as_count(usage.get("completion_tokens"))
+    cached = as_count(
         details.get("cached_tokens") or usage.get("prompt_cache_hit_tokens") or usage.get("cached_tokens")
     )
-    written = _count(details.get("cache_write_tokens"))
+    written = as_count(details.get("cache_write_tokens"))
     cost = usage.get("cost")
     return d.Tokens(
         max(0, prompt - cached - written),
-        max(completion, _count(usage.get("total_tokens")) - prompt),
+        max(completion, as_count(usage.get("total_tokens")) - prompt),
         cached,
         written,
         cost=float(cost) if reports_cost and isinstance(cost, (int, float)) else None,
     )
-
-
-def _count(value: object) -> int:
-    return int(value) if isinstance(value, (int, float)) and value > 0 else 0

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from tau.ai import dialect as d
-from tau.ai.apis.request import encode, headers
+from tau.ai.apis.request import as_count, as_text, headers, post
 from tau.ai.apis.responses_body import (
     REASONING_FIELDS,
     CallSignature,
@@ -21,9 +21,8 @@ from tau.ai.apis.responses_body import (
 )
 from tau.ai.apis.stop_reasons import done_reason
 from tau.ai.model import Model
-from tau.ai.sse import DOCUMENT, ResponseEvents, decode_event
+from tau.ai.sse import DOCUMENT, decode_document, decode_event, decode_kind, read_events
 from tau.ai.transport import Transport
-from tau.base.errors import ProviderError
 from tau.base.late import late
 
 error_response = late("tau.ai.apis.error_response")
@@ -39,17 +38,13 @@ async def stream(
     model: Model, request: d.Request, endpoint: d.Endpoint, http: Transport
 ) -> AsyncGenerator[d.Delta, None]:
     body = build_body(model, request)
-    answer_tokens: int = body["max_output_tokens"]
-    async with http.open(
-        "POST", url(endpoint.base_url, model), headers=_headers(endpoint, model), body=encode(body)
+    target, sent, tokens = url(endpoint.base_url, model), _headers(endpoint, model), body["max_output_tokens"]
+    async with post(
+        http, target, sent, body, model=model, endpoint=endpoint, answer_tokens=tokens
     ) as response:
-        del body  # do not keep a long conversation in memory while its answer arrives
-        if response.status >= 300:
-            raise await error_response.error_from_response(
-                response, provider=model.provider, key=endpoint.key, answer_tokens=answer_tokens
-            )
+        del body
         answer = _Answer(model, request, endpoint.key)
-        async for name, data in ResponseEvents(response):
+        async for name, data in read_events(response):
             if name == DOCUMENT:
                 for delta in answer.read_document(data):
                     yield delta
@@ -128,12 +123,7 @@ class _Event(Struct, frozen=True):
     response: _Response | None = None
 
 
-class _Kind(Struct, frozen=True):
-    type: str = ""
-
-
 _EVENT = msgspec.json.Decoder(_Event)
-_KIND = msgspec.json.Decoder(_Kind)
 _ITEM = msgspec.json.Decoder(_Item)
 _RESPONSE = msgspec.json.Decoder(_Response)
 _decode = _EVENT.decode
@@ -190,9 +180,7 @@ class _Answer:
         try:
             return _decode(data)
         except (msgspec.DecodeError, UnicodeDecodeError):
-            if not data.strip():
-                return None
-            kind = decode_event(_KIND, data).type
+            kind = decode_kind(data)
             if kind == "error":
                 return _Event("error")
             return decode_event(_EVENT, data) if kind in KNOWN else None
@@ -236,10 +224,7 @@ class _Answer:
 
     def read_document(self, data: bytes) -> Iterator[d.Delta]:
         """Read an answer that came whole. Raises an error for any other document."""
-        try:
-            response = decode_event(_RESPONSE, data)
-        except ProviderError:
-            response = _Response()
+        response = decode_document(_RESPONSE, data) or _Response()
         if response.kind != "response" or (response.output is None and not response.error):
             raise error_response.error_from_document(data, provider=self._provider, key=self._key)
         yield from self._response(f"response.{response.status or 'completed'}", response)
@@ -308,7 +293,7 @@ class _Answer:
             yield d.UnknownBlock(bytes(raw).decode("utf-8", "replace"))
 
     def _end_message(self, item: _Item, started: _Open) -> Iterator[d.Delta]:
-        whole = "".join(_text(part.text) or _text(part.refusal) for part in item.content or ())
+        whole = "".join(as_text(part.text) or as_text(part.refusal) for part in item.content or ())
         if rest := _rest(whole, started):
             yield d.TextPiece(rest)
         if whole and (item.id or item.phase):
@@ -318,9 +303,9 @@ class _Answer:
 
     def _end_reasoning(self, raw: msgspec.Raw, item: _Item, started: _Open) -> Iterator[d.Delta]:
         if started.source != REASONING and item.summary:
-            whole = "\n\n".join(_text(part.text) for part in item.summary)
+            whole = "\n\n".join(as_text(part.text) for part in item.summary)
         else:
-            whole = "".join(_text(part.text) for part in item.content or ())
+            whole = "".join(as_text(part.text) for part in item.content or ())
         kept = msgspec.json.decode(raw)
         kept = {name: kept[name] for name in REASONING_FIELDS if kept.get(name)}
         sealed = "encrypted_content" in kept or "content" in kept
@@ -334,7 +319,7 @@ class _Answer:
         whole = item.input if started.custom else item.arguments
         if isinstance(whole, dict):
             whole = _encode(whole).decode()
-        text = _text(whole)
+        text = as_text(whole)
         problem = d.CUT_OFF if item.status == "incomplete" or whole is None else ""
         if started.pieces and not text.startswith("".join(started.pieces)):
             problem = problem or OTHER_ARGUMENTS
@@ -384,10 +369,6 @@ def _is_open_call(item: _Open | None) -> TypeGuard[_Open]:
     return item is not None and item.kind in CALLS and not item.ended
 
 
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""
-
-
 def _rest(whole: str, started: _Open) -> str:
     """What of an item did not stream; empty if the item is not what streamed."""
     streamed = "".join(started.pieces)
@@ -405,16 +386,12 @@ def _tokens(usage: dict[str, Any], tier: str | None) -> d.Tokens:
     read = read if isinstance(read, dict) else {}
     wrote = usage.get("output_tokens_details")
     wrote = wrote if isinstance(wrote, dict) else {}
-    cached, written = _count(read.get("cached_tokens")), _count(read.get("cache_write_tokens"))
+    cached, written = as_count(read.get("cached_tokens")), as_count(read.get("cache_write_tokens"))
     return d.Tokens(
-        max(0, _count(usage.get("input_tokens")) - cached - written),
-        _count(usage.get("output_tokens")),
+        max(0, as_count(usage.get("input_tokens")) - cached - written),
+        as_count(usage.get("output_tokens")),
         cached,
         written,
-        _count(wrote.get("reasoning_tokens")),
+        as_count(wrote.get("reasoning_tokens")),
         tier=tier,
     )
-
-
-def _count(value: object) -> int:
-    return int(value) if isinstance(value, (int, float)) and value > 0 else 0

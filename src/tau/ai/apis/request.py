@@ -1,6 +1,7 @@
-"""Request encoding shared by the dialects: the body, and headers the user may override."""
+"""Requests as the dialects share them: the body, headers the user may override, the refusal of a server."""
 
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
 from typing import Any
 
 import msgspec
@@ -8,9 +9,11 @@ import msgspec
 from tau.ai.dialect import Endpoint, Request, ToolSpec
 from tau.ai.model import Model, ThinkingLevel
 from tau.ai.normalization import cleaned
+from tau.ai.transport import Response, Transport
 from tau.ai.wire import ImageContent, TextContent, ThinkingContent
 from tau.base.late import late
 
+error_response = late("tau.ai.apis.error_response")
 schema = late("tau.ai.apis.schema")
 
 BYTES_PER_TOKEN = 3  # fewer than real, so the estimate errs on the safe side
@@ -99,3 +102,38 @@ def headers(endpoint: Endpoint, ours: Mapping[str, str]) -> dict[str, str]:
     """Merge our headers with the endpoint's, which win. Names are in lower case."""
     theirs = {name.lower(): value for name, value in endpoint.headers.items()}
     return {"content-type": "application/json", "accept": "text/event-stream", **ours, **theirs}
+
+
+@asynccontextmanager
+async def post(
+    http: Transport,
+    url: str,
+    headers: Mapping[str, str],
+    body: Any,
+    *,
+    model: Model,
+    endpoint: Endpoint,
+    answer_tokens: int,
+) -> AsyncGenerator[Response, None]:
+    """Send a request, encoded or not, for at most `answer_tokens`. Raises an error if the server refuses it.
+
+    Callers drop the body when the response begins: it may be a long conversation, and the answer takes time.
+    """
+    sent = body if isinstance(body, bytes) else encode(body)
+    del body
+    async with http.open("POST", url, headers=headers, body=sent) as response:
+        del sent
+        if response.status >= 300:
+            raise await error_response.error_from_response(
+                response, provider=model.provider, key=endpoint.key, answer_tokens=answer_tokens
+            )
+        yield response
+
+
+def as_count(value: object) -> int:
+    """A number of tokens; 0 for anything else."""
+    return int(value) if isinstance(value, (int, float)) and value > 0 else 0
+
+
+def as_text(value: object) -> str:
+    return value if isinstance(value, str) else ""

@@ -34,7 +34,7 @@ from tau.backends.kernels.channel import (
     Pong,
     Show,
 )
-from tau.backends.kernels.running import RunningCell
+from tau.backends.kernels.running_cell import RunningCell
 from tau.base import log
 from tau.base.run import ABORT_GRACE_S, Exit, Process, Runner
 from tau.base.sizes import KIB

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 interpreters = late("tau.backends.kernels.interpreters")
 processes = late("tau.backends.kernels.kernel")
-running = late("tau.backends.kernels.running")
+running = late("tau.backends.kernels.running_cell")
 
 KernelMode = Literal["session", "per-call"]
 MAIN_SESSION = "main"

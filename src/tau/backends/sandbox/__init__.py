@@ -2,8 +2,9 @@
 
 `session.SessionSandbox` implements `tau.base.run.Sandbox`. It picks an engine (`engines.py`), turns settings
 into a policy (`policy.py`) and the policy into mounts (`mounts.py`), and starts a small program inside
-(`guest/holder.py`), which starts all commands and reports their exits (`link.py`). Each start tries, from
-inside, what the engine promises (`guest/checks.py`); an engine that breaks a promise is not used.
+(`guest/holder.py`), which starts all commands and reports their exits (`holder_connection.py`).
+Each start tries, from inside, what the engine promises (`guest/checks.py`); an engine that breaks a promise
+is not used.
 
 What networking builds on:
 

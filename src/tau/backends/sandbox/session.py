@@ -15,7 +15,7 @@ from tau.backends.sandbox.closed_paths import ClosedPaths
 from tau.backends.sandbox.engines import Engine, SandboxSpec
 from tau.backends.sandbox.git_guard import GitGuard, judge_leftovers
 from tau.backends.sandbox.guard_records import GuardRecords
-from tau.backends.sandbox.link import HolderLink, SandboxEnded
+from tau.backends.sandbox.holder_connection import HolderConnection, SandboxEnded
 from tau.backends.sandbox.mode_guard import ModeGuard
 from tau.backends.sandbox.mounts import Mount, find_mount, make_places, plan_mounts
 from tau.backends.sandbox.policy import (
@@ -92,7 +92,7 @@ class SessionSandbox:
         self._make_spec: MakeSpec = make_spec or decide_spec
         self._lock = asyncio.Lock()
         self._folder: Path | None = None
-        self._link: HolderLink | None = None
+        self._connection: HolderConnection | None = None
         self._process: Process | None = None
         self._engine: Engine | None = None
         self.policy: SandboxPolicy | None = None  # what the running sandbox lets commands do
@@ -117,7 +117,7 @@ class SessionSandbox:
 
     @property
     def contained(self) -> bool:
-        return self._link is not None and self._link.alive
+        return self._connection is not None and self._connection.alive
 
     @property
     def engine(self) -> str:
@@ -166,16 +166,16 @@ class SessionSandbox:
     async def open_terminal(self) -> tuple[int, int]:
         if not await self.prepare() or not self._has_own("processes"):
             return await OUTSIDE.open_terminal()
-        assert self._link is not None
-        ours, theirs = await self._link.ask(b"T", None)
+        assert self._connection is not None
+        ours, theirs = await self._connection.ask(b"T", None)
         return ours, theirs
 
     async def spawn(self, command: Command, files: ChildFiles) -> Child:
         try:
             return await self._spawn(command, files)
         except SandboxEnded:
-            if self._link is not None:
-                self._link.close()
+            if self._connection is not None:
+                self._connection.close()
             return await self._spawn(command, files)
 
     async def _spawn(self, command: Command, files: ChildFiles) -> Child:
@@ -183,10 +183,10 @@ class SessionSandbox:
             if self._worked or self.options.mode == "required":
                 raise ToolError(f"No command can run: {self.problem or 'the sandbox ended'}.")
             return await OUTSIDE.spawn(command, files)
-        assert self._link is not None
+        assert self._connection is not None
         same = {name for name in self._env if command.env.get(name) == os.environ.get(name)}
         env = {**command.env, **{name: self._env[name] for name in same}}
-        return await self._link.spawn(Command(argv=command.argv, cwd=command.cwd, env=env), files)
+        return await self._connection.spawn(Command(argv=command.argv, cwd=command.cwd, env=env), files)
 
     def check_repositories(self) -> list[str]:
         """What commands did since the last check to files that run programs; it is undone."""
@@ -202,9 +202,9 @@ class SessionSandbox:
         return await self._sockets(b"C", (_family(host), count))
 
     async def _sockets(self, kind: bytes, value: Any) -> list[socket.socket]:
-        if self._link is None:
+        if self._connection is None:
             raise OSError("The sandbox is not running")
-        made = [socket.socket(fileno=fd) for fd in await self._link.ask(kind, value)]
+        made = [socket.socket(fileno=fd) for fd in await self._connection.ask(kind, value)]
         for one in made:
             one.setblocking(False)
         return made
@@ -260,17 +260,18 @@ class SessionSandbox:
             for fd in fds:
                 os.close(fd)
         self._process = process
-        self._link = link = HolderLink(ours, lambda: None)  # the next command starts another
+        connection = HolderConnection(ours, lambda: None)  # once lost, the next command starts another
+        self._connection = connection
         try:
             async with asyncio.timeout(START_S):
-                results = await link.ready
+                results = await connection.ready
         except TimeoutError:
             results = {"start": f"it was not ready after {START_S:g} s"}
         self.results = results
         problem = next((f"{text}" for name, text in results.items() if text and _counts(name, engine)), "")
         if problem:
-            self._process = self._link = None
-            output = await _discard(process, link)
+            self._process = self._connection = None
+            output = await _discard(process, connection)
             return output if "start" in results and output else problem
         self._engine, self.policy, self.mounts = engine, spec.policy, spec.mounts
         self._closed = closed
@@ -283,21 +284,21 @@ class SessionSandbox:
 
     async def _end(self, *, last: bool) -> None:
         process, self._process = self._process, None
-        link, self._link = self._link, None
+        connection, self._connection = self._connection, None
         self._engine = None
         try:
             if process is not None:
                 for part in self.parts:
                     await part.close()
-                if link is not None:
-                    link.end()
+                if connection is not None:
+                    connection.end()
                 with suppress(TimeoutError):
                     async with asyncio.timeout(END_S):
                         await process.wait()
                 await process.__aexit__(None, None, None)
         finally:
-            if link is not None:
-                link.close()
+            if connection is not None:
+                connection.close()
             if last:
                 for note in self.check_repositories():
                     self.warn(note)
@@ -344,9 +345,9 @@ def _remove_if_empty(folder: Path) -> bool:
     return True
 
 
-async def _discard(process: Process, link: HolderLink) -> str:
+async def _discard(process: Process, connection: HolderConnection) -> str:
     """End a sandbox that does not work; returns the last line of its output."""
-    link.close()
+    connection.close()
     output = b""
     async with process:
         with suppress(TimeoutError):

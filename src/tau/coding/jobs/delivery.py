@@ -114,7 +114,7 @@ def retract_result(queue: Queue, id: str) -> None:
                 queue.settle(item.message)
 
 
-fences = late("tau.coding.fence")
+fences = late("tau.coding.untrusted_text")
 random = late("random")
 
 FIRST_WAIT_MS = 500

@@ -8,7 +8,7 @@ from tau.ai.model import Model
 from tau.base.late import late
 from tau.config.context_files import ContextFile
 
-fences = late("tau.coding.fence")
+fences = late("tau.coding.untrusted_text")
 
 HERE = Path(__file__).parent
 UNTRUSTED = (

@@ -10,16 +10,16 @@ from msgspec import UNSET, Struct
 from msgspec.structs import asdict, replace
 
 from tau.agent.abort import Abort, Aborted
+from tau.agent.call_context import NestedCall
 from tau.agent.event_bus import EventBus
 from tau.agent.events import AgentEvent, AgentSettled, Notice
 from tau.agent.hooks import Hooks
 from tau.agent.loop import Outcome, run_loop
+from tau.agent.loop_owner import InterruptMode, Setup, StreamFunction
 from tau.agent.output import ToolOutput
-from tau.agent.owner import InterruptMode, Setup, StreamFunction
 from tau.agent.ports import ToolContext
 from tau.agent.queue import Prompt, Queue
 from tau.agent.tool import Tool
-from tau.agent.world import NestedCall
 from tau.ai.model import Model, ThinkingLevel
 from tau.ai.wire import AppMessage, ToolCall, UserMessage
 from tau.base import log as log_file

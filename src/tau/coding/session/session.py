@@ -20,7 +20,7 @@ from tau.agent.events import (
 )
 from tau.agent.hooks import Hooks
 from tau.agent.loop import Outcome
-from tau.agent.owner import Complete, StreamFunction
+from tau.agent.loop_owner import Complete, StreamFunction
 from tau.agent.queue import Queue, user_message
 from tau.agent.tool import Tool
 from tau.ai.model import Model, ThinkingLevel

@@ -7,7 +7,7 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType, field
 from msgspec.structs import replace
 
-from tau.agent.owner import Complete
+from tau.agent.loop_owner import Complete
 from tau.ai.dialect import Request
 from tau.ai.model import Model
 from tau.ai.wire import AssistantMessage, Cost, Usage

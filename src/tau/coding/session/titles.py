@@ -6,7 +6,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from tau.agent.abort import Abort, Aborted
-from tau.agent.owner import Complete
+from tau.agent.loop_owner import Complete
 from tau.ai.dialect import Request
 from tau.ai.model import Model
 from tau.ai.normalization import clean

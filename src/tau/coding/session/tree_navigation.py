@@ -11,7 +11,7 @@ from msgspec import UNSET, Struct
 
 from tau.agent.abort import Abort, Aborted
 from tau.agent.hooks import Hooks
-from tau.agent.owner import Complete
+from tau.agent.loop_owner import Complete
 from tau.ai.model import Model
 from tau.ai.wire import ImageContent, UserContent, UserMessage, text_of
 from tau.base.errors import SessionError

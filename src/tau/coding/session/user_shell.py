@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from msgspec import UNSET, Struct, UnsetType
 
 from tau.agent.abort import Abort, Aborted
+from tau.agent.call_context import World
 from tau.agent.events import AgentEvent, BashEnd
 from tau.agent.hooks import Hooks
 from tau.agent.queue import MAX_WAITING, Queue
-from tau.agent.world import World
 from tau.ai.wire import BashExecutionMessage
 from tau.base import log
 from tau.base.clock import now_ms

@@ -13,8 +13,8 @@ from msgspec import UNSET, Meta, Struct
 
 from tau.agent.arguments import UNLISTED
 from tau.agent.effects import Effects
+from tau.agent.loop_owner import Complete
 from tau.agent.output import ToolOutput
-from tau.agent.owner import Complete
 from tau.agent.tool import Tool
 from tau.backends.kernels.cells import (
     DEFAULT_TIMEOUT_S,

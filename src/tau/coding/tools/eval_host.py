@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
-from tau.agent.owner import Complete
+from tau.agent.loop_owner import Complete
 from tau.ai.dialect import Request, ToolSpec
 from tau.ai.model import Model
 from tau.ai.wire import AssistantMessage, ImageContent, TextContent, UserMessage, text_of
@@ -15,7 +15,7 @@ from tau.base.errors import TauError, ToolError
 from tau.base.late import late
 from tau.coding.ports import CodingContext
 
-fences = late("tau.coding.fence")
+fences = late("tau.coding.untrusted_text")
 
 TIERS = ("default", "smol", "slow")
 MAX_ANSWER_TOKENS = 16_384

@@ -9,8 +9,8 @@ from typing import Annotated, ClassVar
 from msgspec import UNSET, Meta, Struct
 
 from tau.agent.effects import Effects
+from tau.agent.loop_owner import Complete
 from tau.agent.output import ToolOutput
-from tau.agent.owner import Complete
 from tau.agent.tool import Tool
 from tau.ai.dialect import Request
 from tau.ai.model import Model

@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from tau.agent.owner import Complete
+from tau.agent.loop_owner import Complete
 from tau.agent.tool import Tool
 from tau.base.errors import UsageError
 from tau.base.late import late

@@ -16,9 +16,9 @@ from tau.config.settings import Settings
 from tau.modes import job_results
 from tau.modes.exit_status import judge
 from tau.modes.idle_tasks import while_idle
+from tau.modes.interactive.composition import ScreenParts
 from tau.modes.interactive.current_session import FIRST, CurrentSession, SessionSwitch
 from tau.modes.interactive.early_screen import EarlyScreen
-from tau.modes.interactive.parts import Parts
 from tau.modes.interactive.transcript.notice import Greeting
 from tau.modes.interactive.ui_controller import ScreenUi
 from tau.modes.user_prompt import UserPrompt
@@ -43,7 +43,7 @@ class App:
     ) -> None:
         self._front = front
         self.current = CurrentSession(settings, paths, front.cwd, overrides)
-        self.parts = Parts(front, self.current, group, self)
+        self.parts = ScreenParts(front, self.current, group, self)
         self._idle_work: asyncio.Task[None] | None = None
         self._is_quitting = False
         self._prompting = False

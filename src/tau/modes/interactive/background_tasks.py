@@ -9,7 +9,7 @@ from tau.agent.abort import Aborted
 from tau.base import log
 from tau.base.errors import NothingToDo, TauError
 from tau.base.tasks import spawn
-from tau.modes.interactive.ports import Notices
+from tau.modes.interactive.screen_protocols import Notices
 
 
 class BackgroundTasks:

@@ -15,7 +15,7 @@ from tau.modes.interactive.composer.prompt_recall import PromptRecall
 from tau.modes.interactive.current_session import CurrentSession
 from tau.modes.interactive.dialogs.dialog_host import Dialogs
 from tau.modes.interactive.event_controller import EventController
-from tau.modes.interactive.ports import AppActions, Display, Notices, Tasks
+from tau.modes.interactive.screen_protocols import AppActions, Display, Notices, Tasks
 from tau.modes.interactive.status.activity_line import ActivityLine
 from tau.modes.interactive.status.status_line import StatusLine
 from tau.modes.interactive.themes.theme_controller import ThemeController

@@ -17,7 +17,7 @@ from tau.tui.render.screen import Screen
 from tau.tui.style import Theme
 from tau.tui.terminal.late_loop import LateLoop
 from tau.tui.terminal.port import Terminal
-from tau.tui.terminal.process import ProcessTerminal
+from tau.tui.terminal.process_terminal import ProcessTerminal
 from tau.tui.text.clean import TAB_WIDTH
 from tau.tui.timer import Timer
 from tau.tui.widgets.editor.bindings import EDITOR_BINDINGS

@@ -12,7 +12,7 @@ from tau.base.late import late
 from tau.coding.approval.request import ApprovalDecision, ApprovalRequest
 from tau.modes.interactive.composer.composer import Composer
 from tau.modes.interactive.dialogs.dialog_host import Dialogs
-from tau.modes.interactive.ports import ScreenPorts
+from tau.modes.interactive.screen_protocols import ScreenPorts
 from tau.modes.interactive.status.activity_line import ActivityLine
 from tau.modes.interactive.status.notifications import Notifications
 from tau.tui.component import Component

@@ -6,7 +6,7 @@ from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
 from tau.agent.events import CompactionResult
-from tau.agent.owner import InterruptMode
+from tau.agent.loop_owner import InterruptMode
 from tau.agent.queue import TakeMode, user_message
 from tau.ai.wire import Attachment, ImageContent
 from tau.base.late import late

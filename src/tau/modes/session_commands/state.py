@@ -4,7 +4,7 @@ from typing import Any
 
 from msgspec import UNSET, Struct, UnsetType
 
-from tau.agent.owner import InterruptMode
+from tau.agent.loop_owner import InterruptMode
 from tau.agent.queue import TakeMode
 from tau.ai.model import ThinkingLevel
 from tau.coding.session.stats import SessionStats

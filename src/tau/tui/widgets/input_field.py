@@ -13,7 +13,7 @@ from tau.tui.text.wrap import wrap
 from tau.tui.widgets.editor.bindings import ActionKeys
 from tau.tui.widgets.editor.commands import COMMANDS, Jump
 from tau.tui.widgets.editor.document import EditorDocument
-from tau.tui.widgets.editor.intake import clean_input_line
+from tau.tui.widgets.editor.input_sanitizer import clean_input_line
 from tau.tui.widgets.editor.layout import WrapLayout
 from tau.tui.widgets.editor.pastes import Pastes
 from tau.tui.widgets.editor.units import measure_if_needed

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from tau.agent.abort import Abort
 from tau.agent.events import AgentEvent, Compacted, CompactionEnd, CompactionStart
 from tau.agent.hooks import Hooks
-from tau.agent.owner import Setup
+from tau.agent.loop_owner import Setup
 from tau.ai.dialect import Request
 from tau.ai.model import Model
 from tau.ai.normalization import normalize_history

@@ -3,7 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
-from tau.agent.owner import Setup
+from tau.agent.loop_owner import Setup
 from tau.ai.apis.token_limits import ServerLimit, parse_server_limit
 from tau.ai.wire import (
     AssistantMessage,

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from tau.tui.text.width import visible_width
 from tau.tui.widgets.editor import units as units_module
-from tau.tui.widgets.editor.intake import clean_input
+from tau.tui.widgets.editor.input_sanitizer import clean_input
 from tau.tui.widgets.editor.layout import WrapLayout
 from tau.tui.widgets.editor.pastes import Pastes
 from tau.tui.widgets.editor.units import LineUnits, measure_if_needed, measure_line, patch_units, snap_column

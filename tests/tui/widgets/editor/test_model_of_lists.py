@@ -6,7 +6,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from tau.tui.component import CURSOR_MARKER
 from tau.tui.input.key import Key
 from tau.tui.text.width import graphemes, visible_width
-from tau.tui.widgets.editor.intake import clean_input
+from tau.tui.widgets.editor.input_sanitizer import clean_input
 from tests.support.soak import examples
 from tests.tui.widgets.editor.editor_rig import editor, paste, press
 

@@ -28,7 +28,7 @@ STDIN = "Kernel requested stdin; interactive input is not supported."
 MAX_MESSAGE_CHARS = 32 * 1024 * 1024
 MAX_SOURCES = 500
 HELPERS = {
-    "shows": ("display", "HTML", "Markdown"),
+    "display": ("display", "HTML", "Markdown"),
     "prelude": ("env", "read", "write", "append", "sort", "uniq", "counter", "tree", "diff", "log", "phase"),
     "bridge": ("output", "completion", "agent", "parallel", "pipeline"),
 }
@@ -190,9 +190,9 @@ class GuestKernel:
 
     def _execute(self, cell: "dict[str, Any]", name: str) -> "dict[str, Any]":
         code = cell["code"]
-        shows = self.load("shows") if "_tau_shows" in sys.modules or "matplotlib" in code else None
-        if shows is not None:
-            shows.prepare_figures(self)
+        shown = self.load("display") if "_tau_display" in sys.modules or "matplotlib" in code else None
+        if shown is not None:
+            shown.prepare_figures(self)
         if self.loop is None and ("asyncio" in sys.modules or any(word in code for word in NEEDS_LOOP)):
             open_loop(self)  # now: an interrupt would leave it half loaded
         self._send({"t": "begun", "id": cell["id"]})
@@ -202,9 +202,9 @@ class GuestKernel:
                 value = self._evaluate(compile_cell(code, name), code)
                 if value is not None:
                     self.names["_"] = value
-                    self.load("shows").show_value(self, value)
+                    self.load("display").show_value(self, value)
                 if "matplotlib.pyplot" in sys.modules:
-                    self.load("shows").show_figures(self)
+                    self.load("display").show_figures(self)
             finally:
                 self.running = False
         except KeyboardInterrupt:

@@ -7,7 +7,7 @@ from typing import Literal
 from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
-from tau.agent.owner import Complete
+from tau.agent.loop_owner import Complete
 from tau.ai.model import Model
 from tau.ai.wire import AppMessage, Usage
 from tau.base import log

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from tau.agent.abort import Abort, Aborted
 from tau.agent.events import AgentEvent, Compacted, CompactionEnd, CompactionResult, CompactionStart, Notice
 from tau.agent.hooks import Hooks
-from tau.agent.owner import Complete, Setup
+from tau.agent.loop_owner import Complete, Setup
 from tau.ai.wire import AppMessage, ToolResultMessage
 from tau.base import log as log_file
 from tau.base.errors import NothingToDo, SessionError, TauError

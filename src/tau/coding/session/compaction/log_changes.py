@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from msgspec import UNSET
 
 from tau.agent.events import CompactionResult
-from tau.agent.owner import Complete, Setup
+from tau.agent.loop_owner import Complete, Setup
 from tau.ai.wire import AppMessage
 from tau.base.errors import TauError
 from tau.coding.session.compaction.attempts import (

@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from tau.agent.owner import Setup
+from tau.agent.loop_owner import Setup
 from tau.agent.tool import Tool
 from tau.ai.model import Model
 from tau.ai.wire import AppMessage, AssistantMessage

@@ -4,7 +4,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from tau.agent.owner import Setup
+from tau.agent.loop_owner import Setup
 from tau.ai.model import Model
 from tau.ai.wire import AssistantMessage
 from tau.base.late import late

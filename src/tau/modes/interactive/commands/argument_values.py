@@ -7,7 +7,7 @@ from typing import TypeAlias
 from tau.base.errors import TauError
 from tau.base.late import late
 from tau.modes.interactive.current_session import CurrentSession
-from tau.modes.interactive.ports import Display, Tasks
+from tau.modes.interactive.screen_protocols import Display, Tasks
 
 appearance = late("tau.modes.interactive.themes.appearance")
 model_list = late("tau.modes.model_list")

@@ -7,7 +7,7 @@ from tau.base.late import late
 from tau.modes import command_table as table
 from tau.modes.interactive.composer.completion import list_entries
 from tau.modes.interactive.current_session import CurrentSession
-from tau.modes.interactive.ports import Display, Tasks
+from tau.modes.interactive.screen_protocols import Display, Tasks
 from tau.modes.permissions_report import MODES
 from tau.tui.widgets.autocomplete import CompletionItem, EnterMeans, Suggestions
 from tau.tui.widgets.fuzzy import Ranker

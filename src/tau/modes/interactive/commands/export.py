@@ -9,7 +9,7 @@ from tau.base.files import make_private, temporary_folder, write_atomic
 from tau.base.secrets import masked_text
 from tau.coding.export.files import exported
 from tau.coding.session.session import Session
-from tau.config.known_secrets import make_mask
+from tau.config.secret_mask import make_mask
 from tau.modes.interactive.command_context import CommandContext
 from tau.modes.interactive.composer.clipboard import Clipboard, copy
 from tau.modes.session_export import closing_log, export_session, readable_log

@@ -7,7 +7,7 @@ from itertools import zip_longest
 from tau.base.errors import TauError
 from tau.coding.session.session import Session
 from tau.modes.interactive.current_session import CurrentSession
-from tau.modes.interactive.ports import Display
+from tau.modes.interactive.screen_protocols import Display
 from tau.tui.text.clean import clean_line
 from tau.tui.text.cut import pad, truncate
 from tau.tui.text.width import visible_width

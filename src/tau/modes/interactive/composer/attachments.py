@@ -9,7 +9,7 @@ from tau.base.errors import TauError
 from tau.base.files import make_private, write_atomic
 from tau.base.late import late
 from tau.base.sizes import MIB, format_bytes
-from tau.modes.interactive.ports import ScreenPorts
+from tau.modes.interactive.screen_protocols import ScreenPorts
 from tau.tui.text.clean import clean_line
 from tau.tui.widgets.editor.editor import Editor
 from tau.tui.widgets.editor.model import DraftPart

@@ -11,7 +11,7 @@ from tau.base.files import typed_path
 from tau.modes.interactive.composer.file_index import SLICE_S, WorkspaceFiles
 from tau.modes.interactive.composer.path_search import FileIndex, PathQuery
 from tau.modes.interactive.current_session import CurrentSession
-from tau.modes.interactive.ports import Display, Tasks
+from tau.modes.interactive.screen_protocols import Display, Tasks
 from tau.tui.widgets.autocomplete import Answer, CompletionItem, Suggestions
 from tau.tui.widgets.fuzzy import score
 

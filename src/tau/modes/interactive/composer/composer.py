@@ -8,7 +8,7 @@ from tau.modes.interactive.composer.external_editor import ExternalEditor
 from tau.modes.interactive.composer.interrupts import Interrupts
 from tau.modes.interactive.composer.message_sender import MessageSender
 from tau.modes.interactive.composer.prompt_recall import PromptRecall
-from tau.modes.interactive.ports import ScreenPorts
+from tau.modes.interactive.screen_protocols import ScreenPorts
 from tau.modes.interactive.status.activity_line import ActivityLine
 
 

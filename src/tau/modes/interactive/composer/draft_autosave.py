@@ -8,7 +8,7 @@ from typing import Any
 from tau.base.late import late
 from tau.modes.interactive.composer.attachments import Attachments
 from tau.modes.interactive.composer.prompt_recall import PromptRecall
-from tau.modes.interactive.ports import ScreenPorts
+from tau.modes.interactive.screen_protocols import ScreenPorts
 from tau.tui.timer import Handle
 
 drafts = late("tau.modes.interactive.composer.drafts")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tau.base.errors import TauError
 from tau.base.late import late
-from tau.modes.interactive.ports import ScreenPorts
+from tau.modes.interactive.screen_protocols import ScreenPorts
 
 editor_process = late("tau.modes.interactive.composer.editor_process")
 

@@ -2,7 +2,7 @@
 
 from tau.base.errors import TauError
 from tau.base.late import late
-from tau.modes.interactive.ports import Display
+from tau.modes.interactive.screen_protocols import Display
 
 editor_process = late("tau.modes.interactive.composer.editor_process")
 

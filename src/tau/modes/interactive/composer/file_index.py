@@ -12,7 +12,7 @@ from tau.base.run import LocalRunner, Process, Runner
 from tau.config.paths import repo_root
 from tau.modes.interactive.composer.path_search import FileIndex
 from tau.modes.interactive.current_session import CurrentSession
-from tau.modes.interactive.ports import Tasks
+from tau.modes.interactive.screen_protocols import Tasks
 from tau.tui.timer import Timer
 
 git = late("tau.base.git")

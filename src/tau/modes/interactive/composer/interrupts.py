@@ -4,7 +4,7 @@ from tau.modes.interactive.composer.draft_autosave import DraftAutosave
 from tau.modes.interactive.composer.message_sender import MessageSender
 from tau.modes.interactive.composer.modes import mode_of
 from tau.modes.interactive.composer.prompt_recall import PromptRecall
-from tau.modes.interactive.ports import ScreenPorts
+from tau.modes.interactive.screen_protocols import ScreenPorts
 from tau.modes.interactive.status.activity_line import ActivityLine
 
 TWICE_S = 0.5  # between two Escapes

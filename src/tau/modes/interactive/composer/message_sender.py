@@ -11,7 +11,7 @@ from tau.coding.session.session import Session
 from tau.modes.interactive.composer.attachments import Attachments
 from tau.modes.interactive.composer.draft_autosave import DraftAutosave
 from tau.modes.interactive.composer.prompt_recall import PromptRecall
-from tau.modes.interactive.ports import ScreenPorts
+from tau.modes.interactive.screen_protocols import ScreenPorts
 
 _NOT_REMEMBERED = ("/exit", "/quit")
 

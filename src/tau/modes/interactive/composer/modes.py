@@ -7,7 +7,7 @@ from tau.base.late import late
 from tau.tui.style import Theme
 
 if TYPE_CHECKING:
-    from tau.modes.interactive.ports import Display
+    from tau.modes.interactive.screen_protocols import Display
 
 vim = late("tau.tui.widgets.editor.vim")
 

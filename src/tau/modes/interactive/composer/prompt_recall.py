@@ -11,7 +11,7 @@ from tau.base.clock import now_ms
 from tau.base.late import late
 from tau.base.tasks import shielded
 from tau.coding.session.session import Session
-from tau.modes.interactive.ports import ScreenPorts
+from tau.modes.interactive.screen_protocols import ScreenPorts
 from tau.tui.widgets.editor.history import HistoryEntry
 from tau.tui.widgets.editor.model import EditorDraft
 

@@ -1,7 +1,7 @@
 """Sends keys and pastes meant for the editor there, although a dialog has just opened."""
 
 from tau.modes.interactive.dialogs.dialog_host import Dialogs
-from tau.modes.interactive.ports import Display, Notices
+from tau.modes.interactive.screen_protocols import Display, Notices
 from tau.tui.input.key import InputEvent, Paste
 
 TYPING_HINT = "Your typing still goes into the editor; pause for a moment to answer."

@@ -14,7 +14,7 @@ from tau.base.run import Limits, LocalRunner
 from tau.base.sizes import format_bytes
 from tau.modes.interactive.command_context import CommandContext
 from tau.modes.interactive.dialogs.basic import ChoicePanel
-from tau.modes.interactive.dialogs.parts import DialogChoice
+from tau.modes.interactive.dialogs.dialog_widgets import DialogChoice
 from tau.tui.component import Component
 
 cprofile = late("cProfile")

@@ -8,7 +8,7 @@ from tau.base.secrets import SecretMask
 from tau.modes.interactive.command_context import CommandContext
 from tau.modes.interactive.debug.secrets import masker_for
 from tau.modes.interactive.dialogs.pager import Pager, PagerAction, TextPager, show_pager
-from tau.modes.interactive.ports import Display
+from tau.modes.interactive.screen_protocols import Display
 
 MIN_PAUSE_S = 0.5
 """Refresh interval while responses arrive: cutting and masking them takes time."""

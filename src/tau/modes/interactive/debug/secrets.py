@@ -4,8 +4,8 @@ import os
 from typing import Any
 
 from tau.base.secrets import SecretMask
-from tau.config.known_secrets import make_mask
 from tau.config.paths import Paths
+from tau.config.secret_mask import make_mask
 
 LEFT_OUT = "[removed]"
 _SECRET_FIELDS = frozenset(

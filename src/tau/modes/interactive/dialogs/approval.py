@@ -11,8 +11,8 @@ from tau.coding.approval.policy import ApprovalItem
 from tau.coding.approval.request import ApprovalDecision, ApprovalRequest
 from tau.modes.interactive.composer.type_ahead import TYPING_HINT
 from tau.modes.interactive.dialogs.basic import CANCEL, ChoicePanel
-from tau.modes.interactive.dialogs.parts import DialogChoice
-from tau.modes.interactive.ports import Display, Notices
+from tau.modes.interactive.dialogs.dialog_widgets import DialogChoice
+from tau.modes.interactive.screen_protocols import Display, Notices
 from tau.modes.interactive.tool_views.view import ToolCallView
 from tau.tui.component import CachedComponent, Component
 from tau.tui.input.key import InputEvent, Key

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from tau.modes.interactive.composer.external_editor import ExternalEditor
-from tau.modes.interactive.dialogs.parts import (
+from tau.modes.interactive.dialogs.dialog_widgets import (
     ChoiceRows,
     DialogChoice,
     DialogFrame,
@@ -12,7 +12,7 @@ from tau.modes.interactive.dialogs.parts import (
     Window,
     long_text,
 )
-from tau.modes.interactive.ports import Display, Tasks
+from tau.modes.interactive.screen_protocols import Display, Tasks
 from tau.tui.component import Component
 from tau.tui.input.key import InputEvent
 from tau.tui.text.wrap import wrap

@@ -20,7 +20,7 @@ from tau.config.setting_values import reset_setting
 from tau.modes.interactive.command_context import CommandContext
 from tau.modes.interactive.current_session import FIRST, SessionSwitch
 from tau.modes.interactive.dialogs.basic import ChoicePanel
-from tau.modes.interactive.dialogs.parts import DialogChoice
+from tau.modes.interactive.dialogs.dialog_widgets import DialogChoice
 from tau.tui.component import Component
 
 custom_server = late("tau.modes.interactive.dialogs.custom_server")

@@ -12,7 +12,7 @@ from tau.config.models_file import load_models_file, merge_models
 from tau.config.pasted_key import clean_pasted_key, key_problem, key_warning
 from tau.modes.interactive.command_context import CommandContext
 from tau.modes.interactive.dialogs.basic import ChoicePanel, LinePanel
-from tau.modes.interactive.dialogs.parts import DialogChoice
+from tau.modes.interactive.dialogs.dialog_widgets import DialogChoice
 from tau.modes.interactive.selectors.pick_list import pick
 from tau.tui.widgets.select_list import SelectItem
 

@@ -7,10 +7,10 @@ from typing import NamedTuple
 from tau.base.late import late
 from tau.modes.interactive.command_context import CommandContext
 from tau.modes.interactive.dialogs.basic import CANCEL, DOWN, PAGE_DOWN, PAGE_UP, UP
+from tau.modes.interactive.dialogs.dialog_widgets import LINEAR_ROWS
 from tau.modes.interactive.dialogs.paged_rows import PagedRows, PagerBlock, PagerPlace
 from tau.modes.interactive.dialogs.pager_search import PagerSearch
-from tau.modes.interactive.dialogs.parts import LINEAR_ROWS
-from tau.modes.interactive.ports import Display, Tasks
+from tau.modes.interactive.screen_protocols import Display, Tasks
 from tau.tui.component import LiveComponent
 from tau.tui.input.key import InputEvent, Key
 from tau.tui.render.audit import visible_text

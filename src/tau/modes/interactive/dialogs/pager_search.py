@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from tau.modes.interactive.dialogs.paged_rows import PagedRows, PagerPlace
-from tau.modes.interactive.ports import Tasks
+from tau.modes.interactive.screen_protocols import Tasks
 from tau.tui.render.audit import visible_text
 from tau.tui.style import Style
 

@@ -14,8 +14,8 @@ from tau.coding.plan.review import PLAN_FILE, Plan, PlanAnswer, title_of
 from tau.modes.interactive.composer.external_editor import ExternalEditor
 from tau.modes.interactive.current_session import SessionSwitch
 from tau.modes.interactive.dialogs.basic import CANCEL, ChoicePanel
-from tau.modes.interactive.dialogs.parts import DialogChoice
-from tau.modes.interactive.ports import Display, ScreenPorts
+from tau.modes.interactive.dialogs.dialog_widgets import DialogChoice
+from tau.modes.interactive.screen_protocols import Display, ScreenPorts
 from tau.modes.interactive.ui_controller import ScreenUi
 from tau.tui.input.key import InputEvent
 from tau.tui.widgets.input_field import InputField

@@ -4,8 +4,14 @@ from collections.abc import Callable, Sequence
 
 from tau.coding.questions import AskAnswer, AskQuestion, answer_of, fallback
 from tau.modes.interactive.dialogs.basic import CANCEL, CONFIRM, DOWN, PAGE_DOWN, PAGE_UP, UP
-from tau.modes.interactive.dialogs.parts import ChoiceRows, DialogChoice, DialogFrame, Window, long_text
-from tau.modes.interactive.ports import Display, Notices
+from tau.modes.interactive.dialogs.dialog_widgets import (
+    ChoiceRows,
+    DialogChoice,
+    DialogFrame,
+    Window,
+    long_text,
+)
+from tau.modes.interactive.screen_protocols import Display, Notices
 from tau.tui.component import Component
 from tau.tui.input.key import InputEvent, Key, Paste
 from tau.tui.text.cut import truncate

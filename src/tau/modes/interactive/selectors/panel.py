@@ -5,8 +5,8 @@ from typing import NamedTuple, TypeAlias
 
 from tau.agent.ui import NoticeLevel
 from tau.modes.interactive.command_context import CommandContext
-from tau.modes.interactive.dialogs.parts import FocusDelegate
-from tau.modes.interactive.ports import Display
+from tau.modes.interactive.dialogs.dialog_widgets import FocusDelegate
+from tau.modes.interactive.screen_protocols import Display
 from tau.tui.component import Component
 from tau.tui.input.key import InputEvent
 from tau.tui.style import Theme

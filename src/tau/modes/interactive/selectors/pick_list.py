@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Generic
 
 from tau.modes.interactive.command_context import CommandContext
-from tau.modes.interactive.ports import Display
+from tau.modes.interactive.screen_protocols import Display
 from tau.modes.interactive.selectors.panel import CANCEL, CONFIRM, Hint, Panel, list_rows
 from tau.tui.component import Component
 from tau.tui.text.clean import clean_line

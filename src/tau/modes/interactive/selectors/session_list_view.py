@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from tau.base.sizes import format_bytes
 from tau.coding.session_index.labels import age_text
 from tau.coding.session_index.search import SessionPreview
-from tau.modes.interactive.dialogs.parts import FocusDelegate
-from tau.modes.interactive.ports import Display
+from tau.modes.interactive.dialogs.dialog_widgets import FocusDelegate
+from tau.modes.interactive.screen_protocols import Display
 from tau.modes.interactive.selectors.pick_list import AllChoices, PickList
 from tau.modes.interactive.selectors.session_actions import SessionItem, Sort
 from tau.tui.text.clean import clean_line

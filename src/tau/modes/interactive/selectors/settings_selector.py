@@ -11,8 +11,8 @@ from tau.base.late import late
 from tau.config.setting_values import value_problem
 from tau.config.settings import settings_by_key
 from tau.modes.interactive.command_context import CommandContext
-from tau.modes.interactive.dialogs.parts import FocusDelegate
-from tau.modes.interactive.ports import Display
+from tau.modes.interactive.dialogs.dialog_widgets import FocusDelegate
+from tau.modes.interactive.screen_protocols import Display
 from tau.modes.interactive.selectors.panel import CANCEL, CONFIRM, Hint, Panel, list_rows
 from tau.modes.interactive.selectors.setting_changes import (
     apply_settings,

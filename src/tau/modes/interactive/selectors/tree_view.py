@@ -5,7 +5,7 @@ from typing import NamedTuple, get_args
 
 from tau.coding.session.session import Session
 from tau.coding.session.tree_rows import MAX_LEVELS, TREE_FILTERS, TreeFilter, TreeRow, current_row, prefix
-from tau.modes.interactive.ports import Display
+from tau.modes.interactive.screen_protocols import Display
 from tau.modes.interactive.selectors.panel import CANCEL, CONFIRM, MIN_LIST_ROWS
 from tau.tui.component import LiveComponent
 from tau.tui.input.key import InputEvent

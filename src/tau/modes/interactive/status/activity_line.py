@@ -1,7 +1,7 @@
 """The line that shows what is running, for how long, and which key stops it."""
 
 from tau.modes.interactive.current_session import CurrentSession
-from tau.modes.interactive.ports import Display
+from tau.modes.interactive.screen_protocols import Display
 from tau.tui.timer import Handle
 from tau.tui.widgets.container import Spacer
 from tau.tui.widgets.loader import Loader

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from tau.modes.interactive.ports import Display
+from tau.modes.interactive.screen_protocols import Display
 from tau.tui.component import CachedComponent, LiveComponent
 from tau.tui.text.clean import clean_styled
 from tau.tui.text.cut import truncate

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from tau.agent.ui import NoticeLevel
 from tau.base.late import late
 from tau.modes.interactive.event_controller import EventController
-from tau.modes.interactive.ports import Display
+from tau.modes.interactive.screen_protocols import Display
 from tau.modes.interactive.transcript.notice import notice_rows
 from tau.tui.component import CachedComponent, LiveComponent
 

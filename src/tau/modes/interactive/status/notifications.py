@@ -6,7 +6,7 @@ from tau.agent.events import AgentEnd, AgentEvent, AgentStart, JobChanged
 from tau.base.text import clean_line, shortened
 from tau.coding.session.session import Session
 from tau.modes.interactive.current_session import CurrentSession
-from tau.modes.interactive.ports import Display
+from tau.modes.interactive.screen_protocols import Display
 
 TITLE_CHARS = 60
 _WORKS = "…"

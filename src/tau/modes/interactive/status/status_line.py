@@ -23,7 +23,7 @@ from tau.coding.session.session import Session
 from tau.coding.session.stats import cache_hit_rate
 from tau.config.interface_settings import Segment
 from tau.modes.interactive.current_session import CurrentSession
-from tau.modes.interactive.ports import Display, Tasks
+from tau.modes.interactive.screen_protocols import Display, Tasks
 from tau.modes.interactive.status.git_branch import GitCheckout, branch_of, is_dirty
 
 socket = late("socket")

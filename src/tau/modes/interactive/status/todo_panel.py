@@ -2,7 +2,7 @@
 
 from tau.coding.todo.list import Phases, Status, TodoItem, TodoPhase, tasks_of
 from tau.modes.interactive.current_session import CurrentSession
-from tau.modes.interactive.ports import Display
+from tau.modes.interactive.screen_protocols import Display
 from tau.tui.component import CachedComponent, LiveComponent
 from tau.tui.style import Theme
 from tau.tui.text.clean import clean_line

@@ -8,7 +8,7 @@ from typing import TypeAlias
 from tau.base.errors import ConfigError
 from tau.config.theme_files import ThemeFile
 from tau.modes.interactive.current_session import CurrentSession
-from tau.modes.interactive.ports import Display, Notices
+from tau.modes.interactive.screen_protocols import Display, Notices
 from tau.modes.interactive.themes.appearance import (
     appearance_of,
     configured_theme,

@@ -7,7 +7,7 @@ from tau.ai.wire import Usage
 from tau.base.late import late
 from tau.base.text import sentence
 from tau.base.version import VERSION
-from tau.modes.interactive.ports import Display
+from tau.modes.interactive.screen_protocols import Display
 from tau.modes.interactive.transcript.block import (
     KEPT_CHARS,
     BlockContext,

@@ -12,7 +12,7 @@ from tau.base.late import late
 from tau.modes.event_lines import compaction_line, job_line
 from tau.modes.interactive.composer.pending_messages import PendingMessages
 from tau.modes.interactive.current_session import CurrentSession
-from tau.modes.interactive.ports import Display
+from tau.modes.interactive.screen_protocols import Display
 from tau.modes.interactive.status.activity_line import ActivityLine
 from tau.modes.interactive.status.todo_panel import TodoPanel
 from tau.modes.interactive.transcript.assistant import TextBlock, ThinkingBlock

@@ -9,7 +9,7 @@ from tau.tui.widgets.autocomplete import Autocomplete, EnterMeans
 from tau.tui.widgets.editor.bindings import ActionKeys
 from tau.tui.widgets.editor.commands import COMMANDS, Jump
 from tau.tui.widgets.editor.document import EditorDocument, KillRing, Position
-from tau.tui.widgets.editor.intake import clean_input
+from tau.tui.widgets.editor.input_sanitizer import clean_input
 from tau.tui.widgets.editor.layout import WrapLayout
 from tau.tui.widgets.editor.model import EditorModel
 from tau.tui.widgets.editor.viewport import move_rows

@@ -218,7 +218,7 @@ def _new_word(left: str, right: str) -> bool:
 class EditorDocument:
     """One text and its cursor. Every change goes through `replace` and can be undone.
 
-    Its text must be clean (`intake`); paste markers are ordinary characters here.
+    Its text must be clean (`input_sanitizer`); paste markers are ordinary characters here.
     """
 
     __slots__ = ("_kills", "_undo", "_yanked", "buffer", "cursor", "last", "wanted_cell")

@@ -23,8 +23,8 @@ class Editor(LiveComponent):
     It grows with the text up to `max_rows`, then scrolls. A large paste is shown as a marker; `text` and the
     submitted text contain it in full. `on_submit` gets the text when Enter is pressed; the editor is empty by
     then, and gets the text back if `on_submit` returns False or fails. `on_change` is called after every
-    change; `first_line` and `is_empty` are cheap there, `text` joins the lines. `intake` cleans text from
-    outside.
+    change; `first_line` and `is_empty` are cheap there, `text` joins the lines. `input_sanitizer` cleans
+    text from outside.
     """
 
     def __init__(

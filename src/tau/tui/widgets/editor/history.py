@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import NamedTuple, Protocol
 
 from tau.tui.widgets.editor.document import EditorDocument, KillRing, Position
-from tau.tui.widgets.editor.intake import clean_input
+from tau.tui.widgets.editor.input_sanitizer import clean_input
 
 EDITED_KEPT = 100
 """How many edited entries are kept during navigation."""

@@ -5,7 +5,7 @@ from typing import TypeAlias
 
 from tau.tui.widgets.editor.document import EditorDocument, KillRing, Position, advance_position
 from tau.tui.widgets.editor.history import History, HistoryCursor
-from tau.tui.widgets.editor.intake import clean_input
+from tau.tui.widgets.editor.input_sanitizer import clean_input
 from tau.tui.widgets.editor.layout import WrapLayout
 from tau.tui.widgets.editor.pastes import Pastes, is_large, is_marker
 

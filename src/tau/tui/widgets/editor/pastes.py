@@ -1,13 +1,13 @@
 """Large pastes: each is one character in the buffer, shown as a label, and expanded to its exact text.
 
-The characters are lone surrogates. Text from outside never contains one (`intake` replaces them), so typed or
-pasted text cannot contain a marker, and undo, kill and yank handle markers like any letter.
+The characters are lone surrogates. Text from outside never contains one (`input_sanitizer` replaces them), so
+typed or pasted text cannot contain a marker, and undo, kill and yank handle markers like any letter.
 """
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
-from tau.tui.widgets.editor.intake import clean_input_line
+from tau.tui.widgets.editor.input_sanitizer import clean_input_line
 
 PASTE_LINES = 10
 """A paste of more lines becomes a marker."""

@@ -1,7 +1,7 @@
-"""Processes that end together: all that one session started, even if detached.
+"""Ends processes together: the process group of a child, and all that a session started, even if detached.
 
-They are found by a variable in their environment, also after `setsid`, `nohup` or a double fork. That needs
-/proc; elsewhere only a process group can be ended.
+Detached ones are found by a variable in their environment, even after `setsid`, `nohup` or a double fork.
+That needs /proc; elsewhere only a process group can be ended.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tau.base.orphan_guard import OrphanGuard
 from tau.base.pipe import Sinks
-from tau.base.run import FAMILY_ID
+from tau.base.run import FAMILY_ID, RUN_ID, Child
 
 _START_TIME = 19  # index of the start time in /proc/PID/stat, counted after the name
 _TICKS_PER_S = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
@@ -88,6 +88,79 @@ def _content(path: str) -> bytes:
         return b"".join(parts)
     finally:
         os.close(fd)
+
+
+class ProcessGroup:
+    """The process group of a child that leads it, and what the child started outside it.
+
+    The exited child stays a zombie until we are done: as long as its pid is taken, our signals cannot reach
+    an unrelated process with the same pid.
+    """
+
+    def __init__(self, child: Child, run_id: str, gone: asyncio.Event) -> None:
+        self.ended = False
+        self._child = child
+        self._run_id = run_id
+        self._gone = gone
+        self._loop = asyncio.get_running_loop()
+        self._kill_at: float | None = None
+        self._timers: list[asyncio.TimerHandle] = []
+
+    def terminate(self, grace_s: float) -> float:
+        """Send TERM to the group, once; returns when KILL follows."""
+        kill_at = self._loop.time() + grace_s
+        if self._kill_at is None:
+            self._signal(signal.SIGTERM)
+            self._signal(signal.SIGCONT)  # a stopped process cannot obey
+        if self._kill_at is None or kill_at < self._kill_at:
+            self._kill_at = kill_at
+            self._timers.append(self._loop.call_at(kill_at, self._signal, signal.SIGKILL))
+        return self._kill_at
+
+    async def end(self, grace_s: float, *, since: float | None = None) -> None:
+        """Send TERM, and KILL after the grace period; returns when the child is gone.
+
+        With `since` (a `time.monotonic` value), leave what the child started before.
+        """
+        if since is not None and can_find_marked():
+            await end_all(lambda: self._started_since(since), grace_s)
+            return
+        deadline = self.terminate(grace_s)
+        send_signal(find_marked(RUN_ID, self._run_id), signal.SIGTERM)
+        with suppress(TimeoutError):  # then the timer has sent KILL
+            async with asyncio.timeout_at(deadline):
+                await self._gone.wait()
+                self._child.reap()
+                pause = POLL_S
+                while group_has_processes(self._child.pid, signal_group=self._signal):
+                    await asyncio.sleep(pause)
+                    pause = min(2 * pause, 20 * POLL_S)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(STUCK_S):
+                await self._gone.wait()
+        self.ended = True
+        await end_all(lambda: find_marked(RUN_ID, self._run_id), 0)
+
+    def close(self) -> None:
+        """Leave what is left of it alone."""
+        self.ended = True
+        for timer in self._timers:
+            timer.cancel()
+
+    def _started_since(self, since: float) -> list[int]:
+        """Return the child itself while it lives, and those it started after `since`."""
+        pids = find_marked(RUN_ID, self._run_id, since=since)
+        return pids if self._gone.is_set() or self._child.pid in pids else [self._child.pid, *pids]
+
+    def _signal(self, number: int) -> bool:
+        """Send a signal to the group; False if it has no members."""
+        if self.ended:
+            return False
+        try:
+            os.killpg(self._child.pid, number)
+        except (ProcessLookupError, PermissionError):
+            return False
+        return True
 
 
 class LocalProcessTree:

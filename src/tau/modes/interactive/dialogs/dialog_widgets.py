@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from tau.modes.interactive.ports import Display
+from tau.modes.interactive.screen_protocols import Display
 from tau.tui.component import Component, LiveComponent
 from tau.tui.input.key import InputEvent, Key
 from tau.tui.style import Theme

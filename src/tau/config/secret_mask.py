@@ -1,4 +1,4 @@
-"""Where the user's secrets are known from: the environment, `auth.json`, `models.json` and `secrets.json`."""
+"""The mask for secrets known from the environment, `auth.json`, `models.json` and `secrets.json`."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping

@@ -31,25 +31,25 @@ class SandboxEnded(ToolError):
 class SandboxedChild:
     """Implements `tau.base.run.Child` for a child of the sandbox's first process."""
 
-    def __init__(self, link: "HolderLink", number: int, pid: int) -> None:
-        self._link = link
+    def __init__(self, connection: "HolderConnection", number: int, pid: int) -> None:
+        self._connection = connection
         self._number = number
         self._reaped = False
         self.pid = pid
 
     def watch(self, exited: Callable[[int], None]) -> None:
-        self._link.watch(self._number, exited)
+        self._connection.watch(self._number, exited)
 
     def stop_watching(self) -> None:
-        self._link.stop_watching(self._number)
+        self._connection.stop_watching(self._number)
 
     def reap(self) -> None:
         if not self._reaped:
             self._reaped = True
-            self._link.release(self._number)
+            self._connection.release(self._number)
 
 
-class HolderLink:
+class HolderConnection:
     """Use it in one event loop. `ready` is what the sandbox was shown to contain, once it has started."""
 
     def __init__(self, control: socket.socket, lost: Callable[[], None]) -> None:

@@ -6,13 +6,13 @@ from typing import Any, Literal, Protocol
 from msgspec import Struct
 
 from tau.agent.abort import Abort
+from tau.agent.call_context import NestedCall
 from tau.agent.events import AgentEvent
 from tau.agent.hooks import Hooks
 from tau.agent.output import ToolOutput
 from tau.agent.ports import ToolContext
 from tau.agent.queue import Queue
 from tau.agent.tool import Tool
-from tau.agent.world import NestedCall
 from tau.ai.dialect import CacheRetention, Delta, Request, ToolSpec
 from tau.ai.model import Model, ThinkingLevel
 from tau.ai.wire import AppMessage, AssistantMessage, ToolCall
@@ -45,7 +45,7 @@ class Setup(Struct, frozen=True, kw_only=True):
         return [tool.spec.brief() if self.model.demo else tool.spec for tool in self.offered_tools()]
 
 
-class Owner(Protocol):
+class LoopOwner(Protocol):
     """A session, in practice; `agent/agent.py` is the smallest one."""
 
     @property

@@ -11,7 +11,7 @@ from tau.modes.interactive.current_session import CurrentSession
 from tau.modes.interactive.dialogs.dialog_host import Dialogs
 from tau.modes.interactive.event_controller import EventController
 from tau.modes.interactive.input_controller import InputController
-from tau.modes.interactive.ports import AppActions, Display, ScreenPorts
+from tau.modes.interactive.screen_protocols import AppActions, Display, ScreenPorts
 from tau.modes.interactive.status.activity_line import ActivityLine
 from tau.modes.interactive.status.notices import ScreenNotices
 from tau.modes.interactive.status.notifications import Notifications
@@ -20,7 +20,7 @@ from tau.modes.interactive.themes.theme_controller import ThemeController
 from tau.modes.interactive.ui_controller import ScreenUi
 
 
-class Parts:
+class ScreenParts:
     """Created in dependency order."""
 
     def __init__(

@@ -13,10 +13,10 @@ from tau.agent.effects import Effects
 from tau.ai.faux import Faux, FauxStep, Say, Use
 from tau.ai.wire import ToolResultMessage, text_of
 from tau.cli.initial_prompt import build_prompts
-from tau.coding.fence import Fence, fence, find_mark
 from tau.coding.jobs.delivery import delivery_text
 from tau.coding.ports import Job
 from tau.coding.prompts.system import SystemPrompt
+from tau.coding.untrusted_text import Fence, fence, find_mark
 from tau.config.context_files import ContextFile
 from tests.safety.contained_rig import ScriptedUi, contained_shell
 
