@@ -48,6 +48,8 @@ OVERFLOWS: list[tuple[int, str | dict[str, Any]]] = [
     (400, "Invalid request: Your request exceeded model token limit: 262144 (requested: 300000)"),
     (400, "Prompt contains 300 tokens, too large for model with 200 maximum context length"),
     (400, {"code": "1261", "message": "Prompt exceeds max length"}),
+    (400, "The sequence length (9000) exceeds the model's max sequence length (8192)"),
+    (400, "number of input tokens (9000) has exceeded max_seq_len limit of 8192"),
     (400, {"code": "1210", "message": "tokens in request more than max tokens allowed"}),
     (
         400,

@@ -21,6 +21,11 @@ BAD_HEADERS = [
     "¶b.py",
     "# b.py",
     "*** b.py",
+    "b.py",
+    "b.py:",
+    "`b.py`",
+    "b.py#1111",
+    "=== b.py ===",
 ]
 OPERATIONS = [
     "replace 3..4:",

@@ -320,6 +320,26 @@ def test_header_or_operation_among_bare_rows_is_refused(row: str) -> None:
     assert refused(HEADER + f"replace 1..1:\nplain\n{row}\n").line == 4
 
 
+@pytest.mark.parametrize(
+    "row",
+    [
+        *("b.py", "b.py:", "b.py#1111", "**b.py**", "`src/b.py`", "Index: b.py", "=== b.py ===", "// b.py"),
+        *("src/Makefile", "1. replace 3..4:", "2) Delete 5"),
+    ],
+)
+def test_bare_name_of_the_next_file_put_its_hunks_into_this_one(row: str) -> None:
+    error = refused(HEADER + f"replace 1..1:\nplain\n{row}\nreplace 3..3:\nthree\n")
+    assert error.line == 4 and row in str(error)
+
+
+@pytest.mark.parametrize(
+    "row", ["return x.y", "f(a.py)", "3.14", "a / b", "import os.path", "}", "x.append(1)"]
+)
+def test_last_bare_row_before_an_operation_is_text_unless_it_is_a_path(row: str) -> None:
+    patch = parse(HEADER + f"replace 1..1:\nplain\n{row}\ndelete 5\n")
+    assert patch.sections[0].hunks[0].rows == ("plain", row)
+
+
 def test_row_without_plus_before_rows_with_plus_is_refused() -> None:
     error = refused(HEADER + "replace 1..1:\nplain text\n+x\n")
     assert error.line == 3 and "plain text" in str(error)

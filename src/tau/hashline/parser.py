@@ -89,8 +89,14 @@ _HEADER_LIKE = re.compile(
     r"|#+\s+[^\s#]*(?:/[^\s#]*|\.\w{1,8})(?:#\w*)?\s*$)",
     re.I,
 )
+# The same right above the next operation: a path and nothing else, with or without a tag.
+_PATH_ALONE = re.compile(
+    r"(?:index|file|path)?[\s:]*[^\s#()\[\]{}=,;]*(?:/[^\s#()]+|\.[a-z]\w{0,7})(?:#\w*)?", re.I
+)
 _ROW_LIKE = re.compile(r"[\s*`>]+\+|\s*\*+\s*[0-9]+:")
 _DECORATION = " \t*`>_#+"
+_PATH_DECORATION = _DECORATION + "=-:/"
+_ITEM_NUMBER = re.compile(r"[0-9]{1,3}[.)]\s+")
 _BARE_RANGE = re.compile(rf"{_RANGE}\s*:?")
 _UNIFIED = re.compile(r"@@+ -[0-9]+(?:,[0-9]+)? \+[0-9]+(?:,[0-9]+)? @@")
 _FOREIGN = re.compile(r"\*{3}\s*(?:(?:Update|Add|Delete)\s+File\b|Move\s+to\b|End\s+of\s+File\b)", re.I)
@@ -266,6 +272,10 @@ class _Parser:
         self.header, self.header_line = header, token.line
 
     def _begin(self, token: Token) -> None:
+        if self._is_bare and _PATH_ALONE.fullmatch(
+            self.rows[-1].text[:_LONGEST_OPERATION].strip(_PATH_DECORATION)
+        ):
+            raise ParseError(_not_a_header(self.rows[-1].text), line=self.rows[-1].line)
         self.close_hunk()
         operation = token.operation
         assert operation is not None
@@ -291,12 +301,8 @@ class _Parser:
         """Take a row without `+` as text, unless it may be anything else."""
         text, shown = token.text, _short(token.text)
         if _HEADER_LIKE.match(text[:_LONGEST_OPERATION]):
-            raise ParseError(
-                f'"{shown}" is neither a body row nor a section header with a tag. Write '
-                f"`{FILE_MARK}PATH#TAG` as the latest read or search shows it, or `+{shown}` if it is text.",
-                line=token.line,
-            )
-        words = text[:_LONGEST_OPERATION].strip(_DECORATION)
+            raise ParseError(_not_a_header(text), line=token.line)
+        words = _ITEM_NUMBER.sub("", text[:_LONGEST_OPERATION].strip(_DECORATION), count=1).strip(_DECORATION)
         if _UNCLEAR.match(words) or _OPERATIONS.fullmatch(words) or _ROW_LIKE.match(text):
             raise ParseError(_refusal(token), line=token.line)
         if self.rows and not self._is_bare:
@@ -426,6 +432,14 @@ def _missing_body(operation: Operation) -> str:
             f"To delete a block, use `delete block {operation.first}` or `delete N..M` with its lines."
         )
     return f"`{operation.kind}` needs at least one `+TEXT` body row."
+
+
+def _not_a_header(text: str) -> str:
+    shown = _short(text)
+    return (
+        f'"{shown}" is neither a body row nor a section header with a tag. Write '
+        f"`{FILE_MARK}PATH#TAG` as the latest read or search shows it, or `+{shown}` if it is text."
+    )
 
 
 def _mixed(shown: str) -> str:

@@ -203,6 +203,23 @@ def test_one_line_quote_broke_the_indentation_of_the_lines_after_it(space: str) 
     assert "Quote whole lines" in refused(text, f"compute_it(1){space}", "if y:\n    compute_it(1)")
 
 
+def test_body_of_a_block_landed_beside_its_head() -> None:
+    text = "def f(x):\n    if x > 1 and x < 3:\n        done()\n"
+    assert "Quote whole lines" in refused(
+        text, "if x > 1 and x < 3:", "if x > 1:\n    if x < 3:\n        y()"
+    )
+    new = "- if x:\n    - item\n"
+    assert edited("a:\n    key: 1\n", "key: 1", "key:\n    - item")[0] == "a:\n    key:\n    - item\n", new
+
+
+def test_spaces_were_put_behind_the_tabs_of_the_file() -> None:
+    text = "def f():\n\tif  first_value:\n\t\tdone()\n"
+    assert "Only whitespace differs" in refused(text, "if first_value:", "if second_value:\n    x = 1")
+    aligned = "\tcompute(first,\n\t        second)\n"
+    result, _ = edited(aligned, "compute( first,\n        second)", "compute( first,\n        third)")
+    assert result == "\tcompute(first,\n\t        third)\n"
+
+
 def test_leading_newline_matches_crlf_once() -> None:
     assert edited("a\r\nb\r\n", "\nb", "\nc") == ("a\r\nc\r\n", "")
 

@@ -206,3 +206,8 @@ def test_effects_are_the_searched_paths(ctx: CallContext) -> None:
 def test_two_slashes_walked_the_whole_disk(ctx: CallContext, path: str) -> None:
     with pytest.raises(ToolError, match="root directory"):
         find(ctx, [path])
+
+
+def test_nobody_is_asked_to_approve_a_search_that_is_refused_anyway(ctx: CallContext) -> None:
+    with pytest.raises(ToolError, match="root directory"):
+        Find().effects(FindParams(["src", "/"]), ctx.cwd)

@@ -15,6 +15,7 @@ _OVERFLOW = re.compile(
     r"|context(?:window|length)exceeded|(?:maximum|max|model'?s) context length|maximum prompt length"
     r"|exceeds? (?:the |your )?(?:available |model'?s |max(?:imum)? )?context (?:size|window|limit|length)"
     r"|(?:longer|greater|larger) than the (?:maximum |model'?s )?(?:context|model) (?:length|window|size)"
+    r"|(?:exceed(?:s|ed)?|longer than) (?:the )?(?:model'?s )?max(?:imum)?[_ ]seq(?:uence)?[_ ]len"
     r"|context window (?:exceeds|exceeded|limit)|exceeded model token limit"
     r"|reduce the length of the (?:messages|input)"
     r"|input token count.{0,40} (?:exceeds the maximum|supports up to)|maximum allowed input length"

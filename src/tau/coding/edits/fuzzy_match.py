@@ -16,6 +16,7 @@ from tau.coding.edits.replace import (
     Replacement,
     find_pattern,
     fit_indentation,
+    indent,
     line_at,
     line_end,
 )
@@ -286,8 +287,8 @@ def shifted(lines: Sequence[str], rule: Shift) -> list[str] | None:
     return result
 
 
-def indent(line: str) -> str:
-    return line[: len(line) - len(line.lstrip(" \t"))]
+def _is_mixed(space: str) -> bool:
+    return " " in space and "\t" in space
 
 
 def _fixed(pairs: set[tuple[str, str]]) -> list[Shift]:
@@ -295,7 +296,8 @@ def _fixed(pairs: set[tuple[str, str]]) -> list[Shift]:
     rules: list[Shift] = []
     if other.endswith(one):
         more = other.removesuffix(one)
-        rules.append(lambda text: more + text)
+        mixed = any(_is_mixed(there) for _, there in pairs)
+        rules.append(lambda text: None if _is_mixed(more + text) and not mixed else more + text)
     if one.endswith(other):
         less = one.removesuffix(other)
         rules.append(lambda text: text.removeprefix(less) if text.startswith(less) else None)

@@ -89,12 +89,18 @@ def fit_indentation(text: str, span: CharSpan, old: str, new: str) -> str:
     below = [line for line in rest if line.strip()]
     if old[0] in " \t":
         return "\n".join([first, *(deeper + line if line.strip() else line for line in rest)])
-    if all(line.startswith(deeper) for line in below):
+    # Below a line that opens a block, a line at its own level shows that the first one was counted from zero.
+    relative = bool(below) and first.rstrip().endswith(":") and indent(below[0]) == deeper
+    if all(line.startswith(deeper) for line in below) and (not relative or below[0].lstrip()[0] in "-#"):
         return new
     raise ToolError(
         f"`old_text` begins after the indentation of line {line_at(text, span.start)}, so it is unclear how "
         "the lines below it in `new_text` are indented. Quote whole lines, with their indentation, in both."
     )
+
+
+def indent(line: str) -> str:
+    return line[: len(line) - len(line.lstrip(" \t"))]
 
 
 def line_at(text: str, position: int) -> int:

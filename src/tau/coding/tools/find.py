@@ -80,6 +80,8 @@ class Find(Tool[FindParams]):
 
     def effects(self, params: FindParams, cwd: Path) -> Effects:
         entries = path_arguments.entries(_path_argument(params), cwd)
+        for entry in entries:  # before anyone is asked to approve it
+            _refuse_root(entry.base)
         return Effects(reads=path_arguments.read_paths(entries))
 
     async def run(self, params: FindParams, ctx: CodingContext) -> ToolOutput:
@@ -106,6 +108,11 @@ class Find(Tool[FindParams]):
 def _path_argument(params: FindParams) -> str | list[str]:
     """A single entry may be a whole list passed as a string."""
     return params.paths[0] if len(params.paths) == 1 else params.paths
+
+
+def _refuse_root(base: Path) -> None:
+    if real(base).parent == real(base):
+        raise ToolError("Searching from root directory '/' is not allowed; name a folder below it.")
 
 
 def _limit(value: float) -> int:
@@ -140,8 +147,7 @@ class _Search:
             # A dangling link still exists.
             self.add([(base.lstat().st_mtime_ns if stat is None else stat.mtime_ns, str(base), False)])
             return
-        if real(base).parent == real(base):
-            raise ToolError("Searching from root directory '/' is not allowed; name a folder below it.")
+        _refuse_root(base)
         await self._below(base, entry.glob or "**/*")
 
     def add(self, matches: list[Match]) -> None:
