@@ -463,9 +463,18 @@ def test_end_of_input_stops_the_run_and_records_it(tau: Program) -> None:
     assert roles == ["user", "assistant", "toolResult"]
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM])
-def test_signal_records_the_run_and_leaves_no_child(tau: Program, number: int) -> None:
-    tau.script((Call("bash", {"command": "echo $$ > pid; sleep 60"}),))
+@pytest.mark.parametrize(
+    "command",
+    [
+        "echo $$ > pid; sleep 60",
+        "trap '' TERM; echo $$ > pid; sleep 60; sleep 60",
+        "setsid sleep 60 & echo $! > pid; sleep 60",
+    ],
+    ids=["plain", "ignores TERM", "another session"],
+)
+def test_signal_records_the_run_and_leaves_no_child(tau: Program, command: str) -> None:
+    number = signal.SIGTERM
+    tau.script((Call("bash", {"command": command}),))
     child = subprocess.Popen(
         [*TAU, "--mode", "rpc", *FAKE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=tau.project
     )
@@ -479,6 +488,9 @@ def test_signal_records_the_run_and_leaves_no_child(tau: Program, number: int) -
     assert not is_alive(pid)
     child.stdin.close()
     child.stdout.close()
+    [entries] = tau.sessions()
+    roles = [entry["message"]["role"] for entry in entries if entry["type"] == "message"]
+    assert roles == ["user", "assistant", "toolResult"]
 
 
 def test_reader_that_goes_away_ends_the_program(tau: Program) -> None:

@@ -24,8 +24,7 @@ ALWAYS_PARSE_BYTES = 2048
 PARSE_AGAIN_AT_GROWTH = 1.05
 KEY_CHARS = 300  # at the end of a growing text, where a key is looked for
 
-_UPDATE, _EVENT = b'{"type":"message_update","message":', b',"assistantMessageEvent":'
-_DELTA = b'{"type":"message_update","assistantMessageEvent":'
+_UPDATE, _MESSAGE, _EVENT = b'{"type":"message_update",', b'"message":', b'"assistantMessageEvent":'
 _HEAD = b'{"role":"assistant","content":['
 _encoder = msgspec.json.Encoder(enc_hook=str)
 
@@ -49,12 +48,14 @@ class EventEncoder:
     """One per output, fed with every event in order; tracks the streaming message.
 
     Without `snapshots`, updates have only their delta. `plain_errors`: the result of a failed call is its
-    text, as in the first version of the protocol.
+    text, as in the first version of the protocol. With `usage`, updates have the message's token counts.
     """
 
-    def __init__(self, *, snapshots: bool = True, plain_errors: bool = False) -> None:
+    def __init__(self, *, snapshots: bool = True, plain_errors: bool = False, usage: bool = False) -> None:
         self._snapshots = snapshots
         self._plain_errors = plain_errors
+        self._has_usage = usage
+        self._start = _UPDATE
         self._partial = _Partial(b"]}")
 
     def lines(self, event: AgentEvent) -> Iterator[bytes]:
@@ -67,6 +68,7 @@ class EventEncoder:
             return self._update(event.assistant_message_event)
         if isinstance(event, MessageStart) and isinstance(event.message, AssistantMessage):
             self._partial = _Partial.of(event.message)
+            self._start = self._update_start(event.message)
         if isinstance(event, ToolEnd) and event.is_error:
             event = structs.replace(event, result=self._failed_result(event))
         return encode_masked(event) + b"\n"
@@ -76,17 +78,22 @@ class EventEncoder:
             return event.text
         return ToolResult([TextContent(event.result)]) if isinstance(event.result, str) else event.result
 
+    def _update_start(self, message: AssistantMessage) -> bytes:
+        return b'%b"usage":%b,' % (_UPDATE, encode(message.usage)) if self._has_usage else _UPDATE
+
     def _update(self, event: s.AssistantMessageEvent) -> bytes:
         if isinstance(event, s.StreamDone | s.StreamError):
-            if not self._snapshots:
-                return b"".join((_DELTA, encode_masked(event), b"}\n"))
-            whole = encode_masked(event.message if isinstance(event, s.StreamDone) else event.error)
-            return b"".join((_UPDATE, whole, _EVENT, encode_masked(event), b"}\n"))
+            message = event.message if isinstance(event, s.StreamDone) else event.error
+            parts = [self._update_start(message)]
+            if self._snapshots:
+                parts += _MESSAGE, encode_masked(message), b","
+            return b"".join((*parts, _EVENT, encode_masked(event), b"}\n"))
         head = self._partial.take(event)
         if not self._snapshots:
-            return b"".join((_DELTA, head, b"}}\n"))
+            return b"".join((self._start, _EVENT, head, b"}}\n"))
         whole = self._partial.json()
-        return b"".join((_UPDATE, whole, _EVENT, head, b',"partial":', whole, b"}}\n"))
+        parts = [self._start, _MESSAGE, whole, b",", _EVENT, head, b',"partial":', whole, b"}}\n"]
+        return b"".join(parts)
 
 
 Growth: TypeAlias = (

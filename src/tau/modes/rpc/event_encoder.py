@@ -23,7 +23,7 @@ class RpcEventEncoder(EventEncoder):
     """Holds back `agent_end` until it is known whether the run is retried, which the line says."""
 
     def __init__(self, *, snapshots: bool = True, plain_errors: bool = False) -> None:
-        super().__init__(snapshots=snapshots, plain_errors=plain_errors)
+        super().__init__(snapshots=snapshots, plain_errors=plain_errors, usage=True)
         self._end: AgentEnd | None = None
         self._after_end: list[AgentEvent] = []
         self._reason = ""

@@ -86,7 +86,8 @@ class RpcHostLink:
         """Raises ToolError if the program cannot serve it."""
         id = self._uris.new_id()
         operation: UriOperation = "read" if content is None else "write"
-        self._send(HostUriRequest(id=id, operation=operation, url=url, content=content or UNSET))
+        sent = UNSET if content is None else content
+        self._send(HostUriRequest(id=id, operation=operation, url=url, content=sent))
         try:
             reply = await self._uris.wait(id)
         except asyncio.CancelledError:
