@@ -9,7 +9,8 @@ from tau.config.setting_values import value_problem
 from tau.config.settings import (
     Settings,
     describe_settings,
-    setting_groups,
+    is_setting_group,
+    setting_of,
     setting_values,
     settings_by_key,
     settings_schema,
@@ -50,7 +51,15 @@ def test_settings_have_dotted_keys() -> None:
     assert list(values) == list(settings_by_key())
     assert (values["retry.maxRetries"], values["enabledModels"]) == (3, ["a"])
     assert values["stream.idleTimeoutMs"] == 120_000
-    assert "retry" in setting_groups()
+
+
+def test_one_setting_can_be_looked_up_without_the_others() -> None:
+    table = settings_by_key()
+    assert {key: setting_of(key) for key in table} == table
+    groups = {key.rpartition(".")[0] for key in table} - {""}
+    assert all(map(is_setting_group, groups))
+    assert not any(map(is_setting_group, (*table, "", "retry.", "retry.enabled.x", "nothing", "nothing.x")))
+    assert not any(map(setting_of, (*groups, "", ".", "retry.", "retry.enabled.x", "nothing", "nothing.x")))
 
 
 def test_schema_has_every_setting_with_its_description_and_range() -> None:

@@ -115,6 +115,36 @@ def test_first_paint_waits_for_no_session() -> None:
     assert not found & {"asyncio", "ssl", "socket", "tau.agent", "tau.coding"}
 
 
+def test_first_paint_loads_only_what_it_shows(tmp_path: Path) -> None:
+    """Users wait for these: no tables of characters, no settings screen, nothing that reads the network."""
+    program = """
+import os, pty, sys
+from pathlib import Path
+ours, theirs = pty.openpty()
+os.dup2(theirs, 0)
+out, _ = os.dup(1), os.dup2(theirs, 1)
+from tau.cli.interactive import open_front
+from tau.config.layers import load_settings
+from tau.config.paths import user_paths
+settings = load_settings(user_paths(), Path.cwd()).settings
+front, loop = open_front(settings, user_paths(), Path.cwd())
+os.write(out, " ".join(sys.modules).encode())
+front.close()
+"""
+    home = Path(os.environ["TAU_HOME"])
+    home.mkdir(parents=True)
+    (home / "settings.json").write_text('{"titles.enabled": false, "display": {"tabWidth": 8}}')
+    command = [sys.executable, "-c", program]
+    run = subprocess.run(
+        command, cwd=tmp_path, capture_output=True, text=True, check=True, env={**os.environ, "TERM": "xterm"}
+    )
+    found = set(run.stdout.split())
+    assert "tau.tui.terminal.active_terminal" in found
+    assert not found & {"asyncio", "unicodedata", "wcwidth", "tau.base.hidden_text", "socket"}
+    ours = sorted(name for name in found if name.partition(".")[0] == "tau")
+    assert len(ours) <= 96, ours
+
+
 def area_of(name: str) -> str:
     """The folder a module counts for; everything that is not ours is "libraries"."""
     parts = name.split(".")

@@ -14,7 +14,7 @@ from tau.config.descriptions import show_value
 from tau.config.json_file import JsonFile, read_json
 from tau.config.paths import Paths, project_dir
 from tau.config.setting_values import suggest_names, value_problem
-from tau.config.settings import Setting, Settings, setting_groups, settings_by_key
+from tau.config.settings import Setting, Settings, is_setting_group, setting_of
 
 scopes = late("tau.config.setting_scopes")
 
@@ -106,14 +106,13 @@ def _accepted_values(
     """
     accepted: dict[str, Any] = {}
     ignored: list[str] = []
-    known = settings_by_key() if source.content else {}
     for key, value in _flatten(source.content):
-        setting = known.get(key)
+        setting = setting_of(key)
         refusal = _refusal(setting, value, paths, current) if setting and layer == "project" else ""
         if setting is not None and not refusal:
             accepted[key] = value
             continue
-        if key in setting_groups():
+        if is_setting_group(key):
             raise source.error(f"{key} is a group and must be an object: {{ ... }}.", key)
         if setting is not None:
             reason = f"Ignored {key}: {refusal}"
@@ -139,10 +138,9 @@ def _refusal(setting: Setting, value: Any, paths: Paths, current: Mapping[str, A
 
 def _flatten(content: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
     """Yield dotted keys and values from nested or dotted spelling; an unknown object is one value."""
-    groups = setting_groups() if content else frozenset()
     for name, value in content.items():
         key = prefix + name
-        if key in groups and isinstance(value, dict):
+        if isinstance(value, dict) and is_setting_group(key):
             yield from _flatten(value, key + ".")
         else:
             yield key, value
@@ -162,7 +160,7 @@ def _merge(merged: dict[str, Any], values: Mapping[str, Any]) -> None:
 
 
 def _is_joined(key: str) -> bool:
-    setting = settings_by_key().get(key)
+    setting = setting_of(key)
     return setting is not None and setting.joined
 
 
@@ -179,19 +177,20 @@ def _nest(values: Mapping[str, Any]) -> dict[str, Any]:
 
 def _raise_for_bad_value(sources: Sequence[tuple[JsonFile, Layer]], flags: Mapping[str, Any]) -> None:
     """Find the invalid value and raise an error with its place and the allowed values."""
-    known = settings_by_key()
     for key, value in flags.items():
-        if key in known and (problem := value_problem(known[key], value)):
+        setting = setting_of(key)
+        if setting is not None and (problem := value_problem(setting, value)):
             raise UsageError(problem)
     for source, layer in reversed(sources):
         for key, value in _flatten(source.content):
-            if key not in known or (layer == "project" and known[key].scope != "any"):
+            setting = setting_of(key)
+            if setting is None or (layer == "project" and setting.scope != "any"):
                 continue
-            if problem := value_problem(known[key], value):
+            if problem := value_problem(setting, value):
                 raise source.error(problem, key)
 
 
 def _refuse_unknown_flags(flags: Mapping[str, Any]) -> None:
     for key in flags:
-        if key not in settings_by_key():
+        if setting_of(key) is None:
             raise UsageError(f'Unknown setting "{key}".{suggest_names(key)}')

@@ -9,7 +9,7 @@ from tau.base.late import late
 from tau.config.descriptions import show_value
 from tau.config.json_file import change_json
 from tau.config.paths import Paths
-from tau.config.settings import Setting, settings_by_key
+from tau.config.settings import Setting, setting_of, settings_by_key
 
 difflib = late("difflib")
 
@@ -18,7 +18,7 @@ EXAMPLES = {list: '["first", "second"]', dict: '{"name": "value"}'}
 
 def find_setting(key: str) -> Setting:
     """Return the setting with this dotted key; UsageError with similar names if there is none."""
-    found = settings_by_key().get(key)
+    found = setting_of(key)
     if found is None:
         raise UsageError(f'Unknown setting "{key}".{suggest_names(key) or " List all with tau config list."}')
     return found

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, get_args
 
 from msgspec import Meta, Struct, field, to_builtins
 from msgspec.json import schema
-from msgspec.structs import fields
+from msgspec.structs import FieldInfo, fields
 
 from tau.ai.model import THINKING_BUDGETS, ThinkingLevel
 from tau.base.late import late
@@ -475,9 +475,15 @@ def settings_by_key() -> dict[str, Setting]:
     return _walk(Settings, "")
 
 
-@cache
-def setting_groups() -> frozenset[str]:
-    return frozenset(key.rpartition(".")[0] for key in settings_by_key()) - {""}
+def setting_of(key: str) -> Setting | None:
+    """The setting with this dotted key. Looks only at the groups on the way: at a start, all are too many."""
+    one = _field_of(key)
+    return None if one is None or _is_group(one) else _describe(key, one)
+
+
+def is_setting_group(key: str) -> bool:
+    one = _field_of(key)
+    return one is not None and _is_group(one)
 
 
 def describe_settings() -> list[Setting]:
@@ -506,15 +512,36 @@ def settings_schema() -> dict[str, Any]:
 
 def _walk(struct: type[Struct], prefix: str) -> dict[str, Setting]:
     found: dict[str, Setting] = {}
-    for one in fields(struct):
-        key = prefix + one.encode_name
-        if isinstance(one.type, type) and issubclass(one.type, Struct):
-            found |= _walk(one.type, key + ".")
-            continue
-        (meta,) = one.type.__metadata__
-        default = one.default_factory() if callable(one.default_factory) else one.default
-        extra = meta.extra or {}
-        scope: Scope = extra.get("scope") or scopes.scope_of(key)
-        joined = extra.get("joined", False)
-        found[key] = Setting(key, describe_type(one.type), default, meta.description, scope, one.type, joined)
+    for name, one in _fields_of(struct).items():
+        key = prefix + name
+        found |= _walk(one.type, key + ".") if _is_group(one) else {key: _describe(key, one)}
     return found
+
+
+@cache
+def _fields_of(struct: type[Struct]) -> dict[str, FieldInfo]:
+    return {one.encode_name: one for one in fields(struct)}
+
+
+def _is_group(one: FieldInfo) -> bool:
+    return isinstance(one.type, type) and issubclass(one.type, Struct)
+
+
+def _field_of(key: str) -> FieldInfo | None:
+    struct: type[Struct] = Settings
+    *groups, name = key.split(".")
+    for group in groups:
+        one = _fields_of(struct).get(group)
+        if one is None or not _is_group(one):
+            return None
+        struct = one.type
+    return _fields_of(struct).get(name)
+
+
+def _describe(key: str, one: FieldInfo) -> Setting:
+    (meta,) = one.type.__metadata__
+    default = one.default_factory() if callable(one.default_factory) else one.default
+    extra = meta.extra or {}
+    scope: Scope = extra.get("scope") or scopes.scope_of(key)
+    joined = extra.get("joined", False)
+    return Setting(key, describe_type(one.type), default, meta.description, scope, one.type, joined)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tau.tui.component import CURSOR_MARKER
 from tau.tui.text.clean import TAB_WIDTH, clean, clean_line, clean_styled, clean_styled_from, link
 from tau.tui.text.sgr import parse_sgr, strip_escapes
-from tau.tui.text.width import grapheme_width, graphemes, visible_width
+from tau.tui.text.width import grapheme_width, graphemes, is_simple, visible_width
 from tests.tui.text.strategies import anything, cells, is_closed
 
 CONTROL = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -102,6 +102,13 @@ def test_invalid_utf_8_is_replaced() -> None:
         text = overlong.decode("utf-8", errors)
         assert clean(text).replace("\ufffd", "") == "31m"
         assert clean_styled(text).replace("\ufffd", "") == "31m"
+
+
+def test_text_that_needs_no_look_stays_as_it_is() -> None:
+    simple = "".join(filter(is_simple, map(chr, range(0x110000))))
+    assert clean(simple) == simple
+    assert clean(simple + "\x00") == simple  # every character looked at
+    assert [one for one in simple if clean(one + "\x00") != one] == []
 
 
 def test_line_has_single_blanks() -> None:

@@ -9,7 +9,7 @@ from functools import cache
 
 from tau.base.text import reveal_invisible
 from tau.tui.text.sgr import LINK_END, Slot, close_slots, is_sgr, open_slots, parse_sgr
-from tau.tui.text.width import grapheme_width, graphemes, split_styles, visible_width
+from tau.tui.text.width import grapheme_width, graphemes, is_simple, split_styles, visible_width
 
 _MAX_COLUMN = 512
 """The rightmost column a cursor movement may reach."""
@@ -124,7 +124,7 @@ def _surrogates() -> re.Pattern[str]:
 
 
 def _is_clean(text: str) -> bool:
-    return text.isascii() and (text.isprintable() or text.replace("\n", "").isprintable())
+    return is_simple(text) or ("\n" in text and is_simple(text.replace("\n", "")))
 
 
 def clean(text: str) -> str:
