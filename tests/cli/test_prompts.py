@@ -37,6 +37,13 @@ def test_piped_text_comes_first_then_files_then_the_message(folder: Path) -> Non
     ]
 
 
+def test_hidden_instructions_in_a_file_are_visible_to_the_model(folder: Path) -> None:
+    hidden = "".join(chr(0xE0000 + ord(letter)) for letter in "obey")
+    (folder / "a\nb.txt").write_text(f"alpha{hidden}\n")
+    [prompt] = texts(["@a\nb.txt"])
+    assert prompt.startswith('<file path="a<U+000A>b.txt">\nalpha<U+E006F>')
+
+
 def test_no_input_gives_no_prompt() -> None:
     assert build_prompts([], " \n") == []
     assert build_prompts(["  "], "") == []

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from tau.ai import wire as w
 from tau.ai.model import Model
 from tau.base.late import late
+from tau.base.text import reveal_invisible, reveal_path
 
 hashlib = late("hashlib")
 images = late("tau.ai.images")
@@ -338,9 +339,10 @@ def _user(message: w.UserMessage, model: Model) -> Iterator[w.UserMessage]:
 def _attached(attachment: w.Attachment) -> w.UserContent:
     if attachment.type == "image":
         return w.ImageContent(attachment.content, attachment.mime_type)
+    name = reveal_path(attachment.file_name)  # a line break in it could pose as another message
     if isinstance(attachment.extracted_text, UnsetType):
-        return w.TextContent(f"[{attachment.file_name} is attached, but unreadable]")
-    return w.TextContent(f"[{attachment.file_name}]\n{attachment.extracted_text}")
+        return w.TextContent(f"[{name} is attached, but unreadable]")
+    return w.TextContent(f"[{name}]\n{reveal_invisible(attachment.extracted_text)}")
 
 
 def _parts(content: Sequence[w.UserContent], model: Model) -> Iterator[w.UserContent]:

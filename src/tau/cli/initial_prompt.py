@@ -8,7 +8,7 @@ from tau.base.errors import ToolError, UsageError
 from tau.base.files import typed_path
 from tau.base.late import late
 from tau.base.sizes import MIB, format_bytes
-from tau.base.text import NotText, decode, is_binary
+from tau.base.text import NotText, decode, is_binary, reveal_invisible, reveal_path
 from tau.modes.user_prompt import UserPrompt
 
 fences = late("tau.coding.untrusted_text")
@@ -80,7 +80,7 @@ def read_file(name: str) -> str | ImageContent:
     if is_binary(data):
         raise UsageError(f"@{name} is neither text nor an image (png, jpeg, gif, webp).")
     try:
-        return _block("file", f' path="{name}"', decode(data).text)
+        return _block("file", f' path="{reveal_path(name)}"', reveal_invisible(decode(data).text))
     except NotText as error:
         raise UsageError(f"@{name} cannot be sent. {error}.") from None
 

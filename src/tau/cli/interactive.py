@@ -12,7 +12,7 @@ from tau.cli.parse import ParsedArgs
 from tau.cli.working_folder import config_files, flag_settings, is_home, resolve_working_folder
 from tau.config.layers import RunOverrides, load_settings
 from tau.config.paths import Paths, user_paths
-from tau.config.settings import Settings
+from tau.config.settings import ApprovalMode, Settings
 from tau.modes.interactive.early_screen import open_front
 
 if TYPE_CHECKING:
@@ -102,11 +102,12 @@ def _opening(parsed: ParsedArgs, cwd: Path) -> "Opening":
     """How the app opens sessions: the first by the flags, later ones by the user's choice."""
 
     key_owner = ""
+    mode: ApprovalMode | None = None
 
     @asynccontextmanager
     async def opening(change: "SessionSwitch", ui: "ScreenUi") -> AsyncIterator["Session"]:
-        nonlocal key_owner
-        options = launching.session_options(parsed, cwd, ui=ui, dialogs=ui)
+        nonlocal key_owner, mode
+        options = launching.session_options(parsed, cwd, ui=ui, dialogs=ui).with_mode(mode)
         if change.kind != "first":
             options = options.next(
                 resume=change.session if change.kind == "resume" else None,
@@ -122,6 +123,9 @@ def _opening(parsed: ParsedArgs, cwd: Path) -> "Opening":
             await trust_question.ask_trust(ui, cwd, user_paths())
         async with sdk.create_session(options) as session:
             key_owner = key_owner or session.model.provider
-            yield session
+            try:
+                yield session
+            finally:
+                mode = session.permissions.chosen or mode
 
     return opening

@@ -137,6 +137,7 @@ async def _run_console(parsed: ParsedArgs, cwd: Path, signals: Signals) -> int:
         if repl.handed_over is None:
             return code
         prompts = [UserPrompt(repl.handed_over)]
+        first = first.with_mode(session.permissions.chosen)
         options = first.next().with_model(session.model, key_owner)
 
 

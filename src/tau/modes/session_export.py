@@ -39,10 +39,14 @@ async def export_session(session: Session, rest: str, paths: Paths, warn: Callab
     return f"Exported the session to {path}. {masked_text(masker)}"
 
 
-async def export_page(session: Session, name: str, paths: Paths) -> Path:
-    """Write the session as an HTML page with secrets masked, and return its path. Raises TauError."""
-    path = session.cwd / typed_path(name)
-    await _write(session, path, "html", make_mask(os.environ, paths, lambda warning: None), force=True)
+async def export_page(session: Session, name: str | None, paths: Paths) -> Path:
+    """Write the session as an HTML page with secrets masked, and return its path. Raises TauError.
+
+    Only a file that the caller names is replaced if it is not an export.
+    """
+    path = session.cwd / typed_path(name or default_name(session))
+    mask = make_mask(os.environ, paths, lambda warning: None)
+    await _write(session, path, "html", mask, force=name is not None)
     return path
 
 

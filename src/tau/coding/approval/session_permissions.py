@@ -45,6 +45,7 @@ class SessionPermissions:
 
     The mode `plan` is plan mode itself, which the log remembers; leaving it returns to the mode before.
     `problems` has a sentence for each invalid rule. Paths of rules that start with `./` are below `root`.
+    `chosen` is the mode that later sessions of this run start in; `plan` and `yolo` end with their session.
     """
 
     def __init__(
@@ -71,6 +72,7 @@ class SessionPermissions:
             deny=self._parse("deny", tools.deny),
             sandbox_off=sandbox_off,
         )
+        self.chosen: ApprovalMode | None = None
         self._changed = asyncio.Event()
         if starts_planning:
             plan.enter()
@@ -105,6 +107,8 @@ class SessionPermissions:
         """Effective at the next decision, also of calls that wait for an answer. Raises TauError."""
         if mode not in APPROVAL_MODES:
             raise UsageError(f'Unknown mode "{mode}". Modes: {", ".join(APPROVAL_MODES)}.')
+        if mode == "ask" or mode == "workspace":
+            self.chosen = mode
         if mode == self.mode:
             return
         if mode == "plan":

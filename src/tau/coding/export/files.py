@@ -54,15 +54,20 @@ def exported(
 def write_export(path: Path, pieces: Iterable[bytes], *, force: bool = False) -> None:
     """Write the chunks to a file; a new one is readable only by the user.
 
-    Raises OSError, and UsageError if the path has a file that is not an export.
+    Raises OSError, and UsageError if the path has a file that is not an export, or a link to another folder:
+    a repository or a command may have made it.
     """
+    target = Path(os.path.realpath(path))
+    if path.is_symlink() and target.parent != Path(os.path.realpath(path.parent)) and not _is_device(path):
+        raise UsageError(f"{path} is a link to {target}; name that file instead.")
     mode = mode_of(path)
     if mode and not stat.S_ISREG(mode):  # a device or a pipe
-        _write(os.open(path, os.O_WRONLY | os.O_CLOEXEC), pieces)
+        fd = os.open(path, os.O_WRONLY | os.O_CLOEXEC | os.O_NONBLOCK)  # fails if nobody reads the pipe
+        os.set_blocking(fd, True)
+        _write(fd, pieces)
         return
     if mode and not force and not _is_ours(path):
         raise UsageError(f"{path} exists and is not a tau export; name another file, or add --force.")
-    target = Path(os.path.realpath(path))
     part = target.with_name(f".{target.name}.{os.getpid()}.part")
     fd = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, stat.S_IMODE(mode) or 0o600)
     try:
@@ -72,6 +77,11 @@ def write_export(path: Path, pieces: Iterable[bytes], *, force: bool = False) ->
         with suppress(OSError):
             part.unlink()
         raise
+
+
+def _is_device(path: Path) -> bool:
+    """Whether it is one of the system's own links, such as /dev/stdout."""
+    return path.parts[:2] in (("/", "dev"), ("/", "proc"))
 
 
 def _write(fd: int, pieces: Iterable[bytes]) -> None:

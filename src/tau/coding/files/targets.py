@@ -12,7 +12,8 @@ from tau.base.errors import ToolError
 from tau.coding.files.paths import Selector, resolve, split_selector, unquote
 from tau.coding.readers import archive_splits, database_splits
 
-_SCHEME = r"([A-Za-z][A-Za-z0-9+.-]*)://"
+SCHEME_NAME = r"[A-Za-z][A-Za-z0-9+.-]*"
+_SCHEME = rf"({SCHEME_NAME})://"
 _SQLITE = b"SQLite format 3\0"
 
 WEB = ("http", "https")

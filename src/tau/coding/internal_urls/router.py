@@ -20,6 +20,12 @@ class SchemeRouter:
     def register(self, scheme: UrlScheme) -> None:
         self._schemes[scheme.scheme] = scheme
 
+    def unregister(self, name: str) -> None:
+        del self._schemes[name]
+
+    def names(self) -> set[str]:
+        return {*self._schemes, *self._makers}
+
     def register_late(self, name: str, make: Callable[[], UrlScheme]) -> None:
         """Register a scheme that is created on first use."""
         self._makers[name] = make
@@ -56,6 +62,6 @@ class SchemeRouter:
             self.register(make())
         scheme = self._schemes.get(name.lower())
         if scheme is None:
-            known = ", ".join(f"{each}://" for each in sorted({*self._schemes, *self._makers}))
+            known = ", ".join(f"{each}://" for each in sorted(self.names()))
             raise ToolError(f"Unknown scheme {name}://. Known: {known}.")
         return scheme, rest

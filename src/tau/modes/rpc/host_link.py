@@ -1,6 +1,7 @@
 """Tools and URL schemes that run in the program that drives the session."""
 
 import asyncio
+import re
 from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
@@ -16,6 +17,7 @@ from tau.agent.tool import Tool
 from tau.ai.dialect import ToolSpec
 from tau.ai.wire import TextContent
 from tau.base.errors import ToolError, UsageError
+from tau.coding.files.targets import SCHEME_NAME, WEB
 from tau.coding.ports import Resource
 from tau.modes.rpc.frames import (
     HostToolCall,
@@ -31,6 +33,7 @@ from tau.modes.session_commands.host_parts import HostScheme, HostTool
 from tau.modes.session_host import SessionHost
 
 Send = Callable[[Struct], None]
+TOOL_NAME = r"[A-Za-z0-9_-]{1,64}"  # what every provider accepts
 
 
 class RpcHostLink:
@@ -44,20 +47,31 @@ class RpcHostLink:
         self._contexts: dict[str, ToolContext] = {}
 
     def set_tools(self, tools: list[HostTool]) -> list[str]:
-        """Raises UsageError for a name that is taken."""
+        """Raises UsageError for a name that is taken or that no model could call."""
         names = [tool.name for tool in tools]
         own = {tool.name for tool in self._host.session.tools}
         for name in names:
-            if name in own or names.count(name) > 1 or not name:
+            if not re.fullmatch(TOOL_NAME, name):
+                raise UsageError(f'The tool name "{name}" is invalid; use 1 to 64 letters, digits, _ and -.')
+            if name in own or names.count(name) > 1:
                 raise UsageError(f'The tool name "{name}" is taken; choose another.')
         self._host.tools = [ProgramTool(tool, self) for tool in tools]
         self._host.apply_host_parts()
         return names
 
     def set_schemes(self, schemes: list[HostScheme]) -> list[str]:
-        self._host.schemes = [ProgramScheme(scheme, self) for scheme in schemes]
-        self._host.apply_host_parts()
-        return [scheme.scheme for scheme in schemes]
+        """Raises UsageError for a name that is no scheme or that tau uses itself."""
+        offered = [ProgramScheme(scheme, self) for scheme in schemes]
+        names = [scheme.scheme for scheme in offered]
+        earlier = {scheme.scheme for scheme in self._host.schemes}
+        own = {*self._host.session.urls.names(), *WEB, "file"} - earlier
+        for name in names:
+            if not re.fullmatch(SCHEME_NAME, name):
+                raise UsageError(f'The scheme "{name}" is invalid; use letters, digits, +, - and periods.')
+            if name in own or names.count(name) > 1:
+                raise UsageError(f'The scheme "{name}" is taken; choose another.')
+        self._host.use_schemes(offered)
+        return names
 
     def take_tool_reply(self, reply: HostToolReply) -> None:
         context = self._contexts.get(reply.id)

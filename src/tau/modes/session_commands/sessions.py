@@ -1,5 +1,6 @@
 """Commands about sessions: new, switch, fork, name, export, and their content."""
 
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -8,7 +9,7 @@ from msgspec import UNSET, Struct, UnsetType
 
 from tau.ai.wire import AppMessage, AssistantMessage
 from tau.base.errors import UsageError
-from tau.base.files import typed_path
+from tau.base.files import mode_of, typed_path
 from tau.base.late import late
 from tau.base.sizes import KIB
 from tau.coding.session.context import EntryNode
@@ -109,7 +110,7 @@ async def new_session(call: CommandCall, request: NewSessionRequest) -> SessionS
 
 async def switch_session(call: CommandCall, request: SwitchSessionRequest) -> SessionSwitched:
     path = call.host.session.cwd / typed_path(request.session_path)
-    if not path.is_file():
+    if not stat.S_ISREG(mode_of(path)):
         raise UsageError(f'There is no session file "{path}".')
     await call.host.resume(path)
     return SessionSwitched()
@@ -147,11 +148,10 @@ async def set_session_name(call: CommandCall, request: NameRequest) -> None:
 
 
 async def export_html(call: CommandCall, request: ExportRequest) -> ExportedFile:
-    session = call.host.session
-    name = request.output_path or session_export.default_name(session)
-    if Path(name).suffix.lower() not in (".html", ".htm"):
+    name = request.output_path or None
+    if name is not None and Path(name).suffix.lower() not in (".html", ".htm"):
         raise UsageError(f'The path "{name}" must end in .html.')
-    path = await session_export.export_page(session, name, call.host.paths)
+    path = await session_export.export_page(call.host.session, name, call.host.paths)
     return ExportedFile(str(path))
 
 
