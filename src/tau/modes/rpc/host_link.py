@@ -108,7 +108,8 @@ class RpcHostLink:
             self._send(HostUriCancel(self._uris.new_id(), id))
             raise
         if reply.is_error:
-            raise ToolError(reply.error or f"{url} cannot be {operation}.")
+            done = "read" if content is None else "written"
+            raise ToolError(reply.error or f"{url} cannot be {done}.")
         return reply
 
 
