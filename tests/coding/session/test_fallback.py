@@ -223,7 +223,7 @@ def test_choosing_a_model_ends_the_fallback() -> None:
         assert not any("Back" in notice for notice in driver.notices)
 
 
-def test_answer_of_another_model_is_no_success_of_the_fallback() -> None:
+def test_answer_of_another_model_does_not_count_for_the_fallback() -> None:
     driver = Driver(
         [[Fail(busy())], [Fail(busy())], [Fail(busy())], [Say("1")]], retry=impatient(max_retries=0)
     )
