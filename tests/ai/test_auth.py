@@ -68,6 +68,12 @@ def test_command_without_a_key_is_an_error_that_never_shows_the_output(command: 
     assert "secret" not in str(caught.value).replace(command, "")
 
 
+def test_endless_complaint_of_a_command_is_cut() -> None:
+    with pytest.raises(ConfigError) as caught:
+        resolve("!head -c 5000 /dev/zero | tr '\\0' z >&2; exit 3")
+    assert str(caught.value).endswith(f"failed: {'z' * 2_000}.")
+
+
 def test_failure_is_not_cached(tmp_path: Path) -> None:
     value = f"!cat {tmp_path / 'key'}"
     with pytest.raises(ConfigError, match="failed"):

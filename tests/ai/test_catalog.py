@@ -9,8 +9,10 @@ import pytest
 from tau.ai.catalog import (
     Catalog,
     ModelMatch,
+    ModelRow,
     Provider,
     load_catalog,
+    model_from_row,
     pick_model,
     split_thinking,
 )
@@ -106,6 +108,14 @@ def test_model_inherits_defaults_from_its_provider(catalog: Catalog) -> None:
     assert special.headers == {"x-a": "1", "x-b": "2"}
     assert special.compat == Compat(max_tokens_field="max_completion_tokens", supports_store=True)
     assert [model.provider for model in catalog.models[:5]] == ["anthropic"] * 5
+
+
+def test_model_without_figures_has_a_usual_window_and_answer(catalog: Catalog) -> None:
+    [provider, *_] = catalog.providers.values()
+    listed = model_from_row(provider, ModelRow(id="new", name="New"))
+    made = Model(id="new", name="New", api="x", provider="p", base_url="http://p")
+    for model in (listed, made):
+        assert (model.context_window, model.max_tokens) == (128_000, 16_384)
 
 
 def test_bundled_tables_are_usable() -> None:

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tau.base.files import FileChangedError, mode_of, try_lock, write_atomic
+from tau.base.files import FileChangedError, anonymous_file, mode_of, try_lock, write_atomic
 from tests.base.failing_calls import FailAt
 
 REWRITER = Path(__file__).with_name("rewriter.py")
@@ -393,3 +393,19 @@ def test_importing_files_and_jsonl_stays_cheap() -> None:
     code = f"import sys, tau.base.files, tau.base.jsonl; print([m for m in {heavy} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+@pytest.mark.parametrize("has_memfd", (True, False))
+def test_anonymous_file_is_read_from_its_start_and_leaves_no_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has_memfd: bool
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    if not has_memfd:
+        monkeypatch.delattr(os, "memfd_create", raising=False)
+    fd = anonymous_file(b"content")
+    try:
+        assert os.read(fd, 100) == b"content"
+        assert not list(tmp_path.iterdir())
+    finally:
+        os.close(fd)

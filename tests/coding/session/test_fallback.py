@@ -223,6 +223,17 @@ def test_choosing_a_model_ends_the_fallback() -> None:
         assert not any("Back" in notice for notice in driver.notices)
 
 
+def test_answer_of_another_model_does_not_count_for_the_fallback() -> None:
+    driver = Driver(
+        [[Fail(busy())], [Fail(busy())], [Fail(busy())], [Say("1")]], retry=impatient(max_retries=0)
+    )
+    assert go(driver).error is not None
+    driver.models.default = other_model("mine")  # as a move to another branch does
+    assert go(driver).error is None
+    assert used(driver)[-1] == "mine"
+    assert not any(isinstance(event, FallbackSucceeded) for event in driver.events)
+
+
 def test_fallback_model_gets_a_compatible_history() -> None:
     script: list[list[FauxStep]] = [
         [Think("Hm", "signed"), Use("echo", id="toolu_1", text="x")],

@@ -16,7 +16,7 @@ from tau.ai.aws_event_stream import FrameSplitter
 from tau.ai.aws_sigv4 import AwsKey, parse_key, region_of, sign
 from tau.ai.model import Model, Price
 from tests.ai.dialect_client import HELLO, message, model, talk
-from tests.ai.wire.random_histories import random_request, text
+from tests.ai.wire.random_requests import random_request, text
 from tests.support.cloud_validators import validate_bedrock
 from tests.support.fake_answers import Answer, Call, Text, Thinking, Usage
 from tests.support.fake_bedrock import Bedrock, encode_frame

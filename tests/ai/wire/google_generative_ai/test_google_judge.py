@@ -12,7 +12,7 @@ from tau.ai.apis.google_generative_ai import build_body
 from tau.ai.apis.request import encode
 from tau.ai.model import Model
 from tests.ai.dialect_client import HELLO, message, model, talk
-from tests.ai.wire.random_histories import random_request
+from tests.ai.wire.random_requests import random_request
 from tests.support.cloud_validators import validate_google
 from tests.support.fake_answers import Answer, Call, Text, Thinking, Usage
 from tests.support.fake_server import FakeServer

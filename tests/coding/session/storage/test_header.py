@@ -137,3 +137,14 @@ def test_missing_parents_and_cycles_lose_no_entry(tmp_path: Path) -> None:
         "them: 2."
     ]
     log.close()
+
+
+@pytest.mark.parametrize(
+    "stray", (b"5", b'"text"', b"[1, 2]", b"null"), ids=("number", "text", "list", "null")
+)
+def test_session_whose_first_line_is_json_but_not_an_object_is_rebuilt(tmp_path: Path, stray: bytes) -> None:
+    path = written(tmp_path, stray, TALK[0], stray, TALK[1])
+    assert read_header(path) is None
+    log = SessionLog.open(path)
+    assert (texts(log), log.header.id) == (["one", "two"], "abc")
+    log.close()

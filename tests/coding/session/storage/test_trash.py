@@ -51,6 +51,16 @@ def test_session_open_in_another_tau_is_not_deleted(tmp_path: Path, session: Pat
     log.close()
 
 
+def test_sessions_of_one_name_are_kept_side_by_side(tmp_path: Path, session: Path) -> None:
+    trash = Trash(tmp_path / "trash")
+    for text in ("one", "two", "three"):
+        session.write_text(text)
+        trash.put(session)
+    stem = session.stem
+    kept = {path.name: (path / session.name).read_text() for path in (tmp_path / "trash").iterdir()}
+    assert kept == {stem: "one", f"{stem}.2": "two", f"{stem}.3": "three"}
+
+
 def test_restoring_overwrites_nothing(tmp_path: Path, session: Path) -> None:
     trash = Trash(tmp_path / "trash")
     put = trash.put(session)

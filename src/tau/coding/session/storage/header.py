@@ -52,9 +52,9 @@ def read_header(path: Path) -> s.SessionHeader | None:
 def rebuild(path: Path, lines: Sequence[bytes]) -> list[bytes] | None:
     """The records of a file with a damaged header, a new header first; None if there are no entries.
 
-    What is still readable in its first lines is kept; the file name has the id.
+    `lines` are objects. What is still readable in its first lines is kept; the file name has the id.
     """
-    records = [record for line in lines if isinstance(record := msgspec.json.decode(line), dict)]
+    records: list[dict[str, Any]] = [msgspec.json.decode(line) for line in lines]
     entries = [record for record in records if record.get("type") not in ("session", TITLE)]
     if not any(
         entry.get("type") == "message" and isinstance(entry.get("message"), dict) for entry in entries
