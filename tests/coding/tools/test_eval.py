@@ -23,7 +23,7 @@ from tau.coding.tools.eval_output import as_markdown
 from tau.config.settings import EvalSettings, ImagesSettings, PythonSettings, Settings, ToolsSettings
 from tests.coding.context import CallContext, call, call_now, text_of
 from tests.support.idle import until
-from tests.support.limits import growing
+from tests.support.limits import HANG_S, growing
 
 needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
 OWN = Settings(python=PythonSettings(interpreter=sys.executable))
@@ -182,7 +182,7 @@ def test_progress_is_shown(ctx: CallContext) -> None:
     async def main() -> None:
         cell = py(f"print('one', flush=True)\n{wait}\nprint('two')", title="t")
         running = asyncio.ensure_future(call(Eval(settings=OWN), ctx, cells=[cell]))
-        await until(lambda: "one\n" in map(text_of, ctx.updates), 20, lambda: str(ctx.updates))
+        await until(lambda: "one\n" in map(text_of, ctx.updates), HANG_S, lambda: str(ctx.updates))
         (ctx.cwd / "seen").touch()
         await running
 
