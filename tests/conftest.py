@@ -67,7 +67,7 @@ class Harness:
         # Workers inherit the scrubbed environment of the first process, hence the variable.
         own_cache = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
         self.real_cache = Path(os.environ.setdefault("CACHE_OF_TESTER", own_cache))
-        self.grace_seconds = 2.0
+        self.grace_seconds = 20.0  # spent only on what is about to fail
 
     def free(self, *folders: Path) -> None:
         """Remove what a test wrote into memory, if it is much."""

@@ -148,16 +148,17 @@ def test_time_the_reader_takes_does_not_count() -> None:
 
 
 def test_refused_connection_names_host_and_port() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
+    with socket.socket() as taken:  # nothing listens there, and nobody else can take it
+        taken.bind(("127.0.0.1", 0))
         port = taken.getsockname()[1]
 
-    async def test(http: HttpTransport) -> None:
-        for host in ("127.0.0.1", "localhost"):
-            error, _ = await failure(http, f"http://{host}:{port}/")
-            assert str(error) == f"Cannot connect to {host}:{port}: connection refused."
-            assert error.retryable
+        async def test(http: HttpTransport) -> None:
+            for host in ("127.0.0.1", "localhost"):
+                error, _ = await failure(http, f"http://{host}:{port}/")
+                assert str(error) == f"Cannot connect to {host}:{port}: connection refused."
+                assert error.retryable
 
-    run(test)
+        run(test)
 
 
 def test_unresolvable_name_is_reported() -> None:

@@ -35,6 +35,15 @@ def test_watched_process_ends_with_the_guard() -> None:
         assert child.wait(timeout=HANG_S) == -15
 
 
+def test_end_of_the_interpreter_printed_that_os_was_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    guard = OrphanGuard()
+    with running("echo; exec sleep 100") as child:
+        guard.watch(child.pid)
+        monkeypatch.setattr("tau.base.orphan_guard.os", None)
+        del guard
+        assert child.wait(timeout=HANG_S) == -15
+
+
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="processes can be found by their id on Linux only")
 def test_announced_process_ends_before_its_group_is_known() -> None:
     guard = OrphanGuard()

@@ -142,8 +142,8 @@ def test_slow_reader_blocks_the_child(tmp_path: Path) -> None:
         async with await runner.start([sys.executable, "-c", code], cwd=HERE) as process:
             output = process.output()
             total = len(await anext(output))
-            await until(progress.exists, 8, lambda: "the child wrote nothing")
-            await until(lambda: state_of(process.pid) in "SZ", 8, lambda: "the child never waited")
+            await until(progress.exists, HANG_S, lambda: "the child wrote nothing")
+            await until(lambda: state_of(process.pid) in "SZ", HANG_S, lambda: "the child never waited")
             assert int(progress.read_text() or "0") < 8
             async for chunk in output:
                 total += len(chunk)

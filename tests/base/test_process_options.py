@@ -272,7 +272,7 @@ while :; do sleep 0.01; done
         family = runner.family()
         async with await runner.start(f"setsid sh {script} & wait", cwd=HERE, family=family) as process:
             member = int(await anext(process.output()))
-            await until(lambda: state(member) == "T", 8, lambda: "not stopped")
+            await until(lambda: state(member) == "T", HANG_S, lambda: "not stopped")
             await family.end()
             assert ends(member)
 
@@ -298,7 +298,7 @@ def test_background_writer_survives_and_its_pipe_closes_with_the_family(
         async with await runner.start(command, cwd=HERE, family=family) as process:
             await process.wait()
         (tmp_path / "go").write_text("go\n")
-        await until((tmp_path / "lives").exists, 8, lambda: "not started")
+        await until((tmp_path / "lives").exists, HANG_S, lambda: "not started")
         await family.end()
         assert open_files() == before
 
@@ -335,9 +335,9 @@ def test_background_pipes_are_drained_and_closed_at_eof_or_over_the_limit() -> N
             os.write(pipes[0][1], b"x")
         for _ in range(5):
             assert os.write(pipes[1][1], b"x" * 60_000) == 60_000
-            await until(lambda: waiting_in(pipes[1][0]) == 0, 8, lambda: "nobody reads the pipe")
+            await until(lambda: waiting_in(pipes[1][0]) == 0, HANG_S, lambda: "nobody reads the pipe")
         os.close(pipes[1][1])
-        await until(lambda: not is_open(pipes[1][0]), 8, lambda: "the pipe was not closed at its end")
+        await until(lambda: not is_open(pipes[1][0]), HANG_S, lambda: "the pipe was not closed at its end")
         sinks.close()
         for _, writing in (pipes[0], *pipes[2:]):
             os.close(writing)

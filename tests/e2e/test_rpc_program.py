@@ -362,11 +362,14 @@ def test_unanswered_dialog_times_out_and_the_model_reads_so(tau: Program) -> Non
     tau.script((Call("write", {"path": str(outside), "content": "x"}),), "ok")
 
     async def work(client: RpcClient) -> None:
+        over = asyncio.Event()
+
         async def never(request: dict[str, Any]) -> None:
-            await asyncio.sleep(1.5)
+            await over.wait()
 
         client.on_ui_request(never)
         events = await client.prompt_and_wait("write")
+        over.set()
         [end] = [event for event in events if event["type"] == "tool_execution_end"]
         assert "The user did not answer" in end["result"]["content"][0]["text"]
         assert any(event.get("method") == "cancel" for event in events)

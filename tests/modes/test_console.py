@@ -18,6 +18,8 @@ from tau.modes.line_input import LineReader
 from tau.modes.output_stream import OutputStream
 from tau.modes.user_prompt import UserPrompt
 from tests.modes.mode_rig import Captured, show
+from tests.support.idle import until
+from tests.support.limits import HANG_S
 
 NO_RETRY = {"retry.enabled": False}
 
@@ -151,6 +153,7 @@ class Terminal:
         os.set_blocking(self.keyboard, False)
         self.seen = ""
         self.console: Console | None = None
+        self.queued: Callable[[], int] = lambda: 0
 
     def type(self, text: str) -> None:
         os.write(self.keyboard, text.encode())
@@ -169,6 +172,7 @@ class Terminal:
         async def face(session: Session, _: OutputStream) -> int:
             async with asyncio.TaskGroup() as tasks:
                 self.console = Console(LineReader(self.screen), OutputStream(self.screen))
+                self.queued = lambda: len(session.queue)
                 tasks.create_task(person(self))
                 return await self.console.run(session)
 
@@ -209,12 +213,18 @@ def test_input_during_a_run_steers_it(tmp_path: Path, terminal: Terminal) -> Non
     async def person(terminal: Terminal) -> None:
         await terminal.sees("> ")
         terminal.type("work\n")
-        await terminal.sees("bash: sleep 0.3")
+        await terminal.sees("bash: until")
         terminal.type("and hurry\n")
+        await until(lambda: terminal.queued() == 1, HANG_S, lambda: terminal.seen)
+        (tmp_path / "go").touch()
         await terminal.sees("Done.\n> ")
         terminal.type("/quit\n")
 
-    shown = terminal.talk([[Use("bash", command="sleep 0.3")], [Say("Done.")]], person, tmp_path)
+    shown = terminal.talk(
+        [[Use("bash", command=f"until [ -e {tmp_path}/go ]; do sleep 0.01; done")], [Say("Done.")]],
+        person,
+        tmp_path,
+    )
     assert shown.asked == ["work", "and hurry"]
 
 
@@ -286,7 +296,7 @@ def test_messages_left_behind_by_an_abort_are_mentioned(tmp_path: Path, terminal
         await terminal.sees("half")
         terminal.type("later\n")
         await terminal.sees("later\n")
-        await asyncio.sleep(0.02)
+        await until(lambda: terminal.queued() == 1, HANG_S, lambda: terminal.seen)
         terminal.console.interrupt()
         await terminal.sees("Queued messages: 1.")
         await terminal.sees("> ")

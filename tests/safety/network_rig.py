@@ -12,6 +12,7 @@ from tau.backends.sandbox.network.decision_log import DecisionLog
 from tau.backends.sandbox.network.host_rules import HostRules
 from tau.backends.sandbox.network.proxy import ProxyLimits, serve_proxy
 from tau.base.tasks import spawn
+from tests.support.limits import HANG_S
 
 PUBLIC = "93.184.215.14"
 OTHER_PUBLIC = "93.184.215.99"
@@ -21,7 +22,7 @@ NAMES: Mapping[str, Sequence[str]] = {
     "a.wild.example": [PUBLIC],
 }
 ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\nConnection: close\r\n\r\nyes"
-WAIT_S = 20.0
+WAIT_S = HANG_S
 
 
 def listening() -> socket.socket:

@@ -8,6 +8,7 @@ import pytest
 
 from tau.backends.sandbox.network.port_forwarding import TABLES, SandboxPorts, find_programs, parse_tables
 from tau.base.errors import UsageError
+from tests.support.limits import HANG_S
 
 HEAD = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n"
 REST = "00000000:0000 {state} 00000000:00000000 00:00000000 00000000  1000 0 {inode} 1 0000 100 0\n"
@@ -52,7 +53,7 @@ async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> No
 async def ask(port: int, text: bytes) -> bytes:
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     writer.write(text)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(HANG_S):
         answer = await reader.read()
     writer.close()
     return answer

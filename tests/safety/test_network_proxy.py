@@ -20,6 +20,7 @@ from tests.safety.network_rig import (
     socks_parts,
 )
 from tests.support.idle import until
+from tests.support.limits import HANG_S
 
 HELLO = client_hello("good.example", alpn=("h2", "http/1.1"))
 
@@ -57,7 +58,7 @@ def test_a_server_name_is_found_in_a_message_that_comes_in_pieces() -> None:
                 writer.write(records[at : at + 50])
                 await writer.drain()
                 await asyncio.sleep(0)
-            await until(lambda: b"".join(rig.origin.received) == records, 20, lambda: "it did not arrive")
+            await until(lambda: b"".join(rig.origin.received) == records, HANG_S, lambda: "it did not arrive")
             writer.close()
 
     asyncio.run(main())
@@ -87,7 +88,7 @@ def test_a_request_waits_for_the_answer_and_others_for_the_same_host_share_the_q
         async with rig.running(), asyncio.TaskGroup() as group:
             sent = [group.create_task(rig.send(get(b"http://good.example/"))) for _ in range(5)]
             other = group.create_task(rig.send(get(b"http://a.wild.example/")))
-            await until(lambda: len(rig.questions) == 2, 20, lambda: str(rig.questions))
+            await until(lambda: len(rig.questions) == 2, HANG_S, lambda: str(rig.questions))
             assert rig.lookups == []
             rig.may_answer.set()
             assert all([(await task).endswith(b"yes") for task in sent])
@@ -137,7 +138,7 @@ def test_too_many_connections_are_turned_away() -> None:
             waiting = [await asyncio.open_connection("127.0.0.1", rig.port) for _ in range(2)]
             await asyncio.sleep(0)
             answer = b""
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(HANG_S):
                 while b"503" not in answer:
                     answer = await rig.send(b"")
             for _, writer in waiting:
@@ -152,7 +153,7 @@ def test_a_client_that_says_nothing_is_dropped() -> None:
             for first in (b"", b"C", b"\x05", b"CONNECT good.example:443 HTTP/1.1\r\nHo"):
                 reader, writer = await asyncio.open_connection("127.0.0.1", rig.port)
                 writer.write(first)
-                async with asyncio.timeout(20):
+                async with asyncio.timeout(HANG_S):
                     assert await reader.read() == b""
                 writer.close()
 
@@ -183,7 +184,7 @@ def test_a_silent_connection_ends_and_a_slow_one_does_not() -> None:
             for _ in range(10):  # longer than the limit on silence
                 await asyncio.sleep(0.05)
                 writer.write(b"more")
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(HANG_S):
                 assert await reader.read() == b""
             writer.close()
         assert b"".join(rig.origin.received).endswith(b"more" * 10)

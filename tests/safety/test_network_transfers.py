@@ -21,7 +21,9 @@ from tau.coding.shell.git_transfers import (
     transfer_env,
 )
 from tests.safety.contained_rig import ContainedRig, ScriptedUi, contained_shell
+from tests.support.free_ports import free_port
 from tests.support.idle import until
+from tests.support.limits import HANG_S
 
 IDENTITY = {
     f"GIT_{who}_{what}": "a@b.example" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")
@@ -182,8 +184,7 @@ def place(tmp_path: Path) -> Path:
 @asynccontextmanager
 async def session(place: Path, ui: ScriptedUi | None) -> AsyncIterator[ContainedRig]:
     """The repository's remote is served by a Git daemon on loopback."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port()
     words = ["git", "daemon", "--export-all", "--enable=receive-pack", f"--base-path={place / 'served'}"]
     daemon = await asyncio.create_subprocess_exec(
         *words, "--listen=127.0.0.1", f"--port={port}", "--reuseaddr", stderr=asyncio.subprocess.DEVNULL
@@ -198,7 +199,7 @@ async def session(place: Path, ui: ScriptedUi | None) -> AsyncIterator[Contained
             return probe.connect_ex(("127.0.0.1", port)) == 0
 
     try:
-        await until(answers, 20, lambda: "the daemon does not listen")
+        await until(answers, HANG_S, lambda: "the daemon does not listen")
         async with contained_shell(work, ui) as rig:
             await rig.run("; ".join(f"export {name}={value}" for name, value in IDENTITY.items()))
             yield rig

@@ -42,6 +42,7 @@ from tests.support.fake_answers import (
 )
 from tests.support.fake_dialects import Dialect, dialect_of
 from tests.support.fake_play import Document, Step, document, play
+from tests.support.limits import HANG_S
 
 FLOOD_EVENTS = 64  # in one write
 SCRIPT = msgspec.json.Decoder(list[Scripted])
@@ -129,7 +130,7 @@ class FakeServer:
         """Set the answers to the next requests."""
         self._script = [scripted(answer) for answer in answers] or [Answer((Text("ok"),))]
 
-    def wait(self, condition: Callable[[], bool], timeout_s: float = 10) -> None:
+    def wait(self, condition: Callable[[], bool], timeout_s: float = HANG_S) -> None:
         """Wait for something that depends on the clients, such as `server.requests[0].outcome`."""
         with self._changed:
             if not self._changed.wait_for(condition, timeout_s):

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.limits import HANG_S
 from tools.mutants import find_mutants
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -117,7 +118,7 @@ def test_process_that_left_its_group_is_killed_by_its_mark(mutate: Any) -> None:
     other = subprocess.Popen(command, env={"MUTATED": "elsewhere"}, start_new_session=True)
     try:
         mutate.kill_marked("MUTATED=here")
-        assert marked.wait(10) == -9
+        assert marked.wait(HANG_S) == -9
         assert other.poll() is None
     finally:
         other.kill()

@@ -6,6 +6,7 @@ A small shell reads from a pipe whose other end only we hold. The kernel closes 
 import os
 import re
 import subprocess
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -103,8 +104,8 @@ class OrphanGuard:
         if starting is not None:
             starting.wait()
 
-    def __del__(self) -> None:
-        os.close(self._pipe)
+    def __del__(self, _close: Callable[[int], None] = os.close) -> None:
+        _close(self._pipe)  # at the very end of the interpreter, the module `os` is gone
         self._wait()
 
 

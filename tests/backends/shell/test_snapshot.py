@@ -108,7 +108,8 @@ def test_snapshot_is_made_once_and_again_when_the_file_changes(tmp_path: Path) -
 def test_failing_or_hanging_file_is_skipped_with_one_note(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, reason: str
 ) -> None:
-    monkeypatch.setattr(snapshots, "TIME_LIMIT_S", 0.5)
+    if text.startswith("sleep"):  # the others end soon enough even on a busy machine
+        monkeypatch.setattr(snapshots, "TIME_LIMIT_S", 0.5)
     rc = write_rc(f"f() {{ :; }}\n{text}\n")
     first, second = runs(tmp_path, "echo on", "echo on")
     assert first.text == second.text == "on\n"

@@ -15,7 +15,7 @@ from tau.backends.ssh.hosts import SshHost
 from tau.base.errors import ToolError
 from tau.base.run import Exit, Limits, LocalRunner
 from tests.backends.ssh.loopback import Server, running_sshd
-from tests.support.limits import HANG_S
+from tests.support.limits import HANG_S, growing
 
 
 @pytest.fixture(scope="module")
@@ -167,12 +167,15 @@ def test_time_limit_kills_the_remote_command(server: Server, tmp_path: Path) -> 
     async def main() -> None:
         async with connected(tmp_path) as connections:
             await connections.info(server.host())
-            output, exited = await done(
-                connections,
-                server.host(),
-                f"echo $$ > {file}; echo begun; sleep 300",
-                limits=Limits(timeout=1.5),
-            )
+            for limit_s in growing(1.5):
+                output, exited = await done(
+                    connections,
+                    server.host(),
+                    f"echo $$ > {file}; echo begun; sleep 300",
+                    limits=Limits(timeout=limit_s),
+                )
+                if output:
+                    break
             assert output == "begun\n" and exited.timed_out
             pid = int(file.read_text())
             await until(lambda: not alive(pid))

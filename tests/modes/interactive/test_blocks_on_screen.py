@@ -144,15 +144,17 @@ def test_nothing_is_scheduled_when_nothing_runs(tmp_path: Path) -> None:
 
 def test_calls_longer_than_the_window_are_final_in_the_scrollback(tmp_path: Path) -> None:
     async def test() -> None:
-        talks = "for i in $(seq 1 40); do echo first_$i; sleep 0.01; done"
+        wait = f"until [ -e {tmp_path}/go ]; do sleep 0.01; done"
+        talks = f"for i in $(seq 1 20); do echo first_$i; done; {wait}; seq -f first_%g 21 40"
         script: Script = [
-            [Use("bash", command=talks), Use("bash", command="seq -f second_%g 1 40; sleep 0.6")],
+            [Use("bash", command=talks), Use("bash", command=f"seq -f second_%g 1 40; {wait}")],
             [Say("The end.")],
         ]
         async with rigged(tmp_path, script, rows=14) as rig:
             await rig.send("go")
             await rig.until(lambda: "first_" in rig.screen() and "second_40" in rig.screen(), "both at work")
             assert "Running bash" in rig.screen()
+            (tmp_path / "go").touch()
             await rig.show("The end.")
             await rig.idle()
             tape = rig.terminal.tape()

@@ -1,6 +1,5 @@
 """What the keys do while the editor has focus, and what they never lose."""
 
-import asyncio
 import os
 from pathlib import Path
 from typing import Any
@@ -451,7 +450,7 @@ def test_message_refused_by_the_queue_stays_in_the_editor(
         async with rigged(tmp_path, [[Wait()]]) as rig:
             await begin(rig)
             await rig.send("waits")
-            await asyncio.sleep(0.01)
+            await rig.until(lambda: len(rig.session.queue) == 1, "the first one in the queue")
             await rig.send("one too many")
             await rig.show("The queue is full")
             assert rig.front.editor.text == "one too many"

@@ -27,12 +27,16 @@ def test_queued_messages_show_the_key_that_dequeues_them(tmp_path: Path) -> None
 
 def test_message_leaves_the_list_when_it_is_sent(tmp_path: Path) -> None:
     async def test() -> None:
-        script = [[Use("bash", command="sleep 0.2")], [Say("I saw it.")]]
+        script = [
+            [Use("bash", command=f"until [ -e {tmp_path}/go ]; do sleep 0.01; done")],
+            [Say("I saw it.")],
+        ]
         async with rigged(tmp_path, script) as rig:  # type: ignore[arg-type]
             await rig.send("go")
             await rig.show("Running bash")
             rig.session.steer("a word in between")
             await rig.show("Next: a word in between")
+            (tmp_path / "go").touch()
             shown = await rig.show("I saw it.")
             assert "Next:" not in shown and "❯ a word in between" in shown
 

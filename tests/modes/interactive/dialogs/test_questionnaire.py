@@ -9,6 +9,7 @@ from tau.ai.faux import Say, Use
 from tau.coding.tools.ask import Ask
 from tau.tui.text.width import visible_width
 from tests.modes.interactive.rig import Rig, rigged, run
+from tests.support.limits import HANG_S
 
 DATABASE = {
     "id": "db",
@@ -173,7 +174,7 @@ def test_recommended_option_is_used_on_timeout_and_reported(tmp_path: Path) -> N
 
 def test_first_key_stops_the_timeout(tmp_path: Path) -> None:
     async def test() -> None:
-        async with asking(tmp_path, DATABASE, timeout_s=2) as rig:
+        async with asking(tmp_path, DATABASE, timeout_s=HANG_S) as rig:
             await rig.send("go")
             await rig.show("any key stops the countdown")
             await rig.press("up")

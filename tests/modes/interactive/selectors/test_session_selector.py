@@ -22,6 +22,7 @@ from tau.modes.interactive.selectors.session_selector import choose_session
 from tests.coding.session_index.session_files import answer, named, user, write
 from tests.modes.interactive.rig import Rig, run
 from tests.modes.interactive.selectors.selector_rig import open_conversation, opened, settled
+from tests.support.limits import HANG_S
 
 SHOWS = "── Sessions"
 
@@ -330,7 +331,7 @@ def test_typing_works_while_files_are_read(tmp_path: Path, monkeypatch: pytest.M
     listing, typed = files.list_sessions, threading.Event()
 
     def slowly(*args: object, **more: object) -> object:
-        assert typed.wait(8)
+        assert typed.wait(HANG_S)
         return listing(*args, **more)  # type: ignore[arg-type]
 
     monkeypatch.setattr(files, "list_sessions", slowly)
