@@ -174,13 +174,6 @@ class SessionHost:
         for scheme in self.schemes:
             session.urls.register(scheme)
 
-    def use_schemes(self, schemes: Sequence[UrlScheme]) -> None:
-        """Offer these URL schemes of the driving program instead of the earlier ones."""
-        for earlier in self.schemes:
-            self.session.urls.unregister(earlier.scheme)
-        self.schemes = schemes
-        self.apply_host_parts()
-
     def _start(self, session: Session, work: Callable[[Session], Awaitable[Outcome]]) -> None:
         self._end_idle_work()
         self._run = spawn(self._tasks, self._run_to_end(session, work))
