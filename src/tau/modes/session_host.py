@@ -80,10 +80,10 @@ class SessionHost:
         A permission mode that the program chose holds on, except for `yolo`. Raises TauError if the session
         cannot be opened; this one then stays open.
         """
-        permissions = self.session.permissions
-        self.options = self.options.with_mode(permissions.chosen)
-        await self._replace(options.with_mode(permissions.chosen))
-        if permissions.mode == "plan":
+        earlier = self.session.permissions
+        await self._replace(options)
+        self.session.permissions.keep(earlier.chosen)
+        if earlier.mode == "plan":
             self.session.permissions.set_mode("plan")
         self.report_notices()
 
