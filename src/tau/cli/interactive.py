@@ -107,7 +107,7 @@ def _opening(parsed: ParsedArgs, cwd: Path) -> "Opening":
     @asynccontextmanager
     async def opening(change: "SessionSwitch", ui: "ScreenUi") -> AsyncIterator["Session"]:
         nonlocal key_owner, mode
-        options = launching.session_options(parsed, cwd, ui=ui, dialogs=ui).with_mode(mode)
+        options = launching.session_options(parsed, cwd, ui=ui, dialogs=ui)
         if change.kind != "first":
             options = options.next(
                 resume=change.session if change.kind == "resume" else None,
@@ -123,9 +123,10 @@ def _opening(parsed: ParsedArgs, cwd: Path) -> "Opening":
             await trust_question.ask_trust(ui, cwd, user_paths())
         async with sdk.create_session(options) as session:
             key_owner = key_owner or session.model.provider
+            session.permissions.keep(mode)
             try:
                 yield session
             finally:
-                mode = session.permissions.chosen or mode
+                mode = session.permissions.chosen
 
     return opening

@@ -126,9 +126,10 @@ async def _run_console(parsed: ParsedArgs, cwd: Path, signals: Signals) -> int:
     first = options = session_options(parsed, cwd, ui=repl.ui)
     if not options.trust and repl.has_user:
         await trust_question.ask_trust(repl.ui, cwd, user_paths())
-    key_owner = ""
+    key_owner, mode = "", None
     while True:
         async with create_session(options) as session:
+            session.permissions.keep(mode)
             key_owner = key_owner or session.model.provider
             _time_first_answer(session)
             check_images(session, prompts)
@@ -137,7 +138,7 @@ async def _run_console(parsed: ParsedArgs, cwd: Path, signals: Signals) -> int:
         if repl.handed_over is None:
             return code
         prompts = [UserPrompt(repl.handed_over)]
-        first = first.with_mode(session.permissions.chosen)
+        mode = session.permissions.chosen
         options = first.next().with_model(session.model, key_owner)
 
 

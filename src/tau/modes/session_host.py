@@ -80,10 +80,10 @@ class SessionHost:
         A permission mode that the program chose holds on, except for `yolo`. Raises TauError if the session
         cannot be opened; this one then stays open.
         """
-        permissions = self.session.permissions
-        self.options = self.options.with_mode(permissions.chosen)
-        await self._replace(options.with_mode(permissions.chosen))
-        if permissions.mode == "plan":
+        earlier = self.session.permissions
+        await self._replace(options)
+        self.session.permissions.keep(earlier.chosen)
+        if earlier.mode == "plan":
             self.session.permissions.set_mode("plan")
         self.report_notices()
 
@@ -173,13 +173,6 @@ class SessionHost:
         session.requests.tools = [*session.tools, *self.tools]
         for scheme in self.schemes:
             session.urls.register(scheme)
-
-    def use_schemes(self, schemes: Sequence[UrlScheme]) -> None:
-        """Offer these URL schemes of the driving program instead of the earlier ones."""
-        for earlier in self.schemes:
-            self.session.urls.unregister(earlier.scheme)
-        self.schemes = schemes
-        self.apply_host_parts()
 
     def _start(self, session: Session, work: Callable[[Session], Awaitable[Outcome]]) -> None:
         self._end_idle_work()

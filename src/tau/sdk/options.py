@@ -13,9 +13,6 @@ from tau.agent.ui import Ui
 from tau.ai.model import Model, ThinkingLevel
 from tau.coding.ports import CodingDialogs
 from tau.config.paths import current_folder
-from tau.config.settings import ApprovalMode
-
-APPROVAL_MODE = "tools.approvalMode"
 
 
 class SessionOptions(Struct, frozen=True, kw_only=True):
@@ -56,10 +53,6 @@ class SessionOptions(Struct, frozen=True, kw_only=True):
         """The options of a later session of the same program: another choice of what to open."""
         opened = {"resume": None, "fork": None, "fork_entry": None, "parent": None, "continue_recent": False}
         return replace(self, **{**opened, **choice})
-
-    def with_mode(self, mode: ApprovalMode | None) -> "SessionOptions":
-        """The same in the permission mode that the user chose in an earlier session of this run."""
-        return self if mode is None else replace(self, settings={**self.settings, APPROVAL_MODE: mode})
 
     def with_model(self, model: Model, key_owner: str) -> "SessionOptions":
         """The same with the model of another session, whatever the flags name.

@@ -103,6 +103,12 @@ class SessionPermissions:
         deny = self._own.deny
         return None if deny is None else denied.DeniedFiles(deny.rules)
 
+    def keep(self, mode: ApprovalMode | None) -> None:
+        """Start in the mode that the user chose in an earlier session of this run."""
+        if mode is not None:
+            self.chosen = mode
+            self._own = replace(self._own, mode=mode)
+
     def set_mode(self, mode: str) -> None:
         """Effective at the next decision, also of calls that wait for an answer. Raises TauError."""
         if mode not in APPROVAL_MODES:

@@ -70,7 +70,10 @@ class RpcHostLink:
                 raise UsageError(f'The scheme "{name}" is invalid; use letters, digits, +, - and periods.')
             if name in own or names.count(name) > 1:
                 raise UsageError(f'The scheme "{name}" is taken; choose another.')
-        self._host.use_schemes(offered)
+        for name in earlier:
+            self._host.session.urls.unregister(name)
+        self._host.schemes = offered
+        self._host.apply_host_parts()
         return names
 
     def take_tool_reply(self, reply: HostToolReply) -> None:
