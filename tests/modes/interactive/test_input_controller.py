@@ -229,6 +229,20 @@ def test_ctrl_c_twice_quickly_quits(tmp_path: Path) -> None:
     run(test)
 
 
+def test_ctrl_c_after_typing_again_clears_and_does_not_quit(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path) as rig:
+            await rig.type("something")
+            await rig.press("ctrl+c")
+            await rig.type("else")
+            await rig.press("ctrl+c")
+            assert rig.front.editor.is_empty and rig.current.session is not None
+            await rig.press("ctrl+c")
+            await rig.until(lambda: rig.current.session is None, "the end")
+
+    run(test)
+
+
 def test_second_ctrl_c_quits_as_long_as_the_hint_is_shown(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:

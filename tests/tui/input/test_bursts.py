@@ -56,6 +56,11 @@ def test_enter_in_its_own_read_after_a_pause_submits() -> None:
     assert typed.names[-1] == "enter" and typed.pastes == []
 
 
+def test_enter_after_a_pause_submits_although_the_terminal_answers_a_query_meanwhile() -> None:
+    typed = Typed().feed(b"early", 15).feed(b"\x1b[?64;1c", 15).feed(b"\x1b[?64;1c", 15).feed(b"\r", 50)
+    assert typed.names[-1] == "enter" and typed.pastes == []
+
+
 @pytest.mark.parametrize(
     "text", [b"fix the test\r", b"y\r", b"!touch x\r", b"$x\r", b"one\rtwo\r", b"x" * 80 + b"\r"]
 )

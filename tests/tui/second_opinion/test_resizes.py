@@ -7,8 +7,10 @@ import pytest
 
 from tau.tui.terminal.port import Capabilities
 from tests.support.soak import seeds
+from tests.support.terminal.virtual import Habits
 from tests.tui.second_opinion.answers import KINDS, SHELL_LINES, Plan, judge, recorded
-from tests.tui.second_opinion.recording import Tape
+from tests.tui.second_opinion.kitty import play_in_kitty
+from tests.tui.second_opinion.recording import Tape, play, tape_of
 from tests.tui.second_opinion.tmux import Tmux
 from tests.tui.second_opinion.xterm import Xterm
 
@@ -41,7 +43,11 @@ def logical_rows(tape: Tape) -> list[str]:
 
 
 def assert_each_line_once(tape: Tape) -> None:
-    outcome = judge(logical_rows(tape))
+    assert_judged(logical_rows(tape))
+
+
+def assert_judged(rows: list[str]) -> None:
+    outcome = judge(rows)
     assert outcome.missing == []
     assert len(outcome.repeated) <= MOST_REPEATED, outcome.repeated
     assert outcome.shell == SHELL_LINES
@@ -78,6 +84,25 @@ def test_every_line_of_an_answer_is_there_once_in_tmux(
 ) -> None:
     plan = Plan(kind, seed, 20, streaming=streaming, latest=8)
     assert_each_line_once(tmux.play(recorded(plan, Capabilities(multiplexer=True)), joined=True))
+
+
+MARKED = Capabilities(synchronized_output=True, erases_marked_rows=True)
+
+
+@pytest.mark.parametrize("streaming", (True, False))
+@pytest.mark.parametrize("seed", seeds(1, 10))
+def test_every_line_of_an_answer_is_there_once_in_kitty(streaming: bool, seed: int) -> None:
+    plans = [Plan(kind, seed, 20, streaming=streaming) for kind in ("lines", "code", "table")]
+    for rows in play_in_kitty([recorded(plan, MARKED) for plan in plans]):
+        assert_judged(rows)
+
+
+@pytest.mark.parametrize("kind", ("lines", "prose", "code", "table"))
+@pytest.mark.parametrize("streaming", (True, False))
+def test_every_line_is_there_once_in_a_terminal_that_erases_marked_rows(kind: str, streaming: bool) -> None:
+    habits = Habits(takes_back="never", erases_marked_rows=True)
+    recording = recorded(Plan(kind, 1, 20, streaming=streaming), MARKED, habits=habits)
+    assert_each_line_once(tape_of(play(recording, habits)))
 
 
 def test_keys_typed_while_an_answer_streams_lose_no_line(xterm: Xterm) -> None:

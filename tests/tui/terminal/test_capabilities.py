@@ -63,7 +63,9 @@ def test_terminal_is_identified_by_its_variables(
     name: str, env: dict[str, str], expected: Capabilities
 ) -> None:
     assert identify_terminal(env, "linux") == name
-    assert detect(env, "linux")._replace(reflows=True, cursor_follows_text=True) == expected
+    found = detect(env, "linux")
+    assert found._replace(reflows=True, cursor_follows_text=True, erases_marked_rows=False) == expected
+    assert found.erases_marked_rows == (name in ("kitty", "ghostty"))
 
 
 @pytest.mark.parametrize(

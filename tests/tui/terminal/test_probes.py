@@ -216,6 +216,8 @@ def test_round_trip_is_measured() -> None:
 def test_terminal_is_known_by_what_it_answers() -> None:
     assert Asked().probes.capabilities.reflows
     assert not Asked().feed(b"\x1bP>|XTerm(390)\x1b\\").probes.capabilities.reflows
+    for marked in (b"kitty(0.26.5)", b"ghostty 1.2.0"):  # over ssh, no variable says so
+        assert Asked().feed(b"\x1bP>|" + marked + b"\x1b\\").probes.capabilities.erases_marked_rows
     for xterm_js in (b"\x1bP>|xterm.js(6.0.0)\x1b\\", b"\x1b[>0;276;0c"):
         found = Asked().feed(xterm_js).probes.capabilities
         assert found.reflows

@@ -69,7 +69,6 @@ class InputDecoder:
         if not data:
             return
         self._burst.early = early
-        self._burst.note_read(self._timer.time())
         self._cancel_partial()
         if self._pending:
             data = self._pending + data
@@ -157,6 +156,7 @@ class InputDecoder:
     def _handle_text(self, text: str) -> None:
         if not text:
             return
+        self._burst.note_text(self._timer.time())
         if not self._burst.hold(text):
             self._events.extend(typed_keys(text))
         elif self._burst.size > MAX_PASTE_BYTES:

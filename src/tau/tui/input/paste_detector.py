@@ -63,14 +63,14 @@ class PasteDetector:
         self._is_early = False
         self._held: list[str] = []
         self._run = 0
-        self._last_read = float("-inf")
+        self._last_text = float("-inf")
 
-    def note_read(self, now: float) -> None:
-        """Note the time of a read."""
+    def note_text(self, now: float) -> None:
+        """Note when text was read; answers of the terminal between it do not count."""
         gap_ms = self.QUIET_MS if self._run >= self.FAST_CHARS else self.GAP_MS
-        if not self.size and now - self._last_read > gap_ms / 1000:
+        if not self.size and now - self._last_text > gap_ms / 1000:
             self._run = 0
-        self._last_read = now
+        self._last_text = now
 
     def interrupt(self) -> None:
         """Note a key that is never part of a paste."""

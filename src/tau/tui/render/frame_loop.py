@@ -229,6 +229,7 @@ class FrameLoop:
             request = request._replace(steady=self._written_at < since, doubtful=doubtful)
         self._request = request._replace(
             resized=True,
+            beside=request.beside or self._alternate is not None,
             cursor=None,
             least_columns=min(request.least_columns or columns, columns),
             most_rows=max(request.most_rows, rows),

@@ -51,6 +51,8 @@ class FrameRequest(NamedTuple):
     """The first row that became final meanwhile."""
     cursor: tuple[int, int] | None = None
     """The row and column of the cursor as reported since, counted from 0."""
+    beside: bool = False
+    """The alternate screen was shown meanwhile: the terminal erased nothing of the normal one."""
     cursor_lost: bool = False
     """Other programs may have moved the cursor."""
 
@@ -94,6 +96,8 @@ class Painter:
         # The beginning of this row was written at another width: these letters.
         self._begun = _NOWHERE
         self._begun_letters = ""
+        # The row of the frame with the last prompt mark; -1 if there is none.
+        self._marked = -1
 
     @property
     def cursor_visible(self) -> bool:
@@ -188,13 +192,23 @@ class Painter:
         else:
             final = max(frame.boundary - step.start, 0) if frame.has_boundary and not shown else 0
             emitter = self._repainted(intent, pen, chunk, window, final, request, capabilities)
-        text, emitter = self._finish_frame(pen, emitter, cursor, capabilities)
         self._audit.truncate(step.start)
         self._audit.commit(chunk_rows)
         self.ledger, self.size, self._frame = ledger, size, frame
-        self._grid, self._covered = window, bool(shown)
-        self._reach, self._painting = pen.reach, True
+        self._grid, self._covered, self._painting = window, bool(shown), True
+        if capabilities.erases_marked_rows:
+            self._mark_live(pen, emitter)
+        text, emitter = self._finish_frame(pen, emitter, cursor, capabilities)
+        self._reach = pen.reach
         return PaintResult(text, emitter, intent, step.start)
+
+    def _mark_live(self, pen: emit.Pen, emitter: Emitter) -> None:
+        """Mark the first live row, so that the terminal erases what follows when its size changes."""
+        row = max(self.live, self.ledger.window_top)
+        if row != self._marked or emitter in ("full", "rewrite"):
+            pen.to(row - self.ledger.window_top)
+            pen.write(f"\r{sequences.PROMPT_MARK}")
+            self._marked = row
 
     def forget(self, rows: int) -> None:
         """Drop this many rows, all in the history, from the top of the frame."""
@@ -203,6 +217,7 @@ class Painter:
         self.ledger = Ledger(committed - rows, top - rows, boundary - rows, length - rows)
         self._handed_over = max(self._handed_over - rows, 0)
         self._audit.forget(rows)
+        self._marked = max(self._marked - rows, -1)
         if self._begun.row >= 0:
             self._begun = self._begun._replace(row=self._begun.row - rows)
 
@@ -232,6 +247,9 @@ class Painter:
             emit.erase_below(pen, 0)
             pen.to(0)
             pen.write("\r")
+        if self._marked >= 0:
+            pen.write(sequences.OUTPUT_MARK)  # what comes now is not ours to erase
+            self._marked = -1
         pen.write(f"{sequences.AUTOWRAP_ON}{sequences.CURSOR_SHOW}")
         # Rows that may still change are shown again if painting resumes: a duplicate is better than a loss.
         self._handed_over = max(committed, min(end, frame.boundary))
@@ -342,7 +360,8 @@ class Painter:
         first = self.live if capabilities.reflows else self._intact(size, capabilities, request)
         top = max(first - self.ledger.window_top, 0)
         down = top - at
-        if capabilities.reflows and request.steady:
+        is_erased = self._marked == max(first, self.ledger.window_top) and not request.beside
+        if capabilities.reflows and request.steady and not is_erased:
             heights = wrapped_heights([line.text for line in self._grid], columns)
             down -= sum(heights[top:at]) - len(heights[top:at])
             if not capabilities.cursor_follows_text:
@@ -370,8 +389,9 @@ class Painter:
             final = [self._sanitizer.line(row) for row in self._rows(frame, live, frame.boundary)]
             unchanged = _count_already_shown(final, grid[max(live - self.ledger.window_top, 0) :])
             is_new = unchanged < min(len(final), max(step.ledger.committed - live, 0))
-            # A terminal that gets lower without our knowing drops rows below the cursor.
-            if is_new or any(line.text for line in final[1:]) or any(map(emit.is_rewritten, final)):
+            # A terminal that gets lower without our knowing drops rows below the cursor, or erases them all.
+            may_be_lost = any(line.text for line in (final if self._marked >= 0 else final[1:]))
+            if is_new or may_be_lost or any(map(emit.is_rewritten, final)):
                 pen.to(max(live - self.ledger.window_top, 0))
                 emit.clear_from_here(pen)
                 below = window[max(max(frame.boundary, live) - top, 0) :]

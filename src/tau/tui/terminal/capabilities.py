@@ -119,6 +119,7 @@ def detect(env: Env, platform: str) -> Capabilities:
         kitty_placeholders=_placeholders(env, terminal, images),
         reflows=_reflows(env, terminal, mux),
         cursor_follows_text=terminal != "vscode",
+        erases_marked_rows=terminal in ("kitty", "ghostty") and not mux,
     )
 
 

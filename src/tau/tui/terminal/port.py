@@ -24,6 +24,9 @@ class Capabilities(NamedTuple):
     cursor_follows_text: bool = True
     """After rewrapping, the cursor is where it was in the text; in xterm.js it is lower by the rows that were
     added below it."""
+    erases_marked_rows: bool = False
+    """A resize erases what follows the last prompt mark, and these rows do not wrap: kitty and ghostty trust
+    the shell to draw its prompt again."""
     reports_cursor: bool = False
     """It answers queries, so it can be asked where the cursor is."""
     round_trip_s: float = 0.0

@@ -39,6 +39,7 @@ MODE_SYNC, MODE_RESIZE, MODE_SCHEME = 2026, 2048, 2031
 _SIXEL = 4
 _XTERM_JS = (0, 276, 0)
 """How xterm.js identifies itself in DA2."""
+_ERASE_MARKED_ROWS = ("kitty", "ghostty")
 
 _QUESTIONS: dict[ProbeKind, str] = {
     "keyboard": sequences.ASK_KITTY_KEYS,
@@ -162,6 +163,8 @@ class Probes:
                 self._change(reflows=self.capabilities.reflows and not text.startswith("XTerm("))
                 if text.startswith("xterm.js"):
                     self._change(cursor_follows_text=False)
+                erases = text.startswith(_ERASE_MARKED_ROWS)
+                self._change(erases_marked_rows=erases or self.capabilities.erases_marked_rows)
             case TerminalModel(numbers) if numbers == _XTERM_JS:
                 self._change(cursor_follows_text=False)
             case CellSize(height_px, width_px):

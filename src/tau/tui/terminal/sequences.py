@@ -8,6 +8,8 @@ SYNC_BEGIN = "\x1b[?2026h"
 SYNC_END = "\x1b[?2026l"
 STYLES_RESET = "\x1b[0m"
 LINK_END = "\x1b]8;;\x1b\\"
+PROMPT_MARK = "\x1b]133;A\x1b\\"
+OUTPUT_MARK = "\x1b]133;C\x1b\\"
 
 ALTERNATE_ON = "\x1b[?1049h"
 ALTERNATE_OFF = "\x1b[?1049l"

@@ -10,7 +10,7 @@ from tests.support.terminal.emulator.look import PLAIN, Look, blank, changed
 from tests.support.terminal.emulator.page import Page
 from tests.support.terminal.emulator.parser import Parser
 from tests.support.terminal.emulator.printer import Printer
-from tests.support.terminal.emulator.resize import TakesBack, resize
+from tests.support.terminal.emulator.resize import TakesBack, erase_prompt, resize
 
 LOG_SIZE = 1000
 """How many notifications, clipboard texts and answers are kept."""
@@ -37,6 +37,8 @@ class Habits(NamedTuple):
     """SU feeds the history (xterm, kitty, tmux), or does not (xterm.js)."""
     any_region_saves: bool = False
     """Rows that leave a region starting below the top feed the history too (tmux)."""
+    erases_marked_rows: bool = False
+    """A resize of the normal screen erases the prompt, from its mark (OSC 133;A) on (kitty, ghostty)."""
 
 
 class Notification(NamedTuple):
@@ -183,6 +185,8 @@ class Machine:
             self.habits.multiplexer,
         )
         self.tabs |= set(range(-(-self.columns // _TAB) * _TAB, columns, _TAB))
+        if self.habits.erases_marked_rows and self.page is self.main:
+            erase_prompt(self.main)
         resize(self.main, columns, height, reflow=reflow, takes_back=takes_back, multiplexer=multiplexer)
         resize(self.alternate, columns, height, reflow=False, takes_back=takes_back, multiplexer=False)
         self.frozen = None

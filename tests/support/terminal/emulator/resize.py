@@ -2,7 +2,7 @@
 
 from typing import Literal, NamedTuple
 
-from tests.support.terminal.emulator.look import Look
+from tests.support.terminal.emulator.look import PLAIN, Look
 from tests.support.terminal.emulator.page import Page
 from tests.support.terminal.emulator.row import EMPTY, TAIL, Row, empty_row
 
@@ -36,6 +36,15 @@ def resize(
             page.x = min(before, columns - 1)
         page.columns = columns
     page.saved = page.saved._replace(x=min(page.saved.x, columns - 1), y=min(page.saved.y, height - 1))
+
+
+def erase_prompt(page: Page) -> None:
+    """Erase the rows from the prompt's mark on, unless the cursor is in the output below it."""
+    marked = [y for y in range(page.y + 1) if page.rows[y].mark]
+    if marked and page.rows[marked[-1]].mark == "A":
+        for row in page.rows[marked[-1] :]:
+            row.erase(0, page.columns, PLAIN)
+            row.wrapped = False
 
 
 def _height(page: Page, height: int, takes_back: TakesBack) -> None:

@@ -16,12 +16,13 @@ class Row:
     Only methods may change `chars`, since they invalidate the cached text.
     """
 
-    __slots__ = ("_text", "chars", "looks", "wrapped")
+    __slots__ = ("_text", "chars", "looks", "mark", "wrapped")
 
     def __init__(self, chars: list[str], looks: list[Look], wrapped: bool = False) -> None:
         self.chars = chars
         self.looks = looks
         self.wrapped = wrapped
+        self.mark = ""  # OSC 133
         self._text: str | None = None
 
     @property

@@ -110,6 +110,10 @@ def _capabilities(machine: Machine, names: str) -> None:
             machine.reply(f"\x1bP1+r{name}={value.encode().hex().upper()}\x1b\\")
 
 
+def _shell_mark(machine: Machine, data: str) -> None:
+    machine.page.rows[machine.page.y].mark = data[:1]
+
+
 _OSC: dict[str, Callable[[Machine, str], None]] = {
     "0": _title,
     "2": _title,
@@ -119,6 +123,7 @@ _OSC: dict[str, Callable[[Machine, str], None]] = {
     "11": _background,
     "52": _clipboard,
     "99": _kitty_notification,
+    "133": _shell_mark,
     "777": _urxvt_notification,
     "1337": file_image,
 }

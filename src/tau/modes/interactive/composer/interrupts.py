@@ -81,9 +81,11 @@ class Interrupts:
         return True
 
     def clear(self) -> bool:
-        """Clear the editor, or stop what is running; twice: quit."""
+        """Clear the editor, or stop what is running; twice without typing in between: quit."""
+        if not self._editor.is_empty:
+            self._cleared_at = float("-inf")
         if self._is_second_press("_cleared_at", QUIT_S):
-            if self._cleared and self._editor.is_empty:  # the intent was to quit, not to lose this
+            if self._cleared:  # the intent was to quit, not to lose this
                 self._recall.add(self._cleared)
             self._actions.quit()
             return True

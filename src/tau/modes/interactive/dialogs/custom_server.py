@@ -45,7 +45,7 @@ async def add_server(context: CommandContext, known: Collection[str], address: s
     typed = await _ask(context, "Server address", text, "https://models.example.com/v1", address, _objection)
     if typed is None:
         return ""
-    url = typed.strip().rstrip("/")
+    url = _with_scheme(typed).rstrip("/")
     host = urlsplit(url).netloc
     enter = context.display.keys.label("tui.input.submit")
     text = f"Paste the key for {host}; it stays hidden. Press {enter} if the server needs none."
@@ -136,12 +136,22 @@ def _provider_id(host: str, known: Collection[str]) -> str:
 
 
 def _objection(text: str) -> str | None:
-    parts = _split(text.strip())
+    parts = _split(_with_scheme(text))
     if parts is None or parts.scheme not in ("http", "https") or not parts.hostname:
-        return "Type an address that starts with https:// or http://."
+        return "Type an address such as https://models.example.com/v1."
     if parts.username or parts.password:
         return "Leave user name and password out of the address."
     return None
+
+
+def _with_scheme(address: str) -> str:
+    """`localhost:8080` is what people type; elsewhere keys need https."""
+    address = address.strip()
+    if not address or "://" in address:
+        return address
+    parts = _split(f"//{address}")
+    is_here = parts is not None and parts.hostname in _LOOPBACK
+    return f"{'http' if is_here else 'https'}://{address}"
 
 
 def _split(text: str) -> SplitResult | None:
