@@ -37,11 +37,11 @@ run: $(RUN_STAMP)
 
 test: $(TEST_STAMP) packages weights
 	@$(BIN)/python tools/checks.py
-	@$(BIN)/python -m tests.tui.second_opinion.install
+	@$(BIN)/python -m tests.support.npm_packages
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --inline-snapshot=disable $(ARGS)
 
 soak: $(TEST_STAMP) packages weights
-	@$(BIN)/python -m tests.tui.second_opinion.install
+	@$(BIN)/python -m tests.support.npm_packages --all
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --inline-snapshot=disable --soak --timeout 1800 $(ARGS)
 
 bench: $(RUN_STAMP)
@@ -125,7 +125,7 @@ $(RUN_STAMP): | $(BIN)/python
 	$(call install,local,,run)
 
 $(TEST_STAMP): | $(BIN)/python
-	$(call install,dev$(comma)local$(comma)judges,[dev$(comma)judges],test)
+	$(call install,dev$(comma)local$(comma)judges$(comma)acp,[dev$(comma)judges$(comma)acp],test)
 	@rm -f $(VENV)/.installed-run-*; touch $(RUN_STAMP)
 
 comma := ,

@@ -1,6 +1,7 @@
 """RPC mode: token counts in updates, URLs of the program, and the commands that replace the session."""
 
 import asyncio
+import subprocess
 from collections.abc import Callable
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 
 from tau.modes.rpc.client import RpcClient
 from tau.modes.session_commands.host_parts import HostScheme
-from tests.e2e.program import Program
+from tests.e2e.program import FAKE, TAU, Program
 from tests.e2e.test_rpc_program import drive
 from tests.support.fake_answers import Call, Text
 
@@ -28,6 +29,23 @@ def test_each_update_carries_the_token_counts_of_its_message(tau: Program, snaps
         assert all(update["usage"] == started["message"]["usage"] for update in updates)
 
     drive(tau, work, "--snapshots", snapshots)
+
+
+def test_abort_sent_right_after_bash_stops_it(tau: Program) -> None:
+    lines = (
+        '{"id":"1","type":"bash","command":"sleep 60"}\n{"id":"2","type":"abort_bash"}\n'
+        '{"id":"3","type":"get_state"}\n'
+    )
+    with subprocess.Popen(
+        [*TAU, "--mode", "rpc", *FAKE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=tau.project
+    ) as child:
+        assert child.stdin is not None and child.stdout is not None
+        child.stdin.write(lines.encode())
+        child.stdin.flush()
+        answers = (msgspec.json.decode(line) for line in child.stdout)
+        found = next(answer for answer in answers if answer.get("id") == "1")
+        child.stdin.close()
+    assert found["data"]["cancelled"] is True
 
 
 def serve_urls(client: RpcClient, answer: Callable[[Frame], Frame]) -> list[Frame]:

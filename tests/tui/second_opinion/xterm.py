@@ -1,15 +1,12 @@
 """xterm.js as a second opinion: a Node process that plays recordings."""
 
 import json
-import shutil
 import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-from tests.tui.second_opinion.install import modules
+from tests.support.npm_packages import XTERM
 from tests.tui.second_opinion.recording import Recording, Tape
 
 SCRIPT = Path(__file__).parent / "replay.mjs"
@@ -19,12 +16,8 @@ class Xterm:
     """A running Node that answers one recording after the other."""
 
     def __init__(self) -> None:
-        if shutil.which("node") is None:
-            pytest.skip("node is not installed, so xterm.js cannot be asked")
-        if not modules().is_dir():
-            pytest.skip("xterm.js is not there; python -m tests.tui.second_opinion.install fetches it")
         self._process = subprocess.Popen(
-            ["node", str(SCRIPT), str(modules())],
+            ["node", str(SCRIPT), str(XTERM.require().parent)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

@@ -140,6 +140,7 @@ class _Server:
             return
         if command.slow:
             spawn(self._tasks, self._answer(command, id, request))
+            await asyncio.sleep(0)  # it begins before the next line, which may stop it
         else:
             await self._answer(command, id, request)
 
