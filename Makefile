@@ -37,11 +37,11 @@ run: $(RUN_STAMP)
 
 test: $(TEST_STAMP) packages weights
 	@$(BIN)/python tools/checks.py
-	@$(BIN)/python -m tests.tui.second_opinion.install
+	@$(BIN)/python -m tests.support.node_packages
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --inline-snapshot=disable $(ARGS)
 
 soak: $(TEST_STAMP) packages weights
-	@$(BIN)/python -m tests.tui.second_opinion.install
+	@$(BIN)/python -m tests.support.node_packages
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --inline-snapshot=disable --soak --timeout 1800 $(ARGS)
 
 bench: $(RUN_STAMP)

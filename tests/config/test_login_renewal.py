@@ -1,49 +1,31 @@
 """A login is renewed early, once for all processes, and is never lost while it can be kept."""
 
 import asyncio
-import json
-import os
 import signal
-import subprocess
-import sys
 import time
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, TypeVar
 
 import pytest
 
 from tau.ai.auth import LoginTokens
-from tau.ai.catalog import Catalog, Provider
-from tau.ai.http import HttpTransport
+from tau.ai.catalog import Provider
 from tau.base.clock import now_ms
 from tau.base.errors import ConfigError, ProviderError
-from tau.base.run import LocalRunner
 from tau.config.auth_file import AuthFile
 from tau.config.credentials import KeyCredentials
-from tau.config.models_file import load_models_file, merge_models
+from tests.config.login_rig import Gateway, start_children
 from tests.support.oauth_server import OAuthServer
 
-T = TypeVar("T")
 MINUTE_MS = 60_000
 
 
-class Gateway:
-    """A company's gateway with single sign-on, and a user who is logged in to it."""
+class FakeGateway(Gateway):
+    """With the fake login server."""
 
     def __init__(self, server: OAuthServer, home: Path) -> None:
+        super().__init__(server.url, server.block(), home)
         self.server = server
-        self.home = home
-        home.mkdir()
-        provider = {
-            "baseUrl": f"{server.url}/v1",
-            "api": "openai-completions",
-            "login": server.block(),
-            "models": [{"id": "m"}],
-        }
-        (home / "models.json").write_text(json.dumps({"providers": {"gate": provider}}))
-        self.auth = AuthFile(home / "auth.json")
-        self.warnings: list[str] = []
 
     def log_in(self, minutes: float, account: str = "", *, add: bool = False) -> LoginTokens:
         issued = self.server.issue()
@@ -53,35 +35,14 @@ class Gateway:
         self.auth.set_login("gate", tokens, add=add)
         return tokens
 
-    def stored(self) -> dict[str, Any]:
-        content: dict[str, Any] = json.loads(self.auth.path.read_text())
-        return content
-
-    def use(self, act: Callable[[KeyCredentials], Coroutine[Any, Any, T]]) -> T:
-        async def main() -> T:
-            http = HttpTransport({})
-            catalog = merge_models(Catalog({}, []), load_models_file(self.home / "models.json"))
-            keys = KeyCredentials(
-                catalog, self.auth, LocalRunner(shell="/bin/sh"), {}, http=http, warn=self.warnings.append
-            )
-            try:
-                return await act(keys)
-            finally:
-                await http.close()
-
-        return asyncio.run(main())
-
-    def key(self) -> str | None:
-        return self.use(lambda keys: keys.get("gate"))
-
 
 @pytest.fixture
-def gateway(tmp_path: Path) -> Iterator[Gateway]:
+def gateway(tmp_path: Path) -> Iterator[FakeGateway]:
     with OAuthServer() as server:
-        yield Gateway(server, tmp_path / "home")
+        yield FakeGateway(server, tmp_path / "home")
 
 
-def test_login_is_used_until_five_minutes_before_its_end(gateway: Gateway) -> None:
+def test_login_is_used_until_five_minutes_before_its_end(gateway: FakeGateway) -> None:
     tokens = gateway.log_in(6)
     assert gateway.key() == tokens.access
     assert gateway.server.requests == []
@@ -94,7 +55,15 @@ def test_login_is_used_until_five_minutes_before_its_end(gateway: Gateway) -> No
     assert gateway.auth.path.stat().st_mode & 0o777 == 0o600
 
 
-def test_rejected_token_is_renewed_whatever_its_time_says(gateway: Gateway) -> None:
+def test_token_that_lives_for_two_minutes_is_not_renewed_at_each_use(gateway: FakeGateway) -> None:
+    gateway.log_in(-1)
+    gateway.server.lifetime_s = 120
+    new = gateway.key()
+    assert [gateway.key() for _ in range(3)] == [new] * 3
+    assert len(gateway.server.requests) == 1
+
+
+def test_rejected_token_is_renewed_whatever_its_time_says(gateway: FakeGateway) -> None:
     tokens = gateway.log_in(60)
 
     async def act(keys: KeyCredentials) -> str | None:
@@ -105,7 +74,7 @@ def test_rejected_token_is_renewed_whatever_its_time_says(gateway: Gateway) -> N
     assert len(gateway.server.requests) == 1
 
 
-def test_token_that_another_tau_renewed_is_used_without_a_request(gateway: Gateway) -> None:
+def test_token_that_another_tau_renewed_is_used_without_a_request(gateway: FakeGateway) -> None:
     tokens = gateway.log_in(60)
 
     async def act(keys: KeyCredentials) -> str | None:
@@ -117,7 +86,7 @@ def test_token_that_another_tau_renewed_is_used_without_a_request(gateway: Gatew
     assert gateway.server.requests == []
 
 
-def test_many_requests_at_expiry_make_one_token_request(gateway: Gateway) -> None:
+def test_many_requests_at_expiry_make_one_token_request(gateway: FakeGateway) -> None:
     gateway.log_in(-1)
 
     async def act(keys: KeyCredentials) -> list[str | None]:
@@ -127,7 +96,7 @@ def test_many_requests_at_expiry_make_one_token_request(gateway: Gateway) -> Non
     assert len(gateway.server.requests) == 1
 
 
-def test_ended_login_says_what_to_do_and_bills_nobody_else(gateway: Gateway) -> None:
+def test_ended_login_says_what_to_do_and_bills_nobody_else(gateway: FakeGateway) -> None:
     gateway.log_in(-1)
     gateway.server.refreshable.clear()
 
@@ -142,7 +111,7 @@ def test_ended_login_says_what_to_do_and_bills_nobody_else(gateway: Gateway) -> 
     assert "refresh-" not in str(caught.value)
 
 
-def test_ended_login_is_replaced_by_the_next_credential(gateway: Gateway) -> None:
+def test_ended_login_is_replaced_by_the_next_credential(gateway: FakeGateway) -> None:
     gateway.log_in(60, "second@example.com")
     ended = gateway.log_in(-1, "first@example.com", add=True)
     gateway.server.refreshable.discard(ended.refresh)
@@ -150,7 +119,7 @@ def test_ended_login_is_replaced_by_the_next_credential(gateway: Gateway) -> Non
     assert gateway.key() == gateway.stored()["gate"][1]["access"]
 
 
-def test_usage_limit_rotates_to_the_next_account(gateway: Gateway) -> None:
+def test_usage_limit_rotates_to_the_next_account(gateway: FakeGateway) -> None:
     second = gateway.log_in(60, "second@example.com")
     first = gateway.log_in(60, "first@example.com", add=True)
 
@@ -164,14 +133,14 @@ def test_usage_limit_rotates_to_the_next_account(gateway: Gateway) -> None:
 
 
 @pytest.mark.parametrize("answer", [(500, b"{}"), (200, b"<html>"), (302, b"")])
-def test_server_that_fails_early_costs_nothing(gateway: Gateway, answer: tuple[int, bytes]) -> None:
+def test_server_that_fails_early_costs_nothing(gateway: FakeGateway, answer: tuple[int, bytes]) -> None:
     tokens = gateway.log_in(3)
     gateway.server.lie = [answer]
     assert gateway.key() == tokens.access
     assert gateway.key() != tokens.access
 
 
-def test_server_that_fails_after_expiry_is_worth_a_retry(gateway: Gateway) -> None:
+def test_server_that_fails_after_expiry_is_worth_a_retry(gateway: FakeGateway) -> None:
     gateway.log_in(-1)
     gateway.server.lie = [(503, b"{}")]
     with pytest.raises(ProviderError) as caught:
@@ -180,7 +149,9 @@ def test_server_that_fails_after_expiry_is_worth_a_retry(gateway: Gateway) -> No
     assert gateway.key() in gateway.server.valid
 
 
-def test_logout_during_a_refresh_stays_a_logout(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_logout_during_a_refresh_stays_a_logout(
+    gateway: FakeGateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
     gateway.log_in(-1)
     answer = gateway.server.token
 
@@ -194,7 +165,7 @@ def test_logout_during_a_refresh_stays_a_logout(gateway: Gateway, monkeypatch: p
 
 
 def test_full_disk_keeps_the_login_in_memory_and_saves_it_later(
-    gateway: Gateway, monkeypatch: pytest.MonkeyPatch
+    gateway: FakeGateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gateway.log_in(-1)
     before = gateway.stored()
@@ -219,7 +190,7 @@ def test_full_disk_keeps_the_login_in_memory_and_saves_it_later(
     assert "No space left" in gateway.warnings[0]
 
 
-def test_escape_during_a_refresh_does_not_lose_the_rotated_token(gateway: Gateway) -> None:
+def test_escape_during_a_refresh_does_not_lose_the_rotated_token(gateway: FakeGateway) -> None:
     gateway.log_in(-1)
     answer = gateway.server.token
     arrived = asyncio.Event()
@@ -243,50 +214,8 @@ def test_escape_during_a_refresh_does_not_lose_the_rotated_token(gateway: Gatewa
     assert gateway.stored()["gate"]["refresh"] in gateway.server.refreshable
 
 
-CHILD = """
-import asyncio, os, sys, time
-from pathlib import Path
-from tau.ai.catalog import Catalog
-from tau.ai.http import HttpTransport
-from tau.base.run import LocalRunner
-from tau.config import login_renewal
-from tau.config.auth_file import AuthFile
-from tau.config.credentials import KeyCredentials
-from tau.config.models_file import load_models_file, merge_models
-
-home, start, mode = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
-if mode == "kill":
-    AuthFile.renew_login = lambda *args: os.kill(os.getpid(), 9)
-async def main():
-    http = HttpTransport({})
-    catalog = merge_models(Catalog({}, []), load_models_file(home / "models.json"))
-    keys = KeyCredentials(catalog, AuthFile(home / "auth.json"), LocalRunner(shell="/bin/sh"), {}, http=http)
-    print("ready", flush=True)
-    while not start.exists():
-        await asyncio.sleep(0.005)
-    print(await keys.get("gate"), flush=True)
-    await http.close()
-asyncio.run(main())
-"""
-
-
-def start_children(gateway: Gateway, count: int, mode: str = "") -> list[subprocess.Popen[str]]:
-    start = gateway.home / "start"
-    command = [sys.executable, "-c", CHILD, str(gateway.home), str(start), mode]
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    children = [
-        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env)
-        for _ in range(count)
-    ]
-    for child in children:
-        assert child.stdout is not None
-        assert child.stdout.readline() == "ready\n"
-    start.touch()
-    return children
-
-
 @pytest.mark.timeout(60)
-def test_twenty_processes_at_expiry_make_one_token_request(gateway: Gateway) -> None:
+def test_twenty_processes_at_expiry_make_one_token_request(gateway: FakeGateway) -> None:
     gateway.log_in(-1)
     children = start_children(gateway, 20)
     printed = [child.communicate(timeout=50) for child in children]
@@ -296,7 +225,7 @@ def test_twenty_processes_at_expiry_make_one_token_request(gateway: Gateway) -> 
 
 
 @pytest.mark.timeout(60)
-def test_kill_before_the_write_costs_one_new_login(gateway: Gateway) -> None:
+def test_kill_before_the_write_costs_one_new_login(gateway: FakeGateway) -> None:
     gateway.log_in(-1)
     (child,) = start_children(gateway, 1, "kill")
     child.communicate(timeout=50)

@@ -44,13 +44,21 @@ class Login(Struct, frozen=True, rename="camel", kw_only=True, forbid_unknown_fi
     params: dict[str, str] = {}
 
 
-class LoginTokens(Struct, frozen=True):
-    """`expires` is in milliseconds since 1970; 0 if the token does not. `account` is a name for people."""
+class LoginTokens(Struct, frozen=True, rename="camel"):
+    """`expires` is in milliseconds since 1970; 0 if the token does not. `account` is a name for people.
+
+    `renew_at` is when to renew it; 0 if that is the usual time before it expires.
+    """
 
     access: str
     refresh: str = ""
     expires: int = 0
     account: str = ""
+    renew_at: int = 0
+
+    def is_due(self, now_ms: int) -> bool:
+        """Whether to renew it now."""
+        return self.expires > 0 and now_ms >= (self.renew_at or self.expires - RENEW_EARLY_MS)
 
 
 class KeyRetry(Struct, frozen=True):

@@ -124,7 +124,8 @@ class AuthFile:
             for place, raw in enumerate(entries):
                 entry = _object(raw)
                 if entry.get("type") == "oauth" and entry.get("refresh", "") == old.refresh:
-                    entries[place] = Raw(json.encode({**entry, **_login_entry(new, "")}))
+                    kept = {name: value for name, value in entry.items() if name != "renewAt"}
+                    entries[place] = Raw(json.encode({**kept, **_login_entry(new, "")}))
                     renewed = True
             if renewed:
                 members[provider] = Raw(json.encode(entries)) if is_list else entries[0]
@@ -184,16 +185,18 @@ def _object(raw: Raw) -> dict[str, Any]:
 
 def _tokens(entry: dict[str, Any]) -> LoginTokens | None:
     texts = [entry.get(name, "") for name in ("access", "refresh", "account")]
-    expires = entry.get("expires", 0)
-    if not all(isinstance(text, str) for text in texts) or not isinstance(expires, int | float):
+    times = [entry.get(name, 0) for name in ("expires", "renewAt")]
+    if not all(isinstance(text, str) for text in texts) or not all(
+        isinstance(at, int | float) for at in times
+    ):
         return None
     access, refresh, account = texts
-    return LoginTokens(access, refresh, int(expires), account) if access else None
+    return LoginTokens(access, refresh, int(times[0]), account, int(times[1])) if access else None
 
 
 def _login_entry(tokens: LoginTokens, client_id: str) -> dict[str, Any]:
     entry = {"type": "oauth", **to_builtins(tokens), "clientId": client_id}
-    return {name: value for name, value in entry.items() if value != ""}
+    return {name: value for name, value in entry.items() if value}
 
 
 def example_entry(provider: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct, field
 
-from tau.ai.auth import RENEW_EARLY_MS, KeyRetry, is_variable, resolve_value
+from tau.ai.auth import KeyRetry, is_variable, resolve_value
 from tau.ai.catalog import Catalog
 from tau.ai.model import Model
 from tau.ai.transport import Transport
@@ -209,7 +209,7 @@ class KeyCredentials(Struct):
         """`fresh`: the last one was rejected. Raises ProviderError of the kind auth for an ended login."""
         if one.tokens is None:
             key = await resolve_value(one.value, self.environ, self.run, fresh=fresh)
-        elif fresh or 0 < one.tokens.expires < self.now_ms() + RENEW_EARLY_MS:
+        elif fresh or one.tokens.is_due(self.now_ms()):
             rejected = self._keys.get((provider, one.name), one.tokens.access) if fresh else ""
             key = await self._renewal().renew(provider, one, rejected)
         else:

@@ -10,7 +10,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from tau.ai.auth import RENEW_EARLY_MS, Login, LoginTokens, resolve_value
+from tau.ai.auth import Login, LoginTokens, resolve_value
 from tau.ai.catalog import Provider
 from tau.ai.oauth import tokens as token_server
 from tau.ai.transport import Transport
@@ -55,8 +55,7 @@ class LoginRenewal(Struct, frozen=True):
                 return None
             old = _unsaved.get((self.auth.path, current.tokens.refresh), current.tokens)
             secrets.learn(old.access, old.refresh)
-            left_ms = old.expires - self.now_ms() if old.expires else 2 * RENEW_EARLY_MS
-            if old.access != rejected and left_ms >= RENEW_EARLY_MS:
+            if old.access != rejected and not old.is_due(self.now_ms()):
                 if old is not current.tokens:
                     await asyncio.to_thread(self._save, provider, current.tokens, old)
                 return old.access
@@ -65,7 +64,7 @@ class LoginRenewal(Struct, frozen=True):
                 return await shielded(self._refresh(provider, current, old))
             except (ProviderError, token_server.LoginError) as error:
                 over = isinstance(error, token_server.LoginError) and error.over
-                if not over and old.access != rejected and left_ms > 0:
+                if not over and old.access != rejected and old.expires > self.now_ms():
                     log.warning(f"The login for {provider} could not be renewed yet.", error)
                     return old.access
                 raise _failure(provider, error, over=over) from error

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.tui.second_opinion.install import modules
+from tests.support.node_packages import XTERM, modules
 from tests.tui.second_opinion.recording import Recording, Tape
 
 SCRIPT = Path(__file__).parent / "replay.mjs"
@@ -21,10 +21,10 @@ class Xterm:
     def __init__(self) -> None:
         if shutil.which("node") is None:
             pytest.skip("node is not installed, so xterm.js cannot be asked")
-        if not modules().is_dir():
-            pytest.skip("xterm.js is not there; python -m tests.tui.second_opinion.install fetches it")
+        if not modules(XTERM).is_dir():
+            pytest.skip("xterm.js is not there; python -m tests.support.node_packages fetches it")
         self._process = subprocess.Popen(
-            ["node", str(SCRIPT), str(modules())],
+            ["node", str(SCRIPT), str(modules(XTERM))],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

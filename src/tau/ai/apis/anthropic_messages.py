@@ -34,7 +34,7 @@ async def stream(
     body = build_body(model, request)
     answer_tokens: int = body["max_tokens"]
     async with http.open(
-        "POST", url(endpoint.base_url), headers=_headers(endpoint), body=encode(body)
+        "POST", url(endpoint.base_url), headers=_headers(endpoint, model), body=encode(body)
     ) as response:
         del body  # do not keep a long conversation in memory while its answer arrives
         if response.status >= 300:
@@ -76,11 +76,13 @@ def url(base_url: str) -> str:
     return f"{base}/messages" if base.endswith("/v1") else f"{base}/v1/messages"
 
 
-def _headers(endpoint: d.Endpoint) -> dict[str, str]:
+def _headers(endpoint: d.Endpoint, model: Model) -> dict[str, str]:
     ours = {"anthropic-version": VERSION}
     key = endpoint.key
     if not key:
         return headers(endpoint, ours)
+    if model.compat.key_header.lower() == "authorization":  # a gateway with logins
+        return headers(endpoint, {**ours, "authorization": f"Bearer {key}"})
     for prefix, feature in BEARER_KEYS.items():
         if key.startswith(prefix):
             sent = headers(endpoint, {**ours, "authorization": f"Bearer {key}"})

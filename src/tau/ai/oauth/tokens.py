@@ -7,8 +7,9 @@ from typing import Any, NoReturn
 from urllib.parse import urlencode
 
 from msgspec import DecodeError, MsgspecError, Struct, json
+from msgspec.structs import replace
 
-from tau.ai.auth import Login, LoginTokens
+from tau.ai.auth import RENEW_EARLY_MS, Login, LoginTokens
 from tau.ai.proxy import is_loopback, parse_url
 from tau.ai.transport import Timeouts, Transport
 from tau.base import secrets
@@ -120,7 +121,7 @@ async def refresh(http: Transport, login: Login, old: LoginTokens) -> LoginToken
     endpoints = await find_endpoints(login, http)
     form = {"grant_type": "refresh_token", "refresh_token": old.refresh}
     new = await redeem(http, endpoints.token, login, form)
-    return LoginTokens(new.access, new.refresh or old.refresh, new.expires, new.account or old.account)
+    return replace(new, refresh=new.refresh or old.refresh, account=new.account or old.account)
 
 
 async def send(
@@ -183,11 +184,14 @@ def _read_tokens(content: bytes, url: str) -> LoginTokens:
     if not answer.access_token:
         raise LoginError(f"The login server at {host} sent no access token.")
     lifetime_s = min(max(lifetime_s, 0), 10 * 365 * 86_400) if lifetime_s == lifetime_s else 0
+    expires = int((time.time() + lifetime_s) * 1000)
+    early_ms = min(RENEW_EARLY_MS, int(lifetime_s * 500))  # a short-lived token is used for half its life
     return LoginTokens(
         _learned(answer.access_token),
         _learned(answer.refresh_token or ""),
-        int((time.time() + lifetime_s) * 1000),
+        expires,
         _account(answer.id_token or ""),
+        expires - early_ms if early_ms < RENEW_EARLY_MS else 0,
     )
 
 

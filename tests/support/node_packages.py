@@ -1,6 +1,6 @@
-"""Downloads xterm.js, once, into the real user's cache.
+"""Downloads the npm packages of tests, once, into the real user's cache.
 
-Run `python -m tests.tui.second_opinion.install`. The tests themselves do not: they know neither the user's
+Run `python -m tests.support.node_packages`. The tests themselves do not: they know neither the user's
 certificates and proxies nor their home.
 """
 
@@ -12,18 +12,23 @@ import sys
 import tempfile
 from pathlib import Path
 
-PACKAGES = ("@xterm/headless@6.0.0", "@xterm/addon-unicode11@0.9.0")
+XTERM, OIDC = "xterm-6.0.0", "oidc-provider-9.13.3"
+PACKAGES = {
+    XTERM: ("@xterm/headless@6.0.0", "@xterm/addon-unicode11@0.9.0"),
+    OIDC: ("oidc-provider@9.13.3",),
+}
 INSTALL_SECONDS = 120
 
 
-def modules() -> Path:
-    """Its path, whether installed or not."""
+def modules(name: str) -> Path:
+    """The folder of a group of packages, whether installed or not."""
     cache = os.environ.get("CACHE_OF_TESTER") or os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(cache) / "tau-tests" / "xterm-6.0.0"
+    return Path(cache) / "tau-tests" / name
 
 
-def install(folder: Path) -> str:
-    """Install it if missing; returns the problem, or nothing."""
+def install(name: str) -> str:
+    """Install a group if it is missing; returns the problem, or nothing."""
+    folder = modules(name)
     if folder.is_dir():
         return ""
     if shutil.which("npm") is None:
@@ -31,7 +36,7 @@ def install(folder: Path) -> str:
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent) as work:
         fresh = Path(work) / "fresh"
-        command = ["npm", "install", "--no-audit", "--no-fund", "--prefix", str(fresh), *PACKAGES]
+        command = ["npm", "install", "--no-audit", "--no-fund", "--prefix", str(fresh), *PACKAGES[name]]
         try:
             subprocess.run(command, check=True, capture_output=True, text=True, timeout=INSTALL_SECONDS)
         except subprocess.CalledProcessError as error:
@@ -44,6 +49,6 @@ def install(folder: Path) -> str:
 
 
 if __name__ == "__main__":
-    problem = install(modules())
-    if problem:
-        print(f"Continuing without xterm.js as a second opinion: {problem}", file=sys.stderr)
+    for group in PACKAGES:
+        if problem := install(group):
+            print(f"Continuing without {group}: {problem}", file=sys.stderr)
