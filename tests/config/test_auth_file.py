@@ -97,7 +97,7 @@ def test_provider_may_have_several_keys(auth: AuthFile) -> None:
     auth.path.parent.mkdir()
     entries = [{"type": "api_key", "key": "A"}, {"type": "oauth", "x": 1}, {"key": " B "}, {"key": "A"}]
     auth.path.write_text(json.dumps({"openai": entries, "none": [{"type": "oauth"}]}))
-    assert auth.get_all("openai") == auth.get_all_settled("openai") == ["A", "B"]
+    assert auth.get_all("openai") == [one.value for one in auth.settled("openai")] == ["A", "B"]
     assert auth.get("openai") == "A"
     assert (auth.get_all("none"), auth.get("none"), auth.get_all("nobody")) == ([], None, [])
 

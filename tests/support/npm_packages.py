@@ -54,7 +54,8 @@ OMP = NpmPackages(
     large=True,
 )
 ACP = NpmPackages("acp-2.4.0", install=("@agentclientprotocol/sdk@2.4.0", "acpx@0.1.15"))
-ALL = (XTERM, PI, ACP, OMP)
+OIDC = NpmPackages("oidc-provider-9.13.3", install=("oidc-provider@9.13.3",))
+ALL = (XTERM, PI, ACP, OIDC, OMP)
 
 
 def install(packages: NpmPackages) -> str:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from typing import Protocol
+from typing import Literal, Protocol
 
 from msgspec import Struct
 
@@ -18,9 +18,47 @@ shlex = late("shlex")
 
 COMMAND_TIMEOUT_S = 10
 MAX_OUTPUT_BYTES = 64 * KIB
+RENEW_EARLY_MS = 5 * 60_000  # before a login expires
 
 # Output of `!command` values, cached for the process: some ask for a fingerprint or a password.
 _printed: dict[str, str] = {}
+
+
+class Login(Struct, frozen=True, rename="camel", kw_only=True, forbid_unknown_fields=True):
+    """How to log in to a provider with OAuth.
+
+    `discovery` is the address of an OpenID Connect issuer, which lists the other addresses; one that is set
+    wins. The browser returns to `redirect`; port 0 is any free port. `params` are added to the login page's
+    address. `kind` openrouter: no client id, no `state`, and the result is a key that does not expire.
+    """
+
+    kind: Literal["oauth", "openrouter"] = "oauth"
+    discovery: str = ""
+    authorization_url: str = ""
+    token_url: str = ""
+    device_url: str = ""
+    client_id: str = ""
+    client_secret: str = ""
+    scopes: tuple[str, ...] = ()
+    redirect: str = "http://127.0.0.1:0/callback"
+    params: dict[str, str] = {}
+
+
+class LoginTokens(Struct, frozen=True, rename="camel"):
+    """`expires` is in milliseconds since 1970; 0 if the token does not. `account` is a name for people.
+
+    `renew_at` is when to renew it; 0 if that is the usual time before it expires.
+    """
+
+    access: str
+    refresh: str = ""
+    expires: int = 0
+    account: str = ""
+    renew_at: int = 0
+
+    def is_due(self, now_ms: int) -> bool:
+        """Whether to renew it now."""
+        return self.expires > 0 and now_ms >= (self.renew_at or self.expires - RENEW_EARLY_MS)
 
 
 class KeyRetry(Struct, frozen=True):

@@ -13,6 +13,7 @@ from msgspec import Struct, convert, json, to_builtins
 from msgspec.structs import replace
 
 from tau.ai.apis import DIALECTS
+from tau.ai.auth import Login
 from tau.ai.model import (
     CacheSeconds,
     Compat,
@@ -35,7 +36,8 @@ class Provider(Struct, frozen=True, rename="camel", kw_only=True, forbid_unknown
     `base_url` may contain variables: `{NAME,OTHER|default}`. `key_page` is where to create a key; a pasted
     key should start with `key_prefix`. One `on_request` is used only when it is named: its key has other
     uses too, or it needs more than a key. A `plan` is paid for, not its tokens. A `cloud` has
-    credentials besides keys.
+    credentials besides keys. A GET of `key_check`, relative to the address, is free and needs a valid key.
+    `utc_offset_h` is for times that the provider writes without a zone.
     """
 
     id: str
@@ -52,6 +54,9 @@ class Provider(Struct, frozen=True, rename="camel", kw_only=True, forbid_unknown
     on_request: bool = False
     plan: bool = False
     cloud: Literal["", "aws", "google"] = ""
+    login: Login | None = None
+    key_check: str = ""
+    utc_offset_h: float = 0
 
 
 class ModelRow(Struct, frozen=True, rename="camel", kw_only=True, forbid_unknown_fields=True):

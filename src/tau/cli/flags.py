@@ -276,6 +276,21 @@ _COMMANDS = (
         options=("--json",),
     ),
     Subcommand(
+        "login",
+        "login [PROVIDER]",
+        "store an API key, or log in with a browser",
+        options=("--add", "--key", "--device", "--client-id", "--no-check"),
+        completes=PROVIDERS,
+    ),
+    Subcommand("logout", "logout [PROVIDER]", "remove what is stored for a provider", completes=PROVIDERS),
+    Subcommand(
+        "auth",
+        "auth list [--json]",
+        "list stored keys and logins, without their secrets",
+        choices=("list",),
+        options=("--json",),
+    ),
+    Subcommand(
         "undo",
         "undo [TURNS] [PATH ...]",
         "undo the agent's file changes",

@@ -27,6 +27,7 @@ failure = late("tau.cli.failure")
 help_page = late("tau.cli.help")
 interactive = late("tau.cli.interactive")
 launching = late("tau.cli.launch")
+login_command = late("tau.cli.login_command")
 output_stream = late("tau.modes.output_stream")
 parsing = late("tau.cli.parse")
 sessions_command = late("tau.cli.sessions_command")
@@ -118,6 +119,9 @@ def run_subcommand(name: str, words: list[str]) -> int:
         return print_help(words)
     if name == "completions":
         return print_completions(words)
+    if name in ("login", "logout", "auth"):
+        by_name = {"login": login_command.run_login, "logout": login_command.run_logout}
+        return by_name.get(name, login_command.run_auth)(words)
     commands: dict[str, Subcommand] = {
         "config": config_command,
         "demo": demo_command,

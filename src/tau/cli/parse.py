@@ -51,16 +51,10 @@ def parse(argv: list[str]) -> ParsedArgs:
             parsed.problem = _shorts(word, rest, parsed)
         else:
             if not parsed.words:
-                parsed.problem = _command_typo(word) or (_foreign_command(word) if len(argv) == 1 else "")
+                parsed.problem = _command_typo(word)
             parsed.words.append(word)
     parsed.problem = parsed.problem or _conflict(parsed)
     return parsed
-
-
-def _foreign_command(word: str) -> str:
-    """Where to find what other agents have a command for."""
-    here = {"login": "start tau and type /login"}.get(word)
-    return f'There is no command "{word}": {here}. To send it as a message: tau -- {word}.' if here else ""
 
 
 def _command_typo(word: str) -> str:

@@ -47,6 +47,26 @@ usage: tau models [list] [QUERY] [--json]    list known or matching models
                                              ask servers for their models: those with "discovery" in
                                              models.json, or the one you name
 """,
+    "login": """\
+usage: tau login [PROVIDER] [--add] [--key|--device] [--client-id ID] [--no-check]
+
+Store an API key, typed without echo or piped in, or log in with a browser where the provider offers it.
+  --add           keep what is stored too; tau uses the next one when one reaches its limit
+  --key           store an API key, although there is a login
+  --device        log in with a code on another device
+  --client-id ID  log in with your own OAuth client
+  --no-check      store a key without asking the provider whether it works
+""",
+    "logout": """\
+usage: tau logout [PROVIDER]
+
+Remove the keys and logins stored for a provider.
+""",
+    "auth": """\
+usage: tau auth list [--json]
+
+List stored keys and logins, and keys in the environment, without their secrets.
+""",
     "undo": """\
 usage: tau undo [--list] [--dry-run] [--redo] [--force] [--session ID] [TURNS] [PATH ...]
 

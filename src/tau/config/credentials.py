@@ -1,4 +1,4 @@
-"""API keys in order of precedence: the flag, `auth.json`, the environment, `models.json`."""
+"""Keys and logins in order of precedence: the flag, `auth.json`, the environment, `models.json`."""
 
 import asyncio
 import time
@@ -11,14 +11,16 @@ from tau.ai.catalog import Catalog
 from tau.ai.model import Model
 from tau.ai.transport import Transport
 from tau.base import secrets
-from tau.base.errors import UsageError
+from tau.base.clock import now_ms
+from tau.base.errors import ProviderError, UsageError
 from tau.base.late import late
 from tau.base.run import Runner
-from tau.config.auth_file import AuthFile, check_sendable, example_entry
+from tau.config.auth_file import AuthFile, StoredCredential, check_sendable, example_entry
 
 aws_credentials = late("tau.ai.aws_credentials")
 cloud_credentials = late("tau.ai.cloud_credentials")
 google_credentials = late("tau.ai.google_credentials")
+login_renewal = late("tau.config.login_renewal")
 
 BLOCKED_S = 60.0  # if the server names no delay
 MARGIN_S = 1.0  # clocks differ
@@ -36,7 +38,7 @@ class KeyCredentials(Struct):
 
     A value is a literal, a variable name or a `!command`; a variable's content is used literally.
     Of several keys in `auth.json`, one is used until it fails, because servers cache prompts by key.
-    The credentials of a provider's cloud come last; `http` exchanges them for a key.
+    A login there gives a key that `http` renews. The credentials of a provider's cloud come last.
     """
 
     catalog: Catalog
@@ -47,42 +49,44 @@ class KeyCredentials(Struct):
     models: Mapping[str, str] = {}
     clock: Callable[[], float] = time.monotonic
     http: Transport | None = None
+    now_ms: Callable[[], int] = now_ms
+    warn: Callable[[str], None] = lambda warning: None
     _clouds: "dict[str, cloud_credentials.CloudCredentials]" = {}
     _lock: asyncio.Lock = field(default_factory=asyncio.Lock)  # a command runs once for all requests
-    _keys: dict[tuple[str, str], str] = {}  # by provider and stored value
-    _using: dict[str, str] = {}  # the stored value in use, by provider
+    _keys: dict[tuple[str, str], str] = {}  # by provider and name of the stored credential
+    _using: dict[str, str] = {}  # the name of the stored credential in use, by provider
     _blocks: dict[tuple[str, str], _Block] = {}
 
     async def get(self, provider: str) -> str | None:
         async with self._lock:
-            return _learned(await self._find(provider, self.auth.get_all(provider)))
+            return _learned(await self._find(provider, self.auth.credentials(provider)))
 
     async def refresh(self, provider: str, rejected: str) -> str | None:
         """The current key, if it is not the rejected one."""
         async with self._lock:
-            key = await self._find(provider, self.auth.get_all(provider))
+            key = await self._find(provider, self.auth.credentials(provider))
             if key in (None, rejected):
-                stored = await asyncio.to_thread(self.auth.get_all_settled, provider)
+                stored = await asyncio.to_thread(self.auth.settled, provider)
                 key = await self._find(provider, stored, fresh=True)
             return _learned(key) if key != rejected else None
 
     async def rotate(self, provider: str, failed: str, *, refused: bool, wait_s: float | None) -> KeyRetry:
         """Only keys in `auth.json` rotate."""
         async with self._lock:
-            stored = self.auth.get_all(provider)
+            stored = self.auth.credentials(provider)
             now = self.clock()
-            for value in stored:
-                if self._keys.get((provider, value)) == failed:
+            for one in stored:
+                if self._keys.get((provider, one.name)) == failed:
                     until = now + (BLOCKED_S if wait_s is None else wait_s) + MARGIN_S
-                    self._blocks[provider, value] = _Block(until, not refused)
+                    self._blocks[provider, one.name] = _Block(until, not refused)
             if provider in self.flags or len(stored) < 2:
                 return KeyRetry()
-            for value in self._in_order(provider, stored):
-                if self._is_blocked(provider, value):
+            for one in self._in_order(provider, stored):
+                if self._is_blocked(provider, one.name):
                     break  # and so are those behind it
-                if (key := await self._stored_key(provider, value)) not in (None, failed):
+                if (key := await self._stored_key(provider, one)) not in (None, failed):
                     return KeyRetry(_learned(key))
-            blocks = [self._blocks.get((provider, value)) for value in stored]
+            blocks = [self._blocks.get((provider, one.name)) for one in stored]
             return KeyRetry(
                 None, min((max(0.0, b.until - now) for b in blocks if b and b.temporary), default=None)
             )
@@ -95,7 +99,10 @@ class KeyCredentials(Struct):
         return cloud is not None and cloud.is_configured()
 
     def _has_key(self, provider: str) -> bool:
-        values = (self.flags.get(provider), *self.auth.get_all(provider), self.models.get(provider))
+        stored = self.auth.credentials(provider)
+        if any(one.tokens for one in stored):
+            return True
+        values = (self.flags.get(provider), *(one.value for one in stored), self.models.get(provider))
         if any(value and not self._unset(value) for value in values):
             return True
         return any(self.environ.get(variable, "").strip() for variable in self._variables(provider))
@@ -138,6 +145,8 @@ class KeyCredentials(Struct):
         ways = [f"set {' or '.join(variables)}"] if variables else []
         if (cloud := self._cloud(provider)) is not None:
             ways.append(cloud.hint)
+        if row is not None:
+            ways.append(f"run tau login {provider}")
         ways.append(f"add {example_entry(provider)} to {self.auth.path}")
         return (
             f"No API key for {row.name if row else provider}: {', or '.join(ways)}."
@@ -168,15 +177,25 @@ class KeyCredentials(Struct):
             if value and self._unset(value)
         )
 
-    async def _find(self, provider: str, stored: Sequence[str], *, fresh: bool = False) -> str | None:
+    async def _find(
+        self, provider: str, stored: Sequence[StoredCredential], *, fresh: bool = False
+    ) -> str | None:
         if flag := self.flags.get(provider):
             key = await resolve_value(flag, self.environ, self.run, fresh=fresh)
             if key is None:
                 raise UsageError(f"--api-key refers to the variable {flag}, which is not set.")
             return check_sendable(key, "--api-key")
-        for value in self._in_order(provider, stored):
-            if key := await self._stored_key(provider, value, fresh=fresh):
-                return key
+        ended: Exception | None = None
+        for one in self._in_order(provider, stored):
+            try:
+                if key := await self._stored_key(provider, one, fresh=fresh):
+                    return key
+            except ProviderError as error:
+                if error.kind != "auth":
+                    raise
+                ended = ended or error
+        if ended is not None:  # a key from elsewhere would bill somebody else
+            raise ended
         for variable in self._variables(provider):
             if key := self.environ.get(variable, "").strip():
                 return check_sendable(key, variable)
@@ -186,25 +205,37 @@ class KeyCredentials(Struct):
         cloud = self._cloud(provider)
         return None if cloud is None else await cloud.find(fresh=fresh)
 
-    async def _stored_key(self, provider: str, value: str, *, fresh: bool = False) -> str | None:
-        key = await resolve_value(value, self.environ, self.run, fresh=fresh)
+    async def _stored_key(self, provider: str, one: StoredCredential, *, fresh: bool = False) -> str | None:
+        """`fresh`: the last one was rejected. Raises ProviderError of the kind auth for an ended login."""
+        if one.tokens is None:
+            key = await resolve_value(one.value, self.environ, self.run, fresh=fresh)
+        elif fresh or one.tokens.is_due(self.now_ms()):
+            rejected = self._keys.get((provider, one.name), one.tokens.access) if fresh else ""
+            key = await self._renewal().renew(provider, one, rejected)
+        else:
+            key = one.tokens.access
         if key is None:
             return None
-        self._using[provider] = value
-        self._keys[provider, value] = check_sendable(key, str(self.auth.path))
+        self._using[provider] = one.name
+        self._keys[provider, one.name] = check_sendable(key, str(self.auth.path))
         return key
 
-    def _in_order(self, provider: str, stored: Sequence[str]) -> list[str]:
-        """The key in use and those after it, then the blocked ones, soonest free first."""
-        using = self._using.get(provider)
-        start = stored.index(using) if using in stored else 0
-        rotated = [*stored[start:], *stored[:start]]
-        free = [value for value in rotated if not self._is_blocked(provider, value)]
-        blocked = [value for value in rotated if value not in free]
-        return free + sorted(blocked, key=lambda value: self._blocks[provider, value].until)
+    def _renewal(self) -> "login_renewal.LoginRenewal":
+        return login_renewal.LoginRenewal(
+            self.auth, self.catalog.providers, self.run, self.environ, self.http, self.now_ms, self.warn
+        )
 
-    def _is_blocked(self, provider: str, value: str) -> bool:
-        block = self._blocks.get((provider, value))
+    def _in_order(self, provider: str, stored: Sequence[StoredCredential]) -> list[StoredCredential]:
+        """The one in use and those after it, then the blocked ones, soonest free first."""
+        using = self._using.get(provider)
+        start = next((place for place, one in enumerate(stored) if one.name == using), 0)
+        rotated = [*stored[start:], *stored[:start]]
+        free = [one for one in rotated if not self._is_blocked(provider, one.name)]
+        blocked = [one for one in rotated if one not in free]
+        return free + sorted(blocked, key=lambda one: self._blocks[provider, one.name].until)
+
+    def _is_blocked(self, provider: str, name: str) -> bool:
+        block = self._blocks.get((provider, name))
         return block is not None and block.until > self.clock()
 
     def _variables(self, provider: str) -> list[str]:

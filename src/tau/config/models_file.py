@@ -10,6 +10,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType, ValidationError, convert, js
 from msgspec.structs import fields, replace
 
 from tau.ai.apis import DIALECTS
+from tau.ai.auth import Login
 from tau.ai.catalog import Catalog, Change, Provider, merge_compat
 from tau.ai.model import Compat, Model, Price, ThinkingLevel
 from tau.base.errors import ConfigError
@@ -21,7 +22,7 @@ difflib = late("difflib")
 error_paths = late("tau.base.error_paths")
 
 # Fields whose values are never shown, even in errors.
-SECRET = frozenset({"apiKey", "headers"})
+SECRET = frozenset({"apiKey", "headers", "clientSecret"})
 
 S = TypeVar("S", bound=Struct)
 FieldPath = tuple[str | int, ...]  # keys and indexes of a value in a file
@@ -66,6 +67,7 @@ class ProviderEntry(Struct, frozen=True, rename="camel", kw_only=True):
     models: list[ModelEntry] = []
     model_overrides: dict[str, ModelChanges] = {}
     discovery: Discovery | None = None
+    login: dict[str, Any] = {}
 
 
 class ModelsFile(Struct, frozen=True):
@@ -154,7 +156,8 @@ def _new_provider(source: JsonFile, id: str, entry: ProviderEntry) -> Provider:
         default_model=entry.models[0].id if entry.models else "",
         headers=entry.headers,
         compat=merge_compat(Compat(), entry.compat),
-        local=not isinstance(entry.api_key, str),
+        local=not isinstance(entry.api_key, str) and not entry.login,
+        login=_login(None, entry),
     )
 
 
@@ -166,7 +169,12 @@ def _change_provider(known: Provider, entry: ProviderEntry) -> Provider:
         api=entry.api or known.api,
         headers={**known.headers, **entry.headers},
         compat=merge_compat(known.compat, entry.compat),
+        login=_login(known.login, entry),
     )
+
+
+def _login(known: Login | None, entry: ProviderEntry) -> Login | None:
+    return convert({**to_builtins(known or Login()), **entry.login}, Login) if entry.login else known
 
 
 def _apply_provider(model: Model, provider: Provider, entry: ProviderEntry) -> Model:
@@ -213,6 +221,7 @@ def _check(source: JsonFile, at: FieldPath, entry: ProviderEntry | ModelChanges)
             raise source.error(
                 f"{format_path(*at, 'baseUrl')} must start with http:// or https://.", *at, "baseUrl"
             )
+        check_members(source, (*at, "login"), entry.login, Login)
     else:
         check_members(source, (*at, "cost"), entry.cost, Price)
     check_members(source, (*at, "compat"), entry.compat, Compat)

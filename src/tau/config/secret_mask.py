@@ -11,8 +11,8 @@ from tau.base.secrets import KnownSecrets, SecretMask
 from tau.config.json_file import read_json
 from tau.config.paths import Paths
 
-_NO_SECRETS = ("type", "email", "expires")  # fields of `auth.json` that are not secret
-_KEY_FIELDS = ("apiKey", "key", "token", "secret", "password")
+_NO_SECRETS = ("type", "email", "expires", "account", "clientId")  # fields of `auth.json` that are not secret
+_KEY_FIELDS = ("apiKey", "key", "token", "secret", "password", "clientSecret")
 
 
 def mask_known_secrets(environ: Mapping[str, str], paths: Paths) -> None:

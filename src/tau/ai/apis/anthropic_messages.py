@@ -33,7 +33,7 @@ async def stream(
     body = build_body(model, request)
     target, tokens = url(endpoint.base_url), body["max_tokens"]
     async with post(
-        http, target, _headers(endpoint), body, model=model, endpoint=endpoint, answer_tokens=tokens
+        http, target, _headers(endpoint, model), body, model=model, endpoint=endpoint, answer_tokens=tokens
     ) as response:
         del body
         answer = _Answer(model.provider, endpoint.key)
@@ -71,11 +71,13 @@ def url(base_url: str) -> str:
     return f"{base}/messages" if base.endswith("/v1") else f"{base}/v1/messages"
 
 
-def _headers(endpoint: d.Endpoint) -> dict[str, str]:
+def _headers(endpoint: d.Endpoint, model: Model) -> dict[str, str]:
     ours = {"anthropic-version": VERSION}
     key = endpoint.key
     if not key:
         return headers(endpoint, ours)
+    if model.compat.key_header.lower() == "authorization":  # a gateway with logins
+        return headers(endpoint, {**ours, "authorization": f"Bearer {key}"})
     for prefix, feature in BEARER_KEYS.items():
         if key.startswith(prefix):
             sent = headers(endpoint, {**ours, "authorization": f"Bearer {key}"})

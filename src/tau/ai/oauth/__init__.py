@@ -1,0 +1,1 @@
+"""OAuth logins: the browser flow with PKCE, the device flow, and the exchange of tokens."""
