@@ -8,6 +8,7 @@ import msgspec
 from tests.support.fake_answers import Answer, Call, Part, Text, Thinking
 from tests.support.fake_bedrock import Bedrock
 from tests.support.fake_google import Google
+from tests.support.fake_ollama import Ollama
 from tests.support.fake_pieces import ERROR_KINDS, EventStream, arguments_of, call_id, pieces, text_bytes
 from tests.support.fake_responses import OpenAiResponses
 from tests.support.validators import validate_anthropic, validate_openai
@@ -221,13 +222,14 @@ class OpenAi(EventStream):
         return sum(text_bytes(message["content"]) for message in system)
 
 
-Dialect: TypeAlias = Anthropic | OpenAi | OpenAiResponses | Google | Bedrock
+Dialect: TypeAlias = Anthropic | OpenAi | OpenAiResponses | Google | Bedrock | Ollama
 DIALECTS: dict[str, Dialect] = {
     "/messages": Anthropic(),
     "/chat/completions": OpenAi(),
     "/responses": OpenAiResponses(),
     ":streamGenerateContent": Google(),
     "/converse-stream": Bedrock(),
+    "/api/chat": Ollama(),
 }
 BY_API: dict[str, Dialect] = {dialect.name: dialect for dialect in DIALECTS.values()}
 

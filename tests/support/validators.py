@@ -229,7 +229,8 @@ def _openai_message(message: dict[str, Any]) -> Iterator[str]:
     if content is None and not (role == "assistant" and calls):
         yield "content must not be null"
     if isinstance(content, list):
-        kinds = ("text", "image_url", "refusal") if role in ("user", "assistant") else ("text",)
+        more = {"user": ("image_url", "refusal"), "assistant": ("image_url", "refusal", "thinking")}
+        kinds = ("text", *more.get(str(role), ()))  # thinking is Mistral's
         if not content or any(part.get("type") not in kinds for part in content):
             yield f"content of a {role} message must be a list of {' or '.join(kinds)}"
     elif content is not None and not isinstance(content, str):

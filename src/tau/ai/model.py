@@ -23,7 +23,7 @@ THINKING_BUDGETS: dict[ThinkingLevel, int] = {
 
 SchemaRule = Literal["inline-refs", "no-unions", "no-null", "typed", "known-keywords"]
 ThinkingFormat = Literal[
-    "effort", "openrouter", "deepseek", "zai", "qwen", "qwen-chat-template", "together", "none"
+    "effort", "openrouter", "deepseek", "zai", "qwen", "qwen-chat-template", "together", "mistral", "none"
 ]
 
 
@@ -113,7 +113,8 @@ class Compat(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
     thinking_budget_field: Literal[
         "", "thinking_budget", "thinking_token_budget", "thinking_budget_tokens"
     ] = ""
-    thinking_field: Literal["", "reasoning_content", "reasoning"] = ""
+    # Where earlier thinking goes back: "same" is the field that it came in, "content" a part of the content.
+    thinking_field: Literal["", "reasoning_content", "reasoning", "same", "content"] = ""
     thought_signatures: bool = False  # each answer's first call needs one
     adaptive_thinking: bool = False
     allow_empty_signature: bool = False  # takes back thinking that it did not sign
@@ -128,6 +129,10 @@ class Compat(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
     reports_cost: bool = False  # its figure is in US dollars
     routes_upstream: bool = False  # takes `routing`, and `model@upstream`
     routing: UpstreamRouting = UpstreamRouting()
+    short_call_ids: bool = False  # takes ids of nine letters and digits only
+    num_ctx: int = 0  # Ollama's context size, sent with each request: another one reloads the model
+    text_calls: bool = False  # reads tool calls that the model writes as text: see `ai/text_calls`
+    think_tags: bool = False  # may send thinking as text between <think> tags
     api_version: str = ""  # in the URL of each request, as Azure wants it
     key_header: str = ""  # for the key, instead of the dialect's own header
 

@@ -213,14 +213,17 @@ class _Ids:
     def __init__(self, model: Model, used: set[str]) -> None:
         self._model = model
         self._strict = model.api == "anthropic-messages"
+        self._short = model.compat.short_call_ids
         self._used = used
+
+    def _is_accepted(self, id: str) -> bool:
+        if self._short:
+            return len(id) == FOREIGN_ID_CHARS and id.isascii() and id.isalnum()
+        return 0 < len(id) <= MAX_ID_CHARS and not (self._strict and not _is_plain(id))
 
     def name(self, id: str, message: w.AssistantMessage) -> str:
         own = message.provider == self._model.provider and message.api == self._model.api
-        if not own or not 0 < len(id) <= MAX_ID_CHARS or (self._strict and not _is_plain(id)):
-            chosen = _short(id)
-        else:
-            chosen = clean(id)
+        chosen = clean(id) if own and self._is_accepted(id) else _short(id)
         repeat = 0
         while chosen in self._used:
             repeat += 1

@@ -101,4 +101,6 @@ def test_every_dialect_reads_the_same_answer(spoken: Dialect) -> None:
     assert (first.id, first.name, first.arguments) == ("c1", "read", {"path": "a\n\\b.py"})
     assert second.arguments == {"input": '*** "x"\n\t\u20ac'}
     assert second.name == ("edit" if spoken.name == "openai-responses" else "apply_patch")
-    assert (broken, read.usage.input, read.usage.output, read.usage.cache_read) == ({}, 7, 5, 3)
+    cached = 0 if spoken.name == "ollama-chat" else 3  # Ollama does not count what was cached
+    assert (broken, read.usage.input, read.usage.output) == ({}, 10 - cached, 5)
+    assert read.usage.cache_read == cached

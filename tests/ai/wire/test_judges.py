@@ -4,7 +4,7 @@ import asyncio
 import copy
 import importlib
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -14,22 +14,12 @@ from tau.ai.apis.request import encode
 from tau.ai.wire import signature_of
 from tests.ai.dialect_client import HELLO, message, model
 from tests.ai.wire.byte_stream import deltas_of
+from tests.ai.wire.judges import MISSING, PARAMS, judge_of
 from tests.ai.wire.random_requests import RandomRequests
 from tests.support.fake_answers import Answer, Call, Text, Thinking, Usage
 from tests.support.fake_dialects import BY_API
 from tests.support.fake_server import FakeServer
 
-PARAMS = {
-    "openai-responses": ("openai.types.responses.response_create_params", "ResponseCreateParamsStreaming"),
-    "openai-completions": (
-        "openai.types.chat.completion_create_params",
-        "CompletionCreateParamsStreaming",
-    ),
-    "anthropic-messages": ("anthropic.types.message_create_params", "MessageCreateParamsStreaming"),
-}
-# What our servers take and the client's types do not list.
-EXTENSIONS = {"openai-completions": ("reasoning_details",), "anthropic-messages": ("temperature",)}
-MISSING = "the vendor's client is not installed (extra judges)"
 COUNT = [50, pytest.param(2000, marks=pytest.mark.soak)]
 ANSWER = Answer(
     (
@@ -40,36 +30,6 @@ ANSWER = Answer(
     ),
     Usage(input=7, output=5, cache_read=3),
 )
-
-
-def judge_of(api: str) -> Callable[[dict[str, Any]], None]:
-    """Raises for a body that the vendor's client would not take."""
-    module, name = PARAMS[api]
-    pytest.importorskip(module.partition(".")[0], reason=MISSING)
-    pydantic = pytest.importorskip("pydantic", reason=MISSING)
-    adapter = pydantic.TypeAdapter(getattr(importlib.import_module(module), name))
-
-    def judge(body: dict[str, Any]) -> None:
-        read = plain(adapter.validate_python(body, strict=True))
-        # Fields that the types do not have are dropped in reading.
-        assert read == without(body, EXTENSIONS.get(api, ())), "a field that the client does not know"
-
-    return judge
-
-
-def plain(value: Any) -> Any:
-    """Iterables are validated when they are read."""
-    if isinstance(value, dict):
-        return {key: plain(item) for key, item in value.items()}
-    if isinstance(value, str | int | float) or value is None:
-        return value
-    return [plain(item) for item in value]
-
-
-def without(value: Any, names: tuple[str, ...]) -> Any:
-    if isinstance(value, dict):
-        return {key: without(item, names) for key, item in value.items() if key not in names}
-    return [without(item, names) for item in value] if isinstance(value, list) else value
 
 
 def body_of(requests: RandomRequests, api: str) -> dict[str, Any]:

@@ -20,6 +20,7 @@ DIALECTS: dict[str, DialectModule] = {
     "openai-responses": late("tau.ai.apis.openai_responses"),
     "google-generative-ai": late("tau.ai.apis.google_generative_ai"),
     "bedrock-converse-stream": late("tau.ai.apis.bedrock_converse_stream"),
+    "ollama-chat": late("tau.ai.apis.ollama_chat"),
 }
 
 

@@ -12,6 +12,7 @@ from tau.ai.normalization import NO_OUTPUT
 from tau.ai.wire import (
     AssistantMessage,
     ImageContent,
+    TextContent,
     ThinkingContent,
     ToolCall,
     ToolResultMessage,
@@ -23,6 +24,7 @@ MAX_CACHE_KEY_CHARS = 64
 SEE_IMAGES = "(the images follow)"
 # For calls of other models: documented by Google for this purpose.
 NO_SIGNATURE = {"google": {"thought_signature": "skip_thought_signature_validator"}}
+FIELDS = ("reasoning", "reasoning_content", "reasoning_text")  # that answers bring thinking in
 BRIDGE = "I have the results."
 
 
@@ -92,6 +94,9 @@ def _thinking(model: Model, request: Request) -> dict[str, Any]:
             sent = {"chat_template_kwargs": {"enable_thinking": thinks}}
         case "together":
             sent = {"reasoning": {"enabled": thinks}}
+        case "mistral":  # models without levels have a mode
+            mode = {"prompt_mode": "reasoning"} if thinks else {}
+            sent = {"reasoning_effort": word} if word and model.thinking_level_map else mode
         case "none":
             pass
         case _:
@@ -180,7 +185,7 @@ def _result(message: ToolResultMessage, model: Model) -> dict[str, Any]:
 
 def _assistant(message: AssistantMessage, model: Model) -> PlainMessage | dict[str, Any]:
     compat = model.compat
-    has_thinking_field = bool(compat.thinking_field and model.reasoning)
+    field: str = compat.thinking_field if model.reasoning else ""
     texts: list[str] = []
     thoughts: list[str] = []
     details: list[Any] = []
@@ -191,13 +196,15 @@ def _assistant(message: AssistantMessage, model: Model) -> PlainMessage | dict[s
         elif isinstance(part, ThinkingContent):
             if part.redacted is not True:
                 thoughts += [part.thinking] if part.thinking else []
+                if field == "same" and part.thinking_signature in FIELDS:
+                    field = str(part.thinking_signature)
                 # What the server sent with its reasoning is sent back unchanged.
                 sent_with = _decode(part.thinking_signature)
                 details += sent_with if isinstance(sent_with, list) else []
         else:
             texts.append(part.text)
     text, thinking = "".join(texts), "\n".join(thoughts)
-    if text and len(message.content) == 1 and not has_thinking_field:
+    if text and len(message.content) == 1 and field in ("", "same", "content"):
         return PlainMessage("assistant", text)
     if compat.thinking_as_text and thinking:
         text = f"{thinking}\n\n{text}" if text else thinking
@@ -206,8 +213,10 @@ def _assistant(message: AssistantMessage, model: Model) -> PlainMessage | dict[s
         sent["content"] = text
     else:
         sent["content"] = "" if compat.requires_assistant_after_tool_result else None
-    if has_thinking_field:
-        sent[compat.thinking_field] = thinking  # even if empty: where it is read, it is required
+    if field == "content":
+        sent["content"] = _content(message) or sent["content"]
+    elif field and field != "same":
+        sent[field] = thinking  # even if empty: where it is read, it is required
     if details:
         sent["reasoning_details"] = details
     if calls:
@@ -215,6 +224,20 @@ def _assistant(message: AssistantMessage, model: Model) -> PlainMessage | dict[s
         if compat.thought_signatures and not any("extra_content" in call for call in calls):
             calls[0]["extra_content"] = NO_SIGNATURE
     return sent
+
+
+def _content(message: AssistantMessage) -> list[dict[str, Any]]:
+    """Text and thinking as parts of the content, in their order."""
+    parts: list[dict[str, Any]] = []
+    for part in message.content:
+        if isinstance(part, TextContent):
+            parts.append(_text(part.text))
+        elif isinstance(part, ThinkingContent) and part.redacted is not True:
+            sent: dict[str, Any] = {"type": "thinking", "thinking": [_text(part.thinking)]}
+            if part.thinking_signature:
+                sent["signature"] = part.thinking_signature
+            parts.append(sent)
+    return parts
 
 
 def _call(call: ToolCall) -> dict[str, Any]:

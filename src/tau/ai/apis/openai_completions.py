@@ -44,7 +44,7 @@ async def stream(
                     answer.ended = True
                     break
                 chunk = answer.decode(data)
-                if not answer.details and (text := _only_text(chunk, answer.place)):
+                if not answer.reasons and (text := _only_text(chunk, answer.place)):
                     yield d.TextPiece(text)
                 else:
                     for delta in answer.read(chunk, data):
@@ -170,7 +170,14 @@ class _Answer:
         self._cut_off = self._ended_in_calls = False
         self.ended = False
         self.place: int | None = None  # of the choice that is read, once known
-        self.details: list[dict[str, object]] = []  # of the reasoning, to send back
+        self._details: list[dict[str, object]] = []  # of the reasoning, to send back
+        self._names_field = model.compat.thinking_field == "same"
+        self._field = ""  # of the open thinking block
+
+    @property
+    def reasons(self) -> bool:
+        """Whether the reasoning so far has to be completed before anything else."""
+        return bool(self._details or self._field)
 
     def decode(self, data: bytes) -> _Chunk:
         try:
@@ -195,6 +202,7 @@ class _Answer:
             if not delta.tool_calls or delta.content or thinking:
                 yield from self._content_deltas(delta)
             if delta.tool_calls:
+                self._field = ""
                 yield from self._flush_details()
             for part in delta.tool_calls or ():
                 yield from self._call(part)
@@ -225,11 +233,11 @@ class _Answer:
 
     def _flush_details(self) -> Iterator[d.Delta]:
         """Keep the details of the reasoning so far as the signature of a thinking block."""
-        if self.details:
+        if self._details:
             yield d.ThinkingPiece("")
-            yield d.Signature(msgspec.json.encode(self.details).decode())
+            yield d.Signature(msgspec.json.encode(self._details).decode())
             yield d.BlockEnd()
-            self.details = []
+            self._details = []
 
     def finish(self) -> Iterator[d.Delta]:
         yield from self._flush_details()
@@ -243,17 +251,22 @@ class _Answer:
         yield d.Done("length" if self._cut_off else "toolUse" if self._calls else "stop")
 
     def _content_deltas(self, delta: _Delta) -> Iterator[d.Delta]:
-        for thinking in (delta.reasoning_content, delta.reasoning, delta.reasoning_text):
+        for field in ("reasoning_content", "reasoning", "reasoning_text"):
+            thinking = getattr(delta, field)
             if thinking and isinstance(thinking, str):
                 yield d.ThinkingPiece(thinking)  # some servers send it under two names
+                if self._names_field and not self._field:
+                    self._field = field
+                    yield d.Signature(field)
                 break
         else:
             for detail in _reasoning_details(delta):
                 if (thinking := detail.get("text") or detail.get("summary")) and isinstance(thinking, str):
                     yield d.ThinkingPiece(thinking)
-        _merge_details(self.details, _reasoning_details(delta))
+        _merge_details(self._details, _reasoning_details(delta))
         for content in (delta.content, delta.refusal):
             if content:
+                self._field = ""
                 yield from self._flush_details()
             if isinstance(content, str):
                 if content:
@@ -341,6 +354,10 @@ def _parts(content: list[object]) -> Iterator[d.Delta]:
         for item in thinking if isinstance(thinking, list) else [{"text": thinking}]:
             if isinstance(item, dict) and isinstance(text := item.get("text"), str) and text:
                 yield d.ThinkingPiece(text)
+        if isinstance(signature := part.get("signature"), str) and signature:
+            yield d.ThinkingPiece("")
+            yield d.Signature(signature)
+            yield d.BlockEnd()
 
 
 def _tokens(usage: dict[str, object], *, reports_cost: bool = False) -> d.Tokens:

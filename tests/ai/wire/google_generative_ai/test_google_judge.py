@@ -12,6 +12,7 @@ from tau.ai.apis.google_generative_ai import build_body
 from tau.ai.apis.request import encode
 from tau.ai.model import Model
 from tests.ai.dialect_client import HELLO, message, model, talk
+from tests.ai.wire.judges import google_judge
 from tests.ai.wire.random_requests import random_request
 from tests.support.cloud_validators import validate_google
 from tests.support.fake_answers import Answer, Call, Text, Thinking, Usage
@@ -33,25 +34,7 @@ COUNTS = [50, pytest.param(2_000, marks=pytest.mark.soak)]
 
 
 def judge(body: bytes) -> None:
-    """Raises an error for what the SDK would not send."""
-    from google.genai import types
-
-    plain = msgspec.json.decode(body)
-    checks: dict[str, Any] = {
-        "contents": types.Content,
-        "tools": types.Tool,
-        "toolConfig": types.ToolConfig,
-        "systemInstruction": types.Content,
-        "generationConfig": types.GenerationConfig,
-    }
-    for name, value in plain.items():
-        for one in value if isinstance(value, list) else [value]:
-            checks[name].model_validate_json(msgspec.json.encode(one))
-    for group in plain.get("tools", ()):
-        for tool in group["functionDeclarations"]:
-            types.JSONSchema.model_validate(tool["parametersJsonSchema"])
-            parsed = types.JSONSchema(**tool["parametersJsonSchema"])
-            types.Schema.from_json_schema(json_schema=parsed)
+    google_judge()(msgspec.json.decode(body))
 
 
 @pytest.mark.parametrize("count", COUNTS)
