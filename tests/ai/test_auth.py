@@ -1,6 +1,7 @@
 """What a configured value means: a literal, a variable, a command."""
 
 import asyncio
+import os
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 from tau.ai import auth
 from tau.ai.auth import is_variable, resolve_headers, resolve_value
 from tau.base.errors import ConfigError
-from tau.base.run import LocalRunner
+from tau.base.run import LocalRunner, inherited
 
 
 def resolve(value: str, environ: dict[str, str] | None = None, *, fresh: bool = False) -> str | None:
@@ -72,6 +73,14 @@ def test_endless_complaint_of_a_command_is_cut() -> None:
     with pytest.raises(ConfigError) as caught:
         resolve("!head -c 5000 /dev/zero | tr '\\0' z >&2; exit 3")
     assert str(caught.value).endswith(f"failed: {'z' * 2_000}.")
+
+
+def test_command_for_a_key_gets_the_tokens_that_other_children_do_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("VAULT_TOKEN", "hvs.0123456789abcdef")
+    assert resolve("!printenv VAULT_TOKEN") == "hvs.0123456789abcdef"
+    assert "VAULT_TOKEN" not in inherited(os.environ)
 
 
 def test_failure_is_not_cached(tmp_path: Path) -> None:

@@ -57,6 +57,15 @@ def test_headers_of_lossless_webp_transparent_gif_and_animations() -> None:
         assert info is not None and info.animated and (info.width, info.height) == (5, 6)
 
 
+def test_last_chunk_of_a_cut_png_counts() -> None:
+    frames = [Image.new("RGB", (5, 6), color) for color in ("red", "blue")]
+    data = saved(frames[0], "PNG", save_all=True, append_images=frames[1:])
+    end = data.index(b"acTL") + 4
+    for cut, animated in ((end, True), (end - 1, False)):
+        info = read_header(data[:cut])
+        assert info is not None and info.animated is animated
+
+
 def test_palette_with_transparency_has_an_alpha_channel() -> None:
     data = saved(Image.new("P", (4, 4)), "PNG", transparency=0)
     info = read_header(data)

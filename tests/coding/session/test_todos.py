@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
-from tau.agent.events import AgentEvent, TurnEnd
+from tau.agent.events import AgentEvent, Compacted, TurnEnd
 from tau.ai.faux import Act, Fail, Say, Stop, Use
 from tau.ai.wire import CustomMessage, UserMessage
 from tau.base.errors import ProviderError, TauError
+from tau.coding.session import branch_state
 from tau.coding.session.entries import CompactionEntry, CustomEntry
 from tau.coding.session.storage.log import SessionLog
 from tau.coding.session.todos import TodoAutoClear, TodoReminder, TodoRules, reminder_text
@@ -72,6 +73,20 @@ def test_list_survives_compaction(tmp_path: Path) -> None:
     work.go()
     assert work.log.leaf is not None
     work.log.append(CompactionEntry(summary="short", first_kept_entry_id=work.log.leaf))
+    again = SessionRig([[Say("ok")]], tmp_path, log=work.log)
+    assert states(again) == {"a": "in_progress", "b": "pending"}
+
+
+def test_list_survives_compaction_of_a_session_too_long_to_search(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(branch_state, "MAX_PAST_STOP", 3)
+    work = SessionRig([[INIT], [Say("ok")]], tmp_path, rules=SILENT)
+    for _ in range(4):
+        work.go()
+    assert work.log.leaf is not None
+    work.log.append(CompactionEntry(summary="short", first_kept_entry_id=work.log.leaf))
+    work._parts.events.emit(Compacted("short", 9_000, 1_000))
     again = SessionRig([[Say("ok")]], tmp_path, log=work.log)
     assert states(again) == {"a": "in_progress", "b": "pending"}
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from msgspec import UNSET
+from msgspec.structs import replace
 
 from tau.agent.abort import Abort
 from tau.agent.events import AgentEvent, BashEnd
@@ -16,6 +17,7 @@ from tau.agent.queue import MAX_WAITING
 from tau.ai.faux import FAUX_MODEL
 from tau.ai.normalization import normalize_history
 from tau.ai.wire import BashExecutionMessage, UserMessage
+from tau.backends.shell.session import ShellSession
 from tau.base.errors import TauError
 from tau.base.run import LocalRunner
 from tau.coding.context import ModelRoles
@@ -71,6 +73,18 @@ def test_command_is_run_recorded_and_reported(desk: Desk) -> None:
     assert desk.emitted == [BashEnd(message)]
     [sent] = normalize_history(desk.log.messages(), FAUX_MODEL)
     assert isinstance(sent, UserMessage) and "out\nerr" in sent.content and "Exit code 3" in sent.content
+
+
+def test_command_runs_in_the_shell_of_the_session_if_there_is_one(desk: Desk, tmp_path: Path) -> None:
+    (tmp_path / "deeper").mkdir()
+
+    async def main() -> list[str]:
+        async with ShellSession(desk.runner, cwd=tmp_path) as session:
+            shell = replace(desk.shell, shell=session)
+            return [(await shell.run(text, abort=Abort())).output for text in ("cd deeper", "pwd")]
+
+    assert asyncio.run(main())[1].strip() == str(tmp_path / "deeper")
+    assert desk.run("pwd").output.strip() == str(tmp_path)
 
 
 def test_excluded_command_is_recorded_but_never_sent(desk: Desk) -> None:

@@ -78,16 +78,16 @@ class Todos:
         log: SessionLog,
         queue: Queue,
         emit: Callable[[Any], None],
-        rules: TodoRules | None = None,
+        rules: TodoRules,
         *,
-        running: Callable[[], bool] = lambda: False,
-        quiet: Callable[[], bool] = lambda: False,
-        later: Later = call_later,
+        running: Callable[[], bool],
+        quiet: Callable[[], bool],
+        later: Later,
     ) -> None:
         self._log = log
         self._queue = queue
         self._emit = emit
-        self._rules = rules or TodoRules()
+        self._rules = rules
         self._running = running
         self._quiet = quiet
         self._later = later

@@ -269,3 +269,11 @@ def test_requests_of_one_conversation_share_a_growing_prefix() -> None:
     for shorter, longer in pairwise(bodies):
         assert longer["input"][: len(shorter["input"])] == shorter["input"]
         assert longer["tools"] == shorter["tools"]
+
+
+@pytest.mark.parametrize(
+    ("system", "sent"), (("Be brief.", {"instructions": "Be brief."}), (" \n", {}), ("", {}))
+)
+def test_blank_system_prompt_is_not_sent(system: str, sent: dict[str, str]) -> None:
+    body = build_body(GPT, replace(HELLO, system=system))
+    assert {name: value for name, value in body.items() if name == "instructions"} == sent

@@ -122,6 +122,18 @@ def test_turn_larger_than_the_budget_is_summarized_in_two_parts() -> None:
     assert "## Start of the current turn" in rig.summary
 
 
+@pytest.mark.parametrize("answers", (["", GOOD], [GOOD, ""]), ids=("first", "second"))
+def test_part_without_a_summary_is_asked_for_again_in_one_request(answers: list[str]) -> None:
+    turn: list[AppMessage] = [user("Do all of it.")]
+    for number in range(40):
+        turn += step(f"c{number}", "bash", words(2_000), command=f"make {number}")
+    summarizer = Summarizer(*answers, GOOD)
+    rig = Rig([*long_session(3), *turn], model=model(100_000), complete=summarizer)
+    assert rig.make_room()
+    rig.check()
+    assert len(summarizer.requests) == 3 and GOOD in rig.summary
+
+
 def test_lone_first_turn_is_summarized_in_one_part() -> None:
     turn: list[AppMessage] = [user("Do all of it.")]
     for number in range(60):
@@ -336,10 +348,11 @@ def test_answer_cut_off_by_a_full_window_triggers_compaction() -> None:
     assert rig.estimated <= rig.limit
 
 
-def test_answer_that_reached_its_output_limit_does_not_trigger_compaction() -> None:
+@pytest.mark.parametrize("prompt", (10_000, 100_000 - 8_192), ids=("short", "just fits"))
+def test_answer_that_reached_its_output_limit_does_not_trigger_compaction(prompt: int) -> None:
     from tau.ai.wire import Usage
 
-    long_answer = replace(says("so", stop="length"), usage=Usage(input=10_000, output=8_192))
+    long_answer = replace(says("so", stop="length"), usage=Usage(input=prompt, output=8_192))
     rig = Rig([user("write"), long_answer], model=model(100_000))
     assert not rig.make_room("incomplete")
     assert rig.events == []

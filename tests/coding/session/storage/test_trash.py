@@ -114,6 +114,25 @@ def test_failed_move_is_rolled_back(tmp_path: Path, session: Path, monkeypatch: 
     assert tree(tmp_path / "sessions") == before and not list((tmp_path / "trash").iterdir())
 
 
+def test_move_that_fails_both_ways_reports_the_first_error_and_keeps_every_byte(
+    tmp_path: Path, session: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rename = Path.rename
+
+    def broken(self: Path, target: Path) -> Path:
+        if self == session.with_suffix(""):
+            raise OSError(28, "No space left on device")
+        if self.is_relative_to(tmp_path / "trash"):
+            raise OSError(5, "Input/output error")
+        return rename(self, target)
+
+    before = sorted(tree(tmp_path / "sessions").values())
+    monkeypatch.setattr(Path, "rename", broken)
+    with pytest.raises(SessionError, match="No space left"):
+        Trash(tmp_path / "trash").put(session)
+    assert sorted(tree(tmp_path).values()) == before
+
+
 def test_missing_session_cannot_be_deleted(tmp_path: Path) -> None:
     with pytest.raises(SessionError, match="cannot be deleted"):
         Trash(tmp_path / "trash").put(tmp_path / "none.jsonl")
