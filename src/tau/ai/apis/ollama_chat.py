@@ -10,7 +10,7 @@ from msgspec import Raw, Struct
 
 from tau.ai import dialect as d
 from tau.ai.apis.ollama_body import build_body
-from tau.ai.apis.request import encode, headers
+from tau.ai.apis.request import headers, post
 from tau.ai.apis.stop_reasons import done_reason
 from tau.ai.model import Model
 from tau.ai.ndjson import ResponseLines
@@ -29,15 +29,11 @@ async def stream(
     if endpoint.key:
         ours["authorization"] = f"Bearer {endpoint.key}"
     body = build_body(model, request)
-    answer_tokens: int = body["options"]["num_predict"]
-    async with http.open(
-        "POST", url(endpoint.base_url), headers=headers(endpoint, ours), body=encode(body)
+    target, tokens = url(endpoint.base_url), body["options"]["num_predict"]
+    async with post(
+        http, target, headers(endpoint, ours), body, model=model, endpoint=endpoint, answer_tokens=tokens
     ) as response:
-        del body  # do not keep a long conversation in memory while its answer arrives
-        if response.status >= 300:
-            raise await error_response.error_from_response(
-                response, provider=model.provider, key=endpoint.key, answer_tokens=answer_tokens
-            )
+        del body
         # A whole document is an answer to a request for none, or another server's.
         is_document = response.headers.get("content-type", "").startswith(("application/json", "text/html"))
         answer = _Answer(model, endpoint.key, is_document=is_document)
