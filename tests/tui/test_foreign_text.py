@@ -16,7 +16,6 @@ from tau.tui.widgets.image import Image
 from tau.tui.widgets.input_field import InputField
 from tau.tui.widgets.loader import CancellableLoader, Loader
 from tau.tui.widgets.markdown.component import Markdown
-from tau.tui.widgets.scroll_view import ScrollView
 from tau.tui.widgets.select_items import SelectItem
 from tau.tui.widgets.select_list import SelectList
 from tau.tui.widgets.settings_list import SettingRow, SettingsList
@@ -24,7 +23,6 @@ from tau.tui.widgets.tab_bar import Tab, TabBar
 from tau.tui.widgets.text import Text
 from tau.tui.widgets.toast import ToastStack
 from tau.tui.widgets.transcript import Transcript
-from tau.tui.widgets.truncated import TruncatedText
 from tests.support.fake_timer import FakeTimer
 from tests.support.palettes import DARK_TOKENS
 from tests.support.soak import is_soaking
@@ -140,22 +138,14 @@ def edited(text: str) -> SettingsList:
     return chooser
 
 
-def highlighted(text: str) -> DiffView:
-    return DiffView(
-        THEME, f"def f():\n    {text}\n", f"def g():\n    {text}!\n", path=text or "a.py", syntax=True
-    )
-
-
 PLACES: dict[str, Callable[[str], Component]] = {
-    "Text": lambda text: Text(THEME, text, "accent", padding_x=1, background="selectedBackground"),
+    "Text": lambda text: Text(THEME, text, "accent"),
     "Text with styles": lambda text: Text(THEME, text, styled=True),
     "Text that grows": growing,
-    "TruncatedText": lambda text: TruncatedText(THEME, text, styled=True),
     "Markdown": lambda text: Markdown(THEME, text, show_urls=True),
     "Markdown that arrives": arriving,
     "Markdown in code": lambda text: Markdown(THEME, f"```python\n{text}\n```"),
     "Markdown linear": lambda text: Markdown(LINEAR, text),
-    "ScrollView": lambda text: ScrollView(THEME, KEYS, Text(THEME, text), 3),
     "SelectList": lambda text: SelectList(THEME, KEYS, [SelectItem(text, text, text, text, text)]),
     "SelectList with a filter": filtered,
     "SettingsList": edited,
@@ -168,7 +158,7 @@ PLACES: dict[str, Callable[[str], Component]] = {
     "CancellableLoader": lambda text: CancellableLoader(
         THEME, KEYS, text, timer=TIMER, request_render=ignore
     ),
-    "DiffView": highlighted,
+    "DiffView": lambda text: DiffView(THEME, f"def f():\n    {text}\n", f"def g():\n    {text}!\n"),
     "DiffView of a patch": lambda text: DiffView(THEME, diff=f"@@ -1 +1 @@ {text}\n-{text}\n+{text}x\n"),
     "Image": lambda text: Image(THEME, png(2, 2), text, "none", alt=text),
     "Image that is none": lambda text: Image(THEME, text.encode("utf-8", "replace"), text, "kitty", alt=text),

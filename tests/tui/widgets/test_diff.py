@@ -35,8 +35,7 @@ def test_changed_lines_have_numbers_and_signs_and_context() -> None:
 
 def test_distant_changes_are_separated_and_near_ones_joined() -> None:
     new = OLD.replace("line 5 ", "x ").replace("line 9 ", "y ").replace("line 25 ", "z ")
-    rows = shown(DiffView(Theme(PLAIN), OLD, new, path="src/a.py", context=1))
-    assert rows[0] == "src/a.py"
+    rows = shown(DiffView(Theme(PLAIN), OLD, new, context=1))
     assert rows.count("…") == 2
     assert shown(DiffView(Theme(PLAIN), OLD, new, context=2)).count("…") == 1
 
@@ -111,12 +110,6 @@ def test_rows_are_the_same_object_until_something_changes() -> None:
     assert view.render(30) is not rows
     kinds = [line.kind for hunk in view._hunks for line in hunk.lines]
     assert (kinds.count("added"), kinds.count("removed")) == (1, 1)
-
-
-def test_context_lines_can_be_highlighted() -> None:
-    theme = Theme({"syntaxKeyword": StyleSpec(bold=True)})
-    rows = DiffView(theme, "if a:\n    b\n", "if a:\n    c\n", path="x.py", syntax=True).render(40)
-    assert "\x1b[1mif" in rows[1]
 
 
 GIT = """diff --git a/src/x.py b/src/x.py

@@ -167,28 +167,6 @@ def test_current_value_is_marked_and_selected_first() -> None:
     assert shown(picker) == ["  a ✓", "❯ b"]
 
 
-def test_several_can_be_checked() -> None:
-    taken: list[list[str]] = []
-    picker = SelectList(
-        PLAIN,
-        KEYS,
-        items("a", "b", "c"),
-        multi=True,
-        on_select_many=lambda chosen: taken.append([item.value for item in chosen]),
-    )
-    press(picker, "enter")
-    press(picker, "tab", "down", "down")
-    assert picker.handle_input(Key("space", " "))
-    assert shown(picker)[1:] == ["  ☑ a", "  ☐ b", "❯ ☑ c"]
-    press(picker, "enter")
-    assert taken == [["a"], ["a", "c"]]
-    picker.set_filter("b")
-    assert picker.handle_input(Key("space", " "))
-    assert picker.filter_text == "b "
-    picker.check(["b", "nobody"])
-    assert [item.value for item in picker.checked] == ["b"]
-
-
 def test_descriptions_are_in_a_column_or_below() -> None:
     things = [
         SelectItem("a", "alpha", "the first one", hint="12k"),
@@ -254,7 +232,7 @@ def test_rows_never_exceed_the_width(width: int, linear: bool) -> None:
         for n in range(12)
     ]
     theme = Theme(DARK_TOKENS, linear=linear)
-    picker = SelectList(theme, KEYS, things, 5, multi=True, current="3")
+    picker = SelectList(theme, KEYS, things, 5, current="3")
     picker.focused = True
     for _ in range(8):
         assert all(visible_width(row) <= width for row in picker.render(width))
@@ -276,7 +254,3 @@ def test_screen_reader_gets_words_for_symbols() -> None:
         "beta (not available)",
         "Item 1 of 3",
     ]
-    several = SelectList(theme, KEYS, things, filterable=False, multi=True)
-    press(several, "tab")
-    assert several.render(80)[0] == "Selected: alpha (checked, 1 of 3): the first (12k)"
-    assert several.render(80)[2] == "gamma (not checked)"

@@ -32,20 +32,10 @@ def test_keeps_its_rows_until_something_changes() -> None:
     assert list(text.render(4)) == ["one", "two"]
     text.set_text("new")
     assert list(text.render(4)) == ["new"]
-    text.set_style("bold")
-    assert list(text.render(4)) == ["new"]
 
 
-def test_styles_padding_and_background() -> None:
-    text = Text(STYLED, "a\nb", "bold", 1, 1, background="back")
-    assert list(text.render(4)) == [
-        "\x1b[41m    \x1b[49m",
-        "\x1b[41m \x1b[1ma\x1b[22m  \x1b[49m",
-        "\x1b[41m \x1b[1mb\x1b[22m  \x1b[49m",
-        "\x1b[41m    \x1b[49m",
-    ]
-    assert list(Text(PLAIN, "ab", padding_x=1, padding_y=1).render(9)) == ["", " ab", ""]
-    assert list(Text(PLAIN, "ab", padding_x=3).render(3)) == ["ab"]
+def test_each_row_is_styled() -> None:
+    assert list(Text(STYLED, "a\nb", "bold").render(4)) == ["\x1b[1ma\x1b[22m", "\x1b[1mb\x1b[22m"]
 
 
 def test_new_palette_is_used_after_invalidate() -> None:
@@ -62,10 +52,6 @@ def test_colors_of_the_text_are_kept_only_on_request_and_if_supported() -> None:
     assert list(Text(PLAIN, red).render(9)) == ["red", "more"]
     assert list(Text(PLAIN, red, styled=True).render(9)) == ["\x1b[31mred\x1b[39m", "\x1b[31mmore\x1b[39m"]
     assert list(Text(Theme({}, depth="none"), red, styled=True).render(9)) == ["red", "more"]
-
-
-def test_screen_reader_gets_no_padding() -> None:
-    assert list(Text(Theme({}, linear=True), "a", padding_x=2).render(9)) == ["a"]
 
 
 def test_growing_text_does_not_lay_out_finished_lines_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -126,16 +112,7 @@ def test_chunks_give_the_rows_of_the_whole(
     assert rows == list(Text(PLAIN, "".join(parts), styled=styled).render(width))
 
 
-@given(
-    anything,
-    st.integers(1, 20),
-    st.integers(0, 3),
-    st.booleans(),
-    st.sampled_from(["", "selectedBackground"]),
-)
-def test_any_text_fits(text: str, width: int, padding: int, styled: bool, background: str) -> None:
-    shown = Text(Theme(DARK_TOKENS), text, "accent", padding, 1, background=background, styled=styled)
-    rows = shown.render(width)
+@given(anything, st.integers(1, 20), st.booleans())
+def test_any_text_fits(text: str, width: int, styled: bool) -> None:
+    rows = Text(Theme(DARK_TOKENS), text, "accent", styled=styled).render(width)
     assert all(visible_width(row) <= width and is_closed(row) and "\n" not in row for row in rows)
-    if background:
-        assert all(visible_width(row) == width for row in rows)

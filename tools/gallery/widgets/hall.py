@@ -15,8 +15,8 @@ from tau.tui.timer import Timer
 from tau.tui.widgets.container import Container, Spacer
 from tau.tui.widgets.select_list import SelectItem, SelectList
 from tau.tui.widgets.text import Text
-from tau.tui.widgets.truncated import TruncatedText
 from tools.gallery.widgets.printed import PALETTES
+from tools.gallery.widgets.truncated import TruncatedText
 
 BINDINGS = {
     "gallery.theme": Binding(("ctrl+t",), "Change the theme"),

@@ -3,9 +3,8 @@
 from tau.tui.component import Component
 from tau.tui.text.clean import link
 from tau.tui.widgets.container import Container, Spacer
-from tau.tui.widgets.scroll_view import ScrollView
 from tau.tui.widgets.text import Text
-from tau.tui.widgets.truncated import TruncatedText
+from tools.gallery.widgets.scroll_view import ScrollView
 from tools.gallery.widgets.specimen import Bench, Specimen, focused, pressed
 
 PROSE = (
@@ -38,13 +37,10 @@ def _link(bench: Bench) -> Component:
 
 SPECIMENS = [
     Specimen("text/plain", "Words are wrapped.", lambda b: Text(b.theme, PROSE)),
-    Specimen("text/padded", "With room around it.", lambda b: Text(b.theme, PROSE, "muted", 4, 1)),
     Specimen("text/wide", "Wide, combined and joined characters.", lambda b: Text(b.theme, WIDE)),
     Specimen("text/hostile", "Sequences from outside are taken out.", lambda b: Text(b.theme, HOSTILE)),
     Specimen("text/empty", "No text, no row.", lambda b: Text(b.theme, "")),
     Specimen("text/link", "A link that can be clicked.", _link),
-    Specimen("truncated-text/long", "One row.", lambda b: TruncatedText(b.theme, PROSE)),
-    Specimen("truncated-text/short", "It fits.", lambda b: TruncatedText(b.theme, "short", "accent")),
     Specimen("container/stack", "One below the other.", _container),
     Specimen("scroll-view/top", "At the top.", lambda b: _scrolled(b)),
     Specimen("scroll-view/middle", "Scrolled by a page.", lambda b: _scrolled(b, "pageDown")),

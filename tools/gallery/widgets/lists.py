@@ -24,8 +24,8 @@ DISHES = [
 ]
 
 
-def _dishes(bench: Bench, *keys: str, rows: int = 10, multi: bool = False) -> Component:
-    picker = SelectList(bench.theme, bench.keys, DISHES, rows, multi=multi, current="stew")
+def _dishes(bench: Bench, *keys: str, rows: int = 10) -> Component:
+    picker = SelectList(bench.theme, bench.keys, DISHES, rows, current="stew")
     return focused(pressed(picker, *keys))
 
 
@@ -140,7 +140,6 @@ SPECIMENS = [
     Specimen("select-list/filtered", "Letters that were meant are marked.", lambda b: _dishes(b, "s", "t")),
     Specimen("select-list/scrolled", "Longer than its room.", lambda b: _dishes(b, "pageDown", rows=4)),
     Specimen("select-list/nothing-found", "No item matches.", lambda b: _dishes(b, "x", "y", "z")),
-    Specimen("select-list/several", "Tab checks.", lambda b: _dishes(b, "tab", "down", "tab", multi=True)),
     Specimen("select-list/many", "Ten thousand paths, narrowed.", _many),
     Specimen("select-list/empty", "Nothing to choose from.", _empty),
     Specimen("settings-list/groups", "Every kind of setting.", lambda b: _settings(b)),

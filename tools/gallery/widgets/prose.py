@@ -77,7 +77,6 @@ SPECIMENS = [
     Specimen("markdown/table", "A table with wide characters.", lambda b: Markdown(b.theme, TABLE)),
     Specimen("markdown/arriving", "Half a sentence.", _arriving),
     Specimen("markdown/half-fence", "Half a block of code.", _half_fence),
-    Specimen("diff/words", "The words that changed.", lambda b: DiffView(b.theme, OLD, NEW, path="soup.py")),
-    Specimen("diff/code", "In the colours of the code.", lambda b: DiffView(b.theme, OLD, NEW, syntax=True)),
+    Specimen("diff/words", "The words that changed.", lambda b: DiffView(b.theme, OLD, NEW)),
     Specimen("diff/short", "Cut after some rows.", lambda b: DiffView(b.theme, OLD, NEW, max_rows=4)),
 ]

@@ -8,10 +8,10 @@ from tau.tui.style import Theme
 from tau.tui.terminal.port import Terminal
 from tau.tui.timer import Timer
 from tau.tui.widgets.container import Spacer
-from tau.tui.widgets.scroll_view import ScrollView
 from tau.tui.widgets.text import Text
 from tools.gallery.widgets.catalogue import SPECIMENS
 from tools.gallery.widgets.hall import Hall
+from tools.gallery.widgets.scroll_view import ScrollView
 from tools.gallery.widgets.specimen import Bench, Specimen
 
 BINDINGS = {

@@ -7,14 +7,13 @@ from itertools import islice
 from tau.base.late import late
 from tau.tui.component import CachedComponent
 from tau.tui.style import Style, Theme
-from tau.tui.text.clean import clean, clean_line
+from tau.tui.text.clean import clean
 from tau.tui.text.cut import truncate
 from tau.tui.text.width import visible_width
 from tau.tui.text.wrap import wrap, wrap_hard
 from tau.tui.widgets.diff_hunks import DiffHunk, DiffLine, clean_hunk, diff_texts, parse_unified_diff
 
 difflib = late("difflib")
-highlighting = late("tau.tui.widgets.highlight")
 
 _MAX_LINES = 10_000
 """More lines than this are never shown."""
@@ -39,15 +38,11 @@ class DiffView(CachedComponent):
         new_text: str | None = None,
         *,
         diff: str | Sequence[DiffHunk] | None = None,
-        path: str | None = None,
         max_rows: int | None = None,
         context: int = 3,
-        syntax: bool = False,
     ) -> None:
         self._theme = theme
-        self._path = clean_line(path) if path else ""
         self._max_rows = max_rows
-        self._syntax = syntax
         self._is_expanded = False
         self._hunks: Sequence[DiffHunk] = ()
         if diff is not None:
@@ -76,7 +71,7 @@ class DiffView(CachedComponent):
 
     def _render_rows(self, width: int) -> Sequence[str]:
         limit = None if self._is_expanded else self._max_rows
-        return _Painter(self._theme, width, self._path, self._syntax).rows(self._hunks, limit)
+        return _Painter(self._theme, width).rows(self._hunks, limit)
 
     def _set(self, hunks: Sequence[DiffHunk]) -> None:
         self._hunks = hunks
@@ -86,11 +81,9 @@ class DiffView(CachedComponent):
 class _Painter:
     """Paints hunks at one width."""
 
-    def __init__(self, theme: Theme, width: int, path: str, syntax: bool) -> None:
+    def __init__(self, theme: Theme, width: int) -> None:
         self._theme = theme
         self._width = width
-        self._path = path
-        self._syntax = syntax
         self._number_width = 0
         self._pairs_left = _MAX_PAIRS
 
@@ -120,12 +113,10 @@ class _Painter:
     def _pieces(self, hunks: Sequence[DiffHunk]) -> Iterator[tuple[list[str], int]]:
         """Yield groups of rows, and how many diff lines each shows."""
         theme = self._theme
-        if self._path:
-            yield [theme["strong"](truncate(self._path, self._width))], 0
         if not hunks:
             yield [theme["muted"](truncate("No differences.", self._width))], 0
         for at, hunk in enumerate(hunks):
-            if hunk.path and hunk.path != self._path:
+            if hunk.path:
                 yield [theme["strong"](truncate(hunk.path, self._width))], 0
             elif at or hunk.section:
                 mark = "" if theme.linear else theme.symbols.ellipsis
@@ -171,9 +162,6 @@ class _Painter:
     def _plain(self, line: DiffLine) -> str:
         if line.kind == "note":
             return self._theme["muted"](line.text)
-        if self._syntax and line.kind == "same" and "." in self._path:
-            colored = highlighting.highlight(line.text, self._path.rpartition(".")[2], self._theme)
-            return colored[0]
         return self._theme["diffContext"](line.text)
 
     def _row(self, line: DiffLine, text: str) -> list[str]:

@@ -1,11 +1,11 @@
-"""A selection list: filterable, grouped, with descriptions, for one choice or several."""
+"""A selection list: filterable, grouped, with descriptions."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Generic
 
 from tau.tui.component import LiveComponent
 from tau.tui.input.bindings import Keymap
-from tau.tui.input.key import InputEvent, Key
+from tau.tui.input.key import InputEvent
 from tau.tui.style import Style, Theme
 from tau.tui.text.clean import clean_line
 from tau.tui.text.cut import fit, pad, truncate
@@ -32,32 +32,26 @@ __all__ = ["SelectItem", "SelectList"]
 class ItemRows:
     """Draws the items of one frame; all share the same columns."""
 
-    def __init__(self, theme: Theme, width: int, multi: bool, label_width: int, descriptions: bool) -> None:
+    def __init__(self, theme: Theme, width: int, label_width: int, descriptions: bool) -> None:
         self._theme = theme
         self._width = width
-        self._multi = multi
         symbols = theme.symbols
         self._pointer_width = visible_width(symbols.pointer) + 1
         self._in_column = descriptions and width >= COLUMN_WIDTH and not theme.linear
         self.describes_below = descriptions and not self._in_column and not theme.linear
-        self._label_width = label_width + 2 + (2 if not multi else 0)
+        self._label_width = label_width + 4
         self._none = " " * self._pointer_width
 
     def heading(self, text: str) -> str:
         return self._theme["heading"](truncate(text, self._width, self._theme.symbols.ellipsis))
 
-    def item(
-        self, item: SelectItem[T], query: str, selected: bool, checked: bool, current: bool, place: str
-    ) -> list[str]:
+    def item(self, item: SelectItem[T], query: str, selected: bool, current: bool, place: str) -> list[str]:
         """`place` is where it is in the list, such as "3 of 13"."""
         if self._theme.linear:
-            return self._in_words(item, checked, current, place if selected else "")
+            return self._in_words(item, current, place if selected else "")
         theme, symbols = self._theme, self._theme.symbols
         style = theme["dim"] if item.disabled else theme["selected"] if selected else theme["text"]
         pointer = f"{theme['accent'](symbols.pointer)} " if selected else self._none
-        if self._multi:
-            box = symbols.checkbox_on if checked else symbols.checkbox_off
-            pointer += f"{theme['accent' if checked else 'muted'](box)} "
         label = pointer + self._label(item, query, style)
         if current:
             label += " " + theme["success"](symbols.check)
@@ -82,8 +76,7 @@ class ItemRows:
             hint_width = 0
         room = width - (hint_width + 2 if hint_width else 0)
         if self._in_column and item.description:
-            column = self._pointer_width + self._label_width + (2 if self._multi else 0)
-            column = min(column, room // 2)
+            column = min(self._pointer_width + self._label_width, room // 2)
             described = room - column - 1
             text = pad(truncate(label, column, ellipsis), column) + " "
             text += self._style_description(truncate(item.description, described, ellipsis), query)
@@ -102,11 +95,9 @@ class ItemRows:
                 positions.update(range(at, at + len(word)) if at >= 0 else ())
         return highlight_positions(text, sorted(positions), self._theme["muted"], self._theme["matched"])
 
-    def _in_words(self, item: SelectItem[T], checked: bool, current: bool, place: str) -> list[str]:
+    def _in_words(self, item: SelectItem[T], current: bool, place: str) -> list[str]:
         words = f"Selected: {item.label}" if place else item.label
         notes = ["current"] if current else []
-        if self._multi:
-            notes.append("checked" if checked else "not checked")
         if item.disabled:
             notes.append("not available")
         if place:
@@ -121,9 +112,7 @@ class ItemRows:
 class SelectList(LiveComponent, Generic[T]):
     """Keys move, letters filter, Enter selects. `on_change` gets the highlighted item, for a preview.
 
-    With `multi`, Tab checks an item, as does a space while the filter is empty; Enter selects the checked
-    items, or the highlighted one if none is. `kind` builds the choices, for lists with their own matching or
-    highlighting.
+    `kind` builds the choices, for lists with their own matching or highlighting.
     """
 
     def __init__(
@@ -134,12 +123,10 @@ class SelectList(LiveComponent, Generic[T]):
         max_rows: int = 10,
         *,
         filterable: bool = True,
-        multi: bool = False,
         current: T | None = None,
         empty_text: str = "There is nothing to choose from.",
         kind: Callable[[Iterable[SelectItem[T]]], Choices[T]] = Choices,
         on_select: Callable[[SelectItem[T]], None] | None = None,
-        on_select_many: Callable[[list[SelectItem[T]]], None] | None = None,
         on_change: Callable[[SelectItem[T]], None] | None = None,
         on_cancel: Callable[[], None] | None = None,
     ) -> None:
@@ -152,13 +139,10 @@ class SelectList(LiveComponent, Generic[T]):
         self.empty_text = empty_text
         """Shown if there are no items."""
         self._filter = FilterLine(keys) if filterable else None
-        self._multi = multi
         self.on_select = on_select
-        self.on_select_many = on_select_many
         self.on_change = on_change
         self.on_cancel = on_cancel
         self._kind = kind
-        self._checked: set[T] = set()
         self.choices: Choices[T] = kind(())
         """The choices; set them again after changing them."""
         self._at = 0
@@ -177,7 +161,6 @@ class SelectList(LiveComponent, Generic[T]):
         """Replace or refresh the choices."""
         before = self.selected
         self.choices = choices
-        self._checked &= {item.value for item in choices.items}
         choices.narrow(self.filter_text)
         self._top = 0
         self._rows = None
@@ -209,16 +192,6 @@ class SelectList(LiveComponent, Generic[T]):
         return [self.choices.items[index] for index in lines if index >= 0]
 
     @property
-    def checked(self) -> list[SelectItem[T]]:
-        """The checked items in order."""
-        return [item for item in self.choices.items if item.value in self._checked]
-
-    def check(self, values: Iterable[T]) -> None:
-        """Check exactly these values."""
-        self._checked = set(values) & {item.value for item in self.choices.items if not item.disabled}
-        self._rows = None
-
-    @property
     def filter_text(self) -> str:
         return self._filter.text if self._filter else ""
 
@@ -237,8 +210,6 @@ class SelectList(LiveComponent, Generic[T]):
         elif matches(event, "tui.select.cancel"):
             if self.on_cancel is not None:
                 self.on_cancel()
-        elif self._multi and self._checks(event):
-            pass
         elif self._filter is not None and self._filter.apply(event):
             self._filter_changed()
         else:
@@ -255,23 +226,9 @@ class SelectList(LiveComponent, Generic[T]):
             self._rows = self._render_rows(max(width, 1))
         return self._rows
 
-    def _checks(self, event: InputEvent) -> bool:
-        """Whether the event toggles the highlighted item's check."""
-        is_blank = isinstance(event, Key) and event.text == " " and not self.filter_text
-        if not is_blank and not self._keys.matches(event, "tui.input.tab"):
-            return False
-        if (item := self.selected) is not None:
-            self._checked ^= {item.value}
-            self._rows = None
-        return True
-
     def _confirm(self) -> None:
         item = self.selected
-        if self._multi and self.on_select_many is not None:
-            chosen = self.checked or ([item] if item is not None else [])
-            if chosen:
-                self.on_select_many(chosen)
-        elif item is not None and self.on_select is not None:
+        if item is not None and self.on_select is not None:
             self.on_select(item)
 
     def _move(self, step: int) -> None:
@@ -302,14 +259,14 @@ class SelectList(LiveComponent, Generic[T]):
         lines = choices.lines
         height = min(max(self.max_rows, 1), len(lines))
         self._top = choices.window(self._top, self._at, height)
-        draw = ItemRows(theme, width, self._multi, choices.label_width, choices.has_descriptions)
+        draw = ItemRows(theme, width, choices.label_width, choices.has_descriptions)
         selected = choices.order[self._at]
         for index in lines[self._top : self._top + height]:
             if index < 0:
                 rows.append(draw.heading(choices.items[-1 - index].group))
                 continue
             item = choices.items[index]
-            marks = (index == selected, item.value in self._checked, item.value == self.current)
+            marks = (index == selected, item.value == self.current)
             rows += draw.item(item, self.filter_text, *marks, f"{self._at + 1} of {len(choices.order)}")
         if height < len(lines):
             place = (self._top, height, len(lines), self._at + 1, len(choices.order))

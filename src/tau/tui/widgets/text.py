@@ -4,7 +4,6 @@ from tau.tui.component import Component
 from tau.tui.rows import RowLog, Rows
 from tau.tui.style import Theme
 from tau.tui.text.clean import Open, clean, clean_styled_from
-from tau.tui.text.cut import pad
 from tau.tui.text.sgr import strip_escapes
 from tau.tui.text.wrap import word_spans, wrap
 
@@ -13,24 +12,18 @@ LONG_LINE_CHARS = 2000
 
 
 class Text(Component):
-    """Text wrapped by word in one style, optionally padded on a background."""
+    """Text wrapped by word in one style."""
 
     def __init__(
         self,
         theme: Theme,
         text: str = "",
         style_token: str = "",
-        padding_x: int = 0,
-        padding_y: int = 0,
         *,
-        background: str = "",
         styled: bool = False,
     ) -> None:
         self._theme = theme
         self._token = style_token
-        self._padding_x = max(padding_x, 0)
-        self._padding_y = max(padding_y, 0)
-        self._background = background
         self._styled = styled
         """Whether to keep the text's own colors."""
         self._lines: list[str] = []
@@ -56,11 +49,6 @@ class Text(Component):
         self._rest = ""
         self._forget()
         self.append(text)
-
-    def set_style(self, style_token: str, background: str | None = None) -> None:
-        self._token = style_token
-        self._background = self._background if background is None else background
-        self._forget()
 
     def append(self, text: str) -> None:
         if not text:
@@ -103,36 +91,21 @@ class Text(Component):
             new[0] = new[0][len(self._settled) :]
             self._settled = ""
             self._logged = len(self._lines)
-            self._log.extend(self._decorate(wrap("\n".join(new), self._room(width)), width))
+            self._log.extend(self._color(wrap("\n".join(new), width)))
         self._settle(width)
-        edge = self._decorate([""], width) * self._padding_y
         last = "\n".join(self._clean_texts(self._rest[len(self._settled) :])[0])
-        rows = self._decorate(wrap(last, self._room(width)), width)
-        return Rows((edge, self._log.snapshot(), rows, edge))
+        return Rows((self._log.snapshot(), self._color(wrap(last, width))))
 
     def _settle(self, width: int) -> None:
         """Move all rows but the last of a long, plain last line to the log: they are final."""
         rest = self._rest[len(self._settled) :]
         if len(rest) < LONG_LINE_CHARS or self._open or not (rest.isascii() and rest.isprintable()):
             return
-        *spans, (start, _) = word_spans(rest, self._room(width))
+        *spans, (start, _) = word_spans(rest, width)
         if spans and rest[start : start + 1].strip(" "):
-            self._log.extend(self._decorate([rest[first:last] for first, last in spans], width))
+            self._log.extend(self._color([rest[first:last] for first, last in spans]))
             self._settled += rest[:start]
 
-    def _room(self, width: int) -> int:
-        return width - 2 * self._padding(width)
-
-    def _padding(self, width: int) -> int:
-        return self._padding_x if width > 2 * self._padding_x and not self._theme.linear else 0
-
-    def _decorate(self, rows: list[str], width: int) -> list[str]:
-        style, background = self._theme[self._token], self._theme[self._background]
-        if style.open:
-            rows = [style(row) for row in rows]
-        blanks = " " * self._padding(width)
-        if blanks:
-            rows = [blanks + row if row else row for row in rows]
-        if background.open:
-            rows = [background(pad(row, width)) for row in rows]
-        return rows
+    def _color(self, rows: list[str]) -> list[str]:
+        style = self._theme[self._token]
+        return [style(row) for row in rows] if style.open else rows

@@ -8,10 +8,10 @@ from tau.tui.input.bindings import Keymap
 from tau.tui.input.key import InputEvent, Key
 from tau.tui.style import ASCII, Theme
 from tau.tui.text.width import visible_width
-from tau.tui.widgets.scroll_view import ScrollView
 from tau.tui.widgets.text import Text
 from tests.support.palettes import DARK_TOKENS
 from tests.tui.text.strategies import anything
+from tools.gallery.widgets.scroll_view import ScrollView
 
 PLAIN = Theme({}, symbols=ASCII)
 KEYS = Keymap()
