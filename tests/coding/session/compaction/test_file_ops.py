@@ -63,6 +63,7 @@ def ops(
         ("edit", {"input": PATCH}, ["src/a.py", "src/b.py", "src/old.py", "src/new.py"]),
         ("edit", {"input": DIFF}, ["src/a.py", "src/new.py", "src/was.py", "src/is.py"]),
         ("ast_edit", {"ops": [], "paths": ["src/a.py"]}, ["src/a.py"]),
+        ("edit", {"path": " ", "edits": [{"path": "b\0.py"}, {"path": "c.py"}]}, ["c.py"]),
         ("bash", {"command": "rm a.py"}, []),
         ("search", {"pattern": "x", "path": "a.py"}, []),
     ],
