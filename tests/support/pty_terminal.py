@@ -21,7 +21,7 @@ from tests.support.terminal.emulator.queries import is_dark, report_background
 from tests.support.terminal.virtual import Answers, Cell, Habits, VirtualTerminal
 
 WAIT_SECONDS = HANG_S
-STOP_SECONDS = 5.0
+STOP_SECONDS = 20.0
 LOOK_SECONDS = 0.05
 """How often to check a condition that does not depend on the screen alone."""
 PERSON_S = 0.03

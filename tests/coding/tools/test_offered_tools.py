@@ -11,6 +11,7 @@ import pytest
 
 import tau
 from tau.ai.faux import Faux, Say, Use
+from tau.coding.files import source_files
 from tau.coding.files.source_files import CodeDetector
 
 PREVIEW = Use("ast_edit", ops=[{"pat": "print($A)", "out": "log($A)"}], paths="a.py")
@@ -94,6 +95,17 @@ def test_huge_folder_counts_as_code_without_being_searched(tmp_path: Path) -> No
         (tmp_path / f"{number}.bin").touch()
     assert CodeDetector([tmp_path], max_entries=20).found
     assert not CodeDetector([tmp_path], max_entries=200).found
+
+
+def test_busy_machine_offered_structural_tools_for_a_folder_of_notes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(source_files, "SCAN_S", -1)
+    for number in range(200):
+        (tmp_path / f"{number}.txt").touch()
+    assert not CodeDetector([tmp_path]).found
+    (tmp_path / "one more.txt").touch()
+    assert CodeDetector([tmp_path]).found
 
 
 def test_endless_folder_does_not_hold_the_first_request(

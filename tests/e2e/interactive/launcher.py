@@ -6,11 +6,12 @@ from typing import Any
 from tau.modes.interactive.composer.modes import PLACEHOLDER
 from tau.tui.style import UNICODE
 from tests.e2e.program import FAKE, TAU, Program
+from tests.support.limits import HANG_S
 from tests.support.pty_terminal import PtyTerminal, run_in_terminal
 from tests.support.terminal.virtual import Answers
 
 QUIET: dict[str, Any] = {"retry.enabled": False, "titles.enabled": False}
-SEE_SECONDS = 20.0
+SEE_SECONDS = HANG_S
 WELCOME = "Type a message"
 OK = "Very well."
 """The model's answer when a test does not care."""

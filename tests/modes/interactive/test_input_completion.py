@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tau.modes.interactive.commands.command_controller import CommandController
+from tau.modes.interactive.composer import completion
 from tau.modes.interactive.composer import file_index as files_module
 from tau.tui.widgets.autocomplete import CompletionItem, Suggestions
 from tests.modes.interactive.rig import Rig, rigged, run
@@ -232,6 +233,16 @@ def test_tab_completes_a_path_and_then_enter_sends(project: Path) -> None:
             assert rig.front.editor.text == "see ./src/main.py"
 
     run(test)
+
+
+def test_tab_completed_only_part_of_a_small_folder_on_a_busy_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(completion, "MAX_LIST_S", -1)
+    monkeypatch.setattr(completion, "MIN_LISTED", 2)
+    for number in range(4):
+        (tmp_path / f"a{number}").touch()
+    assert len(completion.list_entries("./a", tmp_path).names) == 3
 
 
 def test_tab_completes_paths_in_shell_commands(project: Path) -> None:

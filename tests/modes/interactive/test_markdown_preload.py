@@ -18,7 +18,7 @@ assert "markdown_it" not in sys.modules
 timer.advance(DELAY_S)
 for thread in threading.enumerate():
     if thread is not threading.main_thread():
-        thread.join(HANG_S)
+        thread.join(60)
 assert "markdown_it" in sys.modules and "pygments.lexers.python" in sys.modules
 warming.soon()
 assert timer.pending == 0

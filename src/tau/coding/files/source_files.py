@@ -25,6 +25,7 @@ MAX_FILES = 20_000
 SECONDS = 30.0
 PAUSE_S = 0.02
 MAX_ENTRIES = 2_000
+MIN_ENTRIES = 200  # looked at even if the machine is busy: a small folder has the same tools every time
 SCAN_S = 0.02
 RESCAN_S = 2.0
 NOT_CODE = (None, "json", "markdown", "yaml")
@@ -84,7 +85,7 @@ class CodeDetector:
             with suppress(OSError), os.scandir(folder) as entries:
                 for entry in entries:
                     seen += 1
-                    if seen > self._max_entries or time.monotonic() > until:
+                    if seen > self._max_entries or (seen > MIN_ENTRIES and time.monotonic() > until):
                         return True
                     if entry.name.startswith("."):
                         continue

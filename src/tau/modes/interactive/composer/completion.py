@@ -18,6 +18,8 @@ from tau.tui.widgets.fuzzy import score
 MAX_ENTRIES = 200
 MAX_LIST_S = 0.015
 """Time limit for listing one folder, since the user is waiting."""
+MIN_LISTED = 1_000
+"""So many entries are always listed: on a busy machine, the limit may pass before the first one."""
 MAX_WORD_CHARS = 500
 """Longer words are not typed paths."""
 _OPENERS = "([{<'\"`,;"
@@ -57,10 +59,10 @@ def _names(folder: Path, *, hidden: bool) -> list[str]:
     end = time.monotonic() + MAX_LIST_S
     try:
         with os.scandir(folder) as entries:
-            for entry in entries:
+            for number, entry in enumerate(entries):
                 if entry.name.isprintable() and (hidden or not entry.name.startswith(".")):
                     names.append(f"{entry.name}/" if entry.is_dir() else entry.name)
-                if time.monotonic() > end:
+                if number >= MIN_LISTED and time.monotonic() > end:
                     break
     except OSError:
         pass
