@@ -13,6 +13,7 @@ import pytest
 from tau.ai import google_credentials
 from tau.ai.google_credentials import GoogleCredentials
 from tau.ai.http import HttpTransport
+from tau.base import secrets
 from tau.base.errors import ConfigError, ProviderError
 from tau.base.late import late
 from tests.support.fake_answers import Raw
@@ -108,6 +109,19 @@ def test_rejected_login_says_how_to_log_in_again(tmp_path: Path) -> None:
     message = str(caught.value)
     assert "Token has been revoked." in message and "gcloud auth application-default login" in message
     assert "1//r" not in message and "secret" not in message
+
+
+def test_token_server_that_repeats_the_refresh_token_does_not_show_it(tmp_path: Path) -> None:
+    repeated = Raw('{"error": "invalid_grant", "error_description": "Bad token 1//refresh-token"}', 400)
+    with pytest.raises(ConfigError) as caught:
+        exchange(tmp_path, TokenServer(repeated), [0], refresh_token="1//refresh-token")
+    assert "Bad token [masked]" in str(caught.value)
+
+
+def test_access_tokens_are_masked_everywhere(tmp_path: Path) -> None:
+    given = Raw('{"access_token": "opaque-access-token", "expires_in": 3600}', 200)
+    assert exchange(tmp_path, TokenServer(given), [0]) == ["opaque-access-token"]
+    assert secrets.mask("the opaque-access-token") == "the [masked]"
 
 
 def test_failing_token_server_is_retried(tmp_path: Path) -> None:

@@ -126,6 +126,49 @@ def test_refresh_stores_what_a_gateway_lists(capfd: pytest.CaptureFixture[str]) 
     assert known("office/small").model.context_window == 8_192
 
 
+def test_refresh_drops_models_that_nobody_could_name_or_use(capfd: pytest.CaptureFixture[str]) -> None:
+    rows = [
+        *({"id": id} for id in ("", "x\x1b[31m", "a\nb", "x\u202e", "x" * 300)),
+        {"id": "negative", "context_length": -1},
+        {"id": "liar", "name": "ok\x07"},
+        {"id": "fine"},
+    ]
+    with JsonServer({"/v1/models": {"data": rows}}) as server:
+        entry = {"baseUrl": f"{server.url}/v1", "api": "openai-completions", "apiKey": "k-123"}
+        write_models({"office": {**entry, "discovery": {"type": "openai-models-list"}}})
+        assert run(["models", "refresh"]) == 0
+    assert capfd.readouterr().out == "office: 1 model\n"
+
+
+def test_refresh_sends_no_key_of_yours_unencrypted(capfd: pytest.CaptureFixture[str]) -> None:
+    entry = {"baseUrl": "http://gateway.example/v1", "api": "openai-completions"}
+    write_models({"office": {**entry, "discovery": {"type": "openai-models-list"}}})
+    (Path(os.environ["TAU_HOME"]) / "auth.json").write_text(
+        json.dumps({"office": {"type": "api_key", "key": "k-123"}})
+    )
+    assert run_code(["models", "refresh"]) == 1
+    assert "Your key for office was not sent to gateway.example" in capfd.readouterr().err
+
+
+def test_password_in_an_address_is_not_shown(capfd: pytest.CaptureFixture[str]) -> None:
+    entry = {"baseUrl": "https://me:hunter2hunter2@gateway.example/v1", "api": "openai-completions"}
+    write_models({"office": {**entry, "models": [{"id": "big"}]}})
+    for more in ([], ["--json"]):
+        assert run(["models", "show", "office/big", *more]) == 0
+        assert "hunter2" not in capfd.readouterr().out
+
+
+def test_terminal_gets_no_control_characters_of_a_model(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    entry = {"baseUrl": "https://gateway.example/v1", "api": "openai-completions"}
+    write_models({"office": {**entry, "models": [{"id": "big", "name": "Big\x1b]0;title\x07\u202e"}]}})
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    assert run(["models", "list", "office/big"]) == 0
+    out = capfd.readouterr().out
+    assert "\x1b" not in out and "Big<U+202E>" in out
+
+
 def test_refresh_reads_limits_and_prices_of_a_proxy() -> None:
     info = {"max_input_tokens": 200_000, "max_output_tokens": 32_000, "input_cost_per_token": 0.000003}
     rows = {"data": [{"model_name": "sonnet", "model_info": {**info, "supports_vision": True}}]}

@@ -93,7 +93,7 @@ def test_gap_says_how_many_lines_are_missing() -> None:
             "continue with x:4-",
             "[Showing lines 1-3 of 9; continue with x:4-]",
         ),
-        (truncate(numbered(9), OutputLimits(lines=1)), "", "[Showing lines 1 of 9]"),
+        (truncate(numbered(9), OutputLimits(lines=1)), "", "[Showing line 1 of 9]"),
         (truncate(numbered(9), OutputLimits(lines=4), "ends"), "", "[Showing lines 1-2 and 8-9 of 9]"),
         (
             truncate("x" * 4096, OutputLimits(columns=1024)),

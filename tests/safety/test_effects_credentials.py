@@ -33,6 +33,16 @@ def test_no_store(trap: Trap, text: str) -> None:
     assert not is_credential_store(Path(text.replace("~", str(trap.home))))
 
 
+def test_file_that_a_variable_names_is_a_store(trap: Trap, monkeypatch: pytest.MonkeyPatch) -> None:
+    key = trap.home / "keys" / "service.json"
+    assert not is_credential_store(key)
+    monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(key))
+    monkeypatch.setenv("KUBECONFIG", f"{trap.home}/a.yaml:{trap.home}/b.yaml")
+    monkeypatch.setenv("GNUPGHOME", "/")  # nobody means everything
+    assert is_credential_store(key) and is_credential_store(trap.home / "b.yaml")
+    assert not is_credential_store(trap.home / "c.yaml")
+
+
 def test_link_to_a_store_is_one(trap: Trap) -> None:
     (trap.ws / "docs").symlink_to(trap.home / ".ssh")
     assert is_credential_store(trap.ws / "docs" / "id")

@@ -145,6 +145,18 @@ def test_disabled_hook_can_be_kept(tmp_path: Path) -> None:
     assert os.access(hook, os.X_OK)
 
 
+def test_repository_behind_a_link_in_place_of_a_folder_is_not_reported_as_new(tmp_path: Path) -> None:
+    place = Place(tmp_path)
+    place.init(place.outside / "other")
+    (place.project / "sub").mkdir()
+
+    async def work(inside: Inside) -> list[str]:
+        await inside.run(f"rmdir sub && ln -s {place.outside} sub")
+        return inside.sandbox.check_repositories()
+
+    assert in_sandbox(place, work) == []
+
+
 def test_new_repository_works_in_the_next_command(tmp_path: Path) -> None:
     place = Place(tmp_path)
 

@@ -58,6 +58,20 @@ def test_only_what_exists_is_mounted(tmp_path: Path) -> None:
     assert place.home / ".gnupg" not in policy.hidden
 
 
+def test_credentials_that_variables_name_are_hidden_outside_the_workspace(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = Place(tmp_path)
+    for path in (place.home / "service.json", place.project / "service.json"):
+        path.write_text("{}")
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(place.home / "service.json"))
+    monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(place.project / "service.json"))
+    monkeypatch.setenv("CLOUDSDK_CONFIG", str(place.project.parent))
+    hidden = policy_of(place, tmp_path).hidden
+    assert place.home / "service.json" in hidden
+    assert not {place.project / "service.json", place.project.parent, place.project} & set(hidden)
+
+
 def test_credentials_of_the_account_are_hidden_with_another_home(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -50,6 +50,7 @@ def test_model_that_tries_to_get_out_reads_why_it_cannot(tau: Program, engine: s
     assert "PRIVATE KEY" not in key + cell_result
     assert f"[Sandbox: blocked read of {home}/.ssh/id_ed25519 (it is hidden)]" in key
     assert "Read-only file system" in write or "Permission denied" in write
+    assert f"[Sandbox: blocked write to {home}/outside.txt]" in write
     assert "[Sandbox: blocked connection to 192.0.2.1:80" in network
     assert "Error" in cell_result
     assert not (home / "outside.txt").exists()

@@ -11,6 +11,7 @@ import msgspec
 from tau.ai.cloud_credentials import expand_address, home
 from tau.ai.proxy import is_loopback, parse_url
 from tau.ai.transport import Transport
+from tau.base import secrets
 from tau.base.errors import ConfigError, ProviderError
 from tau.base.late import late
 from tau.base.text import sentence, shortened
@@ -71,6 +72,7 @@ class GoogleCredentials:
                 token, lifetime_s = await self._exchange(values)
             else:
                 token, lifetime_s = await asyncio.to_thread(self._google_auth_token)
+            secrets.learn(token)
             self._token = token
             self._valid_until = self._clock() + lifetime_s - RENEW_EARLY_S
         return self._token
@@ -110,6 +112,7 @@ class GoogleCredentials:
         place = parse_url(url)
         if place.scheme != "https" and not is_loopback(place):
             raise ConfigError(f"{self.file} names a token_uri that is not encrypted: {place.host}.")
+        secrets.learn(str(values.get("client_secret", "")), str(values.get("refresh_token", "")))
         names = ("client_id", "client_secret", "refresh_token")
         form = {"grant_type": "refresh_token", **{name: str(values.get(name, "")) for name in names}}
         headers = {"content-type": "application/x-www-form-urlencoded", "accept": "application/json"}
@@ -124,9 +127,9 @@ class GoogleCredentials:
         if response.status >= 500:
             raise ProviderError(f"Google's token server answered {response.status}.", retryable=True)
         if response.status >= 300 or not token.access_token:
-            why = shortened(token.error_description or token.error or f"status {response.status}", 200)
+            why = secrets.mask(token.error_description or token.error or f"status {response.status}")
             raise ConfigError(
-                f"Google rejects the credentials in {self.file} ({why}):"
+                f"Google rejects the credentials in {self.file} ({shortened(why, 200)}):"
                 " run gcloud auth application-default login."
             )
         return token.access_token, token.expires_in

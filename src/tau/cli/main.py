@@ -38,6 +38,7 @@ ssh_command = late("tau.cli.ssh_command")
 stats_command = late("tau.cli.stats_command")
 trust_command = late("tau.cli.trust_command")
 undo_command = late("tau.cli.undo_command")
+texts = late("tau.base.text")
 timing = late("tau.cli.timing")
 tool_commands = late("tau.cli.tool_commands")
 usage = late("tau.cli.usage")
@@ -157,11 +158,11 @@ def print_completions(words: list[str]) -> int:
 
 
 def write_stdout(text: str) -> int:
-    """Write to stdout; a closed pipe is not an error."""
+    """Write to stdout, to a terminal without control sequences; a closed pipe is not an error."""
     if sys.stdout is None:
         return report_problem("stdout is closed.")
     try:
-        sys.stdout.write(text)
+        sys.stdout.write(texts.plain(text) if sys.stdout.isatty() else text)
         sys.stdout.flush()
     except OSError as error:
         output_stream.silence(sys.stdout)

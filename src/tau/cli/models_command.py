@@ -10,6 +10,7 @@ from msgspec import json, to_builtins
 from tau.ai.catalog import load_catalog, pick_model
 from tau.ai.http import HttpTransport
 from tau.ai.model import Model, Rates, SteppedRates
+from tau.base import secrets
 from tau.base.errors import UsageError
 from tau.base.late import late
 from tau.base.run import LocalRunner
@@ -18,6 +19,7 @@ from tau.cli.models_table import json_row, models_table, token_count
 from tau.cli.usage import usage_line
 from tau.config.auth_file import AuthFile
 from tau.config.credentials import KeyCredentials
+from tau.config.layers import load_settings
 from tau.config.models_file import load_models_file, merge_models
 from tau.config.paths import current_folder, user_paths
 
@@ -73,7 +75,7 @@ def _show(pattern: str, *, as_json: bool) -> int:
         return write_stdout(json.format(json.encode(shown), indent=2).decode() + "\n")
     facts = [
         ("name", model.name + ("" if match.known else " (not in the table; limits are guessed)")),
-        ("provider", f"{row.name} ({model.api} at {model.base_url})"),
+        ("provider", f"{row.name} ({model.api} at {secrets.mask(model.base_url)})"),
         (
             "context",
             f"{token_count(model.context_window)} tokens, answers up to {token_count(model.max_tokens)}",
@@ -92,7 +94,7 @@ def _show(pattern: str, *, as_json: bool) -> int:
 def _details(model: Model) -> dict[str, Any]:
     return {
         "api": model.api,
-        "baseUrl": model.base_url,
+        "baseUrl": secrets.mask(model.base_url),
         "cacheSeconds": to_builtins(model.cache_seconds),
         "limits": to_builtins(model.limits),
     }
@@ -137,7 +139,8 @@ def _refresh(provider: str | None, *, as_json: bool) -> int:
     counts = asyncio.run(_ask_servers(provider))
     if as_json:
         return write_stdout(json.format(json.encode(counts), indent=2).decode() + "\n")
-    return write_stdout("".join(f"{id}: {count} models\n" for id, count in counts.items()))
+    lines = (f"{id}: {count} model{'' if count == 1 else 's'}\n" for id, count in counts.items())
+    return write_stdout("".join(lines))
 
 
 async def _ask_servers(provider: str | None) -> dict[str, int]:
@@ -151,11 +154,14 @@ async def _ask_servers(provider: str | None) -> dict[str, int]:
         raise UsageError(
             'No provider in models.json has "discovery"; name a provider: tau models refresh openrouter.'
         )
+    plain_hosts = load_settings(paths, current_folder()).settings.keys.plain_http_hosts
     http = HttpTransport(os.environ)
     keys = KeyCredentials(catalog, AuthFile(paths.auth), LocalRunner(), os.environ, models=file.keys)
     try:
         return {
-            id: await served_models.refresh(http, catalog.providers[id], file.providers.get(id), keys, paths)
+            id: await served_models.refresh(
+                http, catalog.providers[id], file.providers.get(id), keys, paths, plain_hosts=plain_hosts
+            )
             for id in ids
         }
     finally:

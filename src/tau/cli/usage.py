@@ -40,7 +40,7 @@ usage: tau sessions [--all] [--limit N] [--json]        list sessions in this fo
 An ID prefix is enough. Words match by prefix; "two words" in quotes match as a phrase.
 """,
     "models": """\
-usage: tau models [list] [QUERY] [--json]    list known or matching models
+usage: tau models [list [QUERY]] [--json]    list known or matching models
        tau models search WORD ... [--json]   list models whose id or name has all words
        tau models show MODEL [--json]        show limits, prices, thinking levels and key of one
        tau models refresh [PROVIDER] [--json]

@@ -130,8 +130,9 @@ def notice(truncation: Truncation | None, *, more: str = "") -> str:
     parts: list[str] = []
     shown = sum(last - first + 1 for first, last in truncation.ranges)
     if truncation.total_lines is not UNSET and shown < truncation.total_lines:
-        ranges = " and ".join(_range_text(*lines) for lines in truncation.ranges) or "none"
-        parts.append(f"Showing lines {ranges} of {truncation.total_lines}")
+        ranges = " and ".join(_range_text(*each) for each in truncation.ranges) or "none"
+        lines = "line" if shown == 1 else "lines"
+        parts.append(f"Showing {lines} {ranges} of {truncation.total_lines}")
     else:
         size = format_bytes(truncation.shown_bytes)
         parts.append(f"Showing {size} of {format_bytes(truncation.total_bytes)}")

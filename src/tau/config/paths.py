@@ -10,6 +10,11 @@ from tau.base.errors import ConfigError, UsageError
 from tau.base.files import mode_of, typed_path
 
 PROJECT_FOLDER = ".tau"
+# Variables that name the credential files of other programs.
+CREDENTIAL_VARIABLES = (
+    *("GOOGLE_APPLICATION_CREDENTIALS", "CLOUDSDK_CONFIG", "AWS_SHARED_CREDENTIALS_FILE", "AWS_CONFIG_FILE"),
+    *("AWS_WEB_IDENTITY_TOKEN_FILE", "KUBECONFIG", "DOCKER_CONFIG", "GNUPGHOME", "NETRC", "PGPASSFILE"),
+)
 
 
 class Paths:
@@ -43,6 +48,20 @@ def user_paths(environ: Mapping[str, str] = os.environ) -> Paths:
     if home.parts[0].startswith("~"):
         raise ConfigError("Cannot find your home folder; set HOME or TAU_HOME.")
     return Paths(home.absolute())
+
+
+def credential_files(environ: Mapping[str, str] = os.environ) -> list[Path]:
+    """Files and folders of credentials that variables name; real paths.
+
+    A folder around the home folder is not one of credentials, whatever a variable says.
+    """
+    named = (environ.get(name, "").split(os.pathsep) for name in CREDENTIAL_VARIABLES if name in environ)
+    paths = [typed_path(text) for texts in named for text in texts if text]
+    if not paths:
+        return []
+    real = [Path(os.path.realpath(path)) for path in paths if path.is_absolute()]
+    home = Path(os.path.realpath(environ.get("HOME") or "/"))
+    return [path for path in real if path != home and path not in home.parents]
 
 
 def current_folder() -> Path:

@@ -1,5 +1,6 @@
 """Asks a provider's server for its models, and stores them where the catalog finds them."""
 
+from collections.abc import Collection
 from typing import Any, Literal
 
 from msgspec import MsgspecError, Struct, json
@@ -7,6 +8,7 @@ from msgspec import MsgspecError, Struct, json
 from tau.ai.catalog import ModelRow, Provider
 from tau.ai.local.discovery import probe_server
 from tau.ai.model import Price
+from tau.ai.proxy import is_loopback, parse_url
 from tau.ai.transport import Timeouts, Transport
 from tau.base.errors import ConfigError
 from tau.base.files import write_atomic
@@ -18,6 +20,7 @@ DiscoveryType = Literal["ollama", "llama.cpp", "lm-studio", "openai-models-list"
 LISTING: DiscoveryType = "openai-models-list"
 TIMEOUT_S = 15.0
 MAX_MODELS = 5_000
+MAX_NAME_CHARS = 256
 
 
 class _Pricing(Struct, frozen=True):
@@ -69,16 +72,31 @@ class _ProxyListing(Struct, frozen=True):
 
 
 async def refresh(
-    http: Transport, provider: Provider, entry: ProviderEntry | None, keys: KeyCredentials, paths: Paths
+    http: Transport,
+    provider: Provider,
+    entry: ProviderEntry | None,
+    keys: KeyCredentials,
+    paths: Paths,
+    *,
+    plain_hosts: Collection[str] = (),
 ) -> int:
-    """Store the models that the provider's server lists, and return how many. Raises TauError."""
+    """Store the models that the provider's server lists, and return how many. Raises TauError.
+
+    Without encryption, only these hosts get a key that is not in models.json beside their address.
+    """
     kind = entry.discovery.type if entry is not None and entry.discovery else LISTING
     base = provider.base_url.rstrip("/")
     if kind in ("openai-models-list", "proxy"):
         key = await keys.get(provider.id)
+        url = parse_url(base)
+        is_safe = url.scheme == "https" or is_loopback(url) or url.host in plain_hosts
+        if key and not is_safe and (entry is None or not isinstance(entry.api_key, str)):
+            raise ConfigError(
+                f"Your key for {provider.id} was not sent to {url.host}, because http:// is not encrypted:"
+                f' use https://, or add "{url.host}" to the setting keys.plainHttpHosts.'
+            )
         if kind == "proxy":
-            url = f"{base.removesuffix('/v1')}/model/info"
-            proxied = await _get(http, url, key, _ProxyListing)
+            proxied = await _get(http, f"{base.removesuffix('/v1')}/model/info", key, _ProxyListing)
             rows = [_proxy_row(one) for one in proxied.data]
         else:
             listing = await _get(http, f"{base}/models", key, _Listing)
@@ -98,11 +116,17 @@ async def refresh(
             )
             for model in models
         ]
-    found = {row.id: row for row in rows[:MAX_MODELS]}
+    found = {row.id: row for row in rows[:MAX_MODELS] if _is_usable(row)}
     path = paths.cache / "models" / f"{provider.id}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     write_atomic(path, json.encode(list(found.values())))
     return len(found)
+
+
+def _is_usable(row: ModelRow) -> bool:
+    """Whether it can be named and used: no server should list another."""
+    is_named = bool(row.id.strip()) and len(row.id) <= MAX_NAME_CHARS and f"{row.id}{row.name}".isprintable()
+    return is_named and row.context_window > 0 and row.max_tokens > 0
 
 
 async def _get(http: Transport, url: str, key: str | None, kind: type[Any]) -> Any:

@@ -15,6 +15,7 @@ from msgspec import Struct
 from tau.backends.sandbox.redacted_files import ShownFile, copy_settings
 from tau.base.files import make_private, mode_of, typed_path
 from tau.base.hard_links import other_names
+from tau.config.paths import credential_files
 
 Network = Literal["off", "list", "on"]
 EngineName = Literal["auto", "bubblewrap", "namespaces", "landlock"]
@@ -108,6 +109,7 @@ def make_policy(
         *_expand(HIDDEN, account_home),
         *_in_config_folder(HIDDEN, environ),
         *_expand(rules.hide, home),
+        *_named_credentials(inside, environ),
         *private,
     )
     sockets = _real(_expand(rules.sockets, home))
@@ -121,9 +123,8 @@ def make_policy(
         and (is_within(path, visible) or not is_within(path, private_places))
     ]
     mounted, env = _caches(caches, home, environ)
-    copies = caches / "settings"
-    both = (home, account_home)
-    shown = {file.path: file for each in both for file in copy_settings(each, copies, environ)}
+    copies = (copy_settings(each, caches / "settings", environ) for each in (home, account_home))
+    shown = {file.path: file for files in copies for file in files}
     write = _real(_expand(rules.write, home))
     concealed = _real(hidden)
     if not is_within(home, (*inside, *write)):
@@ -146,6 +147,12 @@ def make_policy(
         env={"TMPDIR": str(temporary), **env},
         unmasked=len(listening[MAX_SOCKETS:]),
     )
+
+
+def _named_credentials(roots: Sequence[Path], environ: Mapping[str, str]) -> list[Path]:
+    """Credentials that variables name, unless they are in the workspace or contain it."""
+    named = credential_files(environ)
+    return [path for path in named if not any(is_within(path, [r]) or is_within(r, [path]) for r in roots)]
 
 
 def _other_names(hidden: Sequence[Path], writable: Sequence[Path]) -> list[Path]:

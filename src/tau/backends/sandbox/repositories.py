@@ -54,6 +54,9 @@ class FolderTree:
                 continue
             if now_ns == changed_ns:
                 continue
+            if os.path.realpath(folder) != folder:  # a link took the place of it or of a folder above
+                del self._changed_ns[folder]
+                continue
             inner: list[str] = []
             yield from self._look(folder, inner)
             for one in inner:

@@ -7,7 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from tau.base.errors import ConfigError
-from tau.config.paths import user_paths
+from tau.config.paths import credential_files, user_paths
 
 MAX_PATH_CHARS = 4096  # no system opens a longer one
 # Below a home folder. What is below one of these belongs to it.
@@ -55,7 +55,7 @@ def stores_below(folder: Path) -> tuple[Path, ...]:
         return ()
     start = f"{root.rstrip('/')}/"
     stores = (f"{home}{store}" for home in _homes(start) for store in STORES)
-    places = (*stores, *_own_keys(), *_SYSTEM)
+    places = (*stores, *_own_keys(), *map(str, credential_files()), *_SYSTEM)
     return tuple(Path(place) for place in places if place.startswith(start) and os.path.lexists(place))
 
 
@@ -63,6 +63,8 @@ def _is_store(text: str) -> bool:
     folded = text.casefold()
     own = (place.casefold() for place in _own_keys())
     if folded in _SYSTEM or folded in own or re.fullmatch(_PROCESS_FILES, text):
+        return True
+    if any(_starts_with(folded, [str(named).casefold()]) for named in credential_files()):
         return True
     below = (folded[len(home) :] for home in _homes_of(text) if folded.startswith(home.casefold()))
     return any(_starts_with(rest, _FOLDED) for rest in below)

@@ -52,6 +52,8 @@ class Containment(Struct, frozen=True, kw_only=True):
         allowed, denied, unknown = (
             _depth(path, folders) for folders in (self.writable, self.read_only, self.hidden)
         )
+        if self.shows_names:  # nothing is mounted over what is hidden
+            return max(denied, unknown) >= allowed
         return denied >= allowed and denied >= unknown
 
     def denies_socket(self, path: Path) -> bool:

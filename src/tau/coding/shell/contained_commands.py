@@ -170,10 +170,13 @@ class ContainedCommands:
         policy, mounts = session.policy, session.mounts
         assert policy is not None
         has_mounts = session.engine != "landlock"
+        writable = [mount for mount in mounts if mount.kind in ("write", "cover")]
+        # Without mounts, a private folder is writable where it really is, and nothing is in its place.
+        replaced = [] if has_mounts else [each.target for each in writable if each.source != each.target]
         return blocked.Containment(
-            writable=tuple(mount.target for mount in mounts if mount.kind in ("write", "cover")),
+            writable=tuple(mount.target if has_mounts else mount.source for mount in writable),
             read_only=tuple(mount.target for mount in mounts if mount.kind == "read" and has_mounts),
-            hidden=tuple(mount.target for mount in mounts if mount.kind in ("hide", "mask")),
+            hidden=(*(mount.target for mount in mounts if mount.kind in ("hide", "mask")), *replaced),
             sockets=policy.sockets,
             shown=tuple(mount.target for mount in mounts if mount.kind == "read"),
             shows_names=not has_mounts,
