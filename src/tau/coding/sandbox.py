@@ -34,7 +34,6 @@ programs = late("tau.base.programs")
 shell_syntax = late("tau.coding.approval.shell_syntax")
 sessions = late("tau.backends.sandbox.session")
 
-DEFAULT_HOSTS = ("registries",)
 RUNNING_TOOLS = frozenset({"bash", "eval"})  # each of their calls runs something inside
 
 
@@ -180,7 +179,7 @@ def sandbox_options(roots: Sequence[Path], settings: SandboxSettings, paths: Pat
         engine=settings.engine,
         rules=policies.SandboxRules(
             network=settings.network,
-            hosts=tuple(settings.hosts if settings.hosts is not None else DEFAULT_HOSTS),
+            hosts=tuple(settings.hosts if settings.hosts is not None else [policies.PACKAGE_REGISTRIES]),
             write=tuple(settings.write),
             hide=tuple(settings.hide),
             sockets=tuple(settings.sockets),
