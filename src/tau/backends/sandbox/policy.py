@@ -191,7 +191,8 @@ def real_folder(path: Path) -> Path:
 
 
 def is_within(path: Path, folders: Iterable[Path]) -> bool:
-    return any(path == folder or folder in path.parents for folder in folders)
+    name = f"{path}/"
+    return any(name.startswith(f"{str(folder).rstrip('/')}/") for folder in folders)
 
 
 def _real(paths: Iterable[Path | str]) -> tuple[Path, ...]:
