@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tau.backends.sandbox.closed_paths import MissingPaths
 from tests.safety.sandbox_rig import ENGINES, SECRET, Inside, Place, git, in_sandbox
 from tests.safety.test_sandbox_killed import make_hook, open_next, run_and_kill
 
@@ -182,3 +183,56 @@ def test_file_that_is_replaced_while_the_sandbox_runs_stays_hidden(
 
     shown = in_sandbox(place, work, engine, hide=(str(place.project / ".env"),))
     assert "nobody" not in "".join(shown)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_credentials_behind_a_link_that_led_to_nothing_are_hidden(tmp_path: Path, engine: str) -> None:
+    """As in a home whose dotfiles are links: the program that logs in writes the file itself."""
+    place = Place(tmp_path)
+    target = place.outside / "netrc"
+    (place.home / ".netrc").symlink_to(target)
+
+    async def work(inside: Inside) -> str:
+        before = await inside.text("cat ~/.netrc")
+        target.write_text(SECRET)
+        assert await inside.runner.prepare()
+        return before + await inside.text("cat ~/.netrc")
+
+    assert SECRET not in in_sandbox(place, work, engine)
+
+
+def test_files_in_folders_that_do_not_exist_yet_are_found_once_they_do(tmp_path: Path) -> None:
+    names = [str(tmp_path / name) for name in ("a/b/c", "a/b/d", "a/e", "f", "g/h")]
+    (tmp_path / "g").symlink_to("later")
+    missing = MissingPaths(names)
+    assert missing.find_new() == []
+    (tmp_path / "a/b").mkdir(parents=True)
+    assert missing.find_new() == []
+    (tmp_path / "a/b/c").touch()
+    (tmp_path / "f").symlink_to("nothing")
+    assert missing.find_new() == names[:1]
+    (tmp_path / "later").mkdir()
+    (tmp_path / "later/h").touch()
+    (tmp_path / "nothing").touch()
+    (tmp_path / "a/b/d").touch()
+    assert sorted(missing.find_new()) == [names[1], names[3], names[4]]
+    assert missing.find_new() == []
+    assert missing.names == {names[2]}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_settings_in_a_new_folder_with_a_password_are_shown_without_it(tmp_path: Path, engine: str) -> None:
+    place = Place(tmp_path)
+    file = place.home / ".config/pip/pip.conf"
+
+    async def work(inside: Inside) -> str:
+        file.parent.mkdir(parents=True)
+        assert await inside.runner.prepare()
+        file.write_text("[global]\nindex-url = https://me:s3cr3tVALUE99@h.example/simple\n")
+        assert await inside.runner.prepare()
+        return await inside.text(f"cat {file}")
+
+    text = in_sandbox(place, work, engine)
+    assert "s3cr3tVALUE99" not in text
+    if engine != "landlock":  # where it is hidden
+        assert "h.example" in text

@@ -1,7 +1,10 @@
 """Settings files without secrets, in every spelling that the programs accept."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from tau.backends.sandbox import redacted_files
 from tau.backends.sandbox.redacted_files import redact
 
 SECRET = "s3cr3tVALUE99"
@@ -59,3 +62,60 @@ def test_settings_without_secrets_are_shown_as_they_are(name: str) -> None:
 def test_block_of_terraform_stays_valid() -> None:
     text = f'credentials "app.terraform.io" {{\n  token = "{SECRET}"\n}}\n'
     assert redact(text) == 'credentials "app.terraform.io" {\n}\n'
+
+
+PIECES = (
+    *(
+        "[",
+        "]",
+        "{",
+        "}",
+        '"',
+        "'",
+        "=",
+        ":",
+        " ",
+        "\t",
+        "\n",
+        "#",
+        "<",
+        "/>",
+        "</",
+        ">",
+        "\\\n",
+        ",",
+        "-",
+        "_",
+    ),
+    *("://", "https://", "ssh://", "@", "/t/", "/T/", "x", "A", "Proxy", "proxy = ", "name", "value", "add "),
+    *("_auth", "Authorization:", "PRIVATE-TOKEN:", "PRIVATE KEY-----", "BUNDLE_", "GEMS__X", "extraHeader"),
+    *(
+        "username",
+        "privatekey",
+        "passphrase",
+        "authident",
+        "Password",
+        "pwd",
+        "secret",
+        "TOKEN",
+        "credentials",
+    ),
+    *("api_key", "signingkey", "pass", "\u017f", "\u212a", "\u0131"),
+)
+
+
+@given(
+    st.lists(st.sampled_from(PIECES), max_size=12).map("".join),
+    st.sampled_from(["", ".xml", ".toml", ".yml"]),
+)
+def test_quick_look_misses_no_secret(text: str, suffix: str) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(redacted_files, "_may_have_secrets", lambda text: True)
+        closely = redact(text, suffix)
+    assert redact(text, suffix) == closely
+
+
+@pytest.mark.parametrize("name", SPELLINGS)
+def test_quick_look_sees_every_spelling(name: str) -> None:
+    _, text = SPELLINGS[name]
+    assert redacted_files._may_have_secrets(text.replace("@", SECRET, 1))

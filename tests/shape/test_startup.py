@@ -35,6 +35,7 @@ NOTHING_OF = {
 # Never needed by one prompt: each costs milliseconds in every run of every user.
 NEVER = {
     *("argparse", "difflib", "email", "hashlib", "http.client", "importlib.metadata", "json", "json_repair"),
+    *("encodings.idna", "stringprep", "unicodedata", "wcwidth"),
     *("jiter", "multiprocessing", "sqlite3", "tempfile", "urllib.request", "xllamacpp", "zipfile"),
     *("tau.ai.apis.anthropic_messages", "tau.ai.faux", "tau.ai.local.embedded", "tau.ai.local.weights"),
     *("tau.cli.completions", "tau.cli.help", "tau.modes.console", "tau.modes.json"),
@@ -59,7 +60,7 @@ BUDGET = {
     "ai": (24, "the client, one dialect, the catalog"),
     "hashline": (2, "the prompt of edit; the parser loads with the first edit"),
     "base": (14, "files, JSON lines, errors, logging, masking, and the search for bash"),
-    "libraries": (136, "asyncio, msgspec, httptools and what they import; differs between Python versions"),
+    "libraries": (133, "asyncio, msgspec, httptools and what they import; differs between Python versions"),
 }
 
 

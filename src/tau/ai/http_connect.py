@@ -37,7 +37,9 @@ async def dial(host: str, port: int) -> socket.socket:
 
 async def _addresses(host: str, port: int) -> Sequence[Address]:
     """Resolve in a daemon thread: a hanging resolver must not block the exit."""
-    look_up = partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM)
+    # Python encodes a text as an international name, for which it first loads tables.
+    name = host.encode() if host.isascii() and host.isprintable() else host
+    look_up = partial(socket.getaddrinfo, name, port, type=socket.SOCK_STREAM)
     with suppress(socket.gaierror, UnicodeError):
         return look_up(flags=socket.AI_NUMERICHOST)
     loop = asyncio.get_running_loop()

@@ -12,12 +12,12 @@ from pathlib import Path
 class _Avoided:
     """The folders of the workspace, for the whole process."""
 
-    folders: tuple[Path, ...] = ()
+    folders: tuple[str, ...] = ()
 
 
 def avoid_folders(folders: Iterable[Path]) -> None:
     """From now on, find no program in these folders, nor in the repositories that they are in."""
-    roots = (_repository(Path(os.path.realpath(folder))) for folder in folders)
+    roots = (_repository(os.path.realpath(folder)) for folder in folders)
     _Avoided.folders = tuple(dict.fromkeys((*_Avoided.folders, *roots)))
 
 
@@ -28,17 +28,16 @@ def search_path(avoid: Path | None = None, environ: Mapping[str, str] = os.envir
     workspace that contains the home folder come last: the user's own programs are there, and a command may
     have added one with the name of another.
     """
-    home = Path(os.path.realpath(environ.get("HOME") or "/"))
+    home = os.path.realpath(environ.get("HOME") or "/")
     workspace = {*_Avoided.folders, *_current_folder()}
-    avoided = {folder for folder in workspace if not home.is_relative_to(folder)} | (
-        {avoid} if avoid else set()
-    )
+    avoided = [folder for folder in workspace if not _is_in(home, (folder,))]
+    if avoid is not None:
+        avoided.append(str(avoid))
     last: list[str] = []
     for folder in os.get_exec_path(environ):
-        place = Path(os.path.realpath(folder))
-        if not folder.startswith("/") or any(place.is_relative_to(each) for each in avoided):
+        if not folder.startswith("/") or _is_in(place := os.path.realpath(folder), avoided):
             continue
-        if any(place.is_relative_to(each) for each in workspace):
+        if _is_in(place, workspace):
             last.append(folder)
         else:
             yield folder
@@ -61,13 +60,24 @@ def find_program(
     return None
 
 
-def _current_folder() -> list[Path]:
+def _current_folder() -> list[str]:
     try:
-        return [_repository(Path(os.path.realpath(os.getcwd())))]  # noqa: PTH109 - a string
+        return [_repository(os.path.realpath(os.getcwd()))]  # noqa: PTH109 - a string
     except FileNotFoundError:
         return []
 
 
-def _repository(folder: Path) -> Path:
+def _repository(folder: str) -> str:
     """The nearest folder above that has a `.git`, else the folder itself."""
-    return next((each for each in (folder, *folder.parents) if os.path.lexists(each / ".git")), folder)
+    each = folder
+    while not os.path.lexists(f"{each.rstrip('/')}/.git"):
+        above = os.path.dirname(each)  # noqa: PTH120 - a string
+        if above == each:
+            return folder
+        each = above
+    return each
+
+
+def _is_in(place: str, folders: Iterable[str]) -> bool:
+    """Whether a real path is one of these folders, or below one."""
+    return any(place == folder or place.startswith(f"{folder.rstrip('/')}/") for folder in folders)

@@ -11,7 +11,7 @@ hidden_text = late("tau.base.hidden_text")
 
 BINARY_PROBE_BYTES = 8 * KIB
 _BLOCK = 512 * KIB
-_HALF_CHARACTER = re.compile("[\ud800-\udc7f\udd00-\udfff]")
+_HALF_CHARACTER = "[\ud800-\udc7f\udd00-\udfff]"
 # UTF-32 first: its little-endian mark begins with the mark of UTF-16.
 _MARKS = (
     (codecs.BOM_UTF32_LE, "utf-32-le"),
@@ -93,7 +93,7 @@ def show_escaped(text: str) -> str:
 
 def has_half_character(text: str) -> bool:
     """Whether it has a lone surrogate that is no byte of a file name; JSON allows it, nothing can take it."""
-    return _HALF_CHARACTER.search(text) is not None
+    return not text.isascii() and re.search(_HALF_CHARACTER, text) is not None
 
 
 def is_binary(data: bytes) -> bool:

@@ -4,6 +4,7 @@ import asyncio
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -34,7 +35,15 @@ programs = late("tau.base.programs")
 shell_syntax = late("tau.coding.approval.shell_syntax")
 sessions = late("tau.backends.sandbox.session")
 
-DEFAULT_HOSTS = ("registries",)
+# What the first command needs besides: imported while the sandbox starts, which takes longer.
+_NEXT: tuple[ModuleType, ...] = (
+    late("tau.coding.approval.command_report"),
+    late("tau.coding.undo.command_watch"),
+    late("tau.backends.shell.shell_process"),
+    late("tau.backends.shell.snapshot"),
+    late("tau.coding.shell.running_command"),
+    late("tau.coding.shell.blocked_attempts"),
+)
 RUNNING_TOOLS = frozenset({"bash", "eval"})  # each of their calls runs something inside
 
 
@@ -65,6 +74,7 @@ class LateSandbox:
         self._commands: ContainedCommands | None = None
         self._group = asyncio.TaskGroup()
         self._starting: asyncio.Task[None] | None = None
+        self._next: Sequence[ModuleType] = ()
 
     async def __aenter__(self) -> "LateSandbox":
         await self._group.__aenter__()
@@ -94,6 +104,7 @@ class LateSandbox:
                 self._commands.begin_run()
             case MessageUpdate(ToolCallStart(name=name)) if name in RUNNING_TOOLS and not self.is_started:
                 if self._starting is None:
+                    self._next = _NEXT if name == "bash" else ()
                     self._starting = spawn(self._group, self._start_early())
 
     async def _start_early(self) -> None:
@@ -102,13 +113,23 @@ class LateSandbox:
         except Exception as error:  # the call will meet it too, and say so
             log.error("The sandbox could not start early.", error)
 
+    async def _import_next(self) -> None:
+        modules, self._next = self._next, ()
+        for module in modules:  # other work is done in between
+            await asyncio.sleep(0)
+            _ = module.__name__
+
     @property
     def session(self) -> "SessionSandbox":
         if self._session is None:
             options = self._options()
             programs.avoid_folders(self.roots)  # where commands can now leave programs
             self._session = sessions.SessionSandbox(
-                options, self.outside, warn=self.warn, parts=self.commands.make_parts()
+                options,
+                self.outside,
+                warn=self.warn,
+                parts=self.commands.make_parts(),
+                launched=lambda: spawn(self._group, self._import_next()),
             )
         return self._session
 
@@ -180,7 +201,7 @@ def sandbox_options(roots: Sequence[Path], settings: SandboxSettings, paths: Pat
         engine=settings.engine,
         rules=policies.SandboxRules(
             network=settings.network,
-            hosts=tuple(settings.hosts if settings.hosts is not None else DEFAULT_HOSTS),
+            hosts=tuple(settings.hosts if settings.hosts is not None else [policies.PACKAGE_REGISTRIES]),
             write=tuple(settings.write),
             hide=tuple(settings.hide),
             sockets=tuple(settings.sockets),

@@ -64,7 +64,7 @@ rule_settings = late("tau.config.rule_settings")
 secrets = late("tau.base.secrets")
 trust = late("tau.config.trust")
 
-_PATH = re.compile(r"\S*/\S*|\S+\.\w{1,5}")  # one word with a slash or a file suffix
+_PATH = r"\S*/\S*|\S+\.\w{1,5}"  # one word with a slash or a file suffix
 
 
 async def compose(
@@ -323,7 +323,7 @@ def _read_text_or_file(value: str | None) -> str | None:
         return value
     path = typed_path(value)
     mode = mode_of(path)
-    if not stat.S_ISREG(mode) and (stat.S_ISDIR(mode) or _PATH.fullmatch(value)):
+    if not stat.S_ISREG(mode) and (stat.S_ISDIR(mode) or re.fullmatch(_PATH, value)):
         problem = "does not exist" if not mode else "is a folder" if stat.S_ISDIR(mode) else "is not a file"
         raise UsageError(f'The prompt file "{value}" {problem}. If this is the prompt itself, add a space.')
     try:

@@ -104,7 +104,7 @@ def test_invalid_utf_8_is_replaced() -> None:
         assert clean_styled(text).replace("\ufffd", "") == "31m"
 
 
-def test_text_that_needs_no_look_stays_as_it_is() -> None:
+def test_ordinary_letters_and_signs_stay_unchanged() -> None:
     simple = "".join(filter(is_simple, map(chr, range(0x110000))))
     assert clean(simple) == simple
     assert clean(simple + "\x00") == simple  # every character looked at

@@ -4,8 +4,8 @@ import marshal
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
-from typing import Any
+from types import CodeType
+from typing import TYPE_CHECKING, Any, cast
 
 from msgspec import Struct
 
@@ -16,7 +16,11 @@ from tau.base.files import anonymous_file
 from tau.base.late import late
 from tau.base.programs import find_program
 
+if TYPE_CHECKING:
+    from importlib.abc import InspectLoader
+
 access = late("tau.backends.sandbox.access")
+machinery = late("importlib.machinery")
 
 # What a sandbox is tried for, from inside, each time it starts.
 PROMISES: Mapping[str, str] = {
@@ -33,16 +37,19 @@ _PROC_SETTINGS = (
     *("sys", "sysrq-trigger", "irq", "bus", "acpi", "scsi", "fs", "driver", "mtrr", "tty", "asound"),
     "dynamic_debug",
 )
-# Imports the guest's modules without what `tau` itself imports.
+# Runs the guest's modules without what `tau` itself imports. They come compiled with the plan: inside, Python
+# could not save what it compiles, and would do it again at each start.
+_GUEST = "tau.backends.sandbox.guest"
 _BOOT = (
-    "import sys\n"
-    "folder, package = sys.argv[1], 'tau.backends.sandbox.guest'.split('.')\n"
-    "for count in range(1, 5):\n"
-    "    module = type(sys)('.'.join(package[:count]))\n"
-    "    module.__path__ = ['/'.join([folder, *package[1:count]])]\n"
+    "import marshal, os, sys\n"
+    "plan, guest = int(sys.argv[1]), type(sys)(sys.argv[2])\n"
+    "sys.modules[sys.argv[2]] = guest\n"
+    "for name, code in marshal.loads(os.pread(plan, os.fstat(plan).st_size, 0))['modules']:\n"
+    "    module = type(sys)(f'{sys.argv[2]}.{name}')\n"
     "    sys.modules[module.__name__] = module\n"
-    "from tau.backends.sandbox.guest.{module} import main\n"
-    "main(int(sys.argv[2]))\n"
+    "    setattr(guest, name, module)\n"
+    "    exec(code, module.__dict__)\n"
+    "module.main(plan)\n"
 )
 
 
@@ -76,15 +83,23 @@ def select_engines(name: str = "auto") -> list[Engine]:
     return list(ENGINES) if name == "auto" else [engine for engine in ENGINES if engine.name == name]
 
 
-def _holder_argv(module: str, plan: int) -> list[str]:
-    package = str(Path(__file__).parents[2])
-    python = sys.executable
-    return [python, "-I", "-S", "-c", _BOOT.replace("{module}", module), package, str(plan)]
+def _holder_argv(plan: int) -> list[str]:
+    return [sys.executable, "-I", "-S", "-c", _BOOT, str(plan), _GUEST]
 
 
-def _guest_plan(spec: SandboxSpec, **more: Any) -> int:
-    plan = {"control": spec.control, "checks": dict(spec.checks), **more}
+def _guest_plan(spec: SandboxSpec, modules: Sequence[str], **more: Any) -> int:
+    """What the last of these modules of the guest is to do; each imports only those before it."""
+    code = [(name, _compiled(name)) for name in modules]
+    plan = {"control": spec.control, "checks": dict(spec.checks), "modules": code, **more}
     return anonymous_file(marshal.dumps(plan))
+
+
+def _compiled(name: str) -> CodeType:
+    found = machinery.PathFinder.find_spec(f"{_GUEST}.{name}", [f"{os.path.dirname(__file__)}/guest"])  # noqa: PTH120
+    code = None if found is None else cast("InspectLoader", found.loader).get_code(f"{_GUEST}.{name}")
+    if code is None:
+        raise OSError(f"{_GUEST}.{name} is missing")
+    return code
 
 
 def _missing_bubblewrap() -> str:
@@ -118,9 +133,9 @@ def _launch_bubblewrap(spec: SandboxSpec) -> SandboxLaunch:
             words += ["--remount-ro", str(mount.target)]
     words += ["--seccomp", str(program)]
     options = anonymous_file(b"".join(os.fsencode(word) + b"\0" for word in words))
-    plan = _guest_plan(spec)
+    plan = _guest_plan(spec, ("checks", "holder"))
     bwrap = find_program("bwrap") or "bwrap"
-    argv = [bwrap, "--args", str(options), "--", *_holder_argv("holder", plan)]
+    argv = [bwrap, "--args", str(options), "--", *_holder_argv(plan)]
     return SandboxLaunch(argv=argv, fds=(program, options, plan))
 
 
@@ -146,12 +161,13 @@ def _launch_namespaces(spec: SandboxSpec) -> SandboxLaunch:
     mounts = [(mount.kind, os.fsencode(mount.target), os.fsencode(mount.source)) for mount in spec.mounts]
     plan = _guest_plan(
         spec,
+        ("checks", "holder", "calls", "namespaces"),
         mounts=mounts,
         read_only=[os.fsencode(path) for path in _proc_settings()],
         network=spec.policy.network == "on",
         filter=seccomp.build_filter(),
     )
-    return SandboxLaunch(argv=_holder_argv("namespaces", plan), fds=(plan,))
+    return SandboxLaunch(argv=_holder_argv(plan), fds=(plan,))
 
 
 def _launch_landlock(spec: SandboxSpec) -> SandboxLaunch:
@@ -166,6 +182,7 @@ def _launch_landlock(spec: SandboxSpec) -> SandboxLaunch:
     families = tuple(seccomp.FAMILIES) if is_open else ("unix", "netlink")
     plan = _guest_plan(
         spec,
+        ("checks", "holder", "calls", "supervisor", "landlock"),
         rules=rules,
         filter=seccomp.build_filter(families=families, connects=is_open or bool(policy.sockets)),
         supervised=seccomp.build_filter(families=families, connects=is_open, supervised=True),
@@ -174,7 +191,7 @@ def _launch_landlock(spec: SandboxSpec) -> SandboxLaunch:
         folders=[path for path, rights in rules if rights == "write"],
         sockets=[os.fsencode(path) for path in policy.sockets],
     )
-    return SandboxLaunch(argv=_holder_argv("landlock", plan), fds=(plan,))
+    return SandboxLaunch(argv=_holder_argv(plan), fds=(plan,))
 
 
 _ALL = frozenset(PROMISES)

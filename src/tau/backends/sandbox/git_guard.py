@@ -277,7 +277,7 @@ def _drop_execute_permission(path: Path) -> None:
         os.close(fd)
 
 
-def identity_of(place: Path) -> tuple[int, ...]:
+def identity_of(place: Path | str) -> tuple[int, ...]:
     """What changes when a path is replaced; the content of a folder changes all the time."""
     try:
         info = os.lstat(place)

@@ -20,6 +20,7 @@ from tau.config.paths import credential_files
 Network = Literal["off", "list", "on"]
 EngineName = Literal["auto", "bubblewrap", "namespaces", "landlock"]
 
+PACKAGE_REGISTRIES = "registries"  # among hosts: all of the default list
 MAX_SOCKETS = 100  # masks of sockets outside the workspace; each takes a third of a millisecond
 MAX_HIDDEN_ENTRIES = 100  # of a hidden folder are looked for under other names
 TEMPORARY = ("/tmp", "/var/tmp")
@@ -73,7 +74,7 @@ class SandboxPolicy(Struct, frozen=True, kw_only=True):
     roots: tuple[Path, ...]  # the workspace
     write: tuple[Path, ...] = ()  # other writable paths
     hidden: tuple[Path, ...] = ()
-    missing: tuple[Path, ...] = ()  # would be hidden if they existed
+    missing: tuple[str, ...] = ()  # would be hidden if they existed; a link to nothing does not
     protected: tuple[Path, ...] = ()  # read-only even in a writable folder
     visible: tuple[Path, ...] = ()  # to be seen even where an outer folder is hidden
     sockets: tuple[Path, ...] = ()  # to be reached
@@ -109,8 +110,7 @@ def make_policy(
         *_expand(HIDDEN, account_home),
         *_in_config_folder(HIDDEN, environ),
         *_expand(rules.hide, home),
-        *_named_credentials(inside, environ),
-        *private,
+        *map(str, (*_named_credentials(inside, environ), *private)),
     )
     sockets = _real(_expand(rules.sockets, home))
     visible = _real((*_needed(home, environ), *_expand(rules.show, home)))
@@ -134,7 +134,7 @@ def make_policy(
         roots=inside,
         write=write,
         hidden=(*concealed, *_other_names(concealed, (*inside, *write))),
-        missing=tuple(path for path in dict.fromkeys(hidden) if not os.path.lexists(path)),
+        missing=tuple(name for name in dict.fromkeys(hidden) if not os.access(name, os.F_OK)),
         protected=_protected((*_expand(STARTUP_FILES, home), *protected), (*inside, *write)),
         visible=visible,
         sockets=sockets,
@@ -164,7 +164,7 @@ def _other_names(hidden: Sequence[Path], writable: Sequence[Path]) -> list[Path]
     return [Path(name) for name in other_names(files, [str(path) for path in writable])]
 
 
-def _protected(paths: Iterable[Path], writable: Sequence[Path]) -> tuple[Path, ...]:
+def _protected(paths: Iterable[Path | str], writable: Sequence[Path]) -> tuple[Path, ...]:
     """Those that would be writable; a folder that contains a writable one is not among them."""
     return tuple(path for path in _real(paths) if is_within(path, writable) and path not in writable)
 
@@ -197,13 +197,14 @@ def real_folder(path: Path) -> Path:
 
 
 def is_within(path: Path, folders: Iterable[Path]) -> bool:
-    return any(path == folder or folder in path.parents for folder in folders)
+    name = f"{path}/"
+    return any(name.startswith(f"{str(folder).rstrip('/')}/") for folder in folders)
 
 
-def _real(paths: Iterable[Path]) -> tuple[Path, ...]:
+def _real(paths: Iterable[Path | str]) -> tuple[Path, ...]:
     """The real paths of those that exist, once each."""
-    found = (real_folder(path) for path in paths if os.path.lexists(path))
-    return tuple(dict.fromkeys(path for path in found if os.path.lexists(path) and path != Path("/")))
+    found = dict.fromkeys(os.path.realpath(path) for path in paths if os.path.lexists(path))
+    return tuple(Path(name) for name in found if os.path.lexists(name) and name != "/")
 
 
 def _account_home(default: Path) -> Path:
@@ -213,22 +214,24 @@ def _account_home(default: Path) -> Path:
         return default
 
 
-def _expand(names: Iterable[str], home: Path) -> list[Path]:
-    return [home / name[2:] if name.startswith("~/") else typed_path(name) for name in names]
+def _expand(names: Iterable[str], home: Path) -> list[str]:
+    """Names rather than paths: there are two hundred, and few exist."""
+    start = str(home).rstrip("/")
+    return [start + name[1:] if name.startswith("~/") else str(typed_path(name)) for name in names]
 
 
-def _in_config_folder(names: Iterable[str], environ: Mapping[str, str]) -> list[Path]:
+def _in_config_folder(names: Iterable[str], environ: Mapping[str, str]) -> list[str]:
     """What is in ~/.config by default, where XDG_CONFIG_HOME says that it is."""
     folder, default = environ.get("XDG_CONFIG_HOME", ""), "~/.config/"
     found = (name.removeprefix(default) for name in names if name.startswith(default))
-    return [Path(folder) / name for name in found] if folder.startswith("/") else []
+    return [f"{folder}/{name}" for name in found] if folder.startswith("/") else []
 
 
-def _needed(home: Path, environ: Mapping[str, str]) -> list[Path]:
+def _needed(home: Path, environ: Mapping[str, str]) -> list[Path | str]:
     """What programs need even where it is below a hidden folder: home, programs, name servers, Python."""
-    programs = [Path(folder) for folder in os.get_exec_path(environ) if folder.startswith("/")]
-    own = [Path(sys.prefix), Path(sys.base_prefix), Path(__file__).parents[2]]
-    return [home, *programs, *own, Path("/etc/resolv.conf")]
+    programs = [folder for folder in os.get_exec_path(environ) if folder.startswith("/")]
+    own = Path(__file__).parents[2]
+    return [home, *programs, sys.prefix, sys.base_prefix, own, "/etc/resolv.conf"]
 
 
 def _caches(
@@ -239,7 +242,7 @@ def _caches(
     env = {}
     named = environ.get(CACHE_VARIABLE, "")
     wanted = [Path(named) if named.startswith("/") else home / CACHES[0][2:]]
-    for path in (*wanted, *_expand(CACHES[1:], home)):
+    for path in (*wanted, *map(Path, _expand(CACHES[1:], home))):
         own = folder / ("cache" if path == wanted[0] else path.name.lstrip("."))
         if stat.S_ISDIR(mode_of(path)):
             make_private(own)

@@ -6,13 +6,13 @@ Package managers and Git need these files to work at all. What they may send, th
 import hashlib
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from msgspec import Struct
 
 from tau.base.files import make_private, write_atomic
-from tau.base.secret_formats import names_secret
+from tau.base.secret_formats import NAME_HINTS, has_any, names_secret
 from tau.base.sizes import MIB
 
 _CONFIG = "~/.config/"
@@ -72,6 +72,9 @@ _MORE_NAMES = (
     r"(?i)(?:^|[_.:-])_?auth$|^authorization$|^BUNDLE_(?!MIRROR__|BUILD__|LOCAL__)\w+?__\w+$"
     r"|authtoken|authident|extraheader|username$|privatekey|passphrase"
 )
+# A text without any of these, in lower case, has no secret; most have none, and no expression is compiled.
+_HINTS = (*NAME_HINTS, "auth", "bundle_", "extraheader", "username", "proxy")
+_URL_HINTS = ("@", "/t/")
 
 
 class ShownFile(Struct, frozen=True):
@@ -84,9 +87,11 @@ class ShownFile(Struct, frozen=True):
 
 def copy_settings(home: Path, folder: Path, environ: Mapping[str, str]) -> Iterator[ShownFile]:
     """Make copies in `folder` of the settings files that hold passwords. Raises OSError."""
-    for place, variable in _places(home, environ).items():
+    for place, variable in settings_places(home, environ).items():
+        if not os.path.lexists(place):
+            continue
         path = Path(os.path.realpath(place))
-        redacted = _redacted(path)
+        redacted = redacted_content(path)
         if redacted is not None:
             make_private(folder)
             name = hashlib.sha256(os.fsencode(place)).hexdigest()[:8]
@@ -95,38 +100,7 @@ def copy_settings(home: Path, folder: Path, environ: Mapping[str, str]) -> Itera
             yield ShownFile(path, copy, variable)
 
 
-class SettingsWatch:
-    """Finds settings files that got a password since commands saw them as they are.
-
-    `shown` are those of which commands see a copy.
-    """
-
-    def __init__(self, homes: Iterable[Path], shown: Iterable[ShownFile], environ: Mapping[str, str]) -> None:
-        places = dict.fromkeys(place for home in homes for place in _places(home, environ))
-        self._stamps = {str(place): _stamp(str(place)) for place in places}
-        for file in shown:
-            self._stamps.pop(str(file.path), None)
-
-    def find_new_secret(self) -> Path | None:
-        for name, known in self._stamps.items():
-            stamp = _stamp(name)
-            if stamp != known:
-                self._stamps[name] = stamp
-                if _redacted(path := Path(os.path.realpath(name))) is not None:
-                    return path
-        return None
-
-
-def _stamp(name: str) -> tuple[int, ...]:
-    """Changes whenever the file does; of a link, the file that it leads to."""
-    try:
-        info = Path(name).stat()
-    except OSError:
-        return ()
-    return info.st_dev, info.st_ino, info.st_size, info.st_ctime_ns
-
-
-def _redacted(path: Path) -> str | None:
+def redacted_content(path: Path) -> str | None:
     """The file without its passwords; None if there are none, or if nobody can read it."""
     try:
         if not path.is_file():
@@ -139,22 +113,25 @@ def _redacted(path: Path) -> str | None:
     return redacted if redacted != text or not data else None
 
 
-def _places(home: Path, environ: Mapping[str, str]) -> dict[Path, str]:
+def settings_places(home: Path, environ: Mapping[str, str]) -> dict[str, str]:
     """Where settings files are by default, in XDG_CONFIG_HOME, and by their variables."""
-    places: dict[Path, str] = {}
+    places: dict[str, str] = {}
+    start = str(home).rstrip("/")
     config = environ.get("XDG_CONFIG_HOME", "")
     for name, variable in SETTINGS_FILES.items():
-        places[home / name[2:]] = variable
+        places[start + name[1:]] = variable
         if name.startswith(_CONFIG) and config.startswith("/"):
-            places[Path(config) / name.removeprefix(_CONFIG)] = variable
+            places[str(Path(config) / name.removeprefix(_CONFIG))] = variable
         for spelling in {variable, variable.upper()} - {""}:
             if environ.get(spelling, "").startswith("/"):
-                places[Path(environ[spelling])] = spelling
+                places[str(Path(environ[spelling]))] = spelling
     return places
 
 
 def redact(text: str, suffix: str = "") -> str:
     """The settings without passwords, tokens and users in addresses; empty if these cannot be told apart."""
+    if not _may_have_secrets(text):
+        return text
     text = re.sub(_TOKEN, lambda found: found[0] if re.fullmatch(_REFERENCE, found[1]) else "", text)
     text = re.sub(_HEADER, "", re.sub(_PASSWORD, r"\1@", text))
     text = re.sub(_PROXY, r"\1", re.sub(_TOKEN_IN_PATH, r"\1", text))
@@ -165,6 +142,12 @@ def redact(text: str, suffix: str = "") -> str:
         return re.sub(_ATTRIBUTES, _empty_attributes, text)
     lines = [_redact_line(line, suffix) for line in text.splitlines(keepends=True)]
     return "" if None in lines else "".join(line for line in lines if line is not None)
+
+
+def _may_have_secrets(text: str) -> bool:
+    """Letters beyond ASCII may equal others regardless of case, so such a text has to be looked at."""
+    lower = text.lower()
+    return not text.isascii() or has_any(lower, _HINTS) or ("://" in lower and has_any(lower, _URL_HINTS))
 
 
 def _redact_line(line: str, suffix: str) -> str | None:

@@ -74,6 +74,7 @@ class SessionSandbox:
     """Implements `tau.base.run.Sandbox`. Use as `async with`; leaving it ends all its processes.
 
     `warn` gets one sentence if commands are not contained. `parts` open and close with the sandbox.
+    `launched` is called when there is nothing to do but wait for it.
     """
 
     def __init__(
@@ -84,12 +85,14 @@ class SessionSandbox:
         warn: Callable[[str], None] = log.warning,
         parts: Sequence[SandboxPart] = (),
         make_spec: "MakeSpec | None" = None,
+        launched: Callable[[], object] = lambda: None,
     ) -> None:
         self.options = options
         self.warn = warn
         self.parts = list(parts)
         self._runner = runner
         self._make_spec: MakeSpec = make_spec or decide_spec
+        self._launched = launched
         self._lock = asyncio.Lock()
         self._folder: Path | None = None
         self._connection: HolderConnection | None = None
@@ -262,6 +265,7 @@ class SessionSandbox:
         self._process = process
         connection = HolderConnection(ours, lambda: None)  # once lost, the next command starts another
         self._connection = connection
+        self._launched()
         try:
             async with asyncio.timeout(START_S):
                 results = await connection.ready

@@ -14,17 +14,17 @@ from shlex import quote
 
 from msgspec import Struct
 
-# A request is four NUL-terminated texts on standard input: the output path, code to run first, the command,
-# code to run last. Answers go to a FIFO by its path, so no descriptor of ours is open for a command to close:
-# "R" (ready), "E" with the exit code and the folder, "O" with the options if they changed, "S" with the rest
-# of the state, "N" (ready for the next, unless the command closed standard input). The command runs in this
-# shell, so its settings persist, and its exit trap finds its output. Then `reset` makes `builtin` reliable
-# again, and an exit trap runs as it does at the end of `bash -c`. All on one line, so that line numbers in a
-# command's errors are right.
+# A request is four NUL-terminated texts on standard input: the end of the output path, code to run first, the
+# command, code to run last. Shells read it byte by byte, so it is short. Answers go to a FIFO by its path, so
+# no descriptor of ours is open for a command to close: "R" (ready), "E" with the exit code and the folder,
+# "O" with the options if they changed, "S" with the rest of the state, "N" (ready for the next, unless the
+# command closed standard input). The command runs in this shell, so its settings persist, and its exit trap
+# finds its output. Then `reset` makes `builtin` reliable again, and an exit trap runs as it does at the end
+# of `bash -c`. All on one line, so that line numbers in a command's errors are right.
 _STEP = (
     "IFS= \\builtin read -r -d '' __tau_out && IFS= \\builtin read -r -d '' __tau_first "
     "&& IFS= \\builtin read -r -d '' __tau_run && IFS= \\builtin read -r -d '' __tau_last || \\builtin exit; "
-    '\\exec >"$__tau_out" 2>&1; {{ \\builtin eval "$__tau_first" && \\builtin eval "$__tau_run"; }} '
+    '\\exec >{outputs}"$__tau_out" 2>&1; {{ \\builtin eval "$__tau_first" && \\builtin eval "$__tau_run"; }} '
     "</dev/null; {{ __tau=$?; {reset}; }} >/dev/null 2>&1; "
     "\\builtin {list_traps} >|{traps}; \\builtin trap - EXIT HUP INT QUIT PIPE TERM USR1 USR2; "
     "__tau_exit=; [[ -s {traps} ]] && __tau_exit=$(<{traps})$'\\n'; "
@@ -74,8 +74,11 @@ class ShellKind(Struct, frozen=True, kw_only=True):
     options_key: str = ""
     scoped: str  # runs a command with variables set only for it
 
-    def driver(self, answers: str, traps: str, before: str) -> str:
-        """Return the script that answers on a FIFO; it runs `before` first, and uses the file `traps`."""
+    def driver(self, outputs: str, answers: str, traps: str, before: str) -> str:
+        """Return the script that answers on a FIFO; it runs `before` first, and uses the file `traps`.
+
+        The paths for the output of commands start with `outputs`.
+        """
         step = _STEP.format(
             reset=self.reset,
             list_traps=self.list_traps,
@@ -83,6 +86,7 @@ class ShellKind(Struct, frozen=True, kw_only=True):
             save_options=_SAVE_OPTIONS.format(key=self.options_key, options=self.options)
             if self.options
             else "",
+            outputs=quote(outputs),
             answers=quote(answers),
             traps=quote(traps),
         )

@@ -21,7 +21,6 @@ from tau.base.tasks import shielded
 
 READY_S = 5.0
 SETTLED_S = 2.0
-NOEXEC = r"\bset\s+(-\w+\s+)*-\w*n\b|\bnoexec\b"  # the shell then exits with 0, as if all had run
 MAX_STATE_BYTES = 16 * MIB
 TOO_LARGE = b"L"  # takes the place of such a state
 EXIT_S = 0.2
@@ -183,6 +182,7 @@ class LiveShell:
         self._environment = environment
         self._run_id = os.urandom(8).hex()
         self._process: Process | None = None
+        self._outputs = f"{environment.folder}/{self._run_id}."
         self._fifo = environment.folder / f"{self._run_id}.answers"
         self._traps = environment.folder / f"{self._run_id}.traps"
         self._answers = -1
@@ -214,7 +214,7 @@ class LiveShell:
         self._answers = os.open(self._fifo, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         self._writing = os.open(self._fifo, os.O_WRONLY | os.O_CLOEXEC)  # so that we never read an EOF
         text = f"{before or ':'}; {export_code({RUN_ID: self._run_id})}"
-        driver = environment.kind.driver(str(self._fifo), str(self._traps), text)
+        driver = environment.kind.driver(self._outputs, str(self._fifo), str(self._traps), text)
         try:
             self._process = await environment.runner.start(
                 [environment.runner.shell, *environment.kind.bare, "-c", driver],
@@ -245,13 +245,13 @@ class LiveShell:
     async def run(self, request: ShellRequest) -> ShellCall:
         assert self._call is None and self.alive
         self._requests += 1
-        place = self._environment.folder / f"{self._run_id}.{self._requests}"
+        place = Path(f"{self._outputs}{self._requests}")
         call = ShellCall(self, place, request.limits, self._environment.family, self._environment.start)
         self._call = call
-        self._has_noexec = re.search(NOEXEC, request.command) is not None
+        self._has_noexec = has_noexec(request.command)
         self._settled.clear()
         try:
-            await self.process.write(_encode(request, place, self._environment.kind))
+            await self.process.write(_encode(request, str(self._requests), place, self._environment.kind))
         except BrokenPipeError:
             pass  # it is gone; the call learns that in a moment
         except BaseException:
@@ -361,7 +361,14 @@ class LiveShell:
             self._call.finish(Exit(code=1) if self._call.skipped else how)
 
 
-def _encode(request: ShellRequest, place: Path, kind: ShellKind) -> bytes:
+def has_noexec(command: str) -> bool:
+    """Whether it may turn on `set -n`: the shell then exits with 0, as if all had run."""
+    if "set" not in command and "noexec" not in command:
+        return False
+    return re.search(r"\bset\s+(-\w+\s+)*-\w*n\b|\bnoexec\b", command) is not None
+
+
+def _encode(request: ShellRequest, number: str, place: Path, kind: ShellKind) -> bytes:
     first = [] if request.folder is None else [change_folder_code(str(request.folder))]
     command = kind.with_variables(request.command, request.env)
     if len(command) > INLINE_CHARS:
@@ -370,7 +377,7 @@ def _encode(request: ShellRequest, place: Path, kind: ShellKind) -> bytes:
         first.append(f"IFS= \\builtin read -r -d '' __tau_run <{quote(str(file))}")
         command = ""
     last = "" if request.back is None else change_folder_code(str(request.back))
-    texts = (str(place), " && ".join(first), command, last)
+    texts = (number, " && ".join(first), command, last)
     return b"".join(shell_bytes(text) + b"\0" for text in texts)
 
 

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from tau.coding.shell.blocked_attempts import BlockedAttempt, Containment
     from tau.coding.shell.transfers import GitTransfers
 
-addresses = late("tau.backends.sandbox.network.addresses")
 programs = late("tau.base.programs")
 signing = late("tau.coding.shell.signing")
 blocked = late("tau.coding.shell.blocked_attempts")
@@ -87,7 +86,7 @@ class ContainedCommands:
         found = {one.host: one.port for one in self._proxy.decisions.since(mark) if one.verdict == "allowed"}
         if not found:
             return []
-        registries = host_rules.HostRules.of((host_rules.DEFAULT,))
+        registries = host_rules.HostRules.of(host_rules.default_hosts())
         return [host for host, port in found.items() if not registries.covers(targets.Target(host, port))]
 
     def connection_notes(self, mark: int) -> "list[str]":
@@ -161,8 +160,7 @@ class ContainedCommands:
         return self._ports
 
     def make_parts(self) -> "Sequence[SandboxPart]":
-        look_up, connect = self.reach or (addresses.look_up, addresses.connect_to)
-        self._proxy = parts.ProxyPart(self._group, self.grants.ask_host, look_up=look_up, connect=connect)
+        self._proxy = parts.ProxyPart(self._group, self.grants.ask_host, self.reach)
         return (self._proxy,)
 
     def _containment(self) -> "Containment":

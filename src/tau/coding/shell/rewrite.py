@@ -101,7 +101,7 @@ RULES = (
 
 def fold_cd(command: str) -> CdPrefix | None:
     """A leading `cd X &&` with a plain X that applies to the whole rest."""
-    match = re.fullmatch(_CD, command, re.DOTALL)
+    match = re.fullmatch(_CD, command, re.DOTALL) if "cd" in command and "&&" in command else None
     if match is None or re.search(_LONE_AMPERSAND, match["rest"]):
         return None  # a lone `&` would put the `cd` in the background too
     word = match["folder"]
@@ -118,7 +118,7 @@ def without_limit(command: str, max_lines: int) -> TrimmedCommand | None:
     input anyway. `head` ends its producer early, which bounds an endless one: it is only stripped from
     programs that terminate.
     """
-    stages = _stages(command)
+    stages = _stages(command) if "|" in command else None
     if stages is None or len(stages) < 2:
         return None
     *before, (last, merged) = stages
@@ -152,7 +152,7 @@ def better_tool(command: str, active: Collection[str]) -> str | None:
 
 def internal_urls(command: str) -> Iterator[re.Match[str]]:
     """Internal URLs such as artifact://3 in a command."""
-    return re.finditer(_URL, command)
+    return re.finditer(_URL, command) if "://" in command else iter(())
 
 
 def quoted_at(command: str, index: int, text: str) -> str:

@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import re
 import time
 from contextlib import AbstractAsyncContextManager, nullcontext
 from functools import cached_property
@@ -85,8 +84,10 @@ class Eval(Tool[EvalParams]):
         """The prompt, without the parts about unavailable languages."""
         text = super().description
         for name, language in LANGUAGES.items():
-            kept = r"\1" if self._unavailable(language) is None else ""
-            text = re.sub(rf"{{{{{name}}}}}\n(.*?){{{{/{name}}}}}\n", kept, text, flags=re.DOTALL)
+            before, *parts = text.split(f"{{{{{name}}}}}\n")
+            pairs = [part.split(f"{{{{/{name}}}}}\n", 1) for part in parts]
+            is_kept = self._unavailable(language) is None
+            text = before + "".join((inner if is_kept else "") + after for inner, after in pairs)
         return text
 
     def effects(self, params: EvalParams, cwd: Path) -> Effects:

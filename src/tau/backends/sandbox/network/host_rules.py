@@ -11,7 +11,6 @@ from tau.backends.sandbox.network.targets import MAX_PORT, RefusedTargetError, T
 from tau.base.errors import UsageError
 
 WEB_PORTS = (80, 443)
-DEFAULT = "registries"
 REGISTRIES = Path(__file__).parent / "registries.json"
 
 
@@ -35,9 +34,8 @@ class HostRules(Struct, frozen=True):
 
     @classmethod
     def of(cls, patterns: Iterable[str]) -> "HostRules":
-        """`registries` means the default list. Raises UsageError for a pattern that is none."""
-        hosts = (host for name in patterns for host in (default_hosts() if name == DEFAULT else (name,)))
-        return cls(tuple(map(parse_rule, hosts)))
+        """Raises UsageError for a pattern that is none."""
+        return cls(tuple(map(parse_rule, patterns)))
 
     def covers(self, target: Target) -> bool:
         return any(rule.covers(target) for rule in self.rules)

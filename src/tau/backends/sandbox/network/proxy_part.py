@@ -7,18 +7,21 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol
 
-from tau.backends.sandbox.network.addresses import Connect, Lookup, connect_to, look_up
 from tau.backends.sandbox.network.decision_log import DecisionLog
-from tau.backends.sandbox.network.host_rules import HostRules
 from tau.backends.sandbox.network.proxy_env import proxy_env
+from tau.backends.sandbox.policy import PACKAGE_REGISTRIES
 from tau.base import log
 from tau.base.errors import UsageError
 from tau.base.late import late
 from tau.base.tasks import spawn
 
 if TYPE_CHECKING:
+    from tau.backends.sandbox.network.addresses import Connect, Lookup
     from tau.backends.sandbox.network.gate import Ask
+    from tau.backends.sandbox.network.host_rules import HostRule
 
+addresses = late("tau.backends.sandbox.network.addresses")
+host_rules = late("tau.backends.sandbox.network.host_rules")
 proxy = late("tau.backends.sandbox.network.proxy")
 
 
@@ -44,6 +47,7 @@ class NetworkSpace(Protocol):
 class ProxyPart:
     """Opens and closes with a sandbox; its tasks belong to `group`. `decisions` outlives restarts.
 
+    `reach` replaces the network, for tests.
     With the network off there is a proxy too: it refuses everything, and so knows what was blocked.
     """
 
@@ -51,16 +55,13 @@ class ProxyPart:
         self,
         group: asyncio.TaskGroup,
         ask: "Ask | None",
-        *,
-        look_up: Lookup = look_up,
-        connect: Connect = connect_to,
+        reach: "tuple[Lookup, Connect] | None" = None,
     ) -> None:
         self.decisions = DecisionLog()
         self.port = 0
         self._group = group
         self._ask = ask
-        self._look_up = look_up
-        self._connect = connect
+        self._reach = reach
         self._serving: asyncio.Task[None] | None = None
 
     async def open(self, sandbox: NetworkSpace) -> Mapping[str, str]:
@@ -73,8 +74,10 @@ class ProxyPart:
         # After a restart, shells still have the old port in their variables.
         listener = await sandbox.listen(self.port)
         self.port = listener.getsockname()[1]
-        rules = _readable_rules(policy.hosts, sandbox.warn) if is_list else HostRules()
-        self._serving = spawn(self._group, self._serve(listener, rules, self._ask if is_list else None))
+        hosts = policy.hosts if is_list else ()
+        own = _readable_rules([host for host in hosts if host != PACKAGE_REGISTRIES], sandbox.warn)
+        serving = self._serve(listener, own, PACKAGE_REGISTRIES in hosts, self._ask if is_list else None)
+        self._serving = spawn(self._group, serving)
         return proxy_env(self.port, os.environ)
 
     async def close(self) -> None:
@@ -84,16 +87,20 @@ class ProxyPart:
             with suppress(asyncio.CancelledError):
                 await serving
 
-    async def _serve(self, listener: socket.socket, rules: HostRules, ask: "Ask | None") -> None:
+    async def _serve(
+        self, listener: socket.socket, own: "list[HostRule]", registries: bool, ask: "Ask | None"
+    ) -> None:
         try:
             await _wait_for_connection(listener)
+            more = host_rules.HostRules.of(host_rules.default_hosts()).rules if registries else ()
+            look_up, connect = self._reach or (addresses.look_up, addresses.connect_to)
             await proxy.serve_proxy(
                 listener,
-                rules,
+                host_rules.HostRules((*own, *more)),
                 ask,
                 decisions=self.decisions,
-                look_up=self._look_up,
-                connect=self._connect,
+                look_up=look_up,
+                connect=connect,
             )
         except Exception as error:
             log.error("The sandbox's proxy ended.", error)
@@ -111,12 +118,12 @@ async def _wait_for_connection(listener: socket.socket) -> None:
         loop.remove_reader(listener)
 
 
-def _readable_rules(patterns: Sequence[str], warn: Callable[[str], None]) -> HostRules:
+def _readable_rules(patterns: Sequence[str], warn: Callable[[str], None]) -> "list[HostRule]":
     """Leave out rules that cannot be read: a typo must not open the rest, nor close it."""
-    rules: list[HostRules] = []
+    rules: list[HostRule] = []
     for pattern in patterns:
         try:
-            rules.append(HostRules.of((pattern,)))
+            rules.append(host_rules.parse_rule(pattern))
         except UsageError as error:
             warn(f"sandbox.hosts: {error}")
-    return HostRules(tuple(rule for each in rules for rule in each.rules))
+    return rules
