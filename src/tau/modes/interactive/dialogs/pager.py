@@ -28,7 +28,7 @@ _LEAST_ROWS_WITH_HINTS = 6
 
 
 class PagerAction(NamedTuple):
-    """A letter, its description, and its function."""
+    """A letter, its description (empty while it would do nothing), and its function."""
 
     letter: str
     words: str
@@ -69,7 +69,7 @@ class Pager(LiveComponent):
         self._display = display
         self.title = clean_line(title)
         self._view = PagedRows(blocks)
-        self._actions = does
+        self.actions = does
         self._empty = empty
         self._waiting = waiting
         self._tasks = tasks
@@ -126,7 +126,7 @@ class Pager(LiveComponent):
             return True
         self._message = ""
         self._search.stop()
-        for action in self._actions:
+        for action in self.actions:
             if action.letter == event.text:
                 action.do()
                 return True
@@ -187,7 +187,7 @@ class Pager(LiveComponent):
         label = self._display.keys.label
         back, forward = label("app.pager.previousPrompt"), label("app.pager.nextPrompt")
         keys = [(label("app.pager.close"), "close"), (label("app.pager.search"), "search")]
-        keys += [(one.letter.upper(), one.words) for one in self._actions]
+        keys += [(one.letter.upper(), one.words) for one in self.actions if one.words]
         more = [("copy", "copy"), ("open", "$PAGER")]
         if len(self._view.blocks) > 1:
             keys += [(f"{back} {forward}", "prompts")] if back and forward else []
