@@ -14,8 +14,13 @@ def retry_line(event: RetryStart) -> str:
     return f"{sentence(event.error_message)} {again}"
 
 
+def job_status(status: str) -> str:
+    """How people call it."""
+    return "stopped" if status == "cancelled" else status
+
+
 def job_line(event: JobChanged) -> str:
-    return f"Background job {event.id} {event.status}: {event.label}"
+    return f"Background job {event.id} {job_status(event.status)}: {event.label}"
 
 
 def compaction_line(event: CompactionStart | CompactionEnd) -> str | None:

@@ -52,11 +52,13 @@ def _add(permissions: SessionPermissions, action: RuleAction, pattern: str) -> s
 
 
 def _describe(permissions: SessionPermissions) -> str:
-    lines = [describe_mode(permissions.mode)]
+    others = [mode for mode in MODES if mode != permissions.mode]
+    change = f"Change it with /permissions {', '.join(others[:-1])} or {others[-1]}."
+    lines = [describe_mode(permissions.mode), change]
     for action in ("deny", "ask", "allow"):
         patterns = permissions.patterns(action)
         if patterns:
             lines += [f"{_TITLES[action]} (tools.{action}):", *(f"  {pattern}" for pattern in patterns)]
-    if len(lines) == 1:
+    if len(lines) == 2:
         lines.append("There are no rules. Add one with /permissions allow, ask or deny and a pattern.")
     return "\n".join(lines)

@@ -155,6 +155,7 @@ def test_command_shows_the_mode_and_the_rules(ctx: CallContext) -> None:
         run_command(permissions, typed)
     assert run_command(permissions, "").splitlines() == [
         "Permission mode workspace: allows reads, writes inside the workspace and contained commands.",
+        "Change it with /permissions ask, plan or yolo.",
         "Denied (tools.deny):",
         "  run: sudo",
         "Always asks (tools.ask):",

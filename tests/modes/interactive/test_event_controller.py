@@ -397,11 +397,13 @@ def test_notices_reminders_and_custom_messages_are_shown(tmp_path: Path) -> None
                 e.Notice("warning", "Mind the gap."),
                 e.TodoReminder([1, 2], 1, 3),
                 e.MessageStart(CustomMessage("job", "Job 1 is done.", True, 0)),
+                e.MessageStart(CustomMessage("job", "[Background job 2 failed: make]\nno rule", True, 0)),
                 e.MessageStart(CustomMessage("hidden", "nobody sees it", False, 0)),
                 e.MessageStart(BranchSummaryMessage("Tried things.", "x", 0)),
             )
             shown = await rig.show("! Mind the gap.")
             assert "2 tasks are still open; reminded the agent (1 of 3)." in shown
+            assert "• Background job 2 failed: make\n  no rule" in shown
             assert "Job 1 is done." in shown and "nobody sees it" not in shown
             assert "Summary of the abandoned branch" in shown
 

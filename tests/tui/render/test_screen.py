@@ -524,3 +524,15 @@ def test_after_a_suspend_final_rows_reappear_only_when_there_are_more() -> None:
     rows.rows = ["others", "of the", "same length"]
     rig.draw()
     assert rig.tape == [*numbered(1, 3), "$ fg", *rows.rows]
+
+
+@pytest.mark.parametrize("gap_s", [0.1, 1.0])
+def test_narrower_terminal_shows_the_status_row_once_although_the_user_has_just_typed(gap_s: float) -> None:
+    rig = RenderRig(60, 10, takes_back="never")
+    rig.say(1, 3)
+    rig.start()
+    rig.terminal.type("hello")
+    rig.pass_time(gap_s)
+    rig.terminal.resize(30, 10)
+    rig.pass_time()
+    assert rig.tape == ["line 1", "line 2", "line 3", "=" * 30, "> hello", "=" * 30]

@@ -184,6 +184,12 @@ def test_descriptions_are_in_a_column_or_below() -> None:
     assert shown(picker, 30)[2:] == ["", "  the second one", ""]
 
 
+def test_few_long_labels_in_a_long_list_leave_room_for_the_descriptions() -> None:
+    items = [SelectItem(n, f"model {n}", "200K") for n in range(600)] + [SelectItem(-1, "x" * 40, "1M")]
+    row = strip_escapes(SelectList(Theme({}), Keymap(), items).render(80)[1])
+    assert row.index("200K") < 20
+
+
 def test_new_items_keep_the_selection_and_the_filter() -> None:
     picker = SelectList(PLAIN, KEYS, items(*FRUIT))
     assert picker.select("fig")

@@ -297,7 +297,7 @@ class FrameLoop:
         painted = painter.paint(
             frame, size, capabilities, request=request, overlays=overlays, kept=kept, typing=typing
         )
-        if painted.text:
+        if painted.text and not painted.steady:
             self._written_at = now
         if painted.intent != "update":
             self._finals.clear()  # row numbers may have changed

@@ -68,6 +68,8 @@ class PaintResult(NamedTuple):
     intent: Intent
     chunk_start: int
     """The rows from here to C entered the history with this frame."""
+    steady: bool = False
+    """Of the rows whose wrapping moves the cursor, none was written."""
 
 
 class Cursor(NamedTuple):
@@ -194,13 +196,17 @@ class Painter:
             emitter = self._repainted(intent, pen, chunk, window, final, request, capabilities)
         self._audit.truncate(step.start)
         self._audit.commit(chunk_rows)
+        grid, shifted = self._grid, ledger.window_top - self.ledger.window_top
         self.ledger, self.size, self._frame = ledger, size, frame
         self._grid, self._covered, self._painting = window, bool(shown), True
         if capabilities.erases_marked_rows:
             self._mark_live(pen, emitter)
+        below = None if capabilities.cursor_follows_text else cursor.row + 1
+        steady = emitter == "diff" and cursor.row == self._cursor.row and shifted == 0
+        steady = steady and _same_rows(grid, window, cursor.row, below)
         text, emitter = self._finish_frame(pen, emitter, cursor, capabilities)
         self._reach = pen.reach
-        return PaintResult(text, emitter, intent, step.start)
+        return PaintResult(text, emitter, intent, step.start, steady)
 
     def _mark_live(self, pen: emit.Pen, emitter: Emitter) -> None:
         """Mark the first live row, so that the terminal erases what follows when its size changes."""
@@ -499,6 +505,11 @@ def _shorten(window: list[SafeRow], start: int, end: int) -> None:
 
 def _in_sync(text: str, capabilities: Capabilities) -> str:
     return f"{sequences.SYNC_BEGIN}{text}{sequences.SYNC_END}" if capabilities.synchronized_output else text
+
+
+def _same_rows(old: list[SafeRow], new: list[SafeRow], above: int, below: int | None) -> bool:
+    """Whether the rows above one row, and those below another one, are the same."""
+    return old[:above] == new[:above] and (below is None or old[below:] == new[below:])
 
 
 def _count_already_shown(chunk: Sequence[SafeRow], grid: Sequence[SafeRow]) -> int:

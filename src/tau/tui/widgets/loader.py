@@ -119,10 +119,11 @@ class Loader(CachedComponent, LiveComponent):
         self._request_render(self)
 
     def _fit_notes(self, width: int) -> str:
-        """On a narrow screen, drop notes: the detail first, the stop key last."""
+        """On a narrow screen, drop notes: the tip first, the stop key last."""
         elapsed = format_elapsed(self.elapsed_s) if self._show_elapsed and self.elapsed_s >= 1 else ""
-        hint, text = self.hint_text(), ""
-        for notes in ((elapsed, self._detail, hint), (elapsed, hint), (hint,), ()):
+        hint, tip, text = self.hint_text(), self.tip_text(), ""
+        detailed = (elapsed, self._detail, hint)
+        for notes in ((*detailed, tip), detailed, (elapsed, hint), (hint,), ()):
             text = self._text([note for note in notes if note])
             if visible_width(text) <= width:
                 return text
@@ -140,6 +141,10 @@ class Loader(CachedComponent, LiveComponent):
 
     def hint_text(self) -> str:
         """Return the last note after the message, such as the key that stops the work."""
+        return ""
+
+    def tip_text(self) -> str:
+        """Return what else a key can do, if there is room for it."""
         return ""
 
 

@@ -11,6 +11,7 @@ T = TypeVar("T", bound=Hashable)
 
 MAX_LABEL_WIDTH = 40
 _CLOSELY_RANKED = 300
+_FEW_ITEMS = 500
 
 
 class SelectItem(NamedTuple, Generic[T]):
@@ -31,7 +32,10 @@ class Choices(Generic[T]):
         self.items = [_clean_texts(item) for item in items]
         self.has_groups = any(item.group for item in self.items)
         self.has_descriptions = any(item.description for item in self.items)
-        self.label_width = min(max((len(item.label) for item in self.items), default=0), MAX_LABEL_WIDTH)
+        lengths = sorted(len(item.label) for item in self.items) or [0]
+        # In a long list, a few long labels must not take the room of the descriptions.
+        usual = lengths[-1 - len(lengths) // 10] if len(lengths) > _FEW_ITEMS else lengths[-1]
+        self.label_width = min(usual, MAX_LABEL_WIDTH)
         self.order: list[int] = []
         """Indices of the visible items."""
         self.lines: list[int] = []

@@ -85,7 +85,8 @@ def test_jobs_are_listed_read_as_they_run_and_stopped(tmp_path: Path) -> None:
             assert f"{first} running" in shown and f"{second} completed" in shown
             await rig.press("escape")
             await rig.gone("Background jobs")
-            assert "line 99" in await run_command(rig, f"/jobs {second}", f"{second} completed")
+            shown = await run_command(rig, f"/jobs {second}", f"{second} completed")
+            assert "line 99" in shown and "S stop" not in shown
             await rig.press("s")
             await rig.show("It has already ended.")
             await rig.press("q")
@@ -94,15 +95,15 @@ def test_jobs_are_listed_read_as_they_run_and_stopped(tmp_path: Path) -> None:
             await rig.show("Background jobs")
             await rig.press("down", "enter")
             shown = await rig.show("half way there")
-            assert f"{first} running" in shown and "make all" in shown
+            assert f"{first} running" in shown and "make all" in shown and "S stop" in shown
             go.set()
             rig.skip(1)
             await rig.show("almost there")
             await rig.press("s")
-            await rig.show(f"{first} cancelled")
+            await rig.show(f"{first} stopped")
             assert rig.session.jobs.get(first).status == "cancelled"
             await rig.press("q")
-            await rig.show(f"Background job {first} cancelled: make all")
+            await rig.show(f"Background job {first} stopped: make all")
             await run_command(rig, "/jobs cancel x-9", 'No job "x-9"')
             rig.front.editor.clear()
             await run_command(rig, "/jobs x-8", 'No job "x-8"')

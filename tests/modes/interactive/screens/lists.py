@@ -282,7 +282,7 @@ SCREENS = {
             [Use("edit", path="README.md", old_text="Says hello", new_text="Says hello by name")],
             [Say("It says so too.")],
         ],
-        wide=("And the manual", "Tab what to rewind"),
+        wide=("And the manual", "Tab choose what to rewind"),
         opens="selectors.rewind.choose_rewind",
         command="rewind",
         settings={"edit.mode": "replace"},

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from tau.ai.http import HttpTransport
 from tau.ai.local import discovery
@@ -56,7 +57,13 @@ def test_row_shows_window_price_and_abilities() -> None:
         cost=Price(input=2.5, output=10),
         context_window=1_000_000,
     )
-    assert facts(model) == "1M · $2.5/$10 · thinking · images · p/m"
+    assert facts(model) == "1M · $2.5/$10 · off-xhigh · images · p/m"
+    for words, shown in (
+        ({"max": "max"}, "off-high/max"),
+        ({"minimal": None, "medium": None, "max": "max"}, "off/low/high/max"),
+        ({"off": None, "minimal": None}, "low-high"),
+    ):
+        assert f" · {shown} · " in facts(replace(model, thinking_level_map=words))
     assert (tokens(4_096), tokens(200_000), tokens(900), tokens(1_050_000)) == ("4K", "200K", "900", "1.1M")
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tau.modes.interactive.status.activity_line import short_count
+from tau.modes.interactive.status.activity_line import LONG_S, short_count
 from tests.modes.interactive.rig import rigged, run
 
 
@@ -19,6 +19,21 @@ def test_shows_the_activity_and_the_key_that_stops_it(tmp_path: Path) -> None:
             rig.parts.activity.end()
             await rig.gone("Running bash")
             assert not rig.front.layout.activity.children
+
+    run(test)
+
+
+def test_long_command_shows_the_key_that_moves_it_to_the_background(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path) as rig:
+            rig.parts.activity.begin("Waiting for the model")
+            rig.skip(LONG_S)
+            rig.parts.activity.update("Running bash", can_move=True)
+            assert "Ctrl+B" not in await rig.show("Running bash")
+            rig.skip(LONG_S)
+            await rig.show("Esc stops it, Ctrl+B moves it to the background")
+            rig.parts.activity.update("Running edit")
+            assert "Ctrl+B" not in await rig.show("Running edit")
 
     run(test)
 

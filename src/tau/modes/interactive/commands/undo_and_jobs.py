@@ -11,6 +11,7 @@ from tau.coding.undo.plan import UndoPlan
 from tau.coding.undo.recorder import Recorder
 from tau.coding.undo.report import result_lines, summary, turn_lines
 from tau.coding.undo.undo import Undo
+from tau.modes.event_lines import job_status
 from tau.modes.interactive.command_context import CommandContext
 from tau.modes.interactive.commands.shared_text import columns
 from tau.modes.interactive.tool_views.labels import duration
@@ -89,13 +90,13 @@ async def _choose_job(context: CommandContext, known_jobs: Sequence[Job]) -> Non
         context.say("No background jobs are running or recently finished.")
         return
     if context.display.theme.linear:
-        rows = [(job.id, job.status, duration(job.duration_ms), job.label) for job in known_jobs]
+        rows = [(job.id, job_status(job.status), duration(job.duration_ms), job.label) for job in known_jobs]
         note = "/jobs ID shows a job's output, /jobs cancel ID stops it."
         context.say("\n".join([*columns(context.display, rows, right=(2,)), note]))
         return
     items = [
         select_items.SelectItem(
-            job.id, job.label, f"{job.id} {job.status}, {delivery.duration_text(job.duration_ms)}"
+            job.id, job.label, f"{job.id} {job_status(job.status)}, {delivery.duration_text(job.duration_ms)}"
         )
         for job in reversed(known_jobs)
     ]

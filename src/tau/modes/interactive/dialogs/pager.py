@@ -11,12 +11,12 @@ from tau.modes.interactive.dialogs.dialog_widgets import LINEAR_ROWS
 from tau.modes.interactive.dialogs.paged_rows import PagedRows, PagerBlock, PagerPlace
 from tau.modes.interactive.dialogs.pager_search import PagerSearch
 from tau.modes.interactive.screen_protocols import Display, Tasks
+from tau.modes.interactive.selectors.panel import ROWS_FOR_TWO, key_rows, title_row
 from tau.tui.component import LiveComponent
 from tau.tui.input.key import InputEvent, Key
 from tau.tui.render.audit import visible_text
 from tau.tui.text.clean import clean_line
 from tau.tui.text.cut import truncate
-from tau.tui.text.width import visible_width
 from tau.tui.widgets.input_field import InputField
 from tau.tui.widgets.text import Text
 
@@ -28,7 +28,7 @@ _LEAST_ROWS_WITH_HINTS = 6
 
 
 class PagerAction(NamedTuple):
-    """A letter, its description, and its function."""
+    """A letter, its description (empty while it would do nothing), and its function."""
 
     letter: str
     words: str
@@ -69,7 +69,7 @@ class Pager(LiveComponent):
         self._display = display
         self.title = clean_line(title)
         self._view = PagedRows(blocks)
-        self._actions = does
+        self.actions = does
         self._empty = empty
         self._waiting = waiting
         self._tasks = tasks
@@ -126,7 +126,7 @@ class Pager(LiveComponent):
             return True
         self._message = ""
         self._search.stop()
-        for action in self._actions:
+        for action in self.actions:
             if action.letter == event.text:
                 action.do()
                 return True
@@ -142,8 +142,9 @@ class Pager(LiveComponent):
 
     def render(self, width: int) -> list[str]:
         rows = self._display.terminal.rows
-        hints = self._hints(width) if rows >= _LEAST_ROWS_WITH_HINTS else []
-        title = [self._rule(width)] if rows >= _LEAST_ROWS_WITH_HINTS else []
+        title, hints = [title_row(self._display.theme, self.title, "", width)], self._hints(width)
+        if rows < _LEAST_ROWS_WITH_HINTS:
+            title, hints = [], []
         room = max(rows - len(title) - len(hints) - 1, 1)
         self._view.resize(max(width - 1, 1), room)
         shown = self._view.window()
@@ -157,13 +158,6 @@ class Pager(LiveComponent):
         theme = self._display.theme
         row = self._search.highlight(row, theme["matched"])
         return f"{theme['accent'](theme.symbols.quote) if is_chosen and row else ' '}{row}"
-
-    def _rule(self, width: int) -> str:
-        theme = self._display.theme
-        rule, border = theme.symbols.rule, theme["borderActive"]
-        title = truncate(self.title, max(width - 4, 1), theme.symbols.ellipsis)
-        rest = max(width - visible_width(title) - 4, 0)
-        return f"{border(rule * 2)} {theme['accent'](title)} {border(rule * rest)}"
 
     def _status(self, width: int) -> str:
         theme = self._display.theme
@@ -191,22 +185,16 @@ class Pager(LiveComponent):
 
     def _hints(self, width: int) -> list[str]:
         label = self._display.keys.label
-        named = [("close", "close"), ("search", "search")]
-        words = [f"{one.letter.upper()} {one.words}" for one in self._actions]
+        back, forward = label("app.pager.previousPrompt"), label("app.pager.nextPrompt")
+        keys = [(label("app.pager.close"), "close"), (label("app.pager.search"), "search")]
+        keys += [(one.letter.upper(), one.words) for one in self.actions if one.words]
+        more = [("copy", "copy"), ("open", "$PAGER")]
         if len(self._view.blocks) > 1:
-            back, forward = label("app.pager.previousPrompt"), label("app.pager.nextPrompt")
-            words.append(f"{back} {forward} prompts" if back and forward else "")
-            more = [("nextBlock", "next block"), ("expand", "expand"), ("expandAll", "all"), ("copy", "copy")]
-        else:
-            more = [("copy", "copy")]
-        known, rest = (
-            [f"{label(f'app.pager.{name}')} {does}" for name, does in group if label(f"app.pager.{name}")]
-            for group in (named, [*more, ("open", "$PAGER")])
-        )
-        words = [*known, *words, *rest]
-        theme = self._display.theme
-        text = f" {theme.symbols.separator} ".join(word for word in words if word)
-        return [theme["dim"](truncate(text, width, theme.symbols.ellipsis))]
+            keys += [(f"{back} {forward}", "prompts")] if back and forward else []
+            more = [("nextBlock", "next block"), ("expand", "expand"), ("expandAll", "all"), *more]
+        keys += [(label(f"app.pager.{name}"), does) for name, does in more]
+        most = 2 if self._display.terminal.rows >= ROWS_FOR_TWO else 1
+        return key_rows(self._display.theme, [(key, does) for key, does in keys if key], width, most)
 
     def _go_to_prompt(self, step: int) -> None:
         found = self._view.find_prompt(step)

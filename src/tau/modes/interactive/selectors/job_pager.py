@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from tau.coding.jobs.delivery import duration_text, output_of
 from tau.coding.ports import Job
+from tau.modes.event_lines import job_status
 from tau.modes.interactive.command_context import CommandContext
 from tau.modes.interactive.dialogs.pager import PagerAction, TextPager, show_pager
 
@@ -35,7 +36,9 @@ class JobPager(TextPager):
     def _output(self) -> str:
         self._job = self._jobs.get(self._job.id) or self._job
         job = self._job
-        self.title = f"{job.id} {job.status}, {duration_text(job.duration_ms)}: {job.label}"
+        self.title = f"{job.id} {job_status(job.status)}, {duration_text(job.duration_ms)}: {job.label}"
+        if not job.running:
+            self.actions = (PagerAction("s", "", self._stop_job),)
         return output_of(job)
 
     def _stop_job(self) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from tau.ai.model import Model
+from tau.ai.model import THINKING_LEVELS, Model, ThinkingLevel
 from tau.ai.model_search import models_in_order
 from tau.modes.model_list import ModelList
 from tau.tui.widgets.select_list import SelectItem
@@ -47,16 +47,27 @@ def _missing(available: ModelList, model: Model) -> str:
 
 
 def facts(model: Model, separator: str = " · ", named: str = "") -> str:
-    """Context size, price per million tokens in and out, capabilities and id."""
+    """Context size, price per million tokens in and out, thinking levels, images and id."""
     free = not model.cost.input and not model.cost.output
     parts = [
         tokens(model.context_window),
         "no price" if free else f"${model.cost.input:g}/${model.cost.output:g}",
-        "thinking" if model.reasoning else "",
+        _levels(model.thinking_levels()) if model.reasoning else "",
         "images" if "image" in model.input else "",
         named or model.key,
     ]
     return separator.join(part for part in parts if part)
+
+
+def _levels(levels: Sequence[ThinkingLevel]) -> str:
+    """`low-max` for three or more in a row, else each: `off/high/max`."""
+    runs: list[list[ThinkingLevel]] = []
+    for level in levels:
+        if runs and THINKING_LEVELS.index(level) == THINKING_LEVELS.index(runs[-1][-1]) + 1:
+            runs[-1].append(level)
+        else:
+            runs.append([level])
+    return "/".join(f"{run[0]}-{run[-1]}" if len(run) > 2 else "/".join(run) for run in runs)
 
 
 def tokens(count: int) -> str:

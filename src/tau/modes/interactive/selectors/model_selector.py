@@ -112,7 +112,7 @@ class ModelSelector:
         self._show_scope()
 
     def _show_scope(self) -> None:
-        note = "$ per million tokens in/out"
+        note = "$ per million tokens in/out, thinking levels"
         self._panel.set_note(f"enabled models; {note}" if self._scoped else note)
 
     def _select(

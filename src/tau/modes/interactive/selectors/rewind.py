@@ -95,7 +95,11 @@ class RewindSelector:
             context.display,
             "Rewind to before a message",
             self._list,
-            hints=(Hint(CONFIRM, "go back"), Hint(SCOPE_KEY, "what to rewind"), Hint(CANCEL, "cancel")),
+            hints=(
+                Hint(CONFIRM, "go back"),
+                Hint(SCOPE_KEY, "choose what to rewind"),
+                Hint(CANCEL, "cancel"),
+            ),
             actions={SCOPE_KEY: self._next_scope},
             fit=self._list.fit,
         )

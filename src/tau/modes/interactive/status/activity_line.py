@@ -7,7 +7,10 @@ from tau.tui.widgets.container import Spacer
 from tau.tui.widgets.loader import Loader
 
 INTERRUPT = "app.interrupt"
+BACKGROUND = "app.jobs.background"
 STOPPING = "Stopping"
+LONG_S = 5.0
+"""After this, a command is long enough to be moved to the background."""
 _CHARS_PER_TOKEN = 4
 
 
@@ -31,6 +34,7 @@ class ActivityLine:
         self._chars = 0
         self._next_chars = 0
         self._is_stopping = False
+        self._movable_since = float("inf")
         self._retry_at = 0.0
         self._tick: Handle | None = None
 
@@ -57,8 +61,10 @@ class ActivityLine:
         self.update(text)
         self._continues = False
 
-    def update(self, text: str) -> None:
-        """Set the agent's current activity."""
+    def update(self, text: str, *, can_move: bool = False) -> None:
+        """Set the agent's current activity; `can_move`: to the background."""
+        if can_move != (self._movable_since < float("inf")):
+            self._movable_since = self._display.timer.time() if can_move else float("inf")
         self._stop_counting_down()
         if self._agent_text is None and not self._others and not self._continues:
             self._started_at = self._display.timer.time()
@@ -147,6 +153,7 @@ class ActivityLine:
             display.request_render()
         self._line.started_at = self._started_at
         self._line.stop_action = action if text != STOPPING else ""
+        self._line.movable_since = float("inf") if self._others or self._is_stopping else self._movable_since
         self._line.message = text
         if self._others:
             self._line.detail = ""
@@ -168,6 +175,7 @@ class _Line(Loader):
         self._display = display
         self.started_at = display.timer.time()
         self.stop_action = ""
+        self.movable_since = float("inf")
 
     @property
     def elapsed_s(self) -> float:
@@ -176,6 +184,11 @@ class _Line(Loader):
     def hint_text(self) -> str:
         label = self._display.keys.label(self.stop_action)
         return f"{label} stops it" if label else ""
+
+    def tip_text(self) -> str:
+        label = self._display.keys.label(BACKGROUND)
+        is_long = self._display.timer.time() - self.movable_since >= LONG_S
+        return f"{label} moves it to the background" if label and is_long else ""
 
 
 def short_count(number: int) -> str:

@@ -4,6 +4,7 @@ from msgspec import UNSET
 
 from tau.coding.jobs.delivery import JobSnapshot
 from tau.coding.tools.job import JobDetails
+from tau.modes.event_lines import job_status
 from tau.modes.interactive.tool_views.body_parts import (
     HEAD_ROWS,
     MAX_ROWS,
@@ -92,7 +93,7 @@ def _heading(theme: Theme, job: JobSnapshot) -> Component:
     def paint(width: int) -> list[str]:
         style = theme[_LOOKS[job.status]]
         sign = "" if theme.linear else style(getattr(theme.symbols, _SIGNS[job.status])) + " "
-        facts = theme["muted"](f"{job.status}, {duration(job.duration_ms)}")
+        facts = theme["muted"](f"{job_status(job.status)}, {duration(job.duration_ms)}")
         row = f"{sign}{theme['strong'](one_line(job.id, 60))} {one_line(job.label)}  {facts}"
         return [truncate(row, width, theme.symbols.ellipsis)]
 

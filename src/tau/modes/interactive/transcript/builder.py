@@ -78,7 +78,7 @@ class TranscriptBuilder:
             case CustomMessage(display=True):
                 content = message.content
                 text = content if isinstance(content, str) else text_of(content)
-                self.add(summaries.CustomBlock(self.context, message.custom_type, text))
+                self.add(summaries.CustomBlock.of(self.context, message.custom_type, text))
             case BranchSummaryMessage():
                 title = "Summary of the abandoned branch"
                 self.add(summaries.SummaryBlock(self.context, title, message.summary))

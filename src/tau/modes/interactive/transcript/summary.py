@@ -54,6 +54,13 @@ class SummaryBlock(_Titled):
 class CustomBlock(_Titled):
     """A message from neither user nor model, such as a finished job."""
 
+    @classmethod
+    def of(cls, context: BlockContext, kind: str, text: str) -> "CustomBlock":
+        """Its title is the first line if that is a note in brackets, else its kind."""
+        first, _, rest = text.partition("\n")
+        is_note = first.startswith("[") and first.endswith("]")
+        return cls(context, first[1:-1], rest) if is_note else cls(context, kind, text)
+
     def _render_rows(self, width: int) -> Sequence[str]:
         theme = self._theme
         shown, hidden = (self._text, 0) if self.expanded else first_lines(self._text, _SHOWN_LINES)

@@ -158,7 +158,8 @@ class TranscriptUpdater:
             self._activity.update(WAITING)
             return
         more = f" and {len(names) - _MAX_NAMED} more" if len(names) > _MAX_NAMED else ""
-        self._activity.update(f"Running {', '.join(names[:_MAX_NAMED])}{more}")
+        text = f"Running {', '.join(names[:_MAX_NAMED])}{more}"
+        self._activity.update(text, can_move="bash" in names)
 
     def _turn_end(self, event: e.TurnEnd) -> None:
         if any(was_stopped(result) for result in event.tool_results):
