@@ -1,8 +1,10 @@
 """An editor for tests of ACP mode: the SDK's own client, which records what it gets."""
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 from acp import schema as a
@@ -13,8 +15,6 @@ from acp.stdio import spawn_agent_process
 
 from tests.e2e.program import FAKE, TAU, Program
 from tests.support.limits import HANG_S
-
-Answer = Callable[[a.ToolCallUpdate, list[a.PermissionOption]], str | None]
 
 
 class Editor(Client):
@@ -55,6 +55,78 @@ class Editor(Client):
             await self.seen.wait()
 
 
+class FullEditor(Editor):
+    """Has unsaved files by path, and runs what it is asked to in real processes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.buffers: dict[str, str] = {}
+        self.saves = True
+        self.commands: list[str] = []
+        self.processes: dict[str, asyncio.subprocess.Process] = {}
+        self.outputs: dict[str, bytearray] = {}
+        self.released: list[str] = []
+
+    async def read_text_file(
+        self, session_id: str, path: str, line: int | None = None, limit: int | None = None, **_: Any
+    ) -> a.ReadTextFileResponse:
+        if path not in self.buffers:
+            raise RequestError(-32002, "not open")
+        return a.ReadTextFileResponse(content=self.buffers[path])
+
+    async def write_text_file(self, session_id: str, path: str, content: str, **_: Any) -> None:
+        self.buffers[path] = content
+        if self.saves:
+            Path(path).write_text(content)
+
+    async def create_terminal(
+        self,
+        session_id: str,
+        command: str,
+        args: list[str] | None = None,
+        env: list[a.EnvVariable] | None = None,
+        cwd: str | None = None,
+        output_byte_limit: int | None = None,
+        **_: Any,
+    ) -> a.CreateTerminalResponse:
+        id = f"term_{len(self.commands)}"
+        self.commands.append(" ".join(args or []))
+        variables = {one.name: one.value for one in env or []}
+        process = await asyncio.create_subprocess_exec(
+            command,
+            *(args or []),
+            cwd=cwd,
+            env={**os.environ, **variables},
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+        )
+        self.processes[id], self.outputs[id] = process, bytearray()
+        return a.CreateTerminalResponse(terminal_id=id)
+
+    async def terminal_output(self, session_id: str, terminal_id: str, **_: Any) -> a.TerminalOutputResponse:
+        process, output = self.processes[terminal_id], self.outputs[terminal_id]
+        assert process.stdout is not None
+        try:
+            async with asyncio.timeout(0.01):
+                while piece := await process.stdout.read(1000):
+                    output.extend(piece)
+            await process.wait()
+        except TimeoutError:
+            pass
+        code = process.returncode
+        ended = None if code is None else a.TerminalExitStatus(exit_code=code if code >= 0 else None)
+        return a.TerminalOutputResponse(output=output.decode(), truncated=False, exit_status=ended)
+
+    async def kill_terminal(self, session_id: str, terminal_id: str, **_: Any) -> None:
+        if self.processes[terminal_id].returncode is None:
+            self.processes[terminal_id].kill()
+            await self.processes[terminal_id].wait()
+
+    async def release_terminal(self, session_id: str, terminal_id: str, **_: Any) -> None:
+        await self.kill_terminal(session_id, terminal_id)
+        self.released.append(terminal_id)
+
+
 @asynccontextmanager
 async def connected(
     tau: Program, editor: Editor, *args: str, capabilities: a.ClientCapabilities | None = None
@@ -70,8 +142,3 @@ async def connected(
 
 def text(value: str) -> list[Any]:
     return [a.TextContentBlock(type="text", text=value)]
-
-
-def error_of(error: BaseException) -> tuple[int, str]:
-    assert isinstance(error, RequestError)
-    return error.code, str(error)

@@ -4,7 +4,7 @@ import asyncio
 import os
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from acp import PROTOCOL_VERSION, RequestError
 from acp import schema as a
@@ -24,11 +24,13 @@ from tau.modes.acp.transport import LineTransport
 from tau.modes.model_list import known_models
 from tau.sdk import SessionOptions, session_store
 
-AGENT_AUTH = "agent"
+AGENT_AUTH, TERMINAL_AUTH = "agent", "terminal"
 AUTH_REQUIRED = -32000
 MAX_SESSIONS = 64
 PAGE = 50
-NO_KEY = "No provider has a key; set its variable (such as ANTHROPIC_API_KEY) or add it to auth.json."
+
+AuthMethod: TypeAlias = a.EnvVarAuthMethod | a.TerminalAuthMethod | a.AuthMethodAgent
+NO_KEY = "No provider has a key; run tau login, or set a variable such as ANTHROPIC_API_KEY."
 
 
 class AcpAgent:
@@ -62,13 +64,7 @@ class AcpAgent:
         return a.InitializeResponse(
             protocol_version=PROTOCOL_VERSION,
             agent_info=a.Implementation(name="tau", title="tau", version=VERSION),
-            auth_methods=[
-                a.AuthMethodAgent(
-                    id=AGENT_AUTH,
-                    name="Keys of this machine",
-                    description="Use the keys in tau's auth.json and in environment variables",
-                )
-            ],
+            auth_methods=_auth_methods(self._capabilities),
             agent_capabilities=a.AgentCapabilities(
                 load_session=True,
                 prompt_capabilities=a.PromptCapabilities(image=True, audio=False, embedded_context=True),
@@ -84,7 +80,7 @@ class AcpAgent:
         )
 
     async def authenticate(self, method_id: str, **_: Any) -> a.AuthenticateResponse:
-        if method_id != AGENT_AUTH:
+        if method_id not in (AGENT_AUTH, TERMINAL_AUTH):
             raise RequestError(INVALID_PARAMS, f'There is no authentication method "{method_id}".')
         with request_errors():
             found = await asyncio.to_thread(known_models, user_paths(os.environ), None)
@@ -223,12 +219,36 @@ class AcpAgent:
             raise SessionError(f"{MAX_SESSIONS} sessions are open; close one first.")
         add_dirs = (*options.add_dirs, *(_folder(folder) for folder in folders or ()))
         chosen = replace(options, cwd=_folder(cwd), add_dirs=add_dirs)
-        session = AcpSession(chosen, self._client, self._transport.notify, self._tasks, mcp_servers or ())
+        session = AcpSession(
+            chosen,
+            self._client,
+            self._transport.notify,
+            self._tasks,
+            self._capabilities,
+            mcp_servers or (),
+        )
         await session.open(id)
         self._sessions[session.id] = session
         # The library answers without waiting for anything, so before this callback gets its turn.
         asyncio.get_running_loop().call_soon(lambda: spawn(self._tasks, session.begin()))
         return session
+
+
+def _auth_methods(capabilities: a.ClientCapabilities) -> list[AuthMethod]:
+    found: list[AuthMethod] = [
+        a.AuthMethodAgent(
+            id=AGENT_AUTH,
+            name="Keys of this machine",
+            description="Use the logins and keys that tau has, and those in environment variables",
+        )
+    ]
+    if capabilities.auth is not None and capabilities.auth.terminal:
+        found.append(
+            a.TerminalAuthMethod(
+                type="terminal", id=TERMINAL_AUTH, name="Log in with tau login", args=["login"]
+            )
+        )
+    return found
 
 
 def _folder(path: str) -> Path:

@@ -16,10 +16,13 @@ from tau.ai.wire import AssistantMessage
 from tau.base import log
 from tau.base.errors import UsageError
 from tau.base.late import late
+from tau.coding.files.local_fs import LocalFileSystem
 from tau.coding.session.entries import MessageEntry
 from tau.modes.acp.config_options import ConfigOption, config_options, mode_state, set_option
 from tau.modes.acp.content import PromptBlock, PromptMessage
 from tau.modes.acp.dialogs import AcpDialogs
+from tau.modes.acp.editor_files import EditorFiles
+from tau.modes.acp.editor_terminals import EditorRunner
 from tau.modes.acp.errors import INTERNAL
 from tau.modes.acp.updates import RunUpdates, Update, plan_update, replay
 from tau.modes.exit_status import judge
@@ -46,16 +49,27 @@ class AcpSession:
         client: Client,
         write: Callable[[str, dict[str, Any]], None],
         tasks: asyncio.TaskGroup,
+        capabilities: a.ClientCapabilities,
         mcp_servers: Sequence[McpServer] = (),
     ) -> None:
-        self._write = write
-        dialogs = AcpDialogs(client, lambda: self.id, self._take)
-        self.host = SessionHost(replace(options, ui=dialogs, dialogs=dialogs), self._take, tasks, naming=True)
         self.id = ""
+        self._write = write
+        self._updates = RunUpdates(self._send, options.cwd)
+        dialogs = AcpDialogs(client, lambda: self.id, self._take)
+        own = replace(options, ui=dialogs, dialogs=dialogs)
+        if (fs := capabilities.fs) is not None and (fs.read_text_file or fs.write_text_file):
+            own = replace(own, disk=EditorFiles(LocalFileSystem(), client, lambda: self.id, fs))
+        if capabilities.terminal:
+            own = replace(
+                own,
+                wrap_runner=lambda inner: EditorRunner(
+                    inner, client, lambda: self.id, self._updates.show_terminal
+                ),
+            )
+        self.host = SessionHost(own, self._take, tasks, naming=True)
         self.mcp_servers = tuple(mcp_servers)  # for when sessions can use them
         self._call = CommandCall(self.host)
         self._models: list[models.ModelInfo] = []
-        self._updates = RunUpdates(self._send, options.cwd)
         self._held: list[Update] | None = []
         self._shown_todos = plan_update(())
         self._shown_mode = ""
