@@ -55,7 +55,7 @@ def folder(tmp_path: Path) -> Path:
 
 def test_bash_offers_flags_commands_and_choices(folder: Path) -> None:
     assert complete_in_bash(folder, "--mod") == ["--mode", "--model"]
-    assert complete_in_bash(folder, "-p", "--mode", "") == ["json", "rpc", "rpc-ui", "text"]
+    assert complete_in_bash(folder, "-p", "--mode", "") == ["acp", "json", "rpc", "rpc-ui", "text"]
     assert complete_in_bash(folder, "--mode", "=", "js") == ["json"]
     assert complete_in_bash(folder, "co") == ["completions", "config"]
     assert complete_in_bash(folder, "completions", "z") == ["zsh"]
@@ -143,7 +143,7 @@ def complete_in_fish(folder: Path, line: str) -> list[str]:
 
 def test_fish_offers_choices(tmp_path: Path) -> None:
     offered = {row.split("\t")[0] for row in complete_in_fish(tmp_path, "tau --mode ")}
-    assert offered == {"text", "json", "rpc", "rpc-ui"}
+    assert offered == {"text", "json", "rpc", "rpc-ui", "acp"}
 
 
 def test_fish_offers_values_and_what_they_are(values: Path) -> None:

@@ -90,7 +90,7 @@ def test_short_flag_with_an_optional_value() -> None:
         (["-p", "--fork"], "--fork needs a value: --fork ID|PATH."),
         (["--model="], "--model needs a non-empty value: --model PATTERN[:LEVEL]."),
         (["--print=yes"], "--print takes no value."),
-        (["--mode", "xml"], '--mode cannot be "xml"; use one of text, json, rpc, rpc-ui.'),
+        (["--mode", "xml"], '--mode cannot be "xml"; use one of text, json, rpc, rpc-ui, acp.'),
         (["-c", "-r", "a"], "--continue and --resume cannot be used together."),
         (["--tools", "read", "--no-tools"], "--tools and --no-tools cannot be used together."),
     ),

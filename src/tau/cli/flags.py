@@ -93,10 +93,10 @@ FLAGS = (
     Flag(
         "mode",
         "text: final answer only; json: session header and events as JSON lines; rpc: a program sends"
-        " commands as JSON lines; rpc-ui: the same, and the program shows dialogs",
+        " commands as JSON lines; rpc-ui: the same, and the program shows dialogs; acp: an editor does",
         group=OUTPUT,
         kind=VALUE,
-        choices=("text", "json", "rpc", "rpc-ui"),
+        choices=("text", "json", "rpc", "rpc-ui", "acp"),
     ),
     Flag(
         "snapshots",
@@ -352,6 +352,7 @@ _COMMANDS = (
     Subcommand(
         "demo", "demo [--fast]", "watch a scripted model fix a bug in one minute", options=("--fast",)
     ),
+    Subcommand("acp", "acp [FLAG ...]", "serve an editor over the Agent Client Protocol"),
     Subcommand(
         "completions",
         "completions bash|zsh|fish",

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from tau.cli.parse import Mode
     from tau.coding.ports import CodingDialogs
 
+acp_launch = late("tau.cli.acp")
 console = late("tau.modes.console")
 event_json = late("tau.modes.event_json")
 json_mode = late("tau.modes.json")
@@ -89,6 +90,8 @@ async def _run(parsed: ParsedArgs, mode: "Mode", signals: Signals) -> int:
         return await _run_console(parsed, cwd, signals)
     if mode == "rpc":
         return await rpc_launch.run(parsed, session_options(parsed, cwd), signals)
+    if mode == "acp":
+        return await acp_launch.run(parsed, session_options(parsed, cwd), signals)
     piped = "" if mode == "json-lines" else await read_piped_text()
     prompts = await read_prompts(parsed.words, piped)
     if not prompts and mode != "json-lines":

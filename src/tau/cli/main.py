@@ -123,6 +123,9 @@ def run_subcommand(name: str, words: list[str]) -> int:
     if name in ("login", "logout", "auth"):
         by_name = {"login": login_command.run_login, "logout": login_command.run_logout}
         return by_name.get(name, login_command.run_auth)(words)
+    if name == "acp":
+        # An editor adds the arguments of a login to those that start the server.
+        return run(words if words[:1] == ["login"] else ["--mode", "acp", *words])
     commands: dict[str, Subcommand] = {
         "config": config_command,
         "demo": demo_command,

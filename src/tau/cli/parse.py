@@ -6,7 +6,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Literal
 
-    Mode = Literal["print", "json", "json-lines", "rpc", "console", "interactive"]
+    Mode = Literal["print", "json", "json-lines", "rpc", "acp", "console", "interactive"]
 
 
 class ParsedArgs:
@@ -76,6 +76,8 @@ def choose_mode(parsed: ParsedArgs, *, is_interactive: bool, dumb: bool = False)
         return "json"
     if parsed.value("mode") in ("rpc", "rpc-ui"):
         return "rpc"
+    if parsed.value("mode") == "acp":
+        return "acp"
     if parsed.has("print") or parsed.has("mode"):
         return "print"
     if parsed.has("plain"):

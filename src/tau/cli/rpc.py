@@ -2,7 +2,7 @@
 
 import os
 from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import to_builtins
 from msgspec.structs import replace
@@ -22,9 +22,6 @@ from tau.modes.rpc.queued_output import QueuedOutput
 from tau.modes.rpc.server import RpcOptions
 from tau.modes.rpc.server import run as serve
 from tau.sdk import SessionOptions
-
-if TYPE_CHECKING:
-    pass
 
 STDERR = 2
 MAX_LINE_BYTES = 50 * MIB
@@ -51,11 +48,11 @@ async def run(parsed: ParsedArgs, options: SessionOptions, signals: Signals) -> 
         naming=bool(os.environ.get("TAU_RPC_EMIT_TITLE")),
         dialog_timeout_s=settings.rpc.dialog_timeout,
     )
-    with closing(QueuedOutput(_reserve_stdout(), on_over=lines.close)) as out:
+    with closing(QueuedOutput(reserve_stdout(), on_over=lines.close)) as out:
         return await serve(rpc, lines, out, encoder)
 
 
-def _reserve_stdout() -> int:
+def reserve_stdout() -> int:
     """A descriptor for the protocol; what anything else prints to stdout goes to stderr."""
     own = os.dup(STDOUT)
     os.dup2(STDERR, STDOUT)

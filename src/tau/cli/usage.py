@@ -139,6 +139,12 @@ usage: tau demo [--fast]
 
 Watch a scripted model fix a bug in one minute; --fast skips the pauses. It needs no API key and no network.
 """,
+    "acp": """\
+usage: tau acp [FLAG ...]
+
+Serve an editor, such as Zed or a JetBrains IDE, over the Agent Client Protocol on stdin and stdout. Takes the
+flags of tau, such as --model. Needs the extra: pip install 'tau-agent[acp]'.
+""",
     "completions": """\
 usage: tau completions bash|zsh|fish
 

@@ -54,7 +54,7 @@ class SessionHost:
         self._environ = environ
         self._session: Session | None = None
         self._services = AsyncExitStack()
-        self._run: asyncio.Task[None] | None = None
+        self.run: asyncio.Task[Outcome | None] | None = None  # its result is None if it failed
         self._idle_work: asyncio.Task[None] | None = None
         self._key_owner = ""
 
@@ -68,7 +68,7 @@ class SessionHost:
     @property
     def busy(self) -> bool:
         """Whether a prompt sent now would meet a running agent."""
-        return self._run is not None or self.session.activities.running
+        return self.run is not None or self.session.activities.running
 
     async def open(self) -> None:
         """Open the session that the options choose. Raises TauError."""
@@ -142,7 +142,7 @@ class SessionHost:
         """Stop the agent and wait until it is idle; queued messages stay for the next prompt."""
         self.session.retry.cancel_wait()
         await self.session.activities.end_run()
-        if (run := self._run) is not None:
+        if (run := self.run) is not None:
             await asyncio.wait((run,))
 
     async def close(self) -> None:
@@ -176,11 +176,15 @@ class SessionHost:
 
     def _start(self, session: Session, work: Callable[[Session], Awaitable[Outcome]]) -> None:
         self._end_idle_work()
-        self._run = spawn(self._tasks, self._run_to_end(session, work))
+        self.run = spawn(self._tasks, self._run_to_end(session, work))
 
-    async def _run_to_end(self, session: Session, work: Callable[[Session], Awaitable[Outcome]]) -> None:
+    async def _run_to_end(
+        self, session: Session, work: Callable[[Session], Awaitable[Outcome]]
+    ) -> Outcome | None:
+        outcome: Outcome | None = None
         try:
-            verdict = judge(await work(session))
+            outcome = await work(session)
+            verdict = judge(outcome)
             if verdict.remark:
                 log.warning(f"A run ended: {verdict.remark}")
         except TauError as error:
@@ -190,15 +194,16 @@ class SessionHost:
             text = f"The run failed unexpectedly: {error!r}. The log file has the details."
             self._emit(Notice("error", text))
         finally:
-            self._run = None
+            self.run = None
         if session is self._session:
             self._answer_results(session)
-            if self._run is None:
+            if self.run is None:
                 self._idle_work = spawn(self._tasks, idle_tasks.while_idle(session, naming=self._naming))
+        return outcome
 
     def _answer_results(self, session: Session) -> None:
         """Start a turn on the results of background jobs, if the agent is idle."""
-        if session is self._session and self._run is None and job_results.may_continue(session):
+        if session is self._session and self.run is None and job_results.may_continue(session):
             self._start(session, lambda current: current.go_on(results=True))
 
     def _end_idle_work(self) -> None:

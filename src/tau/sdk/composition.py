@@ -76,7 +76,14 @@ async def compose(
     runner, outside, sandbox = await _open_runners(options, settings, paths, services)
     models = await open_models(options, settings, paths, environ, outside, conversation, services)
     environment = make_environment(
-        conversation, options.cwd, runner, models.roles, settings, ui=options.ui, dialogs=options.dialogs
+        conversation,
+        options.cwd,
+        runner if options.wrap_runner is None else options.wrap_runner(runner),
+        models.roles,
+        settings,
+        ui=options.ui,
+        dialogs=options.dialogs,
+        disk=options.disk,
     )
     await environment.open(services)
     folders = WorkspaceFolders(options.cwd, options.add_dirs)
@@ -86,7 +93,7 @@ async def compose(
     parts = ToolParts(
         with_edit_mode(settings, environ, models.resolved.model),
         record_costs(ask, conversation),
-        resources=resources,
+        resources=resources if options.wrap_runner is None or sandbox else replace(resources, shell=None),
         previews=environment.pending_changes,
         can_ask=options.ui is not None,
         code=_code_detector(options),

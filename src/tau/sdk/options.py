@@ -1,5 +1,6 @@
 """Options for a session."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -8,9 +9,11 @@ from msgspec.structs import force_setattr, replace
 
 from tau.agent.hooks import Hooks
 from tau.agent.loop_owner import StreamFunction
+from tau.agent.ports import FileSystem
 from tau.agent.tool import Tool
 from tau.agent.ui import Ui
 from tau.ai.model import Model, ThinkingLevel
+from tau.base.run import Runner
 from tau.coding.ports import CodingDialogs
 from tau.config.paths import current_folder
 
@@ -42,6 +45,8 @@ class SessionOptions(Struct, frozen=True, kw_only=True):
     settings: dict[str, Any] = {}  # override all files; dotted keys
     ui: Ui | None = None
     dialogs: CodingDialogs | None = None  # with `ui`, for modes with richer dialogs
+    disk: FileSystem | None = None  # the files that tools see, instead of the local ones
+    wrap_runner: Callable[[Runner], Runner] | None = None  # decides where commands of tools run
     stream: StreamFunction | None = None  # replaces the real model; see tau.ai.faux
     hooks: tuple[Hooks, ...] = ()  # called in this order, before approval
 

@@ -135,6 +135,7 @@ class ApprovalHook(Hooks):
             env=effects.env,
             details=effects.details,
             contained=self._is_contained(asked),
+            call_id=asked.call.id,
         )
 
     def _apply(

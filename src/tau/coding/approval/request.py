@@ -29,6 +29,7 @@ class ApprovalRequest(Struct, frozen=True, kw_only=True):
     env: tuple[tuple[str, str], ...] = ()
     details: tuple[tuple[str, str], ...] = ()
     contained: bool = False
+    call_id: str = ""
 
 
 class ApprovalDecision(Struct, frozen=True):

@@ -1,0 +1,1 @@
+"""The Agent Client Protocol: editors drive sessions. Needs the extra `acp`, which nothing else imports."""

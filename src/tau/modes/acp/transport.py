@@ -1,0 +1,89 @@
+"""JSON-RPC messages as lines: what is not one is answered, never trusted."""
+
+from typing import Any
+
+import msgspec
+
+from tau.base.errors import TauError
+from tau.modes.event_json import encode_masked
+from tau.modes.line_input import LineReader
+from tau.modes.output_stream import OutputStream
+
+PARSE_ERROR, INVALID_REQUEST = -32700, -32600
+
+Message = dict[str, Any]
+
+
+class LineTransport:
+    """Implements `acp`'s Transport. `send` writes at once, so calls and lines have one order."""
+
+    def __init__(self, lines: LineReader, out: OutputStream) -> None:
+        self._lines = lines
+        self._out = out
+        self.failure: TauError | None = None
+
+    async def send(self, message: Message) -> None:
+        """Raises ConnectionError if nobody reads."""
+        if self._out.gone or self.failure is not None:
+            raise ConnectionError("The editor does not read anymore.")
+        self.write(message)
+
+    def notify(self, method: str, params: Message) -> None:
+        self.write({"jsonrpc": "2.0", "method": method, "params": params})
+
+    def write(self, message: Message) -> None:
+        """The same for those who need not know that nobody reads."""
+        try:
+            self._out.write(encode_masked(message) + b"\n")
+        except TauError as error:
+            self.failure = error
+            self._lines.close()
+
+    async def receive(self) -> Message | None:
+        """The next message; None at the end."""
+        while not self._out.gone:
+            try:
+                line = await self._lines.next()
+            except TauError as error:  # an overlong line
+                await self._refuse(None, PARSE_ERROR, str(error))
+                continue
+            if line is None:
+                return None
+            if line.strip() and (message := await self._decode(line)) is not None:
+                return message
+        return None
+
+    async def close(self) -> None:
+        self._lines.close()
+
+    async def _decode(self, line: str) -> Message | None:
+        try:
+            message = msgspec.json.decode(line.encode("utf-8", "surrogatepass"))
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            await self._refuse(None, PARSE_ERROR, f"Invalid line: {error}.")
+            return None
+        id = message.get("id") if isinstance(message, dict) else None
+        if problem := _problem(message):
+            known = id if isinstance(id, str | int) else None
+            await self._refuse(known, INVALID_REQUEST, problem)
+            return None
+        return message if isinstance(message, dict) else None
+
+    async def _refuse(self, id: str | int | None, code: int, text: str) -> None:
+        await self.send({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": text}})
+
+
+def _problem(message: object) -> str:
+    """What is wrong with a message, as far as the library would stumble over it."""
+    if not isinstance(message, dict):
+        return "A message is a JSON object."
+    if not isinstance(message.get("id"), str | int | None) or isinstance(message.get("id"), bool):
+        return "The id is a string or an integer."
+    if "method" in message and not isinstance(message["method"], str):
+        return "The method is a string."
+    if "method" not in message and "id" not in message:
+        return "A message has a method or an id."
+    error = message.get("error")
+    if error is not None and not (isinstance(error, dict) and isinstance(error.get("code"), int)):
+        return "An error is an object with a code."
+    return ""
