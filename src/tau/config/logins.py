@@ -73,7 +73,7 @@ class Logins:
             return row
         if closed := CLOSED_PLANS.get(name.lower()):
             raise UsageError(closed)
-        raise UsageError(f'Unknown provider "{name}"; list them with tau completions values providers.')
+        raise UsageError(f'Unknown provider "{name}"; choose from {", ".join(self.catalog.providers)}.')
 
     def variable(self, row: Provider) -> str:
         """The variable with a key of this provider, if one is set."""

@@ -108,8 +108,8 @@ _TABLE = {
     ),
     "tau": (
         ("help", "[COMMAND]", "Show help for all commands or one", "general.help", ANY_TIME),
-        ("login", "[PROVIDER]", "Add an API key", "login.login", ANY_TIME),
-        ("logout", "[PROVIDER]", "Remove an API key", "login.logout", ANY_TIME),
+        ("login", "[PROVIDER]", "Add an API key or log in", "login.login", ANY_TIME),
+        ("logout", "[PROVIDER]", "Remove stored keys and logins", "login.logout", ANY_TIME),
         ("changelog", "[full]", "Show what's new", "general.changelog", ANY_TIME),
         ("reload", "", "Reload settings, keys and commands", "reload.reload", IDLE),
         ("doctor", "", "Check the sandbox, keys, permissions and programs", "doctor.doctor", ANY_TIME),

@@ -1,8 +1,10 @@
 """The first run, /login and /logout: a key is typed unseen and used at once."""
 
 import json
+import re
 import stat
 import threading
+import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -10,6 +12,7 @@ from typing import Any
 
 from tests.e2e.interactive.launcher import MODELS, OK, Launcher, User
 from tests.support.fake_answers import Status
+from tests.support.oauth_server import OAuthServer
 
 KEY, OTHER_KEY = "sk-proof-0123456789abcdef", "sk-other-fedcba9876543210"
 SETUP = "Welcome to tau: choose a model"
@@ -304,3 +307,43 @@ def test_first_key_names_the_model_with_its_price_and_offers_a_cheaper_one(launc
     choose(user, "(cheaper)")
     model = "-".join(name.lower().split()[1:2])
     user.until(lambda shown: any(row.startswith("─ ") and model in row for row in shown), "the cheaper model")
+
+
+def test_login_with_a_browser_closes_its_dialog_and_is_used(launcher: Launcher) -> None:
+    with OAuthServer() as server:
+        provider = {"baseUrl": f"{launcher.tau.server.url}/v1", "api": "openai-completions", "models": MODELS}
+        launcher.tau.write("models.json", {"providers": {"fake": {**provider, "login": server.block()}}})
+        launcher.tau.write("auth.json", {"fake": {"type": "api_key", "key": KEY}})
+        (launcher.tau.home / "auth.json").chmod(0o600)
+        user = launcher.start()
+        user.send("/login fake")
+        choose(user, "Log in with a browser")
+        rows = user.see("Open this page in a browser")
+        joined = "".join(row.strip(" │|") for row in rows)
+        found = re.search(rf"{re.escape(server.url)}/auth\?[\w.~%&=+-]+?(?=If the browser)", joined)
+        assert found, joined
+        with urllib.request.urlopen(server.visit(found[0]), timeout=10) as answer:
+            assert answer.status == 200
+        user.see("Logged in to fake")
+        user.ask("hello", OK)
+        assert used(launcher) == f"Bearer {stored(launcher)['fake']['access']}"
+        user.send("/login fake")
+        choose(user, "Log in with a code")
+        user.see("enter the code ABCD-EFGH")
+        user.see("Logged in to fake")
+
+
+def test_login_with_a_browser_can_be_canceled(launcher: Launcher) -> None:
+    with OAuthServer() as server:
+        provider = {"baseUrl": f"{launcher.tau.server.url}/v1", "api": "openai-completions", "models": MODELS}
+        launcher.tau.write("models.json", {"providers": {"fake": {**provider, "login": server.block()}}})
+        launcher.tau.write("auth.json", {"fake": {"type": "api_key", "key": KEY}})
+        (launcher.tau.home / "auth.json").chmod(0o600)
+        user = launcher.start()
+        user.send("/login fake")
+        choose(user, "Log in with a browser")
+        user.see("Open this page in a browser")
+        user.press("escape")
+        user.miss("Open this page in a browser")
+        user.ask("hello", OK)
+        assert stored(launcher) == {"fake": {"type": "api_key", "key": KEY}}

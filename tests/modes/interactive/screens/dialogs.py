@@ -136,6 +136,11 @@ async def key(stage: Stage) -> None:
     await stage.type("sk-ant-1234")
 
 
+async def way(stage: Stage) -> None:
+    await stage.send("/login openrouter")
+    await stage.show("Log in with a browser")
+
+
 async def price(stage: Stage) -> None:
     await set_up(stage)
     await stage.type("1")
@@ -418,9 +423,16 @@ SCREENS = {
     "login-key": Screen(
         key,
         ("Anthropic key", "it stays hidden", "Enter confirms", "Esc cancels"),
-        opens="dialogs.login.store_key",
+        opens="dialogs.login._ask_key",
         command="login",
         typed="❯ •••••••••••",
+    ),
+    "login-way": Screen(
+        way,
+        ("Log in to OpenRouter", "Log in with a browser", "Paste an API key", "Esc cancels"),
+        opens="dialogs.oauth_login.choose_way",
+        command="login",
+        typed=None,
     ),
     "first-run-price": Screen(
         price,

@@ -45,7 +45,8 @@ For a server elsewhere, type its address.
 
 Offline: the demo model is small. It can chat but not code; use it to look around.
 
-Logging in with a subscription is not supported yet."""
+Plans: those sold with a key (Z.AI, Kimi, MiniMax, Qwen and others) are providers. Claude and Gemini plans, \
+and Copilot, are open to their vendors' own programs only."""
 
 QUIT = DialogChoice("quit", "Quit")
 DEMO = f"{DEMO_PROVIDER}/"
@@ -148,9 +149,10 @@ def _key(context: CommandContext) -> FirstRunOption:
     async def paste() -> SessionSwitch | None:
         catalog = logins.known_providers(context)
         row = catalog.provider(await logins.choose_provider(context, catalog) or "")
-        if row is None or not await logins.store_key(context, row):
+        saved = await logins.add_credential(context, row) if row is not None else ""
+        if row is None or not saved:
             return None
-        context.say(f"Saved the {row.name} key to {context.paths.auth}, which only you can read.")
+        context.say(saved)
         return FIRST._replace(model=await _choose_price(context, catalog, row))
 
     return FirstRunOption(

@@ -1,9 +1,10 @@
-"""`/login` and `/logout`: API keys, typed unseen and stored in auth.json."""
+"""`/login` and `/logout`: API keys, typed unseen, and logins with a browser; stored in auth.json."""
 
 import asyncio
 import os
 
 from tau.ai.catalog import Catalog, Provider, load_catalog
+from tau.base import log
 from tau.base.errors import TauError, UsageError
 from tau.base.late import late
 from tau.config.auth_file import AuthFile
@@ -16,27 +17,24 @@ from tau.modes.interactive.dialogs.dialog_widgets import DialogChoice
 from tau.modes.interactive.selectors.pick_list import pick
 from tau.tui.widgets.select_list import SelectItem
 
+config_logins = late("tau.config.logins")
 custom_server = late("tau.modes.interactive.dialogs.custom_server")
+oauth_login = late("tau.modes.interactive.dialogs.oauth_login")
 
 OTHER_SERVER = "another server"
-NO_OAUTH = (
-    "Only API keys work. Logging in with a subscription is not supported yet; "
-    "create a key on the provider's website instead."
-)
 
 
 async def login(context: CommandContext, rest: str = "") -> None:
-    """Store an API key. Raises TauError."""
+    """Store an API key or a login. Raises TauError."""
     catalog = known_providers(context)
     name = rest.strip()
     chosen = name if name else await choose_provider(context, catalog, other=True)
     if chosen == OTHER_SERVER or (name and catalog.provider(name) is None and _is_custom(context, name)):
         await _add_server(context, catalog, name if "://" in name else "")
         return
-    row = _find_provider(catalog, chosen) if chosen else None
-    if row is None or not await store_key(context, row):
-        return
-    context.say(f"Saved the {row.name} key to {context.paths.auth}, which only you can read.{_models(row)}")
+    row = _find_provider(context, chosen) if chosen else None
+    if row is not None and (saved := await add_credential(context, row)):
+        context.say(f"{saved}{_models(row)}")
 
 
 async def logout(context: CommandContext, rest: str = "") -> None:
@@ -90,8 +88,8 @@ async def choose_provider(context: CommandContext, catalog: Catalog, *, other: b
     auth = AuthFile(context.paths.auth)
 
     def state(row: Provider) -> str:
-        if auth.get_all(row.id):
-            return "key stored"
+        if stored := auth.credentials(row.id):
+            return "logged in" if any(one.tokens for one in stored) else "key stored"
         return "key in environment" if _variable(row) else ""
 
     rows = [row for row in catalog.providers.values() if not row.local]
@@ -105,8 +103,37 @@ async def choose_provider(context: CommandContext, catalog: Catalog, *, other: b
     return await pick(context, "Which provider is the key for?", items, verb="select")
 
 
-async def store_key(context: CommandContext, row: Provider) -> bool:
-    """Ask for a key and store it; False if the user cancels. Raises TauError."""
+async def add_credential(context: CommandContext, row: Provider) -> str:
+    """Ask for a key or log in, and store it; says so, or nothing if the user cancels. Raises TauError."""
+    way = await oauth_login.choose_way(context, row) if row.login is not None else "key"
+    if way is None:
+        return ""
+    logins = config_logins.Logins(context.paths, os.environ)
+    private = f"{context.paths.auth}, which only you can read."
+    if way == "key":
+        key = await _ask_key(context, row)
+        if key is None:
+            return ""
+        checked = ""
+        if row.key_check:
+            check = await logins.check_key(row, key)
+            if check.state == "rejected":
+                raise TauError(f"{check.problem} Nothing was stored.")
+            checked = " It works." if check.state == "valid" else " It could not be checked."
+            if check.problem:
+                log.warning(f"The {row.name} key could not be checked: {check.problem}")
+        await logins.store_key(row, key)
+        return f"Saved the {row.name} key to {private}{checked}"
+    tokens = await oauth_login.log_in(context, logins, row, way)
+    if tokens is None:
+        return ""
+    await logins.store_login(row, tokens)
+    account = f" as {tokens.account}" if tokens.account else ""
+    return f"Logged in to {row.name}{account}. Saved to {private}"
+
+
+async def _ask_key(context: CommandContext, row: Provider) -> str | None:
+    """A key, or the name of a variable or command with one; None if the user cancels."""
     doubted = ""
 
     def objection(text: str) -> str | None:
@@ -121,24 +148,17 @@ async def store_key(context: CommandContext, row: Provider) -> bool:
 
     made = f" Create one at {row.key_page}." if row.key_page else ""
     text = (
-        f"Paste the {row.name} key; it stays hidden.{made} A variable name, or a command "
-        f"after !, works too.\n{NO_OAUTH}"
+        f"Paste the {row.name} key; it stays hidden.{made} A variable name, or a command after !, works too."
     )
-
     title = f"{row.name} key"
     typed: str | None = await context.ask(
         lambda done: LinePanel(context.display, title, text, done, mask=True, validate=objection)
     )
-    if typed is None:
-        return False
-    await asyncio.to_thread(AuthFile(context.paths.auth).set_key, row.id, clean_pasted_key(typed))
-    return True
+    return None if typed is None else clean_pasted_key(typed)
 
 
-def _find_provider(catalog: Catalog, name: str) -> Provider:
-    row = catalog.provider(name)
-    if row is None:
-        raise UsageError(f'Unknown provider "{name}"; choose from {", ".join(catalog.providers)}.')
+def _find_provider(context: CommandContext, name: str) -> Provider:
+    row = config_logins.Logins(context.paths, os.environ).find(name)
     if row.local:
         raise TauError(f"{row.name} runs on this machine and needs no key.")
     return row
