@@ -132,7 +132,8 @@ class Compat(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
     short_call_ids: bool = False  # takes ids of nine letters and digits only
     num_ctx: int = 0  # Ollama's context size, sent with each request: another one reloads the model
     text_calls: bool = False  # reads tool calls that the model writes as text: see `ai/text_calls`
-    think_tags: bool = False  # may send thinking as text between <think> tags
+    # Thinking comes as text between <think> tags; "open": the first tag is part of the prompt.
+    think_tags: Literal["", "written", "open"] = ""
     api_version: str = ""  # in the URL of each request, as Azure wants it
     key_header: str = ""  # for the key, instead of the dialect's own header
 
