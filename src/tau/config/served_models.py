@@ -2,11 +2,11 @@
 
 from typing import Any, Literal
 
-from msgspec import MsgspecError, Struct, json
+from msgspec import MsgspecError, Struct, json, to_builtins
 
 from tau.ai.catalog import ModelRow, Provider
 from tau.ai.local.discovery import probe_server
-from tau.ai.model import Price
+from tau.ai.model import Compat, Price
 from tau.ai.transport import Timeouts, Transport
 from tau.base.errors import ConfigError
 from tau.base.files import write_atomic
@@ -14,7 +14,7 @@ from tau.config.credentials import KeyCredentials
 from tau.config.models_file import ProviderEntry
 from tau.config.paths import Paths
 
-DiscoveryType = Literal["ollama", "llama.cpp", "lm-studio", "openai-models-list", "proxy"]
+DiscoveryType = Literal["ollama", "llama.cpp", "lm-studio", "vllm", "sglang", "openai-models-list", "proxy"]
 LISTING: DiscoveryType = "openai-models-list"
 TIMEOUT_S = 15.0
 MAX_MODELS = 5_000
@@ -92,9 +92,11 @@ async def refresh(
                 id=model.id,
                 name=model.name,
                 reasoning=model.reasoning,
+                thinking_level_map=model.thinking_level_map,
                 input=model.input,
                 context_window=model.context_window,
                 max_tokens=model.max_tokens,
+                compat=_flags(model.compat),
             )
             for model in models
         ]
@@ -103,6 +105,12 @@ async def refresh(
     path.parent.mkdir(parents=True, exist_ok=True)
     write_atomic(path, json.encode(list(found.values())))
     return len(found)
+
+
+def _flags(compat: Compat) -> dict[str, Any]:
+    """Those that differ from the usual ones, as in files."""
+    usual = to_builtins(Compat())
+    return {name: value for name, value in to_builtins(compat).items() if value != usual[name]}
 
 
 async def _get(http: Transport, url: str, key: str | None, kind: type[Any]) -> Any:

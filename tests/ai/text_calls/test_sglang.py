@@ -20,7 +20,7 @@ pydantic = pytest.importorskip("pydantic", reason="needs the extra `judges`")
 
 
 class Anything:
-    """Stands for whatever the detectors import and do not need."""
+    """Replaces all that the detectors import and do not need."""
 
     def __getattr__(self, name: str) -> Any:
         return Anything()

@@ -61,7 +61,7 @@ def test_half_a_call_is_not_shown_and_the_model_learns_of_it() -> None:
     assert (found.text, found.calls, found.broken, found.done) == ("", [], ["read"], "length")
 
 
-def test_texts_about_calls_run_nothing_and_are_shown_as_they_are() -> None:
+def test_texts_about_calls_run_nothing_and_are_shown_unchanged() -> None:
     texts = list(about_calls())
     assert len(texts) >= 200
     for text in texts:
@@ -84,7 +84,7 @@ def test_texts_about_calls_run_nothing_and_are_shown_as_they_are() -> None:
         (f"Write {HERMES}", "in the middle of a line"),
     ],
 )
-def test_what_is_not_a_complete_valid_call_is_text(text: str, reason: str) -> None:
+def test_incomplete_invalid_or_quoted_call_is_text(text: str, reason: str) -> None:
     found = read(text)
     assert (found.text, found.calls, found.broken) == (text, [], []), reason
 

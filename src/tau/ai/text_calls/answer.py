@@ -14,13 +14,13 @@ json = late("json")
 
 
 class AnswerReader:
-    """`read` returns the deltas that one stands for. Calls come with the end: only then are they complete."""
+    """`read` returns the deltas that replace one. Calls come with the end: only then are they complete."""
 
     def __init__(self, model: Model, request: d.Request) -> None:
         compat = model.compat
         tools = {tool.name: tool for tool in request.tools if request.tool_choice != "none"}
         self._watch = TextWatch(tools) if compat.text_calls and tools else None
-        self._think = ThinkSplitter(compat.think_tags) if compat.think_tags and model.reasoning else None
+        self._think = ThinkSplitter(compat.think_tags) if compat.think_tags else None
         self._first_only = compat.first_tool_call_only
         self._is_native = False  # the server parses calls, so no other ones count
 

@@ -10,14 +10,14 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from tau.ai.text_calls.grammar import Cursor, Incomplete, NotACall, Prose, TextCall
+from tau.ai.text_calls.grammar import CallCursor, Incomplete, NotACall, Prose, TextCall
 from tau.base.late import late
 from tau.base.sizes import KIB
 
 ast = late("ast")
 
 Item: TypeAlias = TextCall | Prose
-Parser: TypeAlias = Callable[[Cursor], list[Item]]
+Parser: TypeAlias = Callable[[CallCursor], list[Item]]
 
 # Marks of the end of an answer that some servers leave in the text.
 ENDS = ("<|eom_id|>", "<|eot_id|>", "<|im_end|>", "<|end_of_text|>", "<|return|>", "</s>")
@@ -27,7 +27,7 @@ _PYTHON_TOKEN = re.compile(r"""'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|[\[\](){}'"]"
 SEPARATOR = "<｜tool▁sep｜>"
 
 
-class Format(Struct, frozen=True):
+class CallFormat(Struct, frozen=True):
     """`anywhere`: the mark is a special token, so it may follow text in the same line."""
 
     mark: str
@@ -35,7 +35,7 @@ class Format(Struct, frozen=True):
     anywhere: bool = False
 
 
-def _tagged(cursor: Cursor) -> list[Item]:
+def _tagged(cursor: CallCursor) -> list[Item]:
     """Between `<tool_call>` tags: JSON (Hermes), functions (Qwen), keys and values (GLM)."""
     cursor.skip_blanks()
     if cursor.is_at("{"):
@@ -49,7 +49,7 @@ def _tagged(cursor: Cursor) -> list[Item]:
     return found
 
 
-def _function(cursor: Cursor) -> list[Item]:
+def _function(cursor: CallCursor) -> list[Item]:
     """`<function=NAME>` with JSON (Llama), or with one tag per parameter (Qwen)."""
     name = cursor.name()
     cursor.expect(">")
@@ -68,7 +68,7 @@ def _function(cursor: Cursor) -> list[Item]:
     return [cursor.read_call(name, texts)]
 
 
-def _value(cursor: Cursor, end: str, following: tuple[str, ...]) -> str:
+def _value(cursor: CallCursor, end: str, following: tuple[str, ...]) -> str:
     """The text before `end`, and move beyond the blanks after it.
 
     `end` may be part of the text: then none of the marks that must follow it does.
@@ -82,7 +82,7 @@ def _value(cursor: Cursor, end: str, following: tuple[str, ...]) -> str:
             return text
 
 
-def _keys_and_values(cursor: Cursor) -> TextCall:
+def _keys_and_values(cursor: CallCursor) -> TextCall:
     name = cursor.name()
     cursor.skip_blanks()
     texts: list[tuple[str, str, bool | None]] = []
@@ -95,7 +95,7 @@ def _keys_and_values(cursor: Cursor) -> TextCall:
     return cursor.read_call(name, texts)
 
 
-def _mistral(cursor: Cursor) -> list[Item]:
+def _mistral(cursor: CallCursor) -> list[Item]:
     """`[{"name": ...}]`, or `NAME[ARGS]{...}`."""
     cursor.skip_blanks()
     if cursor.is_at("["):
@@ -113,7 +113,7 @@ def _mistral(cursor: Cursor) -> list[Item]:
     return [cursor.call(name, cursor.json())]
 
 
-def _objects(cursor: Cursor) -> list[Item]:
+def _objects(cursor: CallCursor) -> list[Item]:
     """JSON objects with `;` between them (Llama), or one list of them."""
     cursor.skip_blanks()
     if cursor.is_at("["):
@@ -132,7 +132,7 @@ def _objects(cursor: Cursor) -> list[Item]:
             return found
 
 
-def whole_answer(cursor: Cursor) -> list[Item]:
+def whole_answer(cursor: CallCursor) -> list[Item]:
     """An answer that is nothing but JSON, or a list of calls in Python."""
     cursor.skip_blanks()
     if cursor.text.startswith("[", cursor.at) and not cursor.text[cursor.at + 1 :].lstrip().startswith("{"):
@@ -140,7 +140,7 @@ def whole_answer(cursor: Cursor) -> list[Item]:
     return _objects(cursor)
 
 
-def _python(cursor: Cursor) -> list[Item]:
+def _python(cursor: CallCursor) -> list[Item]:
     """`[NAME(path="a"), ...]`. The values are literals."""
     cursor.skip_blanks()
     start = cursor.at
@@ -172,7 +172,7 @@ def _closing_bracket(text: str, start: int) -> int:
     raise Incomplete
 
 
-def _python_call(cursor: Cursor, node: "ast.expr") -> TextCall:
+def _python_call(cursor: CallCursor, node: "ast.expr") -> TextCall:
     if not isinstance(node, ast.Call) or node.args or not isinstance(node.func, ast.Name):
         raise NotACall
     try:
@@ -184,14 +184,14 @@ def _python_call(cursor: Cursor, node: "ast.expr") -> TextCall:
     return cursor.call(node.func.id, arguments)
 
 
-def _python_tagged(cursor: Cursor) -> list[Item]:
+def _python_tagged(cursor: CallCursor) -> list[Item]:
     found = _python(cursor)
     cursor.skip_blanks()
     cursor.expect("<|python_end|>")
     return found
 
 
-def _deepseek(cursor: Cursor) -> list[Item]:
+def _deepseek(cursor: CallCursor) -> list[Item]:
     """V3 names the kind first and fences the JSON; V3.1 has the name and the JSON."""
     found: list[Item] = []
     cursor.skip_blanks()
@@ -214,7 +214,7 @@ def _deepseek(cursor: Cursor) -> list[Item]:
     return found
 
 
-def _kimi(cursor: Cursor) -> list[Item]:
+def _kimi(cursor: CallCursor) -> list[Item]:
     found: list[Item] = []
     cursor.skip_blanks()
     while not cursor.take("<|tool_calls_section_end|>"):
@@ -234,7 +234,7 @@ def _invokes(prefix: str, block: str) -> Parser:
     begin, end = f'<{prefix}invoke name="', f"</{prefix}invoke>"
     parameter, parameter_end = f'<{prefix}parameter name="', f"</{prefix}parameter>"
 
-    def parse(cursor: Cursor) -> list[Item]:
+    def parse(cursor: CallCursor) -> list[Item]:
         found: list[Item] = []
         cursor.skip_blanks()
         while not cursor.take(f"</{prefix}{block}>"):
@@ -257,7 +257,7 @@ def _invokes(prefix: str, block: str) -> Parser:
     return parse
 
 
-def _harmony(cursor: Cursor) -> list[Item]:
+def _harmony(cursor: CallCursor) -> list[Item]:
     """One message: thinking in the channel `analysis`, a call if it has a recipient, else text."""
     try:
         header = cursor.until("<|message|>")
@@ -283,21 +283,21 @@ def _harmony(cursor: Cursor) -> list[Item]:
 
 
 FORMATS = (
-    Format("<tool_call>", _tagged),
-    Format("<function=", _function),
-    Format("[TOOL_CALLS]", _mistral),
-    Format("<|python_tag|>", _objects, anywhere=True),
-    Format("<|python_start|>", _python_tagged, anywhere=True),
-    Format("<｜tool▁calls▁begin｜>", _deepseek, anywhere=True),
-    Format("<｜DSML｜function_calls>", _invokes("｜DSML｜", "function_calls"), anywhere=True),
-    Format("<|tool_calls_section_begin|>", _kimi, anywhere=True),
-    Format("<minimax:tool_call>", _invokes("", "minimax:tool_call")),
-    Format("<|channel|>", _harmony, anywhere=True),
-    Format("<|start|>assistant<|channel|>", _harmony, anywhere=True),
+    CallFormat("<tool_call>", _tagged),
+    CallFormat("<function=", _function),
+    CallFormat("[TOOL_CALLS]", _mistral),
+    CallFormat("<|python_tag|>", _objects, anywhere=True),
+    CallFormat("<|python_start|>", _python_tagged, anywhere=True),
+    CallFormat("<｜tool▁calls▁begin｜>", _deepseek, anywhere=True),
+    CallFormat("<｜DSML｜function_calls>", _invokes("｜DSML｜", "function_calls"), anywhere=True),
+    CallFormat("<|tool_calls_section_begin|>", _kimi, anywhere=True),
+    CallFormat("<minimax:tool_call>", _invokes("", "minimax:tool_call")),
+    CallFormat("<|channel|>", _harmony, anywhere=True),
+    CallFormat("<|start|>assistant<|channel|>", _harmony, anywhere=True),
 )
 
 
-def parse_calls(cursor: Cursor, *, whole: bool) -> list[Item]:
+def parse_calls(cursor: CallCursor, *, whole: bool) -> list[Item]:
     """What the rest of an answer consists of, if that is calls and nothing else.
 
     `whole`: it is the whole answer, so it may be JSON without a mark.
@@ -327,7 +327,7 @@ def parse_calls(cursor: Cursor, *, whole: bool) -> list[Item]:
     return found
 
 
-def _matching(cursor: Cursor, marks: "tuple[str, ...] | list[str]") -> list[str]:
+def _matching(cursor: CallCursor, marks: "tuple[str, ...] | list[str]") -> list[str]:
     """The marks that are next, or may be once the text goes on."""
     rest = cursor.rest
     return [mark for mark in marks if rest.startswith(mark) or mark.startswith(rest)]

@@ -35,7 +35,7 @@ class Prose(Struct, frozen=True):
     thinking: bool
 
 
-class Cursor:
+class CallCursor:
     """A place in the text. `seen` is the name of the tool whose call was begun last."""
 
     def __init__(self, text: str, tools: Mapping[str, ToolSpec]) -> None:

@@ -73,7 +73,7 @@ def _definition(name: str, root: dict[str, Any]) -> Any:
 
 
 def read_text(text: str, schema: Any, root: dict[str, Any]) -> Any:
-    """The value that a parameter's text stands for: text where the schema takes text, else JSON.
+    """The value of a parameter that came as text: text where the schema takes text, else JSON.
 
     Text that is neither comes back as it is, and does not match the schema.
     """

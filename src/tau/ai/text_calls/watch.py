@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from tau.ai.dialect import ToolSpec
 from tau.ai.text_calls.formats import FORMATS, Item, parse_calls
-from tau.ai.text_calls.grammar import Cursor, Incomplete, NotACall
+from tau.ai.text_calls.grammar import CallCursor, Incomplete, NotACall
 from tau.base.sizes import MIB
 
 MAX_HELD_CHARS = 4 * MIB
@@ -25,7 +25,7 @@ _JSON_CALL = re.compile(rf"""\s*(?:\[\s*)?\{{\s*(?:"(?:{_KEYS})"|$|"[a-z]*$)|\s*
 
 
 class TextWatch:
-    """Feed it text; it returns what to show. `finish` tells what the kept text is."""
+    """Feed it text; it returns what to show. `finish` returns the rest and the calls in it."""
 
     def __init__(self, tools: Mapping[str, ToolSpec]) -> None:
         self._tools = tools
@@ -63,7 +63,7 @@ class TextWatch:
         shown, text = self._pending, self._take_held()
         self._pending = ""
         while text:
-            cursor = Cursor(text, self._tools)
+            cursor = CallCursor(text, self._tools)
             try:
                 return shown, parse_calls(cursor, whole=self._is_whole), ""
             except Incomplete:
@@ -129,7 +129,7 @@ class TextWatch:
         if self._is_whole and _JSON.match(held) and not _JSON_CALL.match(held):
             return False
         try:
-            parse_calls(Cursor(held, self._tools), whole=self._is_whole)
+            parse_calls(CallCursor(held, self._tools), whole=self._is_whole)
         except Incomplete:
             return True
         except NotACall:
