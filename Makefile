@@ -38,10 +38,12 @@ run: $(RUN_STAMP)
 test: $(TEST_STAMP) packages weights
 	@$(BIN)/python tools/checks.py
 	@$(BIN)/python -m tests.support.npm_packages
+	@$(BIN)/python -m tests.ai.text_calls.install
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --inline-snapshot=disable $(ARGS)
 
 soak: $(TEST_STAMP) packages weights
 	@$(BIN)/python -m tests.support.npm_packages --all
+	@$(BIN)/python -m tests.ai.text_calls.install
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --inline-snapshot=disable --soak --timeout 1800 $(ARGS)
 
 bench: $(RUN_STAMP)

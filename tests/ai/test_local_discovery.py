@@ -77,14 +77,17 @@ async def running(routes: Routes) -> AsyncIterator[LocalServer]:
 
 
 async def look(
-    servers: Mapping[str, Routes], environ: Mapping[str, str] | None = None, timeout_s: float = PATIENT_S
+    servers: Mapping[str, Routes],
+    environ: Mapping[str, str] | None = None,
+    timeout_s: float = PATIENT_S,
+    num_ctx: int = 0,
 ) -> list[DiscoveredServer]:
     http = HttpTransport({})
     async with AsyncExitStack() as stack:
         places = {
             id: (await stack.enter_async_context(running(routes))).place for id, routes in servers.items()
         }
-        found = await discover(http, environ or {}, timeout_s, places)
+        found = await discover(http, environ or {}, timeout_s, places, num_ctx)
         await http.close()
         return found
 
@@ -119,14 +122,52 @@ def test_ollama_reports_models_context_sizes_and_abilities() -> None:
     qwen, gemma = found.models
     assert (qwen.id, qwen.context_window, qwen.reasoning, qwen.input) == ("qwen3:8b", 20000, True, ("text",))
     assert (gemma.id, gemma.context_window, gemma.input) == ("gemma3:4b", 32768, ("text", "image"))
-    assert qwen.api == "openai-completions" and qwen.base_url.endswith("/v1") and not qwen.demo
+    assert qwen.api == "ollama-chat" and qwen.base_url.endswith("/v1") and not qwen.demo
+    assert qwen.compat.text_calls and not qwen.compat.think_tags and gemma.compat.think_tags == "written"
+    assert found.model_notes == {"gemma3:4b": "gemma3:4b cannot call tools."}
+
+
+def test_context_size_of_ollama_is_the_users_choice_up_to_the_models_limit() -> None:
+    (found,) = run(look({"ollama": OLLAMA}, num_ctx=65_536))
+    assert [(one.context_window, one.compat.num_ctx) for one in found.models] == [
+        (40_960, 40_960),
+        (65_536, 65_536),
+    ]
+    (found,) = run(
+        look({"vllm": {"GET /v1/models": {"data": [{"id": "m", "max_model_len": 9000}]}}}, num_ctx=5)
+    )
+    assert (found.models[0].context_window, found.models[0].compat.num_ctx) == (9000, 0)
+
+
+def test_gpt_oss_in_ollama_thinks_in_levels() -> None:
+    routes = {
+        "GET /api/tags": {"models": [{"name": "gpt-oss:20b"}]},
+        "POST /api/show": {
+            "capabilities": ["completion", "tools", "thinking"],
+            "model_info": {"general.architecture": "gptoss", "gptoss.context_length": 131072},
+        },
+    }
+    (found,) = run(look({"ollama": routes}))
+    assert found.models[0].thinking_levels() == ("low", "medium", "high")
+
+
+def test_sglang_reports_context_images_and_thinking() -> None:
+    routes = {
+        "GET /v1/models": {"data": [{"id": "org/model", "max_model_len": 65536, "owned_by": "sglang"}]},
+        "GET /get_server_info": {"reasoning_parser": "qwen3", "enable_multimodal": True, "tp_size": 1},
+    }
+    (found,) = run(look({"sglang": routes}))
+    (one,) = found.models
+    assert (one.context_window, one.reasoning, one.input) == (65536, True, ("text", "image"))
+    assert one.compat.think_tags == "" and one.compat.thinking_field == "same"
+    assert run(look({"sglang": {"GET /v1/models": routes["GET /v1/models"]}})) == []
 
 
 def test_small_ollama_context_is_assumed_and_noted() -> None:
     routes = {"GET /api/tags": {"models": [{"name": "llama3:8b"}]}}
     (found,) = run(look({"ollama": routes}))
     assert found.models[0].context_window == GUESSED_TOKENS
-    assert "4,096 tokens" in found.note and "OLLAMA_CONTEXT_LENGTH" in found.note
+    assert "4,096 tokens" in found.note and "local.numCtx" in found.note
 
 
 def test_ollama_context_variable_is_used_up_to_the_models_limit() -> None:
@@ -146,7 +187,7 @@ def test_lm_studio_reports_the_loaded_context_and_embeddings_are_skipped() -> No
         "GET /api/v0/models": {
             "data": [
                 {"id": "qwen", "type": "llm", "max_context_length": 131072, "loaded_context_length": 16384},
-                {"id": "seeing", "type": "vlm", "max_context_length": 2048},
+                {"id": "seeing", "type": "vlm", "max_context_length": 2048, "capabilities": []},
                 {"id": "embed", "type": "embeddings"},
             ]
         },
@@ -154,6 +195,7 @@ def test_lm_studio_reports_the_loaded_context_and_embeddings_are_skipped() -> No
     (found,) = run(look({"lm-studio": routes}))
     assert [(model.id, model.context_window) for model in found.models] == [("qwen", 16384), ("seeing", 2048)]
     assert "image" in found.models[1].input
+    assert list(found.model_notes) == ["seeing"]
 
 
 def test_older_lm_studio_is_found_too() -> None:

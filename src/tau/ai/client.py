@@ -15,6 +15,9 @@ from tau.ai.proxy import is_loopback, parse_url
 from tau.ai.stall_watch import StallWatch
 from tau.ai.transport import Timeouts, Transport
 from tau.base.errors import ProviderError
+from tau.base.late import late
+
+text_calls = late("tau.ai.text_calls.answer")
 
 MAX_KEYS = 16  # to try for one request
 _ADVICE = "Serve the model with a larger context, or start a new session."
@@ -106,6 +109,8 @@ class Client(Struct):
             and is_loopback(parse_url(model.base_url))
         )
         read_tokens: int | None = None
+        reads_text = model.compat.text_calls or model.compat.think_tags
+        reader = text_calls.AnswerReader(model, request) if reads_text else None
         limits = self.timeouts
         deltas = dialect(model.api)(model, request, endpoint, self.http)
         watched = StallWatch(deltas, first_s=limits.first_byte, idle_s=limits.idle, what=model.key)
@@ -113,7 +118,11 @@ class Client(Struct):
             async for delta in watched:
                 if check_size and isinstance(delta, Tokens) and delta.input is not None:
                     read_tokens = delta.input + (delta.cache_read or 0) + (delta.cache_write or 0)
-                yield delta
+                if reader is None:
+                    yield delta
+                else:
+                    for found in reader.read(delta):
+                        yield found
         if check_size:
             self._checked_messages = len(request.messages)
             self._warn_of_truncation(model, request, read_tokens)

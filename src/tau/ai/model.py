@@ -1,8 +1,9 @@
 """A model as data: its dialect, endpoint, capabilities and price."""
 
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 DEMO_PROVIDER = "demo"
 
@@ -129,10 +130,12 @@ class Compat(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
     reports_cost: bool = False  # its figure is in US dollars
     routes_upstream: bool = False  # takes `routing`, and `model@upstream`
     routing: UpstreamRouting = UpstreamRouting()
+    template_arguments: dict[str, Any] = {}  # for the chat template of a local server
     short_call_ids: bool = False  # takes ids of nine letters and digits only
     num_ctx: int = 0  # Ollama's context size, sent with each request: another one reloads the model
     text_calls: bool = False  # reads tool calls that the model writes as text: see `ai/text_calls`
-    think_tags: bool = False  # may send thinking as text between <think> tags
+    # Thinking comes as text between <think> tags; "open": the first tag is part of the prompt.
+    think_tags: Literal["", "written", "open"] = ""
     api_version: str = ""  # in the URL of each request, as Azure wants it
     key_header: str = ""  # for the key, instead of the dialect's own header
 
@@ -163,6 +166,14 @@ class Model(Struct, frozen=True, rename="camel", kw_only=True):
     def key(self) -> str:
         """`provider/id`, as users write it."""
         return f"{self.provider}/{self.id}"
+
+    def with_num_ctx(self, tokens: int) -> "Model":
+        """The model with a context of this size, if its server takes one; 0 leaves it to the server."""
+        if not tokens or self.api != "ollama-chat" or self.compat.num_ctx:
+            return self
+        answer_tokens = max(self.max_tokens, min(16_384, tokens // 4))
+        compat = replace(self.compat, num_ctx=tokens)
+        return replace(self, compat=compat, context_window=tokens, max_tokens=answer_tokens)
 
     def thinking_levels(self) -> tuple[ThinkingLevel, ...]:
         """The levels to choose from. Without a map, whoever serves it rounds them."""

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 class ModelRoles:
     """The current model and models for special roles; an unset role is the current model.
 
-    `available` are all models that the user has access to.
+    `available` are all models that the user has access to. `num_ctx` is the context size of those whose
+    server takes one. It stays the same, because another one makes the server load the model again.
     """
 
     def __init__(
@@ -27,10 +28,20 @@ class ModelRoles:
         default: Model,
         roles: Mapping[str, Model] | None = None,
         available: Callable[[], Iterable[Model]] = tuple,
+        num_ctx: int = 0,
     ) -> None:
+        self._num_ctx = num_ctx
         self.default = default
-        self._roles = dict(roles or {})
+        self._roles = {name: model.with_num_ctx(num_ctx) for name, model in (roles or {}).items()}
         self._available = available
+
+    @property
+    def default(self) -> Model:
+        return self._default
+
+    @default.setter
+    def default(self, model: Model) -> None:
+        self._default = model.with_num_ctx(self._num_ctx)
 
     def role(self, name: str) -> Model:
         return self._roles.get(name, self.default)
@@ -43,7 +54,7 @@ class ModelRoles:
         """Use another model for a role; False if the role is not set."""
         if role not in self._roles:
             return False
-        self._roles[role] = model
+        self._roles[role] = model.with_num_ctx(self._num_ctx)
         return True
 
     def for_images(self) -> Model:

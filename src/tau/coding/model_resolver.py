@@ -266,7 +266,10 @@ class ModelResolver(Struct, frozen=True, kw_only=True):
         return found
 
     async def _servers(self) -> "list[discovery.DiscoveredServer]":
-        return await discovery.discover(self.http, self.environ) if self.settings.local.discover else []
+        local = self.settings.local
+        if not local.discover:
+            return []
+        return await discovery.discover(self.http, self.environ, num_ctx=local.num_ctx)
 
     @property
     def _confirmed(self) -> "local_servers.ConfirmedServers":
@@ -308,8 +311,13 @@ def _without_provider(found: ResolvedModel, address: str, key: str | None) -> Re
 
 def _of_server(server: "discovery.DiscoveredServer") -> list[ResolvedModel]:
     """The models of a confirmed server, each with a note about it."""
-    notices = [server.note] if server.note else []
-    return [ResolvedModel(model=model, notices=notices) for model in local_servers.confirmed(server.models)]
+    return [
+        ResolvedModel(
+            model=model,
+            notices=[note for note in (server.note, server.model_notes.get(model.id, "")) if note],
+        )
+        for model in local_servers.confirmed(server.models)
+    ]
 
 
 def _custom_model(id: str, base_url: str) -> Model:

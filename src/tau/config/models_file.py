@@ -52,7 +52,7 @@ class ModelEntry(ModelChanges, frozen=True, rename="camel", kw_only=True):
 class Discovery(Struct, frozen=True):
     """How `tau models refresh` asks the provider's server for its models."""
 
-    type: Literal["ollama", "llama.cpp", "lm-studio", "openai-models-list", "proxy"]
+    type: Literal["ollama", "llama.cpp", "lm-studio", "vllm", "sglang", "openai-models-list", "proxy"]
 
 
 class ProviderEntry(Struct, frozen=True, rename="camel", kw_only=True):

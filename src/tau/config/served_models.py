@@ -3,11 +3,11 @@
 from collections.abc import Collection
 from typing import Any, Literal
 
-from msgspec import MsgspecError, Struct, json
+from msgspec import MsgspecError, Struct, json, to_builtins
 
 from tau.ai.catalog import ModelRow, Provider
 from tau.ai.local.discovery import probe_server
-from tau.ai.model import Price
+from tau.ai.model import Compat, Price
 from tau.ai.proxy import is_loopback, parse_url
 from tau.ai.transport import Timeouts, Transport
 from tau.base.errors import ConfigError
@@ -16,7 +16,7 @@ from tau.config.credentials import KeyCredentials
 from tau.config.models_file import ProviderEntry
 from tau.config.paths import Paths
 
-DiscoveryType = Literal["ollama", "llama.cpp", "lm-studio", "openai-models-list", "proxy"]
+DiscoveryType = Literal["ollama", "llama.cpp", "lm-studio", "vllm", "sglang", "openai-models-list", "proxy"]
 LISTING: DiscoveryType = "openai-models-list"
 TIMEOUT_S = 15.0
 MAX_MODELS = 5_000
@@ -110,9 +110,11 @@ async def refresh(
                 id=model.id,
                 name=model.name,
                 reasoning=model.reasoning,
+                thinking_level_map=model.thinking_level_map,
                 input=model.input,
                 context_window=model.context_window,
                 max_tokens=model.max_tokens,
+                compat=_flags(model.compat),
             )
             for model in models
         ]
@@ -127,6 +129,12 @@ def _is_usable(row: ModelRow) -> bool:
     """Whether it can be named and used: no server should list another."""
     is_named = bool(row.id.strip()) and len(row.id) <= MAX_NAME_CHARS and f"{row.id}{row.name}".isprintable()
     return is_named and row.context_window > 0 and row.max_tokens > 0
+
+
+def _flags(compat: Compat) -> dict[str, Any]:
+    """Those that differ from the usual ones, as in files."""
+    usual = to_builtins(Compat())
+    return {name: value for name, value in to_builtins(compat).items() if value != usual[name]}
 
 
 async def _get(http: Transport, url: str, key: str | None, kind: type[Any]) -> Any:

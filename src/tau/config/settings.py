@@ -368,6 +368,14 @@ class LocalSettings(Struct, frozen=True, rename="camel"):
     embedded: Annotated[bool, Meta(description="Use the demo model if no other is available", extra=USER)] = (
         True
     )
+    num_ctx: Annotated[
+        int,
+        Meta(
+            description="Context size of Ollama's models, in tokens; 0: as the server has it",
+            ge=0,
+            extra=USER,
+        ),
+    ] = 0
 
 
 class ContextFilesSettings(Struct, frozen=True, rename="camel"):

@@ -99,7 +99,7 @@ async def open_models(
     def available() -> Iterator[Model]:
         return (model for model in catalog.models if credentials.available(model.provider))
 
-    by_role = ModelRoles(resolved.model, roles, available)
+    by_role = ModelRoles(resolved.model, roles, available, settings.local.num_ctx)
     return SessionModels(resolved, by_role, client, warnings, resolve)
 
 

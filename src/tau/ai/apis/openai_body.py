@@ -48,6 +48,8 @@ def build_body(model: Model, request: Request) -> dict[str, Any]:
         body["tool_choice"] = _choice(request.tool_choice)
     if model.reasoning:
         body.update(_thinking(model, request))
+    if compat.template_arguments:
+        body["chat_template_kwargs"] = {**compat.template_arguments, **body.get("chat_template_kwargs", {})}
     if request.temperature is not None and compat.supports_temperature:
         body["temperature"] = request.temperature
     if compat.supports_prompt_cache_key and request.cache_key and request.cache_retention != "none":
@@ -185,7 +187,8 @@ def _result(message: ToolResultMessage, model: Model) -> dict[str, Any]:
 
 def _assistant(message: AssistantMessage, model: Model) -> PlainMessage | dict[str, Any]:
     compat = model.compat
-    field: str = compat.thinking_field if model.reasoning else ""
+    is_read = model.reasoning or compat.thinking_field == "same"
+    field: str = compat.thinking_field if is_read else ""
     texts: list[str] = []
     thoughts: list[str] = []
     details: list[Any] = []

@@ -5,9 +5,10 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeVar
 
 from msgspec import MsgspecError, Struct, json
+from msgspec.structs import replace
 
 from tau.ai.local.socket_owner import socket_owner
-from tau.ai.model import Compat, Model
+from tau.ai.model import Compat, Model, ThinkingLevel
 from tau.ai.proxy import is_loopback, parse_url, split_host
 from tau.ai.transport import Timeouts, Transport
 from tau.base import log
@@ -17,7 +18,22 @@ from tau.base.tasks import spawn
 DISCOVERY_TIMEOUT_S = 0.2
 GUESSED_TOKENS = 4_096  # default of Ollama and LM Studio
 SMALL_TOKENS = 16_384  # less is tight for coding
-LOCAL_COMPAT = Compat(supports_reasoning_effort=False, cache_control=False)
+LOCAL_COMPAT = Compat(
+    supports_reasoning_effort=False,
+    cache_control=False,
+    thinking_field="same",
+    text_calls=True,
+    think_tags="written",
+)
+# The only models whose thinking Ollama grades, and cannot turn off.
+GRADED = ("gptoss", "gpt-oss")
+GRADES: dict[ThinkingLevel, str | None] = {
+    "off": None,
+    "minimal": None,
+    "low": "low",
+    "medium": "medium",
+    "high": "high",
+}
 
 MAX_MODELS = 100  # of one server; the rest is not listed
 MAX_PROBED_MODELS = 8  # models of one server that are queried individually
@@ -29,13 +45,21 @@ DEFAULT_ADDRESSES: Mapping[str, str] = {
     "lm-studio": "http://127.0.0.1:1234",
     "llama.cpp": "http://127.0.0.1:8080",
     "vllm": "http://127.0.0.1:8000",
+    "sglang": "http://127.0.0.1:30000",
 }
-_NAMES = {"ollama": "Ollama", "lm-studio": "LM Studio", "llama.cpp": "llama.cpp", "vllm": "vLLM"}
+_NAMES = {
+    "ollama": "Ollama",
+    "lm-studio": "LM Studio",
+    "llama.cpp": "llama.cpp",
+    "vllm": "vLLM",
+    "sglang": "SGLang",
+}
 _ADVICE = {
-    "ollama": "start Ollama with OLLAMA_CONTEXT_LENGTH=32768",
+    "ollama": "set local.numCtx to 32768",
     "lm-studio": "load the model with a larger context length in LM Studio",
     "llama.cpp": "start llama-server with -c 32768",
     "vllm": "start vLLM with a larger --max-model-len",
+    "sglang": "start SGLang with a larger --context-length",
 }
 
 
@@ -47,6 +71,9 @@ class ServedModel(Struct):
     trained_tokens: int | None = None
     images: bool = False
     reasoning: bool = False
+    is_graded: bool = False
+    tools: bool = True
+    parses: bool = False  # the server splits thinking off the text
 
 
 class Server:
@@ -54,7 +81,6 @@ class Server:
 
     def __init__(self, http: Transport, address: str, timeout_s: float) -> None:
         self.entries: dict[str, ServedModel] | None = None
-        self.tools = True
         self._http = http
         self.address = address
         self._timeouts = Timeouts(connect=timeout_s, first_byte=timeout_s, idle=timeout_s)
@@ -120,11 +146,31 @@ async def probe_vllm(server: Server) -> None:
     await probe_listing(server)
 
 
+class SglangInfo(Struct, frozen=True):
+    """`/get_server_info`, of the one loaded model."""
+
+    context_length: int | None = None
+    reasoning_parser: str | None = None
+    enable_multimodal: bool | None = None
+
+
+async def probe_sglang(server: Server) -> None:
+    """Only SGLang answers `/get_server_info`."""
+    info = await server.ask("/get_server_info", SglangInfo)
+    if info is None or await probe_listing(server) is None:
+        return
+    for entry in (server.entries or {}).values():
+        entry.tokens = entry.tokens or info.context_length
+        entry.images = info.enable_multimodal is True
+        entry.reasoning = entry.parses = bool(info.reasoning_parser)
+
+
 class LmStudioModel(Struct, frozen=True):
     id: str
     type: str = "llm"
     max_context_length: int | None = None
     loaded_context_length: int | None = None
+    capabilities: list[str] | None = None
 
 
 class LmStudioModels(Struct, frozen=True):
@@ -142,6 +188,7 @@ async def probe_lm_studio(server: Server) -> None:
             entry.tokens = row.loaded_context_length
             entry.trained_tokens = row.max_context_length
             entry.images = row.type == "vlm"
+            entry.tools = row.capabilities is None or "tool_use" in row.capabilities
 
 
 class GenerationSettings(Struct, frozen=True):
@@ -169,7 +216,8 @@ async def probe_llama_cpp(server: Server) -> None:
     details = await server.ask("/props", ServerProps)
     if details is None:
         return
-    server.tools = details.chat_template_caps.supports_tools is not False
+    for entry in server.entries.values():
+        entry.tools = details.chat_template_caps.supports_tools is not False
     if len(server.entries) == 1:
         (entry,) = server.entries.values()
         entry.tokens = details.default_generation_settings.n_ctx or entry.tokens
@@ -218,7 +266,9 @@ async def _probe_details(server: Server, id: str) -> None:
     if details.capabilities and "completion" not in details.capabilities:
         server.drop(id)
     entry.images = "vision" in details.capabilities
-    entry.reasoning = "thinking" in details.capabilities
+    entry.reasoning = entry.parses = "thinking" in details.capabilities
+    entry.tools = not details.capabilities or "tools" in details.capabilities
+    entry.is_graded = details.model_info.get("general.architecture") in GRADED
     for name, value in details.model_info.items():
         if name.endswith(".context_length") and isinstance(value, int):
             entry.trained_tokens = value
@@ -251,11 +301,12 @@ _PROBES: Mapping[str, Callable[[Server], Awaitable[None]]] = {
     "lm-studio": probe_lm_studio,
     "llama.cpp": probe_llama_cpp,
     "vllm": probe_vllm,
+    "sglang": probe_sglang,
 }
 
 
 class DiscoveredServer(Struct, frozen=True, kw_only=True):
-    """A server that answers. `note` is for the user and may be empty.
+    """A server that answers. `note` is for the user and may be empty, `model_notes` are by model.
 
     If a server does not report a model's context size, `Model.context_window` is a conservative guess.
     """
@@ -265,6 +316,7 @@ class DiscoveredServer(Struct, frozen=True, kw_only=True):
     base_url: str
     models: list[Model]
     note: str = ""
+    model_notes: dict[str, str] = {}
     owner: int | None = None  # the user id of the listener; None if it is not known
     is_local: bool = True
 
@@ -274,9 +326,11 @@ async def discover(
     environ: Mapping[str, str],
     timeout_s: float = DISCOVERY_TIMEOUT_S,
     addresses: Mapping[str, str] = DEFAULT_ADDRESSES,
+    num_ctx: int = 0,
 ) -> list[DiscoveredServer]:
     """Return the servers that answer in time, in the order of `addresses`; never raises.
 
+    `num_ctx` is the context size that requests to Ollama ask for, if any.
     Only this machine is probed, unless OLLAMA_HOST names another one.
     """
     servers: dict[str, Server] = {}
@@ -287,7 +341,7 @@ async def discover(
             spawn(group, _probe(provider, server, timeout_s))
     default_tokens = _default_tokens(environ)
     return [
-        _describe_server(id, server, default_tokens)
+        _describe_server(id, server, default_tokens, num_ctx)
         for id, server in servers.items()
         if server.entries is not None
     ]
@@ -317,11 +371,11 @@ def _default_tokens(environ: Mapping[str, str]) -> int:
     return int(length) if length.isdecimal() and int(length) else GUESSED_TOKENS
 
 
-def _describe_server(provider: str, server: Server, ollama_guess: int) -> DiscoveredServer:
+def _describe_server(provider: str, server: Server, ollama_guess: int, num_ctx: int = 0) -> DiscoveredServer:
     default_tokens = ollama_guess if provider == "ollama" else GUESSED_TOKENS
     base_url = f"{server.address}/v1"
     entries = list((server.entries or {}).values())
-    models = [_model(provider, base_url, entry, default_tokens) for entry in entries]
+    models = [_model(provider, base_url, entry, default_tokens, num_ctx) for entry in entries]
     url = parse_url(base_url)
     is_local = is_loopback(url)
     return DiscoveredServer(
@@ -329,34 +383,37 @@ def _describe_server(provider: str, server: Server, ollama_guess: int) -> Discov
         name=_NAMES[provider],
         base_url=base_url,
         models=models,
-        note=_note(provider, server, models),
+        note=_note(provider, entries, models),
+        model_notes={entry.id: f"{entry.id} cannot call tools." for entry in entries if not entry.tools},
         owner=socket_owner(url.host, url.port) if is_local else None,
         is_local=is_local,
     )
 
 
-def _model(provider: str, base_url: str, entry: ServedModel, default_tokens: int) -> Model:
+def _model(provider: str, base_url: str, entry: ServedModel, default_tokens: int, num_ctx: int) -> Model:
     window = entry.tokens or min(default_tokens, entry.trained_tokens or default_tokens)
-    return Model(
+    model = Model(
         id=entry.id,
         name=entry.id.rpartition("/")[2].removesuffix(".gguf") if provider == "llama.cpp" else entry.id,
-        api="openai-completions",
+        api="ollama-chat" if provider == "ollama" else "openai-completions",
         provider=provider,
         base_url=base_url,
         reasoning=entry.reasoning,
+        thinking_level_map=GRADES if entry.is_graded else {},
         input=("text", "image") if entry.images else ("text",),
         context_window=window,
         max_tokens=max(256, min(16_384, window // 4)),
-        compat=LOCAL_COMPAT,
+        compat=replace(LOCAL_COMPAT, think_tags="") if entry.parses else LOCAL_COMPAT,
         unconfirmed=True,
     )
+    return model.with_num_ctx(min(num_ctx, entry.trained_tokens or num_ctx))
 
 
-def _note(provider: str, server: Server, models: list[Model]) -> str:
+def _note(provider: str, entries: list[ServedModel], models: list[Model]) -> str:
     name = _NAMES[provider]
     if not models:
         return f"{name} is running but has no chat model."
-    if not server.tools:
+    if provider == "llama.cpp" and not any(entry.tools for entry in entries):
         return f"{name}'s chat template lacks tools: start it with --jinja and a template that has them."
     small = min(model.context_window for model in models)
     if small < SMALL_TOKENS:

@@ -1,0 +1,186 @@
+"""Watches an answer's text as it streams: shows what is text, and keeps back what may be a call.
+
+Calls count only at the end of an answer, outside code, and only if all of them are complete calls of
+registered tools; else the text is shown as it is. Whether it is one is checked each time it has doubled.
+"""
+
+import re
+from collections.abc import Mapping
+
+from tau.ai.dialect import ToolSpec
+from tau.ai.text_calls.formats import FORMATS, Item, parse_calls
+from tau.ai.text_calls.grammar import CallCursor, Incomplete, NotACall
+from tau.base.sizes import MIB
+
+MAX_HELD_CHARS = 4 * MIB
+MAX_FALSE_MARKS = 100  # of an answer; the rest of it is text
+FIRST_CHECK_CHARS = 64
+FENCE_CHARS = 3
+MARK_CHARS = max(len(format.mark) for format in FORMATS)
+_TOKEN = re.compile(r"[<\[{\n]|`+|~+")
+_JSON = re.compile(r"\s*[{\[](?!TOOL_CALLS\])")
+# Calls begin with one of a few keys, or with a name and a parenthesis.
+_KEYS = "name|function|type|id|arguments|parameters"
+_JSON_CALL = re.compile(rf"""\s*(?:\[\s*)?\{{\s*(?:"(?:{_KEYS})"|$|"[a-z]*$)|\s*\[\s*(?:$|[\w.-]+(?:$|\())""")
+
+
+class TextWatch:
+    """Feed it text; it returns what to show. `finish` returns the rest and the calls in it."""
+
+    def __init__(self, tools: Mapping[str, ToolSpec]) -> None:
+        self._tools = tools
+        self._pending = ""  # a few characters that may begin a mark
+        self._held: list[str] = []  # from a mark on
+        self._held_chars = 0
+        self._check_at = 0
+        self._is_whole = False  # the held text is the whole answer
+        self._false_marks = 0
+        self._blank_answer = True  # nothing but blanks so far
+        self._blank_line = True
+        self._fence = ""  # of the open code block
+        self._code = 0  # backticks that opened code in this line
+
+    def feed(self, text: str) -> str:
+        """The text to show now."""
+        if self._held:
+            self._held.append(text)
+            self._held_chars += len(text)
+            if self._held_chars < self._check_at:
+                return ""
+            return self._check(self._take_held())
+        if self._false_marks >= MAX_FALSE_MARKS:
+            return text
+        if not self._pending and not self._blank_answer and _TOKEN.search(text) is None:
+            self._blank_line = self._blank_line and text.isspace()
+            return text
+        return self._advance(self._pending + text)
+
+    def finish(self, *, is_complete: bool) -> tuple[str, list[Item], str]:
+        """The rest of the text, what it holds, and the tool whose call was cut off.
+
+        Without `is_complete`, the answer was cut off, so nothing in it runs.
+        """
+        shown, text = self._pending, self._take_held()
+        self._pending = ""
+        while text:
+            cursor = CallCursor(text, self._tools)
+            try:
+                return shown, parse_calls(cursor, whole=self._is_whole), ""
+            except Incomplete:
+                is_call = cursor.seen and not is_complete
+                return (shown, [], cursor.seen) if is_call else (shown + text, [], "")
+            except NotACall:
+                pass
+            before, mark = self._behind(text)
+            shown += text[:1] + before
+            text = mark
+        return shown, [], ""
+
+    def _behind(self, text: str) -> tuple[str, str]:
+        """What follows the first character of a false mark: the text up to the next mark, and the rest."""
+        self._false_marks += 1
+        self._blank_line = self._blank_answer = False
+        text = text[1:]
+        if self._false_marks >= MAX_FALSE_MARKS:
+            return text, ""
+        place, is_mark = self._find_mark(text)
+        self._is_whole = False
+        return (text[:place], text[place:]) if is_mark else (text, "")
+
+    def _take_held(self) -> str:
+        text = "".join(self._held)
+        self._held, self._held_chars = [], 0
+        return text
+
+    def _check(self, held: str) -> str:
+        """Hold on to the text if it may be calls, else show it up to the next mark that may be one."""
+        shown = ""
+        while len(held) > MAX_HELD_CHARS or not self._may_be_calls(held):
+            self._false_marks += 1
+            self._blank_line = self._blank_answer = self._is_whole = False
+            shown += held[:1]
+            if self._false_marks >= MAX_FALSE_MARKS:
+                return shown + held[1:]
+            place, is_mark = self._find_mark(held[1:])
+            shown += held[1 : 1 + place]
+            held = held[1 + place :]
+            if not is_mark:
+                self._pending = held
+                return shown
+            if len(held) < FIRST_CHECK_CHARS:
+                break
+        self._held, self._held_chars = [held], len(held)
+        self._check_at = max(2 * len(held), FIRST_CHECK_CHARS)
+        return shown
+
+    def _advance(self, text: str) -> str:
+        place, is_mark = self._find_mark(text)
+        shown, self._pending = text[:place], text[place:]
+        if not is_mark:
+            return shown
+        held, self._pending = self._pending, ""
+        self._is_whole = self._blank_answer
+        if len(held) >= FIRST_CHECK_CHARS:
+            return shown + self._check(held)
+        self._held, self._held_chars, self._check_at = [held], len(held), FIRST_CHECK_CHARS
+        return shown
+
+    def _may_be_calls(self, held: str) -> bool:
+        if self._is_whole and _JSON.match(held) and not _JSON_CALL.match(held):
+            return False
+        try:
+            parse_calls(CallCursor(held, self._tools), whole=self._is_whole)
+        except Incomplete:
+            return True
+        except NotACall:
+            return False
+        return True
+
+    def _find_mark(self, text: str) -> tuple[int, bool]:
+        """Where a mark is, or what may become one with more text. The end of the text if there is none."""
+        at = 0
+        while (token := _TOKEN.search(text, at)) is not None:
+            start, end = token.span()
+            self._note(text[at:start])
+            at = end
+            if token[0] == "\n":
+                self._blank_line, self._code = True, 0
+                continue
+            if token[0][0] in "`~":
+                if end == len(text):  # there may be more of them
+                    return start, False
+                self._see_code(token[0])
+            elif not (self._fence or self._code):
+                is_mark = self._mark_at(text, start)
+                if is_mark is not None:
+                    return start, is_mark
+            self._note("x")
+        self._note(text[at:])
+        return len(text), False
+
+    def _note(self, text: str) -> None:
+        if text and not text.isspace():
+            self._blank_line = self._blank_answer = False
+
+    def _see_code(self, run: str) -> None:
+        if self._fence:
+            if self._blank_line and run.startswith(self._fence):
+                self._fence = ""
+        elif self._blank_line and len(run) >= FENCE_CHARS:
+            self._fence = run
+        elif run[0] == "`":
+            self._code = 0 if self._code == len(run) else self._code or len(run)
+
+    def _mark_at(self, text: str, start: int) -> bool | None:
+        """Whether a mark is at this place; False if it may be once there is more text."""
+        if self._blank_answer and text[start] in "{[":
+            return True
+        rest = text[start : start + MARK_CHARS]
+        possible = None
+        for format in FORMATS:
+            if format.anywhere or self._blank_line:
+                if rest.startswith(format.mark):
+                    return True
+                if format.mark.startswith(rest):
+                    possible = False
+        return possible
