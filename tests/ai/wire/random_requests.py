@@ -115,6 +115,8 @@ def random_request(random: Random, speaker: Model) -> d.Request:
 def random_answer(random: Random, speaker: Model, number: int) -> list[AppMessage]:
     """An answer and the results of its calls, some of which are missing."""
     signatures = SIGNATURES.get(speaker.api) or (blob(random), blob(random), blob(random))
+    if speaker.compat.thinking_format == "mistral":
+        signatures = ("", "", "")
     thought, said, called = signatures
     content: list[AssistantContent] = []
     results: list[AppMessage] = []

@@ -9,8 +9,9 @@ await client.start();
 client.onEvent((event) => seen.events.push(event.type));
 
 seen.promptAndWait = (await client.promptAndWait("first")).map((event) => event.type);
+const collected = client.collectEvents(); // first: the answer may arrive together with the response
 await client.prompt("second");
-seen.collectEvents = (await client.collectEvents()).at(-1).type;
+seen.collectEvents = (await collected).at(-1).type;
 seen.lastText = await client.getLastAssistantText();
 seen.state = await client.getState();
 seen.messages = (await client.getMessages()).length;
@@ -50,8 +51,9 @@ await client.steer("steered");
 await client.followUp("followed");
 seen.cleared = await client.clearQueue();
 await client.abort();
+const idle = client.waitForIdle();
 await client.steer("answer me");
-await client.waitForIdle();
+await idle;
 seen.steered = await client.getLastAssistantText();
 seen.newSession = await client.newSession();
 seen.refused = await client.setModel("nowhere", "missing").catch((error) => error.message);

@@ -22,7 +22,7 @@ GONE = "The editor is gone; the command may still be running there."
 
 class EditorRunner:
     """Implements `tau.base.run.Runner`: shell commands that no sandbox contains run in the editor, the others
-    in `inner`. `shown` is told the command and its terminal."""
+    in `inner`. `shown` gets the command and its terminal."""
 
     def __init__(
         self,
