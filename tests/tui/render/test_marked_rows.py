@@ -11,7 +11,7 @@ def marked_rig() -> RenderRig:
     return RenderRig(40, 8, habits=HABITS, capabilities=MARKED)
 
 
-def test_what_the_shell_prints_after_the_end_survives_a_resize() -> None:
+def test_text_printed_by_the_shell_after_the_end_survives_a_resize() -> None:
     rig = marked_rig().start()
     rig.screen.stop()
     rig.terminal.write("$ ls\r\none two three\r\n$ ")

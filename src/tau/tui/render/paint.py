@@ -312,13 +312,7 @@ class Painter:
             frozen=covered and intent != "resize",
             handed_over=self._handed_over if self._audit.first_shifted(frame.rows) is None else 0,
         )
-        return step if step.start >= committed else self._check_replaced(step, frame)
-
-    def _check_replaced(self, step: LedgerStep, frame: Frame) -> LedgerStep:
-        """Handle a frame that shrank: write its rows if they differ from the start of the history."""
-        self._audit.truncate(step.start)
-        shifted = self._audit.first_shifted(frame.rows)
-        return step if shifted is None else step._replace(start=shifted)
+        return step if step.start >= committed else _check_replaced(self._audit, step, frame)
 
     def _repainted(
         self,
@@ -530,3 +524,10 @@ def _fit_images(window: list[SafeRow]) -> list[SafeRow]:
         line._replace(text=image_rows.fit_row(line.text, row)) if line.image else line
         for row, line in enumerate(window)
     ]
+
+
+def _check_replaced(audit: Audit, step: LedgerStep, frame: Frame) -> LedgerStep:
+    """Handle a frame that shrank: write its rows if they differ from the start of the history."""
+    audit.truncate(step.start)
+    shifted = audit.first_shifted(frame.rows)
+    return step if shifted is None else step._replace(start=shifted)
