@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from tau.backends.shell.session import ShellSession
-from tau.base.run import Exit, LocalRunner
-from tests.support.limits import HANG_S
+from tau.base.run import Exit, Limits, LocalRunner
+from tests.support.limits import HANG_S, growing
 
 BASH = "/bin/bash"
 
@@ -35,6 +35,15 @@ async def done(session: ShellSession, command: str, **options: Any) -> Done:
             pieces = [chunk async for chunk in process.output()]
             exited = await process.wait()
         return Done(b"".join(pieces), exited, running.notes())
+
+
+async def stopped(session: ShellSession, command: str, seconds: float) -> Done:
+    """A command that writes something and is stopped by its time limit, which grows until it has written."""
+    for limit_s in growing(seconds):
+        found = await done(session, command, limits=Limits(timeout=limit_s))
+        if found.text:
+            break
+    return found
 
 
 @asynccontextmanager

@@ -10,8 +10,7 @@ import pytest
 
 from tau.backends.shell.session import ShellSession
 from tau.base.run import Exit, Limits, LocalRunner
-from tests.backends.shell.shell_rig import BASH, done, ends, in_session, is_alive, until
-from tests.support.limits import growing
+from tests.backends.shell.shell_rig import BASH, done, ends, in_session, is_alive, stopped, until
 
 SHELLS = [BASH, *([zsh] if (zsh := shutil.which("zsh")) else [])]
 LOST = "The shell ended with this command; the next one has the state from before it."
@@ -103,10 +102,7 @@ def test_shell_killed_between_commands_is_replaced(tmp_path: Path) -> None:
 def test_time_limit_ends_the_command_and_keeps_the_state(tmp_path: Path, shell: str) -> None:
     async def body(session: ShellSession) -> None:
         await done(session, "x=kept")
-        for limit_s in growing(0.3):
-            late = await done(session, "echo begun; sleep 600; echo next", limits=Limits(timeout=limit_s))
-            if late.text:
-                break
+        late = await stopped(session, "echo begun; sleep 600; echo next", 0.3)
         assert late.exit.timed_out
         assert (late.text, late.notes) == ("begun\n", [LOST])
         assert (await done(session, "echo $x")).text == "kept\n"

@@ -244,9 +244,9 @@ def test_rejected_key_can_be_replaced_and_the_message_resent(launcher: Launcher)
 def add_server(user: User, launcher: Launcher, key: str) -> None:
     """Type the address of the fake server, then a key or none."""
     user.see("Server address")
-    user.term.type("nonsense")
-    user.press("enter").see("Type an address that starts with https://")
-    for _ in "nonsense":
+    user.term.type("ftp://nonsense")
+    user.press("enter").see("Type an address such as https://")
+    for _ in "ftp://nonsense":
         user.press("backspace")
     user.term.type(f"{launcher.tau.server.url}/v1/")
     user.press("enter").see("needs none")
