@@ -98,6 +98,20 @@ def test_role_without_the_extra_says_what_to_install(tmp_path: Path, monkeypatch
 
 
 @pytest.mark.filterwarnings("ignore")
+def test_program_that_a_file_of_the_repository_names_does_not_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("botocore", reason="needs the extra `bedrock`")
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "aws.cfg").write_text(f"[default]\ncredential_process = touch {tmp_path}/ran\n")
+    monkeypatch.chdir(tmp_path / "sub")
+    for name in ("../aws.cfg", str(tmp_path / "aws.cfg")):
+        with pytest.raises(ConfigError, match="move the file out of the repository"):
+            find(AwsCredentials({"HOME": str(tmp_path / "home"), "AWS_CONFIG_FILE": name}))
+    assert not (tmp_path / "ran").exists()
+
+
 def test_botocore_obtains_what_is_not_written_down(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("botocore", reason="needs the extra `bedrock`")
     printed = {"Version": 1, "AccessKeyId": ID, "SecretAccessKey": SECRET, "SessionToken": "token"}

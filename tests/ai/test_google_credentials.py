@@ -124,6 +124,17 @@ def test_access_tokens_are_masked_everywhere(tmp_path: Path) -> None:
     assert secrets.mask("the opaque-access-token") == "the [masked]"
 
 
+def test_program_that_a_file_of_the_repository_names_does_not_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = {"executable": {"command": f"touch {tmp_path}/ran"}}
+    (tmp_path / "key.json").write_text(json.dumps({"type": "external_account", "credential_source": source}))
+    monkeypatch.chdir(tmp_path)
+    known = GoogleCredentials({"GOOGLE_APPLICATION_CREDENTIALS": "key.json"}, None)
+    with pytest.raises(ConfigError, match="move the file out of the repository"):
+        asyncio.run(known.find())
+
+
 def test_failing_token_server_is_retried(tmp_path: Path) -> None:
     with pytest.raises(ProviderError) as caught:
         exchange(tmp_path, TokenServer(Raw("oops", 503)), [0])

@@ -173,7 +173,17 @@ def test_invalid_character_does_not_cost_the_event(data: bytes, text: str) -> No
     assert decode_event(THING, data) == Thing(text)
 
 
-@pytest.mark.parametrize("data", [b"{not json", b'{"text": 1}', b"", b'{"text": "\xff', b"<html>" * 100])
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"{not json",
+        b'{"text": 1}',
+        b"",
+        b'{"text": "\xff',
+        b"<html>" * 100,
+        b'{"x":' + b"[" * 60_000 + b"]" * 60_000 + b"}",
+    ],
+)
 def test_undecodable_event_is_an_error_with_an_excerpt(data: bytes) -> None:
     with pytest.raises(ProviderError, match="an invalid event") as caught:
         decode_event(THING, data)

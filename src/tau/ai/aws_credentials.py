@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tau.ai.cloud_credentials import expand_address, home
+from tau.ai.cloud_credentials import expand_address, home, is_in_repository
 from tau.base import secrets
 from tau.base.errors import ConfigError
 from tau.base.late import late
@@ -24,6 +24,7 @@ ROLES = (
 )
 # What a machine of Amazon's says it is.
 INSTANCE_MARKS = {"/sys/devices/virtual/dmi/id/sys_vendor": "Amazon EC2", "/sys/hypervisor/uuid": "ec2"}
+PROGRAM = "credential_process"
 EXTRA = "install tau's extra for it: pip install 'tau-agent[bedrock]'"
 
 
@@ -84,14 +85,23 @@ class AwsCredentials:
 
     def _profile_values(self) -> dict[str, str]:
         """The profile's values in both files; the credentials file wins."""
-        folder = home(self._environ) / ".aws"
-        config = self._environ.get("AWS_CONFIG_FILE") or str(folder / "config")
-        shared = self._environ.get("AWS_SHARED_CREDENTIALS_FILE") or str(folder / "credentials")
+        config, shared = self._files()
         section = self.profile if self.profile == "default" else f"profile {self.profile}"
         return {**_read_section(config, section), **_read_section(shared, self.profile)}
 
+    def _files(self) -> tuple[str, str]:
+        folder = home(self._environ) / ".aws"
+        config = self._environ.get("AWS_CONFIG_FILE") or str(folder / "config")
+        return config, self._environ.get("AWS_SHARED_CREDENTIALS_FILE") or str(folder / "credentials")
+
     def _botocore_key(self, fresh: bool) -> "aws_sigv4.AwsKey":
-        """In a thread: it may ask servers."""
+        """In a thread: it may ask servers, and run a program that a profile names."""
+        for file in filter(is_in_repository, self._files()):
+            if any(PROGRAM in values for values in _read(file).values()):
+                raise ConfigError(
+                    f"{file} names a program ({PROGRAM}), and the agent could change it: move the file out of"
+                    " the repository."
+                )
         try:
             if self._session_credentials is None or fresh:
                 session = botocore_session.Session(profile=self._environ.get("AWS_PROFILE") or None)
@@ -120,7 +130,12 @@ def _is_instance() -> bool:
 
 
 def _read_section(path: str, section: str) -> dict[str, str]:
-    """A section of an INI file; empty if there is none. Raises ConfigError for a broken file."""
+    """A section of an INI file; empty if there is none."""
+    return _read(path).get(section, {})
+
+
+def _read(path: str) -> dict[str, dict[str, str]]:
+    """The sections of an INI file; none if there is no file. Raises ConfigError for a broken one."""
     if not Path(path).is_file():
         return {}
     parser = configparser.RawConfigParser(strict=False)
@@ -128,4 +143,4 @@ def _read_section(path: str, section: str) -> dict[str, str]:
         parser.read(path, encoding="utf-8")
     except (configparser.Error, UnicodeDecodeError) as error:
         raise ConfigError(f"{path} cannot be read: {type(error).__name__}.") from error
-    return dict(parser[section]) if parser.has_section(section) else {}
+    return {section: dict(parser[section]) for section in parser.sections()}

@@ -49,5 +49,12 @@ def expand_address(base_url: str, values: Mapping[str, str], provider: str) -> s
     return re.sub(VARIABLE, value, base_url)
 
 
+def is_in_repository(path: str) -> bool:
+    """Whether a file is in the working folder or its repository, where the agent could change it."""
+    folder = Path.cwd()
+    root = next((each for each in (folder, *folder.parents) if (each / ".git").exists()), folder)
+    return Path(path).expanduser().resolve().is_relative_to(root.resolve())
+
+
 def home(environ: Mapping[str, str]) -> Path:
     return Path(environ["HOME"]) if environ.get("HOME") else Path.home()

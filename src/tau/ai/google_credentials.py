@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from tau.ai.cloud_credentials import expand_address, home
+from tau.ai.cloud_credentials import expand_address, home, is_in_repository
 from tau.ai.proxy import is_loopback, parse_url
 from tau.ai.transport import Transport
 from tau.base import secrets
@@ -135,7 +135,12 @@ class GoogleCredentials:
         return token.access_token, token.expires_in
 
     def _google_auth_token(self) -> tuple[str, float]:
-        """In a thread: it asks Google's servers."""
+        """In a thread: it asks Google's servers, and may run a program that the file names."""
+        if b"executable" in self.file.read_bytes() and is_in_repository(str(self.file)):
+            raise ConfigError(
+                f"{self.file} names a program, and the agent could change it: move the file out of the"
+                " repository."
+            )
         try:
             credentials, _ = google_auth.load_credentials_from_file(str(self.file), scopes=[SCOPE])
             credentials.refresh(google_requests.Request())

@@ -53,6 +53,6 @@ class ResponseLines:
 def _is_whole(line: bytes) -> bool:
     try:
         json.decode(line, type=Raw)
-    except DecodeError:
+    except (DecodeError, RecursionError):
         return False
     return True

@@ -142,11 +142,11 @@ def decode_event(decoder: Decoder[T], data: bytes) -> T:
     """Decode an event's JSON. Bad characters (not UTF-8, lone surrogates) are replaced."""
     try:
         return decoder.decode(data)
-    except (DecodeError, UnicodeDecodeError) as error:
+    except (DecodeError, UnicodeDecodeError, RecursionError) as error:
         text = data.decode("utf-8", "replace")
         try:
             return decoder.decode(re.sub(ESCAPES, lambda found: r"\ufffd" if found[1] else found[0], text))
-        except DecodeError:
+        except (DecodeError, RecursionError):
             excerpt = shortened(text, EXCERPT_CHARS)
             message = f"The server sent an invalid event ({error}): {excerpt!r}."
             raise ProviderError(message, retryable=True, kind="bug") from error

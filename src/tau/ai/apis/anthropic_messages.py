@@ -197,7 +197,7 @@ class _Answer:
         """None for an unknown kind of event."""
         try:
             return _decode(data)
-        except (msgspec.DecodeError, UnicodeDecodeError):
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             kind = decode_kind(data)
             if kind == "error":
                 return _Event("error")

@@ -276,7 +276,7 @@ class _Answer:
         kind = headers.get(":exception-type") or headers.get(":error-code") or "unknown"
         try:
             said = msgspec.json.decode(data) if data else {}
-        except msgspec.DecodeError:
+        except (msgspec.DecodeError, RecursionError):
             said = {}
         said = said if isinstance(said, dict) else {}
         message = said.get("message") or said.get("Message") or said.get("originalMessage")

@@ -282,7 +282,7 @@ def parse_error_body(body: bytes) -> ErrorBody:
     """Parse the vendor's message and codes from any known shape."""
     try:
         value = msgspec.json.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         text = _plain(body.decode("utf-8", "replace"))
         is_page = body.lstrip().startswith(b"<")
         return ErrorBody(text, delay_s=retry_after.in_text(text), is_page=is_page, is_json=False)

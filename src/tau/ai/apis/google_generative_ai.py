@@ -144,7 +144,7 @@ class _Answer:
     def decode(self, data: bytes) -> _Chunk:
         try:
             return _decode(data)
-        except (msgspec.DecodeError, UnicodeDecodeError):
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return decode_event(_CHUNK, data) if data.strip() else _Chunk()
 
     def read(self, chunk: _Chunk, data: bytes) -> Iterator[d.Delta]:

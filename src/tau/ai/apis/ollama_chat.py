@@ -119,7 +119,7 @@ class _Answer:
     def _decode(self, data: bytes) -> _Line:
         try:
             return _decode(data)
-        except (msgspec.DecodeError, UnicodeDecodeError):
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             if self._may_be_document or data.lstrip().startswith(b"<"):
                 raise error_response.error_from_document(
                     data, provider=self._provider, key=self._key

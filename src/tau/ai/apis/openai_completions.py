@@ -139,7 +139,7 @@ class _Call:
     def is_whole(self) -> bool:
         try:
             msgspec.json.decode("".join(self.pieces))
-        except msgspec.DecodeError:
+        except (msgspec.DecodeError, RecursionError):
             return False
         return True
 
@@ -182,7 +182,7 @@ class _Answer:
     def decode(self, data: bytes) -> _Chunk:
         try:
             return _decode(data)
-        except (msgspec.DecodeError, UnicodeDecodeError):
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return decode_event(_CHUNK, data) if data.strip() else _Chunk()
 
     def read(self, chunk: _Chunk, data: bytes) -> Iterator[d.Delta]:

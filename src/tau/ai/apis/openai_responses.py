@@ -179,7 +179,7 @@ class _Answer:
         """None for an unknown kind of event."""
         try:
             return _decode(data)
-        except (msgspec.DecodeError, UnicodeDecodeError):
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             kind = decode_kind(data)
             if kind == "error":
                 return _Event("error")
@@ -234,7 +234,7 @@ class _Answer:
     def _item(self, raw: msgspec.Raw) -> _Item:
         try:
             return _ITEM.decode(raw)
-        except (msgspec.DecodeError, UnicodeDecodeError):
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return decode_event(_ITEM, bytes(raw))
 
     def _piece(self, kind: str, index: int, text: str) -> Iterator[d.Delta]:
