@@ -230,7 +230,9 @@ class ModelResolver(Struct, frozen=True, kw_only=True):
 
     def _pick(self, pattern: str, provider: str | None) -> ResolvedModel:
         """Pick a model from the table. Raises UsageError."""
-        match = pick_model(self.catalog, pattern, provider, prefer=self.credentials.providers_with_keys())
+        # The keys of all providers are looked up only if one of them has to be chosen.
+        prefer = [] if provider in self.catalog.providers else self.credentials.providers_with_keys()
+        match = pick_model(self.catalog, pattern, provider, prefer=prefer)
         notice = f"{match.model.key} is not in the model table; its limits are guessed."
         return ResolvedModel(
             model=match.model, thinking=match.thinking, notices=[] if match.known else [notice]

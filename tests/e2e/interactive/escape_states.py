@@ -30,7 +30,7 @@ RESOLVER = f"""
 import os, socket, time
 ask = socket.getaddrinfo
 def stuck(host, *rest, **more):
-    if host == "name.invalid" and not more.get("flags"):
+    if host == b"name.invalid" and not more.get("flags"):
         with open(os.environ["{PLACE}"] + "/looked-up", "w") as file:
             file.write("x")
         time.sleep(600)
