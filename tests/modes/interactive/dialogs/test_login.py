@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tau.base.errors import UsageError
+from tau.modes.interactive.dialogs import custom_server
 from tau.modes.interactive.dialogs.login import login, logout
 from tests.modes.interactive.rig import rigged, run
 
@@ -107,3 +108,18 @@ def test_key_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
             assert json.loads(auth.read_text()) == {}
 
     run(test)
+
+
+@pytest.mark.parametrize(
+    ("typed", "address"),
+    [
+        ("localhost:8080/v1", "http://localhost:8080/v1"),
+        ("[::1]:8080", "http://[::1]:8080"),
+        ("models.example.com/v1", "https://models.example.com/v1"),
+        ("gpu-box:8000", "https://gpu-box:8000"),
+        ("http://gpu-box:8000", "http://gpu-box:8000"),
+        ("nonsense", "nonsense"),
+    ],
+)
+def test_address_without_a_scheme_gets_the_safe_one(typed: str, address: str) -> None:
+    assert custom_server._with_scheme(typed) == address

@@ -26,7 +26,7 @@ _WORDS: dict[str, tuple[_Choice, ...]] = {
     "copy": (("last", "The last answer"),),
     "jobs": (("cancel", "Stop one or all"),),
     "permissions": (
-        *MODES.items(),
+        *((mode, words[0].upper() + words[1:]) for mode, words in MODES.items()),
         ("allow", "Never ask about a pattern"),
         ("deny", "Refuse a pattern"),
         ("remove", "Remove a rule"),

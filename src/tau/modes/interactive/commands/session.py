@@ -90,7 +90,8 @@ async def add_dir(context: CommandContext, rest: str) -> None:
     if folders is None:
         raise TauError("This session has no workspace.")
     if not rest:
-        context.say("\n".join(["Workspace folders:", *(f"  {folder}" for folder in folders.all)]))
+        rows = ["Workspace folders:", *(f"  {folder}" for folder in folders.all)]
+        context.say("\n".join([*rows, "Add one with /add-dir FOLDER."]))
         return
     folder = session.cwd / typed_path(rest)
     if folders.add(folder.resolve()):

@@ -138,20 +138,21 @@ def _provider_id(host: str, known: Collection[str]) -> str:
 def _objection(text: str) -> str | None:
     parts = _split(_with_scheme(text))
     if parts is None or parts.scheme not in ("http", "https") or not parts.hostname:
-        return "Type an address such as https://models.example.com/v1."
+        return "Type an address that starts with https:// or http://."
     if parts.username or parts.password:
         return "Leave user name and password out of the address."
     return None
 
 
 def _with_scheme(address: str) -> str:
-    """`localhost:8080` is what people type; elsewhere keys need https."""
+    """`localhost:8080` is what people type; elsewhere keys need https. A mere word is no address."""
     address = address.strip()
-    if not address or "://" in address:
+    host = re.match(r"(\[[0-9a-f:]+\]|[\w.-]+)(:\d+)?(/|$)", address, re.IGNORECASE)
+    if host is None:
         return address
-    parts = _split(f"//{address}")
-    is_here = parts is not None and parts.hostname in _LOOPBACK
-    return f"{'http' if is_here else 'https'}://{address}"
+    if host[1].strip("[]") in _LOOPBACK:
+        return f"http://{address}"
+    return f"https://{address}" if host[2] or "." in host[1] else address
 
 
 def _split(text: str) -> SplitResult | None:

@@ -72,7 +72,7 @@ TOKENS = {
     "link": ThemeToken("link", "links", underline=True),
     "code": ThemeToken("code", "inline code"),
     "codeBlock": ThemeToken("codeText", "code block"),
-    "codeBorder": ThemeToken("border", "language of a code block"),
+    "codeBorder": ThemeToken("dim", "language of a code block"),
     "quote": ThemeToken("quote", "quotations", italic=True),
     "quoteBorder": ThemeToken("border", "line beside a quote"),
     "listMark": ThemeToken("accent", "bullets and numbers"),
