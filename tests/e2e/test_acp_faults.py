@@ -15,6 +15,7 @@ import pytest
 from tests.e2e.program import FAKE, TAU, Program, is_alive, wait_for
 from tests.support.fake_answers import Call
 from tests.support.limits import HANG_S
+from tests.support.random_lines import VALUES, encoded_line
 from tests.support.soak import is_soaking
 
 METHODS = (
@@ -32,11 +33,6 @@ METHODS = (
     "session/set_config_option",
     "nonsense",
 )
-VALUES: tuple[Any, ...] = (
-    *(None, True, 0, -1, 2**70, 1.5, "", "x", "\ud800", "a" * 5000, [], {}, [None], {"a": 1}),
-    *("../..", "/", "/does/not/exist", "\0", [{"type": "text", "text": "hi"}], [{"type": "audio"}]),
-    [{"type": "image", "data": "%", "mimeType": "image/png"}],
-)
 FIELDS = ("sessionId", "cwd", "prompt", "mcpServers", "protocolVersion", "methodId", "modeId", "configId")
 
 
@@ -49,12 +45,7 @@ def random_line(rng: random.Random) -> bytes:
     for _ in range(rng.choice((0, 0, 1, 2))):
         name = rng.choice(("jsonrpc", "method", "id", "params", "result", "error"))
         message[name] = rng.choice(VALUES)
-    line = json.dumps(message).encode()
-    if rng.random() < 0.3:
-        at = rng.randrange(len(line))
-        piece = rng.choice((b"", b"\0", b"\xff", b'"', b"{", b"[" * 2000, b"\r"))
-        line = line[:at] + piece + line[at + rng.randint(0, 5) :]
-    return line.replace(b"\n", b" ") + b"\n"
+    return encoded_line(message, rng)
 
 
 def check_message(message: Any) -> None:

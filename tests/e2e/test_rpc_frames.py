@@ -48,6 +48,26 @@ def test_abort_sent_right_after_bash_stops_it(tau: Program) -> None:
     assert found["data"]["cancelled"] is True
 
 
+@pytest.mark.parametrize(
+    ("line", "id", "command"),
+    [
+        ('{"id":5,"type":"get_last_assistant_text"}', 5, "get_last_assistant_text"),
+        ('{"id":"","type":"abort_retry"}', "", "abort_retry"),
+        ('{"id":7,"type":"nonsense"}', 7, "nonsense"),
+        ('{"id":"x","type":3}', "x", "parse"),
+        ('{"id":"x"}', "x", "parse"),
+        ('{"id":"x",', None, "parse"),
+    ],
+)
+def test_answer_keeps_the_id_whatever_is_wrong(
+    tau: Program, line: str, id: str | int | None, command: str
+) -> None:
+    ran = tau.run("--mode", "rpc", *FAKE, stdin=f"{line}\n")
+    answers = [msgspec.json.decode(one) for one in ran.stdout.splitlines()]
+    [found] = [answer for answer in answers if answer["type"] == "response"]
+    assert (found.get("id"), found["command"]) == (id, command)
+
+
 def serve_urls(client: RpcClient, answer: Callable[[Frame], Frame]) -> list[Frame]:
     """Answer each request for a URL; returns the requests, which grow."""
     asked: list[Frame] = []

@@ -93,7 +93,7 @@ FLAGS = (
     Flag(
         "mode",
         "text: final answer only; json: session header and events as JSON lines; rpc: a program sends"
-        " commands as JSON lines; rpc-ui: the same, and the program shows dialogs; acp: an editor does",
+        " commands as JSON lines; rpc-ui: the same, and the program shows dialogs; acp: serve an editor",
         group=OUTPUT,
         kind=VALUE,
         choices=("text", "json", "rpc", "rpc-ui", "acp"),

@@ -22,7 +22,7 @@ from tau.ai.wire import ToolCall
 from tau.base.errors import ToolError, UsageError
 from tau.base.files import is_private, mode_of, temporary_folder, typed_path
 from tau.base.late import late
-from tau.base.run import LocalRunner, find_shell
+from tau.base.run import LocalRunner, Runner, find_shell
 from tau.base.tasks import shielded
 from tau.coding.approval.hook import ApprovalHook
 from tau.coding.approval.policy import Workspace, judge_connection
@@ -75,19 +75,12 @@ async def compose(
     conversation = await _open_conversation(options, paths, settings, services)
     runner, outside, sandbox = await _open_runners(options, settings, paths, services)
     models = await open_models(options, settings, paths, environ, outside, conversation, services)
+    cwd, ui = options.cwd, options.ui
     environment = make_environment(
-        conversation,
-        options.cwd,
-        runner if options.wrap_runner is None else options.wrap_runner(runner),
-        models.roles,
-        settings,
-        ui=options.ui,
-        dialogs=options.dialogs,
-        disk=options.disk,
+        conversation, cwd, runner, models.roles, settings, ui=ui, dialogs=options.dialogs, disk=options.disk
     )
     await environment.open(services)
-    folders = WorkspaceFolders(options.cwd, options.add_dirs)
-    cwd = options.cwd
+    folders = WorkspaceFolders(cwd, options.add_dirs)
     resources = await open_resources(cwd, runner, paths, settings, environ, services, outside, sandbox)
     ask = partial(complete, stream := _stream(options, settings, models))
     parts = ToolParts(
@@ -95,7 +88,7 @@ async def compose(
         record_costs(ask, conversation),
         resources=resources if options.wrap_runner is None or sandbox else replace(resources, shell=None),
         previews=environment.pending_changes,
-        can_ask=options.ui is not None,
+        can_ask=ui is not None,
         code=_code_detector(options),
         urls=environment.world.urls,
     )
@@ -205,7 +198,7 @@ def _notices(problems: Sequence[str], resolved: ResolvedModel) -> list[Notice]:
 
 async def _open_runners(
     options: SessionOptions, settings: Settings, paths: Paths, services: AsyncExitStack
-) -> tuple[LocalRunner, LocalRunner, LateSandbox | None]:
+) -> tuple[Runner, LocalRunner, LateSandbox | None]:
     """The runner for what a model or a repository wrote, the one for tau's own programs, and the sandbox."""
     outside = LocalRunner(shell=settings.shell_path, pass_env=settings.tools.pass_env)
     services.callback(outside.close)
@@ -213,7 +206,8 @@ async def _open_runners(
     if settings.sandbox.mode != "off":
         sandbox = LateSandbox((options.cwd, *options.add_dirs), settings.sandbox, paths, outside, options.ui)
         await services.enter_async_context(sandbox)
-    return outside.inside(sandbox), outside, sandbox
+    runner = outside.inside(sandbox)
+    return runner if options.wrap_runner is None else options.wrap_runner(runner), outside, sandbox
 
 
 def _code_detector(options: SessionOptions) -> CodeDetector | None:

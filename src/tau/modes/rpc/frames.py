@@ -4,6 +4,8 @@ from typing import Any, Literal
 
 from msgspec import UNSET, Raw, Struct, UnsetType
 
+from tau.modes.session_commands.command import CallId
+
 UiMethod = Literal[
     "select", "confirm", "input", "editor", "cancel", "notify", "setStatus", "setWidget", "setTitle"
 ]
@@ -13,7 +15,13 @@ class Envelope(Struct, frozen=True):
     """What every line from the program has; `id` is its own name for the call."""
 
     type: str
-    id: str | None = None
+    id: CallId | None = None
+
+
+class AnyCall(Struct, frozen=True):
+    """A line whose type is wrong."""
+
+    id: CallId | None = None
 
 
 class Ready(Struct, frozen=True, tag_field="type", tag="ready"):
@@ -23,7 +31,7 @@ class Ready(Struct, frozen=True, tag_field="type", tag="ready"):
 class CommandResponse(Struct, frozen=True, tag_field="type", tag="response", kw_only=True):
     command: str
     success: bool
-    id: str | UnsetType = UNSET
+    id: CallId | UnsetType = UNSET
     data: Any = UNSET
     error: str | UnsetType = UNSET
     code: str | UnsetType = UNSET

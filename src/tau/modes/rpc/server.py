@@ -20,7 +20,7 @@ from tau.modes.output_stream import OutputStream
 from tau.modes.rpc import frames as f
 from tau.modes.rpc.host_link import RpcHostLink
 from tau.modes.rpc.ui import RpcUi
-from tau.modes.session_commands.command import CommandCall, CommandError, SessionCommand
+from tau.modes.session_commands.command import CallId, CommandCall, CommandError, SessionCommand
 from tau.modes.session_commands.table import COMMANDS
 from tau.modes.session_host import SessionHost
 from tau.sdk import SessionOptions
@@ -28,6 +28,7 @@ from tau.sdk import SessionOptions
 PARSE = "parse"
 
 _envelope = msgspec.json.Decoder(f.Envelope)
+_any_call = msgspec.json.Decoder(f.AnyCall)
 _ui_response = msgspec.json.Decoder(f.UiResponse)
 _tool_reply = msgspec.json.Decoder(f.HostToolReply)
 _uri_reply = msgspec.json.Decoder(f.HostUriReply)
@@ -101,10 +102,9 @@ class _Server:
     def _send(self, frame: Struct) -> None:
         self._writer.line(encode_masked(frame) + b"\n")
 
-    def _fail(self, command: str, id: str | None, error: str, code: str = "") -> None:
-        self._send(
-            f.CommandResponse(command=command, success=False, id=id or UNSET, error=error, code=code or UNSET)
-        )
+    def _fail(self, command: str, id: CallId | None, error: str, code: str = "") -> None:
+        own = UNSET if id is None else id
+        self._send(f.CommandResponse(command=command, success=False, id=own, error=error, code=code or UNSET))
         self._send(f.ErrorEvent(error))
 
     async def _take(self, line: bytes) -> None:
@@ -112,7 +112,7 @@ class _Server:
         try:
             envelope = _envelope.decode(line)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            self._fail(PARSE, None, f"Invalid line: {error}. Send a JSON object with a type.")
+            self._fail(PARSE, _id_of(line), f"Invalid line: {error}. Send a JSON object with a type.")
             return
         match envelope.type:
             case "extension_ui_response":
@@ -132,7 +132,7 @@ class _Server:
         except msgspec.DecodeError as error:
             self._fail(PARSE, None, f"Invalid reply: {error}.")
 
-    async def _command(self, command: SessionCommand, id: str | None, line: bytes) -> None:
+    async def _command(self, command: SessionCommand, id: CallId | None, line: bytes) -> None:
         try:
             request = msgspec.json.decode(line, type=command.request)
         except (msgspec.DecodeError, RecursionError) as error:
@@ -144,7 +144,7 @@ class _Server:
         else:
             await self._answer(command, id, request)
 
-    async def _answer(self, command: SessionCommand, id: str | None, request: Struct) -> None:
+    async def _answer(self, command: SessionCommand, id: CallId | None, request: Struct) -> None:
         try:
             data = await command.run(CommandCall(self.host, id, self._send, self._link), request)
         except CommandError as error:
@@ -157,8 +157,14 @@ class _Server:
             log.error(f"The command {command.name} failed.", error)
             self._fail(command.name, id, f"The command failed unexpectedly: {error!r}.", "internal")
         else:
-            no_data = command.response is None
-            response = f.CommandResponse(
-                command=command.name, success=True, id=id or UNSET, data=UNSET if no_data else data
-            )
-            self._send(response)
+            own = UNSET if id is None else id
+            shown = UNSET if command.response is None else data
+            self._send(f.CommandResponse(command=command.name, success=True, id=own, data=shown))
+
+
+def _id_of(line: bytes) -> CallId | None:
+    """The id of a line that is no command, if it has one: its sender waits for an answer."""
+    try:
+        return _any_call.decode(line).id
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None

@@ -1,7 +1,7 @@
 """A command as data: its name, what it takes, what it answers, and what it does."""
 
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from msgspec import Struct
 
@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from tau.modes.session_commands.host_parts import HostLink
 
 
+CallId: TypeAlias = str | int
+
+
 class CommandCall(Struct, frozen=True):
     """`id` is the program's own name for this call; `send` reports what happens before the answer.
 
@@ -19,7 +22,7 @@ class CommandCall(Struct, frozen=True):
     """
 
     host: SessionHost
-    id: str | None = None
+    id: CallId | None = None
     send: Callable[[Struct], None] = lambda frame: None
     link: "HostLink | None" = None
 

@@ -10,7 +10,7 @@ from tau.agent.loop_owner import InterruptMode
 from tau.agent.queue import TakeMode, user_message
 from tau.ai.wire import Attachment, ImageContent
 from tau.base.late import late
-from tau.modes.session_commands.command import CommandCall, NoFields, SessionCommand
+from tau.modes.session_commands.command import CallId, CommandCall, NoFields, SessionCommand
 
 attachment_texts = late("tau.modes.session_commands.attachment_texts")
 
@@ -61,7 +61,7 @@ class BashUpdate(Struct, frozen=True, rename="camel", tag_field="type", tag="bas
     """Output of a running `bash` command; `id` is that of the command."""
 
     delta: str
-    id: str | UnsetType = UNSET
+    id: CallId | UnsetType = UNSET
 
 
 class InstructionsRequest(Struct, frozen=True, rename="camel"):
@@ -134,7 +134,7 @@ async def clear_queue(call: CommandCall, request: NoFields) -> ClearedQueue:
 
 async def bash(call: CommandCall, request: BashRequest) -> BashResult:
     def show(text: str) -> None:
-        call.send(BashUpdate(text, call.id or UNSET))
+        call.send(BashUpdate(text, UNSET if call.id is None else call.id))
 
     message = await call.host.session.bash(request.command, exclude=request.exclude_from_context, show=show)
     return BashResult(

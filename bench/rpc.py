@@ -1,0 +1,161 @@
+"""What RPC mode costs: one long answer with and without snapshots, and the time to the first answer. Ratios.
+
+.venv/bin/python bench/rpc.py [--json]
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from fake import FakeServer
+
+DELTAS = 8_000
+WINDOW = 1_000
+TIMES = 3
+CHUNK_BYTES = 65_536
+# Writes as many bytes as its argument says to a pipe: what copying them costs.
+COPY = "import os, sys\nn, c = int(sys.argv[1]), bytes(65536)\nwhile n > 0:\n    n -= os.write(1, c[:n])"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """CPU time of the program from its first answer on; `drift` compares the last deltas with the first."""
+
+    cpu_s: float
+    output_bytes: int
+    drift: float
+
+
+def main() -> None:
+    with FakeServer() as server, tempfile.TemporaryDirectory() as folder:
+        env = _environment(Path(folder), server.url)
+        none = _best(server, env, "none")
+        full = _best(server, env, "full")
+        results = {
+            "none: bytes to those of the text alone": none.output_bytes / _text_bytes(server, env),
+            "none: last 1,000 deltas to the first (1.3)": none.drift,
+            "full: CPU to copying its bytes (2)": full.cpu_s / _copy_cpu_s(full.output_bytes),
+            "full: last 1,000 deltas to the first": full.drift,
+            "full: CPU to none": full.cpu_s / none.cpu_s,
+            "spawn to get_state: to python -c pass": _state_s(env) / _bare_s(),
+        }
+    if "--json" in sys.argv:
+        print(json.dumps(results, indent=2))
+        return
+    for name, value in results.items():
+        print(f"{name:48} {value:9.2f}")
+
+
+def _environment(home: Path, url: str) -> dict[str, str]:
+    provider = {
+        "baseUrl": f"{url}/v1",
+        "api": "openai-completions",
+        "apiKey": "x",
+        "models": [{"id": "fake-model", "contextWindow": 10_000_000}],
+    }
+    (home / "models.json").write_text(json.dumps({"providers": {"fake": provider}}))
+    (home / "settings.json").write_text(json.dumps({"titles.enabled": False}))
+    return {**os.environ, "TAU_HOME": str(home)}
+
+
+def _start(env: dict[str, str], *flags: str) -> "subprocess.Popen[bytes]":
+    argv = [sys.executable, "-m", "tau", "--mode", "rpc", "--provider", "fake", "--model", "fake-model"]
+    return subprocess.Popen(
+        [*argv, "--no-session", *flags],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=env,
+        cwd=env["TAU_HOME"],
+    )
+
+
+def _ask(child: "subprocess.Popen[bytes]", command: dict[str, str]) -> None:
+    assert child.stdin is not None
+    child.stdin.write(json.dumps(command).encode() + b"\n")
+    child.stdin.flush()
+
+
+def _best(server: FakeServer, env: dict[str, str], snapshots: str) -> Answer:
+    return min((_answer(server, env, snapshots) for _ in range(TIMES)), key=lambda one: one.cpu_s)
+
+
+def _answer(server: FakeServer, env: dict[str, str], snapshots: str) -> Answer:
+    server.script(scenario="flood", deltas=DELTAS)
+    with _start(env, "--snapshots", snapshots) as child:
+        assert child.stdin is not None and child.stdout is not None
+        _ask(child, {"type": "get_state"})
+        for line in child.stdout:
+            if b'"command":"get_state"' in line[:80]:
+                break
+        before_s = _cpu_s(child.pid)
+        _ask(child, {"type": "prompt", "message": "go"})
+        size, cpu_s = 0, []
+        for line in child.stdout:
+            size += len(line)
+            if line.startswith(b'{"type":"message_update"'):
+                cpu_s.append(_cpu_s(child.pid))
+            if line.startswith(b'{"type":"agent_settled"'):
+                break
+        used_s = _cpu_s(child.pid) - before_s
+        child.stdin.close()
+    first, last = cpu_s[WINDOW] - cpu_s[0], cpu_s[-1] - cpu_s[-1 - WINDOW]
+    return Answer(used_s, size, last / max(first, 0.001))
+
+
+def _cpu_s(pid: int) -> float:
+    return time.clock_gettime((~pid << 3) | 2)  # the clock of another process, on Linux
+
+
+def _text_bytes(server: FakeServer, env: dict[str, str]) -> int:
+    server.script(scenario="flood", deltas=DELTAS)
+    argv = [sys.executable, "-m", "tau", "-p", "--provider", "fake", "--model", "fake-model", "--no-session"]
+    ran = subprocess.run([*argv, "go"], env=env, capture_output=True, check=True, cwd=env["TAU_HOME"])
+    return len(ran.stdout)
+
+
+def _copy_cpu_s(size: int) -> float:
+    """Of a program that writes so many bytes to a pipe, without its start."""
+    return max(min(_child_cpu_s(size) for _ in range(TIMES)) - min(_child_cpu_s(0) for _ in range(3)), 0.001)
+
+
+def _child_cpu_s(size: int) -> float:
+    with subprocess.Popen([sys.executable, "-c", COPY, str(size)], stdout=subprocess.PIPE) as child:
+        assert child.stdout is not None
+        while child.stdout.read(CHUNK_BYTES):
+            pass
+        _, _, used = os.wait4(child.pid, 0)
+        child.returncode = 0
+    return used.ru_utime + used.ru_stime
+
+
+def _state_s(env: dict[str, str]) -> float:
+    found = []
+    for _ in range(2 * TIMES):
+        start = time.perf_counter()
+        with _start(env) as child:
+            assert child.stdin is not None and child.stdout is not None
+            _ask(child, {"type": "get_state"})
+            for line in child.stdout:
+                if b'"command":"get_state"' in line[:80]:
+                    break
+            found.append(time.perf_counter() - start)
+            child.stdin.close()
+    return min(found)
+
+
+def _bare_s() -> float:
+    found = []
+    for _ in range(2 * TIMES):
+        start = time.perf_counter()
+        subprocess.run([sys.executable, "-c", "pass"], check=True)
+        found.append(time.perf_counter() - start)
+    return min(found)
+
+
+if __name__ == "__main__":
+    main()
