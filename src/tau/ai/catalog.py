@@ -285,6 +285,10 @@ def _exact_upstream(
     """`model@upstream`, of a provider that routes."""
     id, at, upstream = pattern.rpartition("@")
     found = _exact(catalog, id, provider, prefer) if at and upstream else None
-    if found is None or not found.compat.routes_upstream:
-        return None
-    return replace(found, compat=merge_compat(found.compat, {"routing": {"only": [upstream]}}))
+    return None if found is None or not found.compat.routes_upstream else pin_upstream(found, upstream)
+
+
+def pin_upstream(model: Model, upstream: str) -> Model:
+    """Have a router ask only this one."""
+    compat = merge_compat(model.compat, {"routing": {"only": [upstream]}})
+    return replace(model, compat=compat, upstream=upstream)

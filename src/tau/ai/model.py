@@ -157,6 +157,7 @@ class Model(Struct, frozen=True, rename="camel", kw_only=True):
     compat: Compat = Compat()
     custom_address: bool = False  # the user gave `base_url` for this session
     demo: bool = False  # too small to trust: its commands always ask
+    upstream: str = ""  # the only one that a router may ask, as in `model@upstream`
     unconfirmed: bool = False  # of a server that was found, not chosen: its commands always ask
 
     @property

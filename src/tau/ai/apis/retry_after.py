@@ -83,7 +83,7 @@ def _explicit(headers: Mapping[str, str], now: float) -> float | None:
         return milliseconds / 1000
     text = headers.get("retry-after", "").strip()
     if _number(text) is not None:
-        return _moment(text, now)
+        return delay_until(text, now)
     moment = _date(text)
     return duration(text) if moment is None else max(0.0, moment - now)
 
@@ -98,7 +98,7 @@ def _reset(headers: Mapping[str, str], now: float) -> float | None:
             continue
         number = _number(value)
         in_ms = match["after"] == "ms" and number is not None and number < 1e9
-        delay = _moment(f"{value}ms" if in_ms else value, now)
+        delay = delay_until(f"{value}ms" if in_ms else value, now)
         if delay is None:
             continue
         left = headers.get(name.replace("reset", "remaining"))
@@ -108,7 +108,7 @@ def _reset(headers: Mapping[str, str], now: float) -> float | None:
     return min(others, default=None)
 
 
-def _moment(value: str, now: float) -> float | None:
+def delay_until(value: str, now: float) -> float | None:
     """A reset is a duration, a number of seconds, a Unix time (in seconds or milliseconds), or a date."""
     plain = _number(value)
     if plain is not None:

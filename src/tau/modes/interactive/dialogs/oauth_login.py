@@ -11,7 +11,7 @@ from tau.base.tasks import spawn
 from tau.config.logins import Logins
 from tau.modes.interactive.command_context import CommandContext
 from tau.modes.interactive.dialogs.basic import ChoicePanel, LinePanel
-from tau.modes.interactive.dialogs.parts import DialogChoice
+from tau.modes.interactive.dialogs.dialog_widgets import DialogChoice
 from tau.tui.component import Component
 
 clipboard = late("tau.modes.interactive.composer.clipboard")
