@@ -37,7 +37,6 @@ class Provider(Struct, frozen=True, rename="camel", kw_only=True, forbid_unknown
     key should start with `key_prefix`. One `on_request` is used only when it is named: its key has other
     uses too, or it needs more than a key. A `plan` is paid for, not its tokens. A `cloud` has
     credentials besides keys. A GET of `key_check`, relative to the address, is free and needs a valid key.
-    `utc_offset_h` is for times that the provider writes without a zone.
     """
 
     id: str
@@ -56,7 +55,6 @@ class Provider(Struct, frozen=True, rename="camel", kw_only=True, forbid_unknown
     cloud: Literal["", "aws", "google"] = ""
     login: Login | None = None
     key_check: str = ""
-    utc_offset_h: float = 0
 
 
 class ModelRow(Struct, frozen=True, rename="camel", kw_only=True, forbid_unknown_fields=True):

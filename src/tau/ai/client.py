@@ -117,7 +117,10 @@ class Client(Struct):
         return retry.key
 
     async def _attempt(self, model: Model, request: Request, key: str | None) -> AsyncGenerator[Delta, None]:
-        endpoint = Endpoint(base_url=model.base_url, key=key, headers=model.headers)
+        headers = model.headers
+        if model.compat.affinity_header and request.cache_key:
+            headers = {model.compat.affinity_header: request.cache_key, **headers}
+        endpoint = Endpoint(base_url=model.base_url, key=key, headers=headers)
         # Comparing costs as much as sending, so do it only when the conversation has doubled.
         check_size = (
             not self._has_warned

@@ -134,6 +134,8 @@ class Compat(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
     text_calls: bool = False  # reads tool calls that the model writes as text: see `ai/text_calls`
     think_tags: bool = False  # may send thinking as text between <think> tags
     api_version: str = ""  # in the URL of each request, as Azure wants it
+    utc_offset_h: float = 0  # of times that its errors name without a zone
+    affinity_header: str = ""  # gets the session's id, so that one server answers a whole conversation
     key_header: str = ""  # for the key, instead of the dialect's own header
 
 

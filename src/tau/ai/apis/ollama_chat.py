@@ -36,7 +36,11 @@ async def stream(
         del body  # do not keep a long conversation in memory while its answer arrives
         if response.status >= 300:
             raise await error_response.error_from_response(
-                response, provider=model.provider, key=endpoint.key, answer_tokens=answer_tokens
+                response,
+                provider=model.provider,
+                key=endpoint.key,
+                answer_tokens=answer_tokens,
+                utc_offset_h=model.compat.utc_offset_h,
             )
         # A whole document is an answer to a request for none, or another server's.
         is_document = response.headers.get("content-type", "").startswith(("application/json", "text/html"))
