@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from tau.ai import dialect as d
 from tau.ai.apis import DIALECTS
 from tau.ai.catalog import Catalog
 from tau.ai.client import Client
 from tau.ai.http import HttpTransport
+from tau.ai.model import Compat
 from tau.ai.wire import ImageContent, UserMessage
 from tau.base.errors import ProviderError
 from tau.base.run import LocalRunner
@@ -220,3 +222,24 @@ def test_prompt_written_to_the_cache_was_not_dropped() -> None:
 def test_prompt_with_an_image_is_not_checked() -> None:
     image = UserMessage([ImageContent("iVBORw0KGgo=", "image/png")], 9)
     assert warnings(long_request(1, image), read=1_000) == ["|"]
+
+
+def test_affinity_header_has_the_sessions_id(tmp_path: Path) -> None:
+    async def main() -> None:
+        with FakeServer() as server:
+            server.script("ok")
+            http = HttpTransport({})
+            keys = KeyCredentials(Catalog({}, []), AuthFile(tmp_path / "auth.json"), LocalRunner(), {})
+            routed = model(
+                USUAL, base_url=f"{server.url}/v1", compat=Compat(affinity_header="x-session-affinity")
+            )
+            try:
+                async with aclosing(
+                    Client(http, keys).stream(routed, replace(HELLO, cache_key="session-1"))
+                ) as deltas:
+                    assert [delta async for delta in deltas]
+            finally:
+                await http.close()
+            assert server.requests[0].headers["x-session-affinity"] == "session-1"
+
+    asyncio.run(main())

@@ -80,3 +80,27 @@ def test_handoff_stays_with_the_server_of_the_session(tau: Program, vendor: Fake
     assert "Continuing in a new session." in ran.stdout
     assert vendor.requests == []
     assert {request.body["model"] for request in tau.server.requests} == {"qwen"}
+
+
+def test_resumed_session_keeps_the_upstream_of_a_router(tau: Program) -> None:
+    tau.write("models.json", {"providers": {"openrouter": {"baseUrl": f"{tau.server.url}/v1"}}})
+    key = {"OPENROUTER_API_KEY": "sk-or-0123456789"}
+    model = "openrouter/openai/gpt-5.4"
+    assert tau.run("--model", f"{model}@azure", "-p", "hi", **key).stdout == "ok\n"
+    assert tau.run("-c", "-p", "again", **key).stdout == "ok\n"
+    assert tau.server.requests[-1].body["provider"] == {"only": ["azure"]}
+    tau.run("-c", "--model", model, "-p", "anyone now", **key)
+    tau.run("-c", "-p", "and again", **key)
+    assert "provider" not in tau.server.requests[-1].body
+
+
+def test_level_in_a_role_pattern_is_used(tau: Program) -> None:
+    tau.write("models.json", {"providers": {"openai": {"baseUrl": f"{tau.server.url}/v1"}}})
+    tau.settings(modelRoles={"plan": "openai/gpt-5.4:high"}, api="openai-completions")
+    row = {"baseUrl": f"{tau.server.url}/v1", "api": "openai-completions"}
+    tau.write("models.json", {"providers": {"openai": row}})
+    key = {"OPENAI_API_KEY": "sk-0123456789"}
+    tau.run("--model", "openai/gpt-5.4:low", "-p", "hi", **key)
+    assert tau.server.requests[-1].body["reasoning_effort"] == "low"
+    tau.run("--model", "openai/gpt-5.4:low", "--approval-mode", "plan", "-p", "hi", **key)
+    assert tau.server.requests[-1].body["reasoning_effort"] == "high"

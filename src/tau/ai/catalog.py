@@ -37,7 +37,6 @@ class Provider(Struct, frozen=True, rename="camel", kw_only=True, forbid_unknown
     key should start with `key_prefix`. One `on_request` is used only when it is named: its key has other
     uses too, or it needs more than a key. A `plan` is paid for, not its tokens. A `cloud` has
     credentials besides keys. A GET of `key_check`, relative to the address, is free and needs a valid key.
-    `utc_offset_h` is for times that the provider writes without a zone.
     """
 
     id: str
@@ -56,7 +55,6 @@ class Provider(Struct, frozen=True, rename="camel", kw_only=True, forbid_unknown
     cloud: Literal["", "aws", "google"] = ""
     login: Login | None = None
     key_check: str = ""
-    utc_offset_h: float = 0
 
 
 class ModelRow(Struct, frozen=True, rename="camel", kw_only=True, forbid_unknown_fields=True):
@@ -285,6 +283,10 @@ def _exact_upstream(
     """`model@upstream`, of a provider that routes."""
     id, at, upstream = pattern.rpartition("@")
     found = _exact(catalog, id, provider, prefer) if at and upstream else None
-    if found is None or not found.compat.routes_upstream:
-        return None
-    return replace(found, compat=merge_compat(found.compat, {"routing": {"only": [upstream]}}))
+    return None if found is None or not found.compat.routes_upstream else pin_upstream(found, upstream)
+
+
+def pin_upstream(model: Model, upstream: str) -> Model:
+    """Have a router ask only this one."""
+    compat = merge_compat(model.compat, {"routing": {"only": [upstream]}})
+    return replace(model, compat=compat, upstream=upstream)

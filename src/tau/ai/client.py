@@ -1,7 +1,9 @@
 """Sends requests to model servers: finds the key and the dialect, and detects stalled answers."""
 
-from collections.abc import AsyncGenerator, Callable
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from contextlib import aclosing, asynccontextmanager
+from functools import partial
+from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -13,7 +15,7 @@ from tau.ai.dialect import Delta, Endpoint, Request, Tokens
 from tau.ai.model import Model
 from tau.ai.proxy import is_loopback, parse_url
 from tau.ai.stall_watch import StallWatch
-from tau.ai.transport import Timeouts, Transport
+from tau.ai.transport import Response, Timeouts, Transport
 from tau.base.errors import ProviderError
 from tau.base.late import late
 
@@ -23,13 +25,29 @@ MAX_KEYS = 16  # to try for one request
 _ADVICE = "Serve the model with a larger context, or start a new session."
 
 
+class _WatchedTransport(Struct, frozen=True):
+    """Reports the headers of responses."""
+
+    http: Transport
+    seen: Callable[[Mapping[str, str]], None]
+
+    @asynccontextmanager
+    async def open(self, method: str, url: str, **more: Any) -> AsyncIterator[Response]:
+        async with self.http.open(method, url, **more) as response:
+            self.seen(response.headers)
+            yield response
+
+    async def close(self) -> None:
+        await self.http.close()
+
+
 class Client(Struct):
     """The agent loop calls `stream`. A failed key is replaced by another one if there is one.
 
     `address` is where a model's server is, for this user.
     `may_send_plain` says if the user allows a key over unencrypted HTTP to a host.
     `warn` reports that, and a local server that reads less than it was sent: such servers silently drop the
-    start of a prompt that is too long.
+    start of a prompt that is too long. `on_headers` gets the headers of each response, with provider and key.
     """
 
     http: Transport
@@ -38,6 +56,7 @@ class Client(Struct):
     warn: Callable[[str], None] = lambda warning: None
     may_send_plain: Callable[[Model, str], bool] = lambda model, host: False
     address: Callable[[Model], str] = lambda model: model.base_url
+    on_headers: Callable[[str, str, Mapping[str, str]], None] | None = None
     _checked_messages: int = 0
     _has_warned: bool = False
 
@@ -101,7 +120,10 @@ class Client(Struct):
         return retry.key
 
     async def _attempt(self, model: Model, request: Request, key: str | None) -> AsyncGenerator[Delta, None]:
-        endpoint = Endpoint(base_url=model.base_url, key=key, headers=model.headers)
+        headers = model.headers
+        if model.compat.affinity_header and request.cache_key:
+            headers = {model.compat.affinity_header: request.cache_key, **headers}
+        endpoint = Endpoint(base_url=model.base_url, key=key, headers=headers)
         # Comparing costs as much as sending, so do it only when the conversation has doubled.
         check_size = (
             not self._has_warned
@@ -112,7 +134,10 @@ class Client(Struct):
         reads_text = model.compat.text_calls or model.compat.think_tags
         reader = text_calls.AnswerReader(model, request) if reads_text else None
         limits = self.timeouts
-        deltas = dialect(model.api)(model, request, endpoint, self.http)
+        http = self.http
+        if self.on_headers is not None and key is not None:
+            http = _WatchedTransport(http, partial(self.on_headers, model.provider, key))
+        deltas = dialect(model.api)(model, request, endpoint, http)
         watched = StallWatch(deltas, first_s=limits.first_byte, idle_s=limits.idle, what=model.key)
         async with aclosing(watched):
             async for delta in watched:

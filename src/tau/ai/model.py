@@ -137,6 +137,8 @@ class Compat(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
     # Thinking comes as text between <think> tags; "open": the first tag is part of the prompt.
     think_tags: Literal["", "written", "open"] = ""
     api_version: str = ""  # in the URL of each request, as Azure wants it
+    utc_offset_h: float = 0  # of times that its errors name without a zone
+    affinity_header: str = ""  # gets the session's id, so that one server answers a whole conversation
     key_header: str = ""  # for the key, instead of the dialect's own header
 
 
@@ -160,6 +162,7 @@ class Model(Struct, frozen=True, rename="camel", kw_only=True):
     compat: Compat = Compat()
     custom_address: bool = False  # the user gave `base_url` for this session
     demo: bool = False  # too small to trust: its commands always ask
+    upstream: str = ""  # the only one that a router may ask, as in `model@upstream`
     unconfirmed: bool = False  # of a server that was found, not chosen: its commands always ask
 
     @property

@@ -312,6 +312,12 @@ _COMMANDS = (
         completes=FILE,
     ),
     Subcommand(
+        "usage",
+        "usage [-j] [-p PROVIDER] [-r]",
+        "show what is left of plans and rate limits",
+        options=("--json", "--provider", "--redact"),
+    ),
+    Subcommand(
         "ssh",
         "ssh list|add|remove|test",
         "manage the hosts the agent may use",

@@ -30,6 +30,7 @@ launching = late("tau.cli.launch")
 login_command = late("tau.cli.login_command")
 output_stream = late("tau.modes.output_stream")
 parsing = late("tau.cli.parse")
+plan_usage_command = late("tau.cli.plan_usage_command")
 sessions_command = late("tau.cli.sessions_command")
 sandbox_command = late("tau.cli.sandbox_command")
 shell_command = late("tau.cli.shell_command")
@@ -139,6 +140,7 @@ def run_subcommand(name: str, words: list[str]) -> int:
         "stats": stats_command,
         "trust": trust_command,
         "undo": undo_command,
+        "usage": plan_usage_command,
     }
     return commands[name].run(words) if name in commands else tool_commands.run(name, words)
 

@@ -93,6 +93,15 @@ Show cost and tokens by day, model and folder, for the last 30 days by default.
   --json           print JSON
   --html [FILE]    write a page, by default tau-stats.html here; --force overwrites it
 """,
+    "usage": """\
+usage: tau usage [-j] [-p PROVIDER] [-r]
+
+Show how much of each plan and rate limit is used, when it resets, and how old that figure is.
+Providers report it with their answers; nothing is sent.
+  -j, --json               print JSON
+  -p, --provider PROVIDER  only this provider
+  -r, --redact             without the names of accounts
+""",
     "ssh": """\
 usage: tau ssh list [--json]             list the hosts available in this folder
        tau ssh add NAME [USER@]HOST      add a host to your hosts file

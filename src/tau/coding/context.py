@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 from tau.agent.call_context import CallContext, NestedCall, World
 from tau.agent.output import ToolOutput
-from tau.ai.model import Model
+from tau.ai.model import Model, ThinkingLevel
 from tau.ai.wire import ToolCall
 from tau.coding.ports import CodingDialogs, Jobs, Snapshots, UrlRouter
 
 if TYPE_CHECKING:
+    from tau.ai.plan_limits import PlanLimits
     from tau.coding.conflicts.store import ConflictStore
     from tau.coding.ports import Checkpoints
     from tau.coding.todo.list import TodoBoard
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
 class ModelRoles:
     """The current model and models for special roles; an unset role is the current model.
 
-    `available` are all models that the user has access to. `num_ctx` is the context size of those whose
+    `available` are all models that the user has access to, `levels` the thinking levels that roles name,
+    `plan_limits` what providers last said about their limits. `num_ctx` is the context size of models whose
     server takes one. It stays the same, because another one makes the server load the model again.
     """
 
@@ -28,10 +30,14 @@ class ModelRoles:
         default: Model,
         roles: Mapping[str, Model] | None = None,
         available: Callable[[], Iterable[Model]] = tuple,
+        levels: Mapping[str, ThinkingLevel] | None = None,
+        plan_limits: "Mapping[str, PlanLimits] | None" = None,
         num_ctx: int = 0,
     ) -> None:
         self._num_ctx = num_ctx
         self.default = default
+        self.plan_limits: Mapping[str, PlanLimits] = {} if plan_limits is None else plan_limits
+        self._levels = dict(levels or {})
         self._roles = {name: model.with_num_ctx(num_ctx) for name, model in (roles or {}).items()}
         self._available = available
 
@@ -45,6 +51,11 @@ class ModelRoles:
 
     def role(self, name: str) -> Model:
         return self._roles.get(name, self.default)
+
+    def level(self, name: str) -> ThinkingLevel | None:
+        """The thinking level of a role, as its model has it; None if the role names none."""
+        level = self._levels.get(name)
+        return None if level is None else self.role(name).clamp_thinking(level)
 
     def names(self, model: Model) -> list[str]:
         """The roles set to this model."""

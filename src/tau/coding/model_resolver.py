@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from tau.agent.ui import Ui
 from tau.ai.auth import resolve_headers
-from tau.ai.catalog import Catalog, pick_model, split_thinking
+from tau.ai.catalog import Catalog, pick_model, pin_upstream, split_thinking
 from tau.ai.model import DEMO_PROVIDER, Model, ThinkingLevel
 from tau.ai.transport import Transport
 from tau.base import log
@@ -34,11 +34,15 @@ BETTER_MODELS = (
 
 
 class ResumedModel(NamedTuple):
-    """The model of a resumed session; `base_url` if the session names its own address."""
+    """The model of a resumed session; `base_url` if the session names its own address.
+
+    `upstream` is the only one that a router may ask.
+    """
 
     provider: str
     id: str
     base_url: str | None = None
+    upstream: str = ""
 
 
 class ModelRequest(Struct, frozen=True, kw_only=True):
@@ -119,7 +123,7 @@ class ModelResolver(Struct, frozen=True, kw_only=True):
 
         An address in a session file, which may come from someone else, never gets a key of the user's.
         """
-        provider, id, recorded = resumed
+        provider, id, recorded, upstream = resumed
         if recorded is not None and "[masked" in recorded and request.base_url is None:
             raise UsageError(
                 "The session's server address has a password, which is not stored: repeat it with --base-url."
@@ -145,6 +149,8 @@ class ModelResolver(Struct, frozen=True, kw_only=True):
                 f"The session's model {key} cannot be used: choose another with --model. {missing}"
             )
         model = self.catalog.model(row.id, id) or model_search.unlisted_model(self.catalog, id, row.id)
+        if upstream and model.compat.routes_upstream:
+            model = pin_upstream(model, upstream)
         if request.base_url is not None and request.base_url.rstrip("/") != recorded and not row.local:
             return _without_provider(ResolvedModel(model=model), request.base_url, request.key)
         if recorded is None or request.base_url is not None or recorded == model.base_url:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 from msgspec import Struct
 
 from tau.agent.ports import Stat, ToolContext
-from tau.ai.model import Model
+from tau.ai.model import Model, ThinkingLevel
 
 MAX_REPORT_CHARS = 50_000
 
@@ -134,6 +134,10 @@ class Models(Protocol):
     """Models by role: `smol`, `slow`, `vision`, `plan`; an unset role is the default model."""
 
     def role(self, name: str) -> Model: ...
+    def level(self, name: str) -> ThinkingLevel | None:
+        """The thinking level that the role's pattern names; None if it names none."""
+        ...
+
     def for_images(self) -> Model:
         """The first that accepts images: role `vision`, role `default`, the current one, all with access.
 

@@ -98,6 +98,12 @@ class KeyCredentials(Struct):
         cloud = self._cloud(provider)
         return cloud is not None and cloud.is_configured()
 
+    def account(self, provider: str, key: str) -> str:
+        """A name for people of the account that a key belongs to."""
+        names = [name for (owner, name), used in self._keys.items() if owner == provider and used == key]
+        known = next((name.removeprefix("login ") for name in names if name.startswith("login ")), "")
+        return known if "@" in known else f"…{key[-4:]}"
+
     def _has_key(self, provider: str) -> bool:
         stored = self.auth.credentials(provider)
         if any(one.tokens for one in stored):

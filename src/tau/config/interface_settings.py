@@ -11,6 +11,7 @@ Segment = Literal[
     "path",
     "git",
     "contextPercent",
+    "planLimit",
     "contextTokens",
     "tokensIn",
     "tokensOut",

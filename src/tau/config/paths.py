@@ -36,6 +36,7 @@ class Paths:
         self.trash: Final = home / "trash"
         self.terminals: Final = home / "terminals"
         self.cache: Final = home / "cache"
+        self.limits: Final = home / "cache" / "limits"
         self.guards: Final = home / "guards"
         self.project_rules: Final = home / "project_rules.json"
         self.logs: Final = home / "logs"

@@ -80,7 +80,7 @@ class ConsoleCommands:
         if not rows:
             raise TauError("No usage yet.")
         self._transcript.line(_columns([report.USAGE_HEAD, *rows]))
-        self._transcript.line(note)
+        self._transcript.line("\n".join([note, *report.limit_lines(self._open_session)]))
 
     async def _context(self, rest: str) -> None:
         session = self._open_session

@@ -21,6 +21,7 @@ from tau.ai.wire import (
     UserMessage,
 )
 from tau.base.clock import from_iso, now_ms
+from tau.base.late import late
 from tau.base.sizes import format_bytes
 from tau.coding.approval.decision_log import decisions
 from tau.coding.export.page import money_text, percent_text, tokens_text
@@ -28,6 +29,8 @@ from tau.coding.session.compaction.estimate import frame_tokens, json_tokens, me
 from tau.coding.session.compaction.trigger import limit_tokens
 from tau.coding.session.session import Session
 from tau.coding.session.stats import cache_hit_rate, counts
+
+plan_usage = late("tau.config.plan_usage")
 
 _FILES = re.compile(r'<instructions path="([^"]*)"[^>]*>\n.*?\n</instructions(?: id="\w+")?>', re.DOTALL)
 
@@ -103,6 +106,12 @@ def usage_rows(session: Session) -> tuple[list[tuple[str, ...]], str]:
         rows.append(("all", *figures(sum(one.requests for one in stats.models), total)))
     hits = percent_text(cache_hit_rate(total))
     return rows, f"{hits} of the input came from the cache. Total cost: {money_text(total.cost.total)}."
+
+
+def limit_lines(session: Session) -> list[str]:
+    """What is left of the plans and rate limits that this session used."""
+    known = list(session.models.plan_limits.values())
+    return list(plan_usage.usage_lines(known, now_ms())) if known else []
 
 
 def _model(provider: str, model: str) -> str:

@@ -8,8 +8,9 @@ from msgspec import Struct
 from tau.ai.catalog import load_catalog, pick_model
 from tau.ai.client import Client
 from tau.ai.http import HttpTransport
-from tau.ai.model import Model
+from tau.ai.model import Model, ThinkingLevel
 from tau.ai.transport import Timeouts
+from tau.base.clock import now_ms
 from tau.base.errors import UsageError
 from tau.base.late import late
 from tau.base.run import LocalRunner
@@ -27,9 +28,13 @@ from tau.sdk.options import SessionOptions
 # Besides the default model. Settings may name more.
 ROLES = ("smol", "slow", "vision", "plan", "task", "commit")
 
+LIMIT_HEADERS = ("anthropic-ratelimit-", "x-ratelimit-", "x-codex-")
+
 fallback = late("tau.coding.session.fallback")
 faux = late("tau.ai.faux")
 exchange_log = late("tau.ai.exchange_log")
+plan_limits = late("tau.ai.plan_limits")
+plan_usage = late("tau.config.plan_usage")
 
 
 class SessionModels(Struct, frozen=True):
@@ -51,8 +56,7 @@ async def open_models(
     conversation: SessionLog,
     services: AsyncExitStack,
 ) -> SessionModels:
-    timeouts = _timeouts(settings)
-    http = HttpTransport(environ, timeouts)
+    http = HttpTransport(environ, timeouts := _timeouts(settings))
     services.push_async_callback(http.close)
     keys: dict[str, str] = {}
     file = load_models_file(paths.models)
@@ -60,8 +64,10 @@ async def open_models(
     auth = AuthFile(paths.auth)
     credentials = KeyCredentials(catalog, auth, runner, environ, flags=keys, models=file.keys, http=http)
     recorded = http if options.ui is None else exchange_log.recorded(http)  # for /debug
-    client = Client(recorded, credentials, timeouts)
-    client.address = credentials.address
+    known_limits: dict[str, plan_limits.PlanLimits] = {}
+    client = Client(recorded, credentials, timeouts, address=credentials.address)
+    client.on_headers = _limits_watch(known_limits, credentials, paths)
+    credentials.warn = lambda warning: client.warn(warning)
     client.may_send_plain = lambda model, host: (
         host in settings.keys.plain_http_hosts
         or model.provider in keys  # --api-key
@@ -91,16 +97,33 @@ async def open_models(
     )
     resolved = await resolver.find(request)
     named = {**_named_roles(environ), **options.roles}
-    roles, problems = _roles({**settings.model_roles, **named}, resolver, named)
-    warnings = [*file.warnings, *auth.warnings, *problems]
+    roles, levels, problems = _roles({**settings.model_roles, **named}, resolver, named)
     chains = settings.retry.fallback_chains
     resolve = fallback.make_resolver(catalog, credentials, environ, runner) if chains else None
 
     def available() -> Iterator[Model]:
         return (model for model in catalog.models if credentials.available(model.provider))
 
-    by_role = ModelRoles(resolved.model, roles, available, settings.local.num_ctx)
-    return SessionModels(resolved, by_role, client, warnings, resolve)
+    by_role = ModelRoles(resolved.model, roles, available, levels, known_limits, settings.local.num_ctx)
+    return SessionModels(resolved, by_role, client, [*file.warnings, *auth.warnings, *problems], resolve)
+
+
+def _limits_watch(
+    known: "dict[str, plan_limits.PlanLimits]", credentials: KeyCredentials, paths: Paths
+) -> Callable[[str, str, Mapping[str, str]], None]:
+    """Note what responses say about plan limits. Most say nothing, which costs a look at the names."""
+
+    def seen(provider: str, key: str, headers: Mapping[str, str]) -> None:
+        if not any(name.startswith(LIMIT_HEADERS) for name in headers):
+            return
+        now = now_ms()
+        limits = plan_limits.read_limits(headers, now)
+        if limits:
+            new = plan_limits.PlanLimits(provider, credentials.account(provider, key), now, limits)
+            plan_usage.save(paths.limits, new, known.get(provider))
+            known[provider] = new
+
+    return seen
 
 
 def _named_roles(environ: Mapping[str, str]) -> dict[str, str]:
@@ -111,22 +134,26 @@ def _named_roles(environ: Mapping[str, str]) -> dict[str, str]:
 
 def _roles(
     patterns: Mapping[str, str], resolver: ModelResolver, named: Collection[str]
-) -> tuple[dict[str, Model], list[str]]:
-    """The models of the roles; unknown ones in settings are skipped with a warning.
+) -> tuple[dict[str, Model], dict[str, ThinkingLevel], list[str]]:
+    """The models of the roles, and the thinking levels they name; unknown ones are skipped with a warning.
 
     Raises UsageError for one in `named`, which the user asked for now.
     """
     roles: dict[str, Model] = {}
+    levels: dict[str, ThinkingLevel] = {}
     problems: list[str] = []
     prefer = resolver.credentials.providers_with_keys() if patterns else []
     for role, pattern in patterns.items():
         try:
-            roles[role] = pick_model(resolver.catalog, pattern, prefer=prefer).model
+            match = pick_model(resolver.catalog, pattern, prefer=prefer)
+            roles[role] = match.model
+            if match.thinking is not None:
+                levels[role] = match.thinking
         except UsageError as error:
             if role in named:
                 raise
             problems.append(f"Skipped the {role} model. {error}")
-    return roles, problems
+    return roles, levels, problems
 
 
 def _timeouts(settings: Settings) -> Timeouts:

@@ -36,7 +36,7 @@ from tau.ai.transport import Response
 from tau.base import secrets
 from tau.base.errors import ErrorKind, ProviderError
 from tau.base.sizes import KIB
-from tau.base.text import sentence, shortened
+from tau.base.text import clean_line, sentence, shortened
 
 ID_FIELDS = ("request_id", "requestId", "requestID")
 REQUEST_ID_HEADERS = ("request-id", "x-request-id", "x-amzn-requestid", "apim-request-id", "cf-ray")
@@ -130,9 +130,17 @@ class ErrorBody(Struct, frozen=True):
 
 
 async def error_from_response(
-    response: Response, *, provider: str, key: str | None, answer_tokens: int = 0
+    response: Response,
+    *,
+    provider: str,
+    key: str | None,
+    answer_tokens: int = 0,
+    utc_offset_h: float = 0,
 ) -> ProviderError:
-    """The error for a status of 300 or more; `answer_tokens` is the requested limit."""
+    """The error for a status of 300 or more; `answer_tokens` is the requested limit.
+
+    Times without a zone are of `utc_offset_h`.
+    """
     status, headers = response.status, response.headers
     if status < 400:
         place = headers.get("location", "").partition("?")[0].partition("#")[0]  # a query may have secrets
@@ -143,7 +151,14 @@ async def error_from_response(
     except ProviderError:  # the status says enough
         body = b""
     return error_from_status(
-        status, headers, body, now=time.time(), provider=provider, key=key, answer_tokens=answer_tokens
+        status,
+        headers,
+        body,
+        now=time.time(),
+        provider=provider,
+        key=key,
+        answer_tokens=answer_tokens,
+        utc_offset_h=utc_offset_h,
     )
 
 
@@ -169,6 +184,7 @@ def error_from_status(
     provider: str = "",
     key: str | None = None,
     answer_tokens: int = 0,
+    utc_offset_h: float = 0,
 ) -> ProviderError:
     """The error for an HTTP status of 400 or more. `now` is Unix time in seconds."""
     parsed = parse_error_body(body)
@@ -181,7 +197,13 @@ def error_from_status(
         status,
         parsed,
         may_retry=may_retry,
-        wait_s=retry_after.seconds(headers, parsed.delay_s, now=now),
+        wait_s=retry_after.seconds(
+            headers,
+            parsed.delay_s,
+            now=now,
+            reset_time=retry_after.find_reset_time(parsed.sentence),
+            utc_offset_h=utc_offset_h,
+        ),
         answer_tokens=answer_tokens,
         request_id=next(filter(None, map(headers.get, REQUEST_ID_HEADERS)), parsed.request_id),
     )
@@ -224,6 +246,8 @@ def _build_error(
     is_unpaid = status == 402 or exceeds_plan or _is_unpaid(parsed)
     declined = bool(parsed.kinds & FILTER_KINDS)
     retryable = may_retry and not (overflow or is_media or is_unpaid or declined)
+    if request_id := shortened(clean_line(request_id or parsed.request_id), MAX_ID_CHARS):
+        message = f"{message} (request {request_id})"
     exhausted = retryable and (parsed.daily or (wait_s is None and status == 429 and _names_day(parsed)))
     return ProviderError(
         message,
@@ -238,7 +262,7 @@ def _build_error(
         bad_call=_describe_bad_call(parsed),
         blames_network=status == 403 and parsed.is_page,
         kind=_kind(status, parsed, overflow=overflow, unpaid=is_unpaid, exhausted=exhausted),
-        request_id=shortened(request_id or parsed.request_id, MAX_ID_CHARS),
+        request_id=request_id,
     )
 
 

@@ -125,7 +125,11 @@ async def post(
         del sent
         if response.status >= 300:
             raise await error_response.error_from_response(
-                response, provider=model.provider, key=endpoint.key, answer_tokens=answer_tokens
+                response,
+                provider=model.provider,
+                key=endpoint.key,
+                answer_tokens=answer_tokens,
+                utc_offset_h=model.compat.utc_offset_h,
             )
         yield response
 

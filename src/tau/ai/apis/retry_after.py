@@ -18,21 +18,41 @@ _IN_TEXT = re.compile(
     rf"((?:{_AMOUNT}[\s,and]*)+)",
     re.I,
 )
+_TIME = r"(\d{4}-\d\d-\d\d[ T]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:\s?(?:Z|UTC|[+-]\d\d:?\d\d))?)"
+_RESET_TIME = re.compile(rf"(?:reset|available|again|renew)[^.\d]{{0,30}}{_TIME}|{_TIME}\s*(?:重置|后)", re.I)
 _FIELDS = {"retry_after_ms": 0.001, "retry_after": 1.0, "retryAfter": 1.0, "resets_in_seconds": 1.0}
 _RESET = re.compile(r"(?:x-ratelimit|anthropic-ratelimit)-(?:reset(?:-(?P<after>.+))?|(?P<before>.+)-reset)")
 
 
-def seconds(headers: Mapping[str, str], error_delay_s: float | None, *, now: float) -> float | None:
+def seconds(
+    headers: Mapping[str, str],
+    error_delay_s: float | None,
+    *,
+    now: float,
+    reset_time: str = "",
+    utc_offset_h: float = 0,
+) -> float | None:
     """The requested delay in seconds from `now`; None if there is none.
+
+    `reset_time` is the time that the error names. A time without a zone is one of `utc_offset_h`.
 
     If the header and the error disagree, the shorter delay wins: a server that means the longer one asks
     again. A delay of zero is ignored if there is another.
     """
     now = _server_time(headers, now)
-    delays = [wait for wait in (_explicit(headers, now), error_delay_s) if wait is not None]
+    named = (
+        delay_until(reset_time, now, utc_offset_h) if reset_time and error_delay_s is None else error_delay_s
+    )
+    delays = [wait for wait in (_explicit(headers, now), named) if wait is not None]
     if delays:
         return min((wait for wait in delays if wait > 0), default=0.0)
-    return _reset(headers, now)
+    return _reset(headers, now, utc_offset_h)
+
+
+def find_reset_time(text: str) -> str:
+    """The time at which a limit resets, as a sentence names it; empty if it names none."""
+    found = _RESET_TIME.search(text)
+    return (found[1] or found[2]) if found else ""
 
 
 def in_text(text: str) -> float | None:
@@ -83,12 +103,12 @@ def _explicit(headers: Mapping[str, str], now: float) -> float | None:
         return milliseconds / 1000
     text = headers.get("retry-after", "").strip()
     if _number(text) is not None:
-        return _moment(text, now)
+        return delay_until(text, now)
     moment = _date(text)
     return duration(text) if moment is None else max(0.0, moment - now)
 
 
-def _reset(headers: Mapping[str, str], now: float) -> float | None:
+def _reset(headers: Mapping[str, str], now: float, utc_offset_h: float) -> float | None:
     """When the limits reset: the last of the exhausted ones, else the first."""
     exhausted: list[float] = []
     others: list[float] = []
@@ -98,7 +118,7 @@ def _reset(headers: Mapping[str, str], now: float) -> float | None:
             continue
         number = _number(value)
         in_ms = match["after"] == "ms" and number is not None and number < 1e9
-        delay = _moment(f"{value}ms" if in_ms else value, now)
+        delay = delay_until(f"{value}ms" if in_ms else value, now, utc_offset_h)
         if delay is None:
             continue
         left = headers.get(name.replace("reset", "remaining"))
@@ -108,18 +128,23 @@ def _reset(headers: Mapping[str, str], now: float) -> float | None:
     return min(others, default=None)
 
 
-def _moment(value: str, now: float) -> float | None:
-    """A reset is a duration, a number of seconds, a Unix time (in seconds or milliseconds), or a date."""
+def delay_until(value: str, now: float, utc_offset_h: float = 0) -> float | None:
+    """A reset is a duration, a number of seconds, a Unix time (in seconds or milliseconds), or a date.
+
+    A date without a zone is one of the server's, which is `utc_offset_h` ahead of UTC, not one of ours.
+    """
     plain = _number(value)
     if plain is not None:
         if plain > 1e12:
             plain /= 1000
         return max(0.0, plain - now) if plain > 1e9 else plain
     try:
-        moment = datetime.datetime.fromisoformat(value.strip().replace("Z", "+00:00")).timestamp()
-    except ValueError:
+        date = datetime.datetime.fromisoformat(re.sub(r"\s?(?:Z|UTC)$", "+00:00", value.strip()))
+        if date.tzinfo is None:
+            date = date.replace(tzinfo=datetime.timezone(datetime.timedelta(hours=utc_offset_h)))
+        return max(0.0, date.timestamp() - now)
+    except (ValueError, OverflowError):
         return duration(value)
-    return max(0.0, moment - now)
 
 
 def _number(text: str | None) -> float | None:

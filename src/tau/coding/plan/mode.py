@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from tau.agent.output import ToolOutput
 from tau.agent.tool import Tool
 from tau.agent.ui import Ui
-from tau.ai.model import Model
+from tau.ai.model import Model, ThinkingLevel
 from tau.base.errors import TauError, ToolError
 from tau.base.sizes import KIB, format_bytes
 from tau.coding.model_resolver import ResumedModel
@@ -26,7 +26,7 @@ from tau.coding.plan.review import (
 from tau.coding.ports import CodingContext, CodingDialogs
 from tau.coding.prompts.system import fill
 from tau.coding.session.branch_state import BranchState
-from tau.coding.session.context import EntryNode
+from tau.coding.session.context import EntryNode, last_choice
 from tau.coding.session.entries import ModeChange, ModelChange
 from tau.coding.session.storage.log import SessionLog
 
@@ -45,16 +45,10 @@ def resumed_model(log: SessionLog) -> ResumedModel | None:
     if model is None:
         return None
     provider, id = model
-    return ResumedModel(provider, id, context.base_url if model == context.model else _address(log, model))
-
-
-def _address(log: SessionLog, model: tuple[str, str]) -> str | None:
-    """The address that the model was last chosen with."""
-    for node in reversed(log.branch()):
-        entry = log.decode(node) if node.type == "model_change" else None
-        if isinstance(entry, ModelChange) and (entry.provider, entry.model_id) == model:
-            return entry.base_url or None
-    return None
+    choice = last_choice(log.branch(), log.decode, model)
+    address = (choice.base_url or None) if choice is not None else None
+    upstream = (choice.upstream or "") if choice is not None else ""
+    return ResumedModel(provider, id, context.base_url if model == context.model else address, upstream)
 
 
 def _before_plan(log: SessionLog) -> tuple[str, str] | None:
@@ -136,6 +130,10 @@ class PlanMode:
 
     def model(self) -> Model:
         return self._models.role("plan") if self.on else self._models.default
+
+    def thinking(self) -> ThinkingLevel | None:
+        """The level that the role's pattern names, if any."""
+        return self._models.level("plan") if self.on else None
 
     def system(self, prompt: str) -> str:
         """The system prompt, with the instructions for planning."""

@@ -190,6 +190,15 @@ def _model(branch: Sequence[EntryNode], decode: Decode) -> tuple[tuple[str, str]
     return answering, None
 
 
+def last_choice(branch: Sequence[EntryNode], decode: Decode, model: tuple[str, str]) -> s.ModelChange | None:
+    """The entry that the model was last chosen with."""
+    for node in reversed(branch):
+        entry = decode(node) if node.type == "model_change" else None
+        if isinstance(entry, s.ModelChange) and (entry.provider, entry.model_id) == model:
+            return entry
+    return None
+
+
 def _base_url(context: Context, model: tuple[str, str]) -> str | None:
     return context.base_url if context.model == model else None
 

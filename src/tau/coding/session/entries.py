@@ -33,13 +33,17 @@ class MessageEntry(SessionEntryBase, frozen=True, kw_only=True, tag="message"):
 
 
 class ModelChange(SessionEntryBase, frozen=True, kw_only=True, tag="model_change"):
-    """`model` is omp's form: `provider/id`. `base_url` is an address given for this session only."""
+    """`model` is omp's form: `provider/id`. `base_url` is an address given for this session only.
+
+    `upstream` is the only one that a router may ask.
+    """
 
     provider: str = ""
     model_id: str = ""
     model: str | UnsetType = UNSET
     role: str | UnsetType = UNSET
     base_url: str | UnsetType = UNSET
+    upstream: str | UnsetType = UNSET
 
 
 class ThinkingLevelChange(SessionEntryBase, frozen=True, kw_only=True, tag="thinking_level_change"):

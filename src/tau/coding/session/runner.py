@@ -28,6 +28,7 @@ from tau.base.late import late
 from tau.coding.context import CodingCall, CodingWorld, ModelRoles
 from tau.coding.session.activities import Activities
 from tau.coding.session.answer_limits import AnswerLimits
+from tau.coding.session.context import last_choice
 from tau.coding.session.entries import ModelChange, ThinkingLevelChange
 from tau.coding.session.recovery import RunRecovery
 from tau.coding.session.storage.log import SessionLog
@@ -71,7 +72,7 @@ class RequestSetup(Struct, kw_only=True):
             self._system = (model, self.system(model))
         return Setup(
             model=self.limits.served(model),
-            thinking=model.clamp_thinking(self.thinking),
+            thinking=self.plan.thinking() or model.clamp_thinking(self.thinking),
             system=self.plan.system(self._system[1]),
             tools=self.plan.tools(tools_for(model, self.tools)),
             max_tokens=self.limits.limit(model),
@@ -102,6 +103,10 @@ class RequestSetup(Struct, kw_only=True):
         address = model.base_url if model.custom_address else None
         if (context.model, context.base_url) != ((model.provider, model.id), address):
             self.log.append(_model_change(model))
+        elif model.compat.routes_upstream:
+            choice = last_choice(self.log.branch(), self.log.decode, (model.provider, model.id))
+            if choice is None or (choice.upstream or "") != model.upstream:
+                self.log.append(_model_change(model))
         if context.thinking != self.thinking:
             self.log.append(ThinkingLevelChange(thinking_level=self.thinking))
 
@@ -115,7 +120,8 @@ class RequestSetup(Struct, kw_only=True):
 
 def _model_change(model: Model) -> ModelChange:
     address = model.base_url if model.custom_address else UNSET
-    return ModelChange(provider=model.provider, model_id=model.id, base_url=address)
+    upstream = model.upstream or UNSET
+    return ModelChange(provider=model.provider, model_id=model.id, base_url=address, upstream=upstream)
 
 
 class AgentRunner(Struct, kw_only=True):

@@ -195,6 +195,7 @@ class Session:
             self._parts.complete,
             lambda: self.models.role("smol"),
             enabled=self._parts.settings.titles.enabled,
+            thinking=lambda: self.models.level("smol"),
         )
 
     @cached_property

@@ -8,7 +8,7 @@ from msgspec import Struct
 from tau.agent.abort import Abort, Aborted
 from tau.agent.loop_owner import Complete
 from tau.ai.dialect import Request
-from tau.ai.model import Model
+from tau.ai.model import THINKING_BUDGETS, Model, ThinkingLevel
 from tau.ai.normalization import clean
 from tau.ai.wire import Usage, UserMessage
 from tau.base import log
@@ -45,7 +45,9 @@ _CHAT_STARTS = (
 )
 
 
-async def make_title(complete: Complete, model: Model, first_message: str) -> tuple[str, Usage]:
+async def make_title(
+    complete: Complete, model: Model, first_message: str, thinking: ThinkingLevel = "off"
+) -> tuple[str, Usage]:
     """A title for a conversation that starts with this message, and its usage.
 
     If the model fails or its answer is not a title, use the first words of the message.
@@ -54,7 +56,8 @@ async def make_title(complete: Complete, model: Model, first_message: str) -> tu
         system=Path(__file__).with_name("title.md").read_text(encoding="utf-8").strip(),
         messages=[UserMessage(clean(f"<message>\n{_start_of(first_message)}\n</message>"), now_ms())],
         tools=[],
-        max_tokens=min(ANSWER_TOKENS, model.max_tokens),
+        max_tokens=min(ANSWER_TOKENS + THINKING_BUDGETS[thinking], model.max_tokens),
+        thinking=thinking,
     )
     try:
         answer = await complete(model, request)
@@ -115,6 +118,7 @@ class SessionTitle(Struct):
     complete: Complete
     model: Callable[[], Model]
     enabled: bool = True
+    thinking: Callable[[], ThinkingLevel | None] = lambda: None
     _suggested: bool = False
 
     @property
@@ -140,7 +144,7 @@ class SessionTitle(Struct):
         model = self.model()
         try:
             async with abort.scope():
-                title, usage = await make_title(self.complete, model, first)
+                title, usage = await make_title(self.complete, model, first, self.thinking() or "off")
         except Aborted:
             self._suggested = False
             return None

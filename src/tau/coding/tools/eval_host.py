@@ -64,7 +64,8 @@ class EvalHost:
             messages=[UserMessage([TextContent(prompt)], now_ms())],
             tools=[] if schema is None else [ToolSpec(RESPOND, "Gives the answer.", schema)],
             max_tokens=min(chosen.max_tokens, MAX_ANSWER_TOKENS),
-            thinking="high" if model == "slow" and chosen.reasoning else "off",
+            thinking=self._ctx.models.level(model)
+            or ("high" if model == "slow" and chosen.reasoning else "off"),
         )
         message = await _complete(self._complete, chosen, request)
         self._note({"op": "completion", "model": chosen.key, "chars": len(message.text)})

@@ -80,6 +80,7 @@ class InspectImage(Tool[InspectImageParams]):
             messages=[question],
             tools=[],
             max_tokens=min(model.max_tokens, MAX_ANSWER_TOKENS),
+            thinking=(ctx.models.level("vision") if model == ctx.models.role("vision") else None) or "off",
         )
         answer = await _ask(self._complete, model, request)
         details = InspectImageDetails(model=model.key, image_path=path, mime_type=image.mime_type)

@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 from tau.ai.faux import Count, Say
-from tau.modes.interactive.status.git_branch import branch_of, is_dirty
-from tau.modes.interactive.status.status_line import PRESETS, SEGMENTS, short_path, tokens
+from tau.ai.plan_limits import PlanLimit, PlanLimits
+from tau.base.clock import now_ms
+from tau.modes.interactive.status.git_branch import GitCheckout, branch_of, is_dirty
+from tau.modes.interactive.status.status_line import PRESETS, SEGMENTS, StatusFacts, short_path, tokens
 from tests.modes.interactive.rig import rigged, run
 
 
@@ -116,5 +118,26 @@ def test_every_preset_fits_every_width(tmp_path: Path, columns: int, preset: str
             borders = [row for row in rig.terminal.screen() if row.startswith("─")]
             assert len(borders) == 2 and all(len(row) <= columns for row in borders)
             assert columns < 40 or "faux" in borders[0]
+
+    run(test)
+
+
+def test_plan_limit_is_shown_above_75_percent_until_it_resets(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path, columns=120) as rig:
+            session = rig.context.require_session()
+            known: dict[str, PlanLimits] = {}
+            session.models.plan_limits = known
+
+            def shown(percent: float, resets_in_ms: int) -> str:
+                limits = (PlanLimit("5 hours", percent, now_ms() + resets_in_ms),)
+                known[session.model.provider] = PlanLimits(session.model.provider, "", now_ms(), limits)
+                rig.context.status_line.refresh()
+                return SEGMENTS["planLimit"](StatusFacts(session, GitCheckout(), 0, "")).text
+
+            assert shown(74.9, 60_000) == ""
+            assert shown(82, -1) == ""
+            assert shown(82, 60_000) == "82% of 5 hours limit"
+            await rig.show("82% of 5 hours limit")
 
     run(test)

@@ -21,6 +21,7 @@ from tau.modes.session_report import (
     context_parts,
     count,
     figures,
+    limit_lines,
     share_text,
     spec_tokens,
     usage_rows,
@@ -98,12 +99,15 @@ def first_sentence(text: str) -> str:
 
 
 async def usage(context: CommandContext, rest: str) -> None:
-    """Show tokens and cost of this session, by model."""
-    rows, note = usage_rows(context.require_session())
-    if not rows:
+    """Show tokens and cost of this session by model, and what is left of plans."""
+    session = context.require_session()
+    rows, note = usage_rows(session)
+    limits = limit_lines(session)
+    if not rows and not limits:
         context.say("No usage yet.")
         return
-    context.say("\n".join([*_table(context, [USAGE_HEAD, *rows]), note]))
+    table = [*_table(context, [USAGE_HEAD, *rows]), note] if rows else []
+    context.say("\n".join([*table, *limits]))
 
 
 def _table(context: CommandContext, rows: Sequence[Sequence[str]]) -> list[str]:

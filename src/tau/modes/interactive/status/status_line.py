@@ -17,6 +17,7 @@ from tau.agent.events import (
     TurnEnd,
 )
 from tau.base import log
+from tau.base.clock import now_ms
 from tau.base.late import late
 from tau.base.text import clean_line, shortened
 from tau.coding.session.session import Session
@@ -32,19 +33,20 @@ FULL_PERCENT = 90
 PATH_CHARS = 32
 NAME_CHARS = 32
 FILLING_PERCENT = 70
+PLAN_PERCENT = 75
 Preset = tuple[tuple[Segment, ...], tuple[Segment, ...]]
 PRESETS: dict[str, Preset] = {
     "default": (
         ("model", "thinking", "mode", "session"),
-        ("contextPercent", "cost", "jobs", "git", "path"),
+        ("planLimit", "contextPercent", "cost", "jobs", "git", "path"),
     ),
-    "minimal": (("model", "mode"), ("contextPercent",)),
-    "compact": (("model", "mode"), ("contextPercent", "cost", "git")),
+    "minimal": (("model", "mode"), ("planLimit", "contextPercent")),
+    "compact": (("model", "mode"), ("planLimit", "contextPercent", "cost", "git")),
     "full": (
         ("model", "thinking", "mode", "session", "queue", "jobs"),
         (
             *("tokensIn", "tokensOut", "cacheRead", "cacheHit", "contextPercent", "cost"),
-            *("elapsed", "host", "git", "path"),
+            *("planLimit", "elapsed", "host", "git", "path"),
         ),
     ),
 }
@@ -135,6 +137,16 @@ def _context_tokens(facts: StatusFacts) -> SegmentText:
     return SegmentText(f"{tokens(usage.tokens)}/{tokens(usage.window)}")
 
 
+def _plan_limit(facts: StatusFacts) -> SegmentText:
+    """The limit of the plan that is used most, once little is left of it."""
+    known = facts.session.models.plan_limits.get(facts.session.model.provider)
+    limit = known.worst(now_ms()) if known is not None else None
+    if limit is None or limit.used_percent < PLAN_PERCENT:
+        return SegmentText("")
+    token = "error" if limit.used_percent >= FULL_PERCENT else "warning"
+    return SegmentText(f"{limit.used_percent:.0f}% of {limit.name} limit", token)
+
+
 def _counted(sign: str, word: str, count: Callable[[Session], int]) -> Callable[[StatusFacts], SegmentText]:
     def part(facts: StatusFacts) -> SegmentText:
         number = count(facts.session)
@@ -183,6 +195,7 @@ SEGMENTS: dict[Segment, Callable[[StatusFacts], SegmentText]] = {
     "git": _git,
     "contextPercent": _context_percent,
     "contextTokens": _context_tokens,
+    "planLimit": _plan_limit,
     "tokensIn": _counted("↑", "in", lambda session: session.stats.usage.input),
     "tokensOut": _counted("↓", "out", lambda session: session.stats.usage.output),
     "cacheRead": _counted("R", "from cache", lambda session: session.stats.usage.cache_read),
