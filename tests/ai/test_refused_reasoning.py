@@ -1,4 +1,4 @@
-"""Reasoning that its server refuses to take back, without a session."""
+"""Reasoning that its server no longer accepts, without a session."""
 
 import asyncio
 

@@ -56,7 +56,7 @@ async def stream(
 
     `model` is a pattern such as `anthropic/claude-haiku-4-5`, or a `Model` of your own. `prompt` is text, or
     a `Request` with messages and tools. No file is read and nothing is retried, except without earlier
-    reasoning that the server refuses to take back.
+    reasoning that the server no longer accepts.
     """
     catalog = load_catalog()
     usable = [
