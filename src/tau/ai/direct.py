@@ -5,16 +5,19 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from tau.ai.assembler import Assembler
 from tau.ai.auth import KeyRetry
 from tau.ai.catalog import Provider, load_catalog, pick_model
 from tau.ai.client import Client
-from tau.ai.dialect import Request
+from tau.ai.dialect import Delta, Request
 from tau.ai.http import HttpTransport
 from tau.ai.model import Model
+from tau.ai.normalization import normalize_history, without_opaque_reasoning
 from tau.ai.stream_events import AssistantMessageEvent
 from tau.ai.wire import AssistantMessage, UserMessage
+from tau.base import log
 from tau.base.clock import now_ms
 from tau.base.errors import ConfigError, ProviderError
 
@@ -52,7 +55,8 @@ async def stream(
     """Yield the events of an answer, then the message. Raises TauError.
 
     `model` is a pattern such as `anthropic/claude-haiku-4-5`, or a `Model` of your own. `prompt` is text, or
-    a `Request` with messages and tools. Nothing is retried and no file is read.
+    a `Request` with messages and tools. No file is read and nothing is retried, except without earlier
+    reasoning that the server no longer accepts.
     """
     catalog = load_catalog()
     usable = [
@@ -76,7 +80,7 @@ async def stream(
     client = Client(http, VariableCredentials(catalog.providers, environ, key))
     assembler = Assembler(chosen, now_ms())
     try:
-        async with aclosing(client.stream(chosen, request)) as deltas:
+        async with aclosing(_answer(client, chosen, request)) as deltas:
             async for delta in deltas:
                 for event in assembler.feed(delta):
                     yield event
@@ -85,6 +89,26 @@ async def stream(
     if assembler.done is None:
         raise ProviderError("The answer is incomplete.", retryable=True)
     yield assembler.message(assembler.stop_reason)
+
+
+async def _answer(client: Client, model: Model, request: Request) -> AsyncGenerator[Delta, None]:
+    started = False
+    try:
+        async with aclosing(client.stream(model, request)) as deltas:
+            async for delta in deltas:
+                started = True
+                yield delta
+        return
+    except ProviderError as error:
+        bare = [without_opaque_reasoning(message, model) for message in request.messages]
+        if started or error.kind != "staleReasoning" or not any(bare):
+            raise
+        log.warning(f"{model.key} refused its earlier reasoning; asking again without it: {error}")
+    kept = [new or old for new, old in zip(bare, request.messages, strict=True)]
+    request = replace(request, messages=normalize_history(kept, model))
+    async with aclosing(client.stream(model, request)) as deltas:
+        async for delta in deltas:
+            yield delta
 
 
 async def complete(

@@ -299,6 +299,16 @@ def is_issued_by(message: w.AssistantMessage, model: Model) -> bool:
     return message.address == w.issuer_address(model.base_url)
 
 
+def without_opaque_reasoning(message: w.AppMessage, model: Model) -> w.AssistantMessage | None:
+    """The answer without what this model's server signed or encrypted; None if it has nothing of that."""
+    if not isinstance(message, w.AssistantMessage) or not is_issued_by(message, model):
+        return None
+    if not w.is_signed(message.content):
+        return None
+    content = [part for old in message.content if (part := w.without_signature(old)) is not None]
+    return replace(message, content=content)
+
+
 def _same(parts: Sequence[object], others: Sequence[object]) -> bool:
     return len(parts) == len(others) and all(map(is_, parts, others))
 

@@ -220,7 +220,7 @@ def _assistant(message: AssistantMessage, model: Model) -> PlainMessage | dict[s
         sent["content"] = _content(message) or sent["content"]
     elif field and field != "same":
         sent[field] = thinking  # even if empty: where it is read, it is required
-    if details:
+    if details and field != "content":
         sent["reasoning_details"] = details
     if calls:
         sent["tool_calls"] = calls

@@ -6,8 +6,7 @@ an address, and would refuse every later request too.
 
 from tau.agent.events import Notice
 from tau.ai.model import Model
-from tau.ai.normalization import is_issued_by
-from tau.ai.wire import AssistantMessage, is_signed, without_signature
+from tau.ai.normalization import without_opaque_reasoning
 from tau.base import log as log_file
 from tau.base.errors import ProviderError
 from tau.coding.session.entries import ContentReplacement, ContextEdit
@@ -18,13 +17,10 @@ def remove_refused_reasoning(log: SessionLog, model: Model, error: ProviderError
     """Strip what this model's server issued. Returns a notice for the user, None if there is nothing."""
     count = 0
     for item in log.context().items:  # this list stays as it is: an edit makes a new one
-        message = item.message
-        if not isinstance(message, AssistantMessage) or not is_issued_by(message, model):
-            continue
-        if is_signed(message.content):
+        bare = without_opaque_reasoning(item.message, model)
+        if bare is not None:
             count += 1
-            content = [part for old in message.content if (part := without_signature(old)) is not None]
-            log.append(ContextEdit(target_id=item.id, replacement=ContentReplacement([*content])))
+            log.append(ContextEdit(target_id=item.id, replacement=ContentReplacement([*bare.content])))
     if not count:
         return None
     log_file.warning(f"{model.key} refused its earlier reasoning, which is left out from now on: {error}")
