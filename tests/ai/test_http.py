@@ -320,6 +320,7 @@ def test_connection_that_must_not_be_reused_is_closed() -> None:
         last,
         b"HTTP/1.0 200 OK\r\ncontent-length: 5\r\n\r\nhello",
         HELLO + b"HTTP/1.1 200 OK\r\n",
+        HELLO + b"not HTTP at all\r\n",
     ):
         assert connections_of([respond_with(answer, HELLO), respond_with(HELLO)], ask_twice) == 2
 

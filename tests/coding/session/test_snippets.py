@@ -1,6 +1,14 @@
 """Short texts of entries."""
 
-from tau.ai.wire import AppMessage, ImageContent, TextContent, ToolCall, ToolResultMessage, UserMessage
+from tau.ai.wire import (
+    AppMessage,
+    BashExecutionMessage,
+    ImageContent,
+    TextContent,
+    ToolCall,
+    ToolResultMessage,
+    UserMessage,
+)
 from tau.coding.session import entries as s
 from tau.coding.session.snippets import Snippet, call_line, message_text, snippet
 
@@ -34,3 +42,14 @@ def test_call_shows_100_characters_of_its_main_argument() -> None:
 def test_search_finds_the_first_200_characters_of_tool_output() -> None:
     result = ToolResultMessage("1", "bash", [TextContent("x" * 199 + "ab")], False, 1)
     assert shown(result).search_text == f"toolresult [bash] {'x' * 199}a"
+
+
+def test_only_commands_that_failed_or_were_stopped_are_marked_as_failed() -> None:
+    for code, cancelled, failed in (
+        (0, False, False),
+        (1, False, True),
+        (2, False, True),
+        (None, True, True),
+    ):
+        ran = BashExecutionMessage("ls", "", code, cancelled, False, 1)
+        assert snippet(s.MessageEntry(message=ran), {}).failed is failed

@@ -20,7 +20,7 @@ from tau.ai.wire import (
 )
 from tau.base.errors import SessionError
 from tau.coding.session.entries import ContentReplacement, ContextEdit, CustomMessageEntry
-from tau.coding.session.storage.blobs import MIN_CHARS, Blobs
+from tau.coding.session.storage.blobs import MIN_CHARS, PREFIX, Blobs, MissingBlob
 from tau.coding.session.storage.log import SessionLog
 
 LARGE = base64.b64encode(bytes(range(256)) * (MIN_CHARS // 256)).decode()
@@ -206,3 +206,9 @@ def test_inlining_a_lost_image_leaves_a_note(tmp_path: Path) -> None:
     [part] = json.loads(Blobs(tmp_path).inline(line.replace(b": ", b":"), warnings.append))["x"]
     assert part["type"] == "text" and "missing" in part["text"]
     assert len(warnings) == 1
+
+
+@pytest.mark.parametrize("name", ("a" * 63, "g" * 64, "../" * 21 + "a"), ids=("short", "letters", "path"))
+def test_only_a_hash_names_a_stored_image(tmp_path: Path, name: str) -> None:
+    with pytest.raises(MissingBlob, match="not the name of a stored image"):
+        Blobs(tmp_path).data(PREFIX + name)
