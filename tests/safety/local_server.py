@@ -22,18 +22,18 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         sent = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        if not self.path.endswith("/chat/completions"):
+        if self.path != "/api/chat":
             self._send("{}", "application/json")
             return
         sys.stdout.write(f"asked with {self.headers.get('authorization')}\n")
         sys.stdout.flush()
         is_first = sent["messages"][-1]["role"] == "user"
-        call = {"name": "bash", "arguments": json.dumps({"command": self.proposal})}
-        delta: dict[str, Any] = {"tool_calls": [{"index": 0, "id": "c1", "function": call}]}
-        choice = {"delta": delta if is_first else {"content": "done"}}
-        events = [choice, {"delta": {}, "finish_reason": "tool_calls" if is_first else "stop"}]
-        lines = [f"data: {json.dumps({'choices': [{'index': 0, **event}]})}\n\n" for event in events]
-        self._send("".join(lines) + "data: [DONE]\n\n", "text/event-stream")
+        call = {"function": {"name": "bash", "arguments": {"command": self.proposal}}}
+        said: dict[str, Any] = {"tool_calls": [call]} if is_first else {"content": "done"}
+        messages = [{"message": {"role": "assistant", "content": "", **said}, "done": False}]
+        messages.append({"message": {"role": "assistant", "content": ""}, "done": True})
+        lines = [json.dumps({"model": "qwen", "done_reason": "stop", **each}) for each in messages]
+        self._send("".join(f"{line}\n" for line in lines), "application/x-ndjson")
 
     def _send(self, text: str, kind: str) -> None:
         data = text.encode()
