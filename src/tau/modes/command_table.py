@@ -101,6 +101,7 @@ _TABLE = {
     "Model and display": (
         ("model", "[NAME[:LEVEL]]", "Choose the model", "display.model", ANY_TIME),
         ("thinking", "[LEVEL]", "Choose the thinking level", "display.thinking", ANY_TIME),
+        ("fast", "[on|off|status]", "Ask for faster answers at a higher price", "display.fast", ANY_TIME),
         ("theme", "[NAME]", "Choose the theme", "display.theme", ANY_TIME),
         ("settings config", "", "View and change settings", "display.settings", ANY_TIME),
         ("hotkeys", "", "Show keyboard shortcuts", "display.hotkeys", ANY_TIME),

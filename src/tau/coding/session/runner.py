@@ -29,7 +29,7 @@ from tau.coding.context import CodingCall, CodingWorld, ModelRoles
 from tau.coding.session.activities import Activities
 from tau.coding.session.answer_limits import AnswerLimits
 from tau.coding.session.context import last_choice
-from tau.coding.session.entries import ModelChange, ThinkingLevelChange
+from tau.coding.session.entries import ModelChange, ThinkingLevelChange, TierChange
 from tau.coding.session.recovery import RunRecovery
 from tau.coding.session.storage.log import SessionLog
 from tau.config.settings import Settings
@@ -42,10 +42,11 @@ lost = late("tau.coding.session.lost_results")
 
 # The demo model reads prompts slowly and rarely calls a tool: two are enough to show how they work.
 DEMO_TOOLS = ("read", "bash")
+FAST_TIER = "priority"
 
 
 class RequestSetup(Struct, kw_only=True):
-    """Owns the thinking level; shares the models and the log."""
+    """Owns the thinking level and the service tier; shares the models and the log."""
 
     log: SessionLog
     models: ModelRoles
@@ -56,11 +57,13 @@ class RequestSetup(Struct, kw_only=True):
     plan: "PlanMode"
     limits: AnswerLimits = msgspec.field(default_factory=AnswerLimits)
     interrupt_mode: InterruptMode = "immediate"  # starts as in the settings
+    service_tier: str | None = None  # starts as in the settings
     _system: tuple[Model, str] | None = None  # the prompt last made, and for which model
     _clamped: tuple[str, str] | None = None  # the model and the level that it lacks
 
     def __post_init__(self) -> None:
         self.interrupt_mode = self.settings.interrupt_mode
+        self.service_tier = self.settings.service_tier
 
     def model(self) -> Model:
         """The model in use: the default one, or that of plan mode."""
@@ -78,7 +81,7 @@ class RequestSetup(Struct, kw_only=True):
             max_tokens=self.limits.limit(model),
             cache_key=self.log.header.id,
             cache_retention=self.settings.cache_retention,
-            service_tier=self.settings.service_tier,
+            service_tier=self.service_tier,
             thinking_budgets=asdict(self.settings.thinking_budgets),
             interrupt_mode=self.interrupt_mode,
         )
@@ -91,6 +94,16 @@ class RequestSetup(Struct, kw_only=True):
             return None
         self._clamped = (model.key, self.thinking)
         return Notice("info", f"{model.key} does not have the thinking level {self.thinking}; using {used}.")
+
+    @property
+    def fast(self) -> bool:
+        return self.service_tier == FAST_TIER
+
+    def use_fast(self, on: bool) -> None:
+        """Ask for priority from the next request on, or as the settings say. Logged."""
+        usual = self.settings.service_tier
+        self.service_tier = FAST_TIER if on else usual if usual != FAST_TIER else None
+        self.log.append(TierChange(service_tier=self.service_tier))
 
     def renew_prompt(self) -> None:
         """Make a new system prompt for the next request: what it says has changed."""

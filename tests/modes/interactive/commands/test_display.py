@@ -5,6 +5,7 @@ import os
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from tau.ai.faux import Say, Use
 from tau.config.paths import user_paths
@@ -45,6 +46,24 @@ def test_thinking_is_set_by_name(tmp_path: Path) -> None:
             assert rig.session.thinking == "low"
             await run_command(rig, "/thinking much", "use one of off, minimal")
             assert rig.session.thinking == "low"
+
+    run(test)
+
+
+def test_fast_asks_for_the_priority_tier_from_the_next_request_on(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path) as rig:
+            usual = rig.session.models.default
+            assert rig.session.setup().service_tier is None
+            rig.session.models.default = replace(usual, api="anthropic-messages")
+            await run_command(rig, "/fast on", "Fast has no effect with this model")
+            rig.session.models.default = replace(usual, api="openai-responses")
+            await run_command(rig, "/fast on", "requests ask for the priority tier")
+            assert rig.session.setup().service_tier == "priority"
+            await run_command(rig, "/fast status", "which usually costs more")
+            await run_command(rig, "/fast off", "the usual one")
+            assert rig.session.setup().service_tier is None
+            await run_command(rig, "/fast much", "takes on, off or status")
 
     run(test)
 

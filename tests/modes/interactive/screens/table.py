@@ -32,6 +32,7 @@ ONE_LINE = frozenset(
         "redo",
         "reload",
         "exit",
+        "fast",
     )
 )
 """Commands that print one line or switch the session, and show nothing else."""

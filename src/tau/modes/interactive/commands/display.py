@@ -55,6 +55,21 @@ async def thinking(context: CommandContext, rest: str) -> None:
         context.say(f"{session.model.key} does not support thinking; {level} applies to models that do.")
 
 
+async def fast(context: CommandContext, rest: str) -> None:
+    """Turn the priority tier on or off, or say which. Raises UsageError."""
+    requests = context.require_session().requests
+    if rest not in ("", "on", "off", "status"):
+        raise UsageError(f'/fast takes on, off or status, not "{rest}".')
+    if rest != "status":
+        requests.use_fast(not requests.fast if not rest else rest == "on")
+    if requests.fast and context.require_session().model.api == "anthropic-messages":
+        context.say("Fast has no effect with this model: its API has no priority tier.", "warning")
+    elif requests.fast:
+        context.say("Fast: requests ask for the priority tier, which usually costs more. /fast off ends it.")
+    else:
+        context.say(f"Not fast: the service tier is {requests.service_tier or 'the usual one'}.")
+
+
 async def theme(context: CommandContext, rest: str) -> None:
     """Choose a theme, or use this one for the current background, dark or light. Raises UsageError."""
     if not rest:
