@@ -245,7 +245,7 @@ def add_server(user: User, launcher: Launcher, key: str) -> None:
     """Type the address of the fake server, then a key or none."""
     user.see("Server address")
     user.term.type("ftp://nonsense")
-    user.press("enter").see("Type an address such as https://")
+    user.press("enter").see("Type an address that starts with https://")
     for _ in "ftp://nonsense":
         user.press("backspace")
     user.term.type(f"{launcher.tau.server.url}/v1/")
