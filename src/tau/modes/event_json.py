@@ -91,9 +91,10 @@ class EventEncoder:
         head = self._partial.take(event)
         if not self._snapshots:
             return b"".join((self._start, _EVENT, head, b"}}\n"))
-        whole = self._partial.json()
-        parts = [self._start, _MESSAGE, whole, b",", _EVENT, head, b',"partial":', whole, b"}}\n"]
-        return b"".join(parts)
+        whole = self._partial.parts()  # joined with the rest: a long message is copied as rarely as possible
+        return b"".join(
+            (self._start, _MESSAGE, *whole, b",", _EVENT, head, b',"partial":', *whole, b"}}\n")
+        )
 
 
 Growth: TypeAlias = (
@@ -125,7 +126,7 @@ class _Partial:
         partial._blocks = {index: encode(block) for index, block in enumerate(message.content)}
         return partial
 
-    def json(self) -> bytes:
+    def parts(self) -> list[bytes | bytearray]:
         parts: list[bytes | bytearray] = [_HEAD]
         for block in self._blocks.values():
             if len(parts) > 1:
@@ -135,7 +136,7 @@ class _Partial:
             else:
                 parts.extend(block.parts())
         parts.append(self._tail)
-        return b"".join(parts)
+        return parts
 
     def take(self, event: Growth) -> bytes:
         """Apply an event; returns its JSON without the closing brace."""

@@ -20,7 +20,7 @@ exact_paths = late("tau.base.exact_paths")
 threads = late("tau.base.threads")
 
 MORE_BYTES = 256 * KIB  # slack for files that grow while read; files in /proc claim to be empty
-MAX_MORE = 100
+MAX_MORE = 64
 LARGE_BYTES = MIB  # read and written on a thread
 
 
