@@ -92,9 +92,7 @@ class EventEncoder:
         if not self._snapshots:
             return b"".join((self._start, _EVENT, head, b"}}\n"))
         whole = self._partial.parts()  # joined with the rest: a long message is copied as rarely as possible
-        return b"".join(
-            (self._start, _MESSAGE, *whole, b",", _EVENT, head, b',"partial":', *whole, b"}}\n")
-        )
+        return b"".join((self._start, _MESSAGE, *whole, b",", _EVENT, head, b',"partial":', *whole, b"}}\n"))
 
 
 Growth: TypeAlias = (

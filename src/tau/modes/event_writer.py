@@ -43,7 +43,7 @@ class EventWriter:
         batch, self._batch, self._batch_bytes = self._batch, [], 0
         if self.failure is None:
             try:
-                self._out.write(b"".join(batch))
+                self._out.write_all(batch)
             except TauError as error:
                 self.failure = error
         if self.gone:

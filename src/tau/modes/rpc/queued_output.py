@@ -2,8 +2,7 @@
 
 import asyncio
 import threading
-from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from tau.base.errors import TauError
@@ -25,7 +24,7 @@ class QueuedOutput(OutputStream):
         super().__init__(fd)
         self._on_over = on_over
         self._loop = asyncio.get_running_loop()
-        self._queue: deque[bytes] = deque()
+        self._queue: list[bytes] = []
         self._waiting_bytes = 0
         self._changed = threading.Condition()
         self._closed = False
@@ -33,15 +32,15 @@ class QueuedOutput(OutputStream):
         self._thread = threading.Thread(target=self._work, name="rpc output", daemon=True)
         self._thread.start()
 
-    def write(self, data: bytes) -> None:
+    def write_all(self, lines: Sequence[bytes]) -> None:
         with self._changed:
             while self._waiting_bytes > MAX_WAITING_BYTES and not self._is_over:
                 self._changed.wait()
             if self._failure is not None:
                 raise self._failure
             if not self.gone:
-                self._queue.append(data)
-                self._waiting_bytes += len(data)
+                self._queue.extend(lines)
+                self._waiting_bytes += sum(map(len, lines))
                 self._changed.notify_all()
 
     def close(self) -> None:
@@ -62,14 +61,13 @@ class QueuedOutput(OutputStream):
                     self._changed.wait()
                 if not self._queue:
                     return
-                data = b"".join(self._queue)
-                self._queue.clear()
+                lines, self._queue = self._queue, []
             try:
-                super().write(data)
+                super().write_all(lines)
             except TauError as error:
                 self._failure = error
             with self._changed:
-                self._waiting_bytes -= len(data)
+                self._waiting_bytes -= sum(map(len, lines))
                 self._changed.notify_all()
             if self._is_over:
                 with suppress(RuntimeError):  # the loop has ended
