@@ -11,7 +11,7 @@ SECRET = "hunter2hunter2"
 
 def test_undo_journal_loses_secrets_of_prompts_and_keeps_paths_and_hashes(tmp_path: Path) -> None:
     turn = {"type": "turn", "prompt": f"the password is {SECRET}"}
-    write = {"type": "write", "path": f"/work/{SECRET}.txt", "before": SECRET}
+    write = {"type": "write", "path": f"/srv/{SECRET}.txt", "before": SECRET}
     journal = tmp_path / "history/journal.log"
     journal.parent.mkdir()
     journal.write_text("".join(json.dumps(record) + "\n" for record in (turn, write)))
