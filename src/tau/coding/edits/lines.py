@@ -73,9 +73,7 @@ class TextLines:
         return self.separator
 
     def places(self, wanted: list[str], tier: int) -> list[int]:
-        """Find the lines at which `wanted` starts, up to MAX_PLACES + 1."""
-        if not wanted:
-            return []
+        """Find the lines at which `wanted`, one line or more, starts, up to MAX_PLACES + 1."""
         hay = self._hay(tier)
         needle = "\n" + folded("\n".join(wanted), tier) + "\n"
         found: list[int] = []

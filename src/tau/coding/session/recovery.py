@@ -60,8 +60,7 @@ class RunRecovery(Struct, kw_only=True):
     _attempt: int = 0  # retries since the last answer
     _compactions: int = 0  # since the last answer
     _lowered: int = 0  # how often the answer limit was lowered since the last answer
-    _limit_reached: bool = False  # by the last answer
-    _limit_raised: bool = False  # after it
+    _limit_raised: bool = False  # after the last answer
 
     @property
     def waiting(self) -> bool:
@@ -119,12 +118,11 @@ class RunRecovery(Struct, kw_only=True):
         if not isinstance(event, MessageEnd) or not isinstance(event.message, AssistantMessage):
             return
         message = event.message
-        self._limit_reached = self._limit_raised = False
+        self._limit_raised = False
         if message.stop_reason in ("error", "aborted"):
             return
         if message.stop_reason == "length":
-            self._limit_reached = message.usage.output >= self.limits.limit(self.model()) * CUT_SHARE
-            self._limit_raised = self._limit_reached and self.limits.raise_after_cut(self.model())
+            self._limit_raised = self._limit_reached(message) and self.limits.raise_after_cut(self.model())
         if not has_content(message) or (message.stop_reason == "length" and not is_usable(message)):
             return
         if self._attempt:
@@ -253,7 +251,10 @@ class RunRecovery(Struct, kw_only=True):
         """Whether the answer was cut off below the model's output limit, before any text or call."""
         usage = message.usage
         known = usage.input + usage.cache_read + usage.cache_write + usage.output > 0
-        return known and not is_usable(message) and not self._limit_reached
+        return known and not is_usable(message) and not self._limit_reached(message)
+
+    def _limit_reached(self, message: AssistantMessage) -> bool:
+        return message.usage.output >= self.limits.limit(self.model()) * CUT_SHARE
 
 
 def has_content(message: AssistantMessage) -> bool:
