@@ -320,6 +320,7 @@ def test_argument_deltas_replace_those_of_the_start_event() -> None:
         ),
     )
     assert message(CLAUDE, deltas).tool_calls == [ToolCall("t", "read", {"path": "new"})]
+    assert [one for one in deltas if isinstance(one, d.CallPiece)] == [d.CallPiece(0, '{"path":"new"}')]
 
 
 def test_leaving_mid_stream_closes_the_connection() -> None:

@@ -5,11 +5,13 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tau.ai.local import embedded
 from tau.ai.local.embedded import EmbeddedServer, demo_model
+from tau.ai.local.server_main import ServerLaunch, parameters
 from tau.base import log
 from tau.base.errors import ProviderError, TauError
 from tau.base.run import Limits, LocalRunner, Process, Sandbox
@@ -189,3 +191,10 @@ def test_demo_model_is_free_with_minimal_requirements() -> None:
     assert (
         model.compat.first_tool_call_only and not model.compat.supports_developer_role and not model.reasoning
     )
+
+
+def test_demo_server_keeps_no_earlier_prompts_in_memory() -> None:
+    pytest.importorskip("xllamacpp", reason="needs the extra `local`")
+    launch = ServerLaunch(weights="/weights.gguf", key="k", model_id="m", context_tokens=4096)
+    settings: Any = parameters(launch, 2)
+    assert (settings.cache_ram_mib, settings.cache_idle_slots, settings.n_parallel) == (0, False, 1)

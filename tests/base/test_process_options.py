@@ -15,6 +15,7 @@ import pytest
 
 from tau.base.pipe import MAX_SINKS, Sinks
 from tau.base.run import (
+    OUTSIDE,
     RUN_ID,
     Child,
     ChildFiles,
@@ -377,3 +378,28 @@ def test_sandbox_makes_the_child() -> None:
 def test_a_runner_without_a_sandbox_contains_nothing() -> None:
     assert not asyncio.run(LocalRunner().prepare())
     assert not LocalRunner().contained
+
+
+def test_own_program_finds_no_programs_of_the_workspace(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / ".git").mkdir()
+    (planted := tmp_path / "bin").mkdir()
+    monkeypatch.chdir(tmp_path)
+    usual = os.environ["PATH"]
+    monkeypatch.setenv("PATH", f"{planted}:{usual}:node_modules/.bin")
+
+    def path_seen(by: LocalRunner, **options: Any) -> list[str]:
+        command = [sys.executable, "-c", "import os; print(os.environ['PATH'], end='')"]
+
+        async def main() -> str:
+            async with await by.start(command, cwd=tmp_path, **options) as process:
+                return (await capture(process)).output.decode()
+
+        return run(main()).split(":")
+
+    assert not {str(planted), "node_modules/.bin"} & {*path_seen(runner)}
+    assert path_seen(runner, env={"PATH": str(planted)}) == [str(planted)]
+    commands = runner.inside(None)
+    assert path_seen(commands)[0] == str(planted)
+    assert str(planted) not in path_seen(commands, sandbox=OUTSIDE)

@@ -5,7 +5,8 @@ from itertools import count
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tau.hashline.snapshots import MAX_BYTES, SnapshotStore, tag_of
+from tau.hashline.records import LineShift
+from tau.hashline.snapshots import MAX_BYTES, SnapshotOrigin, SnapshotStore, tag_of
 
 
 def colliding(tag: str, amount: int) -> list[str]:
@@ -68,6 +69,36 @@ def test_forgotten_tag_is_never_reused_for_another_text() -> None:
     assert store.was_issued("a", first)
     assert not store.was_issued("b", first)
     assert store.record("a", one) == first
+
+
+def test_tag_of_a_dropped_text_that_returns_keeps_its_origin_and_is_not_new() -> None:
+    store = SnapshotStore(max_versions=1)
+    origin = SnapshotOrigin("00AA", (LineShift(1, 1, 1),))
+    tag = store.record("a", "x\n", origin=origin)
+    store.record("a", "y\n")
+    assert [issued.tag for issued in store.take_new()] == [tag, tag_of("y\n")]
+    assert store.record("a", "x\n") == tag
+    assert tag is not None and store.origin("a", tag) == origin
+    assert store.take_new() == []
+
+
+def test_text_fits_its_tag_even_after_it_was_dropped() -> None:
+    store = SnapshotStore(max_versions=1)
+    first, second = colliding(tag_of("line 0\n"), 2)
+    tags = [store.record("a", text) for text in (first, second, "")]
+    natural, salted, empty = tags
+    assert natural and salted and empty
+    assert store.fits("a", natural, first) and store.fits("a", natural, first.replace("\n", " \n"))
+    assert store.fits("a", salted, second) and store.fits("a", empty, "")
+    assert not store.fits("a", natural, second) and not store.fits("a", salted, first)
+    assert store.fits("b", natural, second) and not store.fits("b", salted, second)  # of another process
+
+
+def test_no_text_fits_the_tag_of_single_lines() -> None:
+    store = SnapshotStore()
+    tag = store.record_sparse("a", {1: "x"})
+    assert tag == tag_of("1:x")
+    assert not store.fits("a", tag, "1:x")
 
 
 def test_versions_of_a_path_are_bounded_and_the_oldest_is_dropped() -> None:

@@ -77,6 +77,7 @@ def test_texts_about_calls_run_nothing_and_are_shown_unchanged() -> None:
         (HERMES.replace("read", "delete"), "not registered"),
         (HERMES.replace("path", "file"), "a required argument is missing"),
         (HERMES.replace('"a"', "5"), "the type is wrong"),
+        (HERMES.replace('"a"', '"a", "kinds": ["b", 5]'), "the type of an item is wrong"),
         (HERMES.replace("</tool_call>", ""), "the end is missing"),
         (HERMES.replace('"a"}}', '"a"}'), "the JSON is broken"),
         (HERMES + "\nDone.", "text follows"),

@@ -104,6 +104,10 @@ def test_lines_are_counted_like_in_editors() -> None:
         ("def f():   ", "Only whitespace differs from lines 1-1"),
         ("1:def f():\n2:    return 1", "omit the `N:`"),
         (
+            "def f():\n2:    return 1",
+            "Where it quotes `2:    return 1`, the file has `    return 1` (line 2).",
+        ),
+        (
             "def g():\n    return 1",
             "Where it quotes `def g():`, the file has `def f():` (line 1). The nearest lines are:\n"
             "1:def f():\n2:    return 1",

@@ -295,6 +295,26 @@ def test_file_changed_since_it_was_read_is_not_overwritten(ctx: CallContext) -> 
     assert path.read_text() == "the user's own text\n"
 
 
+def test_all_files_changed_since_they_were_read_are_named_before_the_first_write(ctx: CallContext) -> None:
+    changes = []
+    for name in ("a.txt", "b.txt", "c.txt"):
+        path = ctx.cwd / name
+        path.write_text("old\n")
+        seen = asyncio.run(ctx.fs.stat(path))
+        changes.append(
+            FileChange(path=path, name=name, kind="update", old=b"old\n", new=b"mine\n", stat=seen)
+        )
+    for name in ("b.txt", "c.txt"):
+        (ctx.cwd / name).write_text("the user's own text\n")
+    with pytest.raises(ToolError) as refusal:
+        asyncio.run(apply_changes(changes, ctx))
+    assert str(refusal.value) == (
+        "b.txt has changed on disk since it was read. Read it again first.\n"
+        "c.txt has changed on disk since it was read. Read it again first. No file was changed."
+    )
+    assert (ctx.cwd / "a.txt").stat().st_mtime_ns == changes[0].stat.mtime_ns
+
+
 @pytest.mark.parametrize("name", ["folder", "pipe", "giant"])
 def test_non_files_are_refused_before_they_are_read(ctx: CallContext, name: str) -> None:
     (ctx.cwd / "folder").mkdir()

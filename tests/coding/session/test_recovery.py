@@ -80,11 +80,20 @@ def test_final_refusal_after_a_retry_is_reported_as_its_end() -> None:
     assert str(end.final_error).startswith("This is too long.")
 
 
-def test_wait_longer_than_allowed_is_reported() -> None:
-    driver = Driver([[Fail(busy(retry_after=7200))]])
+@pytest.mark.parametrize(
+    ("asked_s", "allowed_ms", "delays"),
+    [
+        (7200, 300_000, "2 h; retry.maxDelayMs allows 5 min"),
+        (119 * 60, 120_000, "119 min; retry.maxDelayMs allows 2 min"),
+        (119.4, 30_000, "119 s; retry.maxDelayMs allows 30 s"),
+    ],
+)
+def test_wait_longer_than_allowed_is_reported(asked_s: float, allowed_ms: int, delays: str) -> None:
+    settings = RetrySettings(max_retries=2, base_delay_ms=1, max_delay_ms=allowed_ms)
+    driver = Driver([[Fail(busy(retry_after=asked_s))]], retry=settings)
     assert go(driver).error is not None
     assert len(driver.faux.requests) == 1
-    assert driver.notices == ["The server asks for a delay of 2 h; retry.maxDelayMs allows 5 min."]
+    assert driver.notices == [f"The server asks for a delay of {delays}."]
 
 
 def test_exhausted_quota_is_not_waited_for() -> None:

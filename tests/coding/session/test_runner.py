@@ -3,8 +3,9 @@
 import asyncio
 from pathlib import Path
 
-from tau.ai.faux import Faux, Say, Use
-from tau.ai.wire import UserMessage
+from tau.ai.faux import Fail, Faux, Say, Use
+from tau.ai.wire import BashExecutionMessage, UserMessage
+from tau.base.errors import ProviderError
 from tau.sdk import SessionOptions, create_session
 from tests.coding.undo.undo_rig import make_repository
 from tests.support.idle import until
@@ -79,3 +80,22 @@ def test_changes_of_a_stopped_command_are_recorded_without_another_run(tmp_path:
 
     asyncio.run(main())
     assert (tmp_path / "a.txt").read_text() == "one\n"
+
+
+def test_command_run_while_a_failed_request_waits_was_not_recorded(tmp_path: Path) -> None:
+    faux = Faux([[Fail(ProviderError("busy", status=529, retryable=True))]])
+
+    async def main() -> None:
+        options = SessionOptions(cwd=tmp_path, stream=faux.stream, settings={"retry.baseDelayMs": 60_000})
+        async with create_session(options) as session:
+            async with asyncio.TaskGroup() as tasks:
+                running = tasks.create_task(session.prompt("go"))
+                await until(lambda: session.retry.waiting, HANG_S, lambda: "no retry")
+                await session.bash("echo mine")
+                assert [item.text for item in session.queue.waiting()] == ["echo mine"]
+                session.retry.cancel_wait()
+            assert running.result().error is not None
+            assert isinstance(session.log.messages()[-1], BashExecutionMessage)
+            assert not session.queue.waiting()
+
+    asyncio.run(main())

@@ -9,10 +9,11 @@ import pytest
 from tau.ai import dialect as d
 from tau.ai.wire import AssistantMessage, TextContent, ThinkingContent
 from tests.ai.dialect_client import answer, failed, message, model, stream_of, talk
-from tests.support.fake_answers import Answer, Call, Raw, Status, Text, Usage
+from tests.support.fake_answers import Answer, Call, CutConnection, Raw, Status, Text, Usage
 from tests.support.fake_server import FakeServer
 
 GEMINI = model("google-generative-ai", input=("text", "image"))
+TWO_WORDS = Answer((Text("two words", deltas=2),))
 
 
 def chunk(*parts: dict[str, Any], finish: str | None = None, **more: Any) -> str:
@@ -90,6 +91,17 @@ def test_call_in_pieces_does_not_run() -> None:
     }
     deltas = answer(GEMINI, stream_of(chunk({"functionCall": piece}, finish="STOP")))
     assert d.CallEnd(0, d.CUT_OFF) in deltas
+
+
+@pytest.mark.parametrize("after", [0, 3])
+def test_connection_lost_before_the_finish_is_retryable(after: int) -> None:
+    assert failed(GEMINI, CutConnection(after_events=after, of=TWO_WORDS)).retryable
+
+
+def test_connection_lost_after_the_finish_does_no_harm() -> None:
+    deltas = answer(GEMINI, CutConnection(after_events=4, of=TWO_WORDS))
+    assert message(GEMINI, deltas).text == "two words"
+    assert deltas[-1] == d.Done("stop")
 
 
 REASONS = {

@@ -14,6 +14,7 @@ from tau.ai.wire import (
     CompactionSummaryMessage,
     ThinkingContent,
     ToolResultMessage,
+    Usage,
     UserMessage,
     text_of,
 )
@@ -348,12 +349,18 @@ def test_answer_cut_off_by_a_full_window_triggers_compaction() -> None:
     assert rig.estimated <= rig.limit
 
 
-@pytest.mark.parametrize("prompt", (10_000, 100_000 - 8_192), ids=("short", "just fits"))
-def test_answer_that_reached_its_output_limit_does_not_trigger_compaction(prompt: int) -> None:
-    from tau.ai.wire import Usage
-
-    long_answer = replace(says("so", stop="length"), usage=Usage(input=prompt, output=8_192))
-    rig = Rig([user("write"), long_answer], model=model(100_000))
+@pytest.mark.parametrize(
+    ("stop", "usage"),
+    [
+        pytest.param("length", Usage(input=10_000, output=8_192), id="output limit, short prompt"),
+        pytest.param("length", Usage(input=100_000 - 8_192, output=8_192), id="output limit, just fits"),
+        pytest.param("length", Usage(), id="not counted"),
+        pytest.param("stop", Usage(input=95_000), id="not cut off"),
+    ],
+)
+def test_answer_that_did_not_fill_the_window_does_not_trigger_compaction(stop: str, usage: Usage) -> None:
+    last = replace(says("so", stop=stop), usage=usage)
+    rig = Rig([*long_session(), last], model=model(100_000))
     assert not rig.make_room("incomplete")
     assert rig.events == []
 

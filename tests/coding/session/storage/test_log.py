@@ -288,3 +288,14 @@ def test_custom_message_creates_the_file(tmp_path: Path) -> None:
     assert log.path is not None
     assert [line["type"] for line in lines(log.path)] == ["session", "custom_message"]
     log.close()
+
+
+@pytest.mark.parametrize(("damaged", "more"), [(10, ""), (11, " and more")])
+def test_ten_damaged_lines_are_named(tmp_path: Path, damaged: int, more: str) -> None:
+    path = filled(tmp_path)
+    before = len(lines(path))
+    path.write_bytes(path.read_bytes() + b"{broken}\n" * damaged)
+    log = SessionLog.open(path)
+    log.close()
+    numbers = ", ".join(str(before + number) for number in range(1, 11))
+    assert log.warnings == [f"{path.name} has damaged lines, which were skipped: {numbers}{more}."]
