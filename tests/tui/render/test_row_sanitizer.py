@@ -114,3 +114,13 @@ def test_random_input_never_leaks_or_raises() -> None:
         rest = _PASSES.sub("", line.text)
         assert not re.search(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]", rest), repr(row)
         assert line.width == visible_width(line.text) <= width, repr(row)
+
+
+def test_blanks_at_the_end_are_kept_only_where_they_show() -> None:
+    assert RowSanitizer(40).line("ab  ") == ("ab", 2, False)
+    assert RowSanitizer(40).line("    ") == ("", 0, False)
+    assert RowSanitizer(40).line("\x1b[2mab \x1b[22m ") == ("\x1b[2mab\x1b[22m", 2, False)
+    for shown in ("\x1b[44mab \x1b[49m", "\x1b[7m \x1b[27m", "\x1b[4mab \x1b[24m", "\x1b[9m \x1b[29m"):
+        assert gated(shown) == shown
+        assert gated(f"{shown}  \x1b[1m \x1b[22m") == f"{shown}\x1b[1m\x1b[22m"
+    assert RowSanitizer(4).line("\x1b[44mab\x1b[49m     x") == ("\x1b[44mab\x1b[49m", 2, False)

@@ -12,6 +12,7 @@ from tau.tui.component import Component
 from tau.tui.render.screen import Screen
 from tau.tui.style import Theme
 from tau.tui.terminal.port import Capabilities
+from tau.tui.text.sgr import strip_escapes
 from tests.support.soak import seeds
 from tests.support.terminal.virtual import VirtualTerminal
 from tests.tui.render.render_rig import Field, Growing, Lines, RenderRig, Wrapped, numbered
@@ -536,3 +537,33 @@ def test_narrower_terminal_shows_the_status_row_once_although_the_user_has_just_
     rig.terminal.resize(30, 10)
     rig.pass_time()
     assert rig.tape == ["line 1", "line 2", "line 3", "=" * 30, "> hello", "=" * 30]
+
+
+@pytest.mark.parametrize(
+    "tabs",
+    [
+        "tabs of thirty letters, really   ",
+        "\x1b[2m tabs\x1b[22m of thirty\x1b[1m letters, really   \x1b[22m ",
+    ],
+)
+def test_narrower_terminal_leaves_no_title_behind_although_the_tabs_end_in_blanks(tabs: str) -> None:
+    rig = RenderRig(60, 10, takes_back="never")
+    rig.screen.root.clear()
+    rig.screen.root.add(rig.transcript, Lines("title", tabs), rig.field)
+    rig.say(1, 3)
+    rig.start()
+    rig.terminal.resize(31, 10)
+    rig.pass_time()
+    shown = strip_escapes(tabs)[:31].rstrip()
+    assert rig.tape == ["line 1", "line 2", "line 3", "title", shown, "=" * 31, ">", "=" * 31]
+
+
+def test_narrower_terminal_leaves_no_title_behind_although_the_selected_row_is_colored_to_the_edge() -> None:
+    rig = RenderRig(60, 10, takes_back="never")
+    rig.screen.root.clear()
+    rig.screen.root.add(rig.transcript, Lines("title", f"\x1b[44m{'selected':60}\x1b[49m"), rig.field)
+    rig.say(1, 3)
+    rig.start()
+    rig.terminal.resize(30, 10)
+    rig.pass_time()
+    assert rig.tape == ["line 1", "line 2", "line 3", "title", "selected", "=" * 30, ">", "=" * 30]

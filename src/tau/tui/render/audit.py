@@ -7,10 +7,9 @@ text.
 """
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from tau.tui.text.sgr import strip_escapes
-from tau.tui.text.width import visible_width
 
 TAIL_ROWS = 24
 SAMPLE_ROWS = 8
@@ -94,6 +93,6 @@ def _hash(row: str) -> int:
 _BLANK = _hash("")
 
 
-def wrapped_heights(rows: Sequence[str], width: int) -> list[int]:
-    """Return the minimum height of each row after a narrower terminal wraps it."""
-    return [max(1, -(-visible_width(visible_text(row)) // max(width, 1))) for row in rows]
+def wrapped_heights(widths: Iterable[int], columns: int) -> list[int]:
+    """Return the height of each row, given its width, after a narrower terminal wraps it."""
+    return [max(1, -(-width // max(columns, 1))) for width in widths]

@@ -362,7 +362,7 @@ class Painter:
         down = top - at
         is_erased = self._marked == max(first, self.ledger.window_top) and not request.beside
         if capabilities.reflows and request.steady and not is_erased:
-            heights = wrapped_heights([line.text for line in self._grid], columns)
+            heights = wrapped_heights([line.width for line in self._grid], columns)
             down -= sum(heights[top:at]) - len(heights[top:at])
             if not capabilities.cursor_follows_text:
                 down -= sum(heights[at + 1 :]) - len(heights[at + 1 :])

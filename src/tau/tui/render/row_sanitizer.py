@@ -1,7 +1,8 @@
 """Sanitizes rows before they reach the terminal, whatever a component put into them.
 
 Text passes, as do SGR and OSC 8 sequences and registered image sequences. Everything else is removed. Rows
-that are too wide are cut, and open styles are closed. Nothing here raises.
+that are too wide are cut, open styles are closed, and invisible blanks at the end are dropped: a narrower
+terminal would wrap them. Nothing here raises.
 """
 
 import re
@@ -19,6 +20,7 @@ _LINK = r"\x1b\]8;[^\x00-\x1f\x7f-\x9f]*(?:\x07|\x1b\\)"
 _IMAGE_STARTS = ("\x1b_G", "\x1b]1337;", "\x1bP")
 _CACHED_LINES = 512
 _CACHED_CLOSERS = 1024
+_SHOWN_ON_BLANKS = {"bg", "inverse", "underline", "strike", "overline"}
 
 
 # Compiled on first use: a plain first frame needs none.
@@ -30,6 +32,11 @@ def _allowed() -> re.Pattern[str]:
 @cache
 def _links() -> re.Pattern[str]:
     return re.compile(_LINK)
+
+
+@cache
+def _last_blanks() -> re.Pattern[str]:
+    return re.compile(rf" (?:\x1b\[[0-9;:]{{0,64}}m|{_LINK})*\Z")
 
 
 @cache
@@ -78,15 +85,18 @@ class RowSanitizer:
     def line(self, row: str) -> SafeRow:
         """Sanitize one row without caching."""
         if row.isascii() and row.isprintable() and len(row) <= self.width:
+            row = row.rstrip(" ")
             return SafeRow(row, len(row)) if row else BLANK
         if "\x1b" in row:
             if CURSOR_MARKER in row:
                 return self.line(row.replace(CURSOR_MARKER, ""))
             if any(start in row for start in _IMAGE_STARTS) and image_rows.is_image_row(row):
                 return self._image(row)
-        return self._sanitize(row)
+        line = self.part(row)
+        return _without_last_blanks(line) if _last_blanks().search(line.text) else line
 
-    def _sanitize(self, row: str) -> SafeRow:
+    def part(self, row: str) -> SafeRow:
+        """Sanitize a part of a row, with the blanks at its end."""
         sequences: list[str] = []
         plain = row
         if "\x1b" in row:
@@ -110,10 +120,28 @@ class RowSanitizer:
             if ours:
                 pieces.append(text)
             else:
-                line = self._sanitize(text)
+                line = self.part(text)
                 pieces.append(line.text)
                 width += line.width
         return SafeRow("".join(pieces), min(width, self.width), True)
+
+
+def _without_last_blanks(line: SafeRow) -> SafeRow:
+    """Drop the blanks at the end that no style makes visible."""
+    pieces = _allowed().split(line.text)
+    styles = Styles()
+    last, text = -1, ""
+    for at, piece in enumerate(pieces):
+        if at % 2:
+            styles.feed(piece)
+        elif piece and not _SHOWN_ON_BLANKS.isdisjoint(styles.slots):
+            last, text = at, piece
+        elif kept := piece.rstrip(" "):
+            last, text = at, kept
+    if last < 0:
+        return BLANK
+    row = "".join((*pieces[:last], text, *pieces[last + 1 :: 2]))
+    return SafeRow(row, visible_width(row))
 
 
 def _neutralize(row: str) -> str:

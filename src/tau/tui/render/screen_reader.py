@@ -137,7 +137,7 @@ class LinearPainter:
                 head, _, tail = row.partition(CURSOR_MARKER)
                 # Keep the marker in the text for now, so that spaces before the cursor are not lost.
                 field = spoken_text(
-                    self._sanitizer.line(head).text + "\x00" + self._sanitizer.line(tail).text
+                    self._sanitizer.part(head).text + "\x00" + self._sanitizer.line(tail).text
                 )
                 field = field.replace("\x00", "")
             elif line := spoken_text(self._sanitizer.line(row).text):
