@@ -6,6 +6,7 @@ from typing import Literal, Protocol
 
 from msgspec import Struct
 
+from tau.base import secrets
 from tau.base.errors import ConfigError
 from tau.base.files import typed_path
 from tau.base.late import late
@@ -103,6 +104,7 @@ async def resolve_value(
         command = value[1:].strip()
         if fresh or command not in _printed:
             _printed[command] = await _run(command, run)
+            secrets.learn(_printed[command])
         return _printed[command]
     if is_variable(value):
         value = environ.get(value, "").strip()

@@ -56,7 +56,7 @@ def test_service_tier_that_an_api_lacks_is_dropped_and_reported_once() -> None:
     assert len(driver.notices) == 1
 
 
-def test_resumed_session_is_as_fast_as_it_was() -> None:
+def test_resumed_session_keeps_fast() -> None:
     driver = Driver([[Say("a")]])
     driver.runner.next_request.use_fast(True)
     assert Driver([[Say("b")]], log=driver.log).runner.setup().service_tier == "priority"
