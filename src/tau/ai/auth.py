@@ -21,6 +21,13 @@ COMMAND_TIMEOUT_S = 10
 MAX_OUTPUT_BYTES = 64 * KIB
 RENEW_EARLY_MS = 5 * 60_000  # before a login expires
 
+# Anthropic's terms keep tokens of these plans to its own programs.
+CLAUDE_TOKEN = "sk-ant-oat"
+CLAUDE_PLANS = (
+    "Anthropic allows logins with a Claude Free, Pro or Max plan only in its own products. Create an API key"
+    " at https://console.anthropic.com/settings/keys and run tau login anthropic."
+)
+
 # Output of `!command` values, cached for the process: some ask for a fingerprint or a password.
 _printed: dict[str, str] = {}
 
