@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from tau.ai import dialect as d
 from tau.ai.apis.anthropic_messages import build_body, url
@@ -21,6 +22,7 @@ from tau.ai.wire import (
     UserMessage,
 )
 from tau.ai.wire import Usage as Counted
+from tau.base.errors import ProviderError
 from tests.ai.dialect_client import (
     HELLO,
     answer,
@@ -141,7 +143,8 @@ def test_request_has_the_right_url_and_headers() -> None:
 
         async def main() -> None:
             await talk(server.url, CLAUDE)
-            await talk(server.url + "/v1/", CLAUDE, key="sk-ant-oat-1", **{"Anthropic-Beta": "x-1,y-2"})
+            gateway = replace(CLAUDE, compat=replace(CLAUDE.compat, key_header="Authorization"))
+            await talk(server.url + "/v1/", gateway, key="login-1", **{"Anthropic-Beta": "x-1,y-2"})
             await talk(server.url, CLAUDE, key=None)
             await talk(server.url, CLAUDE, key="k", **{"X-Api-Key": "mine"})
             await talk(server.url, CLAUDE, key="sk-or-v1-1")
@@ -153,14 +156,30 @@ def test_request_has_the_right_url_and_headers() -> None:
     assert first["anthropic-version"] == "2023-06-01"
     assert first["content-type"] == "application/json"
     assert "authorization" not in first
-    assert login["authorization"] == "Bearer sk-ant-oat-1"
-    assert login["anthropic-beta"] == "oauth-2025-04-20,x-1,y-2"
+    assert login["authorization"] == "Bearer login-1"
+    assert login["anthropic-beta"] == "x-1,y-2"
     assert "x-api-key" not in login
     assert "x-api-key" not in bare
     assert "authorization" not in bare
     assert own["x-api-key"] == "mine"
     assert router["authorization"] == "Bearer sk-or-v1-1"
     assert "anthropic-beta" not in router
+
+
+@pytest.mark.parametrize("key_header", ["", "authorization"])
+def test_token_of_a_claude_plan_is_refused_and_never_sent(key_header: str) -> None:
+    """Anthropic's terms keep it to its own products."""
+    model = replace(CLAUDE, compat=replace(CLAUDE.compat, key_header=key_header))
+    with FakeServer() as server:
+        server.script("a")
+        with pytest.raises(
+            ProviderError, match=r"create an API key at https://console\.anthropic\.com"
+        ) as refused:
+            asyncio.run(talk(server.url, model, key="sk-ant-oat01-secret"))
+        assert server.requests == []
+    assert refused.value.kind == "auth"
+    assert not refused.value.retryable
+    assert "secret" not in str(refused.value)
 
 
 @pytest.mark.parametrize("base", ["https://a.example", "https://a.example/", "https://a.example/v1"])

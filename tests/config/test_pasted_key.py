@@ -2,6 +2,7 @@
 
 import pytest
 
+from tau.ai.auth import CLAUDE_PLANS
 from tau.config.pasted_key import clean_pasted_key, key_problem, key_warning
 
 KEY = "sk-ant-api03-abcdef"
@@ -39,6 +40,7 @@ def test_command_or_variable_is_kept() -> None:
         ("UNSET_VARIABLE", "The variable UNSET_VARIABLE is not set."),
         ("", "Paste the key first."),
         ("!", "After !, write the command that prints the key."),
+        ("sk-ant-" + "oat01-token-of-a-plan", CLAUDE_PLANS),
         ("short", "Too short for a key: 5 characters."),
         ("x" * 5000, "Too long for a key: 5,000 characters."),
         ("two words here", "Keys have no spaces or special characters; copy it again."),

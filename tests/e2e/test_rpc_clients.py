@@ -95,4 +95,6 @@ def test_client_of_omp_works_unchanged(tau: Program) -> None:
     assert seen["handoff"] == "Handoff"
     assert seen["sessionEvents"] > 0
     assert seen["code"].pop("setFastMode") == "unknown_command"
+    assert "it takes API keys" in seen["code"].pop("login")
+    assert "openrouter" in [row["id"] for row in seen["loginProviders"]]
     assert set(seen["code"].values()) == {"unsupported"}

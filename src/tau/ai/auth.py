@@ -6,6 +6,7 @@ from typing import Literal, Protocol
 
 from msgspec import Struct
 
+from tau.base import secrets
 from tau.base.errors import ConfigError
 from tau.base.files import typed_path
 from tau.base.late import late
@@ -19,6 +20,13 @@ shlex = late("shlex")
 COMMAND_TIMEOUT_S = 10
 MAX_OUTPUT_BYTES = 64 * KIB
 RENEW_EARLY_MS = 5 * 60_000  # before a login expires
+
+# Anthropic's terms keep tokens of these plans to its own programs.
+CLAUDE_TOKEN = "sk-ant-oat"
+CLAUDE_PLANS = (
+    "Anthropic allows logins with a Claude Free, Pro or Max plan only in its own products. Create an API key"
+    " at https://console.anthropic.com/settings/keys and run tau login anthropic."
+)
 
 # Output of `!command` values, cached for the process: some ask for a fingerprint or a password.
 _printed: dict[str, str] = {}
@@ -103,6 +111,7 @@ async def resolve_value(
         command = value[1:].strip()
         if fresh or command not in _printed:
             _printed[command] = await _run(command, run)
+            secrets.learn(_printed[command])
         return _printed[command]
     if is_variable(value):
         value = environ.get(value, "").strip()

@@ -11,6 +11,14 @@ ThinkingLevel = Literal["off", "minimal", "low", "medium", "high", "xhigh", "max
 THINKING_LEVELS: tuple[ThinkingLevel, ...] = get_args(ThinkingLevel)
 RARE_LEVELS = frozenset({"xhigh", "max"})  # a model with a map has these only if the map says so
 
+# The service tiers of an API; those that are not here take any.
+SERVICE_TIERS: dict[str, tuple[str, ...]] = {
+    "anthropic-messages": ("auto", "standard_only"),
+    "bedrock-converse-stream": ("default", "flex", "priority", "reserved"),
+    "google-generative-ai": (),
+    "ollama-chat": (),
+}
+
 # For servers that want a number of tokens, where the user sets none (`thinkingBudgets`).
 THINKING_BUDGETS: dict[ThinkingLevel, int] = {
     "off": 0,
@@ -190,6 +198,10 @@ class Model(Struct, frozen=True, rename="camel", kw_only=True):
             for level in THINKING_LEVELS
             if words.get(level, None if level in RARE_LEVELS else "") is not None
         )
+
+    def takes_tier(self, tier: str | None) -> bool:
+        """Whether requests may ask for this service tier."""
+        return tier is None or tier in SERVICE_TIERS.get(self.api, (tier,))
 
     def clamp_thinking(self, level: ThinkingLevel) -> ThinkingLevel:
         """The nearest level that the model has: the next one above, else the highest."""

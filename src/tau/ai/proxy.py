@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
+from tau.base import secrets
 from tau.base.errors import ProviderError
 
 LOOPBACK = "localhost 127.0.0.0/8 ::1"
@@ -38,9 +39,12 @@ def parse_url(url: str) -> Url:
     host, port = split_host(place.lower())
     try:
         number = int(port or (443 if scheme == "https" else 80))
-        credentials = b64encode(_unquote(user)).decode()
+        login = _unquote(user)
+        credentials = b64encode(login).decode()
     except ValueError:
         number, credentials = 0, ""
+    if credentials:
+        secrets.learn(login.partition(b":")[2].decode("utf-8", "replace"), credentials)
     text = host + target
     clean = text.isascii() and text.isprintable() and " " not in text
     named = all(0 < len(label) < 64 for label in host.removesuffix(".").split("."))

@@ -7,7 +7,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from tau.ai.auth import Login, LoginTokens, is_variable, resolve_value
+from tau.ai.auth import CLAUDE_PLANS, Login, LoginTokens, is_variable, resolve_value
 from tau.ai.catalog import Catalog, Provider, load_catalog
 from tau.ai.cloud_credentials import expand_address
 from tau.ai.http import HttpTransport
@@ -26,10 +26,6 @@ from tau.config.paths import Paths
 CHECK_TIMEOUTS = Timeouts(connect=10, first_byte=15, idle=10)
 KEY_HEADERS = {"anthropic-messages": "x-api-key", "google-generative-ai": "x-goog-api-key"}
 
-_CLAUDE = (
-    "Anthropic allows logins with a Claude Free, Pro or Max plan only in its own products. Create an API key"
-    " at https://console.anthropic.com/settings/keys and run tau login anthropic."
-)
 _GEMINI = (
     "Google allows logins of Gemini CLI and Antigravity only in those products, and suspends accounts for"
     " other uses. Create an API key at https://aistudio.google.com/apikey and run tau login google, or use"
@@ -39,11 +35,17 @@ _COPILOT = (
     "GitHub opens Copilot plans only to clients that it has agreed with, and tau is not one. Use an API key"
     " of the model's vendor instead, such as tau login openai, or run tau login openrouter."
 )
+_CHATGPT = (
+    "OpenAI publishes no client id for ChatGPT plans: create an API key at https://platform.openai.com/api-keys"
+    " and run tau login openai or, with a client of your own, describe the login of openai-codex in"
+    " models.json (see docs/credentials.md) and run tau login openai-codex --client-id ID."
+)
 # Plans whose vendors do not open their login to other programs.
 CLOSED_PLANS = {
-    **dict.fromkeys(("claude", "claude-code", "claude-pro", "claude-max", "anthropic-oauth"), _CLAUDE),
+    **dict.fromkeys(("claude", "claude-code", "claude-pro", "claude-max", "anthropic-oauth"), CLAUDE_PLANS),
     **dict.fromkeys(("gemini-cli", "google-gemini-cli", "antigravity", "google-antigravity"), _GEMINI),
     **dict.fromkeys(("copilot", "github-copilot"), _COPILOT),
+    "openai-codex": _CHATGPT,
 }
 ALIASES = {"chatgpt": "openai-codex", "codex": "openai-codex", "gemini": "google", "kimi": "kimi-code"}
 
@@ -68,10 +70,11 @@ class Logins:
 
     def find(self, name: str) -> Provider:
         """The provider of this name. Raises UsageError, which says why a plan's login is closed."""
-        row = self.catalog.provider(ALIASES.get(name.lower(), name))
+        known = ALIASES.get(name.lower(), name)
+        row = self.catalog.provider(known)
         if row is not None:
             return row
-        if closed := CLOSED_PLANS.get(name.lower()):
+        if closed := CLOSED_PLANS.get(known.lower()):
             raise UsageError(closed)
         raise UsageError(f'Unknown provider "{name}"; choose from {", ".join(self.catalog.providers)}.')
 

@@ -4,7 +4,7 @@ import os
 import re
 from collections.abc import Mapping
 
-from tau.ai.auth import is_variable
+from tau.ai.auth import CLAUDE_PLANS, CLAUDE_TOKEN, is_variable
 
 MIN_CHARS, MAX_CHARS = 8, 4_096
 
@@ -30,6 +30,8 @@ def key_problem(key: str, environ: Mapping[str, str] = os.environ) -> str | None
         return None if key[1:].strip() else "After !, write the command that prints the key."
     if is_variable(key):
         return None if environ.get(key, "").strip() else f"The variable {key} is not set."
+    if key.startswith(CLAUDE_TOKEN):
+        return CLAUDE_PLANS
     if len(key) < MIN_CHARS:
         return f"Too short for a key: {len(key)} characters."
     if len(key) > MAX_CHARS:

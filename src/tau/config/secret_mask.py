@@ -12,6 +12,7 @@ from tau.config.json_file import read_json
 from tau.config.paths import Paths
 
 _NO_SECRETS = ("type", "email", "expires", "account", "clientId")  # fields of `auth.json` that are not secret
+_SECRET_HEADERS = ("authorization", "proxy-authorization", "cookie")
 _KEY_FIELDS = ("apiKey", "key", "token", "secret", "password", "clientSecret")
 
 
@@ -93,8 +94,19 @@ def _configured(content: Any, environ: Mapping[str, str]) -> Iterator[str]:
                         if not value.startswith("!"):
                             yield from _value_of(value, environ)
                     elif name == "headers" and isinstance(value, dict):
-                        yield from (environ[text] for text in _texts(list(value.values())) if text in environ)
+                        yield from _header_secrets(value, environ)
                     else:
                         pending.append(value)
             case list() as part:
                 pending += part
+
+
+def _header_secrets(headers: dict[str, Any], environ: Mapping[str, str]) -> Iterator[str]:
+    """Values of variables, and those written out in headers whose names say that they are secret."""
+    for name, value in headers.items():
+        if not isinstance(value, str) or value.startswith("!"):
+            continue
+        if value in environ:
+            yield environ[value]
+        elif name.lower() in _SECRET_HEADERS or secrets.is_secret_name(name):
+            yield from {value, value.rpartition(" ")[2]}  # also without the scheme, such as Bearer

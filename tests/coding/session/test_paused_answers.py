@@ -1,4 +1,4 @@
-"""Answers that a server pauses, and thinking levels that a model lacks."""
+"""Answers that a server pauses, and thinking levels and service tiers that a model lacks."""
 
 from msgspec.structs import replace
 
@@ -36,3 +36,29 @@ def test_missing_thinking_level_is_reported_once() -> None:
     go(driver, "three")
     assert driver.faux.requests[-1].thinking == "low"
     assert driver.notices[1:] == ["faux/faux does not have the thinking level off; using low."]
+
+
+def test_service_tier_that_an_api_lacks_is_dropped_and_reported_once() -> None:
+    claude = replace(FAUX_MODEL, api="anthropic-messages")
+    driver = Driver([[Say("a")]], model=claude)
+    setup = driver.runner.next_request
+    setup.service_tier = "flex"
+    go(driver, "one")
+    driver.models.default = FAUX_MODEL
+    go(driver, "two")
+    driver.models.default = claude
+    go(driver, "three")
+    assert [request.service_tier for request in driver.faux.requests] == [None, "flex", None]
+    assert driver.notices == ["faux/faux does not have the service tier flex; using its usual one."]
+    setup.service_tier = "auto"
+    go(driver, "four")
+    assert driver.faux.requests[-1].service_tier == "auto"
+    assert len(driver.notices) == 1
+
+
+def test_resumed_session_keeps_fast() -> None:
+    driver = Driver([[Say("a")]])
+    driver.runner.next_request.use_fast(True)
+    assert Driver([[Say("b")]], log=driver.log).runner.setup().service_tier == "priority"
+    driver.runner.next_request.use_fast(False)
+    assert Driver([[Say("c")]], log=driver.log).runner.setup().service_tier is None

@@ -70,7 +70,7 @@ await refused("setFastMode", () => client.setFastMode(true));
 await refused("setSubagentSubscription", () => client.setSubagentSubscription("off"));
 await refused("getSubagents", () => client.getSubagents());
 await refused("getSubagentMessages", () => client.getSubagentMessages({ subagentId: "1" }));
-await refused("getLoginProviders", () => client.getLoginProviders());
+seen.loginProviders = await client.getLoginProviders();
 await refused("login", () => client.login("openai"));
 seen.stderr = client.getStderr();
 await client.stop();

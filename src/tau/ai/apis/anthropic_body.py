@@ -51,7 +51,7 @@ def build_body(model: Model, request: Request) -> dict[str, Any]:
     thinks = body.get("thinking", OFF) != OFF
     if request.temperature is not None and model.compat.supports_temperature and not thinks:
         body["temperature"] = request.temperature
-    if request.service_tier in ("auto", "standard_only"):  # others are refused
+    if request.service_tier and model.takes_tier(request.service_tier):
         body["service_tier"] = request.service_tier
     return body
 

@@ -11,18 +11,19 @@ from tau.ai.apis.anthropic_body import build_body
 from tau.ai.apis.request import headers, post
 from tau.ai.apis.stop_reasons import done_reason
 from tau.ai.assembler import parse_arguments
+from tau.ai.auth import CLAUDE_TOKEN
 from tau.ai.model import Model
 from tau.ai.sse import DOCUMENT, decode_document, decode_event, decode_kind, read_events
 from tau.ai.transport import Transport
 from tau.ai.wire import new_call_id
+from tau.base.errors import ProviderError
 from tau.base.late import late
 
 error_response = late("tau.ai.apis.error_response")
 
 VERSION = "2023-06-01"
 
-# Keys for `authorization` instead of `x-api-key`, with the feature they need.
-BEARER_KEYS = {"sk-ant-oat": "oauth-2025-04-20", "sk-or-": ""}
+BEARER_KEYS = "sk-or-"  # for `authorization` instead of `x-api-key`
 
 MISSING = object()
 
@@ -76,14 +77,16 @@ def _headers(endpoint: d.Endpoint, model: Model) -> dict[str, str]:
     key = endpoint.key
     if not key:
         return headers(endpoint, ours)
-    if model.compat.key_header.lower() == "authorization":  # a gateway with logins
+    if key.startswith(CLAUDE_TOKEN):
+        raise ProviderError(
+            f"The key for {model.provider} is the token of a Claude plan ({CLAUDE_TOKEN}...), which Anthropic"
+            " allows only in its own products: create an API key at"
+            " https://console.anthropic.com/settings/keys, set it as ANTHROPIC_API_KEY or run tau login"
+            " anthropic, and unset ANTHROPIC_OAUTH_TOKEN.",
+            kind="auth",
+        )
+    if model.compat.key_header.lower() == "authorization" or key.startswith(BEARER_KEYS):
         return headers(endpoint, {**ours, "authorization": f"Bearer {key}"})
-    for prefix, feature in BEARER_KEYS.items():
-        if key.startswith(prefix):
-            sent = headers(endpoint, {**ours, "authorization": f"Bearer {key}"})
-            if feature:
-                sent["anthropic-beta"] = ",".join(filter(None, (feature, sent.get("anthropic-beta"))))
-            return sent
     return headers(endpoint, {**ours, "x-api-key": key})
 
 

@@ -36,7 +36,7 @@ def build_body(model: Model, request: Request) -> dict[str, Any]:
         config["temperature"] = min(request.temperature, 1.0)
     if fields:
         body["additionalModelRequestFields"] = fields
-    if request.service_tier:
+    if request.service_tier and model.takes_tier(request.service_tier):
         body["serviceTier"] = {"type": request.service_tier}
     return body
 

@@ -199,6 +199,14 @@ def last_choice(branch: Sequence[EntryNode], decode: Decode, model: tuple[str, s
     return None
 
 
+def last_tier(branch: Sequence[EntryNode], decode: Decode) -> s.TierChange | None:
+    """The last entry that changed the service tier."""
+    for node in reversed(branch):
+        if node.type == "service_tier_change" and isinstance(entry := decode(node), s.TierChange):
+            return entry
+    return None
+
+
 def _base_url(context: Context, model: tuple[str, str]) -> str | None:
     return context.base_url if context.model == model else None
 

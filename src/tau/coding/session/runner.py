@@ -1,7 +1,7 @@
 """Sets up requests and runs the agent loop on a prompt, until the agent stops and the queue is empty."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +28,7 @@ from tau.base.late import late
 from tau.coding.context import CodingCall, CodingWorld, ModelRoles
 from tau.coding.session.activities import Activities
 from tau.coding.session.answer_limits import AnswerLimits
-from tau.coding.session.context import last_choice
+from tau.coding.session.context import last_choice, last_tier
 from tau.coding.session.entries import ModelChange, ThinkingLevelChange, TierChange
 from tau.coding.session.recovery import RunRecovery
 from tau.coding.session.storage.log import SessionLog
@@ -59,11 +59,13 @@ class RequestSetup(Struct, kw_only=True):
     interrupt_mode: InterruptMode = "immediate"  # starts as in the settings
     service_tier: str | None = None  # starts as in the settings
     _system: tuple[Model, str] | None = None  # the prompt last made, and for which model
-    _clamped: tuple[str, str] | None = None  # the model and the level that it lacks
+    _reported: set[tuple[str, str]] = msgspec.field(default_factory=set)  # models, and what they lack
 
     def __post_init__(self) -> None:
         self.interrupt_mode = self.settings.interrupt_mode
         self.service_tier = self.settings.service_tier
+        if (change := last_tier(self.log.branch(), self.log.decode)) is not None:
+            self._choose_tier(fast=change.service_tier == FAST_TIER)
 
     def model(self) -> Model:
         """The model in use: the default one, or that of plan mode."""
@@ -81,19 +83,24 @@ class RequestSetup(Struct, kw_only=True):
             max_tokens=self.limits.limit(model),
             cache_key=self.log.header.id,
             cache_retention=self.settings.cache_retention,
-            service_tier=self.service_tier,
+            service_tier=self.service_tier if model.takes_tier(self.service_tier) else None,
             thinking_budgets=asdict(self.settings.thinking_budgets),
             interrupt_mode=self.interrupt_mode,
         )
 
-    def clamp_notice(self) -> Notice | None:
-        """Say once that the model lacks the chosen thinking level; None if it has it."""
-        model = self.model()
-        used = model.clamp_thinking(self.thinking)
-        if not model.reasoning or used == self.thinking or self._clamped == (model.key, self.thinking):
-            return None
-        self._clamped = (model.key, self.thinking)
-        return Notice("info", f"{model.key} does not have the thinking level {self.thinking}; using {used}.")
+    def clamp_notices(self) -> Iterator[Notice]:
+        """Say, once each, that the model lacks the chosen thinking level or service tier."""
+        model, level, tier = self.model(), self.thinking, self.service_tier
+        used = model.clamp_thinking(level)
+        if model.reasoning and used != level and self._is_new(model, level):
+            yield Notice("info", f"{model.key} does not have the thinking level {level}; using {used}.")
+        if tier and not model.takes_tier(tier) and self._is_new(model, f"tier {tier}"):
+            yield Notice("info", f"{model.key} does not have the service tier {tier}; using its usual one.")
+
+    def _is_new(self, model: Model, lacking: str) -> bool:
+        known = (model.key, lacking) in self._reported
+        self._reported.add((model.key, lacking))
+        return not known
 
     @property
     def fast(self) -> bool:
@@ -101,9 +108,12 @@ class RequestSetup(Struct, kw_only=True):
 
     def use_fast(self, on: bool) -> None:
         """Ask for priority from the next request on, or as the settings say. Logged."""
-        usual = self.settings.service_tier
-        self.service_tier = FAST_TIER if on else usual if usual != FAST_TIER else None
+        self._choose_tier(fast=on)
         self.log.append(TierChange(service_tier=self.service_tier))
+
+    def _choose_tier(self, *, fast: bool) -> None:
+        usual = self.settings.service_tier
+        self.service_tier = FAST_TIER if fast else usual if usual != FAST_TIER else None
 
     def renew_prompt(self) -> None:
         """Make a new system prompt for the next request: what it says has changed."""
@@ -178,7 +188,7 @@ class AgentRunner(Struct, kw_only=True):
             self._answer_lost_calls()
             self._report_lost_jobs()
             self.next_request.record_changes()
-            if (notice := self.next_request.clamp_notice()) is not None:
+            for notice in self.next_request.clamp_notices():
                 self.emit(notice)
             while True:
                 try:

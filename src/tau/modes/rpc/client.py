@@ -17,6 +17,7 @@ from tau.config.paths import current_folder
 from tau.modes.rpc.client_methods import (
     ConversationMethods,
     HostMethods,
+    LoginMethods,
     ModelMethods,
     SessionMethods,
     StateMethods,
@@ -37,7 +38,7 @@ Listener = Callable[[Event], None]
 UiAnswer = Callable[[Event], "Awaitable[Event | None] | Event | None"]
 
 
-class RpcClient(ConversationMethods, SessionMethods, ModelMethods, StateMethods, HostMethods):
+class RpcClient(ConversationMethods, SessionMethods, ModelMethods, StateMethods, LoginMethods, HostMethods):
     """Use it as a context: `async with RpcClient() as agent: await agent.prompt_and_wait("hi")`.
 
     `command` starts any agent that speaks the protocol; the default is this tau. Events are plain

@@ -29,6 +29,7 @@ from tau.modes.session_commands.host_parts import (
     HostToolNames,
     HostToolsRequest,
 )
+from tau.modes.session_commands.logins import LoggedIn, LoginProviders, LoginRequest
 from tau.modes.session_commands.models import (
     AvailableLevels,
     AvailableModels,
@@ -341,13 +342,19 @@ class StateMethods(RpcRequests):
         """Return messages of a subagent."""
         await self.ask("get_subagent_messages", NoFields(), None)
 
-    async def get_login_providers(self) -> None:
-        """List the providers with a login."""
-        await self.ask("get_login_providers", NoFields(), None)
 
-    async def login(self) -> None:
-        """Log in to a provider."""
-        await self.ask("login", NoFields(), None)
+class LoginMethods(RpcRequests):
+    """Commands about logins to providers; keys are stored with `tau login`."""
+
+    async def get_login_providers(self) -> LoginProviders:
+        """List the providers with a login."""
+        answer: LoginProviders = await self.ask("get_login_providers", NoFields(), LoginProviders)
+        return answer
+
+    async def login(self, provider_id: str) -> LoggedIn:
+        """Log in to a provider: sends the page to open as `open_url`, and answers when it is done."""
+        answer: LoggedIn = await self.ask("login", LoginRequest(provider_id=provider_id), LoggedIn)
+        return answer
 
 
 class HostMethods(RpcRequests):

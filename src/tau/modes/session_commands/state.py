@@ -160,8 +160,6 @@ UNSUPPORTED = {
     "set_subagent_subscription": "Choose which events of subagents to receive",
     "get_subagents": "List the subagents",
     "get_subagent_messages": "Return messages of a subagent",
-    "get_login_providers": "List the providers with a login",
-    "login": "Log in to a provider",
 }
 
 COMMANDS = (

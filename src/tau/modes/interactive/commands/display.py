@@ -62,7 +62,7 @@ async def fast(context: CommandContext, rest: str) -> None:
         raise UsageError(f'/fast takes on, off or status, not "{rest}".')
     if rest != "status":
         requests.use_fast(not requests.fast if not rest else rest == "on")
-    if requests.fast and context.require_session().model.api == "anthropic-messages":
+    if requests.fast and not context.require_session().model.takes_tier(requests.service_tier):
         context.say("Fast has no effect with this model: its API has no priority tier.", "warning")
     elif requests.fast:
         context.say("Fast: requests ask for the priority tier, which usually costs more. /fast off ends it.")
