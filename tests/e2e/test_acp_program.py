@@ -335,3 +335,22 @@ def test_missing_package_is_named_with_the_command_that_installs_it(tau: Program
     ran = tau.run("acp", stdin="", PYTHONPATH=str(tau.project))
     assert (ran.returncode, ran.stdout) == (2, "")
     assert "pip install 'tau-agent[acp]'" in ran.stderr
+
+
+def test_session_that_is_loaded_again_has_one_writer(tau: Program) -> None:
+    start(tau)
+    tau.script("one", "two")
+
+    async def work(agent: ClientSideConnection, _: Editor) -> None:
+        id = (await agent.new_session(str(tau.project))).session_id
+        await agent.prompt(id, text("hi"))
+        await agent.load_session(str(tau.project), id[:-1])
+        with pytest.raises(RequestError, match="is not open"):
+            await agent.prompt(id, text("lost"))
+        await asyncio.gather(*(agent.load_session(str(tau.project), id) for _ in range(4)))
+        with pytest.raises(RequestError, match="is not open"):
+            await agent.prompt(id[:-1], text("lost"))
+        await agent.prompt(id, text("again"))
+
+    drive(tau, work)
+    assert tau.user_messages() == ["hi", "again"]

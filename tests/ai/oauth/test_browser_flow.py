@@ -113,6 +113,7 @@ def test_pasted_answer_works_over_ssh(form: str) -> None:
     async def talk(server: OAuthServer, flow: BrowserLogin) -> None:
         back = server.visit(flow.url)
         assert flow.paste("") is not None
+        assert flow.paste("https://x/callback?state=\udcff&code=1") is not None  # bytes that are no UTF-8
         text = {"address": f"  {back}\n", "query": urlsplit(back).query, "code": fields(back)["code"]}[form]
         assert flow.paste(text) is None
 

@@ -2,7 +2,8 @@
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
 import msgspec
@@ -101,6 +102,48 @@ def test_lying_discovery_is_refused(document: dict[str, Any], problem: str) -> N
         server.document = lambda usual: {**usual, **document}
         with pytest.raises(Exception, match=problem):
             ask(server, discover)
+
+
+@pytest.mark.parametrize("body", [b"[" * 60_000, b'{"issuer": "\xff"}'])
+def test_discovery_that_cannot_be_read_is_refused(body: bytes) -> None:
+    with pytest.raises(LoginError, match="not an OpenID Connect issuer"):
+        asyncio.run(find_endpoints(Login(discovery="https://sso.example"), Elsewhere(body)))
+
+
+@pytest.mark.parametrize("field", ["token_endpoint", "device_authorization_endpoint"])
+@pytest.mark.parametrize("address", ["http://127.0.0.1:9", "https://localhost/x", "http://[::1]:9/x"])
+def test_server_elsewhere_does_not_send_tokens_to_this_machine(field: str, address: str) -> None:
+    document = {"issuer": "https://sso.example", "token_endpoint": "https://sso.example/t", field: address}
+    with pytest.raises(LoginError, match="names an address on this machine"):
+        asyncio.run(
+            find_endpoints(Login(discovery="https://sso.example"), Elsewhere(json.dumps(document).encode()))
+        )
+
+
+class Elsewhere(HttpTransport):
+    """A server that is not on this machine."""
+
+    def __init__(self, body: bytes) -> None:
+        super().__init__({})
+        self.body = body
+
+    @asynccontextmanager
+    async def open(self, *_: Any, **__: Any) -> AsyncIterator[Any]:
+        yield self
+
+    status = 200
+
+    async def read(self, most: int) -> bytes:
+        return self.body
+
+
+@pytest.mark.parametrize("page", ["http://[", "javascript:alert(1)", "https://x/\x1b[2J", ""])
+def test_device_flow_shows_no_page_that_cannot_be_opened(page: str) -> None:
+    with OAuthServer() as server:
+        usual = server.start_device()
+        server.start_device = lambda: {**usual, "verification_uri": page}  # type: ignore[method-assign]
+        with pytest.raises(LoginError, match="named no page to open"):
+            device(server)
 
 
 def device(server: OAuthServer) -> tuple[LoginTokens, list[float]]:

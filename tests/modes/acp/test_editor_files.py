@@ -98,3 +98,50 @@ def test_file_that_changed_on_disk_is_not_handed_to_the_editor(tmp_path: Path) -
     with pytest.raises(ToolError, match="meanwhile"):
         asyncio.run(files(client).write(path, b"b\n", expect=ABSENT))
     assert (client.written, path.read_text()) == ([], "changed\n")
+
+
+def test_file_deleted_since_it_was_read_is_not_created_again(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("a\n")
+    client = FakeClient()
+
+    async def work() -> None:
+        known = await LocalFileSystem().stat(path)
+        path.unlink()
+        await files(client).write(path, b"b\n", expect=known)
+
+    with pytest.raises(ToolError, match="has been deleted since it was read; nothing was written"):
+        asyncio.run(work())
+    assert client.written == [] and not path.exists()
+
+
+class DyingClient(FakeClient):
+    """Dies after it has written a part of the text."""
+
+    async def write_text_file(self, session_id: str, path: str, content: str, **_: Any) -> None:
+        Path(path).write_text(content[:3])
+        raise ConnectionError
+
+
+def test_editor_that_dies_while_it_writes_is_not_said_to_have_done_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("old text\n")
+    with pytest.raises(ToolError, match="has changed on disk and may be incomplete"):
+        asyncio.run(files(DyingClient()).write(path, b"new text\n"))
+
+
+@pytest.mark.parametrize("failure", [ConnectionError(), RequestError(-32603, "no")])
+def test_new_file_that_the_editor_does_not_take_is_said_to_be_on_disk(
+    tmp_path: Path, failure: Exception
+) -> None:
+    path = tmp_path / "a.txt"
+    with pytest.raises(ToolError, match="On disk, the file has the new text"):
+        asyncio.run(files(FakeClient(failure=failure)).write(path, b"b\n"))
+    assert path.read_text() == "b\n"
+
+
+def test_answer_outside_the_protocol_is_one_sentence(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("a\n")
+    with pytest.raises(ToolError, match="not one of the protocol"):
+        asyncio.run(files(FakeClient(failure=ValueError("content: not a string"))).read(path))

@@ -101,9 +101,9 @@ class BrowserLogin:
         try:
             parts = urlsplit(address)
             fields = {name: values[0] for name, values in parse_qs(parts.query).items()}
+            same_state = hmac.compare_digest(fields.get("state", "").encode(), self._nonce.encode())
         except ValueError:
             return "This address cannot be read."
-        same_state = hmac.compare_digest(fields.get("state", "").encode(), self._nonce.encode())
         if parts.path != self._path or not (self._in_path or same_state):
             return "This address is not of the current login."
         issuer = self._endpoints.issuer

@@ -56,7 +56,7 @@ async def start(login: Login, endpoints: Endpoints, http: Transport) -> DeviceCo
         raise LoginError("The login server sent no code that tau can read.") from None
     url = answer.verification_uri or answer.verification_url
     for shown in (url, answer.verification_uri_complete or url):
-        if urlsplit(shown).scheme not in ("http", "https") or not shown.isprintable():
+        if not _is_page(shown):
             raise LoginError("The login server named no page to open.")
     secrets.learn(answer.device_code)
     return DeviceCode(
@@ -67,6 +67,13 @@ async def start(login: Login, endpoints: Endpoints, http: Transport) -> DeviceCo
         min(max(answer.expires_in, 1), MAX_WAIT_S),
         min(max(answer.interval, 1), MAX_INTERVAL_S),
     )
+
+
+def _is_page(url: str) -> bool:
+    try:
+        return urlsplit(url).scheme in ("http", "https") and url.isprintable()
+    except ValueError:
+        return False
 
 
 async def finish(

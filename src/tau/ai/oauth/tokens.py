@@ -72,13 +72,14 @@ async def find_endpoints(login: Login, http: Transport) -> Endpoints:
             if status != 200:
                 raise LoginError(f"The login server at {base} answered {status} to discovery.")
             document = json.decode(body, type=_Document)
-        except MsgspecError:
+        except (MsgspecError, UnicodeDecodeError, RecursionError):
             raise LoginError(f"{base} is not an OpenID Connect issuer; check login.discovery.") from None
         if document.issuer.rstrip("/") != base:
             raise LoginError(
                 f"{base} says that it is {shortened(clean_line(document.issuer), 100) or 'nobody'};"
                 " check login.discovery."
             )
+        _require_remote(login, document, base)
     found = Endpoints(
         login.token_url or document.token_endpoint,
         login.authorization_url or document.authorization_endpoint,
@@ -91,6 +92,16 @@ async def find_endpoints(login: Login, http: Transport) -> Endpoints:
         if url:
             require_encryption(url)
     return found
+
+
+def _require_remote(login: Login, document: _Document, base: str) -> None:
+    """Raises LoginError if a server elsewhere sends codes and tokens to whoever listens on this machine."""
+    if is_loopback(parse_url(base)):
+        return
+    token, device = document.token_endpoint, document.device_authorization_endpoint
+    for name, own, url in (("tokenUrl", login.token_url, token), ("deviceUrl", login.device_url, device)):
+        if url and not own and is_loopback(parse_url(url)):
+            raise LoginError(f"{base} names an address on this machine; set login.{name} if that is right.")
 
 
 def require_encryption(url: str) -> None:

@@ -322,7 +322,8 @@ def parse_calls(cursor: CallCursor, *, whole: bool) -> list[Item]:
                 break
         else:
             raise NotACall
-    if not found:
+    kinds = [isinstance(one, TextCall) for one in found if isinstance(one, TextCall) or not one.thinking]
+    if not found or kinds != sorted(kinds):  # text after a call speaks about it
         raise NotACall
     return found
 

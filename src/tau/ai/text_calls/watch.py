@@ -18,6 +18,12 @@ FIRST_CHECK_CHARS = 64
 FENCE_CHARS = 3
 MARK_CHARS = max(len(format.mark) for format in FORMATS)
 _TOKEN = re.compile(r"[<\[{\n]|`+|~+")
+_FENCE_END = re.compile(r"[^\S\n]{0,99}\n")
+_MAY_END = re.compile(r"[^\S\n]{0,99}")
+_CONTAINERS = re.compile(r"(?:[>*+-]|\d+[.)]|\s)*")  # what quotes and list items begin with
+CODE_INDENT = 4
+LINE_CHARS = 200
+QUOTES = "\"'“‘«„"
 _JSON = re.compile(r"\s*[{\[](?!TOOL_CALLS\])")
 # Calls begin with one of a few keys, or with a name and a parenthesis.
 _KEYS = "name|function|type|id|arguments|parameters"
@@ -37,7 +43,10 @@ class TextWatch:
         self._false_marks = 0
         self._blank_answer = True  # nothing but blanks so far
         self._blank_line = True
+        self._line = ""  # how it begins
+        self._last = ""  # the character before
         self._fence = ""  # of the open code block
+        self._fence_line = ""  # what it stands behind
         self._code = 0  # backticks that opened code in this line
 
     def feed(self, text: str) -> str:
@@ -51,7 +60,7 @@ class TextWatch:
         if self._false_marks >= MAX_FALSE_MARKS:
             return text
         if not self._pending and not self._blank_answer and _TOKEN.search(text) is None:
-            self._blank_line = self._blank_line and text.isspace()
+            self._note(text)
             return text
         return self._advance(self._pending + text)
 
@@ -79,7 +88,7 @@ class TextWatch:
     def _behind(self, text: str) -> tuple[str, str]:
         """What follows the first character of a false mark: the text up to the next mark, and the rest."""
         self._false_marks += 1
-        self._blank_line = self._blank_answer = False
+        self._note(text[:1])
         text = text[1:]
         if self._false_marks >= MAX_FALSE_MARKS:
             return text, ""
@@ -97,7 +106,8 @@ class TextWatch:
         shown = ""
         while len(held) > MAX_HELD_CHARS or not self._may_be_calls(held):
             self._false_marks += 1
-            self._blank_line = self._blank_answer = self._is_whole = False
+            self._note(held[:1])
+            self._is_whole = False
             shown += held[:1]
             if self._false_marks >= MAX_FALSE_MARKS:
                 return shown + held[1:]
@@ -144,32 +154,41 @@ class TextWatch:
             self._note(text[at:start])
             at = end
             if token[0] == "\n":
-                self._blank_line, self._code = True, 0
+                self._blank_line, self._line, self._last, self._code = True, "", "", 0
                 continue
             if token[0][0] in "`~":
-                if end == len(text):  # there may be more of them
-                    return start, False
-                self._see_code(token[0])
+                if end == len(text) or (self._fence and _MAY_END.fullmatch(text, end)):
+                    return start, False  # there may be more of them, or words that name a language
+                self._see_code(token[0], _FENCE_END.match(text, end) is not None)
             elif not (self._fence or self._code):
                 is_mark = self._mark_at(text, start)
                 if is_mark is not None:
                     return start, is_mark
-            self._note("x")
+            self._note(token[0])
         self._note(text[at:])
         return len(text), False
 
     def _note(self, text: str) -> None:
-        if text and not text.isspace():
-            self._blank_line = self._blank_answer = False
+        if text:
+            self._line += text[: LINE_CHARS - len(self._line)]
+            self._last = text[-1]
+            if not text.isspace():
+                self._blank_line = self._blank_answer = False
 
-    def _see_code(self, run: str) -> None:
+    def _see_code(self, run: str, ends_line: bool) -> None:
         if self._fence:
-            if self._blank_line and run.startswith(self._fence):
+            if run.startswith(self._fence) and ends_line and self._may_end_code():
                 self._fence = ""
-        elif self._blank_line and len(run) >= FENCE_CHARS:
-            self._fence = run
+        elif len(run) >= FENCE_CHARS and _CONTAINERS.fullmatch(self._line):
+            self._fence, self._fence_line = run, self._line
         elif run[0] == "`":
             self._code = 0 if self._code == len(run) else self._code or len(run)
+
+    def _may_end_code(self) -> bool:
+        """Whether this is the place of a fence's end, not a line of the code that looks like one."""
+        if ">" in self._fence_line:
+            return ">" in self._line and _CONTAINERS.fullmatch(self._line) is not None
+        return self._blank_line and _width(self._line) < _width(self._fence_line) + CODE_INDENT
 
     def _mark_at(self, text: str, start: int) -> bool | None:
         """Whether a mark is at this place; False if it may be once there is more text."""
@@ -177,10 +196,16 @@ class TextWatch:
             return True
         rest = text[start : start + MARK_CHARS]
         possible = None
+        is_quoted = self._line.lstrip().startswith(">") or (self._last and self._last in QUOTES)
+        is_indented = not self._blank_answer and _width(self._line) >= CODE_INDENT
         for format in FORMATS:
-            if format.anywhere or self._blank_line:
+            if not is_quoted if format.anywhere else self._blank_line and not is_indented:
                 if rest.startswith(format.mark):
                     return True
                 if format.mark.startswith(rest):
                     possible = False
         return possible
+
+
+def _width(line: str) -> int:
+    return len(line.expandtabs(CODE_INDENT))

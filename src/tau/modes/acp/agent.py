@@ -42,6 +42,7 @@ class AcpAgent:
         self._tasks = tasks
         self._client: Client | None = None
         self._sessions: dict[str, AcpSession] = {}
+        self._reopening = asyncio.Lock()
         self._capabilities = a.ClientCapabilities()
 
     def on_connect(self, conn: Client) -> None:
@@ -201,9 +202,13 @@ class AcpAgent:
         mcp_servers: list[McpServer] | None,
     ) -> AcpSession:
         path = self._stored(id, _folder(cwd))
-        if (opened := self._sessions.pop(id, None)) is not None:
-            await opened.close()
-        return await self._open(self._options.next(resume=str(path)), cwd, folders, mcp_servers, id)
+        async with self._reopening:
+            # The start of an id names the same file, which only one session may write.
+            for known, opened in list(self._sessions.items()):
+                if known == id or opened.host.session.log.path == path:
+                    del self._sessions[known]
+                    await opened.close()
+            return await self._open(self._options.next(resume=str(path)), cwd, folders, mcp_servers, id)
 
     async def _open(
         self,

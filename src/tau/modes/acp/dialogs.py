@@ -11,6 +11,7 @@ from acp.interfaces import Client
 from tau.agent.events import Notice
 from tau.agent.ui import NoticeLevel
 from tau.base.errors import ToolError
+from tau.base.text import reveal
 from tau.coding.approval.request import ApprovalChoice, ApprovalDecision, ApprovalRequest
 from tau.coding.approval.request_text import describe_request
 from tau.coding.plan.review import APPROVE, KEEP, Plan, PlanAnswer
@@ -45,7 +46,7 @@ class AcpDialogs:
             named = ", ".join(request.patterns)
             options.append(_option("always", f"Always allow {named}", "allow_always"))
         shown = [*call.planned(), text_content(describe_request(request))]
-        chosen = await self._request(call, call.title, shown, options)
+        chosen = await self._request(call, reveal(call.title), shown, options)
         choices: dict[str | None, ApprovalChoice] = {
             "once": "once",
             "no": "no",

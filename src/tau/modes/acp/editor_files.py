@@ -43,7 +43,7 @@ class EditorFiles:
         if not self._can_read or len(stored) > MAX_BYTES or _as_text(stored) is None:
             return stored
         try:
-            answer = await _ask(self._client.read_text_file(self._session_id(), str(path)))
+            answer = await ask_editor(self._client.read_text_file(self._session_id(), str(path)))
         except RequestError:  # it does not want to open this one
             return stored
         return _like(stored, answer.content)
@@ -58,11 +58,11 @@ class EditorFiles:
         before = await self._disk.stat(path)
         if before is None or (expect is not None and before != expect):
             # A new file needs its folders and permissions, a changed one its refusal.
-            written = await self._disk.write(path, data, expect=expect if before is not None else ABSENT)
-            await self._hand_over(path, text)
+            written = await self._disk.write(path, data, expect=ABSENT if expect is None else expect)
+            await self._hand_over(path, text, written)
             return await self._disk.stat(path) or written
         await self._disk.read_part(path, 0, 1)  # fails if a link took the place of a folder
-        await self._hand_over(path, text)
+        await self._hand_over(path, text, before)
         after = await self._disk.stat(path)
         if after is None or after == before:  # it was not saved: commands would see the old text
             return await self._disk.write(path, data, expect=after or ABSENT)
@@ -80,22 +80,33 @@ class EditorFiles:
     async def remove(self, path: Path, *, expect: Stat | None = None) -> None:
         await self._disk.remove(path, expect=expect)
 
-    async def _hand_over(self, path: Path, text: str) -> None:
+    async def _hand_over(self, path: Path, text: str, before: Stat) -> None:
+        """Raises ToolError, which says what is on disk: an editor may die in the middle of a write."""
         try:
-            await _ask(self._client.write_text_file(self._session_id(), str(path), text))
-        except RequestError as error:
-            raise ToolError(f"The editor refused to write {path}: {error}.") from error
+            await ask_editor(self._client.write_text_file(self._session_id(), str(path), text))
+        except (RequestError, ToolError) as error:
+            refused = isinstance(error, RequestError)
+            said = f"The editor refused to write {path}: {error}." if refused else str(error)
+            if await self._disk.stat(path) != before:
+                left = "The file has changed on disk and may be incomplete; read it again."
+            else:
+                is_new = await self._disk.read(path) == text.encode()
+                left = "On disk, the file has the new text." if is_new else "On disk, nothing has changed."
+            raise ToolError(f"{said} {left}") from error
 
 
-async def _ask(request: Awaitable[T]) -> T:
-    """Raises ToolError if the editor is gone or does not answer, RequestError if it refuses."""
+async def ask_editor(request: Awaitable[T], limit_s: float | None = None) -> T:
+    """Raises ToolError if the editor is gone or does not answer properly, RequestError if it refuses."""
+    limit_s = limit_s or TIMEOUT_S
     try:
-        async with asyncio.timeout(TIMEOUT_S):
+        async with asyncio.timeout(limit_s):
             return await request
     except TimeoutError:
-        raise ToolError(f"The editor did not answer within {TIMEOUT_S:.0f} seconds.") from None
+        raise ToolError(f"The editor did not answer within {limit_s:.0f} seconds.") from None
     except ConnectionError as error:
-        raise ToolError("The editor is gone; nothing was done.") from error
+        raise ToolError("The editor is gone.") from error
+    except ValueError as error:
+        raise ToolError("The editor's answer is not one of the protocol.") from error
 
 
 def _as_text(data: bytes) -> str | None:

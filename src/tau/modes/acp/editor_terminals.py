@@ -14,10 +14,12 @@ from acp.interfaces import Client
 from tau.base.errors import ToolError
 from tau.base.run import OUTSIDE, Exit, Limits, Process, ProcessTree, Pty, Runner, Sandbox, Stdin, inherited
 from tau.base.sizes import MIB
+from tau.modes.acp.editor_files import ask_editor
 
 OUTPUT_BYTES = 8 * MIB
 POLL_S = 0.2
-GONE = "The editor is gone; the command may still be running there."
+STOP_S = 5.0  # for an editor to end a command
+GONE = "The editor is gone or does not answer; the command may still be running there."
 
 
 class EditorRunner:
@@ -35,6 +37,7 @@ class EditorRunner:
         self._client = client
         self._session_id = session_id
         self._shown = shown
+        self._late: set[asyncio.Task[None]] = set()  # end terminals that nobody waits for anymore
 
     @property
     def shell(self) -> str:
@@ -79,8 +82,8 @@ class EditorRunner:
         session_id = self._session_id()
         hidden = set(os.environ) - set(inherited(os.environ))  # keys, which the editor may have too
         variables = {**dict.fromkeys(hidden, ""), **env, "TAU": "1"}
-        try:
-            made = await self._client.create_terminal(
+        opening = asyncio.ensure_future(
+            self._client.create_terminal(
                 session_id,
                 self.shell,
                 args=["-c", command],
@@ -88,10 +91,25 @@ class EditorRunner:
                 env=[a.EnvVariable(name=name, value=value) for name, value in variables.items()],
                 output_byte_limit=OUTPUT_BYTES,
             )
-        except (RequestError, ConnectionError) as error:
+        )
+        try:
+            made = await ask_editor(asyncio.shield(opening))
+        except RequestError as error:
             raise ToolError(f"The editor did not open a terminal: {error}.") from error
+        except (ToolError, asyncio.CancelledError):
+            task = asyncio.get_running_loop().create_task(self._end_late(session_id, opening))
+            self._late.add(task)
+            task.add_done_callback(self._late.discard)
+            raise
         self._shown(command, made.terminal_id)
         return EditorProcess(self._client, session_id, made.terminal_id, limits)
+
+    async def _end_late(self, session_id: str, opening: asyncio.Future[a.CreateTerminalResponse]) -> None:
+        """Stop a command that the editor starts after its call has ended."""
+        with suppress(RequestError, ConnectionError, ValueError):
+            made = await opening
+            async with EditorProcess(self._client, session_id, made.terminal_id, Limits()):
+                pass
 
     async def prepare(self) -> bool:
         return await self._inner.prepare()
@@ -159,8 +177,8 @@ class EditorProcess:
         return self._exit
 
     async def kill(self, *, since: float | None = None, grace: float | None = None) -> None:
-        with suppress(RequestError, ConnectionError):
-            await self._client.kill_terminal(self._session_id, self._id)
+        with suppress(RequestError, ToolError):
+            await ask_editor(self._client.kill_terminal(self._session_id, self._id), STOP_S)
 
     def when_gone(self, call: Callable[[Exit], None]) -> None:
         self._when_gone.append(call)
@@ -171,13 +189,13 @@ class EditorProcess:
     async def __aexit__(self, *_: object) -> None:
         if self._exit is None:
             await self.kill()
-        with suppress(RequestError, ConnectionError):
-            await self._client.release_terminal(self._session_id, self._id)
+        with suppress(RequestError, ToolError):
+            await ask_editor(self._client.release_terminal(self._session_id, self._id), STOP_S)
 
     async def _state(self) -> a.TerminalOutputResponse:
         try:
-            return await self._client.terminal_output(self._session_id, self._id)
-        except (RequestError, ConnectionError) as error:
+            return await ask_editor(self._client.terminal_output(self._session_id, self._id))
+        except (RequestError, ToolError) as error:
             raise ToolError(GONE) from error
 
     def _end(self, exited: Exit) -> None:
@@ -191,7 +209,9 @@ def _exit_of(code: int | None, signal: str | None) -> Exit:
     names = {one.name: int(one) for one in Signals}
     if signal is None:
         return Exit(code=code)
-    return Exit(code=None, signal=int(signal) if signal.isdecimal() else names.get(signal, 9))
+    return Exit(
+        code=None, signal=int(signal) if signal.isdecimal() and len(signal) < 4 else names.get(signal, 9)
+    )
 
 
 def _added(before: str, now: str) -> str:

@@ -9,6 +9,7 @@ from acp import schema as a
 from msgspec import UNSET, Struct
 
 from tau.ai.wire import ImageContent, TextContent, UserContent, text_of
+from tau.base.sizes import MIB
 from tau.coding.edits.report import EditDetails, FileDetails
 from tau.coding.tools.read import ReadDetails
 from tau.coding.tools.write import WriteDetails
@@ -32,6 +33,7 @@ KINDS: dict[str, a.ToolKind] = {
     "todo": "think",
 }
 TITLE_CHARS = 200
+MAX_DIFF_BYTES = 8 * MIB
 
 
 class ShownCall(Struct, frozen=True):
@@ -182,7 +184,10 @@ def _diff(path: Path, old: str | None, new: str) -> a.FileEditToolCallContent:
 
 
 def _read_text(path: Path) -> str | None:
+    """None for what is no file: a pipe has no end."""
     try:
+        if not path.is_file() or path.stat().st_size > MAX_DIFF_BYTES:
+            return None
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
         return None
