@@ -2,6 +2,7 @@
 
 import asyncio
 import signal
+from typing import Any
 
 import pytest
 from acp import schema as a
@@ -131,3 +132,58 @@ def test_contained_command_stays_in_the_sandbox(tau: Program) -> None:
     drive(tau, work, editor=editor, capabilities=TERMINALS)
     assert editor.commands == []
     assert "contained" in results(editor)[0]
+
+
+def test_command_whose_terminal_opens_after_the_stop_is_ended(tau: Program) -> None:
+    tau.settings(**{"retry.enabled": False, "titles.enabled": False, "sandbox.mode": "off"})
+    tau.script((Call("bash", {"command": "sleep 600"}),))
+
+    class LateEditor(FullEditor):
+        def __init__(self) -> None:
+            super().__init__()
+            self.asked_for, self.opens = asyncio.Event(), asyncio.Event()
+
+        async def create_terminal(self, *args: Any, **fields: Any) -> a.CreateTerminalResponse:
+            self.asked_for.set()
+            await self.opens.wait()
+            return await super().create_terminal(*args, **fields)
+
+    editor = LateEditor()
+
+    async def work(agent: ClientSideConnection, _: Editor) -> None:
+        session = await agent.new_session(str(tau.project))
+        prompt = asyncio.ensure_future(agent.prompt(session.session_id, text("go")))
+        await editor.asked_for.wait()
+        await agent.cancel(session.session_id)
+        assert (await prompt).stop_reason == "cancelled"
+        editor.opens.set()
+        while not editor.released:  # noqa: ASYNC110 - the client has no event for it
+            await asyncio.sleep(0.01)
+
+    drive(tau, work, editor=editor, capabilities=TERMINALS)
+    [process] = editor.processes.values()
+    assert process.returncode == -signal.SIGKILL
+
+
+def test_editor_that_leaves_before_it_opens_a_terminal_does_not_hold_tau(tau: Program) -> None:
+    tau.settings(**{"retry.enabled": False, "titles.enabled": False, "sandbox.mode": "off"})
+    tau.script((Call("bash", {"command": "sleep 600"}),))
+    asked: list[str] = []
+
+    class LeavingEditor(FullEditor):
+        async def create_terminal(self, *args: Any, **fields: Any) -> a.CreateTerminalResponse:
+            asked.append("terminal")
+            await asyncio.Event().wait()
+            raise AssertionError
+
+    async def work(agent: ClientSideConnection, _: Editor) -> None:
+        session = await agent.new_session(str(tau.project))
+        prompt = asyncio.ensure_future(agent.prompt(session.session_id, text("go")))
+        while not asked:  # noqa: ASYNC110 - as above
+            await asyncio.sleep(0.01)
+        prompt.cancel()
+
+    drive(tau, work, editor=LeavingEditor(), capabilities=TERMINALS)
+    [entries] = tau.sessions()
+    roles = [entry["message"]["role"] for entry in entries if entry["type"] == "message"]
+    assert roles[:3] == ["user", "assistant", "toolResult"]

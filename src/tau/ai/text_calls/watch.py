@@ -46,7 +46,7 @@ class TextWatch:
         self._line = ""  # how it begins
         self._last = ""  # the character before
         self._fence = ""  # of the open code block
-        self._fence_line = ""  # what it stands behind
+        self._fence_line = ""  # what its line begins with
         self._code = 0  # backticks that opened code in this line
 
     def feed(self, text: str) -> str:
