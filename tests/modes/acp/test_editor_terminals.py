@@ -52,8 +52,8 @@ class SlowClient:
             raise ConnectionError
 
 
-async def run(client: SlowClient, timeout_s: float | None = None) -> Exit:
-    runner = EditorRunner(LocalRunner(), cast("Client", client), lambda: "s", lambda *_: None)
+async def run(client: SlowClient, tasks: asyncio.TaskGroup, timeout_s: float | None = None) -> Exit:
+    runner = EditorRunner(LocalRunner(), cast("Client", client), lambda: "s", lambda *_: None, tasks)
     started = await runner.start("make", cwd=Path("/"), limits=Limits(timeout=timeout_s))
     async with started as process:
         async for _ in process.output():
@@ -72,14 +72,32 @@ def test_command_that_starts_after_the_turn_was_stopped_is_ended(monkeypatch: py
 
     async def work() -> list[str]:
         client = SlowClient()
-        task = asyncio.ensure_future(run(client))
-        await client.seen.wait()
-        task.cancel()
-        await asyncio.wait((task,))
-        assert task.cancelled()
-        client.opens.set()
-        async with asyncio.timeout(HANG_S):
+        async with asyncio.timeout(HANG_S), asyncio.TaskGroup() as tasks:
+            task = tasks.create_task(run(client, tasks))
+            await client.seen.wait()
+            task.cancel()
+            await asyncio.wait((task,))
+            assert task.cancelled()
+            client.opens.set()
             await client.released.wait()
+        return client.asked
+
+    assert asyncio.run(work()) == ["create", "kill", "release"]
+
+
+def test_command_that_starts_at_the_moment_of_the_stop_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(editor_files, "TIMEOUT_S", HANG_S)
+
+    async def work() -> list[str]:
+        client = SlowClient()
+        async with asyncio.timeout(HANG_S), asyncio.TaskGroup() as tasks:
+            task = tasks.create_task(run(client, tasks))
+            await client.seen.wait()
+            client.opens.set()
+            await asyncio.sleep(0)  # the editor has answered, and the call has not seen it yet
+            task.cancel()
+            await client.released.wait()
+        assert task.cancelled()
         return client.asked
 
     assert asyncio.run(work()) == ["create", "kill", "release"]
@@ -90,12 +108,10 @@ def test_editor_that_does_not_answer_fails_the_command(hangs: str) -> None:
     async def work() -> None:
         client = SlowClient(hangs)
         client.opens.set()
-        async with asyncio.timeout(HANG_S):
+        async with asyncio.timeout(HANG_S), asyncio.TaskGroup() as tasks:
             with pytest.raises(ToolError, match="not answer"):
-                await run(client)
-        client.leaves.set()
-        while len(asyncio.all_tasks()) > 1:  # noqa: ASYNC110 - nothing else tells that the last one is over
-            await asyncio.sleep(0)
+                await run(client, tasks)
+            client.leaves.set()
 
     asyncio.run(work())
 
@@ -105,8 +121,8 @@ def test_time_limit_holds_if_the_editor_does_not_end_the_command(hangs: str) -> 
     async def work() -> Exit:
         client = SlowClient(hangs)
         client.opens.set()
-        async with asyncio.timeout(HANG_S):
-            return await run(client, timeout_s=0.01)
+        async with asyncio.timeout(HANG_S), asyncio.TaskGroup() as tasks:
+            return await run(client, tasks, timeout_s=0.01)
 
     assert asyncio.run(work()).timed_out
 
@@ -116,6 +132,7 @@ def test_absurd_signal_is_taken_for_a_kill() -> None:
         client = SlowClient()
         client.opens.set()
         client.signal = "9" * 5000
-        return await run(client)
+        async with asyncio.TaskGroup() as tasks:
+            return await run(client, tasks)
 
     assert asyncio.run(work()).signal == 9

@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from signal import Signals
@@ -14,6 +14,7 @@ from acp.interfaces import Client
 from tau.base.errors import ToolError
 from tau.base.run import OUTSIDE, Exit, Limits, Process, ProcessTree, Pty, Runner, Sandbox, Stdin, inherited
 from tau.base.sizes import MIB
+from tau.base.tasks import spawn
 from tau.modes.acp.editor_files import ask_editor
 
 OUTPUT_BYTES = 8 * MIB
@@ -32,12 +33,13 @@ class EditorRunner:
         client: Client,
         session_id: Callable[[], str],
         shown: Callable[[str, str], None],
+        tasks: asyncio.TaskGroup,
     ) -> None:
         self._inner = inner
         self._client = client
         self._session_id = session_id
         self._shown = shown
-        self._late: set[asyncio.Task[None]] = set()  # end terminals that nobody waits for anymore
+        self._tasks = tasks
 
     @property
     def shell(self) -> str:
@@ -82,34 +84,48 @@ class EditorRunner:
         session_id = self._session_id()
         hidden = set(os.environ) - set(inherited(os.environ))  # keys, which the editor may have too
         variables = {**dict.fromkeys(hidden, ""), **env, "TAU": "1"}
-        opening = asyncio.ensure_future(
-            self._client.create_terminal(
-                session_id,
-                self.shell,
-                args=["-c", command],
-                cwd=str(cwd),
-                env=[a.EnvVariable(name=name, value=value) for name, value in variables.items()],
-                output_byte_limit=OUTPUT_BYTES,
-            )
+        request = self._client.create_terminal(
+            session_id,
+            self.shell,
+            args=["-c", command],
+            cwd=str(cwd),
+            env=[a.EnvVariable(name=name, value=value) for name, value in variables.items()],
+            output_byte_limit=OUTPUT_BYTES,
         )
+        opened: asyncio.Future[a.CreateTerminalResponse] = asyncio.get_running_loop().create_future()
+        spawn(self._tasks, self._open(session_id, request, opened))
         try:
-            made = await ask_editor(asyncio.shield(opening))
+            made = await ask_editor(opened)
         except RequestError as error:
             raise ToolError(f"The editor did not open a terminal: {error}.") from error
-        except (ToolError, asyncio.CancelledError):
-            task = asyncio.get_running_loop().create_task(self._end_late(session_id, opening))
-            self._late.add(task)
-            task.add_done_callback(self._late.discard)
+        except asyncio.CancelledError:
+            if not opened.cancelled():  # it was opened at the same moment
+                spawn(self._tasks, self._end(session_id, opened.result()))
             raise
         self._shown(command, made.terminal_id)
         return EditorProcess(self._client, session_id, made.terminal_id, limits)
 
-    async def _end_late(self, session_id: str, opening: asyncio.Future[a.CreateTerminalResponse]) -> None:
-        """Stop a command that the editor starts after its call has ended."""
-        with suppress(RequestError, ConnectionError, ValueError):
-            made = await opening
-            async with EditorProcess(self._client, session_id, made.terminal_id, Limits()):
-                pass
+    async def _open(
+        self,
+        session_id: str,
+        request: Awaitable[a.CreateTerminalResponse],
+        opened: asyncio.Future[a.CreateTerminalResponse],
+    ) -> None:
+        """Pass on what the editor answers. Stop a command that it starts after the call has ended."""
+        try:
+            made = await request
+        except (RequestError, ConnectionError, ValueError) as error:
+            if not opened.done():
+                opened.set_exception(error)
+            return
+        if not opened.done():
+            opened.set_result(made)
+            return
+        await self._end(session_id, made)
+
+    async def _end(self, session_id: str, made: a.CreateTerminalResponse) -> None:
+        async with EditorProcess(self._client, session_id, made.terminal_id, Limits()):
+            pass
 
     async def prepare(self) -> bool:
         return await self._inner.prepare()

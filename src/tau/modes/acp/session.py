@@ -63,7 +63,7 @@ class AcpSession:
             own = replace(
                 own,
                 wrap_runner=lambda inner: EditorRunner(
-                    inner, client, lambda: self.id, self._updates.show_terminal
+                    inner, client, lambda: self.id, self._updates.show_terminal, tasks
                 ),
             )
         self.host = SessionHost(own, self._take, tasks, naming=True)
