@@ -85,6 +85,24 @@ def test_command_that_starts_after_the_turn_was_stopped_is_ended(monkeypatch: py
     assert asyncio.run(work()) == ["create", "kill", "release"]
 
 
+def test_command_that_starts_at_the_moment_of_the_stop_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(editor_files, "TIMEOUT_S", HANG_S)
+
+    async def work() -> list[str]:
+        client = SlowClient()
+        async with asyncio.timeout(HANG_S), asyncio.TaskGroup() as tasks:
+            task = tasks.create_task(run(client, tasks))
+            await client.seen.wait()
+            client.opens.set()
+            await asyncio.sleep(0)  # the editor has answered, and the call has not seen it yet
+            task.cancel()
+            await client.released.wait()
+        assert task.cancelled()
+        return client.asked
+
+    assert asyncio.run(work()) == ["create", "kill", "release"]
+
+
 @pytest.mark.parametrize("hangs", ["create", "output"])
 def test_editor_that_does_not_answer_fails_the_command(hangs: str) -> None:
     async def work() -> None:

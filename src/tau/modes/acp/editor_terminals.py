@@ -84,8 +84,7 @@ class EditorRunner:
         session_id = self._session_id()
         hidden = set(os.environ) - set(inherited(os.environ))  # keys, which the editor may have too
         variables = {**dict.fromkeys(hidden, ""), **env, "TAU": "1"}
-        opened: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-        opening = self._client.create_terminal(
+        request = self._client.create_terminal(
             session_id,
             self.shell,
             args=["-c", command],
@@ -93,29 +92,40 @@ class EditorRunner:
             env=[a.EnvVariable(name=name, value=value) for name, value in variables.items()],
             output_byte_limit=OUTPUT_BYTES,
         )
-        spawn(self._tasks, self._open(opening, opened, session_id))
+        opened: asyncio.Future[a.CreateTerminalResponse] = asyncio.get_running_loop().create_future()
+        spawn(self._tasks, self._open(session_id, request, opened))
         try:
-            id = await ask_editor(opened)
+            made = await ask_editor(opened)
         except RequestError as error:
             raise ToolError(f"The editor did not open a terminal: {error}.") from error
-        self._shown(command, id)
-        return EditorProcess(self._client, session_id, id, limits)
+        except asyncio.CancelledError:
+            if not opened.cancelled():  # it was opened at the same moment
+                spawn(self._tasks, self._end(session_id, opened.result()))
+            raise
+        self._shown(command, made.terminal_id)
+        return EditorProcess(self._client, session_id, made.terminal_id, limits)
 
     async def _open(
-        self, opening: Awaitable[a.CreateTerminalResponse], opened: asyncio.Future[str], session_id: str
+        self,
+        session_id: str,
+        request: Awaitable[a.CreateTerminalResponse],
+        opened: asyncio.Future[a.CreateTerminalResponse],
     ) -> None:
-        """Open a terminal. If its call has ended meanwhile, the command is stopped."""
+        """Pass on what the editor answers. Stop a command that it starts after the call has ended."""
         try:
-            id = (await opening).terminal_id
+            made = await request
         except Exception as error:  # it must not end the other sessions
             if not opened.done():
                 opened.set_exception(error)
             return
         if not opened.done():
-            opened.set_result(id)
-        else:
-            async with EditorProcess(self._client, session_id, id, Limits()):
-                pass
+            opened.set_result(made)
+            return
+        await self._end(session_id, made)
+
+    async def _end(self, session_id: str, made: a.CreateTerminalResponse) -> None:
+        async with EditorProcess(self._client, session_id, made.terminal_id, Limits()):
+            pass
 
     async def prepare(self) -> bool:
         return await self._inner.prepare()
