@@ -61,6 +61,7 @@ def _pressed(program: Terminal, shortest_s: float, longest_s: float) -> list[flo
         program.type(key)
         must(program, program.wait_for(key.encode(), 5, since=since))
         found.append((time.monotonic() - started) * 1000)
+    program.read_for(0.1)  # Enter at once would be part of a paste
     return found
 
 
