@@ -127,7 +127,7 @@ $(RUN_STAMP): | $(BIN)/python
 	$(call install,local,,run)
 
 $(TEST_STAMP): | $(BIN)/python
-	$(call install,dev$(comma)local$(comma)judges$(comma)acp,[dev$(comma)judges$(comma)acp],test)
+	$(call install,dev$(comma)local$(comma)judges$(comma)acp$(comma)serve,[dev$(comma)judges$(comma)acp$(comma)serve],test)
 	@rm -f $(VENV)/.installed-run-*; touch $(RUN_STAMP)
 
 comma := ,
