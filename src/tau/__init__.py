@@ -31,6 +31,7 @@ if TYPE_CHECKING:  # the same names for type checkers and editors; a test compar
     from tau.agent.events import QueueChanged as QueueChanged
     from tau.agent.events import RetryEnd as RetryEnd
     from tau.agent.events import RetryStart as RetryStart
+    from tau.agent.events import RulesTriggered as RulesTriggered
     from tau.agent.events import SessionInfoChanged as SessionInfoChanged
     from tau.agent.events import ThinkingLevelChanged as ThinkingLevelChanged
     from tau.agent.events import TodoAutoClear as TodoAutoClear
@@ -39,6 +40,7 @@ if TYPE_CHECKING:  # the same names for type checkers and editors; a test compar
     from tau.agent.events import ToolResult as ToolResult
     from tau.agent.events import ToolStart as ToolStart
     from tau.agent.events import ToolUpdate as ToolUpdate
+    from tau.agent.events import TriggeredRule as TriggeredRule
     from tau.agent.events import TurnEnd as TurnEnd
     from tau.agent.events import TurnStart as TurnStart
     from tau.agent.hooks import Hooks as Hooks
@@ -140,11 +142,10 @@ _HOMES = {
     late("tau.coding.session.storage.line_storage"): "SessionLocked",
     late("tau.agent.events"): (
         "AgentEnd AgentEvent AgentSettled AgentStart BashEnd Compacted CompactionEnd CompactionResult "
-        "CompactionStart EntryAppended FallbackApplied FallbackSucceeded JobChanged MessageEnd MessageStart "
-        "MessageUpdate ModelChanged Notice PermissionsChanged QueueChanged SessionInfoChanged TodoAutoClear "
-        "TodoReminder "
-        "RetryEnd RetryStart ThinkingLevelChanged ToolEnd ToolResult ToolStart ToolUpdate TurnEnd "
-        "TurnStart"
+        "CompactionStart EntryAppended FallbackApplied FallbackSucceeded JobChanged MessageEnd "
+        "MessageStart MessageUpdate ModelChanged Notice PermissionsChanged QueueChanged RetryEnd "
+        "RetryStart RulesTriggered SessionInfoChanged ThinkingLevelChanged TodoAutoClear TodoReminder "
+        "ToolEnd ToolResult ToolStart ToolUpdate TriggeredRule TurnEnd TurnStart"
     ),
     late("tau.ai.stream_events"): (
         "AssistantMessageEvent TextDelta TextEnd TextStart ThinkingDelta ThinkingEnd ThinkingStart "

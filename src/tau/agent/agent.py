@@ -141,6 +141,9 @@ class _Owner(Struct):
     def emit(self, event: AgentEvent) -> None:
         self.listeners.emit(event)
 
+    def watch_answer(self) -> None:
+        return None
+
     def tool_context(
         self, call: ToolCall, update: Callable[[ToolOutput], None], nested: NestedCall
     ) -> ToolContext:

@@ -197,6 +197,19 @@ class JobChanged(Struct, frozen=True, rename="camel", tag_field="type", tag="job
     queued: bool = False
 
 
+class TriggeredRule(Struct, frozen=True, rename="camel"):
+    name: str
+    path: str
+    content: str
+
+
+class RulesTriggered(Struct, frozen=True, rename="camel", tag_field="type", tag="ttsr_triggered"):
+    """Stream rules matched: the answer is interrupted, or the model reads them afterwards."""
+
+    rules: list[TriggeredRule]
+    interrupted: bool
+
+
 class BashEnd(Struct, frozen=True, rename="camel", tag_field="type", tag="bash_end"):
     message: BashExecutionMessage
 
@@ -247,6 +260,7 @@ AgentEvent: TypeAlias = (
     | JobChanged
     | TodoReminder
     | TodoAutoClear
+    | RulesTriggered
     | BashEnd
     | Notice
 )

@@ -21,7 +21,7 @@ from tau.ai.normalization import HistoryNormalizer, clean
 from tau.ai.wire import AppMessage, AssistantMessage, StopReason, ToolResultMessage
 from tau.base import log
 from tau.base.clock import now_ms
-from tau.base.errors import ProviderError, TauError
+from tau.base.errors import ProviderError, StreamInterrupted, TauError
 
 MAX_CUT_OFF_TURNS = 3
 MAX_PAUSES = 10
@@ -149,10 +149,14 @@ class _Run:
         try:
             async with self.abort.scope():
                 request = await self.build_request(setup)
+                watch = owner.watch_answer()
+                watched = frozenset() if watch is None else watch.kinds
                 async with aclosing(owner.stream(setup.model, request)) as deltas:
                     async for delta in deltas:
                         for event in assembler.feed(delta):
                             owner.emit(e.MessageUpdate(event))
+                        if watch is not None and type(delta) in watched:
+                            await watch.check(delta)
             if assembler.done is None:
                 raise ProviderError("The answer ended before it was complete.", retryable=True)
             stop = assembler.stop_reason
@@ -167,6 +171,8 @@ class _Run:
                 stop = "toolUse"
             else:
                 error = caught
+                if isinstance(caught, StreamInterrupted):
+                    stop = "aborted"
         except Exception as caught:
             log.error("A request failed unexpectedly.", caught)
             error = TauError(f"The request failed unexpectedly: {caught!r}. The log file has the details.")

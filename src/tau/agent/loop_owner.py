@@ -45,6 +45,14 @@ class Setup(Struct, frozen=True, kw_only=True):
         return [tool.spec.brief() if self.model.demo else tool.spec for tool in self.offered_tools()]
 
 
+class AnswerWatch(Protocol):
+    """Sees the deltas of one answer that are of these `kinds`; `check` may raise StreamInterrupted."""
+
+    @property
+    def kinds(self) -> frozenset[type]: ...
+    async def check(self, delta: Delta) -> None: ...
+
+
 class LoopOwner(Protocol):
     """A session, in practice; `agent/agent.py` is the smallest one."""
 
@@ -63,6 +71,10 @@ class LoopOwner(Protocol):
         ...
 
     def emit(self, event: AgentEvent) -> None: ...
+    def watch_answer(self) -> AnswerWatch | None:
+        """Called before each request."""
+        ...
+
     @property
     def stream(self) -> StreamFunction: ...
     def tool_context(

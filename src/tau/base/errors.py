@@ -4,6 +4,7 @@ TauError                 one sentence for the user; the log file has the trace
 ├── UsageError           wrong use of the command line (exit code 2)
 ├── ConfigError          a settings, auth or models file is invalid: its path and line
 ├── ProviderError        a model's server refused, failed, stalled or dropped the connection
+├── StreamInterrupted    a stream rule stopped an answer, which is asked for again
 ├── ToolError            a tool failed: text for the model
 ├── NothingToDo          nothing is wrong, but there is nothing to do
 ├── SessionError         a session cannot be read, written or found (SessionLocked: another tau has it open)
@@ -107,6 +108,10 @@ class ProviderError(TauError):
     def blames_key(self) -> bool:
         """Whether another key may serve the same request now. A request that asks for less needs none."""
         return self.answer_limit is None and (self.key_refused or self.quota or self.status == 429)
+
+
+class StreamInterrupted(TauError):
+    """A rule stopped the answer while it streamed."""
 
 
 class ToolError(TauError):

@@ -16,6 +16,7 @@ USER_ONLY = frozenset(
         *("defaultProvider", "defaultModel", "enabledModels", "modelRoles", "retry.fallbackChains"),
         *("retry.fallbackRevertPolicy", "contextFiles.enabled", "interruptMode", "task.maxConcurrency"),
         "rpc.dialogTimeout",
+        *("ttsr.builtinRules", "ttsr.disabledRules"),
     }
 )
 """Which server gets the conversation; whether the user's own instructions are part of it."""
@@ -43,6 +44,9 @@ TIGHTEN: dict[str, tuple[Any, ...] | str] = {
     "retry.maxRetries": LOWER,
     "retry.modelFallback": OFF,
     "titles.enabled": OFF,
+    "ttsr.enabled": ON,
+    "ttsr.interruptMode": ("always", "tool-only", "prose-only", "never"),
+    "ttsr.maxInterrupts": LOWER,
 }
 """A project may move these toward the safe side of the user's value: the values from strict to loose."""
 
@@ -57,6 +61,7 @@ ANY = frozenset(
         *("compaction.supersedeReads", "compaction.idleThresholdTokens", "compaction.idleTimeoutSeconds"),
         *("branchSummary.enabled", "branchSummary.reserveTokens"),
         *("stream.connectTimeoutMs", "stream.firstEventTimeoutMs", "stream.idleTimeoutMs"),
+        *("ttsr.contextMode", "ttsr.repeatMode", "ttsr.repeatGap"),
         *("tools.ask", "tools.deny"),  # its rules are added to the user's
         *("tools.artifactSpillThreshold", "tools.outputMaxColumns"),
         *("bash.stripTrailingHeadTail", "bash.autoBackground.thresholdMs", "bash.timeoutSeconds"),

@@ -32,6 +32,8 @@ def suggest_names(key: str) -> str:
     ]
     by_case = {name.lower(): name for name in known}
     near = [by_case[name] for name in difflib.get_close_matches(key.lower(), by_case, 3, 0.7)]
+    group = key.lower().rpartition(".")[0]
+    near = [name for name in near if name.lower().rpartition(".")[0] == group] or near
     names = list(dict.fromkeys([*near, *inside]))[:3]
     return f" Did you mean {' or '.join(names)}?" if names else ""
 

@@ -16,6 +16,7 @@ from tau.config.interface_settings import (
     StatusLineSettings,
     ThemesSettings,
 )
+from tau.config.stream_rule_settings import StreamRuleSettings
 
 scopes = late("tau.config.setting_scopes")
 
@@ -459,6 +460,7 @@ class Settings(Struct, frozen=True, rename="camel", kw_only=True):
     inspect_image: InspectImageSettings = InspectImageSettings()
     local: LocalSettings = LocalSettings()
     context_files: ContextFilesSettings = ContextFilesSettings()
+    ttsr: StreamRuleSettings = StreamRuleSettings()
     theme: ThemesSettings = ThemesSettings()
     status_line: StatusLineSettings = StatusLineSettings()
     display: DisplaySettings = DisplaySettings()

@@ -1,6 +1,6 @@
 """One-line descriptions of events that are neither text nor tools."""
 
-from tau.agent.events import CompactionEnd, CompactionStart, JobChanged, Notice, RetryStart
+from tau.agent.events import CompactionEnd, CompactionStart, JobChanged, Notice, RetryStart, RulesTriggered
 from tau.base.text import sentence
 
 
@@ -21,6 +21,13 @@ def job_status(status: str) -> str:
 
 def job_line(event: JobChanged) -> str:
     return f"Background job {event.id} {job_status(event.status)}: {event.label}"
+
+
+def rules_line(event: RulesTriggered) -> str:
+    names = ", ".join(rule.name for rule in event.rules)
+    what = "Rule" if len(event.rules) == 1 else "Rules"
+    end = "the answer was stopped and is asked for again" if event.interrupted else "the agent is reminded"
+    return f"{what} {names}: {end}."
 
 
 def compaction_line(event: CompactionStart | CompactionEnd) -> str | None:

@@ -13,13 +13,14 @@ from tau.agent.events import (
     MessageUpdate,
     Notice,
     RetryStart,
+    RulesTriggered,
     ToolEnd,
     ToolStart,
 )
 from tau.ai.stream_events import TextDelta, ThinkingStart
 from tau.ai.wire import AssistantMessage
 from tau.base.text import clean_line, plain, reveal, shortened
-from tau.modes.event_lines import compaction_line, job_line, notice_line, retry_line
+from tau.modes.event_lines import compaction_line, job_line, notice_line, retry_line, rules_line
 from tau.modes.output_stream import OutputStream
 
 SUMMARY_CHARS = 100
@@ -73,6 +74,8 @@ class PlainTranscript:
                 self._end_call(id, name, f"{'failed' if is_error else 'ok'}{_first_line(event.text)}")
             case RetryStart():
                 self.line(retry_line(event))
+            case RulesTriggered():
+                self.line(rules_line(event))
             case CompactionStart() | CompactionEnd():
                 if (remark := compaction_line(event)) is not None:
                     self.line(remark)

@@ -3,12 +3,12 @@
 import os
 from collections.abc import Awaitable, Sequence
 
-from tau.agent.events import AgentEvent, CompactionEnd, CompactionStart, Notice, RetryStart
+from tau.agent.events import AgentEvent, CompactionEnd, CompactionStart, Notice, RetryStart, RulesTriggered
 from tau.agent.loop import Outcome
 from tau.base import secrets
 from tau.base.late import late
 from tau.coding.session.session import Session
-from tau.modes.event_lines import compaction_line, notice_line, retry_line
+from tau.modes.event_lines import compaction_line, notice_line, retry_line, rules_line
 from tau.modes.exit_status import DONE, INTERRUPTED, JOBS_STOPPED, ExitStatus, judge
 from tau.modes.output_stream import OutputStream, tell
 from tau.modes.user_prompt import UserPrompt
@@ -67,5 +67,7 @@ def _tell_event(event: AgentEvent) -> None:
         tell(notice_line(event))
     elif isinstance(event, RetryStart):
         tell(retry_line(event))
+    elif isinstance(event, RulesTriggered):
+        tell(rules_line(event))
     elif isinstance(event, CompactionStart | CompactionEnd) and (remark := compaction_line(event)):
         tell(remark)

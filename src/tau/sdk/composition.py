@@ -53,6 +53,7 @@ from tau.sdk.storage import open_log, track_last_session
 if TYPE_CHECKING:
     from tau.coding.approval.rules import RuleAction
     from tau.coding.jobs.session_jobs import SessionJobs
+    from tau.coding.rules.stream_rules import StreamRules
     from tau.coding.untrusted_text import Fence
 
 effects_approval = late("tau.agent.approved_effects")
@@ -62,6 +63,7 @@ obfuscation = late("tau.coding.obfuscation")
 project_rules = late("tau.config.project_rules")
 rule_settings = late("tau.config.rule_settings")
 secrets = late("tau.base.secrets")
+stream_rules = late("tau.coding.rules.stream_rules")
 trust = late("tau.config.trust")
 
 _PATH = r"\S*/\S*|\S+\.\w{1,5}"  # one word with a slash or a file suffix
@@ -96,6 +98,7 @@ async def compose(
     problems += [*loaded.warnings, *models.warnings, *conversation.warnings, *resources.warnings]
     permissions = _permissions(options, paths, settings, environment, conversation)
     hooks = _hooks(options, paths, settings, environ, environment, folders, sandbox, permissions)
+    rules = _stream_rules(options, settings, conversation, environment)
     fence = _LateFence(folders, sandbox, environment.jobs, is_distrusted=is_distrusted)
     session = Session(
         SessionParts(
@@ -105,7 +108,8 @@ async def compose(
             tools=_add_custom_tools(create_tools(options.tools, parts), options.add_tools),
             stream=stream,
             world=replace(environment.world, denied=permissions.denied_files),
-            hooks=HookChain((hooks, fence)),
+            hooks=HookChain((hooks, fence) if rules is None else (hooks, fence, rules)),
+            rules=rules,
             plan=environment.plan,
             permissions=permissions,
             todos=environment.todos,
@@ -123,10 +127,14 @@ async def compose(
         )
     )
     environment.plan.changed = partial(_plan_changed, session)
-    models.client.warn = lambda warning: environment.events.emit(Notice("warning", warning))
+    _connect(session, models, paths)
+    return session
+
+
+def _connect(session: Session, models: SessionModels, paths: Paths) -> None:
+    models.client.warn = lambda warning: session.emit(Notice("warning", warning))
     session.subscribe(track_last_session(session, paths))
     session.record_changes()
-    return session
 
 
 async def _open_conversation(
@@ -363,6 +371,18 @@ def _permissions(
         store=_StoredRules(paths),
         sandbox_off=settings.sandbox.mode == "off",
     )
+
+
+def _stream_rules(
+    options: SessionOptions, settings: Settings, conversation: SessionLog, environment: ToolEnvironment
+) -> "StreamRules | None":
+    if not settings.ttsr.enabled or not options.rules:
+        return None
+    rules = stream_rules.StreamRules(
+        options.rules, None, settings.ttsr, conversation, environment.queue, environment.events.emit
+    )
+    environment.events.watch(rules.observe)
+    return rules
 
 
 def _plan_changed(session: Session, on: bool) -> None:

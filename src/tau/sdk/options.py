@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
 from msgspec.structs import force_setattr, replace
@@ -16,6 +16,9 @@ from tau.ai.model import Model, ThinkingLevel
 from tau.base.run import Runner
 from tau.coding.ports import CodingDialogs
 from tau.config.paths import current_folder
+
+if TYPE_CHECKING:
+    from tau.coding.rules.rule import RuleFile
 
 
 class SessionOptions(Struct, frozen=True, kw_only=True):
@@ -47,6 +50,7 @@ class SessionOptions(Struct, frozen=True, kw_only=True):
     dialogs: CodingDialogs | None = None  # with `ui`, for modes with richer dialogs
     disk: FileSystem | None = None  # the files that tools see, instead of the local ones
     wrap_runner: Callable[[Runner], Runner] | None = None  # decides where commands of tools run
+    rules: "tuple[RuleFile, ...]" = ()  # besides those found in files
     stream: StreamFunction | None = None  # replaces the real model; see tau.ai.faux
     hooks: tuple[Hooks, ...] = ()  # called in this order, before approval
 

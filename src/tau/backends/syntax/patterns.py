@@ -8,7 +8,7 @@ from itertools import islice
 from msgspec import Struct
 
 from tau.backends.syntax.languages import MAX_PARSED_CHARS
-from tau.backends.syntax.pattern_parser import HOLE, build_rule
+from tau.backends.syntax.pattern_parser import HOLE, build_rule, is_code
 from tau.backends.syntax.trees import Node, parse
 from tau.base.errors import ToolError
 
@@ -86,6 +86,17 @@ def rewrite(ops: Sequence[Op], text: str, language: str, *, max_changes: int = M
             if len(changes) > max_changes:
                 raise ToolError(f"The patterns match more than {max_changes} times in one file; narrow them.")
     return _apply(text, changes)
+
+
+def find_matching(patterns: Sequence[str], text: str, language: str) -> list[str]:
+    """Return the patterns that occur in the text; those that are not code in this language do not."""
+    rules = {
+        pattern: build_rule(pattern, language)["rule"] for pattern in patterns if is_code(pattern, language)
+    }
+    root = parse(text, language) if rules else None
+    if root is None or root.find({"rule": {"any": [*rules.values()]}}) is None:
+        return []
+    return [pattern for pattern, rule in rules.items() if root.find({"rule": rule}) is not None]
 
 
 def hole_names(pattern: str) -> frozenset[str]:

@@ -1,7 +1,8 @@
 """Decides in one place how to recover from a failed run.
 
 A request that asks for too long an answer is sent again asking for less, one that is too large is compacted,
-one with a refused image or refused reasoning is sent without it, one that failed for a transient reason is
+one with a refused image or refused reasoning is sent without it, one that a rule interrupted is repeated
+under that rule, one that failed for a transient reason is
 retried after a delay and then sent to a fallback model; any other failure ends the run.
 """
 
@@ -18,7 +19,7 @@ from tau.agent.loop import Outcome
 from tau.ai.model import Model
 from tau.ai.wire import AssistantMessage, TextContent, ThinkingContent, ToolResultMessage
 from tau.base import log as log_file
-from tau.base.errors import ProviderError, TauError
+from tau.base.errors import ProviderError, StreamInterrupted, TauError
 from tau.base.late import late
 from tau.base.text import sentence
 from tau.coding.session.answer_limits import AnswerLimits
@@ -26,6 +27,7 @@ from tau.coding.session.storage.log import SessionLog
 from tau.config.settings import RetrySettings
 
 if TYPE_CHECKING:
+    from tau.coding.rules.stream_rules import StreamRules
     from tau.coding.session.fallback import Fallbacks
 
 # Most runs succeed and need none of these.
@@ -56,6 +58,7 @@ class RunRecovery(Struct, kw_only=True):
     emit: Callable[[AgentEvent], None]
     compact: CompactContext | None
     fallbacks: "Fallbacks | None"
+    rules: "StreamRules | None" = None
     _waiting: Abort | None = None
     _attempt: int = 0  # retries since the last answer
     _compactions: int = 0  # since the last answer
@@ -82,6 +85,8 @@ class RunRecovery(Struct, kw_only=True):
     async def begin(self, abort: Abort, *, new_prompt: bool) -> None:
         """Reset the counters; before a new prompt, return to the first model if it is usable again."""
         self._attempt = self._compactions = self._lowered = 0
+        if new_prompt and self.rules is not None:
+            self.rules.begin_prompt()
         if new_prompt and self.fallbacks is not None:
             with suppress(Aborted):
                 async with abort.scope():
@@ -145,6 +150,9 @@ class RunRecovery(Struct, kw_only=True):
             return outcome
         if error is None:
             return await self._decide_on_answer(outcome, abort)
+        if isinstance(error, StreamInterrupted) and self.rules is not None:
+            await self.rules.prepare_retry(abort)
+            return None
         if not isinstance(error, ProviderError):
             return outcome
         if self._lowered < MAX_LOWERED and self.limits.lower(self.model(), error):

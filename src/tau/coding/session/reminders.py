@@ -8,7 +8,7 @@ from tau.ai.wire import AssistantMessage, CustomMessage
 from tau.base.clock import now_ms
 from tau.base.errors import TauError
 
-_Kind = Literal["todo-reminder", "todo-error-reminder", "rewind-reminder"]
+_Kind = Literal["todo-reminder", "todo-error-reminder", "rewind-reminder", "ttsr-injection"]
 
 
 def is_final_answer(message: AssistantMessage) -> bool:

@@ -15,7 +15,7 @@ from tau.agent.event_bus import EventBus
 from tau.agent.events import AgentEvent, AgentSettled, Notice
 from tau.agent.hooks import Hooks
 from tau.agent.loop import Outcome, run_loop
-from tau.agent.loop_owner import InterruptMode, Setup, StreamFunction
+from tau.agent.loop_owner import AnswerWatch, InterruptMode, Setup, StreamFunction
 from tau.agent.output import ToolOutput
 from tau.agent.ports import ToolContext
 from tau.agent.queue import Prompt, Queue
@@ -36,6 +36,7 @@ from tau.config.settings import Settings
 
 if TYPE_CHECKING:
     from tau.coding.plan.mode import PlanMode
+    from tau.coding.rules.stream_rules import StreamRules
     from tau.coding.undo.recorder import Recorder
 
 lost = late("tau.coding.session.lost_results")
@@ -160,6 +161,7 @@ class AgentRunner(Struct, kw_only=True):
     events: EventBus
     activities: Activities
     recorder: "Recorder | None" = None
+    rules: "StreamRules | None" = None
     resumed: bool = False  # what an earlier process left behind has been dealt with
 
     async def run(self, begin: Callable[[], UserMessage | None]) -> Outcome:
@@ -233,7 +235,7 @@ class AgentRunner(Struct, kw_only=True):
         self.resumed = True
 
     async def _rerun(self, abort: Abort) -> Outcome:
-        return await run_loop(self, [], abort)
+        return await run_loop(self, self.queue.take_steering(), abort)
 
     def _take_queued(self) -> Sequence[Prompt]:
         """Messages that were queued after the loop last checked."""
@@ -268,6 +270,9 @@ class AgentRunner(Struct, kw_only=True):
     def emit(self, event: AgentEvent) -> None:
         self.events.emit(event)
         self.recovery.observe(event)
+
+    def watch_answer(self) -> AnswerWatch | None:
+        return None if self.rules is None else self.rules.begin_answer()
 
     def tool_context(
         self, call: ToolCall, update: Callable[[ToolOutput], None], nested: NestedCall

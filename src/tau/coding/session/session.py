@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from tau.coding.approval.session_permissions import SessionPermissions
     from tau.coding.files.workspace_folders import WorkspaceFolders
     from tau.coding.plan.mode import PlanMode
+    from tau.coding.rules.stream_rules import StreamRules
     from tau.coding.session.fallback import Fallbacks
     from tau.coding.session.titles import SessionTitle
     from tau.coding.session.todos import Todos
@@ -96,6 +97,7 @@ class SessionParts(Struct, frozen=True, kw_only=True):
     resources: SessionResources = SessionResources()
     resolve_model: Callable[[str], Awaitable[Model | None]] | None = None
     notices: list[Notice] = []
+    rules: "StreamRules | None" = None
     trusted: bool = False  # what the repository supplies may run
 
 
@@ -115,9 +117,8 @@ class Session:
         self.cwd = parts.world.cwd
         self.log = parts.log
         self.models, self.jobs = parts.world.models, parts.world.jobs
-        self.tools, self.urls = parts.tools, parts.world.urls
+        self.tools, self.urls, self.queue = parts.tools, parts.world.urls, parts.queue
         self.settings, self.trusted = parts.settings, parts.trusted
-        self.queue = parts.queue
         self.plan, self.permissions = parts.plan, parts.permissions
         self.todos, self.recorder, self.folders = parts.todos, parts.recorder, parts.folders
         self.sandbox = parts.resources.sandbox
@@ -153,6 +154,7 @@ class Session:
             emit=self.emit,
             compact=self.compaction.make_room,
             fallbacks=_make_fallbacks(parts, self.requests),
+            rules=parts.rules,
         )
         self._runner = AgentRunner(
             log=parts.log,
@@ -165,6 +167,7 @@ class Session:
             events=parts.events,
             activities=parts.activities,
             recorder=parts.recorder,
+            rules=parts.rules,
         )
         self.notices = [*parts.notices, *persist_queue(parts.queue, parts.log, self.emit)]
         parts.log.on_append = partial(_report_entry, self.emit)

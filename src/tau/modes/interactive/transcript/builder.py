@@ -24,7 +24,7 @@ from tau.base.late import late
 from tau.modes.exit_status import judge
 from tau.modes.interactive.transcript.assistant import TextBlock, ThinkingBlock
 from tau.modes.interactive.transcript.block import BlockContext
-from tau.modes.interactive.transcript.notice import TurnEndBlock, UsageLine
+from tau.modes.interactive.transcript.notice import NoticeBlock, TurnEndBlock, UsageLine
 from tau.modes.interactive.transcript.tool import GROUPED, ToolBlock
 from tau.modes.interactive.transcript.tool_call import ToolCallState
 from tau.modes.interactive.transcript.user import UserBlock
@@ -52,6 +52,7 @@ class TranscriptBuilder:
         self._reads: ToolBlock | None = None
         self._failure: TurnEndBlock | None = None
         self._stop_shown = False
+        self.interruption = ""  # by a rule, shown at the end of the answer it stopped
         self._pictured: deque[ToolCallState] = deque()
 
     def add(self, block: Component) -> None:
@@ -142,6 +143,9 @@ class TranscriptBuilder:
                 if (call := self._calls.pop(part.id, None)) is not None:
                     call.abandon(never_ran=True)
         match message.stop_reason:
+            case "aborted" if self.interruption:
+                self.add(NoticeBlock(self.context, self.interruption, "info"))
+                self.interruption = ""
             case "aborted":
                 self.add_stop()
             case "error":
@@ -155,6 +159,13 @@ class TranscriptBuilder:
                 self.add(TurnEndBlock(self.context, "cut off", self.failure_text))
         if self.shows_usage and (message.usage.input or message.usage.output):
             self.add(UsageLine(self.context, message.usage))
+
+    def rules_triggered(self, line: str, interrupted: bool) -> None:
+        """Say so at the end of the answer if it is interrupted, otherwise now."""
+        if interrupted:
+            self.interruption = line
+        else:
+            self.add(NoticeBlock(self.context, line, "info"))
 
     def add_stop(self) -> None:
         """The user stopped the run."""

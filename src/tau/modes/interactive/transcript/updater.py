@@ -9,7 +9,7 @@ from tau.ai import stream_events
 from tau.ai.stream_events import AssistantMessageEvent, TextDelta, ThinkingDelta, ToolCallDelta
 from tau.ai.wire import AssistantMessage
 from tau.base.late import late
-from tau.modes.event_lines import compaction_line, job_line
+from tau.modes.event_lines import compaction_line, job_line, rules_line
 from tau.modes.interactive.composer.pending_messages import PendingMessages
 from tau.modes.interactive.current_session import CurrentSession
 from tau.modes.interactive.screen_protocols import Display
@@ -75,6 +75,9 @@ class TranscriptUpdater:
             e.BashEnd: self._bash_end,
             e.JobChanged: self._job_changed,
             e.TodoReminder: self._todo_reminder,
+            e.RulesTriggered: lambda event: self.builder.rules_triggered(
+                rules_line(event), event.interrupted
+            ),
             e.TodoAutoClear: lambda event: self._todo.refresh(),
             e.Notice: lambda event: self._say(event.message, event.level),
         }
