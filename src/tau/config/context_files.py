@@ -160,7 +160,7 @@ class ContextReader:
             part = f"{format_bytes(limit)} of {format_bytes(info.st_size)}"
             text += f"\n\n[{path.name} truncated: {part} shown]"
             self._warn(f"{path} is too long: only {part} used.")
-        if not text or text in self._texts:
+        if not text or (is_whole and text in self._texts):
             return None
         self._texts.add(text)
         self._budget -= min(len(text.encode()), self._budget)
