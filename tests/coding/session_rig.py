@@ -25,6 +25,7 @@ from tau.coding.ports import CodingDialogs
 from tau.coding.session.session import Session, SessionParts
 from tau.coding.session.storage.log import SessionLog
 from tau.coding.session.todos import Later, TodoRules
+from tau.coding.supplies import Supplies
 from tau.coding.tools.bash import Bash
 from tau.coding.tools.checkpoint import MarkCheckpoint
 from tau.coding.tools.read import Read
@@ -32,6 +33,7 @@ from tau.coding.tools.resolve import Resolve
 from tau.coding.tools.rewind import Rewind
 from tau.coding.tools.todo import Todo
 from tau.coding.tools.write import Write
+from tau.config.paths import user_paths
 from tau.config.settings import (
     CheckpointSettings,
     RetrySettings,
@@ -155,6 +157,7 @@ class SessionRig(Session):
                 todos=environment.todos,
                 recorder=environment.recorder,
                 settings=settings,
+                supplies=lambda: Supplies(cwd, user_paths(), settings),
                 complete=lambda model, request: complete(self.faux.stream, model, request),
             )
         )

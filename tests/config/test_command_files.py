@@ -6,13 +6,9 @@ from pathlib import Path
 import pytest
 
 from tau.base.errors import ConfigError
-from tau.config.command_files import (
-    MAX_FILE_BYTES,
-    MAX_FILES,
-    CommandFile,
-    find_command_files,
-    parse_command_file,
-)
+from tau.config.command_files import CommandFile, command_warnings, find_command_files
+from tau.config.discovery.file_cache import MAX_FILE_BYTES
+from tau.config.discovery.registry import MAX_ITEMS, Discovery
 from tau.config.paths import user_paths
 
 
@@ -23,8 +19,11 @@ def put(path: Path, text: str) -> Path:
 
 
 def found(cwd: Path, warnings: list[str] | None = None) -> dict[str, CommandFile]:
-    reported: list[str] = [] if warnings is None else warnings
-    return {file.name: file for file in find_command_files(cwd, user_paths(), reported.append)}
+    discovery = Discovery(cwd, user_paths())
+    files = find_command_files(discovery)
+    if warnings is not None:
+        warnings += command_warnings(discovery)
+    return {file.name: file for file in files}
 
 
 @pytest.fixture
@@ -58,8 +57,8 @@ def test_user_and_project_commands_are_found(home: Path, project: Path) -> None:
     put(project / ".claude/skills/db/SKILL.md", "How to migrate.")
     commands = found(project / "inner")
     assert list(commands) == [
-        *("review", "tests", "skill:pdf", "git:commit"),
-        *("deploy", "plan", "lint", "skill:db"),
+        *("review", "git:commit", "deploy", "lint", "tests", "plan"),
+        *("skill:pdf", "skill:db"),
     ]
     review = commands["review"]
     assert (review.description, review.hint, review.origin) == ("Looks at it", "FILE", "user")
@@ -75,8 +74,6 @@ def test_user_command_keeps_its_name_and_the_project_one_is_renamed(home: Path, 
     commands = found(project)
     assert commands["review"].read() == "Mine."
     assert commands["project:review"].read() == "Theirs."
-    again = find_command_files(project, user_paths(), known=commands.values())
-    assert [file.name for file in again] == ["review", "project:review"]
 
 
 def test_nearest_project_folder_wins(project: Path) -> None:
@@ -122,7 +119,7 @@ def test_unusable_files_are_reported_with_their_path(home: Path, tmp_path: Path)
         ("large.md", "larger than"),
         ("empty.md", "is empty"),
         ("open.md", "no closing line"),
-        ("bad name.md", "not a valid command name"),
+        ("bad name.md", "not a valid name"),
         ("binary.md", "not UTF-8"),
         ("pipe.md", "Not a regular file"),
     ):
@@ -130,11 +127,11 @@ def test_unusable_files_are_reported_with_their_path(home: Path, tmp_path: Path)
 
 
 def test_number_of_files_is_limited(home: Path, tmp_path: Path) -> None:
-    for number in range(MAX_FILES + 3):
+    for number in range(MAX_ITEMS + 3):
         put(home / f".tau/agent/commands/c{number:04}.md", "text")
     warnings: list[str] = []
-    assert len(found(tmp_path, warnings)) == MAX_FILES
-    assert len(warnings) == 1 and str(MAX_FILES) in warnings[0]
+    assert len(found(tmp_path, warnings)) == MAX_ITEMS
+    assert len(warnings) == 1 and f"{MAX_ITEMS:,}" in warnings[0]
 
 
 def test_hidden_and_deep_files_are_skipped(home: Path, tmp_path: Path) -> None:
@@ -143,39 +140,6 @@ def test_hidden_and_deep_files_are_skipped(home: Path, tmp_path: Path) -> None:
     put(home / ".tau/agent/commands/a/b/c/d/deeper.md", "text")
     put(home / ".tau/agent/commands/notes.txt", "text")
     assert list(found(tmp_path)) == ["a:b:c:deep"]
-
-
-def test_unchanged_file_is_not_read_again(home: Path, tmp_path: Path) -> None:
-    path = put(home / ".tau/agent/commands/x.md", "---\ndescription: first\n---\ntext")
-    before = find_command_files(tmp_path, user_paths())
-    put(path, "---\ndescription: other\n---\ntext")
-    os.utime(path, ns=(1, before[0].mark[0]))
-    assert find_command_files(tmp_path, user_paths(), known=before) == before
-    put(path, "---\ndescription: second, longer\n---\ntext")
-    assert find_command_files(tmp_path, user_paths(), known=before)[0].description == "second, longer"
-
-
-def test_front_matter_in_its_usual_forms() -> None:
-    text = """---
-# a comment
-name: "quoted"
-description: >
-  folded over
-  two lines
-argument-hint: [a] [b]
-allowed-tools: Bash(git:*)
-list:
-  - one
----
-
-Body with --- in it.
----
-"""
-    fields, body = parse_command_file(text, Path("x.md"))
-    assert fields["name"] == "quoted"
-    assert fields["description"] == "folded over two lines"
-    assert fields["argument-hint"] == "[a] [b]"
-    assert body == "Body with --- in it.\n---"
 
 
 def test_deleted_file_says_so(home: Path, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tau.config.context_files import MAX_FILE_BYTES, MAX_TOTAL_BYTES, ContextFile, find_context_files
+from tau.config.discovery.registry import Discovery, DiscoveryOptions
 from tau.config.paths import Paths
 
 
@@ -20,11 +21,12 @@ class World:
         (self.repo / ".git").mkdir()
         self.warnings: list[str] = []
 
-    def find(self, cwd: Path | None = None) -> list[ContextFile]:
-        return find_context_files(cwd or self.cwd, self.paths, self.warnings.append)
+    def find(self, cwd: Path | None = None, *, trusted: bool = False) -> list[ContextFile]:
+        options = DiscoveryOptions(trusted=trusted)
+        return find_context_files(Discovery(cwd or self.cwd, self.paths, options), self.warnings.append)
 
-    def texts(self, cwd: Path | None = None) -> list[str]:
-        return [file.text for file in self.find(cwd)]
+    def texts(self, cwd: Path | None = None, *, trusted: bool = False) -> list[str]:
+        return [file.text for file in self.find(cwd, trusted=trusted)]
 
 
 @pytest.fixture
@@ -38,9 +40,8 @@ def test_user_file_then_every_folder_from_the_repository_down(world: World) -> N
     (world.repo / "AGENTS.md").write_text("root")
     (world.repo / "a" / "CLAUDE.md").write_text("middle")
     (world.cwd / "AGENTS.md").write_text("here")
-    (world.cwd / "CLAUDE.md").write_text("not this one")
     assert world.texts() == ["user", "root", "middle", "here"]
-    assert world.find()[2] == ContextFile(world.repo / "a" / "CLAUDE.md", "middle")
+    assert world.find()[2] == ContextFile(world.repo / "a" / "CLAUDE.md", "middle", trusted=False)
     assert world.warnings == []
 
 
@@ -54,7 +55,6 @@ def test_without_a_repository_only_the_working_folder_counts(world: World) -> No
 def test_nothing_is_found_in_empty_folders(world: World) -> None:
     (world.cwd / "AGENTS.md").write_text(" \n")
     assert world.find() == []
-    assert find_context_files(world.cwd, world.paths) == []
 
 
 def test_same_file_is_included_once(world: World) -> None:
@@ -87,7 +87,7 @@ def test_unreadable_file_is_skipped_with_a_warning(world: World) -> None:
     os.mkfifo(world.paths.home / "AGENTS.md")
     (world.cwd / "AGENTS.md").write_bytes(b"\xef\xbb\xbfhere")
     assert world.texts() == ["here"]
-    assert [warning.rpartition(": ")[2] for warning in world.warnings] == [
+    assert sorted(warning.rpartition(": ")[2] for warning in world.warnings) == [
         "not UTF-8 text.",
         "not a regular file.",
         "not a regular file.",

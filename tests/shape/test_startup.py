@@ -56,7 +56,11 @@ BUDGET = {
     "coding/tools": (len(TOOLS), "the tools of a request, each one module, and the registry"),
     "backends": (8, "what a session may start, not what runs it"),
     "agent": (16, "the loop and its ports"),
-    "config": (15, "settings in three modules, credentials, instructions, the places that trust looks at"),
+    "config": (
+        16,
+        "settings, credentials, the places that trust looks at; which folders of other agents exist, so that"
+        " nothing else of discovery is imported if there are none",
+    ),
     "ai": (24, "the client, one dialect, the catalog"),
     "hashline": (2, "the prompt of edit; the parser loads with the first edit"),
     "base": (14, "files, JSON lines, errors, logging, masking, and the search for bash"),

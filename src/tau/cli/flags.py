@@ -215,6 +215,14 @@ FLAGS = (
     ),
     Flag("no-tools", "allow no tools", group=PROMPT),
     Flag(
+        "skills",
+        "offer only these skills, such as pdf,git-*",
+        group=PROMPT,
+        kind=VALUE,
+        metavar="GLOBS",
+    ),
+    Flag("no-skills", "offer no skills", group=PROMPT),
+    Flag(
         "approval-mode",
         "ask before every change, allow the workspace, only read, or never ask",
         group=SAFETY,
@@ -327,6 +335,13 @@ _COMMANDS = (
             *("--user", "--port", "--key", "--desc", "--compat", "--no-compat"),
             *("--scope", "--json"),
         ),
+    ),
+    Subcommand(
+        "extensions",
+        "extensions [list] [--all] [--json]",
+        "list skills, commands, hooks and other files that were found, or turn them off",
+        choices=("list", "enable", "disable"),
+        options=("--all", "--json"),
     ),
     Subcommand(
         "trust",

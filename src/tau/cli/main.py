@@ -23,6 +23,7 @@ config_command = late("tau.cli.config_command")
 demo_command = late("tau.cli.demo_command")
 doctor_command = late("tau.cli.doctor_command")
 export_command = late("tau.cli.export_command")
+extensions_command = late("tau.cli.extensions_command")
 failure = late("tau.cli.failure")
 help_page = late("tau.cli.help")
 interactive = late("tau.cli.interactive")
@@ -132,6 +133,7 @@ def run_subcommand(name: str, words: list[str]) -> int:
         "demo": demo_command,
         "doctor": doctor_command,
         "export": export_command,
+        "extensions": extensions_command,
         "models": models_command,
         "sandbox": sandbox_command,
         "sessions": sessions_command,

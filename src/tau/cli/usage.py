@@ -113,6 +113,14 @@ usage: tau ssh list [--json]             list the hosts available in this folder
        tau ssh remove NAME [--scope ...] remove a host
        tau ssh test NAME [--json]        connect and show the kind of machine
 """,
+    "extensions": """\
+usage: tau extensions [list] [--all] [--json]  list what was found in the folders of tau and of other agents
+       tau extensions disable NAME             do not use it: KIND:NAME as in the list, or a provider
+       tau extensions enable NAME              use it again
+
+Shows where each item is from, the tokens it adds to a request, and why it is not used: it is invalid or waits
+until you trust the repository, or, with --all, another one has its name or it is turned off.
+""",
     "trust": """\
 usage: tau trust [show] [--json]  show what this repository could run, and whether you trust it
        tau trust add              trust it as it is now

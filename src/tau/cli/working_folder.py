@@ -30,6 +30,10 @@ def flag_settings(parsed: ParsedArgs) -> dict[str, Any]:
         found["tools.approvalMode"] = mode
     if parsed.has("screen-reader"):
         found["display.screenReader"] = True
+    if parsed.has("no-skills"):
+        found["skills.enabled"] = False
+    if (patterns := parsed.value("skills")) is not None:
+        found["skills.includeSkills"] = [name for one in patterns.split(",") if (name := one.strip())]
     return found
 
 

@@ -88,6 +88,10 @@ class UrlRouter(Protocol):
     """Each subsystem registers its own scheme."""
 
     def register(self, scheme: UrlScheme) -> None: ...
+    def register_late(self, name: str, make: Callable[[], UrlScheme]) -> None:
+        """Register a scheme that is created on first use."""
+        ...
+
     def unregister(self, name: str) -> None: ...
     def names(self) -> set[str]:
         """The registered schemes."""

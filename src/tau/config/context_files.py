@@ -1,95 +1,185 @@
-"""Instructions for agents from the user and the project: AGENTS.md, or else CLAUDE.md."""
+"""Instructions for agents from the user and the project, such as AGENTS.md, and what they import."""
 
 import codecs
+import os
+import re
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from msgspec import Struct
 
-from tau.base.files import mode_of
+from tau.base.files import open_at_once, typed_path
 from tau.base.sizes import KIB, format_bytes
-from tau.config.paths import Paths, project_folders
+from tau.base.text import clean_line
+from tau.config.discovery.capabilities import Item
+from tau.config.discovery.providers import PROVIDERS, file_identity
+from tau.config.discovery.registry import Discovery
 
-NAMES = ("AGENTS.md", "CLAUDE.md")
 MAX_FILE_BYTES = 64 * KIB
 MAX_TOTAL_BYTES = 4 * MAX_FILE_BYTES
+MAX_IMPORT_DEPTH = 5
+MAX_IMPORTS = 100
+_OUTSIDE = (".md", ".mdc", ".txt")
+"""What a trusted project may import from elsewhere: no keys, no settings."""
+_PRIORITY = {provider.id: provider.priority for provider in PROVIDERS}
+_CODE = re.compile(
+    r"^(?P<fence> {0,3}(?:```+|~~~+)).*?(?:^\s*(?:```+|~~~+)\s*$|\Z)|(?P<ticks>`+)[^\n]*?(?P=ticks)",
+    re.M | re.S,
+)
+_IMPORT = re.compile(r"(?<![\w`@/.])@(?P<path>(?:\\ |[^\s`,;()\[\]{}<>\"'])+)")
+
+Warn = Callable[[str], None]
 
 
 class ContextFile(Struct, frozen=True):
+    """`size` is that of the whole file in bytes, if only a part of it is used."""
+
     path: Path
     text: str
+    trusted: bool = True
+    size: int = 0
 
 
-def find_context_files(
-    cwd: Path, paths: Paths, warn: Callable[[str], None] | None = None
-) -> list[ContextFile]:
-    """Find the user's file, then those of the folders from the repository root down to `cwd`.
+def find_context_files(discovery: Discovery, warn: Warn | None = None) -> list[ContextFile]:
+    """The user's files, then those of the folders from the repository root down to the working folder.
 
-    Unreadable files are skipped and reported to `warn`. If the total is too long, the files nearest to `cwd`
-    take precedence.
+    In a folder, those of the higher priority come last, and so do overrides and personal files: later ones
+    win. Unreadable files are skipped and reported to `warn`. If the total is too long, the files of the
+    outer folders are cut first.
     """
     say = warn or (lambda message: None)
-    seen: set[tuple[int, int]] = set()
-    found: list[ContextFile] = []
-    budget = MAX_TOTAL_BYTES
-    for path in _candidates(cwd, paths, say):
-        file = _read(path, min(budget, MAX_FILE_BYTES), seen, say)
+    items = discovery.all("context-files")
+    for item in items:
+        if item.state == "invalid":
+            say(f"Skipped {item.path}: {item.why[:1].lower()}{item.why[1:]}")
+    for warning in discovery.warnings:
+        say(warning)
+    used = [item for item in items if item.state == "active"]
+    return ContextReader(Path(os.path.realpath(discovery.root)), say).read(used)
+
+
+class ContextReader:
+    """Reads files and what they import, each once, within the limits. `root` is the project's folder."""
+
+    def __init__(self, root: Path, warn: Warn, seen: Iterable[tuple[int, int]] = ()) -> None:
+        self._root = root
+        self._warn = warn
+        self._budget = MAX_TOTAL_BYTES
+        self._seen = set(seen)
+        self._texts: set[str] = set()
+        self._imports = 0
+
+    @property
+    def seen(self) -> frozenset[tuple[int, int]]:
+        """What was read: devices and inodes."""
+        return frozenset(self._seen)
+
+    def read(self, items: Sequence[Item]) -> list[ContextFile]:
+        own = {item.identity for item in items}
+        # What comes first gets its share of the budget first: the user's, then from the inside out.
+        found: list[tuple[tuple[object, ...], list[ContextFile]]] = []
+        for item in sorted(items, key=lambda item: (item.level == "project", item.rank, _place(item))):
+            files = list(self._read_tree(item.path, item, own - {item.identity}, 0))
+            found.append(((item.level == "project", -item.rank, _place(item)), files))
+        return [file for _, files in sorted(found, key=lambda one: one[0]) for file in files]
+
+    def _read_tree(
+        self, path: Path, item: Item, own: set[tuple[int, int]], depth: int
+    ) -> Iterator[ContextFile]:
+        """The files that it imports, then the file. `own` are found anyway, wherever they are imported."""
+        file = self._read(path, trusted=item.trusted)
+        if file is None:
+            return
+        targets = list(self._imported(file, item)) if "@" in file.text else []
+        if targets and _only_imports(file.text):
+            file = None
+        for target in targets:
+            if file_identity(target) in own:
+                continue
+            if depth >= MAX_IMPORT_DEPTH or self._imports >= MAX_IMPORTS:
+                limit = f"{MAX_IMPORT_DEPTH} levels" if depth >= MAX_IMPORT_DEPTH else f"{MAX_IMPORTS} files"
+                self._warn(f"{path} imports {clean_line(str(target))}: more than {limit} are not imported.")
+                break
+            self._imports += 1
+            yield from self._read_tree(target, item, own, depth + 1)
         if file is not None:
-            budget -= min(len(file.text.encode()), budget)
-            found.append(file)
-    return found[::-1]
+            yield file
+
+    def _imported(self, file: ContextFile, item: Item) -> Iterator[Path]:
+        """The existing files that a text names after an @, outside of code."""
+        for match in _IMPORT.finditer(_CODE.sub("", file.text)):
+            name = match["path"].replace("\\ ", " ").rstrip(".:!?*_")
+            target = typed_path(name)
+            if not target.is_absolute():
+                target = file.path.parent / target
+            if not _is_file(target):
+                if name.startswith(("./", "../", "~/")) or name.endswith(".md"):
+                    self._warn(f"{file.path} imports {clean_line(name)}, which does not exist.")
+                continue
+            if item.level == "project" and not (real := Path(os.path.realpath(target))).is_relative_to(
+                self._root
+            ):
+                if not item.trusted:
+                    self._warn(
+                        f"{file.path} imports {clean_line(name)}, outside this untrusted repository; skipped."
+                    )
+                    continue
+                if real.suffix.lower() not in _OUTSIDE:
+                    rule = f"outside the project, only {', '.join(_OUTSIDE)} files are imported"
+                    self._warn(f"{file.path} imports {clean_line(name)}; {rule}.")
+                    continue
+            yield target
+
+    def _read(self, path: Path, *, trusted: bool) -> ContextFile | None:
+        limit = min(self._budget, MAX_FILE_BYTES)
+        try:
+            with open(path, "rb", opener=open_at_once) as file:
+                info = os.fstat(file.fileno())
+                if (info.st_dev, info.st_ino) in self._seen:
+                    return None
+                self._seen.add((info.st_dev, info.st_ino))
+                if not stat.S_ISREG(info.st_mode):
+                    self._warn(f"Skipped {path}: not a regular file.")
+                    return None
+                data = file.read(limit + 1)
+            is_whole = len(data) <= limit
+            text = codecs.getincrementaldecoder("utf-8")().decode(data[:limit], final=is_whole)
+        except OSError as error:
+            reason = "not a regular file" if isinstance(error, IsADirectoryError) else error.strerror or error
+            self._warn(f"Skipped {path}: {reason}.")
+            return None
+        except UnicodeDecodeError:
+            self._warn(f"Skipped {path}: not UTF-8 text.")
+            return None
+        if "\0" in text:
+            self._warn(f"Skipped {path}: not UTF-8 text.")
+            return None
+        text = text.removeprefix("\ufeff").strip()
+        if not is_whole:
+            part = f"{format_bytes(limit)} of {format_bytes(info.st_size)}"
+            text += f"\n\n[{path.name} truncated: {part} shown]"
+            self._warn(f"{path} is too long: only {part} used.")
+        if not text or (is_whole and text in self._texts):
+            return None
+        self._texts.add(text)
+        self._budget -= min(len(text.encode()), self._budget)
+        return ContextFile(path, text, trusted, 0 if is_whole else info.st_size)
 
 
-def _candidates(cwd: Path, paths: Paths, warn: Callable[[str], None]) -> Iterator[Path]:
-    """From `cwd` upwards, the user's file last."""
-    folders = list(project_folders(cwd))
-    root = folders[-1].resolve()
-    for folder in folders:
-        path = _context_file_in(folder)
-        if path is None:
-            continue
-        # A repository must not make us read a file elsewhere on the user's disk.
-        if path.resolve().is_relative_to(root):
-            yield path
-        else:
-            warn(f"Skipped {path}: it links to {path.resolve()}, outside the project.")
-    path = _context_file_in(paths.home)
-    if path is not None:
-        yield path
+def _place(item: Item) -> tuple[bool, int]:
+    """Overrides and personal files come after the others of their folder."""
+    is_override = ".override." in item.path.name or ".local." in item.path.name
+    provider = "" if item.source is None else item.source.provider
+    return is_override, _PRIORITY.get(provider, 0)
 
 
-def _context_file_in(folder: Path) -> Path | None:
-    return next((folder / name for name in NAMES if mode_of(folder / name)), None)
+def _only_imports(text: str) -> bool:
+    return all(_IMPORT.fullmatch(line.strip()) for line in text.splitlines() if line.strip())
 
 
-def _read(
-    path: Path, limit: int, seen: set[tuple[int, int]], warn: Callable[[str], None]
-) -> ContextFile | None:
+def _is_file(path: Path) -> bool:
     try:
-        info = path.stat()
-        if (info.st_dev, info.st_ino) in seen:
-            return None
-        seen.add((info.st_dev, info.st_ino))
-        if not stat.S_ISREG(info.st_mode):
-            warn(f"Skipped {path}: not a regular file.")
-            return None
-        with path.open("rb") as file:
-            data = file.read(limit + 1)
-        is_whole = len(data) <= limit
-        text = codecs.getincrementaldecoder("utf-8")().decode(data[:limit], final=is_whole)
-    except OSError as error:
-        warn(f"Skipped {path}: {error.strerror or error}.")
-        return None
-    except UnicodeDecodeError:
-        warn(f"Skipped {path}: not UTF-8 text.")
-        return None
-    if "\0" in text:
-        warn(f"Skipped {path}: not UTF-8 text.")
-        return None
-    if not is_whole:
-        part = f"{format_bytes(limit)} of {format_bytes(info.st_size)}"
-        text += f"\n\n[{path.name} truncated: {part} shown]"
-        warn(f"{path} is too long: only {part} used.")
-    text = text.removeprefix("\ufeff").strip()
-    return ContextFile(path, text) if text else None
+        return path.is_file()
+    except (OSError, ValueError):
+        return False

@@ -1,4 +1,4 @@
-"""Stores the user's permission rules in their settings file."""
+"""Changes lists in the user's settings file, such as permission rules."""
 
 from collections.abc import Callable, Iterable
 
@@ -13,37 +13,47 @@ _GROUP = "tools"
 
 def add_rules(paths: Paths, name: str, patterns: Iterable[str]) -> None:
     """Add patterns to the list `tools.<name>`, without duplicates. Raises ConfigError."""
-    _change(paths, name, lambda old: list(dict.fromkeys((*old, *patterns))))
+    add_to_list(paths, f"{_GROUP}.{name}", patterns)
 
 
 def remove_rule(paths: Paths, name: str, pattern: str) -> bool:
     """Remove a pattern from the list `tools.<name>`; whether it was there. Raises ConfigError."""
+    return remove_from_list(paths, f"{_GROUP}.{name}", pattern)
+
+
+def add_to_list(paths: Paths, key: str, values: Iterable[str]) -> None:
+    """Add values to the list of a setting, without duplicates. Raises ConfigError."""
+    _change(paths, key, lambda old: list(dict.fromkeys((*old, *values))))
+
+
+def remove_from_list(paths: Paths, key: str, value: str) -> bool:
+    """Remove a value from the list of a setting; whether it was there. Raises ConfigError."""
     found = False
 
     def without(old: list[str]) -> list[str]:
         nonlocal found
-        found = pattern in old
-        return [one for one in old if one != pattern]
+        found = value in old
+        return [one for one in old if one != value]
 
     if paths.settings.exists():
-        _change(paths, name, without)
+        _change(paths, key, without)
     return found
 
 
-def _change(paths: Paths, name: str, change: Callable[[list[str]], list[str]]) -> None:
+def _change(paths: Paths, key: str, change: Callable[[list[str]], list[str]]) -> None:
     """Change a list wherever it is, under a dotted key or in its group."""
-    key = f"{_GROUP}.{name}"
+    group_name, _, name = key.rpartition(".")
 
     def apply(members: dict[str, Raw]) -> None:
         try:
-            if key in members:
-                members[key] = _changed(members[key], change)
+            if key in members or not group_name:
+                members[key] = _changed(members.get(key), change)
                 return
-            group = json.decode(members[_GROUP], type=dict[str, Raw]) if _GROUP in members else {}
+            group = json.decode(members.get(group_name, Raw(b"{}")), type=dict[str, Raw])
             group[name] = _changed(group.get(name), change)
         except ValidationError:
             raise ConfigError(f"{key} must be a list of strings.", path=paths.settings) from None
-        members[_GROUP] = Raw(json.encode(group))
+        members[group_name] = Raw(json.encode(group))
 
     change_json(paths.settings, apply)
 

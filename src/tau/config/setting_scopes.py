@@ -15,8 +15,9 @@ USER_ONLY = frozenset(
     {
         *("defaultProvider", "defaultModel", "enabledModels", "modelRoles", "retry.fallbackChains"),
         *("retry.fallbackRevertPolicy", "contextFiles.enabled", "interruptMode", "task.maxConcurrency"),
-        "rpc.dialogTimeout",
         *("ttsr.builtinRules", "ttsr.disabledRules"),
+        *("rpc.dialogTimeout", "disabledProviders", "disabledExtensions"),  # which may be guards
+        *("skills.customDirectories", "skills.includeSkills", "skills.listingTokens"),
     }
 )
 """Which server gets the conversation; whether the user's own instructions are part of it."""
@@ -47,6 +48,15 @@ TIGHTEN: dict[str, tuple[Any, ...] | str] = {
     "ttsr.enabled": ON,
     "ttsr.interruptMode": ("always", "tool-only", "prose-only", "never"),
     "ttsr.maxInterrupts": LOWER,
+    "skills.enabled": OFF,
+    "skills.enableSkillCommands": OFF,
+    "skills.enableTauUser": OFF,
+    "skills.enableTauProject": OFF,
+    "skills.enablePiUser": OFF,
+    "skills.enablePiProject": OFF,
+    "skills.enableClaudeUser": OFF,
+    "skills.enableClaudeProject": OFF,
+    "skills.enableCodexUser": OFF,
 }
 """A project may move these toward the safe side of the user's value: the values from strict to loose."""
 
@@ -72,6 +82,7 @@ ANY = frozenset(
         *("read.summarize.minBodyLines", "read.summarize.minCommentLines", "read.summarize.minTotalLines"),
         *("read.summarize.unfoldUntil", "read.summarize.unfoldLimit"),
         *("edit.mode", "edit.modelModes", "edit.fuzzyMatch", "display.tabWidth"),
+        "skills.ignoredSkills",
     }
 )
 """How to work in this repository: sizes, formats, time limits."""

@@ -10,13 +10,13 @@ from msgspec.structs import FieldInfo, fields
 from tau.ai.model import THINKING_BUDGETS, ThinkingLevel
 from tau.base.late import late
 from tau.config.descriptions import describe_type
+from tau.config.discovery_settings import ContextFilesSettings, SkillsSettings, StreamRuleSettings
 from tau.config.interface_settings import (
     DisplaySettings,
     InteractionSettings,
     StatusLineSettings,
     ThemesSettings,
 )
-from tau.config.stream_rule_settings import StreamRuleSettings
 
 scopes = late("tau.config.setting_scopes")
 
@@ -379,10 +379,6 @@ class LocalSettings(Struct, frozen=True, rename="camel"):
     ] = 0
 
 
-class ContextFilesSettings(Struct, frozen=True, rename="camel"):
-    enabled: Annotated[bool, Meta(description="Send AGENTS.md and CLAUDE.md files to the model")] = True
-
-
 class ThinkingBudgets(Struct, frozen=True, rename="camel"):
     """For models whose server wants a number of tokens instead of a level."""
 
@@ -461,6 +457,14 @@ class Settings(Struct, frozen=True, rename="camel", kw_only=True):
     local: LocalSettings = LocalSettings()
     context_files: ContextFilesSettings = ContextFilesSettings()
     ttsr: StreamRuleSettings = StreamRuleSettings()
+    skills: SkillsSettings = SkillsSettings()
+    disabled_providers: Annotated[
+        list[str],
+        Meta(description="Providers whose files are not used, such as cursor; see tau extensions list"),
+    ] = []
+    disabled_extensions: Annotated[
+        list[str], Meta(description="Items that are not used, as KIND:NAME, such as skills:pdf")
+    ] = []
     theme: ThemesSettings = ThemesSettings()
     status_line: StatusLineSettings = StatusLineSettings()
     display: DisplaySettings = DisplaySettings()

@@ -96,6 +96,14 @@ _TABLE = {
         ),
         ("tools", "", "Show the model's tools", "context.tools", ANY_TIME),
         ("add-dir", "[FOLDER]", "Show or add workspace folders", "session.add_dir", ANY_TIME),
+        (
+            *("extensions", "[all|enable NAME|disable NAME]"),
+            *(
+                "Show what was found: skills, commands, hooks",
+                "extensions.extensions",
+                ANY_TIME,
+            ),
+        ),
         ("trust", "[remove]", "Review and trust what this repository could run", "trust.trust", ANY_TIME),
     ),
     "Model and display": (

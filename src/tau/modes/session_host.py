@@ -22,8 +22,6 @@ from tau.modes import job_results
 from tau.modes.exit_status import judge
 from tau.sdk import SessionOptions, create_session
 
-command_files = late("tau.config.command_files")
-command_prompts = late("tau.coding.prompts.command_prompts")
 idle_tasks = late("tau.modes.idle_tasks")
 
 BUSY = "The agent is working; set streamingBehavior to steer or followUp, or abort first."
@@ -134,9 +132,10 @@ class SessionHost:
         if not text.startswith("/"):
             return text
         name, _, typed = text[1:].partition(" ")
-        files = command_files.find_command_files(self.session.cwd, self.paths)
-        file = next((file for file in files if file.name == name), None)
-        return text if file is None else command_prompts.command_prompt(file, typed)
+        supplies = self.session.supplies()
+        supplies.discovery.refresh()
+        file = next((file for file in supplies.commands() if file.name == name), None)
+        return text if file is None else supplies.command_prompt(file, typed)
 
     async def abort(self) -> None:
         """Stop the agent and wait until it is idle; queued messages stay for the next prompt."""

@@ -5,16 +5,18 @@ import re
 import stat
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
+from tau.agent.effects import Effects
 from tau.agent.events import Notice
 from tau.agent.hooks import HookChain, Hooks, Refusal, ToolQuestion
 from tau.agent.loop_owner import StreamFunction
 from tau.agent.output import ToolOutput
+from tau.agent.queue import Queue
 from tau.agent.tool import Tool
 from tau.ai.assembler import complete
 from tau.ai.model import Model, ThinkingLevel, thinking_level
@@ -41,7 +43,7 @@ from tau.coding.session.stats import record_costs
 from tau.coding.session.storage.log import SessionLog
 from tau.coding.tools.registry import ToolParts, create_tools
 from tau.config import trust_locations
-from tau.config.context_files import find_context_files
+from tau.config.discovery.providers import Root, find_roots, has_any
 from tau.config.layers import LoadedSettings, load_settings
 from tau.config.paths import Paths, project_dir, project_folders
 from tau.config.settings import Settings
@@ -53,17 +55,24 @@ from tau.sdk.storage import open_log, track_last_session
 if TYPE_CHECKING:
     from tau.coding.approval.rules import RuleAction
     from tau.coding.jobs.session_jobs import SessionJobs
+    from tau.coding.nested_context import NestedContext
     from tau.coding.rules.stream_rules import StreamRules
+    from tau.coding.supplies import PromptFiles, Supplies
     from tau.coding.untrusted_text import Fence
 
 effects_approval = late("tau.agent.approved_effects")
 faux = late("tau.ai.faux")
+nested = late("tau.coding.nested_context")
 fences = late("tau.coding.untrusted_text")
 obfuscation = late("tau.coding.obfuscation")
 project_rules = late("tau.config.project_rules")
 rule_settings = late("tau.config.rule_settings")
+rule_catalog = late("tau.coding.rules.catalog")
+rule_urls = late("tau.coding.rules.urls")
 secrets = late("tau.base.secrets")
 stream_rules = late("tau.coding.rules.stream_rules")
+skill_urls = late("tau.coding.skills.urls")
+supplying = late("tau.coding.supplies")
 trust = late("tau.config.trust")
 
 _PATH = r"\S*/\S*|\S+\.\w{1,5}"  # one word with a slash or a file suffix
@@ -98,17 +107,25 @@ async def compose(
     problems += [*loaded.warnings, *models.warnings, *conversation.warnings, *resources.warnings]
     permissions = _permissions(options, paths, settings, environment, conversation)
     hooks = _hooks(options, paths, settings, environ, environment, folders, sandbox, permissions)
-    rules = _stream_rules(options, settings, conversation, environment)
     fence = _LateFence(folders, sandbox, environment.jobs, is_distrusted=is_distrusted)
+    roots = find_roots(options.cwd, paths)
+    supplies = _supplies(options, paths, settings, environment, trusted=trusted, roots=roots)
+    rules = _stream_rules(options, settings, conversation, environment, roots, supplies)
+    files = await _prompt_files(settings, roots, supplies, models.resolved.model, problems)
+    nested_context = _LateNested(
+        supplies, folders, conversation, environment.queue, enabled=settings.context_files.enabled
+    )
     session = Session(
         SessionParts(
             log=conversation,
             thinking=_thinking_level(options, models.resolved, conversation, settings),
-            system=_system_prompt(options, paths, settings, folders, problems, trusted=trusted),
+            system=_system_prompt(options, folders, files),
+            title_prompt="" if files is None else files.title,
+            supplies=supplies,
             tools=_add_custom_tools(create_tools(options.tools, parts), options.add_tools),
             stream=stream,
             world=replace(environment.world, denied=permissions.denied_files),
-            hooks=HookChain((hooks, fence) if rules is None else (hooks, fence, rules)),
+            hooks=HookChain((hooks, fence, nested_context, *(() if rules is None else (rules,)))),
             rules=rules,
             plan=environment.plan,
             permissions=permissions,
@@ -171,6 +188,7 @@ async def call_alone(
     conversation = SessionLog.new(None, cwd)
     environment = make_environment(conversation, cwd, runner, ModelRoles(faux.FAUX_MODEL), settings)
     await environment.open(services)
+    _supplies(options, paths, settings, environment)
     permissions = _permissions(options, paths, settings, environment, conversation)
     folders = WorkspaceFolders(cwd, ())
     hooks = _hooks(
@@ -283,6 +301,41 @@ class _LateFence(Hooks):
         )
 
 
+class _LateNested(Hooks):
+    """Sends the instructions of folders that a tool touches; loaded with the first call that touches one."""
+
+    def __init__(
+        self,
+        supplies: "Callable[[], Supplies]",
+        folders: WorkspaceFolders,
+        conversation: SessionLog,
+        queue: Queue,
+        *,
+        enabled: bool,
+    ) -> None:
+        self._make: Callable[[], NestedContext] = lambda: nested.NestedContext(
+            supplies(), lambda: folders.all, conversation.messages, queue
+        )
+        self._folders = folders
+        self._enabled = enabled
+
+    async def before_tool(self, question: ToolQuestion) -> None:
+        if self._enabled and self._is_inner(question.effects):
+            await self._hook.before_tool(question)
+
+    async def after_tool(self, call: ToolCall, output: ToolOutput) -> ToolOutput:
+        return await self._hook.after_tool(call, output) if "_hook" in self.__dict__ else output
+
+    @cached_property
+    def _hook(self) -> "NestedContext":
+        return self._make()
+
+    def _is_inner(self, effects: Effects) -> bool:
+        """Whether a call touches anything but the files of the working folder itself."""
+        cwd = self._folders.all[0]
+        return any(path != cwd and path.parent != cwd for path in (*effects.reads, *effects.writes))
+
+
 async def _trust(options: SessionOptions, paths: Paths) -> tuple[bool, bool, list[str]]:
     """Whether what the repository supplies may run, whether it may not though there is something, notices."""
     has_any = trust_locations.has_any(list(project_folders(options.cwd)))
@@ -306,23 +359,52 @@ def _load_settings(options: SessionOptions, paths: Paths) -> LoadedSettings:
     return loaded
 
 
-def _system_prompt(
+def _supplies(
     options: SessionOptions,
     paths: Paths,
     settings: Settings,
-    folders: WorkspaceFolders,
-    problems: list[str],
+    environment: ToolEnvironment,
     *,
-    trusted: bool,
+    trusted: bool = False,
+    roots: Sequence[Root] | None = None,
+) -> "Callable[[], Supplies]":
+    """What files supply, scanned when first needed, also by a `skill://` URL."""
+    supplies = cache(lambda: supplying.Supplies(options.cwd, paths, settings, trusted=trusted, roots=roots))
+    environment.world.urls.register_late("skill", lambda: skill_urls.SkillUrls(supplies().skills))
+    environment.world.urls.register_late("rule", lambda: rule_urls.RuleUrls(supplies().rules))
+    return supplies
+
+
+async def _prompt_files(
+    settings: Settings,
+    roots: Sequence[Root],
+    supplies: "Callable[[], Supplies]",
+    model: Model,
+    problems: list[str],
+) -> "PromptFiles | None":
+    """What files supply to the prompt; they are read in a thread. None if there are none."""
+    if not has_any(roots) and not settings.skills.custom_directories:
+        return None
+    return await asyncio.to_thread(lambda: supplies().read_prompts(model, problems.append))
+
+
+def _system_prompt(
+    options: SessionOptions, folders: WorkspaceFolders, files: "PromptFiles | None"
 ) -> Callable[[Model], str]:
-    enabled = settings.context_files.enabled
+    """A flag comes before the user's SYSTEM.md; both additions count."""
+    replacement = _read_text_or_file(options.system_prompt)
+    addition = _read_text_or_file(options.append_system_prompt)
+    if files is None:
+        return SystemPrompt(
+            cwd=options.cwd, add_dirs=lambda: folders.added, replacement=replacement, addition=addition
+        )
     return SystemPrompt(
         cwd=options.cwd,
         add_dirs=lambda: folders.added,
-        context_files=find_context_files(options.cwd, paths, problems.append) if enabled else (),
-        trusted_folder=None if trusted else paths.home,
-        replacement=_read_text_or_file(options.system_prompt),
-        addition=_read_text_or_file(options.append_system_prompt),
+        context_files=files.context,
+        skills=files.skills,
+        replacement=files.replacement if replacement is None else replacement,
+        addition="\n\n".join(text for text in (files.addition, addition) if text) or None,
     )
 
 
@@ -374,12 +456,23 @@ def _permissions(
 
 
 def _stream_rules(
-    options: SessionOptions, settings: Settings, conversation: SessionLog, environment: ToolEnvironment
+    options: SessionOptions,
+    settings: Settings,
+    conversation: SessionLog,
+    environment: ToolEnvironment,
+    roots: Sequence[Root],
+    supplies: "Callable[[], Supplies]",
 ) -> "StreamRules | None":
-    if not settings.ttsr.enabled or not options.rules:
+    found = has_any(roots, ("rules", "instructions"))
+    if not settings.ttsr.enabled or not (options.rules or found or settings.ttsr.builtin_rules):
         return None
     rules = stream_rules.StreamRules(
-        options.rules, None, settings.ttsr, conversation, environment.queue, environment.events.emit
+        (*options.rules, *(supplies().rules.of("stream") if found else ())),
+        lambda: rule_catalog.bundled_rules(),
+        settings.ttsr,
+        conversation,
+        environment.queue,
+        environment.events.emit,
     )
     environment.events.watch(rules.observe)
     return rules

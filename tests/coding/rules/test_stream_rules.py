@@ -245,3 +245,41 @@ def test_second_session_of_rules_is_off_without_any(tmp_path: Path) -> None:
     run = Run([[Say("sorry"), Act(lambda: stopped.append("went on"))]])
     run.go(tmp_path, "go")
     assert stopped == ["went on"] and run.triggered == []
+
+
+def test_rules_that_come_with_tau_judge_what_is_written_not_what_is_removed(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("try:\n    x()\nexcept:\n    pass\n")
+    settings = {"edit.mode": "replace", "tools.approvalMode": "yolo"}
+    fix = Use("edit", path="a.py", old_text="except:\n    pass", new_text="except OSError:\n    pass")
+    again = Use("edit", path="a.py", old_text="except OSError:\n    pass", new_text="except:\n    pass\n")
+    run = Run([[Use("read", path="a.py")], [fix], [again], [Say("done")]], settings=settings)
+    run.go(tmp_path, "go")
+    assert run.triggered == [(["python-bare-except"], False)]
+    assert [bool(run.hidden(request)) for request in (1, 2, 3)] == [False, False, True]
+    elided = Run([[write("a\n# ... rest of the code\nb\n")], [Say("done")]])
+    elided.go(tmp_path, "go")
+    assert elided.triggered == [(["elided-code"], True)]
+
+
+def test_rule_file_of_a_project_counts_once_the_project_is_trusted(tmp_path: Path) -> None:
+    rules = tmp_path / ".tau" / "rules"
+    rules.mkdir(parents=True)
+    (rules / "no-sorry.md").write_text("---\ncondition: sorry\nscope: text\n---\nDo not apologize.\n")
+    for trust in (False, True):
+        run = Run([[Say("sorry, no")], [Say("ok")]], trust=trust)
+        run.go(tmp_path, "go")
+        assert run.triggered == ([(["no-sorry"], True)] if trust else [])
+        assert not trust or "Do not apologize." in run.hidden(1)[0]
+
+
+def test_rulebook_is_listed_and_read_by_url(tmp_path: Path) -> None:
+    rules = tmp_path / ".cursor" / "rules"
+    rules.mkdir(parents=True)
+    (rules / "api.mdc").write_text("---\ndescription: Use when: API\nglobs: *.ts,*.tsx\n---\nBe terse.\n")
+    (rules / "all.mdc").write_text("---\nalwaysApply: true\n---\nBe brief.\n")
+    run = Run([[Use("read", path="rule://api")], [Say("done")]])
+    messages = run.go(tmp_path, "go")
+    system = run.faux.requests[0].system
+    assert "- api: Use when: API (for *.ts, *.tsx)" in system and "Be brief." in system
+    [result] = [message for message in messages if isinstance(message, ToolResultMessage)]
+    assert "Be terse." in str(result.content)

@@ -3,10 +3,13 @@
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tau.ai.model import Model
 from tau.base.late import late
-from tau.config.context_files import ContextFile
+
+if TYPE_CHECKING:
+    from tau.config.context_files import ContextFile
 
 fences = late("tau.coding.untrusted_text")
 
@@ -21,8 +24,8 @@ UNTRUSTED = (
 class SystemPrompt:
     """The parts of the prompt, read once: it stays the same until the user adds a folder.
 
-    The user may give a `replacement` for the template and an `addition` after it. With a `trusted_folder`,
-    instructions from elsewhere are marked: they come from a repository that the user has not trusted.
+    The user may give a `replacement` for the template and an `addition` after it. `skills` lists them for a
+    model. Instructions from a repository that the user has not trusted are marked.
     """
 
     def __init__(
@@ -30,28 +33,30 @@ class SystemPrompt:
         *,
         cwd: Path,
         add_dirs: Callable[[], Sequence[Path]] = tuple,
-        context_files: Sequence[ContextFile] = (),
-        trusted_folder: Path | None = None,
+        context_files: "Sequence[ContextFile]" = (),
+        skills: Callable[[Model], str] = lambda model: "",
         replacement: str | None = None,
         addition: str | None = None,
     ) -> None:
         self._cwd = cwd
         self._add_dirs = add_dirs
         self._date = time.strftime("%Y-%m-%d")
-        self._context = _context(context_files, trusted_folder)
+        self._context = instructions(context_files)
+        self._skills = skills
         self._replacement = replacement
         self._addition = addition
 
     def __call__(self, model: Model) -> str:
+        context = self._context + self._skills(model)
         if self._replacement is not None:
-            prompt = self._replacement + self._context
+            prompt = self._replacement + context
         else:
             template = (HERE / ("demo.md" if model.demo else "system.md")).read_text(encoding="utf-8")
             prompt = fill(
                 template.strip(),
                 cwd="\nAlso in the workspace: ".join(map(str, (self._cwd, *self._add_dirs()))),
                 date=self._date,
-                context="" if model.demo else self._context,
+                context="" if model.demo else context,
             )
         return f"{prompt}\n\n{self._addition}" if self._addition else prompt
 
@@ -68,17 +73,19 @@ def fill(template: str, **values: str) -> str:
     return "".join(text)
 
 
-def _context(files: Sequence[ContextFile], trusted_folder: Path | None) -> str:
+def instructions(
+    files: "Sequence[ContextFile]",
+    head: str = "\nUser and project instructions; later ones are more specific and win.",
+) -> str:
     """The user's and the project's instructions for agents, each with its path."""
     if not files:
         return ""
-    marks = [trusted_folder is not None and file.path.parent != trusted_folder for file in files]
-    parts = ["\nUser and project instructions; later ones are more specific and win."]
-    if any(marks):
+    parts = [head]
+    if not all(file.trusted for file in files):
         parts.append(UNTRUSTED)
-    for file, is_marked in zip(files, marks, strict=True):
+    for file in files:
         text = file.text.strip()
-        id = fences.find_mark(text) if is_marked else ""
+        id = "" if file.trusted else fences.find_mark(text)
         marks_of = f' trusted="no" id="{id}"' if id else ""
         end = f' id="{id}"' if id else ""
         parts.append(f'<instructions path="{file.path}"{marks_of}>\n{text}\n</instructions{end}>')

@@ -7,7 +7,7 @@ from tau.coding.rules.rule import RuleFile
 from tau.coding.session.context import EntryNode
 from tau.coding.session.entries import CustomMessageEntry, RuleInjection
 from tau.coding.session.storage.log import SessionLog
-from tau.config.stream_rule_settings import StreamRuleSettings
+from tau.config.discovery_settings import StreamRuleSettings
 
 INJECTION: Final = "ttsr-injection"
 

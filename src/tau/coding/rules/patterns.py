@@ -148,6 +148,16 @@ class TextWindow:
         self._tail = b"\n"  # so that a first line has a character before it
         self.pieces: list[str] = []
 
+    def search(self, texts: Sequence[str]) -> list[RuleFile]:
+        """The rules that match one of several other texts, whatever may follow it."""
+        if self._early is None:
+            return []
+        found: dict[str, RuleFile] = {}
+        for text in texts:
+            hits = self._early.set.Match(b"\n" + text.encode("utf-8", "replace"))
+            found |= {rule.name: rule for rule in map(self._early.rules.__getitem__, hits or ())}
+        return list(found.values())
+
     def feed(self, text: str) -> list[RuleFile]:
         self.pieces.append(text)
         if self._early is None:

@@ -4,11 +4,16 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import cached_property, lru_cache
+from pathlib import Path
 from typing import Any, Literal
 
 from msgspec import Struct
 
+from tau.base.late import late
 from tau.coding.search.globs import BadGlob, matcher
+
+file_cache = late("tau.config.discovery.file_cache")
+front_matter = late("tau.config.discovery.front_matter")
 
 Source = Literal["text", "thinking", "tool"]
 InterruptOn = Literal["never", "prose-only", "tool-only", "always"]
@@ -17,6 +22,7 @@ Bucket = Literal["stream", "always", "rulebook", "unused"]
 _SOURCES: dict[str, Source] = {"text": "text", "thinking": "thinking", "tool": "tool"}
 DEFAULT_SCOPE = ("text", "tool")
 MAX_CONDITIONS = 50
+_ALWAYS = ("claude", "cline", "windsurf")  # where a file without fields is part of every prompt
 _SCOPE = re.compile(r"(?P<source>text|thinking|tool)(?::(?P<tool>[\w*?-]+))?(?:\((?P<globs>[^()]*)\))?")
 _ITEM = re.compile(r"(?:\([^)]*\)|\[[^\]]*\]|\{[^}]*\}|[^,])+")
 
@@ -39,16 +45,17 @@ class RuleFile(Struct, frozen=True, kw_only=True, dict=True):
     """
 
     name: str
-    content: str
+    content: str = ""  # if not in the file
     path: str = ""
     provider: str = ""
+    trusted: bool = True
     description: str = ""
     conditions: tuple[str, ...] = ()
     ast_conditions: tuple[str, ...] = ()
     scope: tuple[Scope, ...] = ()
     globs: tuple[str, ...] = ()
     agents: tuple[str, ...] = ()
-    always_apply: bool = False
+    always: bool = False
     interrupt_on: InterruptOn | None = None
     problems: tuple[str, ...] = ()
 
@@ -57,9 +64,22 @@ class RuleFile(Struct, frozen=True, kw_only=True, dict=True):
         """A stream rule, part of every prompt, listed in the prompt, or none of these."""
         if self.conditions or self.ast_conditions:
             return "stream"
-        if self.always_apply:
+        if self.always:
             return "always"
-        return "rulebook" if self.description else "unused"
+        return "rulebook" if self.description or self.globs else "unused"
+
+    @property
+    def summary(self) -> str:
+        """What it is about, in one line."""
+        files = f"for {', '.join(self.globs)}" if self.globs else ""
+        return f"{self.description} ({files})" if self.description and files else self.description or files
+
+    def body(self) -> str:
+        """The text of the rule, as it is now. Raises ConfigError."""
+        if self.content or not self.path:
+            return self.content
+        path = Path(self.path)
+        return front_matter.parse_front_matter(file_cache.read_text(path), path).body
 
     def covers(self, source: Source, tool: str = "") -> bool:
         return any(scope.covers(source, tool) for scope in self.scope)
@@ -76,10 +96,15 @@ class RuleFile(Struct, frozen=True, kw_only=True, dict=True):
 
 
 def make_rule(
-    name: str, content: str, fields: Mapping[str, Any], *, path: str = "", provider: str = ""
+    name: str,
+    content: str,
+    fields: Mapping[str, Any],
+    *,
+    path: str = "",
+    provider: str = "",
+    trusted: bool = True,
 ) -> RuleFile:
-    """Read the fields of a rule file; those of Cursor, Windsurf, Cline, Copilot and Claude Code have their
-    own names for the same things."""
+    """Read the fields of a rule file; other agents have their own names for the same things."""
     problems: list[str] = []
     scope = _read_scope(_items(fields.get("scope")), problems)
     conditions = _items(fields.get("condition"), split=False)
@@ -92,6 +117,8 @@ def make_rule(
     ]
     everywhere = {"*", "**", "**/*"}
     always = fields.get("alwaysApply") is True or trigger == "always_on" or bool(everywhere & {*globs})
+    if not fields and (provider in _ALWAYS or name == "RULES"):
+        always = True
     globs = [glob for glob in globs if glob not in everywhere and _is_valid(glob, problems)]
     interrupt = fields.get("interruptMode")
     if interrupt not in (None, "never", "prose-only", "tool-only", "always"):
@@ -107,13 +134,14 @@ def make_rule(
         content=content.strip(),
         path=path,
         provider=provider,
+        trusted=trusted,
         description=description.strip() if isinstance(description, str) else "",
         conditions=tuple(conditions[:MAX_CONDITIONS]),
         ast_conditions=tuple(ast_conditions[:MAX_CONDITIONS]),
         scope=scope,
         globs=tuple(globs),
         agents=tuple(_items(fields.get("agents"))),
-        always_apply=always,
+        always=always,
         interrupt_on=interrupt,
         problems=tuple(problems),
     )

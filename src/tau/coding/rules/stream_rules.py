@@ -24,7 +24,7 @@ from tau.ai.dialect import Delta
 from tau.ai.wire import AssistantMessage, CustomMessage, TextContent, ToolCall
 from tau.base import log as log_file
 from tau.base.clock import now_ms
-from tau.base.errors import NothingToDo, SessionError, StreamInterrupted, TauError
+from tau.base.errors import ConfigError, NothingToDo, SessionError, StreamInterrupted, TauError
 from tau.base.late import late
 from tau.coding.rules.injections import INJECTION, InjectedRules
 from tau.coding.rules.rule import RuleFile, Source
@@ -32,7 +32,7 @@ from tau.coding.session.entries import CustomMessageEntry, RuleInjection
 from tau.coding.session.reminders import remove_reminders
 from tau.coding.session.retry import rewind_failed_turn
 from tau.coding.session.storage.log import SessionLog
-from tau.config.stream_rule_settings import StreamRuleSettings
+from tau.config.discovery_settings import StreamRuleSettings
 
 patterns = late("tau.coding.rules.patterns")
 streamed_answer = late("tau.coding.rules.streamed_answer")
@@ -139,7 +139,7 @@ class StreamRules(Hooks):
         if not rules:
             return
         interrupts = self._may_interrupt(rules, source)
-        shown = [TriggeredRule(rule.name, rule.path, rule.content) for rule in rules]
+        shown = [TriggeredRule(rule.name, rule.path, _body(rule)) for rule in rules]
         self._emit(RulesTriggered(shown, interrupts))
         if interrupts:
             self._interrupts += 1
@@ -220,10 +220,20 @@ class StreamRules(Hooks):
 
 
 def _usable(rules: Sequence[RuleFile], settings: StreamRuleSettings) -> list[RuleFile]:
-    return [rule for rule in rules if rule.bucket == "stream" and rule.name not in settings.disabled_rules]
+    """Those that may stop an answer: not those of a repository that the user does not trust."""
+    wanted = (rule for rule in rules if rule.bucket == "stream" and rule.trusted)
+    return [rule for rule in wanted if rule.name not in settings.disabled_rules]
+
+
+def _body(rule: RuleFile) -> str:
+    try:
+        return rule.body()
+    except ConfigError as error:
+        log_file.error(f"The rule {rule.name} cannot be read.", error)
+        return rule.description
 
 
 def _message(rules: Sequence[RuleFile], template: str) -> CustomMessage:
-    texts = [template.format(name=rule.name, path=rule.path, content=rule.content) for rule in rules]
+    texts = [template.format(name=rule.name, path=rule.path, content=_body(rule)) for rule in rules]
     names = {"rules": [rule.name for rule in rules]}
     return CustomMessage(INJECTION, "\n\n".join(texts), display=False, timestamp=now_ms(), details=names)

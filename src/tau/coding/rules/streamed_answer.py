@@ -116,8 +116,10 @@ class StreamedAnswer:
         call = self._calls.get(key)
         if call is None or call.window is None:
             return
-        if hits := call.window.feed(call.unescape(json)):
-            self._trigger(call, hits, [file.path for file in written.written_files(call.complete_lines())])
+        if call.window.feed(call.unescape(json)) and "\\n" in json:
+            arguments = call.complete_lines()
+            hits = call.window.search(written.texts_of(arguments))  # without what the call removes
+            self._trigger(call, hits, [file.path for file in written.written_files(arguments)])
         self._check_code(call)
 
     def _check_code(self, call: _Call) -> None:
@@ -144,7 +146,7 @@ class StreamedAnswer:
             call.code = None
         arguments = partial_arguments(call.json)
         covered = self._rules.covering("tool", call.tool)
-        found = await self._rules.search([call.window.text, *written.texts_of(arguments)], covered)
+        found = await self._rules.search(written.texts_of(arguments), covered)
         coded = [rule for rule in covered if rule.ast_conditions]
         if coded:
             matched = await asyncio.to_thread(_search_code, coded, call.tool, arguments)

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 _PATH_KEYS = ("path", "file_path", "filePath", "file", "filename")
 _HEADER = re.compile(r"(?:¶|\*\*\* (?:Update|Add) File: |\+\+\+ (?:b/)?)(?P<path>[^\n]+?)(?:#\w*)?\s*")
+_REMOVED = ("old_text", "old_string", "oldText", "pat")
 _MAX_DEPTH = 20
 
 
@@ -24,15 +25,15 @@ def written_files(arguments: Mapping[str, Any]) -> list[WrittenFile]:
     named = [arguments[key] for key in _PATH_KEYS if isinstance(arguments.get(key), str)]
     listed = arguments.get("paths")
     named += [listed] if isinstance(listed, str) else listed if isinstance(listed, list) else []
-    skipped = {*_PATH_KEYS, "paths", "old_text", "old_string", "oldText", "pat"}
+    skipped = {*_PATH_KEYS, "paths"}
     source = "\n".join(_texts({key: value for key, value in arguments.items() if key not in skipped}))
     return [WrittenFile(path, source) for path in named if isinstance(path, str)]
 
 
 def texts_of(arguments: Mapping[str, Any]) -> list[str]:
-    """All text in the arguments, and the source that a patch adds."""
-    added = [file.source for file in written_files(arguments)] if "input" in arguments else []
-    return [*_texts(arguments), *added]
+    """All text in the arguments but what the call removes; of a patch, the source that it adds."""
+    files = written_files(arguments) if "input" in arguments else []
+    return [file.source for file in files] or list(_texts(arguments))
 
 
 def _patched_files(patch: str) -> Iterator[WrittenFile]:
@@ -53,5 +54,7 @@ def _texts(value: Any, depth: int = 0) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif depth < _MAX_DEPTH and isinstance(value, (dict, list)):
-        for item in value.values() if isinstance(value, dict) else value:
-            yield from _texts(item, depth + 1)
+        keyed = value.items() if isinstance(value, dict) else enumerate(value)
+        for key, item in keyed:
+            if key not in _REMOVED:
+                yield from _texts(item, depth + 1)

@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from tau.coding.session.tree_navigation import Move, TreeNavigator
     from tau.coding.session.user_python import UserPython
     from tau.coding.session.user_shell import UserShell
+    from tau.coding.supplies import Supplies
     from tau.coding.undo.recorder import Recorder
 
 fallback = late("tau.coding.session.fallback")
@@ -99,12 +100,14 @@ class SessionParts(Struct, frozen=True, kw_only=True):
     notices: list[Notice] = []
     rules: "StreamRules | None" = None
     trusted: bool = False  # what the repository supplies may run
+    title_prompt: str = ""  # the user's own, for titles
+    supplies: "Callable[[], Supplies]"
 
 
 class Session:
     """Owns its parts. Modes use `log`, `models`, `queue`, `tree`, `names`, `compaction`, `retry`, `stats`,
-    `plan`, `permissions`, `todos`, `recorder`, `folders`, `sandbox`, `jobs`, `tools`, `urls`, `requests` and
-    `settings`; `setup` returns the next request's setup.
+    `plan`, `permissions`, `todos`, `recorder`, `folders`, `sandbox`, `jobs`, `tools`, `urls`, `requests`,
+    `supplies` and `settings`; `setup` returns the next request's setup.
 
     A prompt goes from `prompt` through `AgentRunner.run_prompt` to the agent's `run_loop`.
     Each activity that can be stopped takes its abort from `activities`; `abort` stops the innermost one, and
@@ -121,7 +124,7 @@ class Session:
         self.settings, self.trusted = parts.settings, parts.trusted
         self.plan, self.permissions = parts.plan, parts.permissions
         self.todos, self.recorder, self.folders = parts.todos, parts.recorder, parts.folders
-        self.sandbox = parts.resources.sandbox
+        self.sandbox, self.supplies = parts.resources.sandbox, parts.supplies
         self.activities, self.abort = parts.activities, parts.activities.abort
         self.subscribe, self.emit = parts.events.subscribe, parts.events.emit
         self.stats = UsageStats(parts.log)
@@ -199,6 +202,7 @@ class Session:
             lambda: self.models.role("smol"),
             enabled=self._parts.settings.titles.enabled,
             thinking=lambda: self.models.level("smol"),
+            instructions=self._parts.title_prompt,
         )
 
     @cached_property

@@ -46,14 +46,18 @@ _CHAT_STARTS = (
 
 
 async def make_title(
-    complete: Complete, model: Model, first_message: str, thinking: ThinkingLevel = "off"
+    complete: Complete,
+    model: Model,
+    first_message: str,
+    thinking: ThinkingLevel = "off",
+    instructions: str = "",
 ) -> tuple[str, Usage]:
     """A title for a conversation that starts with this message, and its usage.
 
     If the model fails or its answer is not a title, use the first words of the message.
     """
     request = Request(
-        system=Path(__file__).with_name("title.md").read_text(encoding="utf-8").strip(),
+        system=instructions or Path(__file__).with_name("title.md").read_text(encoding="utf-8").strip(),
         messages=[UserMessage(clean(f"<message>\n{_start_of(first_message)}\n</message>"), now_ms())],
         tools=[],
         max_tokens=min(ANSWER_TOKENS + THINKING_BUDGETS[thinking], model.max_tokens),
@@ -119,6 +123,7 @@ class SessionTitle(Struct):
     model: Callable[[], Model]
     enabled: bool = True
     thinking: Callable[[], ThinkingLevel | None] = lambda: None
+    instructions: str = ""
     _suggested: bool = False
 
     @property
@@ -144,7 +149,8 @@ class SessionTitle(Struct):
         model = self.model()
         try:
             async with abort.scope():
-                title, usage = await make_title(self.complete, model, first, self.thinking() or "off")
+                thinking = self.thinking() or "off"
+                title, usage = await make_title(self.complete, model, first, thinking, self.instructions)
         except Aborted:
             self._suggested = False
             return None

@@ -9,7 +9,6 @@ from tau.agent.queue import TakeMode
 from tau.ai.model import ThinkingLevel
 from tau.coding.session.stats import SessionStats
 from tau.coding.todo.list import Phases
-from tau.config.command_files import find_command_files
 from tau.config.settings import ApprovalMode
 from tau.modes.session_commands.command import CommandCall, CommandError, NoFields, SessionCommand
 from tau.modes.session_commands.models import ModelInfo, model_info
@@ -138,7 +137,9 @@ async def set_approval_mode(call: CommandCall, request: ApprovalModeRequest) -> 
 
 async def get_commands(call: CommandCall, request: NoFields) -> AvailableCommands:
     host = call.host
-    files = find_command_files(host.session.cwd, host.paths, lambda warning: None, [])
+    supplies = host.session.supplies()
+    supplies.discovery.refresh()
+    files = supplies.commands()
     return AvailableCommands(
         [
             AvailableCommand(

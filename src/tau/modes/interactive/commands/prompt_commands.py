@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from tau.coding.prompts.command_prompts import command_prompt
-from tau.config.command_files import CommandFile, find_command_files
+from tau.coding.supplies import Supplies
+from tau.config.command_files import CommandFile, command_warnings
 from tau.modes import command_table as table
 from tau.modes.interactive.current_session import CurrentSession
 from tau.tui.timer import Timer
@@ -29,8 +29,9 @@ class FileCommands:
         """`fresh`: rescan even if the last scan is recent."""
         cwd, now = self._current.cwd, self._timer.time()
         if fresh or cwd != self._folder or now - self._scanned_at > FRESH_S:
-            warnings: list[str] = []
-            files = find_command_files(cwd, self._current.paths, warnings.append, self._files)
+            supplies = self._supplies(cwd)
+            supplies.discovery.refresh()
+            files, warnings = supplies.commands(), command_warnings(supplies.discovery)
             self._folder, self._scanned_at = cwd, now
             self._files = [file for file in files if not _hidden(file, warnings)]
             self.warnings = warnings
@@ -41,7 +42,16 @@ class FileCommands:
 
     def prompt(self, file: CommandFile, typed: str) -> str:
         """The prompt to send. Raises ConfigError."""
-        return command_prompt(file, typed)
+        return self._supplies(self._current.cwd).command_prompt(file, typed)
+
+    def _supplies(self, cwd: Path) -> Supplies:
+        """The session's, or while it opens, those of the folder."""
+        session = self._current.session
+        return (
+            Supplies(cwd, self._current.paths, self._current.settings)
+            if session is None
+            else session.supplies()
+        )
 
 
 def _hidden(file: CommandFile, warnings: list[str]) -> bool:

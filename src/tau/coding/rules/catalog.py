@@ -1,0 +1,66 @@
+"""The rules of a session: those that files supply, and those that come with tau."""
+
+from functools import cached_property
+from pathlib import Path
+
+from tau.base.late import late
+from tau.coding.rules.rule import Bucket, RuleFile, make_rule
+from tau.config.discovery.capabilities import Item
+from tau.config.discovery.registry import Discovery
+from tau.config.discovery_settings import StreamRuleSettings
+
+front_matter = late("tau.config.discovery.front_matter")
+
+BUNDLED = Path(__file__).with_name("bundled")
+BUNDLED_PROVIDER = "builtin-defaults"
+MAX_LISTED = 200
+_LISTING = (
+    "\nRules of this project that apply to some work. Read rule://NAME before you do what one is about:\n"
+)
+
+
+class RuleCatalog:
+    """What files supply, found once; of two with one name, the first."""
+
+    def __init__(self, discovery: Discovery, settings: StreamRuleSettings) -> None:
+        self._discovery = discovery
+        self._settings = settings
+
+    @cached_property
+    def rules(self) -> list[RuleFile]:
+        """Those that are not disabled."""
+        found = (_rule(item) for kind in ("rules", "instructions") for item in self._discovery.items(kind))
+        by_name: dict[str, RuleFile] = {}
+        for rule in found:
+            if rule.name not in self._settings.disabled_rules:
+                by_name.setdefault(rule.name, rule)
+        return list(by_name.values())
+
+    def of(self, bucket: Bucket) -> list[RuleFile]:
+        return [rule for rule in self.rules if rule.bucket == bucket]
+
+    def find(self, name: str) -> RuleFile | None:
+        return next((rule for rule in self.rules if rule.name == name), None)
+
+    def listing(self) -> str:
+        """The rulebook as part of the prompt; empty without one."""
+        rules = self.of("rulebook")
+        if not rules:
+            return ""
+        lines = [f"- {rule.name}: {rule.summary}" for rule in rules[:MAX_LISTED]]
+        if len(rules) > MAX_LISTED:
+            lines.append(f"- and {len(rules) - MAX_LISTED} more, listed by rule://")
+        return _LISTING + "\n".join(lines) + "\n"
+
+
+def bundled_rules() -> list[RuleFile]:
+    rules = []
+    for path in sorted(BUNDLED.glob("*.md")):
+        head = front_matter.parse_front_matter(path.read_text(encoding="utf-8"), path)
+        rules.append(make_rule(path.stem, head.body, head.fields, path=path.name, provider=BUNDLED_PROVIDER))
+    return rules
+
+
+def _rule(item: Item) -> RuleFile:
+    provider = "" if item.source is None else item.source.provider
+    return make_rule(item.name, "", item.fields, path=str(item.path), provider=provider, trusted=item.trusted)

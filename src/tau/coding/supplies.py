@@ -1,0 +1,143 @@
+"""What files supply to a session's prompts: instructions, system prompts, skills; read when first needed."""
+
+import os
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from pathlib import Path
+
+from msgspec import Struct
+
+from tau.ai.model import Model
+from tau.base.errors import ConfigError
+from tau.base.files import typed_path
+from tau.coding.prompts.command_prompts import command_prompt
+from tau.coding.rules.catalog import RuleCatalog
+from tau.coding.rules.rule import RuleFile
+from tau.coding.skills.catalog import Skill, SkillCatalog
+from tau.coding.skills.listing import list_skills, listing_budget
+from tau.config.command_files import SKILL_PREFIX, CommandFile, find_command_files
+from tau.config.context_files import ContextFile, ContextReader, find_context_files
+from tau.config.discovery.file_cache import read_text
+from tau.config.discovery.providers import Root, nested_roots
+from tau.config.discovery.registry import Discovery, DiscoveryOptions
+from tau.config.paths import Paths
+from tau.config.settings import Settings
+
+MAX_NAMED = 30
+
+
+class PromptFiles(Struct, frozen=True, kw_only=True):
+    """What the first request is made of. `replacement` replaces the template, `title` that of titles."""
+
+    context: Sequence[ContextFile] = ()
+    skills: Callable[[Model], str] = lambda model: ""
+    replacement: str | None = None
+    addition: str | None = None
+    title: str = ""
+
+
+class Supplies:
+    """Scans once. `roots` are the folders that exist, if known already."""
+
+    def __init__(
+        self,
+        cwd: Path,
+        paths: Paths,
+        settings: Settings,
+        *,
+        trusted: bool = False,
+        roots: Sequence[Root] | None = None,
+    ) -> None:
+        self._settings = settings
+        options = DiscoveryOptions(
+            trusted=trusted,
+            disabled_providers=settings.disabled_providers,
+            disabled_items=settings.disabled_extensions,
+            skill_folders=[typed_path(name).absolute() for name in settings.skills.custom_directories],
+        )
+        self.discovery = Discovery(cwd, paths, options, roots)
+
+    @cached_property
+    def skills(self) -> SkillCatalog:
+        return SkillCatalog(self.discovery, self._settings.skills)
+
+    @cached_property
+    def rules(self) -> RuleCatalog:
+        return RuleCatalog(self.discovery, self._settings.ttsr)
+
+    def commands(self) -> list[CommandFile]:
+        """The slash commands."""
+        with_skills = self._settings.skills.enable_skill_commands
+        return find_command_files(self.discovery, lambda item: with_skills and self.skills.offers(item))
+
+    def command_prompt(self, file: CommandFile, typed: str) -> str:
+        """The prompt that a command expands to. Raises ConfigError."""
+        if file.is_skill:
+            self.skills.record_use(file.name.rpartition(SKILL_PREFIX)[2])
+        return command_prompt(file, typed)
+
+    def read_prompts(self, model: Model, warn: Callable[[str], None]) -> PromptFiles:
+        """Read what goes into the first request; what is lost goes to `warn`."""
+        skills = self.skills.skills
+        context = find_context_files(self.discovery, warn) if self._settings.context_files.enabled else []
+        used = self.skills.used() if skills else {}
+        setting = self._settings.skills.listing_tokens
+
+        rulebook = self.rules.listing()
+
+        def listing(model: Model) -> str:
+            budget = listing_budget(setting, model.context_window)
+            return list_skills(skills, budget, used).text + rulebook
+
+        for sentence in self.skills.collisions() if skills else ():
+            warn(sentence)
+        budget = listing_budget(setting, model.context_window)
+        shortened = list_skills(skills, budget, used).shortened
+        if shortened:
+            warn(_shortened_text(shortened, budget))
+        return PromptFiles(
+            context=[*context, *_always([*skills, *self.rules.of("always")], warn)],
+            skills=listing,
+            replacement=self._system_prompt("SYSTEM", warn),
+            addition=self._system_prompt("APPEND_SYSTEM", warn),
+            title=self._system_prompt("TITLE_SYSTEM", warn) or "",
+        )
+
+    def nested_context(self, folder: Path, warn: Callable[[str], None]) -> list[ContextFile]:
+        """The instructions in one more folder of the workspace."""
+        discovery = Discovery(folder, self.discovery.paths, self.discovery.options, nested_roots(folder))
+        items = discovery.items("context-files")
+        return ContextReader(Path(os.path.realpath(self.discovery.root)), warn).read(items)
+
+    def _system_prompt(self, name: str, warn: Callable[[str], None]) -> str | None:
+        """The working folder's, or else the user's; not those of the folders between."""
+        items = [item for item in self.discovery.all("system-prompt") if item.name == name and item.rank == 0]
+        for item in sorted(items, key=lambda item: item.level != "project"):
+            if item.state == "waiting":
+                warn(f"Skipped {item.path}: {item.why[:1].lower()}{item.why[1:]}")
+            elif item.state in ("active", "shadowed"):
+                try:
+                    return read_text(item.path).strip() or None
+                except ConfigError as error:
+                    warn(f"{error} Skipped.")
+        return None
+
+
+def _always(sources: Sequence[Skill | RuleFile], warn: Callable[[str], None]) -> list[ContextFile]:
+    """The texts of skills and rules that are part of every prompt."""
+    files = []
+    for source in sources:
+        if source.always:
+            try:
+                files.append(ContextFile(Path(source.path), source.body(), source.trusted))
+            except ConfigError as error:
+                warn(f"{error} Skipped.")
+    return files
+
+
+def _shortened_text(names: Sequence[str], budget: int) -> str:
+    more = f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else ""
+    return (
+        f"The list of skills exceeds {budget:,} tokens, so these descriptions are shortened: "
+        f"{', '.join(names[:MAX_NAMED])}{more}. Raise skills.listingTokens, or set skills.ignoredSkills."
+    )

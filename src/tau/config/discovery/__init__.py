@@ -1,0 +1,1 @@
+"""Finds what the user, the project and other agents' folders supply: instructions, skills, commands."""

@@ -1,0 +1,269 @@
+"""Where tau and other agents keep what they find: the table of providers, and which of its folders exist.
+
+A start without any of them imports no other module of this package.
+"""
+
+import os
+import stat
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import Literal, NamedTuple, TypeAlias
+
+from tau.base.files import mode_of, typed_path
+from tau.config.paths import PROJECT_FOLDER, Paths, project_folders
+
+Kind = Literal[
+    "context-files",
+    "system-prompt",
+    "skills",
+    "rules",
+    "instructions",
+    "slash-commands",
+    "prompts",
+    "agents",
+    "hooks",
+    "tools",
+    "extension-modules",
+    "extensions",
+    "mcps",
+    "settings",
+    "ssh",
+]
+Level = Literal["user", "project", "bundled"]
+Patterns: TypeAlias = Mapping[Kind, tuple[str, ...]]
+AT_START: tuple[Kind, ...] = ("context-files", "system-prompt", "skills", "rules")
+"""What the first request may depend on."""
+USER, PROJECT, TAU = "~/", "./", "{tau}"
+_EACH = "/*"
+
+
+class Provider(NamedTuple):
+    """A tool whose files are found; of two items with one name, that of the higher priority wins.
+
+    A root is a folder in the user's home (`~/`), in tau's folder (`{tau}`) or in each folder of the project
+    (`./`). One that ends in `/*` means each folder there: a plugin, whose commands have its name. `finds` are
+    patterns below each root; `also` has its own roots. `**` stands for folders at any depth.
+    """
+
+    id: str
+    name: str
+    priority: int
+    roots: tuple[str, ...] = ()
+    finds: Patterns = MappingProxyType({})
+    also: Patterns = MappingProxyType({})
+
+
+_SKILLS: Patterns = {"skills": ("skills/*/SKILL.md",)}
+_COMMANDS: Patterns = {"slash-commands": ("commands/**/*.md",), "prompts": ("prompts/**/*.md",)}
+_RULES: Patterns = {"rules": ("rules/**/*.md", "rules/**/*.mdc")}
+_AGENTS: Patterns = {"agents": ("agents/**/*.md",)}
+_CODE: Patterns = {
+    "hooks": ("hooks.json", "hooks/hooks.json", "hooks/*.py", "hooks/pre/*", "hooks/post/*"),
+    "tools": ("tools/*",),
+    "extension-modules": ("extensions/*",),
+}
+_MCP: Patterns = {"mcps": ("mcp.json", ".mcp.json")}
+_SYSTEM: Patterns = {"system-prompt": ("SYSTEM.md", "APPEND_SYSTEM.md", "TITLE_SYSTEM.md")}
+_SETTINGS: Patterns = {"settings": ("settings.json",)}
+_NATIVE: Patterns = {
+    **_SKILLS,
+    **_COMMANDS,
+    **_AGENTS,
+    **_CODE,
+    **_MCP,
+    **_SYSTEM,
+    **_SETTINGS,
+    "context-files": ("AGENTS.md",),
+    "rules": (*_RULES["rules"], "RULES.md"),
+    "instructions": ("instructions/**/*.md",),
+}
+PLUGIN: Patterns = {**_SKILLS, **_COMMANDS, **_RULES, **_AGENTS, **_CODE, **_MCP}
+
+PROVIDERS = (
+    Provider("native", "tau", 100, (TAU, "./.tau"), _NATIVE),
+    Provider("tau-plugins", "tau plugins", 90, (f"{TAU}/plugins/*",), PLUGIN),
+    Provider("pi", "pi and omp", 85, ("~/.pi/agent", "~/.omp/agent", "./.pi", "./.omp"), _NATIVE),
+    Provider(
+        *("claude", "Claude Code", 80, ("~/.claude", "./.claude")),
+        {
+            **_SKILLS,
+            **_COMMANDS,
+            **_RULES,
+            **_AGENTS,
+            **_CODE,
+            **_MCP,
+            **_SYSTEM,
+            "context-files": ("CLAUDE.md",),
+            "settings": ("settings.json", "settings.local.json"),
+        },
+        {"context-files": ("./CLAUDE.md", "./CLAUDE.local.md"), "mcps": ("~/.claude.json",)},
+    ),
+    Provider("claude-plugins", "Claude Code plugins", 70, finds=PLUGIN),
+    Provider(
+        *("agents", ".agents", 70, ("~/.agent", "~/.agents", "./.agent", "./.agents")),
+        {**_SKILLS, **_COMMANDS, **_RULES, **_AGENTS, **_SYSTEM, "context-files": ("AGENTS.md",)},
+    ),
+    Provider(
+        *("codex", "Codex", 70, ("~/.codex", "./.codex")),
+        {
+            **_SKILLS,
+            **_COMMANDS,
+            **_CODE,
+            **_SYSTEM,
+            "context-files": ("AGENTS.md", "AGENTS.override.md"),
+            "settings": ("config.toml",),
+        },
+        {"context-files": ("./AGENTS.override.md",)},
+    ),
+    Provider(
+        *("gemini", "Gemini CLI", 60, ("~/.gemini", "./.gemini")),
+        {
+            **_SETTINGS,
+            **_SKILLS,
+            "context-files": ("GEMINI.md",),
+            "system-prompt": ("system.md", *_SYSTEM["system-prompt"]),
+            "extensions": ("extensions/*/gemini-extension.json",),
+        },
+        {"context-files": ("./GEMINI.md",)},
+    ),
+    Provider(
+        *("opencode", "opencode", 55, ("~/.config/opencode", "./.opencode")),
+        {
+            **_SKILLS,
+            "context-files": ("AGENTS.md",),
+            "settings": ("opencode.json",),
+            "slash-commands": ("commands/**/*.md", "command/**/*.md"),
+            "agents": ("agents/**/*.md", "agent/**/*.md"),
+            "extension-modules": ("plugins/*", "plugin/*"),
+        },
+        {"settings": ("./opencode.json",)},
+    ),
+    Provider(
+        *("cursor", "Cursor", 50, ("~/.cursor", "./.cursor")),
+        {
+            **_MCP,
+            **_SETTINGS,
+            "rules": ("rules/**/*.mdc",),
+            "slash-commands": ("commands/**/*.md",),
+        },
+    ),
+    Provider(
+        *("windsurf", "Windsurf", 50, ("~/.codeium/windsurf", "./.windsurf")),
+        {"mcps": ("mcp_config.json",), "rules": ("rules/**/*.md", "memories/global_rules.md")},
+        {"rules": ("./.windsurfrules",)},
+    ),
+    Provider("cline", "Cline", 40, also={"rules": ("./.clinerules", "./.clinerules/**/*.md")}),
+    Provider(
+        *("github", "GitHub Copilot", 30, ("./.github",)),
+        {
+            **_SKILLS,
+            "context-files": ("copilot-instructions.md",),
+            "instructions": ("instructions/**/*.instructions.md",),
+            "prompts": ("prompts/**/*.prompt.md",),
+        },
+    ),
+    Provider("vscode", "VS Code", 20, ("./.vscode",), {"mcps": ("mcp.json",)}),
+    Provider("agents-md", "AGENTS.md", 10, also={"context-files": ("./AGENTS.md",)}),
+    Provider("mcp-json", "mcp.json", 5, also={"mcps": ("./mcp.json", "./.mcp.json")}),
+    Provider("ssh-json", "ssh.json", 5, also={"ssh": ("./ssh.json", "./.ssh.json", "{tau}/ssh.json")}),
+    Provider("builtin-defaults", "bundled", 1),
+    Provider("custom", "your folders", 0),
+)
+
+
+class Root(NamedTuple):
+    """An existing folder with patterns to look for. `rank` is its distance from the working folder."""
+
+    provider: Provider
+    path: str
+    level: Level
+    rank: int
+    finds: Patterns
+    plugin: str = ""
+
+
+def find_roots(cwd: Path, paths: Paths) -> list[Root]:
+    """The folders that exist: the user's, then the project's from `cwd` up to the repository root."""
+    home = typed_path("~")
+    user = {USER: str(home), TAU: str(paths.home)}
+    found = [root for start, folder in user.items() for root in _roots_in(start, folder, "user", 0)]
+    own = {file_identity(folder) for folder in (paths.home, paths.home.parent, home / PROJECT_FOLDER)}
+    own |= {file_identity(root.path) for root in found if root.path != str(home)}
+    for rank, folder in enumerate(project_folders(cwd)):
+        roots = _roots_in(PROJECT, str(folder), "project", rank)
+        found += [root for root in roots if root.path == str(folder) or file_identity(root.path) not in own]
+    return found
+
+
+def has_any(roots: Iterable[Root], kinds: Sequence[Kind] = AT_START) -> bool:
+    """Whether one of the folders may hold something of these kinds."""
+    return any(
+        _exists(f"{root.path}/{pattern.partition('/')[0]}")
+        for root in roots
+        for kind in kinds
+        for pattern in root.finds.get(kind, ())
+    ) or any(root.provider.id == "claude" and _exists(f"{root.path}/plugins") for root in roots)
+
+
+def nested_roots(folder: Path, rank: int = 0) -> list[Root]:
+    """The folders below one folder of the project."""
+    return list(_roots_in(PROJECT, str(folder), "project", rank))
+
+
+def _roots_in(start: str, folder: str, level: Level, rank: int) -> Iterator[Root]:
+    for provider, path, finds in _places(start):
+        place = f"{folder}/{path}" if path else folder
+        if place.endswith(_EACH):
+            base = place.removesuffix(_EACH)
+            for name in _folder_names(base):
+                yield Root(provider, f"{base}/{name}", level, rank, finds, plugin=name)
+        elif not path or _exists(place):
+            yield Root(provider, place, level, rank, finds)
+
+
+@cache
+def _places(start: str) -> tuple[tuple[Provider, str, Patterns], ...]:
+    """The rows of the table that start there; patterns without a root are relative to the start."""
+    rows: list[tuple[Provider, str, Patterns]] = []
+    for provider in PROVIDERS:
+        for root in provider.roots:
+            if root.startswith(start):
+                rows.append((provider, root.removeprefix(start).removeprefix("/"), provider.finds))
+        loose = {
+            kind: own
+            for kind, patterns in provider.also.items()
+            if (
+                own := tuple(
+                    one.removeprefix(start).removeprefix("/") for one in patterns if one.startswith(start)
+                )
+            )
+        }
+        if loose:
+            rows.append((provider, "", loose))
+    return tuple(rows)
+
+
+def _folder_names(folder: str) -> list[str]:
+    try:
+        return sorted(name for name in os.listdir(folder) if mode_is_folder(f"{folder}/{name}"))  # noqa: PTH208
+    except OSError:
+        return []
+
+
+def mode_is_folder(path: str) -> bool:
+    return stat.S_ISDIR(mode_of(Path(path)))
+
+
+def _exists(path: str) -> bool:
+    return os.path.lexists(path)
+
+
+def file_identity(path: str | Path) -> tuple[int, int]:
+    """Equal for two names of one folder; a missing one is equal to nothing that exists."""
+    try:
+        info = os.stat(path)  # noqa: PTH116
+    except OSError:
+        return (0, 0)
+    return info.st_dev, info.st_ino
