@@ -49,8 +49,9 @@ BUDGET = {
     "modes": (6, "print mode, its output and exit status"),
     "sdk": (6, "composition"),
     "coding": (
-        48,
-        "ports, permissions, plan, jobs, todo, files, and what tools import to describe themselves",
+        50,
+        "ports, permissions, plan, jobs, todo, files, what tools import to describe themselves; stream rules,"
+        " in two modules, which load the rest when a file is written",
     ),
     "coding/session": (28, "a session and its log; retry, titles, compaction and navigation load when used"),
     "coding/tools": (len(TOOLS), "the tools of a request, each one module, and the registry"),

@@ -344,6 +344,13 @@ _COMMANDS = (
         options=("--all", "--json"),
     ),
     Subcommand(
+        "rules",
+        "rules [list|show|test]",
+        "list the agent's rules, show one, or try one on a text",
+        choices=("list", "show", "test"),
+        options=("--json", "--source", "--tool", "--path"),
+    ),
+    Subcommand(
         "trust",
         "trust [list|add|remove|show]",
         "decide what repositories may run",

@@ -24,6 +24,7 @@ demo_command = late("tau.cli.demo_command")
 doctor_command = late("tau.cli.doctor_command")
 export_command = late("tau.cli.export_command")
 extensions_command = late("tau.cli.extensions_command")
+rules_command = late("tau.cli.rules_command")
 failure = late("tau.cli.failure")
 help_page = late("tau.cli.help")
 interactive = late("tau.cli.interactive")
@@ -134,6 +135,7 @@ def run_subcommand(name: str, words: list[str]) -> int:
         "doctor": doctor_command,
         "export": export_command,
         "extensions": extensions_command,
+        "rules": rules_command,
         "models": models_command,
         "sandbox": sandbox_command,
         "sessions": sessions_command,

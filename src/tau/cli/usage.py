@@ -121,6 +121,13 @@ usage: tau extensions [list] [--all] [--json]  list what was found in the folder
 Shows where each item is from, the tokens it adds to a request, and why it is not used: it is invalid or waits
 until you trust the repository, or, with --all, another one has its name or it is turned off.
 """,
+    "rules": """\
+usage: tau rules [list] [--json]                list the agent's rules and what is wrong with them
+       tau rules show NAME                      show one
+       tau rules test NAME|FILE [--source text|thinking|tool] [--tool NAME] [--path PATH] TEXT
+                                                say what it matches in a text, and why it would not trigger;
+                                                the text is that of a write call unless you say otherwise
+""",
     "trust": """\
 usage: tau trust [show] [--json]  show what this repository could run, and whether you trust it
        tau trust add              trust it as it is now

@@ -1,15 +1,12 @@
 """Which stream rules a branch of the session has already applied, and how long ago."""
 
 from collections.abc import Sequence
-from typing import Final
 
 from tau.coding.rules.rule import RuleFile
 from tau.coding.session.context import EntryNode
 from tau.coding.session.entries import CustomMessageEntry, RuleInjection
 from tau.coding.session.storage.log import SessionLog
 from tau.config.discovery_settings import StreamRuleSettings
-
-INJECTION: Final = "ttsr-injection"
 
 
 class InjectedRules:

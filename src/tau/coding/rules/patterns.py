@@ -34,6 +34,7 @@ class Slow(Struct):
     """A pattern that RE2 cannot run. It is off after its third time-out."""
 
     rule: RuleFile
+    condition: str
     search: Callable[..., Any]
     timeouts: int = 0
 
@@ -50,11 +51,10 @@ class RulePatterns:
 
     def __init__(self, rules: Iterable[RuleFile]) -> None:
         self.problems: dict[str, list[str]] = {}
-        self._exact: list[tuple[RuleFile, Any]] = []
+        self._exact: list[tuple[RuleFile, str, Any]] = []
         self._slow: list[Slow] = []
         self._code = [rule for rule in rules if rule.ast_conditions]
         self._early: dict[tuple[Source, str], EarlySet | None] = {}
-        self._sources: list[tuple[RuleFile, str]] = []
         self._options = re2.Options()
         self._options.log_errors = False  # it would write to the terminal
         for rule in rules:
@@ -66,15 +66,14 @@ class RulePatterns:
             if len(condition) > MAX_PATTERN_CHARS:
                 raise ValueError(f"it has more than {MAX_PATTERN_CHARS:,} characters")
             re2.compile(condition, self._options)  # alone: `a)(b` would be valid between parentheses
-            self._exact.append((rule, re2.compile(f"(?m)(?:{condition})", self._options)))
-            self._sources.append((rule, condition))
+            self._exact.append((rule, condition, re2.compile(f"(?m)(?:{condition})", self._options)))
         except re2.error:
             try:
                 compiled = regex.compile(condition, regex.MULTILINE)
             except (regex.error, ValueError, OverflowError, RecursionError) as error:
                 self._report(rule, condition, str(error))
             else:
-                self._slow.append(Slow(rule, compiled.search))
+                self._slow.append(Slow(rule, condition, compiled.search))
         except (ValueError, UnicodeEncodeError) as error:
             self._report(rule, condition, str(error))
 
@@ -85,14 +84,14 @@ class RulePatterns:
     @property
     def rules(self) -> set[str]:
         """The names of rules with a condition that works."""
-        compiled = (*(rule for rule, _ in self._exact), *(slow.rule for slow in self._slow), *self._code)
+        compiled = (*(rule for rule, _, _ in self._exact), *(slow.rule for slow in self._slow), *self._code)
         return {rule.name for rule in compiled}
 
     def early(self, source: Source, tool: str) -> EarlySet | None:
         """What to look for while text of this kind streams."""
         key = (source, tool)
         if key not in self._early:
-            covered = [(rule, text) for rule, text in self._sources if rule.covers(source, tool)]
+            covered = [(rule, text) for rule, text, _ in self._exact if rule.covers(source, tool)]
             self._early[key] = self._compile_set(covered)
         return self._early[key]
 
@@ -105,12 +104,23 @@ class RulePatterns:
         patterns.Compile()
         return EarlySet(patterns, tuple(rule for rule, _ in covered))
 
+    def find(self, text: str) -> list[tuple[str, int, str]]:
+        """Each condition that matches: itself, where, and the text it matches."""
+        found = []
+        for _, condition, pattern in self._exact:
+            if match := pattern.search(_encodable(text)):
+                found.append((condition, match.start(), match[0]))
+        for slow in self._slow:
+            if match := slow.search(text, timeout=1):
+                found.append((slow.condition, match.start(), match[0]))
+        return found
+
     def search(self, texts: Sequence[str], rules: Sequence[RuleFile]) -> tuple[list[RuleFile], list[str]]:
         """The rules that match a complete text, and notices of patterns now off. May run in a thread."""
         wanted = {rule.name for rule in rules}
         found = [
             rule
-            for rule, pattern in self._exact
+            for rule, _, pattern in self._exact
             if rule.name in wanted and any(pattern.search(_encodable(text)) for text in texts)
         ]
         notices = []

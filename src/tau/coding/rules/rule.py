@@ -34,6 +34,10 @@ class Scope(Struct, frozen=True):
     tool: str = "*"
     globs: tuple[str, ...] = ()
 
+    def __str__(self) -> str:
+        tool = "" if self.tool == "*" else f":{self.tool}"
+        return f"{self.source}{tool}{'(' + ', '.join(self.globs) + ')' if self.globs else ''}"
+
     def covers(self, source: Source, tool: str) -> bool:
         return self.source == source and (source != "tool" or fnmatchcase(tool, self.tool))
 

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
@@ -26,17 +27,22 @@ from tau.base import log as log_file
 from tau.base.clock import now_ms
 from tau.base.errors import ConfigError, NothingToDo, SessionError, StreamInterrupted, TauError
 from tau.base.late import late
-from tau.coding.rules.injections import INJECTION, InjectedRules
-from tau.coding.rules.rule import RuleFile, Source
 from tau.coding.session.entries import CustomMessageEntry, RuleInjection
 from tau.coding.session.reminders import remove_reminders
-from tau.coding.session.retry import rewind_failed_turn
 from tau.coding.session.storage.log import SessionLog
 from tau.config.discovery_settings import StreamRuleSettings
 
+if TYPE_CHECKING:
+    from tau.coding.rules.injections import InjectedRules
+    from tau.coding.rules.rule import RuleFile, Source
+
+# Most answers write no file, and no rule is about their text.
+injections = late("tau.coding.rules.injections")
 patterns = late("tau.coding.rules.patterns")
+retry = late("tau.coding.session.retry")
 streamed_answer = late("tau.coding.rules.streamed_answer")
 
+INJECTION: Final = "ttsr-injection"
 RETRY_DELAY_S = 0.05
 MAX_CHARS_ON_LOOP = 32_000  # longer texts are searched in a thread
 
@@ -64,8 +70,8 @@ class StreamRules(Hooks):
 
     def __init__(
         self,
-        rules: Sequence[RuleFile],
-        bundled: Callable[[], Sequence[RuleFile]] | None,
+        rules: "Sequence[RuleFile]",
+        bundled: "Callable[[], Sequence[RuleFile]] | None",
         settings: StreamRuleSettings,
         log: SessionLog,
         queue: Queue,
@@ -77,7 +83,7 @@ class StreamRules(Hooks):
         self._log = log
         self._queue = queue
         self._emit = emit
-        self._injected = InjectedRules(log, settings)
+        self._injected: InjectedRules | None = None
         self._compiled: patterns.RulePatterns | None = None
         self._interrupts = 0  # since the last prompt
         self._answer: streamed_answer.StreamedAnswer | None = None
@@ -103,7 +109,7 @@ class StreamRules(Hooks):
             self._answer = streamed_answer.StreamedAnswer(self)
         await self._answer.check(delta)
 
-    def covering(self, source: Source, tool: str = "") -> list[RuleFile]:
+    def covering(self, source: "Source", tool: str = "") -> "list[RuleFile]":
         """Rules that text of this kind may still trigger."""
         if source == "tool" and tool in ("edit", "write") and self._bundled is not None:
             names = {rule.name for rule in self._rules}
@@ -111,6 +117,8 @@ class StreamRules(Hooks):
             self._rules += _usable(added, self._settings)
             self._bundled = self._compiled = self._eligible = None
         if self._eligible is None:
+            if self._injected is None:
+                self._injected = injections.InjectedRules(self._log, self._settings)
             self._eligible = self._injected.select(self._rules)
         return [rule for rule in self._eligible.values() if rule.covers(source, tool)]
 
@@ -122,7 +130,7 @@ class StreamRules(Hooks):
                 log_file.warning(f"The rule {name} is incomplete: {'; '.join(problems)}.")
         return self._compiled
 
-    async def search(self, texts: Sequence[str], rules: Sequence[RuleFile]) -> list[RuleFile]:
+    async def search(self, texts: Sequence[str], rules: "Sequence[RuleFile]") -> "list[RuleFile]":
         """Which rules match complete text; long text is searched off the loop."""
         if sum(map(len, texts)) > MAX_CHARS_ON_LOOP:
             found, notices = await asyncio.to_thread(self.compiled.search, texts, rules)
@@ -132,7 +140,7 @@ class StreamRules(Hooks):
             self._emit(Notice("warning", notice, "rules"))
         return found
 
-    def trigger(self, matched: Sequence[RuleFile], source: Source, call: int = -1) -> None:
+    def trigger(self, matched: "Sequence[RuleFile]", source: "Source", call: int = -1) -> None:
         """Interrupt the answer, or remember to remind the model. A rule counts once per answer."""
         eligible = self._eligible or {}
         rules = [rule for rule in matched if eligible.pop(rule.name, None) is not None]
@@ -152,7 +160,7 @@ class StreamRules(Hooks):
         else:
             self._deferred += rules
 
-    def _may_interrupt(self, rules: Sequence[RuleFile], source: Source) -> bool:
+    def _may_interrupt(self, rules: "Sequence[RuleFile]", source: "Source") -> bool:
         if self._interrupts >= self._settings.max_interrupts:
             return False
         allowed = ("always", "tool-only" if source == "tool" else "prose-only")
@@ -165,7 +173,7 @@ class StreamRules(Hooks):
         rules, self._pending = self._pending, []
         if self._settings.context_mode == "discard":
             try:
-                rewind_failed_turn(self._log)
+                retry.rewind_failed_turn(self._log)
             except NothingToDo as error:
                 log_file.error("An interrupted answer could not be left.", error)
         message = _message(rules, _INTERRUPT)
@@ -211,7 +219,7 @@ class StreamRules(Hooks):
         reminder = TextContent(str(_message(rules, _REMINDER).content))
         return replace(output, content=[reminder, *output.content])
 
-    def _record(self, rules: Sequence[RuleFile]) -> None:
+    def _record(self, rules: "Sequence[RuleFile]") -> None:
         if rules:
             try:
                 self._log.append(RuleInjection(injected_rules=[rule.name for rule in rules]))
@@ -219,13 +227,13 @@ class StreamRules(Hooks):
                 log_file.error("The rules that were applied could not be recorded.", error)
 
 
-def _usable(rules: Sequence[RuleFile], settings: StreamRuleSettings) -> list[RuleFile]:
+def _usable(rules: "Sequence[RuleFile]", settings: StreamRuleSettings) -> "list[RuleFile]":
     """Those that may stop an answer: not those of a repository that the user does not trust."""
     wanted = (rule for rule in rules if rule.bucket == "stream" and rule.trusted)
     return [rule for rule in wanted if rule.name not in settings.disabled_rules]
 
 
-def _body(rule: RuleFile) -> str:
+def _body(rule: "RuleFile") -> str:
     try:
         return rule.body()
     except ConfigError as error:
@@ -233,7 +241,7 @@ def _body(rule: RuleFile) -> str:
         return rule.description
 
 
-def _message(rules: Sequence[RuleFile], template: str) -> CustomMessage:
+def _message(rules: "Sequence[RuleFile]", template: str) -> CustomMessage:
     texts = [template.format(name=rule.name, path=rule.path, content=_body(rule)) for rule in rules]
     names = {"rules": [rule.name for rule in rules]}
     return CustomMessage(INJECTION, "\n\n".join(texts), display=False, timestamp=now_ms(), details=names)
