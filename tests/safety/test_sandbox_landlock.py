@@ -190,6 +190,7 @@ def test_supervisor_reaches_only_what_is_in_the_sandbox(tmp_path: Path) -> None:
         ("bash -c 'ls -la $HOME/.ssh/.'", True),
         ("cat ~/.ssh/id_ed25519", False),  # which Landlock refuses
         ("ls ~ .", False),
+        (f"ls /proc/1/root/x {'x' * 300} {'y/' * 3000}", False),  # neither can be opened
     ],
 )
 def test_command_that_lists_the_names_in_a_credential_store_asks(

@@ -424,6 +424,13 @@ def test_loop_that_changes_the_folder_may_delete_outside(place: Place) -> None:
     assert str(place.work.parent / "a") in targets
 
 
+def test_path_that_cannot_be_looked_at_is_outside_or_not_by_its_name(place: Place) -> None:
+    long = "x" * 300
+    assert not place.report(f"cd {long}; rm -r {long}/y {long}/*").problem
+    assert place.report(f"rm {place.out}/{long}").outside
+    assert not place.report(f"rm {place.work}/{long}").outside
+
+
 def test_roots_may_be_several(place: Place) -> None:
     report = report_command(f"rm {place.out}/a", place.work, [place.work, place.out])
     assert report.outside == ()

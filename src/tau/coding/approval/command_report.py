@@ -16,7 +16,7 @@ from tau.coding.approval.outside_changes import Change, Globber
 from tau.coding.approval.shell_syntax import ShellCommand, read_command
 from tau.coding.approval.shell_words import NotUnderstoodError, ShellWord, known_value
 from tau.coding.approval.working_folders import Folders, find_folders
-from tau.coding.files.paths import real
+from tau.coding.files.paths import is_folder, real
 
 stores = late("tau.coding.files.credential_stores")
 
@@ -288,7 +288,7 @@ class _Report:
                 word = ShellWord(f"{Path.home()}{word.text[home.end() :]}", word.source)
             is_glob = "glob" in word.expansions
             for target in Change("list", word).find_outside(folders, (), self._globber):
-                if stores.is_credential_store(Path(target)) and (is_glob or Path(target).is_dir()):
+                if stores.is_credential_store(Path(target)) and (is_glob or is_folder(Path(target))):
                     self._outside[OutsideChange(action="list the names in", target=target)] = None
 
 
