@@ -4,7 +4,7 @@ A message of 20,000 deltas would be encoded 40,000 times. So its JSON is kept an
 encoded once and appended to its block. A line is a sequence of pieces, which share that JSON, not copy it.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TypeAlias, assert_never
 
 import msgspec
@@ -61,8 +61,12 @@ class EventEncoder:
         self._start = _UPDATE
         self._partial = _Partial(b"]}")
 
-    def lines(self, event: AgentEvent) -> Iterable[Sequence[bytes]]:
-        """The lines to write for this event, including their ends, each in pieces."""
+    def lines(self, event: AgentEvent) -> Iterator[bytes]:
+        """The lines to write for this event, including their ends."""
+        return map(b"".join, self.lines_in_pieces(event))
+
+    def lines_in_pieces(self, event: AgentEvent) -> Iterable[Sequence[bytes]]:
+        """The same without copying the pieces of each line."""
         return (self.pieces(event),)
 
     def encode(self, event: AgentEvent) -> bytes:
@@ -98,9 +102,9 @@ class EventEncoder:
         head = self._partial.take(event)
         if not self._snapshots:
             return (b"%b%b%b}}\n" % (self._start, _EVENT, head),)
-        blocks, tail = self._partial.blocks(), self._partial.tail
-        start = b"%b%b%b" % (self._start, _MESSAGE, _HEAD)
-        middle = b'%b,%b%b,"partial":%b' % (tail, _EVENT, head, _HEAD)
+        begin, *blocks, tail = self._partial.parts()
+        start = b"%b%b%b" % (self._start, _MESSAGE, begin)
+        middle = b'%b,%b%b,"partial":%b' % (tail, _EVENT, head, begin)
         return (start, *blocks, middle, *blocks, tail, b"}}\n")
 
 
@@ -122,7 +126,7 @@ class _Partial:
     """The JSON of an unfinished message: the part before its blocks, the blocks, the part after."""
 
     def __init__(self, tail: bytes) -> None:
-        self.tail = tail
+        self._tail = tail
         self._blocks: dict[int, _Prose | _Call | bytes] = {}
 
     @classmethod
@@ -133,16 +137,17 @@ class _Partial:
         partial._blocks = {index: encode(block) for index, block in enumerate(message.content)}
         return partial
 
-    def blocks(self) -> list[bytes]:
-        pieces: list[bytes] = []
+    def parts(self) -> list[bytes]:
+        parts = [_HEAD]
         for block in self._blocks.values():
-            if pieces:
-                pieces.append(b",")
+            if len(parts) > 1:
+                parts.append(b",")
             if isinstance(block, bytes):
-                pieces.append(block)
+                parts.append(block)
             else:
-                pieces.extend(block.pieces())
-        return pieces
+                parts.extend(block.parts())
+        parts.append(self._tail)
+        return parts
 
     def take(self, event: Growth) -> bytes:
         """Apply an event; returns its JSON without the closing brace."""
@@ -172,7 +177,7 @@ class _Partial:
                 block = self._blocks[index]
                 if isinstance(block, _Prose):
                     block.mask()
-                    self._blocks[index] = b"".join(block.pieces())
+                    self._blocks[index] = b"".join(block.parts())
             case s.ToolCallEnd(index, tool_call):
                 self._blocks[index] = encode_masked(tool_call)
             case _:
@@ -233,7 +238,7 @@ class _Prose:
         if (masked := secrets.mask(text)) is not text:
             self._pieces, self._end = [], self._head + encode(masked)[1:-1]
 
-    def pieces(self) -> tuple[bytes, ...]:
+    def parts(self) -> tuple[bytes, ...]:
         return (*self._pieces, self._end + b'"}')
 
 
@@ -265,5 +270,5 @@ class _Call:
             self.arguments = encode_masked(partial_arguments(self.raw[0]))
         return b'""' if has_key else encode(delta)
 
-    def pieces(self) -> tuple[bytes, ...]:
+    def parts(self) -> tuple[bytes, ...]:
         return self.head, self.arguments, b"}"

@@ -28,7 +28,7 @@ class EventWriter:
         return self._out.gone or self.failure is not None
 
     def event(self, event: AgentEvent) -> None:
-        for pieces in self._encoder.lines(event):
+        for pieces in self._encoder.lines_in_pieces(event):
             self.line(*pieces)
 
     def line(self, *pieces: bytes) -> None:

@@ -32,7 +32,7 @@ class RpcEventEncoder(EventEncoder):
         self._after_end: list[AgentEvent] = []
         self._reason = ""
 
-    def lines(self, event: AgentEvent) -> Iterable[Sequence[bytes]]:
+    def lines_in_pieces(self, event: AgentEvent) -> Iterable[Sequence[bytes]]:
         if type(event) is MessageUpdate and self._end is None:  # thousands
             return (self.pieces(event),)
         return self._lines(event)
