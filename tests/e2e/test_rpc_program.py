@@ -584,6 +584,20 @@ def test_client_is_not_idle_between_an_aborted_run_and_the_next(tmp_path: Path) 
     asyncio.run(main())
 
 
+def test_nobody_waits_for_an_agent_that_died_with_two_prompts_pending(tmp_path: Path) -> None:
+    script = 'print(\'{"type":"ready"}\', flush=True); input(); input()'
+
+    async def main() -> None:
+        async with RpcClient(command=[sys.executable, "-c", script], cwd=tmp_path) as client:
+            prompts = (client.prompt("one"), client.steer("two"))
+            outcomes = await asyncio.gather(*prompts, return_exceptions=True)
+            assert [getattr(one, "code", "") for one in outcomes] == ["gone", "gone"]
+            with pytest.raises(RpcError):
+                await client.wait_for_idle(HANG_S)
+
+    asyncio.run(main())
+
+
 def test_client_that_writes_before_it_reads_does_not_hang(tau: Program) -> None:
     """Both pipes fill up: the program has to read although nobody reads its answers."""
     child = subprocess.Popen(

@@ -65,7 +65,7 @@ class RpcClient(ConversationMethods, SessionMethods, ModelMethods, StateMethods,
         self._idle = asyncio.Event()
         self._idle.set()
         self._unsettled = 0  # prompts whose `agent_settled` is still to come
-        self.connection = RpcConnection(self._take, self._idle.set)
+        self.connection = RpcConnection(self._take, lambda: self._count_unsettled(-self._unsettled))
         self._tasks: asyncio.TaskGroup | None = None
         self._listeners: list[Listener] = []
         self._builder = MessageBuilder()
