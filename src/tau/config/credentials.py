@@ -146,6 +146,8 @@ class KeyCredentials(Struct):
 
     def describe_missing_key(self, provider: str) -> str:
         """The message for a missing key: where to put one, and what works without."""
+        if closed := self._closed_variable(provider):
+            return closed
         row = self.catalog.providers.get(provider)
         variables = self._variables(provider)
         ways = [f"set {' or '.join(variables)}"] if variables else []
@@ -163,6 +165,8 @@ class KeyCredentials(Struct):
 
     def describe_missing_keys(self) -> str:
         """The same message when no provider is named."""
+        if closed := next(filter(None, map(self._closed_variable, self.catalog.providers)), None):
+            return closed
         known = [row for row in self.catalog.providers.values() if row.key_variables]
         names = [row.key_variables[-1] for row in known[:2]]
         unset = "".join(map(self._unset_variables, self.catalog.providers))
@@ -170,6 +174,17 @@ class KeyCredentials(Struct):
             f"No API key or model server found: set {', '.join(names)} or another provider's variable,"
             f" add a key to {self.auth.path} such as {example_entry(known[0].id)}, or start a model"
             f" server on this machine (Ollama, LM Studio, llama.cpp, vLLM).{unset}"
+        )
+
+    def _closed_variable(self, provider: str) -> str:
+        """A sentence about the token of a plan, if that is all there is."""
+        row = self.catalog.providers.get(provider)
+        if row is None or not row.closed_variable or not self.environ.get(row.closed_variable, "").strip():
+            return ""
+        return (
+            f"{row.closed_variable} is not used, because {row.name} allows such tokens only in its own"
+            f" products: create an API key at {row.key_page}, and set {' or '.join(row.key_variables)} or"
+            f" run tau login {provider}."
         )
 
     def _unset_variables(self, provider: str) -> str:

@@ -30,7 +30,7 @@ async def stream(
     url = f"{endpoint.base_url.rstrip('/')}/chat/completions"
     ours = {"authorization": f"Bearer {endpoint.key}"} if endpoint.key else {}
     body = build_body(model, request)
-    sent, tokens = headers(endpoint, ours), body[model.compat.max_tokens_field]
+    sent, tokens = headers(endpoint, ours), body.get(model.compat.max_tokens_field, 0)
     async with post(http, url, sent, body, model=model, endpoint=endpoint, answer_tokens=tokens) as response:
         del body
         answer = _Answer(model, endpoint.key)

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from tau.ai import dialect as d
-from tau.ai.apis.request import as_count, as_text, headers, post
+from tau.ai.apis.request import as_count, as_text, headers, known_miss, post
 from tau.ai.apis.responses_body import (
     REASONING_FIELDS,
     CallSignature,
@@ -27,6 +27,9 @@ from tau.base.late import late
 
 error_response = late("tau.ai.apis.error_response")
 
+oauth_tokens = late("tau.ai.oauth.tokens")
+
+PLAN_CLAIM = "https://api.openai.com/auth"
 END_OF_STREAM = b"[DONE]"
 STEERED = "steered"  # the answer ended early, but at the end of an item
 OTHER_ARGUMENTS = "the server sent two versions of the arguments. Nothing was changed; send it again"
@@ -38,7 +41,11 @@ async def stream(
     model: Model, request: d.Request, endpoint: d.Endpoint, http: Transport
 ) -> AsyncGenerator[d.Delta, None]:
     body = build_body(model, request)
-    target, sent, tokens = url(endpoint.base_url, model), _headers(endpoint, model), body["max_output_tokens"]
+    target, sent, tokens = (
+        url(endpoint.base_url, model),
+        _headers(endpoint, model),
+        body.get("max_output_tokens", 0),
+    )
     async with post(
         http, target, sent, body, model=model, endpoint=endpoint, answer_tokens=tokens
     ) as response:
@@ -75,7 +82,12 @@ def _headers(endpoint: d.Endpoint, model: Model) -> dict[str, str]:
     if not endpoint.key:
         return headers(endpoint, {})
     name = model.compat.key_header.lower()
-    return headers(endpoint, {name: endpoint.key} if name else {"authorization": f"Bearer {endpoint.key}"})
+    ours = {name: endpoint.key} if name else {"authorization": f"Bearer {endpoint.key}"}
+    if model.compat.account_header:
+        plan = oauth_tokens.token_claims(endpoint.key).get(PLAN_CLAIM)
+        if isinstance(plan, dict) and (account := as_text(plan.get("chatgpt_account_id"))):
+            ours[model.compat.account_header] = account
+    return headers(endpoint, ours)
 
 
 class _Part(Struct, frozen=True):
@@ -108,6 +120,7 @@ class _Response(Struct, frozen=True):
     error: object = None
     incomplete_details: _Incomplete | None = None
     service_tier: str | None = None
+    prompt_cache_diagnostics: object = None
     kind: str | None = msgspec.field(default=None, name="object")
 
 
@@ -342,7 +355,7 @@ class _Answer:
             for index, raw in enumerate(response.output or ()):
                 yield from self._end(self._places.get(self._item(raw).id or "", index), raw)
             if isinstance(response.usage, dict):
-                yield _tokens(response.usage, response.service_tier)
+                yield _tokens(response.usage, response)
             yield from self._finish(kind, response)
 
     def _finish(self, kind: str, response: _Response) -> Iterator[d.Delta]:
@@ -380,12 +393,14 @@ def _escaped(text: str) -> str:
     return _encode(text).decode()[1:-1]
 
 
-def _tokens(usage: dict[str, Any], tier: str | None) -> d.Tokens:
+def _tokens(usage: dict[str, Any], response: _Response) -> d.Tokens:
     """`input_tokens` includes what was read from and written to the cache."""
     read = usage.get("input_tokens_details")
     read = read if isinstance(read, dict) else {}
     wrote = usage.get("output_tokens_details")
     wrote = wrote if isinstance(wrote, dict) else {}
+    miss = response.prompt_cache_diagnostics
+    miss = miss if isinstance(miss, dict) else {}
     cached, written = as_count(read.get("cached_tokens")), as_count(read.get("cache_write_tokens"))
     return d.Tokens(
         max(0, as_count(usage.get("input_tokens")) - cached - written),
@@ -393,5 +408,6 @@ def _tokens(usage: dict[str, Any], tier: str | None) -> d.Tokens:
         cached,
         written,
         as_count(wrote.get("reasoning_tokens")),
-        tier=tier,
+        tier=response.service_tier,
+        cache_miss=known_miss(miss.get("reason"), miss.get("cache_missed_tokens")),
     )

@@ -20,7 +20,7 @@ from tau.agent.output import ToolOutput
 from tau.agent.ports import ToolContext
 from tau.agent.queue import Prompt, Queue
 from tau.agent.tool import Tool
-from tau.ai.model import Model, ThinkingLevel
+from tau.ai.model import FAST_TIER, Model, ThinkingLevel
 from tau.ai.wire import AppMessage, ToolCall, UserMessage
 from tau.base import log as log_file
 from tau.base.errors import SessionError, TauError
@@ -42,7 +42,6 @@ lost = late("tau.coding.session.lost_results")
 
 # The demo model reads prompts slowly and rarely calls a tool: two are enough to show how they work.
 DEMO_TOOLS = ("read", "bash")
-FAST_TIER = "priority"
 
 
 class RequestSetup(Struct, kw_only=True):

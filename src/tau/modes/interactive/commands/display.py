@@ -63,7 +63,7 @@ async def fast(context: CommandContext, rest: str) -> None:
     if rest != "status":
         requests.use_fast(not requests.fast if not rest else rest == "on")
     if requests.fast and not context.require_session().model.takes_tier(requests.service_tier):
-        context.say("Fast has no effect with this model: its API has no priority tier.", "warning")
+        context.say("Fast has no effect with this model: it has no priority tier.", "warning")
     elif requests.fast:
         context.say("Fast: requests ask for the priority tier, which usually costs more. /fast off ends it.")
     else:
