@@ -13,10 +13,10 @@ from tau.base.late import late
 from tau.config.descriptions import show_value
 from tau.config.json_file import JsonFile, read_json
 from tau.config.paths import Paths, project_dir
-from tau.config.setting_values import suggest_names, value_problem
 from tau.config.settings import Setting, Settings, is_setting_group, setting_of, split_member
 
 scopes = late("tau.config.setting_scopes")
+setting_values = late("tau.config.setting_values")
 
 Layer = Literal["default", "user", "project", "file", "flag"]
 
@@ -119,7 +119,7 @@ def _accepted_values(
         elif key == "$schema":
             continue
         else:
-            reason = f'Ignored unknown setting "{key}".{suggest_names(key)}'
+            reason = f'Ignored unknown setting "{key}".{setting_values.suggest_names(key)}'
         ignored.append(str(source.error(reason, key)))
     return accepted, ignored
 
@@ -191,18 +191,18 @@ def _raise_for_bad_value(sources: Sequence[tuple[JsonFile, Layer]], flags: Mappi
     """Find the invalid value and raise an error with its place and the allowed values."""
     for key, value in flags.items():
         setting = setting_of(key)
-        if setting is not None and (problem := value_problem(setting, value)):
+        if setting is not None and (problem := setting_values.value_problem(setting, value)):
             raise UsageError(problem)
     for source, layer in reversed(sources):
         for key, value in _flatten(source.content):
             setting = setting_of(key)
             if setting is None or (layer == "project" and setting.scope != "any"):
                 continue
-            if problem := value_problem(setting, value):
+            if problem := setting_values.value_problem(setting, value):
                 raise source.error(problem, key)
 
 
 def _refuse_unknown_flags(flags: Mapping[str, Any]) -> None:
     for key in flags:
         if setting_of(key) is None:
-            raise UsageError(f'Unknown setting "{key}".{suggest_names(key)}')
+            raise UsageError(f'Unknown setting "{key}".{setting_values.suggest_names(key)}')

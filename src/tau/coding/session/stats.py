@@ -1,6 +1,7 @@
 """Usage of a session so far, over its whole tree."""
 
 from collections.abc import Callable, Iterable
+from functools import cache
 from itertools import islice
 
 import msgspec
@@ -52,7 +53,9 @@ class UsageRecord(Struct, frozen=True, rename="camel"):
     role: str = ""
 
 
-_decoder = msgspec.json.Decoder(UsageRecord)
+@cache
+def _decoder() -> "msgspec.json.Decoder[UsageRecord]":
+    return msgspec.json.Decoder(UsageRecord)
 
 
 class RequestCost(Struct, frozen=True, gc=False):
@@ -290,7 +293,7 @@ class UsageStats(Struct):
 
 def decode_usage(line: bytes) -> UsageRecord | None:
     try:
-        return _decoder.decode(line)
+        return _decoder().decode(line)
     except (ValueError, RecursionError):
         return None
 
