@@ -149,6 +149,7 @@ class Compat(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
     fast_mode: str = ""  # the beta of Anthropic with which it takes `speed` for the tier priority
     account_header: str = ""  # gets the account that a token of a ChatGPT plan names
     api_version: str = ""  # in the URL of each request, as Azure wants it
+    hides_abilities: bool = False  # does not say whether a model takes images and calls tools
     utc_offset_h: float = 0  # of times that its errors name without a zone
     affinity_header: str = ""  # gets the session's id, so that one server answers a whole conversation
     key_header: str = ""  # for the key, instead of the dialect's own header

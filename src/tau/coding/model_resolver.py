@@ -276,7 +276,7 @@ class ModelResolver(Struct, frozen=True, kw_only=True):
         local = self.settings.local
         if not local.discover:
             return []
-        return await discovery.discover(self.http, self.environ, num_ctx=local.num_ctx)
+        return await discovery.discover(self.http, self.environ, num_ctx=local.num_ctx, images=local.images)
 
     @property
     def _confirmed(self) -> "local_servers.ConfirmedServers":

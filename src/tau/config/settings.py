@@ -376,6 +376,14 @@ class LocalSettings(Struct, frozen=True, rename="camel"):
             extra=USER,
         ),
     ] = 0
+    images: Annotated[
+        list[str],
+        Meta(
+            description="Patterns of models on this machine that take images though their server does not"
+            " say so, as vLLM does not",
+            extra=USER,
+        ),
+    ] = []
 
 
 class ContextFilesSettings(Struct, frozen=True, rename="camel"):

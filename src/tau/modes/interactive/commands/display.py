@@ -27,9 +27,8 @@ async def model(context: CommandContext, rest: str) -> None:
         await model_selector.choose_model(context)
         return
     session = context.require_session()
-    chosen, level = await model_list.find_model(
-        rest, context.paths, session.model, discover=context.settings.local.discover
-    )
+    local = context.settings.local
+    chosen, level = await model_list.find_model(rest, context.paths, session.model, local)
     await model_selector.use(context, session, model_selector.ModelSelection(chosen))
     if level is not None:
         session.use_thinking(level)

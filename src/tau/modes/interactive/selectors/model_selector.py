@@ -86,7 +86,7 @@ class ModelSelector:
 
     async def find_local_models(self) -> None:
         """Look for local model servers."""
-        models, names = await served_models()
+        models, names = await served_models(self._context.settings.local)
         if models:
             self._models = self._models.with_more(models, names)
             self._list.set_items(self._items())
