@@ -119,7 +119,7 @@ class ConsoleCommands:
         if rest:
             local = session.settings.local
             chosen, level = await models.find_model(rest, user_paths(), session.model, local)
-            session.use_model(await models.with_headers(chosen) if chosen.headers else chosen)
+            session.use_model(await models.with_headers(chosen))
             if level is not None:
                 session.use_thinking(level)
         thinking = f", thinking {session.thinking}" if session.model.reasoning else ""

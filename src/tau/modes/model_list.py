@@ -87,6 +87,8 @@ async def served_models(
 
 async def with_headers(model: Model) -> Model:
     """The model with the headers its file defines, which may come from variables or commands."""
+    if not model.headers:
+        return model
     with closing(LocalRunner()) as runner:
         return replace(model, headers=await resolve_headers(model.headers, os.environ, runner))
 

@@ -13,7 +13,7 @@ from tau.ai.apis.stop_reasons import done_reason
 from tau.ai.assembler import parse_arguments
 from tau.ai.auth import CLAUDE_TOKEN
 from tau.ai.model import Model
-from tau.ai.sse import DOCUMENT, decode_document, decode_event, decode_kind, read_events
+from tau.ai.sse import DOCUMENT, decode_document, known_decoder, read_events
 from tau.ai.transport import Transport
 from tau.ai.wire import new_call_id
 from tau.base.errors import ProviderError
@@ -46,7 +46,7 @@ async def stream(
                 for whole in answer.read_document(data):
                     yield whole
                 return
-            event = answer.decode(data)
+            event = _decode(data)
             if event is None:
                 continue
             delta = event.delta
@@ -170,7 +170,6 @@ class _Document(Struct, frozen=True):
 
 _EVENT = msgspec.json.Decoder(_Event)
 _DOCUMENT = msgspec.json.Decoder(_Document)
-_decode = _EVENT.decode
 
 _KNOWN = frozenset(
     {
@@ -183,6 +182,7 @@ _KNOWN = frozenset(
         "error",
     }
 )
+_decode = known_decoder(_EVENT, _KNOWN, _Event("error"))
 
 
 class _UnknownBlock(Struct):
@@ -210,16 +210,6 @@ class _Answer:
         self._unknown: dict[int, _UnknownBlock] = {}
         self._has_unknown = False
         self.done = False
-
-    def decode(self, data: bytes) -> _Event | None:
-        """None for an unknown kind of event."""
-        try:
-            return _decode(data)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            kind = decode_kind(data)
-            if kind == "error":
-                return _Event("error")
-            return decode_event(_EVENT, data) if kind in _KNOWN else None
 
     def continues_call(self, index: int, piece: str) -> bool:
         """Whether pieces of this block belong to a call; if so, they replace the input of its start."""

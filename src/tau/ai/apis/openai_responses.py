@@ -21,7 +21,7 @@ from tau.ai.apis.responses_body import (
 )
 from tau.ai.apis.stop_reasons import done_reason
 from tau.ai.model import Model
-from tau.ai.sse import DOCUMENT, decode_document, decode_event, decode_kind, read_events
+from tau.ai.sse import DOCUMENT, decode_document, decode_event, known_decoder, read_events
 from tau.ai.transport import Transport
 from tau.base.late import late
 
@@ -58,7 +58,7 @@ async def stream(
                 return
             if data == END_OF_STREAM:
                 break
-            event = answer.decode(data)
+            event = _decode(data)
             if event is None:
                 continue
             if event.type == TEXT and (text := answer.text_piece(event)):
@@ -139,7 +139,6 @@ class _Event(Struct, frozen=True):
 _EVENT = msgspec.json.Decoder(_Event)
 _ITEM = msgspec.json.Decoder(_Item)
 _RESPONSE = msgspec.json.Decoder(_Response)
-_decode = _EVENT.decode
 
 TEXT = "response.output_text.delta"
 REFUSAL = "response.refusal.delta"
@@ -155,6 +154,7 @@ KNOWN = frozenset(
         *("response.created", "response.completed", "response.incomplete", "response.failed", "error"),
     }
 )
+_decode = known_decoder(_EVENT, KNOWN, _Event("error"))
 CALLS = ("function_call", "custom_tool_call")
 
 
@@ -187,16 +187,6 @@ class _Answer:
             if (format := custom_format(tool, model)) is not None
         }
         self.done = False
-
-    def decode(self, data: bytes) -> _Event | None:
-        """None for an unknown kind of event."""
-        try:
-            return _decode(data)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            kind = decode_kind(data)
-            if kind == "error":
-                return _Event("error")
-            return decode_event(_EVENT, data) if kind in KNOWN else None
 
     def text_piece(self, event: _Event) -> str:
         """The text of a delta; empty if it does not continue a message."""

@@ -40,8 +40,7 @@ async def choose_model(context: CommandContext) -> None:
 async def use(context: CommandContext, session: Session, selection: ModelSelection) -> None:
     """Switch to a model, and make it the default if requested."""
     model = selection.model
-    if model.headers:
-        model = await with_headers(model)
+    model = await with_headers(model)
     if model.key != session.model.key:
         session.use_model(model)
         context.status_line.refresh()
