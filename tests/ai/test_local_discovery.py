@@ -240,7 +240,7 @@ def test_vllm_reports_its_context() -> None:
     assert (found.models[0].context_window, found.models[0].max_tokens, found.note) == (32768, 8192, "")
 
 
-def test_what_vllm_does_not_say_is_a_guess_that_the_user_can_correct() -> None:
+def test_vllm_hides_whether_models_take_images_and_a_setting_says_so() -> None:
     listing = {"data": [{"id": "org/model-vl", "max_model_len": 32768}, {"id": "org/model"}]}
     (found,) = run(look({"vllm": {"GET /v1/models": listing}}, images=["*-vl"]))
     assert [model.input for model in found.models] == [("text", "image"), ("text",)]

@@ -68,7 +68,7 @@ def test_token_for_other_purposes_selects_no_provider() -> None:
     assert CATALOG.providers["cloudflare-workers-ai"].on_request
 
 
-def test_token_of_a_claude_plan_is_no_key() -> None:
+def test_token_of_a_claude_plan_is_not_a_key() -> None:
     row = CATALOG.providers["anthropic"]
     assert (row.key_variables, row.closed_variable) == (["ANTHROPIC_API_KEY"], "ANTHROPIC_OAUTH_TOKEN")
 

@@ -13,8 +13,8 @@ from tau.base.errors import UsageError
 from tau.cli.main import write_stdout
 from tau.config.layers import LoadedSettings, load_settings
 from tau.config.paths import Paths, current_folder, project_dir, user_paths
-from tau.config.setting_values import find_setting, reset_setting, set_setting
-from tau.config.settings import setting_of, setting_value, setting_values, settings_schema
+from tau.config.setting_values import find_setting, reset_setting, set_setting, setting_value
+from tau.config.settings import setting_of, setting_values, settings_schema
 from tau.modes.output_stream import tell
 
 

@@ -10,7 +10,7 @@ from tau.base.late import late
 from tau.config.descriptions import show_value
 from tau.config.json_file import change_json
 from tau.config.paths import Paths
-from tau.config.settings import Setting, setting_of, settings_by_key, split_member
+from tau.config.settings import Setting, Settings, setting_of, setting_values, settings_by_key, split_member
 
 difflib = late("difflib")
 
@@ -65,6 +65,13 @@ def parse_value(setting: Setting, text: str) -> Any:
         example = EXAMPLES.get(get_origin(annotation) or annotation)
         raise UsageError(problem + (f" Write it as JSON: '{example}'." if example else ""))
     return value
+
+
+def setting_value(settings: Settings, key: str) -> Any:
+    """The plain value of one setting, or of a member of a map; None if the map lacks it."""
+    name, member = split_member(key)
+    value = setting_values(settings)[name]
+    return value.get(member) if member else value
 
 
 def set_setting(paths: Paths, key: str, value_text: str) -> Any:

@@ -538,13 +538,6 @@ def describe_settings() -> list[Setting]:
     return list(settings_by_key().values())
 
 
-def setting_value(settings: Settings, key: str) -> Any:
-    """The plain value of one setting, or of a member of a map; None if the map lacks it."""
-    name, member = split_member(key)
-    value = setting_values(settings)[name]
-    return value.get(member) if member else value
-
-
 def setting_values(settings: Settings) -> dict[str, Any]:
     """The plain value of every setting under its dotted key."""
     values: dict[str, Any] = {}

@@ -62,7 +62,7 @@ async def get_login_providers(call: CommandCall, request: NoFields) -> LoginProv
                 row.name,
                 row.login.kind == "openrouter" or bool(row.login.client_id),
                 bool(logins.auth.credentials(row.id) or logins.variable(row)),
-                ["browser", *(["device"] if row.login.has_device_flow else []), "key"],
+                ["browser", "device", "key"] if row.login.has_device_flow else ["browser", "key"],
             )
             for row in logins.catalog.providers.values()
             if row.login is not None
