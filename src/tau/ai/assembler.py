@@ -341,6 +341,8 @@ def _details(tokens: d.Tokens) -> dict[str, Any]:
         found["cttl"] = CacheLifetimes(
             (tokens.cache_write or 0) - tokens.cache_write_1h, tokens.cache_write_1h
         )
+    if tokens.cache_miss:
+        found["cache_miss"] = tokens.cache_miss
     return found
 
 

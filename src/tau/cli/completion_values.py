@@ -33,7 +33,9 @@ def run(words: Sequence[str]) -> int:
 
 
 def _settings() -> _Values:
-    return [(one.key, one.description) for one in settings.describe_settings()]
+    for one in settings.describe_settings():
+        yield one.key, one.description
+        yield from ((f"{one.key}.{member}", one.description) for member in one.members)
 
 
 def _tools() -> _Values:

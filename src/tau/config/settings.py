@@ -1,11 +1,11 @@
 """The settings: one struct that the table, the schema and the checks are derived from."""
 
 from functools import cache
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 from msgspec import Meta, Struct, field, to_builtins
 from msgspec.json import schema
-from msgspec.structs import FieldInfo, fields
+from msgspec.structs import FieldInfo, fields, replace
 
 from tau.ai.model import THINKING_BUDGETS, ThinkingLevel
 from tau.base.late import late
@@ -376,6 +376,14 @@ class LocalSettings(Struct, frozen=True, rename="camel"):
             extra=USER,
         ),
     ] = 0
+    images: Annotated[
+        list[str],
+        Meta(
+            description="Patterns of models on this machine that take images though their server does not"
+            " say so, as vLLM does not",
+            extra=USER,
+        ),
+    ] = []
 
 
 class ContextFilesSettings(Struct, frozen=True, rename="camel"):
@@ -418,7 +426,10 @@ class Settings(Struct, frozen=True, rename="camel", kw_only=True):
     ] = []
     model_roles: Annotated[
         dict[str, str],
-        Meta(description="Models by role: default, smol, slow, vision, plan, task, commit or your own"),
+        Meta(
+            description="Models by role: default, smol, slow, vision, plan, task, commit or your own",
+            extra={"members": ("default", "smol", "slow", "vision", "plan", "task", "commit")},
+        ),
     ] = {}
     shell_path: Annotated[str | None, Meta(description="Shell that runs commands", extra=USER)] = None
     session_dir: Annotated[str | None, Meta(description="Session folder", extra=USER)] = None
@@ -475,6 +486,7 @@ class Setting(Struct, frozen=True):
     scope: Scope
     annotation: Any
     joined: bool = False  # the values of all layers count
+    members: tuple[str, ...] = ()  # usual names in a map, such as the roles in modelRoles
 
 
 @cache
@@ -484,9 +496,36 @@ def settings_by_key() -> dict[str, Setting]:
 
 
 def setting_of(key: str) -> Setting | None:
-    """The setting with this dotted key. Looks only at the groups on the way: at a start, all are too many."""
-    one = _field_of(key)
-    return None if one is None or _is_group(one) else _describe(key, one)
+    """The setting with this dotted key, or the member of a map, such as modelRoles.smol.
+
+    Looks only at the groups on the way: at a start, all are too many.
+    """
+    name, member = split_member(key)
+    one = _field_of(name)
+    if one is None or _is_group(one):
+        return None
+    setting = _describe(name, one)
+    if not member:
+        return setting
+    value: Any = get_args(one.type.__origin__)[1]
+    annotation: Any = Annotated[value, Meta(description=setting.description)]
+    return replace(
+        setting, key=key, type=describe_type(value), default=None, annotation=annotation, members=()
+    )
+
+
+def split_member(key: str) -> tuple[str, str]:
+    """The key of a map and the name of its member; any other key as it is, without a member."""
+    place = key.find(".")
+    while place > 0:
+        one = _field_of(key[:place])
+        if one is None:
+            break
+        if not _is_group(one):
+            is_map = get_origin(one.type.__origin__) is dict
+            return (key[:place], key[place + 1 :]) if is_map else (key, "")
+        place = key.find(".", place + 1)
+    return key, ""
 
 
 def is_setting_group(key: str) -> bool:
@@ -552,4 +591,5 @@ def _describe(key: str, one: FieldInfo) -> Setting:
     extra = meta.extra or {}
     scope: Scope = extra.get("scope") or scopes.scope_of(key)
     joined = extra.get("joined", False)
-    return Setting(key, describe_type(one.type), default, meta.description, scope, one.type, joined)
+    members = extra.get("members", ())
+    return Setting(key, describe_type(one.type), default, meta.description, scope, one.type, joined, members)

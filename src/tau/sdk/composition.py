@@ -124,7 +124,7 @@ async def compose(
     )
     environment.plan.changed = partial(_plan_changed, session)
     models.client.warn = lambda warning: environment.events.emit(Notice("warning", warning))
-    session.subscribe(track_last_session(session, paths))
+    track_last_session(session, paths)
     session.record_changes()
     return session
 

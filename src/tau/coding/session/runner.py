@@ -11,16 +11,15 @@ from msgspec.structs import asdict, replace
 
 from tau.agent.abort import Abort, Aborted
 from tau.agent.call_context import NestedCall
-from tau.agent.event_bus import EventBus
-from tau.agent.events import AgentEvent, AgentSettled, Notice
+from tau.agent.events import AgentSettled, Notice
 from tau.agent.hooks import Hooks
 from tau.agent.loop import Outcome, run_loop
-from tau.agent.loop_owner import InterruptMode, Setup, StreamFunction
+from tau.agent.loop_owner import EventListener, InterruptMode, Setup, StreamFunction
 from tau.agent.output import ToolOutput
 from tau.agent.ports import ToolContext
 from tau.agent.queue import Prompt, Queue
 from tau.agent.tool import Tool
-from tau.ai.model import Model, ThinkingLevel
+from tau.ai.model import FAST_TIER, Model, ThinkingLevel
 from tau.ai.wire import AppMessage, ToolCall, UserMessage
 from tau.base import log as log_file
 from tau.base.errors import SessionError, TauError
@@ -42,7 +41,6 @@ lost = late("tau.coding.session.lost_results")
 
 # The demo model reads prompts slowly and rarely calls a tool: two are enough to show how they work.
 DEMO_TOOLS = ("read", "bash")
-FAST_TIER = "priority"
 
 
 class RequestSetup(Struct, kw_only=True):
@@ -157,7 +155,7 @@ class AgentRunner(Struct, kw_only=True):
     recovery: RunRecovery
     stream: StreamFunction
     world: CodingWorld
-    events: EventBus
+    emit: EventListener
     activities: Activities
     recorder: "Recorder | None" = None
     resumed: bool = False  # what an earlier process left behind has been dealt with
@@ -166,7 +164,7 @@ class AgentRunner(Struct, kw_only=True):
         """Run on the message that `begin` returns, or on the history as it is, and report the end."""
         aborted = False
         with ExitStack() as then, self.activities.begin(run=True) as abort:
-            then.callback(lambda: self.events.emit(AgentSettled(aborted)))
+            then.callback(lambda: self.emit(AgentSettled(aborted)))
             try:
                 outcome = await self.run_prompt(begin(), abort)
                 aborted = outcome.aborted
@@ -264,10 +262,6 @@ class AgentRunner(Struct, kw_only=True):
     async def make_room(self, abort: Abort) -> None:
         with suppress(Aborted):
             await self.recovery.make_room(abort, "threshold")
-
-    def emit(self, event: AgentEvent) -> None:
-        self.events.emit(event)
-        self.recovery.observe(event)
 
     def tool_context(
         self, call: ToolCall, update: Callable[[ToolOutput], None], nested: NestedCall

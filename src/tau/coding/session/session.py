@@ -154,6 +154,7 @@ class Session:
             compact=self.compaction.make_room,
             fallbacks=_make_fallbacks(parts, self.requests),
         )
+        parts.events.watch(self.retry.observe)
         self._runner = AgentRunner(
             log=parts.log,
             queue=parts.queue,
@@ -162,7 +163,7 @@ class Session:
             recovery=self.retry,
             stream=parts.stream,
             world=parts.world,
-            events=parts.events,
+            emit=self.emit,
             activities=parts.activities,
             recorder=parts.recorder,
         )
