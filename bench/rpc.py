@@ -1,19 +1,27 @@
 """What RPC mode costs: one long answer with and without snapshots, and the time to the first answer. Ratios.
 
-.venv/bin/python bench/rpc.py [--json]
+.venv/bin/python bench/rpc.py [--json] [--pi COMMAND]
+
+COMMAND starts pi, as in "node pi-coding-agent/dist/bundle/cli.js": then the ratios to it are shown too.
 """
 
+import argparse
+import compileall
 import json
 import os
+import shlex
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from fake import FakeServer
 
+SOURCE = Path(__file__).parent.parent / "src"
+TAU = [sys.executable, "-m", "tau"]
 DELTAS = 8_000
 WINDOW = 1_000
 TIMES = 3
@@ -32,19 +40,30 @@ class Answer:
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(description="Measure RPC mode against a fake model server.")
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--pi", type=shlex.split, metavar="COMMAND")
+    arguments = parser.parse_args()
+    compileall.compile_dir(SOURCE, quiet=2)
     with FakeServer() as server, tempfile.TemporaryDirectory() as folder:
         env = _environment(Path(folder), server.url)
-        none = _best(server, env, "none")
-        full = _best(server, env, "full")
+        none = _best(server, env, TAU, "--snapshots", "none")
+        full = _best(server, env, TAU, "--snapshots", "full")
+        copy_cpu_s = _copy_cpu_s(full.output_bytes)
         results = {
             "none: bytes to those of the text alone": none.output_bytes / _text_bytes(server, env),
             "none: last 1,000 deltas to the first (1.3)": none.drift,
-            "full: CPU to copying its bytes (2)": full.cpu_s / _copy_cpu_s(full.output_bytes),
+            "snapshots: CPU to copying their bytes (2)": (full.cpu_s - none.cpu_s) / copy_cpu_s,
+            "full: CPU to copying its bytes": full.cpu_s / copy_cpu_s,
             "full: last 1,000 deltas to the first": full.drift,
-            "full: CPU to none": full.cpu_s / none.cpu_s,
-            "spawn to get_state: to python -c pass": _state_s(env) / _bare_s(),
+            "spawn to get_state: to python -c pass": _state_s(env, TAU) / _bare_s(),
         }
-    if "--json" in sys.argv:
+        if arguments.pi:
+            pi = _best(server, env, arguments.pi)
+            results["none: bytes to pi (1.2)"] = none.output_bytes / pi.output_bytes
+            results["none: CPU to pi (1)"] = none.cpu_s / pi.cpu_s
+            results["spawn to get_state: to pi (0.5)"] = _state_s(env, TAU) / _state_s(env, arguments.pi)
+    if arguments.json:
         print(json.dumps(results, indent=2))
         return
     for name, value in results.items():
@@ -56,17 +75,20 @@ def _environment(home: Path, url: str) -> dict[str, str]:
         "baseUrl": f"{url}/v1",
         "api": "openai-completions",
         "apiKey": "x",
-        "models": [{"id": "fake-model", "contextWindow": 10_000_000}],
+        "models": [{"id": "fake-model", "contextWindow": 10_000_000, "maxTokens": 32_000}],
     }
-    (home / "models.json").write_text(json.dumps({"providers": {"fake": provider}}))
+    peer = home / ".pi/agent"
+    peer.mkdir(parents=True)
+    for folder in (home, peer):
+        (folder / "models.json").write_text(json.dumps({"providers": {"fake": provider}}))
     (home / "settings.json").write_text(json.dumps({"titles.enabled": False}))
-    return {**os.environ, "TAU_HOME": str(home)}
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return {**kept, "TAU_HOME": str(home), "HOME": str(home), "PI_OFFLINE": "1"}
 
 
-def _start(env: dict[str, str], *flags: str) -> "subprocess.Popen[bytes]":
-    argv = [sys.executable, "-m", "tau", "--mode", "rpc", "--provider", "fake", "--model", "fake-model"]
+def _start(env: dict[str, str], program: Sequence[str], *flags: str) -> "subprocess.Popen[bytes]":
     return subprocess.Popen(
-        [*argv, "--no-session", *flags],
+        [*program, "--mode", "rpc", "--provider", "fake", "--model", "fake-model", "--no-session", *flags],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         env=env,
@@ -80,13 +102,13 @@ def _ask(child: "subprocess.Popen[bytes]", command: dict[str, str]) -> None:
     child.stdin.flush()
 
 
-def _best(server: FakeServer, env: dict[str, str], snapshots: str) -> Answer:
-    return min((_answer(server, env, snapshots) for _ in range(TIMES)), key=lambda one: one.cpu_s)
+def _best(server: FakeServer, env: dict[str, str], program: Sequence[str], *flags: str) -> Answer:
+    return min((_answer(server, env, program, flags) for _ in range(TIMES)), key=lambda one: one.cpu_s)
 
 
-def _answer(server: FakeServer, env: dict[str, str], snapshots: str) -> Answer:
+def _answer(server: FakeServer, env: dict[str, str], program: Sequence[str], flags: Sequence[str]) -> Answer:
     server.script(scenario="flood", deltas=DELTAS)
-    with _start(env, "--snapshots", snapshots) as child:
+    with _start(env, program, *flags) as child:
         assert child.stdin is not None and child.stdout is not None
         _ask(child, {"type": "get_state"})
         for line in child.stdout:
@@ -133,11 +155,11 @@ def _child_cpu_s(size: int) -> float:
     return used.ru_utime + used.ru_stime
 
 
-def _state_s(env: dict[str, str]) -> float:
+def _state_s(env: dict[str, str], program: Sequence[str]) -> float:
     found = []
     for _ in range(2 * TIMES):
         start = time.perf_counter()
-        with _start(env) as child:
+        with _start(env, program) as child:
             assert child.stdin is not None and child.stdout is not None
             _ask(child, {"type": "get_state"})
             for line in child.stdout:

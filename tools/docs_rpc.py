@@ -1,5 +1,6 @@
-"""Builds the tables of docs/rpc.md from the table of session commands."""
+"""Builds the tables of docs/rpc.md and docs/json.md, and docs/rpc-schema.json, from commands and events."""
 
+import json
 import re
 import typing
 from collections.abc import Callable
@@ -7,6 +8,7 @@ from collections.abc import Callable
 import msgspec
 from rpc_methods import TypeNames
 
+from tau.agent.events import AgentEvent
 from tau.modes.session_commands.table import COMMANDS
 
 
@@ -16,6 +18,27 @@ def rpc_commands() -> str:
         data = "" if command.response is None else f"`{_shape(command.response)}`"
         lines.append(f"| `{command.name}` | {_fields(command.request)} | {data} | {command.summary} |")
     return "\n".join(lines)
+
+
+def rpc_schema() -> str:
+    """Schemas of each command's `fields` and of the `data` of its answer; one line per command and type."""
+    types = {one for command in COMMANDS.values() for one in (command.request, command.response) if one}
+    listed = sorted(types, key=str)
+    schemas, shared = msgspec.json.schema_components(listed, ref_template="#/$defs/{name}")
+    by_type = dict(zip(listed, schemas, strict=True))
+    commands = {
+        name: {
+            "summary": command.summary,
+            "fields": by_type[command.request],
+            **({"data": by_type[command.response]} if command.response else {}),
+        }
+        for name, command in COMMANDS.items()
+    }
+    groups = []
+    for group, rows in (("commands", commands), ("$defs", dict(sorted(shared.items())))):
+        lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(row)}" for name, row in rows.items())
+        groups.append(f"{json.dumps(group)}: {{\n{lines}\n}}")
+    return "{\n" + ",\n".join(groups) + "\n}\n"
 
 
 def _fields(request: type[msgspec.Struct]) -> str:
@@ -47,4 +70,13 @@ def _cell(text: str) -> str:
     return re.sub(r"Literal\[(.*?)\]", choices, text).replace(" | None", "").replace("|", "\\|")
 
 
-RPC_TABLES: dict[str, Callable[..., str]] = {"rpc_commands": rpc_commands}
+def events() -> str:
+    lines = ["| event | fields | when |", "|---|---|---|"]
+    for event in typing.get_args(AgentEvent):
+        fields = ", ".join(f"`{field.encode_name}`" for field in msgspec.structs.fields(event))
+        text = " ".join(event.__doc__.split())
+        lines.append(f"| `{event.__struct_config__.tag}` | {fields} | {text} |")
+    return "\n".join(lines)
+
+
+RPC_TABLES: dict[str, Callable[..., str]] = {"rpc_commands": rpc_commands, "events": events}

@@ -15,7 +15,7 @@ import rpc_methods
 from docs_commands import COMMAND_TABLES
 from docs_keys import KEY_TABLES
 from docs_limits import LIMITS
-from docs_rpc import RPC_TABLES
+from docs_rpc import RPC_TABLES, rpc_schema
 
 from tau.agent.arguments import full_schema
 from tau.agent.tool import Tool
@@ -24,7 +24,8 @@ from tau.backends.syntax.languages import LANGUAGES
 from tau.cli.help import markdown_table
 from tau.coding.tools.registry import TOOLS, ToolParts
 from tau.config.descriptions import show_value
-from tau.config.settings import EDIT_MODES, EditMode, EditSettings, Settings, describe_settings
+from tau.config.setting_table import describe_settings
+from tau.config.settings import EDIT_MODES, EditMode, EditSettings, Settings
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 BLOCK = re.compile(r"(<!-- table: (\w+)((?: \w+)*) -->\n).*?(<!-- end of table -->)", re.DOTALL)
@@ -158,10 +159,14 @@ def main() -> int:
             stale.append(str(page.relative_to(DOCS)))
             if "--check" not in sys.argv:
                 page.write_text(new, encoding="utf-8")
-    if rpc_methods.TARGET.read_text(encoding="utf-8") != (methods := rpc_methods.render()):
-        stale.append(rpc_methods.TARGET.name)
-        if "--check" not in sys.argv:
-            rpc_methods.TARGET.write_text(methods, encoding="utf-8")
+    for target, text in (
+        (rpc_methods.TARGET, rpc_methods.render()),
+        (DOCS / "rpc-schema.json", rpc_schema()),
+    ):
+        if not target.exists() or target.read_text(encoding="utf-8") != text:
+            stale.append(target.name)
+            if "--check" not in sys.argv:
+                target.write_text(text, encoding="utf-8")
     if "--check" in sys.argv:
         if stale:
             print(f"Out of date: {', '.join(stale)}. Run `make docs` to update them.", file=sys.stderr)

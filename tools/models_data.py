@@ -48,25 +48,30 @@ FILES = {
 # Logins that their vendors do not open to other programs, a gateway with its own dialect, classifiers.
 SKIPPED_FILES = {
     "github-copilot": "its plan is for its own clients",
-    "openai-codex": "needs a login of the ChatGPT plan",
     "radius": "has its own dialect",
     "typesafe": "has no chat models",
 }
 # Providers that serve each model in one of several dialects, at an address of its own.
 MIXED = {"openrouter", "opencode-zen", "opencode-go", "cloudflare-ai-gateway"}
-APIS = {"azure-openai-responses": "openai-responses", "google-vertex": "google-generative-ai"}
+APIS = {
+    "openai-codex-responses": "openai-responses",
+    "azure-openai-responses": "openai-responses",
+    "google-vertex": "google-generative-ai",
+}
 FLAGS = {
     "supportsReasoningEffort": "supportsReasoningEffort",
     "maxTokensField": "maxTokensField",
     "forceAdaptiveThinking": "adaptiveThinking",
     "supportsTemperature": "supportsTemperature",
     "supportsOpenAIGrammarTools": "grammarTools",
+    "supportsExplicitPromptCacheMode": "cacheDiagnostics",
     "allowEmptySignature": "allowEmptySignature",
 }
 # Budgets that differ from the usual ones: this model cannot stop thinking.
 LEVELS = {
     f"{provider}/gemini-2.5-pro": {"off": "128", "xhigh": "32768"} for provider in ("google", "google-vertex")
 }
+FAST_MODE = "fast-mode-2026-02-01"  # the beta that Anthropic asks for
 FORMATS = {"openrouter", "deepseek", "zai", "qwen", "together"}
 DIFFERS = 0.005  # of a price: rounding is no difference
 
@@ -131,6 +136,9 @@ def build_row(
     levels = plain.get("thinkingLevelMap") or LEVELS.get(f"{provider.id}/{id}", {})
     limits = plain.get("inputLimits") or {}
     cost, differences = ({}, None) if provider.plan else build_cost(provider.id, plain, sources)
+    compat = dict(_compat(provider, plain.get("compat") or {}))
+    if "fast" in cost.get("tiers", {}):
+        compat["fastMode"] = FAST_MODE
     row = {
         "id": id,
         "name": _name(plain),
@@ -151,7 +159,7 @@ def build_row(
             }
         ),
         "headers": plain.get("headers"),
-        "compat": dict(_compat(provider, plain.get("compat") or {})),
+        "compat": compat,
     }
     if row["input"] == ["text"]:
         del row["input"]
@@ -209,6 +217,9 @@ def build_cost(
     if steps := theirs.get("tiers"):
         cost["steps"] = [_step(step, cost) for step in sorted(steps, key=lambda one: one["inputTokensAbove"])]
     tiers = dict(_tiers(listed)) if listed else {}
+    if listed and listed.get("supports_fast_mode"):
+        times = listed["provider_specific_entry"]["fast"]
+        tiers["fast"] = {name: round(price * times, 6) for name, price in cost.items()}
     if tiers:
         cost["tiers"] = tiers
     if not rates and not genai:

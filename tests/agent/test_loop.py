@@ -15,6 +15,7 @@ from tau.agent.agent import Agent
 from tau.agent.calls import NOT_STARTED, SKIPPED, STOPPED, UNFINISHED
 from tau.agent.effects import Effects
 from tau.agent.hooks import Hooks, ToolQuestion
+from tau.ai.assembler import MAX_CALLS, TOO_MANY
 from tau.ai.dialect import Delta, Request, TextPiece
 from tau.ai.faux import FAUX_MODEL, Act, Count, Fail, Say, Stop, Think, Use, Wait
 from tau.ai.model import Model
@@ -430,6 +431,29 @@ def test_model_repeating_a_failing_call_is_warned_and_then_stopped() -> None:
     assert len(faux.requests) == 10
     wanted = ["failed" in text_of(result) for result in results(outcome.messages)]
     assert wanted == [False] * 4 + [True] * 6
+
+
+def test_answer_with_too_many_calls_runs_none_and_is_read_no_further() -> None:
+    ran: list[str] = []
+
+    class Noting(Echo):
+        async def run(self, params: Any, ctx: Any) -> Any:
+            ran.append(ctx.call_id)
+            return await super().run(params, ctx)
+
+    calls: list[Any] = [Use("echo", text=str(number)) for number in range(MAX_CALLS)]
+    too_many = [[*calls, *(Use("echo", text="more") for _ in range(20_000))], [Say("Fewer, then.")]]
+    made, faux, _ = agent(too_many, [Noting()])
+
+    outcome = asyncio.run(made.prompt("go"))
+
+    assert outcome.error is None and len(faux.requests) == 2 and not ran
+    texts = {text_of(result) for result in results(outcome.messages)}
+    assert len(results(outcome.messages)) == MAX_CALLS
+    assert texts == {f"This call of echo cannot run: {TOO_MANY}."}
+
+    made, _, _ = agent([calls, [Say("Done.")]], [Noting()])
+    assert asyncio.run(made.prompt("go")).error is None and len(ran) == MAX_CALLS
 
 
 def test_failures_between_successful_calls_are_not_repetitions() -> None:

@@ -6,16 +6,18 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from tau.ai import dialect as d
 from tau.ai.apis.anthropic_messages import build_body, url
-from tau.ai.model import Compat
+from tau.ai.model import FAST_TIER, Compat, Price, SteppedRates
 from tau.ai.normalization import normalize_history
 from tau.ai.wire import (
     AssistantContent,
     AssistantMessage,
     CacheLifetimes,
+    CacheMiss,
     TextContent,
     ThinkingContent,
     ToolCall,
@@ -52,6 +54,7 @@ from tests.support.fake_answers import (
 from tests.support.fake_server import FakeServer
 
 CLAUDE = model("anthropic-messages", input=("text", "image"))
+TWICE = {"fast": SteppedRates(10)}
 
 
 def test_text_streams_in_deltas_and_ends_once() -> None:
@@ -409,6 +412,46 @@ def test_one_hour_cache_writes_are_counted() -> None:
     read = message(CLAUDE, deltas)
     assert read.usage.cttl == CacheLifetimes(20, 30)
     assert read.response_id == "msg_7"
+
+
+def test_server_is_asked_why_its_cache_missed_and_its_word_is_kept() -> None:
+    speaker = model("anthropic-messages", compat=Compat(cache_diagnostics=True))
+    assert build_body(speaker, HELLO)["diagnostics"] == {"previous_message_id": None}
+    asked = {"api": "anthropic-messages", "model": "m", "usage": Counted(), "stop_reason": "stop"}
+    own = AssistantMessage([TextContent("a")], provider="acme", timestamp=2, response_id="msg_1", **asked)
+    foreign = replace(own, provider="other", response_id="msg_2")
+    later = replace(HELLO, messages=[*HELLO.messages, own, foreign, *HELLO.messages])
+    assert build_body(speaker, later)["diagnostics"] == {"previous_message_id": "msg_1"}
+    assert "diagnostics" not in build_body(CLAUDE, later)
+    assert "diagnostics" not in build_body(replace(speaker, custom_address=True), later)
+
+    def told(reason: Any) -> Any:
+        start = {"id": "msg_3", "usage": {"input_tokens": 3}, "diagnostics": {"cache_miss_reason": reason}}
+        begin = json.dumps({"type": "message_start", "message": start})
+        return message(CLAUDE, answer(CLAUDE, stream_of(begin, *END))).usage.cache_miss
+
+    changed = told({"type": "tools_changed", "cache_missed_input_tokens": 4_000})
+    assert changed == CacheMiss("tools_changed", 4_000)
+    assert told({"type": "previous_message_not_found"}) is told(None) is UNSET
+
+
+def test_fast_mode_is_a_speed_with_its_beta_and_its_price() -> None:
+    beta = {"anthropic-beta": "x-1"}
+    fast = replace(CLAUDE, headers=beta, compat=Compat(fast_mode="fast-2"), cost=Price(5, tiers=TWICE))
+    request = replace(HELLO, service_tier=FAST_TIER)
+    with FakeServer() as server:
+        server.script("a", "b", "c")
+        asyncio.run(talk(server.url, fast, request=request, **beta))
+        asyncio.run(talk(server.url, fast, **beta))
+        asyncio.run(talk(server.url, CLAUDE, request=request, **beta))
+        quick, usual, slow = server.requests
+    assert (quick.body["speed"], quick.headers["anthropic-beta"]) == ("fast", "x-1,fast-2")
+    assert all("speed" not in one.body and one.headers["anthropic-beta"] == "x-1" for one in (usual, slow))
+    assert all("service_tier" not in one.body for one in (quick, usual, slow))
+    assert fast.takes_tier(FAST_TIER) and not CLAUDE.takes_tier(FAST_TIER)
+    served = {"input_tokens": 1_000_000, "speed": "fast", "service_tier": "standard"}
+    start = json.dumps({"type": "message_start", "message": {"id": "m", "usage": served}})
+    assert message(fast, answer(fast, stream_of(start, *END))).usage.cost.total == 10
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from typing import Any
 
@@ -81,13 +81,14 @@ async def look(
     environ: Mapping[str, str] | None = None,
     timeout_s: float = PATIENT_S,
     num_ctx: int = 0,
+    images: Sequence[str] = (),
 ) -> list[DiscoveredServer]:
     http = HttpTransport({})
     async with AsyncExitStack() as stack:
         places = {
             id: (await stack.enter_async_context(running(routes))).place for id, routes in servers.items()
         }
-        found = await discover(http, environ or {}, timeout_s, places, num_ctx)
+        found = await discover(http, environ or {}, timeout_s, places, num_ctx, images)
         await http.close()
         return found
 
@@ -154,13 +155,20 @@ def test_gpt_oss_in_ollama_thinks_in_levels() -> None:
 def test_sglang_reports_context_images_and_thinking() -> None:
     routes = {
         "GET /v1/models": {"data": [{"id": "org/model", "max_model_len": 65536, "owned_by": "sglang"}]},
-        "GET /get_server_info": {"reasoning_parser": "qwen3", "enable_multimodal": True, "tp_size": 1},
+        "GET /model_info": {
+            "model_path": "org/model",
+            "reasoning_parser": "qwen3",
+            "has_image_understanding": True,
+        },
     }
     (found,) = run(look({"sglang": routes}))
     (one,) = found.models
     assert (one.context_window, one.reasoning, one.input) == (65536, True, ("text", "image"))
     assert one.compat.think_tags == "" and one.compat.thinking_field == "same"
     assert run(look({"sglang": {"GET /v1/models": routes["GET /v1/models"]}})) == []
+    older = {"model_path": "org/model", "context_length": 4_000, "enable_multimodal": None}
+    (found,) = run(look({"sglang": {**routes, "GET /model_info": [], "GET /get_server_info": older}}))
+    assert (found.models[0].reasoning, found.models[0].input) == (False, ("text",))
 
 
 def test_small_ollama_context_is_assumed_and_noted() -> None:
@@ -230,6 +238,13 @@ def test_vllm_reports_its_context() -> None:
     routes = {"GET /v1/models": {"data": [{"id": "org/model", "max_model_len": 32768, "owned_by": "vllm"}]}}
     (found,) = run(look({"vllm": routes}))
     assert (found.models[0].context_window, found.models[0].max_tokens, found.note) == (32768, 8192, "")
+
+
+def test_vllm_hides_whether_models_take_images_and_a_setting_says_so() -> None:
+    listing = {"data": [{"id": "org/model-vl", "max_model_len": 32768}, {"id": "org/model"}]}
+    (found,) = run(look({"vllm": {"GET /v1/models": listing}}, images=["*-vl"]))
+    assert [model.input for model in found.models] == [("text", "image"), ("text",)]
+    assert all(model.compat.hides_abilities for model in found.models)
 
 
 def test_servers_come_in_a_fixed_order() -> None:

@@ -31,7 +31,7 @@ FIRST = [
     "zai",
     "google",
 ]
-FORBIDDEN = {"github-copilot", "google-antigravity", "google-gemini-cli", "cursor", "openai-codex"}
+FORBIDDEN = {"github-copilot", "google-antigravity", "google-gemini-cli", "cursor"}
 
 
 def test_providers_come_in_the_order_their_keys_are_searched() -> None:
@@ -68,8 +68,9 @@ def test_token_for_other_purposes_selects_no_provider() -> None:
     assert CATALOG.providers["cloudflare-workers-ai"].on_request
 
 
-def test_anthropic_login_is_searched_before_its_key() -> None:
-    assert CATALOG.providers["anthropic"].key_variables == ["ANTHROPIC_OAUTH_TOKEN", "ANTHROPIC_API_KEY"]
+def test_token_of_a_claude_plan_is_not_a_key() -> None:
+    row = CATALOG.providers["anthropic"]
+    assert (row.key_variables, row.closed_variable) == (["ANTHROPIC_API_KEY"], "ANTHROPIC_OAUTH_TOKEN")
 
 
 @pytest.mark.parametrize("id", CATALOG.providers)

@@ -12,7 +12,7 @@ from tau.base.errors import ConfigError, UsageError
 from tau.cli import main
 from tau.cli.config_command import run
 from tau.config.paths import user_paths
-from tau.config.settings import describe_settings
+from tau.config.setting_table import describe_settings
 from tests.support.limits import HANG_S
 
 Capture = pytest.CaptureFixture[str]
@@ -36,6 +36,42 @@ def test_empty_text_was_listed_as_nothing(project: Path, capsys: Capture) -> Non
     run(["list"])
     rows = {line.split()[0]: line.split()[1] for line in capsys.readouterr().out.splitlines()[1:]}
     assert rows["python.interpreter"] == '""'
+
+
+def test_role_that_an_error_names_can_be_set(project: Path, capsys: Capture) -> None:
+    """`tau config set modelRoles.vision` was refused as an unknown setting."""
+    run(["set", "modelRoles.vision", "openai/gpt-5.4"])
+    run(["set", "modelRoles.smol", "claude-haiku-4-5"])
+    run(["set", "edit.modelModes.gpt-4.1*", "patch"])
+    assert json.loads(settings_file().read_text()) == {
+        "modelRoles": {"vision": "openai/gpt-5.4", "smol": "claude-haiku-4-5"},
+        "edit": {"modelModes": {"gpt-4.1*": "patch"}},
+    }
+    capsys.readouterr()
+    run(["get", "modelRoles.vision"])
+    run(["get", "edit.modelModes.gpt-4.1*", "--json"])
+    run(["reset", "modelRoles.smol"])
+    run(["get", "modelRoles"])
+    text = capsys.readouterr().out
+    assert text.startswith("openai/gpt-5.4\n") and text.endswith('{"vision":"openai/gpt-5.4"}\n')
+    assert '"origin": "user"' in text and '"value": "patch"' in text
+    with pytest.raises(UsageError, match=r"edit\.modelModes\.x must be one of hashline"):
+        run(["set", "edit.modelModes.x", "fast"])
+
+
+def test_member_of_a_map_may_be_written_with_dots(project: Path, capsys: Capture) -> None:
+    settings_file().parent.mkdir(parents=True, exist_ok=True)
+    settings_file().write_text('{"modelRoles.vision": "a/b", "modelRoles": {"smol": "c/d"}}')
+    project.write_text('{"modelRoles.vision": "evil/x"}')
+    run(["get", "modelRoles"])
+    out, err = capsys.readouterr()
+    assert json.loads(out) == {"vision": "a/b", "smol": "c/d"}
+    assert "Ignored modelRoles: only you can set it" in err
+    run(["set", "modelRoles.vision", "e/f"])
+    assert json.loads(settings_file().read_text())["modelRoles.vision"] == "e/f"
+    settings_file().write_text('{"modelRoles": {"smol": 5}}')
+    with pytest.raises(ConfigError, match=r"modelRoles\.smol must be text, not 5"):
+        run(["list"])
 
 
 def test_list_shows_every_setting_with_its_value_and_where_it_comes_from(

@@ -126,6 +126,15 @@ def test_refresh_stores_what_a_gateway_lists(capfd: pytest.CaptureFixture[str]) 
     assert known("office/small").model.context_window == 8_192
 
 
+def test_show_says_what_a_server_does_not_tell(capfd: pytest.CaptureFixture[str]) -> None:
+    with JsonServer({"/v1/models": {"data": [{"id": "qwen-vl", "max_model_len": 8_192}]}}) as server:
+        entry = {"baseUrl": f"{server.url}/v1", "api": "openai-completions"}
+        write_models({"gpu": {**entry, "discovery": {"type": "vllm"}}})
+        assert run(["models", "refresh"]) == 0
+        assert run(["models", "show", "gpu/qwen-vl"]) == 0
+    assert "text (a guess: the server does not say if it takes images" in capfd.readouterr().out
+
+
 def test_refresh_drops_models_that_nobody_could_name_or_use(capfd: pytest.CaptureFixture[str]) -> None:
     rows = [
         *({"id": id} for id in ("", "x\x1b[31m", "a\nb", "x\u202e", "x" * 300)),

@@ -27,7 +27,7 @@ LOCAL = Model(
 
 @pytest.fixture(autouse=True)
 def one_local_server(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def discover(*_: Any) -> list[DiscoveredServer]:
+    async def discover(*_: Any, **__: Any) -> list[DiscoveredServer]:
         return [DiscoveredServer(provider="ollama", name="Ollama", base_url=LOCAL.base_url, models=[LOCAL])]
 
     monkeypatch.setattr(module, "discover", discover)

@@ -79,7 +79,7 @@ def test_enabled_models_come_before_default_ones() -> None:
 def test_problem_of_a_local_server_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     model = Model(id="m", name="m", api="openai-completions", provider="ollama", base_url="http://x")
 
-    async def discover(*_: Any, num_ctx: int) -> list[DiscoveredServer]:
+    async def discover(*_: Any, num_ctx: int, images: list[str]) -> list[DiscoveredServer]:
         server = DiscoveredServer(
             provider="ollama",
             name="Ollama",

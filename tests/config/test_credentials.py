@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tau.ai.auth import Credentials
-from tau.ai.catalog import Catalog, Provider
+from tau.ai.catalog import Catalog, Provider, load_catalog
 from tau.ai.model import Model
 from tau.base.errors import ConfigError, UsageError
 from tau.base.files import locked
@@ -183,6 +183,20 @@ def test_missing_key_is_explained_in_one_line(world: World) -> None:
     assert text.startswith("No API key or model server found: set ")
     assert "refers to the variable NOT_SET, which is not set" in text and "\n" not in text
     assert "No API key for nobody" in world.credentials().describe_missing_key("nobody")
+
+
+def test_token_of_a_plan_does_not_stop_tau_if_there_is_a_key(world: World) -> None:
+    world.environ |= {"ANTHROPIC_OAUTH_TOKEN": "sk-ant-oat01-plan"}
+    keys = KeyCredentials(load_catalog(), world.auth, LocalRunner(), world.environ)
+    assert keys.providers_with_keys() == []
+    for text in (keys.describe_missing_key("anthropic"), keys.describe_missing_keys()):
+        assert text.startswith(
+            "ANTHROPIC_OAUTH_TOKEN is not used, because Anthropic allows such tokens only in"
+        )
+        assert "set ANTHROPIC_API_KEY or run tau login anthropic." in text and text.count(". ") == 0
+    world.environ |= {"ANTHROPIC_API_KEY": "sk-ant-api03-key"}
+    assert asyncio.run(keys.get("anthropic")) == "sk-ant-api03-key"
+    assert "ANTHROPIC_OAUTH_TOKEN" not in keys.describe_missing_key("openai")
 
 
 def test_credentials_of_a_cloud_come_last(world: World, tmp_path: Path) -> None:

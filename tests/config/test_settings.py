@@ -5,16 +5,17 @@ from typing import Any
 import pytest
 from msgspec import convert, to_builtins
 
-from tau.config.setting_values import value_problem
-from tau.config.settings import (
-    Settings,
+from tau.config.setting_table import (
     describe_settings,
     is_setting_group,
     setting_of,
     setting_values,
     settings_by_key,
     settings_schema,
+    split_member,
 )
+from tau.config.setting_values import value_problem
+from tau.config.settings import Settings
 
 
 def test_every_setting_is_described_and_its_default_fits() -> None:
@@ -60,6 +61,16 @@ def test_one_setting_can_be_looked_up_without_the_others() -> None:
     assert all(map(is_setting_group, groups))
     assert not any(map(is_setting_group, (*table, "", "retry.", "retry.enabled.x", "nothing", "nothing.x")))
     assert not any(map(setting_of, (*groups, "", ".", "retry.", "retry.enabled.x", "nothing", "nothing.x")))
+
+
+def test_member_of_a_map_is_a_setting_of_its_scope() -> None:
+    role = setting_of("modelRoles.my.role")
+    assert role is not None and role.scope == "user"
+    assert (role.key, role.type, role.default) == ("modelRoles.my.role", "text", None)
+    assert (mode := setting_of("edit.modelModes.gpt-4.1*")) is not None
+    assert mode.type == "one of hashline, replace, apply_patch, patch"
+    assert split_member("retry.fallbackChains.a/b") == ("retry.fallbackChains", "a/b")
+    assert split_member("retry.enabled") == ("retry.enabled", "")
 
 
 def test_schema_has_every_setting_with_its_description_and_range() -> None:

@@ -60,7 +60,7 @@ class Program:
         self, *arguments: str, stdin: str | bytes = b"", cwd: Path | None = None, **environment: str
     ) -> subprocess.CompletedProcess[str]:
         data = stdin.encode() if isinstance(stdin, str) else stdin
-        with self._popen(
+        with self.popen(
             [*TAU, *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -81,7 +81,7 @@ class Program:
         return self.run(*FAKE, "-p", *arguments, **more)
 
     def start(self, *arguments: str, **more: Any) -> subprocess.Popen[bytes]:
-        return self._popen(
+        return self.popen(
             [*TAU, *FAKE, *arguments],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -90,7 +90,7 @@ class Program:
             **more,
         )
 
-    def _popen(self, argv: list[str], **options: Any) -> subprocess.Popen[bytes]:
+    def popen(self, argv: list[str], **options: Any) -> subprocess.Popen[bytes]:
         if self.forks is None or not self.forks.can_start(options.get("env", os.environ)):
             return subprocess.Popen(argv, **options)
         return self.forks.start(argv, **options)

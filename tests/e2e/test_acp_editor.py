@@ -65,6 +65,26 @@ def test_written_text_reaches_the_editor_and_the_disk(tau: Program, saves: bool)
     assert (tau.project / "deep/b.txt").read_text() == "fresh\n"
 
 
+def test_question_about_a_write_shows_the_unsaved_text_that_it_replaces(tau: Program) -> None:
+    start(tau)
+    path = tau.project / "a.txt"
+    path.write_text("on disk\n")
+    tau.script((Call("write", {"path": "a.txt", "content": "new\n"}),), "done")
+    editor = FullEditor()
+    editor.buffers[str(path)] = "unsaved\n"
+
+    async def work(agent: ClientSideConnection, _: Editor) -> None:
+        session = await agent.new_session(str(tau.project))
+        await agent.prompt(session.session_id, text("go"))
+
+    drive(tau, work, "--approval-mode", "ask", editor=editor, capabilities=FILES)
+    [(asked, _)] = editor.asked
+    assert asked.content is not None
+    diff = asked.content[0]
+    assert isinstance(diff, a.FileEditToolCallContent)
+    assert (diff.path, diff.old_text, diff.new_text) == (str(path), "unsaved\n", "new\n")
+
+
 def test_editor_files_stay_within_what_was_approved(tau: Program) -> None:
     start(tau)
     outside = tau.project.parent / "outside.txt"

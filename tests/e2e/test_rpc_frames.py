@@ -9,10 +9,11 @@ import msgspec
 import pytest
 
 from tau.modes.rpc.client import RpcClient
+from tau.modes.rpc.connection import RpcError
 from tau.modes.session_commands.host_parts import HostScheme
 from tests.e2e.program import FAKE, TAU, Program
 from tests.e2e.test_rpc_program import drive
-from tests.support.fake_answers import Call, Text
+from tests.support.fake_answers import Call, Status, Text, Thinking
 
 Frame = dict[str, Any]
 
@@ -26,9 +27,62 @@ def test_each_update_carries_the_token_counts_of_its_message(tau: Program, snaps
         updates = [event for event in events if event["type"] == "message_update"]
         [started] = [event for event in events if event["type"] == "message_start"][1:]
         assert len(updates) >= 5
-        assert all(update["usage"] == started["message"]["usage"] for update in updates)
+        *streaming, done = updates
+        assert all(update["usage"] == started["message"]["usage"] for update in streaming)
+        assert done["usage"] == done["message"]["usage"] == done["assistantMessageEvent"]["message"]["usage"]
 
     drive(tau, work, "--snapshots", snapshots)
+
+
+def stream_of(events: list[Frame]) -> list[str]:
+    """The kinds of the assistant events, each once in a row."""
+    names: list[str] = []
+    for event in events:
+        if event["type"] == "message_update" and names[-1:] != [event["assistantMessageEvent"]["type"]]:
+            names.append(event["assistantMessageEvent"]["type"])
+    return names
+
+
+def test_stream_of_an_answer_has_a_start_and_an_end(tau: Program) -> None:
+    tau.script(
+        (Thinking("hm hm", deltas=2), Text("I look.", deltas=3), Call("read", {"path": "x"})),
+        Status(400, "no"),
+    )
+
+    async def work(client: RpcClient) -> None:
+        events = await client.prompt_and_wait("go")
+        text = ["text_start", "text_delta", "text_end"]
+        call = ["toolcall_start", "toolcall_delta", "toolcall_end"]
+        thinking = ["thinking_start", "thinking_delta", "thinking_end"]
+        assert stream_of(events) == ["start", *thinking, *text, *call, "done", "start", "error"]
+        reasons = [event.get("assistantMessageEvent", {}).get("reason") for event in events]
+        assert [reason for reason in reasons if reason] == ["toolUse", "error"]
+
+    drive(tau, work)
+
+
+def test_compaction_on_request_has_a_start_and_an_end(tau: Program) -> None:
+    tau.settings(**{"retry.enabled": False, "compaction.keepRecentTokens": 1})
+    tau.script("one " * 900, "two", "summary " * 60)
+
+    async def work(client: RpcClient) -> None:
+        events: list[Frame] = []
+        client.on_event(events.append)
+        with pytest.raises(RpcError):
+            await client.compact()
+        await client.prompt_and_wait("first")
+        await client.prompt_and_wait("second")
+        await client.compact()
+        seen = [event for event in events if "compaction" in event["type"]]
+        assert [event["type"] for event in seen] == [
+            *("compaction_start", "compaction_end"),
+            *("compaction_start", "compaction", "compaction_end"),
+        ]
+        assert {event["reason"] for event in seen if "reason" in event} == {"manual"}
+        assert "errorMessage" in seen[1] and seen[1]["result"] is None
+        assert seen[-1]["result"]["summary"] == seen[-2]["summary"]
+
+    drive(tau, work)
 
 
 def test_abort_sent_right_after_bash_stops_it(tau: Program) -> None:

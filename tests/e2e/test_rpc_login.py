@@ -14,7 +14,7 @@ from tau.modes.session_commands.logins import LoginProvider
 from tests.e2e.program import FAKE, TAU, Program
 from tests.e2e.test_rpc_program import drive
 from tests.support.limits import HANG_S
-from tests.support.oauth_server import OAuthServer
+from tests.support.oauth_server import CLIENT, OAuthServer
 
 
 def add_gateway(tau: Program, **login: Any) -> None:
@@ -22,6 +22,36 @@ def add_gateway(tau: Program, **login: Any) -> None:
     row = {"baseUrl": "http://127.0.0.1:1/v1", "api": "openai-completions", "models": [{"id": "m"}]}
     models["providers"]["gate"] = {**row, "login": login}
     tau.write("models.json", models)
+
+
+def gate(*, known: bool) -> LoginProvider:
+    return LoginProvider("gate", "gate", True, known, ["browser", "device", "key"])
+
+
+def test_program_logs_in_with_a_code_on_another_device(tau: Program) -> None:
+    async def work(client: RpcClient) -> None:
+        pages: list[dict[str, Any]] = []
+        client.on_event(lambda event: pages.append(event) if event.get("method") == "open_url" else None)
+        await client.login("gate", "device", client_id=CLIENT)
+        assert "The code is ABCD-EFGH." in pages[0]["instructions"]
+        assert pages[0]["url"].endswith("/activate?user_code=ABCD-EFGH")
+
+    with OAuthServer() as oauth:
+        add_gateway(tau, discovery=oauth.url)
+        drive(tau, work)
+        stored = json.loads((tau.home / "auth.json").read_text())["gate"]
+        assert stored["access"] in oauth.valid and stored["clientId"] == CLIENT
+
+
+def test_program_stores_a_key(tau: Program) -> None:
+    async def work(client: RpcClient) -> None:
+        with pytest.raises(RpcError, match="Paste the key first"):
+            await client.login("gate", "key")
+        await client.login("gate", "key", "  key-of-the-gateway ")
+
+    add_gateway(tau, discovery="http://127.0.0.1:1")
+    drive(tau, work)
+    assert json.loads((tau.home / "auth.json").read_text())["gate"]["key"] == "key-of-the-gateway"
 
 
 def test_program_logs_in(tau: Program) -> None:
@@ -38,14 +68,14 @@ def test_program_logs_in(tau: Program) -> None:
         pages: list[str] = []
         opened = asyncio.Event()
         client.on_event(on_event)
-        assert LoginProvider("gate", "gate", True, False) in (await client.get_login_providers()).providers
+        assert gate(known=False) in (await client.get_login_providers()).providers
         async with asyncio.TaskGroup() as tasks:
             login = tasks.create_task(client.login("gate"))
             await opened.wait()
             assert (await client.get_state()).is_streaming is False  # other commands do not wait
             await asyncio.to_thread(visit, pages[0])
         assert login.result().provider_id == "gate"
-        assert LoginProvider("gate", "gate", True, True) in (await client.get_login_providers()).providers
+        assert gate(known=True) in (await client.get_login_providers()).providers
 
     with OAuthServer() as oauth:
         add_gateway(tau, **oauth.block())

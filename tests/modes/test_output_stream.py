@@ -3,7 +3,7 @@
 import os
 import threading
 
-from tau.modes.output_stream import LINES_AT_ONCE, OutputStream
+from tau.modes.output_stream import PIECES_AT_ONCE, OutputStream
 
 
 def written(lines: list[bytes]) -> bytes:
@@ -25,7 +25,7 @@ def written(lines: list[bytes]) -> bytes:
 
 
 def test_more_lines_than_the_system_takes_at_once_arrive_in_order() -> None:
-    lines = [b"%d\n" % number for number in range(5 * LINES_AT_ONCE + 1)]
+    lines = [b"%d\n" % number for number in range(5 * PIECES_AT_ONCE + 1)]
     assert written(lines) == b"".join(lines)
 
 

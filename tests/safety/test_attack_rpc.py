@@ -133,6 +133,28 @@ def test_rules_apply_to_the_tools_of_the_program(tau: Program) -> None:
     drive(tau, work)
 
 
+@pytest.mark.parametrize(
+    ("mode", "rules", "runs"),
+    [("ask", [], False), ("ask", ["tool: weather"], True), ("plan", [], False), ("workspace", [], True)],
+)
+def test_tool_of_the_program_runs_unasked_only_where_the_mode_or_a_rule_says_so(
+    tau: Program, mode: str, rules: list[str], runs: bool
+) -> None:
+    tau.settings(**{"retry.enabled": False, "tools.approvalMode": mode, "tools.allow": rules})
+
+    async def weather() -> str:
+        """The weather."""
+        return "It rains."
+
+    async def work(client: RpcClient) -> None:
+        await client.use_tools(weather)
+        [result] = results(await client.prompt_and_wait("go"))
+        assert (result == "It rains.") is runs, result
+
+    tau.script((Call("weather", {}),), "ok")
+    drive(tau, work)
+
+
 def test_empty_text_is_written_as_empty_text(tau: Program) -> None:
     seen: list[dict[str, Any]] = []
 

@@ -60,7 +60,8 @@ BLOCKED: dict[str, str] = {
     "git config --global user.name x": ".gitconfig",
 }
 # Nothing was blocked, whatever the output says.
-NOT_BLOCKED = """
+NOT_BLOCKED = (
+    """
 touch new
 touch ~/missing/new
 touch --no-such-option ~/new
@@ -101,7 +102,14 @@ touch /proc/new
 cd ~/missing && touch ~/new
 NAME=x touch missing/x
 touch in; false
-""".strip().splitlines()
+rm -r LONG
+cd LONG && touch ~/new
+cp in LONG
+mv LONG sub
+""".replace("LONG", "x" * 300)
+    .strip()
+    .splitlines()
+)
 # Refused by a read-only file system, but it would fail, or do nothing, on any other too.
 IN_VAIN = """
 rmdir ~/folder

@@ -184,6 +184,37 @@ def test_supervisor_reaches_only_what_is_in_the_sandbox(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("command", "asks"),
     [
+        ("ls ~/.ssh", True),
+        ("cd ~ && find .ssh -name '*'", True),
+        ("echo ~/.ssh/*", True),
+        ("bash -c 'ls -la $HOME/.ssh/.'", True),
+        ("cat ~/.ssh/id_ed25519", False),  # which Landlock refuses
+        ("ls ~ .", False),
+        (f"ls /proc/1/root/x {'x' * 300} {'y/' * 3000}", False),  # neither can be opened
+    ],
+)
+def test_command_that_lists_the_names_in_a_credential_store_asks(
+    tmp_path: Path, command: str, asks: bool
+) -> None:
+    key = Path.home() / ".ssh/id_ed25519"
+    key.parent.mkdir(parents=True)
+    key.touch()
+    for shares_temporary in (True, False):
+        verdict = decide(
+            Effects(runs=(command,), run_cwd=tmp_path),
+            Permissions(mode="workspace"),
+            Workspace.of((tmp_path,), temporary=(Path("/tmp"),)),
+            demo=False,
+            contained=True,
+            shares_temporary=shares_temporary,
+        )
+        assert verdict.verdict == ("ask" if asks and shares_temporary else "allow")
+        assert "list the names in" in verdict.questions[0].notes[0] if verdict.questions else True
+
+
+@pytest.mark.parametrize(
+    ("command", "asks"),
+    [
         ("chmod 777 /tmp/of-another", True),
         ("touch -d 2020-01-01 /tmp/of-another", True),
         ("chown 1 /tmp/of-another; true", True),

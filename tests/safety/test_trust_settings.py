@@ -11,8 +11,9 @@ from msgspec.structs import fields
 from tau.config import setting_scopes
 from tau.config.layers import LoadedSettings, load_settings
 from tau.config.paths import user_paths
+from tau.config.setting_table import setting_values, settings_by_key
 from tau.config.setting_values import value_problem
-from tau.config.settings import Settings, setting_values, settings_by_key
+from tau.config.settings import Settings
 
 # For each setting that a project may tighten: the user's value, a stricter one, a looser one.
 CASES = {

@@ -55,7 +55,8 @@ OMP = NpmPackages(
 )
 ACP = NpmPackages("acp-2.4.0", install=("@agentclientprotocol/sdk@2.4.0", "acpx@0.1.15"))
 OIDC = NpmPackages("oidc-provider-9.13.3", install=("oidc-provider@9.13.3",))
-ALL = (XTERM, PI, ACP, OIDC, OMP)
+TYPESCRIPT = NpmPackages("typescript-5.9.3", install=("typescript@5.9.3", "@types/node@20.19.24"))
+ALL = (XTERM, TYPESCRIPT, PI, ACP, OIDC, OMP)
 
 
 def install(packages: NpmPackages) -> str:

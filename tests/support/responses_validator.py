@@ -14,7 +14,7 @@ FIELDS = frozenset(
     {
         *("model", "tools", "instructions", "input", "stream", "store", "include", "max_output_tokens"),
         *("tool_choice", "parallel_tool_calls", "reasoning", "temperature", "prompt_cache_key"),
-        *("prompt_cache_retention", "service_tier"),
+        *("prompt_cache_retention", "prompt_cache_options", "service_tier"),
     }
 )
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")

@@ -10,7 +10,8 @@ class Effects(Struct, frozen=True, kw_only=True):
 
     A folder in `reads` covers what is below it; `writes` names each file. `env` are variables that the call
     sets for what it runs, `run_cwd` where that runs if not in the session's folder, `details` what else a
-    question must show, as pairs of a name and a value.
+    question must show, as pairs of a name and a value. If it `acts_elsewhere`, another program does the work,
+    so that nothing can be declared or bound here.
     """
 
     reads: tuple[Path, ...] = ()
@@ -20,3 +21,4 @@ class Effects(Struct, frozen=True, kw_only=True):
     env: tuple[tuple[str, str], ...] = ()
     run_cwd: Path | None = None
     details: tuple[tuple[str, str], ...] = ()
+    acts_elsewhere: bool = False

@@ -16,10 +16,12 @@ from tau.ai.wire import (
 
 
 class AgentStart(Struct, frozen=True, rename="camel", tag_field="type", tag="agent_start"):
-    pass
+    """A run of the model begins."""
 
 
 class AgentEnd(Struct, frozen=True, rename="camel", tag_field="type", tag="agent_end"):
+    """The run ended; these messages are new."""
+
     messages: list[AppMessage]
 
 
@@ -30,25 +32,31 @@ class AgentSettled(Struct, frozen=True, rename="camel", tag_field="type", tag="a
 
 
 class TurnStart(Struct, frozen=True, rename="camel", tag_field="type", tag="turn_start"):
-    pass
+    """A turn begins: one answer of the model and its tool calls."""
 
 
 class TurnEnd(Struct, frozen=True, rename="camel", tag_field="type", tag="turn_end"):
+    """The answer of the turn, and the results of its tool calls."""
+
     message: AssistantMessage
     tool_results: list[ToolResultMessage]
 
 
 class MessageStart(Struct, frozen=True, rename="camel", tag_field="type", tag="message_start"):
+    """A message begins: of the user, of the model or with the result of a tool call."""
+
     message: AppMessage
 
 
 class MessageUpdate(Struct, frozen=True, rename="camel", tag_field="type", tag="message_update", gc=False):
-    """The delta only. The JSON writers add `message` and `partial`."""
+    """A piece of the answer arrived. Programs also get the message so far."""
 
     assistant_message_event: AssistantMessageEvent
 
 
 class MessageEnd(Struct, frozen=True, rename="camel", tag_field="type", tag="message_end"):
+    """The message is complete and recorded."""
+
     message: AppMessage
 
 
@@ -60,12 +68,16 @@ class ToolResult(Struct, frozen=True, rename="camel"):
 
 
 class ToolStart(Struct, frozen=True, rename="camel", tag_field="type", tag="tool_execution_start"):
+    """A tool call begins."""
+
     tool_call_id: str
     tool_name: str
     args: dict[str, Any]
 
 
 class ToolUpdate(Struct, frozen=True, rename="camel", tag_field="type", tag="tool_execution_update"):
+    """Output of a running tool call so far."""
+
     tool_call_id: str
     tool_name: str
     args: dict[str, Any]
@@ -73,7 +85,7 @@ class ToolUpdate(Struct, frozen=True, rename="camel", tag_field="type", tag="too
 
 
 class ToolEnd(Struct, frozen=True, rename="camel", tag_field="type", tag="tool_execution_end"):
-    """`result` is a plain string if the call failed and has no details."""
+    """A tool call ended. Here `result` is text if it failed without details; programs get an object."""
 
     tool_call_id: str
     tool_name: str
@@ -86,6 +98,8 @@ class ToolEnd(Struct, frozen=True, rename="camel", tag_field="type", tag="tool_e
 
 
 class RetryStart(Struct, frozen=True, rename="camel", tag_field="type", tag="auto_retry_start"):
+    """A request failed and is sent again after the delay."""
+
     attempt: int
     max_attempts: int
     delay_ms: int
@@ -93,13 +107,15 @@ class RetryStart(Struct, frozen=True, rename="camel", tag_field="type", tag="aut
 
 
 class RetryEnd(Struct, frozen=True, rename="camel", tag_field="type", tag="auto_retry_end"):
+    """The last of the retries succeeded or failed."""
+
     success: bool
     attempt: int
     final_error: str | UnsetType = UNSET
 
 
 class FallbackApplied(Struct, frozen=True, rename="camel", tag_field="type", tag="retry_fallback_applied"):
-    """Models as `provider/id`."""
+    """Another model steps in; models are written `provider/id`."""
 
     from_: str = field(name="from")
     to: str
@@ -109,6 +125,8 @@ class FallbackApplied(Struct, frozen=True, rename="camel", tag_field="type", tag
 class FallbackSucceeded(
     Struct, frozen=True, rename="camel", tag_field="type", tag="retry_fallback_succeeded"
 ):
+    """The model that stepped in has answered."""
+
     model: str
     role: str
 
@@ -124,11 +142,15 @@ class CompactionResult(Struct, frozen=True, rename="camel"):
 
 
 class CompactionStart(Struct, frozen=True, rename="camel", tag_field="type", tag="auto_compaction_start"):
+    """The conversation is being shortened automatically."""
+
     reason: Literal["threshold", "overflow", "idle", "incomplete"]
     action: Literal["context-full", "handoff", "shake"]
 
 
 class CompactionEnd(Struct, frozen=True, rename="camel", tag_field="type", tag="auto_compaction_end"):
+    """An automatic compaction ended; `result` is null if nothing was summarized."""
+
     action: Literal["context-full", "handoff", "shake"]
     result: CompactionResult | None
     aborted: bool
@@ -138,7 +160,7 @@ class CompactionEnd(Struct, frozen=True, rename="camel", tag_field="type", tag="
 
 
 class Compacted(Struct, frozen=True, rename="camel", tag_field="type", tag="compaction"):
-    """Emitted after each compaction; `auto` is set only if the user did not ask for it."""
+    """The conversation was summarized; `auto` is set only if the user did not ask for it."""
 
     summary: str
     tokens_before: int
@@ -149,6 +171,8 @@ class Compacted(Struct, frozen=True, rename="camel", tag_field="type", tag="comp
 class ThinkingLevelChanged(
     Struct, frozen=True, rename="camel", tag_field="type", tag="thinking_level_changed"
 ):
+    """Requests use this thinking level from now on."""
+
     thinking_level: str
 
 
@@ -211,6 +235,8 @@ class RulesTriggered(Struct, frozen=True, rename="camel", tag_field="type", tag=
 
 
 class BashEnd(Struct, frozen=True, rename="camel", tag_field="type", tag="bash_end"):
+    """A shell command of the user ended."""
+
     message: BashExecutionMessage
 
 
@@ -227,6 +253,8 @@ class TodoAutoClear(Struct, frozen=True, rename="camel", tag_field="type", tag="
 
 
 class Notice(Struct, frozen=True, rename="camel", tag_field="type", tag="notice"):
+    """Something people should know."""
+
     level: Literal["info", "warning", "error"]
     message: str
     source: str | UnsetType = UNSET

@@ -7,12 +7,12 @@ recorded before its end is reported, every start gets its end and every tool cal
 import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import aclosing
+from functools import cached_property
 
 from msgspec import Struct
 
 from tau.agent import events as e
 from tau.agent.abort import Abort, Aborted
-from tau.agent.calls import CallRunner, FailedCalls
 from tau.agent.loop_owner import LoopOwner, Setup
 from tau.agent.queue import Prompt
 from tau.ai.assembler import Assembler
@@ -22,6 +22,9 @@ from tau.ai.wire import AppMessage, AssistantMessage, StopReason, ToolResultMess
 from tau.base import log
 from tau.base.clock import now_ms
 from tau.base.errors import ProviderError, StreamInterrupted, TauError
+from tau.base.late import late
+
+calls = late("tau.agent.calls")
 
 MAX_CUT_OFF_TURNS = 3
 MAX_PAUSES = 10
@@ -64,8 +67,11 @@ class _Run:
         self.messages: list[AppMessage] = []
         self.cut_off_turns = 0
         self.pauses = 0  # in a row
-        self.failed = FailedCalls()
         self.normalizer = HistoryNormalizer()
+
+    @cached_property
+    def failed(self) -> "calls.FailedCalls":
+        return calls.FailedCalls()
 
     async def run_turns(self, prompts: list[Prompt]) -> Outcome:
         queue, record = self.owner.queue, self.owner.record
@@ -114,8 +120,10 @@ class _Run:
             if answer.message.stop_reason in ("toolUse", "length"):
                 answer = self.check_cut_off(answer)
                 on_result = self.result_recorder(results)
-                calls = CallRunner(self.owner, setup, answer.broken, self.abort, self.failed, on_result)
-                await calls.run_all(answer.message.tool_calls)
+                runner = calls.CallRunner(
+                    self.owner, setup, answer.broken, self.abort, self.failed, on_result
+                )
+                await runner.run_all(answer.message.tool_calls)
                 answer = ModelAnswer(answer.message, answer.broken, answer.error or self.failed.error)
         finally:
             self.owner.emit(e.TurnEnd(answer.message, results))

@@ -28,6 +28,7 @@ from tau.ai.wire import (
 from tau.base.clock import now_ms
 from tau.base.errors import ProviderError
 from tau.base.late import late
+from tau.base.text import sentence
 
 jiter = late("jiter")
 json = late("json")
@@ -36,7 +37,9 @@ re = late("re")
 PER_TOKENS = 1_000_000  # the unit of prices
 FREE = Price()
 MAX_DEPTH = 100  # of arguments: more than any tool needs, less than the recursion limit
+MAX_CALLS = 128  # of one answer
 REJECTED = -1  # the key of a call that a server could not read
+TOO_MANY = f"the answer had more than {MAX_CALLS} tool calls, so none of them ran; send fewer at a time"
 TOO_DEEP = f"the arguments are nested deeper than {MAX_DEPTH} levels"
 
 
@@ -110,6 +113,7 @@ class Assembler:
                 call.pieces.append(text)
                 return (e.ToolCallDelta(call.index, text),)
             case d.CallStart(key, id, name, custom):
+                self._limit_calls()
                 events = [*self._end_prose(), *self._end_overtaken(key)]
                 call = self._calls[key] = _Call(len(self._blocks), self._unique_id(id), name, custom)
                 self._blocks.append(call)
@@ -160,7 +164,7 @@ class Assembler:
         """
         events = [*self._end_prose()]
         open_calls = [call for call in self._calls.values() if call.ended is None]
-        if not open_calls:
+        if not open_calls and problem not in self.broken.values():
             named = (r"(?:tool|function|name)\W{1,5}", r"\b")
             found = (tool for before in named for tool in tools if re.search(rf"{before}{tool}\b", problem))
             name = next(found, tools[0])
@@ -195,6 +199,13 @@ class Assembler:
             upstream_provider=self._answered.upstream or UNSET,
             provider_payload=list(self._unknown) or UNSET,
         )
+
+    def _limit_calls(self) -> None:
+        """Raise ProviderError at the first call too many: none of them runs."""
+        ids = [block.id for block in self._blocks if isinstance(block, _Call)]
+        if len(ids) >= MAX_CALLS:
+            self.broken |= dict.fromkeys(ids, TOO_MANY)
+            raise ProviderError(sentence(TOO_MANY), bad_call=TOO_MANY)
 
     def _unique_id(self, id: str) -> str:
         """A unique call id, generated if missing or repeated: results are matched by it."""
@@ -330,6 +341,8 @@ def _details(tokens: d.Tokens) -> dict[str, Any]:
         found["cttl"] = CacheLifetimes(
             (tokens.cache_write or 0) - tokens.cache_write_1h, tokens.cache_write_1h
         )
+    if tokens.cache_miss:
+        found["cache_miss"] = tokens.cache_miss
     return found
 
 

@@ -51,6 +51,11 @@ class Login(Struct, frozen=True, rename="camel", kw_only=True, forbid_unknown_fi
     redirect: str = "http://127.0.0.1:0/callback"
     params: dict[str, str] = {}
 
+    @property
+    def has_device_flow(self) -> bool:
+        """Whether it may have one: an issuer's document tells."""
+        return bool(self.device_url or self.discovery)
+
 
 class LoginTokens(Struct, frozen=True, rename="camel"):
     """`expires` is in milliseconds since 1970; 0 if the token does not. `account` is a name for people.

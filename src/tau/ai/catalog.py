@@ -32,6 +32,7 @@ DATA = Path(__file__).parent / "data"
 
 class Provider(Struct, frozen=True, rename="camel", kw_only=True, forbid_unknown_fields=True):
     """A row of `data/providers.json`. `key_variables` are tried in order; `local` ones work without a key.
+    `closed_variable` has a token that is for the vendor's own products only.
 
     `base_url` may contain variables: `{NAME,OTHER|default}`. `key_page` is where to create a key; a pasted
     key should start with `key_prefix`. One `on_request` is used only when it is named: its key has other
@@ -44,6 +45,7 @@ class Provider(Struct, frozen=True, rename="camel", kw_only=True, forbid_unknown
     api: str
     base_url: str
     key_variables: list[str] = []
+    closed_variable: str = ""
     key_page: str = ""
     key_prefix: str = ""
     default_model: str = ""

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from tau.ai.model import THINKING_BUDGETS, Model, ThinkingLevel
 from tau.ai.transport import Transport
-from tau.ai.wire import Message
+from tau.ai.wire import CacheMiss, Message
 
 
 class CustomFormat(Struct, frozen=True):
@@ -149,6 +149,7 @@ class Tokens(Struct, frozen=True, gc=False):
     cache_write_1h: int | None = None
     cost: float | None = None
     tier: str | None = None
+    cache_miss: CacheMiss | None = None
 
 
 class Answered(Struct, frozen=True, gc=False):

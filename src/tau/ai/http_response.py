@@ -2,9 +2,10 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import httptools
+from msgspec import Struct
 
 from tau.ai.transport import Timeouts
 from tau.base.errors import ProviderError
@@ -25,7 +26,7 @@ class StaleConnection(ProviderError):
     """The server closed the connection without answering."""
 
 
-class HttpConnection(NamedTuple):
+class HttpConnection(Struct, frozen=True):
     """`peer` names the other side in messages."""
 
     peer: str

@@ -18,6 +18,7 @@ SERVICE_TIERS: dict[str, tuple[str, ...]] = {
     "google-generative-ai": (),
     "ollama-chat": (),
 }
+FAST_TIER = "priority"
 
 # For servers that want a number of tokens, where the user sets none (`thinkingBudgets`).
 THINKING_BUDGETS: dict[ThinkingLevel, int] = {
@@ -114,7 +115,7 @@ class Compat(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
     supports_usage_in_streaming: bool = True
     supports_parallel_tool_calls: bool = True
     supports_prompt_cache_key: bool = False
-    max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
+    max_tokens_field: Literal["", "max_tokens", "max_completion_tokens"] = "max_tokens"  # "": takes none
     requires_tool_result_name: bool = False
     requires_assistant_after_tool_result: bool = False
     thinking_as_text: bool = False
@@ -144,7 +145,11 @@ class Compat(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
     text_calls: bool = False  # reads tool calls that the model writes as text: see `ai/text_calls`
     # Thinking comes as text between <think> tags; "open": the first tag is part of the prompt.
     think_tags: Literal["", "written", "open"] = ""
+    cache_diagnostics: bool = False  # says why its cache missed, compared with the answer before
+    fast_mode: str = ""  # the beta of Anthropic with which it takes `speed` for the tier priority
+    account_header: str = ""  # gets the account that a token of a ChatGPT plan names
     api_version: str = ""  # in the URL of each request, as Azure wants it
+    hides_abilities: bool = False  # does not say whether a model takes images and calls tools
     utc_offset_h: float = 0  # of times that its errors name without a zone
     affinity_header: str = ""  # gets the session's id, so that one server answers a whole conversation
     key_header: str = ""  # for the key, instead of the dialect's own header
@@ -201,7 +206,9 @@ class Model(Struct, frozen=True, rename="camel", kw_only=True):
 
     def takes_tier(self, tier: str | None) -> bool:
         """Whether requests may ask for this service tier."""
-        return tier is None or tier in SERVICE_TIERS.get(self.api, (tier,))
+        if tier is None or (tier == FAST_TIER and self.compat.fast_mode):
+            return True
+        return tier in SERVICE_TIERS.get(self.api, (tier,))
 
     def clamp_thinking(self, level: ThinkingLevel) -> ThinkingLevel:
         """The nearest level that the model has: the next one above, else the highest."""

@@ -2,7 +2,7 @@
 
 import re
 from codecs import BOM_UTF8
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Collection, Iterator
 from typing import Generic, Protocol, TypeAlias, TypeVar
 
 from msgspec import DecodeError, Struct
@@ -164,6 +164,16 @@ class _Kind(Struct, frozen=True):
     type: str = ""
 
 
-def decode_kind(data: bytes) -> str:
-    """The `type` of an event, empty if the event is blank."""
-    return decode_event(Decoder(_Kind), data).type if data.strip() else ""
+def known_decoder(decoder: Decoder[T], kinds: Collection[str], error: T) -> Callable[[bytes], T | None]:
+    """Decodes events by their `type`: None for one of another kind, `error` for an odd one of kind error."""
+
+    def decode(data: bytes) -> T | None:
+        try:
+            return decoder.decode(data)
+        except (DecodeError, UnicodeDecodeError, RecursionError):
+            kind = decode_event(Decoder(_Kind), data).type if data.strip() else ""
+            if kind == "error":
+                return error
+            return decode_event(decoder, data) if kind in kinds else None
+
+    return decode

@@ -57,6 +57,16 @@ class CacheLifetimes(Struct, frozen=True, gc=False):
     ephemeral_1h: int = field(default=0, name="ephemeral1h")
 
 
+class CacheMiss(Struct, frozen=True, gc=False):
+    """Why the server's cache did not have the whole beginning of a request, in the server's own word.
+
+    `tokens` is how many it would have read otherwise.
+    """
+
+    reason: str
+    tokens: int = 0
+
+
 class Usage(Struct, frozen=True, gc=False, rename="camel"):
     """Tokens of one answer. `input` excludes cache reads and writes; `output` includes reasoning."""
 
@@ -67,6 +77,7 @@ class Usage(Struct, frozen=True, gc=False, rename="camel"):
     cost: Cost = Cost()
     reasoning_tokens: int | UnsetType = UNSET
     cttl: CacheLifetimes | UnsetType = UNSET
+    cache_miss: CacheMiss | UnsetType = UNSET
 
 
 class Attachment(Struct, frozen=True, rename="camel"):

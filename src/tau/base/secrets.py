@@ -78,13 +78,13 @@ _HINTS_BY_SIGN: tuple[tuple[bytes, tuple[bytes, ...]], ...] = (
 KEY_HINTS = tuple(hint for _, hints in _HINTS_BY_SIGN for hint in hints)
 # What a secret needs around it if its own form does not tell.
 _CONTEXT = (
-    *(b"PRIVATE KEY", b" -u", b" --user", b"sshpass", b"login", b"mysql", b"redis-cli", b"config set "),
-    *(b"configure set ", b":AA", b"AccountKey=", b"-stdin", b"--with-token", b"sudo -S", b"openssl"),
-    b" -pass",
+    *("PRIVATE KEY", " -u", " --user", "sshpass", "login", "mysql", "redis-cli", "config set "),
+    *("configure set ", ":AA", "AccountKey=", "-stdin", "--with-token", "sudo -S", "openssl"),
+    " -pass",
 )
-_NAMES = (b"pass", b"pwd", b"secret", b"token", b"key", b"credential")
+_NAMES = ("pass", "pwd", "secret", "token", "key", "credential")
 _NAME_END = (
-    rb"(?:pass(?:word|wd|phrase|code)?|pwd|secret|token|credentials?|key)\d{0,2}\\*[\"'`]?\]?\\?[nrt]?\s?[=:]"
+    r"(?:pass(?:word|wd|phrase|code)?|pwd|secret|token|credentials?|key)\d{0,2}\\*[\"'`]?\]?\\?[nrt]?\s?[=:]"
 )
 # Fields that are data, not text: masking would damage them.
 _OPAQUE = frozenset(("thinkingSignature", "textSignature", "thoughtSignature", "encryptedContent"))
@@ -165,7 +165,7 @@ class SecretMask:
             self.count += places
         data = text.encode("utf-8", "replace")
         words = _words_with_digits(data)
-        if not _has_key_hint(words) and not (_has_context(data) if context else _PEM in data):
+        if not _has_key_hint(words) and not (_has_context(text) if context else _PEM in data):
             return text
         mask = formats.FormatMask(self.mark)
         text = mask.mask(text, words.decode("ascii"), context=context)
@@ -199,7 +199,7 @@ class SecretMask:
         return (
             bool(self._patterns)
             or any(value in line for value in self._encoded)
-            or _has_context(line)
+            or _has_context(line.decode("latin-1"))  # bytes take longer to search
             or _has_key_hint(_words_with_digits(line))
         )
 
@@ -230,18 +230,18 @@ def _has_key_hint(words: bytes) -> bool:
     return False
 
 
-def _has_context(data: bytes) -> bool:
+def _has_context(text: str) -> bool:
     for hint in _CONTEXT:
-        if hint in data:
+        if hint in text:
             return True
-    if b"@" in data and b"://" in data:
+    if "@" in text and "://" in text:
         return True
-    lower = data.lower()
-    if b"bearer" in lower or b"authorization" in lower:
+    lower = text.lower()
+    if "bearer" in lower or "authorization" in lower:
         return True
     for name in _NAMES:
         if name in lower:
-            return b" --" in lower or re.search(_NAME_END, lower) is not None
+            return " --" in lower or re.search(_NAME_END, lower) is not None
     return False
 
 

@@ -14,7 +14,7 @@ from tau.config.paths import current_folder, user_paths
 
 registry = late("tau.coding.tools.registry")
 sessions_command = late("tau.cli.sessions_command")
-settings = late("tau.config.settings")
+settings = late("tau.config.setting_table")
 ssh_hosts = late("tau.backends.ssh.hosts")
 
 # Some names come from the repository: one that a shell would expand must not get onto a command line.
@@ -33,7 +33,9 @@ def run(words: Sequence[str]) -> int:
 
 
 def _settings() -> _Values:
-    return [(one.key, one.description) for one in settings.describe_settings()]
+    for one in settings.describe_settings():
+        yield one.key, one.description
+        yield from ((f"{one.key}.{member}", one.description) for member in one.members)
 
 
 def _tools() -> _Values:

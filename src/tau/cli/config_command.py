@@ -13,8 +13,8 @@ from tau.base.errors import UsageError
 from tau.cli.main import write_stdout
 from tau.config.layers import LoadedSettings, load_settings
 from tau.config.paths import Paths, current_folder, project_dir, user_paths
-from tau.config.setting_values import find_setting, reset_setting, set_setting
-from tau.config.settings import setting_values, settings_by_key, settings_schema
+from tau.config.setting_table import setting_of, setting_values, settings_schema
+from tau.config.setting_values import find_setting, reset_setting, set_setting, setting_value
 from tau.modes.output_stream import tell
 
 
@@ -73,7 +73,7 @@ def _list(paths: Paths, _: list[str], as_json: bool) -> None:
 def _get(paths: Paths, arguments: list[str], as_json: bool) -> None:
     key = find_setting(arguments[0]).key
     loaded = _load(paths)
-    value = setting_values(loaded.settings)[key]
+    value = setting_value(loaded.settings, key)
     if as_json:
         _write_json(_row(key, value, loaded))
     else:
@@ -85,7 +85,7 @@ def _set(paths: Paths, arguments: list[str], as_json: bool) -> None:
     value = set_setting(paths, key, text)
     loaded = _load(paths)
     if as_json:
-        _write_json(_row(key, setting_values(loaded.settings)[key], loaded))
+        _write_json(_row(key, setting_value(loaded.settings, key), loaded))
         return
     sys.stdout.write(f"{key} is now {_show(value)}, in {paths.settings}.\n")
     _report_override(loaded, key)
@@ -95,12 +95,13 @@ def _reset(paths: Paths, arguments: list[str], as_json: bool) -> None:
     (key,) = arguments
     was_set = reset_setting(paths, key)
     loaded = _load(paths)
-    values = setting_values(loaded.settings)
+    known = setting_of(key) is not None
+    value = setting_value(loaded.settings, key) if known else None
     if as_json:
-        _write_json(_row(key, values[key], loaded) if key in values else {"key": key, "value": None})
+        _write_json(_row(key, value, loaded) if known else {"key": key, "value": None})
         return
     done = "was removed from" if was_set else "is not set in"
-    now = f"; it is now {_show(values[key])}" if key in values else ""
+    now = f"; it is now {_show(value)}" if known else ""
     sys.stdout.write(f"{key} {done} {paths.settings}{now}.\n")
     _report_override(loaded, key)
 
@@ -154,7 +155,7 @@ def _place(loaded: LoadedSettings, key: str) -> str:
 
 
 def _row(key: str, value: Any, loaded: LoadedSettings) -> dict[str, Any]:
-    setting = settings_by_key()[key]
+    setting = find_setting(key)
     origin = loaded.origin(key)
     return {
         "key": key,

@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import json, to_builtins
 
-from tau.ai.catalog import load_catalog, pick_model
+from tau.ai.catalog import Provider, load_catalog, pick_model
 from tau.ai.http import HttpTransport
 from tau.ai.model import Model, Rates, SteppedRates
 from tau.base import secrets
@@ -15,7 +15,7 @@ from tau.base.errors import UsageError
 from tau.base.late import late
 from tau.base.run import LocalRunner
 from tau.cli.main import write_stdout
-from tau.cli.models_table import json_row, models_table, token_count
+from tau.cli.models_table import json_row, local_models, models_table, token_count
 from tau.cli.usage import usage_line
 from tau.config.auth_file import AuthFile
 from tau.config.credentials import KeyCredentials
@@ -26,6 +26,7 @@ from tau.config.paths import current_folder, user_paths
 served_models = late("tau.config.served_models")
 
 ACTIONS = ("list", "search", "show", "refresh")
+HIDDEN = " (a guess: the server does not say if it takes images or calls tools; see local.images)"
 RATE_NAMES = (
     ("input", "in"),
     ("output", "out"),
@@ -64,11 +65,14 @@ def _list(query: str, *, as_json: bool) -> int:
 def _show(pattern: str, *, as_json: bool) -> int:
     paths = user_paths()
     file = load_models_file(paths.models)
-    catalog = merge_models(load_catalog(), file)
+    settings = load_settings(paths, current_folder()).settings
+    served = asyncio.run(local_models(settings.local))
+    catalog = merge_models(load_catalog(), file).with_models(served)
     keys = KeyCredentials(catalog, AuthFile(paths.auth), LocalRunner(), os.environ, models=file.keys)
     match = pick_model(catalog, pattern, prefer=keys.providers_with_keys())
     model = match.model
-    row = catalog.providers[model.provider]
+    server = Provider(id=model.provider, name=model.provider, api=model.api, base_url="", local=True)
+    row = catalog.providers.get(model.provider, server)
     key = "not needed" if row.local else "yes" if keys.available(row.id) else "no"
     if as_json:
         shown = {**json_row(model, key), **_details(model), "known": match.known}
@@ -80,7 +84,7 @@ def _show(pattern: str, *, as_json: bool) -> int:
             "context",
             f"{token_count(model.context_window)} tokens, answers up to {token_count(model.max_tokens)}",
         ),
-        ("input", ", ".join(model.input)),
+        ("input", ", ".join(model.input) + (HIDDEN if model.compat.hides_abilities else "")),
         ("thinking", ", ".join(model.thinking_levels()) if model.reasoning else "no"),
         *_prices(model, is_plan=row.plan),
         *_limits(model),

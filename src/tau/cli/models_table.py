@@ -17,6 +17,7 @@ from tau.config.credentials import KeyCredentials
 from tau.config.layers import load_settings
 from tau.config.models_file import load_models_file, merge_models
 from tau.config.paths import user_paths
+from tau.config.settings import LocalSettings
 
 HEADS = ("provider", "model", "name", "context", "output", "thinks", "images", "$ in", "$ out", "key")
 RIGHT = {"context", "output", "$ in", "$ out"}
@@ -43,7 +44,7 @@ async def listed_models(
     models_file = load_models_file(paths.models)
     catalog = merge_models(load_catalog(), models_file)
     keys = KeyCredentials(catalog, AuthFile(paths.auth), LocalRunner(), os.environ, models=models_file.keys)
-    local = await _local_models() if settings.local.discover else []
+    local = await local_models(settings.local)
     everything = catalog.with_models(local)
     served = {model.provider for model in local}
     found = find_models(everything, query, provider) if query else everything.models
@@ -61,10 +62,14 @@ async def listed_models(
     return [(listed[key], status[listed[key].provider]) for key in dict.fromkeys((*first, *listed))]
 
 
-async def _local_models() -> list[Model]:
+async def local_models(settings: LocalSettings) -> list[Model]:
+    """The models of servers on this machine."""
+    if not settings.discover:
+        return []
     http = HttpTransport(os.environ)
     try:
-        return [model for found in await discover(http, os.environ) for model in found.models]
+        servers = await discover(http, os.environ, num_ctx=settings.num_ctx, images=settings.images)
+        return [model for found in servers for model in found.models]
     finally:
         await http.close()
 

@@ -3,10 +3,9 @@
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from pathlib import Path
-from typing import NamedTuple
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import astuple, replace
 
 from tau.agent.ui import Ui
 from tau.ai.auth import resolve_headers
@@ -33,7 +32,7 @@ BETTER_MODELS = (
 )
 
 
-class ResumedModel(NamedTuple):
+class ResumedModel(Struct, frozen=True):
     """The model of a resumed session; `base_url` if the session names its own address.
 
     `upstream` is the only one that a router may ask.
@@ -123,7 +122,7 @@ class ModelResolver(Struct, frozen=True, kw_only=True):
 
         An address in a session file, which may come from someone else, never gets a key of the user's.
         """
-        provider, id, recorded, upstream = resumed
+        provider, id, recorded, upstream = astuple(resumed)
         if recorded is not None and "[masked" in recorded and request.base_url is None:
             raise UsageError(
                 "The session's server address has a password, which is not stored: repeat it with --base-url."
@@ -277,7 +276,7 @@ class ModelResolver(Struct, frozen=True, kw_only=True):
         local = self.settings.local
         if not local.discover:
             return []
-        return await discovery.discover(self.http, self.environ, num_ctx=local.num_ctx)
+        return await discovery.discover(self.http, self.environ, num_ctx=local.num_ctx, images=local.images)
 
     @property
     def _confirmed(self) -> "local_servers.ConfirmedServers":

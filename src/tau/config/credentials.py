@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from msgspec import Struct, field
 
 from tau.ai.auth import KeyRetry, is_variable, resolve_value
-from tau.ai.catalog import Catalog
+from tau.ai.catalog import Catalog, Provider
 from tau.ai.model import Model
 from tau.ai.transport import Transport
 from tau.base import secrets
@@ -146,6 +146,8 @@ class KeyCredentials(Struct):
 
     def describe_missing_key(self, provider: str) -> str:
         """The message for a missing key: where to put one, and what works without."""
+        if closed := _closed_variable(self.catalog.providers.get(provider), self.environ):
+            return closed
         row = self.catalog.providers.get(provider)
         variables = self._variables(provider)
         ways = [f"set {' or '.join(variables)}"] if variables else []
@@ -163,6 +165,9 @@ class KeyCredentials(Struct):
 
     def describe_missing_keys(self) -> str:
         """The same message when no provider is named."""
+        for row in self.catalog.providers.values():
+            if closed := _closed_variable(row, self.environ):
+                return closed
         known = [row for row in self.catalog.providers.values() if row.key_variables]
         names = [row.key_variables[-1] for row in known[:2]]
         unset = "".join(map(self._unset_variables, self.catalog.providers))
@@ -257,3 +262,14 @@ def _learned(key: str | None) -> str | None:
     if key is not None:
         secrets.learn(key)
     return key
+
+
+def _closed_variable(row: Provider | None, environ: Mapping[str, str]) -> str:
+    """A sentence about the token of a plan, if that is all there is."""
+    if row is None or not row.closed_variable or not environ.get(row.closed_variable, "").strip():
+        return ""
+    return (
+        f"{row.closed_variable} is not used, because {row.name} allows such tokens only in its own products:"
+        f" create an API key at {row.key_page}, and set {' or '.join(row.key_variables)} or run tau login"
+        f" {row.id}."
+    )

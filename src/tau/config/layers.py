@@ -13,10 +13,11 @@ from tau.base.late import late
 from tau.config.descriptions import show_value
 from tau.config.json_file import JsonFile, read_json
 from tau.config.paths import Paths, project_dir
-from tau.config.setting_values import suggest_names, value_problem
-from tau.config.settings import Setting, Settings, is_setting_group, setting_of
+from tau.config.settings import Settings
 
 scopes = late("tau.config.setting_scopes")
+table = late("tau.config.setting_table")
+setting_values = late("tau.config.setting_values")
 
 Layer = Literal["default", "user", "project", "file", "flag"]
 
@@ -73,10 +74,10 @@ def load_settings(
         _merge(merged, values)
         if layer == "project":
             project = values
-        origins.update(dict.fromkeys(values, SettingOrigin(layer, path)))
+        origins.update(dict.fromkeys(_names(values), SettingOrigin(layer, path)))
     given = {key: value for key, value in _flatten(flags or {}) if value is not None}
     _merge(merged, given)
-    origins.update(dict.fromkeys(given, SettingOrigin("flag")))
+    origins.update(dict.fromkeys(_names(given), SettingOrigin("flag")))
     try:
         settings = convert(_nest(merged), Settings)
     except ValidationError:
@@ -107,24 +108,24 @@ def _accepted_values(
     accepted: dict[str, Any] = {}
     ignored: list[str] = []
     for key, value in _flatten(source.content):
-        setting = setting_of(key)
+        setting = table.setting_of(key)
         refusal = _refusal(setting, value, paths, current) if setting and layer == "project" else ""
         if setting is not None and not refusal:
-            accepted[key] = value
+            _merge(accepted, {key: value})
             continue
-        if is_setting_group(key):
+        if table.is_setting_group(key):
             raise source.error(f"{key} is a group and must be an object: {{ ... }}.", key)
         if setting is not None:
             reason = f"Ignored {key}: {refusal}"
         elif key == "$schema":
             continue
         else:
-            reason = f'Ignored unknown setting "{key}".{suggest_names(key)}'
+            reason = f'Ignored unknown setting "{key}".{setting_values.suggest_names(key)}'
         ignored.append(str(source.error(reason, key)))
     return accepted, ignored
 
 
-def _refusal(setting: Setting, value: Any, paths: Paths, current: Mapping[str, Any]) -> str:
+def _refusal(setting: "table.Setting", value: Any, paths: Paths, current: Mapping[str, Any]) -> str:
     """Why a project cannot set this value; empty if it can."""
     if setting.scope == "any":
         return ""
@@ -137,13 +138,25 @@ def _refusal(setting: Setting, value: Any, paths: Paths, current: Mapping[str, A
 
 
 def _flatten(content: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield dotted keys and values from nested or dotted spelling; an unknown object is one value."""
+    """Yield dotted keys and values from nested or dotted spelling; an unknown object is one value.
+
+    A member of a map, such as modelRoles.smol, is yielded as a map with only this member.
+    """
     for name, value in content.items():
         key = prefix + name
-        if isinstance(value, dict) and is_setting_group(key):
+        if isinstance(value, dict) and table.is_setting_group(key):
             yield from _flatten(value, key + ".")
-        else:
-            yield key, value
+            continue
+        owner, member = table.split_member(key)
+        yield (owner, {member: value}) if member else (key, value)
+
+
+def _names(values: Mapping[str, Any]) -> Iterator[str]:
+    """The keys, and those of the members of maps."""
+    for key, value in values.items():
+        yield key
+        if isinstance(value, dict):
+            yield from (f"{key}.{member}" for member in value)
 
 
 def _merge(merged: dict[str, Any], values: Mapping[str, Any]) -> None:
@@ -160,7 +173,7 @@ def _merge(merged: dict[str, Any], values: Mapping[str, Any]) -> None:
 
 
 def _is_joined(key: str) -> bool:
-    setting = setting_of(key)
+    setting = table.setting_of(key)
     return setting is not None and setting.joined
 
 
@@ -178,19 +191,19 @@ def _nest(values: Mapping[str, Any]) -> dict[str, Any]:
 def _raise_for_bad_value(sources: Sequence[tuple[JsonFile, Layer]], flags: Mapping[str, Any]) -> None:
     """Find the invalid value and raise an error with its place and the allowed values."""
     for key, value in flags.items():
-        setting = setting_of(key)
-        if setting is not None and (problem := value_problem(setting, value)):
+        setting = table.setting_of(key)
+        if setting is not None and (problem := setting_values.value_problem(setting, value)):
             raise UsageError(problem)
     for source, layer in reversed(sources):
         for key, value in _flatten(source.content):
-            setting = setting_of(key)
+            setting = table.setting_of(key)
             if setting is None or (layer == "project" and setting.scope != "any"):
                 continue
-            if problem := value_problem(setting, value):
+            if problem := setting_values.value_problem(setting, value):
                 raise source.error(problem, key)
 
 
 def _refuse_unknown_flags(flags: Mapping[str, Any]) -> None:
     for key in flags:
-        if setting_of(key) is None:
-            raise UsageError(f'Unknown setting "{key}".{suggest_names(key)}')
+        if table.setting_of(key) is None:
+            raise UsageError(f'Unknown setting "{key}".{setting_values.suggest_names(key)}')

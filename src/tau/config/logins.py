@@ -36,9 +36,9 @@ _COPILOT = (
     " of the model's vendor instead, such as tau login openai, or run tau login openrouter."
 )
 _CHATGPT = (
-    "OpenAI publishes no client id for ChatGPT plans: create an API key at https://platform.openai.com/api-keys"
-    " and run tau login openai or, with a client of your own, describe the login of openai-codex in"
-    " models.json (see docs/credentials.md) and run tau login openai-codex --client-id ID."
+    "OpenAI publishes no client id for ChatGPT plans: with a client of your own, run tau login openai-codex"
+    " --client-id ID; otherwise, create an API key at https://platform.openai.com/api-keys and run tau login"
+    " openai."
 )
 # Plans whose vendors do not open their login to other programs.
 CLOSED_PLANS = {
@@ -130,7 +130,8 @@ class Logins:
             raise LoginError(f"{row.name} has no login for other programs; it takes API keys.{page}")
         if login.kind == "oauth" and not (client_id or login.client_id):
             raise LoginError(
-                f"{row.name} publishes no client id for tau: pass your own with --client-id, or set"
+                CLOSED_PLANS.get(row.id)
+                or f"{row.name} publishes no client id for tau: pass your own with --client-id, or set"
                 f" providers.{row.id}.login.clientId in models.json."
             )
         return login

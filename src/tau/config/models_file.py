@@ -168,13 +168,15 @@ def _change_provider(known: Provider, entry: ProviderEntry) -> Provider:
         base_url=entry.base_url.rstrip("/") if isinstance(entry.base_url, str) else known.base_url,
         api=entry.api or known.api,
         headers={**known.headers, **entry.headers},
-        compat=merge_compat(known.compat, entry.compat),
+        compat=_changed_compat(known.compat, entry),
         login=_login(known.login, entry),
     )
 
 
 def _login(known: Login | None, entry: ProviderEntry) -> Login | None:
-    return convert({**to_builtins(known or Login()), **entry.login}, Login) if entry.login else known
+    """The known addresses do not belong to another issuer."""
+    base = Login() if known is None or "discovery" in entry.login else known
+    return convert({**to_builtins(base), **entry.login}, Login) if entry.login else known
 
 
 def _apply_provider(model: Model, provider: Provider, entry: ProviderEntry) -> Model:
@@ -184,8 +186,14 @@ def _apply_provider(model: Model, provider: Provider, entry: ProviderEntry) -> M
         base_url=provider.base_url if isinstance(entry.base_url, str) else model.base_url,
         api=entry.api or model.api,
         headers={**model.headers, **entry.headers},
-        compat=merge_compat(model.compat, entry.compat),
+        compat=_changed_compat(model.compat, entry),
     )
+
+
+def _changed_compat(base: Compat, entry: ProviderEntry) -> Compat:
+    """A gateway at another address may refuse a field that only the vendor knows."""
+    unsure = {"cacheDiagnostics": False} if isinstance(entry.base_url, str) else {}
+    return merge_compat(base, {**unsure, **entry.compat})
 
 
 def _new_model(provider: Provider, id: str) -> Model:

@@ -20,7 +20,7 @@ from tau.config.json_file import change_json, read_json
 from tau.config.layers import LoadedSettings
 from tau.config.paths import PROJECT_FOLDER, Paths, project_dir, project_folders
 from tau.config.setting_scopes import TIGHTEN, tightens
-from tau.config.settings import setting_values
+from tau.config.setting_table import setting_values
 
 RULE_LISTS = ("tools.ask", "tools.deny")
 MAX_PROJECTS = 500

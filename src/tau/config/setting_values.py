@@ -1,5 +1,6 @@
 """Checks, parses, stores and resets the value of one setting."""
 
+from collections.abc import Sequence
 from typing import Any, get_args, get_origin
 
 from msgspec import DecodeError, Raw, ValidationError, convert, json
@@ -9,7 +10,8 @@ from tau.base.late import late
 from tau.config.descriptions import show_value
 from tau.config.json_file import change_json
 from tau.config.paths import Paths
-from tau.config.settings import Setting, setting_of, settings_by_key
+from tau.config.setting_table import Setting, setting_of, setting_values, settings_by_key, split_member
+from tau.config.settings import Settings
 
 difflib = late("difflib")
 
@@ -40,6 +42,10 @@ def suggest_names(key: str) -> str:
 
 def value_problem(setting: Setting, value: Any) -> str | None:
     """What is wrong with a value, in one sentence, or None."""
+    for name in value if isinstance(value, dict) else ():
+        member = setting_of(f"{setting.key}.{name}")
+        if member is not None and (problem := value_problem(member, value[name])):
+            return problem
     try:
         convert(value, setting.annotation)
     except ValidationError:
@@ -64,13 +70,22 @@ def parse_value(setting: Setting, text: str) -> Any:
     return value
 
 
+def setting_value(settings: Settings, key: str) -> Any:
+    """The plain value of one setting, or of a member of a map; None if the map lacks it."""
+    name, member = split_member(key)
+    value = setting_values(settings)[name]
+    return value.get(member) if member else value
+
+
 def set_setting(paths: Paths, key: str, value_text: str) -> Any:
     """Store one setting in the user's file and return its value."""
     value = parse_value(find_setting(key), value_text)
     encoded = json.encode(value)
 
     def change(members: dict[str, Raw]) -> None:
-        if not _replace(members, key, encoded) and not _insert(members, key, encoded):
+        name, member = split_member(key)
+        path = [*name.split("."), *([member] if member else ())]
+        if not _replace(members, key, encoded) and not _insert(members, path, encoded):
             message = f"Cannot set {key}: its group in the file is not an object; fix that first."
             raise ConfigError(message, path=paths.settings)
 
@@ -117,11 +132,11 @@ def _replace(members: dict[str, Raw], key: str, value: bytes | None) -> bool:
     return found
 
 
-def _insert(members: dict[str, Raw], key: str, value: bytes) -> bool:
-    """Add `key` in nested spelling; False if its group is not an object."""
-    group, dot, rest = key.partition(".")
-    if not dot:
-        members[key] = Raw(value)
+def _insert(members: dict[str, Raw], path: Sequence[str], value: bytes) -> bool:
+    """Add a value in nested spelling; False if its group is not an object."""
+    group, *rest = path
+    if not rest:
+        members[group] = Raw(value)
         return True
     inner = _object(members.get(group)) if group in members else {}
     if inner is None or not _insert(inner, rest, value):

@@ -1,15 +1,10 @@
 """The settings: one struct that the table, the schema and the checks are derived from."""
 
-from functools import cache
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Literal, get_args
 
-from msgspec import Meta, Struct, field, to_builtins
-from msgspec.json import schema
-from msgspec.structs import FieldInfo, fields
+from msgspec import Meta, Struct, field
 
 from tau.ai.model import THINKING_BUDGETS, ThinkingLevel
-from tau.base.late import late
-from tau.config.descriptions import describe_type
 from tau.config.discovery_settings import ContextFilesSettings, SkillsSettings, StreamRuleSettings
 from tau.config.interface_settings import (
     DisplaySettings,
@@ -17,8 +12,6 @@ from tau.config.interface_settings import (
     StatusLineSettings,
     ThemesSettings,
 )
-
-scopes = late("tau.config.setting_scopes")
 
 ApprovalMode = Literal["ask", "workspace", "plan", "yolo"]
 APPROVAL_MODES: tuple[ApprovalMode, ...] = get_args(ApprovalMode)
@@ -377,6 +370,14 @@ class LocalSettings(Struct, frozen=True, rename="camel"):
             extra=USER,
         ),
     ] = 0
+    images: Annotated[
+        list[str],
+        Meta(
+            description="Patterns of models on this machine that take images though their server does not"
+            " say so, as vLLM does not",
+            extra=USER,
+        ),
+    ] = []
 
 
 class ThinkingBudgets(Struct, frozen=True, rename="camel"):
@@ -415,7 +416,10 @@ class Settings(Struct, frozen=True, rename="camel", kw_only=True):
     ] = []
     model_roles: Annotated[
         dict[str, str],
-        Meta(description="Models by role: default, smol, slow, vision, plan, task, commit or your own"),
+        Meta(
+            description="Models by role: default, smol, slow, vision, plan, task, commit or your own",
+            extra={"members": ("default", "smol", "slow", "vision", "plan", "task", "commit")},
+        ),
     ] = {}
     shell_path: Annotated[str | None, Meta(description="Shell that runs commands", extra=USER)] = None
     session_dir: Annotated[str | None, Meta(description="Session folder", extra=USER)] = None
@@ -469,93 +473,3 @@ class Settings(Struct, frozen=True, rename="camel", kw_only=True):
     status_line: StatusLineSettings = StatusLineSettings()
     display: DisplaySettings = DisplaySettings()
     interaction: InteractionSettings = InteractionSettings()
-
-
-class Setting(Struct, frozen=True):
-    """One setting as people see it; values are checked against `annotation`."""
-
-    key: str
-    type: str
-    default: Any
-    description: str
-    scope: Scope
-    annotation: Any
-    joined: bool = False  # the values of all layers count
-
-
-@cache
-def settings_by_key() -> dict[str, Setting]:
-    """Every setting under its dotted key, in the order of the struct."""
-    return _walk(Settings, "")
-
-
-def setting_of(key: str) -> Setting | None:
-    """The setting with this dotted key. Looks only at the groups on the way: at a start, all are too many."""
-    one = _field_of(key)
-    return None if one is None or _is_group(one) else _describe(key, one)
-
-
-def is_setting_group(key: str) -> bool:
-    one = _field_of(key)
-    return one is not None and _is_group(one)
-
-
-def describe_settings() -> list[Setting]:
-    """The settings table, for `tau config list` and the docs."""
-    return list(settings_by_key().values())
-
-
-def setting_values(settings: Settings) -> dict[str, Any]:
-    """The plain value of every setting under its dotted key."""
-    values: dict[str, Any] = {}
-    plain = to_builtins(settings)
-    for key in settings_by_key():
-        value = plain
-        for part in key.split("."):
-            value = value[part]
-        values[key] = value
-    return values
-
-
-def settings_schema() -> dict[str, Any]:
-    whole = schema(Settings)
-    definitions = whole.pop("$defs")
-    top = definitions.pop("Settings")
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **top, "$defs": definitions}
-
-
-def _walk(struct: type[Struct], prefix: str) -> dict[str, Setting]:
-    found: dict[str, Setting] = {}
-    for name, one in _fields_of(struct).items():
-        key = prefix + name
-        found |= _walk(one.type, key + ".") if _is_group(one) else {key: _describe(key, one)}
-    return found
-
-
-@cache
-def _fields_of(struct: type[Struct]) -> dict[str, FieldInfo]:
-    return {one.encode_name: one for one in fields(struct)}
-
-
-def _is_group(one: FieldInfo) -> bool:
-    return isinstance(one.type, type) and issubclass(one.type, Struct)
-
-
-def _field_of(key: str) -> FieldInfo | None:
-    struct: type[Struct] = Settings
-    *groups, name = key.split(".")
-    for group in groups:
-        one = _fields_of(struct).get(group)
-        if one is None or not _is_group(one):
-            return None
-        struct = one.type
-    return _fields_of(struct).get(name)
-
-
-def _describe(key: str, one: FieldInfo) -> Setting:
-    (meta,) = one.type.__metadata__
-    default = one.default_factory() if callable(one.default_factory) else one.default
-    extra = meta.extra or {}
-    scope: Scope = extra.get("scope") or scopes.scope_of(key)
-    joined = extra.get("joined", False)
-    return Setting(key, describe_type(one.type), default, meta.description, scope, one.type, joined)

@@ -8,13 +8,16 @@ import os
 from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 Check = Literal["all", "names programs", "shell lines"]
 """What counts: every file; values that name programs; prompts with lines to run."""
 
 
-class TrustLocation(NamedTuple):
+class TrustLocation(Struct, frozen=True):
     """A file or folder, relative to a folder of the project, and what it holds."""
 
     path: str
@@ -78,7 +81,7 @@ def locations() -> Iterator[TrustLocation]:
     for folder in AGENT_FOLDERS:
         for location in IN_AGENT_FOLDER:
             if location.path in ONLY.get(folder, (location.path,)):
-                yield location._replace(path=f"{folder}/{location.path}")
+                yield replace(location, path=f"{folder}/{location.path}")
 
 
 def has_any(folders: Sequence[os.PathLike[str]]) -> bool:

@@ -117,9 +117,9 @@ class ConsoleCommands:
     async def _model(self, rest: str) -> None:
         session = self._open_session
         if rest:
-            discover = session.settings.local.discover
-            chosen, level = await models.find_model(rest, user_paths(), session.model, discover=discover)
-            session.use_model(await models.with_headers(chosen) if chosen.headers else chosen)
+            local = session.settings.local
+            chosen, level = await models.find_model(rest, user_paths(), session.model, local)
+            session.use_model(await models.with_headers(chosen))
             if level is not None:
                 session.use_thinking(level)
         thinking = f", thinking {session.thinking}" if session.model.reasoning else ""

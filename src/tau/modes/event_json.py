@@ -1,10 +1,10 @@
 """Encodes events as JSON lines, each update with the whole partial message, as the protocol requires.
 
 A message of 20,000 deltas would be encoded 40,000 times. So its JSON is kept and grows with it: a delta is
-encoded once and appended to its block, and the result is inserted twice.
+encoded once and appended to its block. A line is a sequence of pieces, which share that JSON, not copy it.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TypeAlias, assert_never
 
 import msgspec
@@ -16,15 +16,18 @@ from tau.ai.assembler import partial_arguments
 from tau.ai.wire import AssistantMessage, TextContent
 from tau.base import secrets
 from tau.base.late import late
+from tau.base.sizes import KIB
 from tau.base.text import escape_json
 
 json = late("json")
 
 ALWAYS_PARSE_BYTES = 2048
 PARSE_AGAIN_AT_GROWTH = 1.05
+PIECE_BYTES = 2 * KIB  # of a growing text: shorter ones are cheaper to copy than to write separately
 KEY_CHARS = 300  # at the end of a growing text, where a key is looked for
 
 _UPDATE, _MESSAGE, _EVENT = b'{"type":"message_update",', b'"message":', b'"assistantMessageEvent":'
+_ENDS = (s.StreamDone, s.StreamError)
 _HEAD = b'{"role":"assistant","content":['
 _encoder = msgspec.json.Encoder(enc_hook=str)
 
@@ -59,11 +62,19 @@ class EventEncoder:
         self._partial = _Partial(b"]}")
 
     def lines(self, event: AgentEvent) -> Iterator[bytes]:
-        """The lines to write for this event."""
-        yield self.encode(event)
+        """The lines to write for this event, including their ends."""
+        return map(b"".join, self.lines_in_pieces(event))
+
+    def lines_in_pieces(self, event: AgentEvent) -> Iterable[Sequence[bytes]]:
+        """The same without copying the pieces of each line."""
+        return (self.pieces(event),)
 
     def encode(self, event: AgentEvent) -> bytes:
         """One line, including its end."""
+        return b"".join(self.pieces(event))
+
+    def pieces(self, event: AgentEvent) -> Sequence[bytes]:
+        """The pieces of one line, including its end."""
         if isinstance(event, MessageUpdate):
             return self._update(event.assistant_message_event)
         if isinstance(event, MessageStart) and isinstance(event.message, AssistantMessage):
@@ -71,7 +82,7 @@ class EventEncoder:
             self._start = self._update_start(event.message)
         if isinstance(event, ToolEnd) and event.is_error:
             event = structs.replace(event, result=self._failed_result(event))
-        return encode_masked(event) + b"\n"
+        return (encode_masked(event), b"\n")
 
     def _failed_result(self, event: ToolEnd) -> ToolResult | str:
         if self._plain_errors:
@@ -81,18 +92,20 @@ class EventEncoder:
     def _update_start(self, message: AssistantMessage) -> bytes:
         return b'%b"usage":%b,' % (_UPDATE, encode(message.usage)) if self._has_usage else _UPDATE
 
-    def _update(self, event: s.AssistantMessageEvent) -> bytes:
-        if isinstance(event, s.StreamDone | s.StreamError):
+    def _update(self, event: s.AssistantMessageEvent) -> Sequence[bytes]:
+        if isinstance(event, _ENDS):
             message = event.message if isinstance(event, s.StreamDone) else event.error
             parts = [self._update_start(message)]
             if self._snapshots:
                 parts += _MESSAGE, encode_masked(message), b","
-            return b"".join((*parts, _EVENT, encode_masked(event), b"}\n"))
+            return (*parts, _EVENT, encode_masked(event), b"}\n")
         head = self._partial.take(event)
         if not self._snapshots:
-            return b"".join((self._start, _EVENT, head, b"}}\n"))
-        whole = self._partial.parts()  # joined with the rest: a long message is copied as rarely as possible
-        return b"".join((self._start, _MESSAGE, *whole, b",", _EVENT, head, b',"partial":', *whole, b"}}\n"))
+            return (b"%b%b%b}}\n" % (self._start, _EVENT, head),)
+        begin, *blocks, tail = self._partial.parts()
+        start = b"%b%b%b" % (self._start, _MESSAGE, begin)
+        middle = b'%b,%b%b,"partial":%b' % (tail, _EVENT, head, begin)
+        return (start, *blocks, middle, *blocks, tail, b"}}\n")
 
 
 Growth: TypeAlias = (
@@ -124,8 +137,8 @@ class _Partial:
         partial._blocks = {index: encode(block) for index, block in enumerate(message.content)}
         return partial
 
-    def parts(self) -> list[bytes | bytearray]:
-        parts: list[bytes | bytearray] = [_HEAD]
+    def parts(self) -> list[bytes]:
+        parts = [_HEAD]
         for block in self._blocks.values():
             if len(parts) > 1:
                 parts.append(b",")
@@ -139,8 +152,6 @@ class _Partial:
     def take(self, event: Growth) -> bytes:
         """Apply an event; returns its JSON without the closing brace."""
         match event:
-            case s.Start():
-                return b'{"type":"start"'
             case s.TextDelta(index, delta) | s.ThinkingDelta(index, delta):
                 block = self._blocks[index]
                 assert isinstance(block, _Prose)
@@ -152,6 +163,8 @@ class _Partial:
                 assert isinstance(call, _Call)
                 escaped = call.add(delta)
                 return b'{"type":"toolcall_delta","contentIndex":%d,"delta":%b' % (index, escaped)
+            case s.Start():
+                return b'{"type":"start"'
             case s.TextStart(index):
                 self._blocks[index] = _Prose(b'{"type":"text","text":"')
             case s.ThinkingStart(index):
@@ -163,7 +176,7 @@ class _Partial:
             case s.TextEnd(index) | s.ThinkingEnd(index):
                 block = self._blocks[index]
                 if isinstance(block, _Prose):
-                    block.finish()
+                    block.mask()
                     self._blocks[index] = b"".join(block.parts())
             case s.ToolCallEnd(index, tool_call):
                 self._blocks[index] = encode_masked(tool_call)
@@ -190,34 +203,43 @@ class _KeyWatch:
 
 
 class _Prose:
-    """A text or thinking block: the JSON before its text, and the text as JSON so far."""
+    """A text or thinking block: its JSON, in pieces that never change, so that earlier lines keep theirs."""
 
-    __slots__ = ("_pieces", "_watch", "head", "text")
+    __slots__ = ("_deltas", "_end", "_head", "_pieces", "_watch")
 
     def __init__(self, head: bytes) -> None:
-        self.head = head
-        self.text = bytearray()
-        self._pieces: list[str] = []
+        self._head = self._end = head
+        self._pieces: list[bytes] = []
+        self._deltas: list[str] = []
         self._watch = _KeyWatch()
 
     def add(self, delta: str) -> bytes:
         """Returns the JSON of the delta, which is empty if it is part of a key."""
-        self._pieces.append(delta)
+        self._deltas.append(delta)
         if self._watch.sees_key(delta):
-            self.finish()
+            self.mask()
             return b'""'
         escaped = encode(delta)
-        self.text += escaped[1:-1]
+        self._end += escaped[1:-1]
+        if len(self._end) > PIECE_BYTES:
+            self._grow()
         return escaped
 
-    def finish(self) -> None:
-        """Mask the whole text."""
-        text = "".join(self._pieces)
-        if (masked := secrets.mask(text)) is not text:
-            self.text[:] = encode(masked)[1:-1]
+    def _grow(self) -> None:
+        """Join pieces while the last is at least as long as the one before: few pieces, and few copies."""
+        end, self._end = self._end, b""
+        while self._pieces and len(self._pieces[-1]) <= len(end):
+            end = self._pieces.pop() + end
+        self._pieces.append(end)
 
-    def parts(self) -> tuple[bytes | bytearray, ...]:
-        return self.head, self.text, b'"}'
+    def mask(self) -> None:
+        """Mask the whole text."""
+        text = "".join(self._deltas)
+        if (masked := secrets.mask(text)) is not text:
+            self._pieces, self._end = [], self._head + encode(masked)[1:-1]
+
+    def parts(self) -> tuple[bytes, ...]:
+        return (*self._pieces, self._end + b'"}')
 
 
 class _Call:

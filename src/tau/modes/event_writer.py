@@ -28,14 +28,15 @@ class EventWriter:
         return self._out.gone or self.failure is not None
 
     def event(self, event: AgentEvent) -> None:
-        for line in self._encoder.lines(event):
-            self.line(line)
+        for pieces in self._encoder.lines_in_pieces(event):
+            self.line(*pieces)
 
-    def line(self, line: bytes) -> None:
+    def line(self, *pieces: bytes) -> None:
+        """A line, including its end."""
         if not self._batch:
             asyncio.get_running_loop().call_soon(self.flush)
-        self._batch.append(line)
-        self._batch_bytes += len(line)
+        self._batch += pieces
+        self._batch_bytes += sum(map(len, pieces))
         if self._batch_bytes > BATCH_BYTES:
             self.flush()
 

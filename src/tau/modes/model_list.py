@@ -19,7 +19,7 @@ from tau.config.auth_file import AuthFile
 from tau.config.credentials import KeyCredentials
 from tau.config.models_file import load_models_file, merge_models
 from tau.config.paths import Paths
-from tau.config.settings import Settings
+from tau.config.settings import LocalSettings, Settings
 
 discovery = late("tau.ai.local.discovery")
 local_servers = late("tau.coding.local_servers")
@@ -68,11 +68,13 @@ def known_models(paths: Paths, current: Model | None, environ: Mapping[str, str]
     return available.with_more([current], {current.provider: current.provider})
 
 
-async def served_models(environ: Mapping[str, str] = os.environ) -> tuple[list[Model], dict[str, str]]:
+async def served_models(
+    local: LocalSettings, environ: Mapping[str, str] = os.environ
+) -> tuple[list[Model], dict[str, str]]:
     """Models of local servers and the servers' names; empty if none answers in time."""
     http = HttpTransport(environ)
     try:
-        servers = await discovery.discover(http, environ)
+        servers = await discovery.discover(http, environ, num_ctx=local.num_ctx, images=local.images)
     finally:
         await http.close()
     servers = [server for server in servers if not local_servers.is_strangers(server)]
@@ -85,12 +87,14 @@ async def served_models(environ: Mapping[str, str] = os.environ) -> tuple[list[M
 
 async def with_headers(model: Model) -> Model:
     """The model with the headers its file defines, which may come from variables or commands."""
+    if not model.headers:
+        return model
     with closing(LocalRunner()) as runner:
         return replace(model, headers=await resolve_headers(model.headers, os.environ, runner))
 
 
 async def find_model(
-    pattern: str, paths: Paths, current: Model, *, discover: bool
+    pattern: str, paths: Paths, current: Model, local: LocalSettings
 ) -> tuple[Model, ThinkingLevel | None]:
     """The model the pattern names, from the catalog or a local server, if it is usable."""
     if pattern.partition("/")[0] == DEMO_PROVIDER:
@@ -100,9 +104,9 @@ async def find_model(
     try:
         choice = pick_model(models.catalog, pattern, prefer=usable)
     except UsageError:
-        if not discover:
+        if not local.discover:
             raise
-        models = models.with_more(*await served_models())
+        models = models.with_more(*await served_models(local))
         choice = pick_model(models.catalog, pattern, prefer=usable)
     missing = models.missing(choice.model)
     if missing:

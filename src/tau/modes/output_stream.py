@@ -12,7 +12,7 @@ from tau.base.errors import TauError
 from tau.base.text import plain
 
 STDOUT = 1
-LINES_AT_ONCE = 512  # systems take at most 1,024
+PIECES_AT_ONCE = 512  # systems take at most 1,024
 
 
 class OutputStream:
@@ -31,16 +31,21 @@ class OutputStream:
         """Write all of it, waiting for a slow reader. Raises TauError on failure, such as a full disk."""
         self.write_all((data,))
 
-    def write_all(self, lines: Sequence[bytes]) -> None:
-        """Write them without joining them: a copy of long lines takes longer than to write them."""
-        rest = [memoryview(line) for line in lines if line]
-        while rest and not self.gone:
+    def write_all(self, pieces: Sequence[bytes]) -> None:
+        """Write them without joining them: copying long ones takes longer than writing them."""
+        rest: list[bytes | memoryview] = list(pieces)
+        at = 0
+        while at < len(rest) and not self.gone:
             try:
-                written = os.writev(self.fd, rest[:LINES_AT_ONCE])
-                while rest and written >= len(rest[0]):
-                    written -= len(rest.pop(0))
-                if written:
-                    rest[0] = rest[0][written:]
+                some = rest[at : at + PIECES_AT_ONCE]
+                written = os.writev(self.fd, some)
+                if written == sum(map(len, some)):
+                    at += len(some)
+                    continue
+                while written >= len(rest[at]):
+                    written -= len(rest[at])
+                    at += 1
+                rest[at] = memoryview(rest[at])[written:]
             except BlockingIOError:  # another program made the shared pipe non-blocking
                 select.select((), (self.fd,), ())
             except (BrokenPipeError, ConnectionResetError):

@@ -3,7 +3,15 @@
 import os
 from collections.abc import Awaitable, Sequence
 
-from tau.agent.events import AgentEvent, CompactionEnd, CompactionStart, Notice, RetryStart, RulesTriggered
+from tau.agent.events import (
+    AgentEvent,
+    CompactionEnd,
+    CompactionStart,
+    MessageUpdate,
+    Notice,
+    RetryStart,
+    RulesTriggered,
+)
 from tau.agent.loop import Outcome
 from tau.base import secrets
 from tau.base.late import late
@@ -63,11 +71,13 @@ def _answer(text: str, out: OutputStream) -> None:
 
 
 def _tell_event(event: AgentEvent) -> None:
+    if isinstance(event, MessageUpdate):
+        return  # by far the most frequent
     if isinstance(event, Notice):
         tell(notice_line(event))
     elif isinstance(event, RetryStart):
         tell(retry_line(event))
     elif isinstance(event, RulesTriggered):
         tell(rules_line(event))
-    elif isinstance(event, CompactionStart | CompactionEnd) and (remark := compaction_line(event)):
+    elif isinstance(event, (CompactionStart, CompactionEnd)) and (remark := compaction_line(event)):
         tell(remark)

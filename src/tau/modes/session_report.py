@@ -23,6 +23,7 @@ from tau.ai.wire import (
 from tau.base.clock import from_iso, now_ms
 from tau.base.late import late
 from tau.base.sizes import format_bytes
+from tau.base.text import clean_line
 from tau.coding.approval.decision_log import decisions
 from tau.coding.export.page import money_text, percent_text, tokens_text
 from tau.coding.session.compaction.estimate import frame_tokens, json_tokens, message_tokens, text_tokens
@@ -105,7 +106,12 @@ def usage_rows(session: Session) -> tuple[list[tuple[str, ...]], str]:
     if len(rows) > 1:
         rows.append(("all", *figures(sum(one.requests for one in stats.models), total)))
     hits = percent_text(cache_hit_rate(total))
-    return rows, f"{hits} of the input came from the cache. Total cost: {money_text(total.cost.total)}."
+    misses = "; ".join(
+        f"{clean_line(reason).replace('_', ' ')} ({count(requests, 'request')}, {tokens_text(tokens)} tokens)"
+        for reason, (requests, tokens) in stats.cache_misses.items()
+    )
+    why = f" Cache misses, as the server explains them: {misses}." if misses else ""
+    return rows, f"{hits} of the input came from the cache.{why} Total cost: {money_text(total.cost.total)}."
 
 
 def limit_lines(session: Session) -> list[str]:

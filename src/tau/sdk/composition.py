@@ -150,7 +150,7 @@ async def compose(
 
 def _connect(session: Session, models: SessionModels, paths: Paths) -> None:
     models.client.warn = lambda warning: session.emit(Notice("warning", warning))
-    session.subscribe(track_last_session(session, paths))
+    track_last_session(session, paths)
     session.record_changes()
 
 

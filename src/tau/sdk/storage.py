@@ -1,7 +1,7 @@
 """Opens session logs and finds the user's sessions."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from tau.agent.events import AgentEvent, MessageEnd
@@ -43,18 +43,15 @@ def _open_or_copy(store: SessionStore, path: Path) -> SessionLog:
         return log
 
 
-def track_last_session(session: Session, paths: Paths) -> Callable[[AgentEvent], None]:
+def track_last_session(session: Session, paths: Paths) -> None:
     """Record at the first message that this terminal uses this session."""
-    saved = False
 
     def on_event(event: AgentEvent) -> None:
-        nonlocal saved
-        if saved or not isinstance(event, MessageEnd) or session.log.path is None:
-            return
-        saved = True
-        last_session.save(paths.terminals, last_session.terminal_id(), session.log.path, session.cwd)
+        if isinstance(event, MessageEnd) and session.log.path is not None:
+            stop()
+            last_session.save(paths.terminals, last_session.terminal_id(), session.log.path, session.cwd)
 
-    return on_event
+    stop = session.subscribe(on_event)
 
 
 def session_store(environ: Mapping[str, str] = os.environ, cwd: Path | None = None) -> SessionStore:

@@ -104,6 +104,11 @@ REPORTED: list[tuple[str, str, list[str]]] = [
     ("git --git-dir OUT/.git reset --hard", "git", ["change files in OUT/.git"]),
     ("git clone https://x/y OUT/y", "git", ["write to OUT/y"]),
     ("git worktree add OUT/y", "git", ["write to OUT/y"]),
+    ("git clean -fdx ../out", "git", ["delete or overwrite PARENT/out"]),
+    ("git checkout -- OUT/x", "git", ["delete or overwrite OUT/x"]),
+    ("git checkout feature/x", "git", []),
+    ('git checkout "$branch"', "git", []),
+    ("git rm -r a ../out/b", "git", ["delete or overwrite PARENT/out/b"]),
     ("git format-patch -o OUT HEAD~1", "git", ["overwrite OUT"]),
     # programs that change files
     ("rm -rf -- OUT a", "rm", ["delete OUT"]),
@@ -139,6 +144,19 @@ REPORTED: list[tuple[str, str, list[str]]] = [
     ("touch OUT/x", "touch", ["write to OUT/x"]),
     ("mkdir -p OUT/x/y", "mkdir", ["write to OUT/x/y"]),
     ("tee -a OUT/x", "tee", ["overwrite OUT/x"]),
+    ("uniq -c a OUT/x", "uniq", ["overwrite OUT/x"]),
+    ("uniq -f 1 OUT/x", "uniq", []),
+    ("xxd -r a OUT/x", "xxd", ["overwrite OUT/x"]),
+    ("xxd OUT/x | head", "xxd head", []),
+    ("zip OUT/x.zip a", "zip", ["overwrite OUT/x.zip"]),
+    ("iconv -o OUT/x a", "iconv", ["overwrite OUT/x"]),
+    ("gcc -o OUT/x a.c", "gcc", ["overwrite OUT/x"]),
+    ("gcc -o build/x OUT/a.c", "gcc", []),
+    ("csplit -f OUT/x a 1", "csplit", ["write to OUT/x"]),
+    ("mktemp -p OUT", "mktemp", ["write to OUT"]),
+    ("mktemp -d", "mktemp", []),
+    ("ed OUT/x", "ed", ["overwrite OUT/x"]),
+    ("rename s/a/b/ OUT/x", "rename", ["move OUT/x"]),
     ("rsync -a --delete a/ OUT/", "rsync", ["delete or overwrite OUT"]),
     ("rsync -a a/ host:b", "rsync", []),
     ("find OUT -delete", "find", ["delete in OUT"]),
@@ -422,6 +440,13 @@ def test_globs_that_match_too_much_count_as_outside(place: Place) -> None:
 def test_loop_that_changes_the_folder_may_delete_outside(place: Place) -> None:
     targets = [change.target for change in place.report("for x in 1 2; do rm a; cd ..; done").outside]
     assert str(place.work.parent / "a") in targets
+
+
+def test_path_that_cannot_be_looked_at_is_outside_or_not_by_its_name(place: Place) -> None:
+    long = "x" * 300
+    assert not place.report(f"cd {long}; rm -r {long}/y {long}/*").problem
+    assert place.report(f"rm {place.out}/{long}").outside
+    assert not place.report(f"rm {place.work}/{long}").outside
 
 
 def test_roots_may_be_several(place: Place) -> None:

@@ -16,6 +16,7 @@ from tau.ai.faux import FAUX_MODEL, Say, Use
 from tau.ai.model import Model, Price
 from tau.ai.wire import (
     AssistantMessage,
+    CacheMiss,
     Cost,
     TextContent,
     ToolCall,
@@ -216,6 +217,15 @@ def test_cache_hits_reported_as_input_are_subtracted(prompt: int, cached: int, p
     used = compute_usage(tokens, Price(price, 0, 0, 0))
     assert used.input + used.cache_read == prompt
     assert used.cost.total == pytest.approx((prompt - cached) * price / PER_TOKENS)
+
+
+def test_cache_misses_are_counted_by_reason() -> None:
+    log = SessionLog.new(None, Path("/"))
+    for tokens in (10, 5):
+        missed = msgspec.structs.replace(usage(1), cache_miss=CacheMiss("tools_changed", tokens))
+        log.append_message(msgspec.structs.replace(answer(1), usage=missed))
+    log.append_message(answer(1))
+    assert UsageStats(log).cache_misses == {"tools_changed": (2, 15)}
 
 
 def test_cache_share_is_of_everything_sent() -> None:

@@ -106,6 +106,9 @@ def test_the_working_directory_can_be_chosen(ctx: CallContext) -> None:
     assert text_of(bash(ctx, "pwd", cwd="sub")) == f"{ctx.cwd / 'sub'}\n"
     with pytest.raises(ToolError, match="`cwd` is not a directory: nowhere"):
         bash(ctx, "pwd", cwd="nowhere")
+    with pytest.raises(ToolError, match=r"Cannot run a command in .*: File name too long"):
+        bash(ctx, "pwd", cwd="x" * 300)
+    assert "x: File name too long" in text_of(bash(ctx, f"cd {'x' * 300} && pwd"))
 
 
 def test_no_pagers_prompts_or_colors(ctx: CallContext) -> None:

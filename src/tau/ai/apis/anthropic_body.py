@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any, assert_never
 
 from tau.ai import wire as w
-from tau.ai.apis.request import max_answer_tokens, tool_schema
+from tau.ai.apis.request import compared_response, max_answer_tokens, tool_schema
 from tau.ai.dialect import Request, ToolSpec
-from tau.ai.model import Model, ThinkingLevel, UpstreamRouting
+from tau.ai.model import FAST_TIER, Model, ThinkingLevel, UpstreamRouting
 
 MIN_BUDGET_TOKENS = 1024
 OFF = {"type": "disabled"}
@@ -51,9 +51,17 @@ def build_body(model: Model, request: Request) -> dict[str, Any]:
     thinks = body.get("thinking", OFF) != OFF
     if request.temperature is not None and model.compat.supports_temperature and not thinks:
         body["temperature"] = request.temperature
-    if request.service_tier and model.takes_tier(request.service_tier):
+    if is_fast(model, request):
+        body["speed"] = "fast"
+    elif request.service_tier and model.takes_tier(request.service_tier):
         body["service_tier"] = request.service_tier
+    if mark and model.compat.cache_diagnostics and not model.custom_address:
+        body["diagnostics"] = {"previous_message_id": compared_response(model, request)}
     return body
+
+
+def is_fast(model: Model, request: Request) -> bool:
+    return request.service_tier == FAST_TIER and model.compat.fast_mode != ""
 
 
 def _cache_mark(model: Model, request: Request) -> dict[str, str] | None:

@@ -7,13 +7,13 @@ import msgspec
 from msgspec import Struct
 
 from tau.ai import dialect as d
-from tau.ai.apis.anthropic_body import build_body
-from tau.ai.apis.request import headers, post
+from tau.ai.apis.anthropic_body import build_body, is_fast
+from tau.ai.apis.request import headers, known_miss, post
 from tau.ai.apis.stop_reasons import done_reason
 from tau.ai.assembler import parse_arguments
 from tau.ai.auth import CLAUDE_TOKEN
 from tau.ai.model import Model
-from tau.ai.sse import DOCUMENT, decode_document, decode_event, decode_kind, read_events
+from tau.ai.sse import DOCUMENT, decode_document, known_decoder, read_events
 from tau.ai.transport import Transport
 from tau.ai.wire import new_call_id
 from tau.base.errors import ProviderError
@@ -33,8 +33,11 @@ async def stream(
 ) -> AsyncGenerator[d.Delta, None]:
     body = build_body(model, request)
     target, tokens = url(endpoint.base_url), body["max_tokens"]
+    sent = _headers(endpoint, model)
+    if is_fast(model, request):
+        sent["anthropic-beta"] = ",".join(filter(None, (sent.get("anthropic-beta"), model.compat.fast_mode)))
     async with post(
-        http, target, _headers(endpoint, model), body, model=model, endpoint=endpoint, answer_tokens=tokens
+        http, target, sent, body, model=model, endpoint=endpoint, answer_tokens=tokens
     ) as response:
         del body
         answer = _Answer(model.provider, endpoint.key)
@@ -43,7 +46,7 @@ async def stream(
                 for whole in answer.read_document(data):
                     yield whole
                 return
-            event = answer.decode(data)
+            event = _decode(data)
             if event is None:
                 continue
             delta = event.delta
@@ -81,8 +84,8 @@ def _headers(endpoint: d.Endpoint, model: Model) -> dict[str, str]:
         raise ProviderError(
             f"The key for {model.provider} is the token of a Claude plan ({CLAUDE_TOKEN}...), which Anthropic"
             " allows only in its own products: create an API key at"
-            " https://console.anthropic.com/settings/keys, set it as ANTHROPIC_API_KEY or run tau login"
-            " anthropic, and unset ANTHROPIC_OAUTH_TOKEN.",
+            " https://console.anthropic.com/settings/keys, and set it as ANTHROPIC_API_KEY or run tau login"
+            " anthropic.",
             kind="auth",
         )
     if model.compat.key_header.lower() == "authorization" or key.startswith(BEARER_KEYS):
@@ -106,11 +109,22 @@ class _Usage(Struct, frozen=True, gc=False):
     cache_creation: _CacheCreation | None = None
     output_tokens_details: _OutputDetails | None = None
     service_tier: str | None = None
+    speed: str | None = None
+
+
+class _MissReason(Struct, frozen=True, gc=False):
+    type: str = ""
+    cache_missed_input_tokens: int | None = None
+
+
+class _Diagnostics(Struct, frozen=True, gc=False):
+    cache_miss_reason: _MissReason | None = None
 
 
 class _Start(Struct, frozen=True):
     id: str | None = None
     usage: _Usage | None = None
+    diagnostics: _Diagnostics | None = None
 
 
 class _Block(Struct, frozen=True):
@@ -151,11 +165,11 @@ class _Document(Struct, frozen=True):
     content: list[_Block] | None = None
     stop_reason: str | None = None
     usage: _Usage | None = None
+    diagnostics: _Diagnostics | None = None
 
 
 _EVENT = msgspec.json.Decoder(_Event)
 _DOCUMENT = msgspec.json.Decoder(_Document)
-_decode = _EVENT.decode
 
 _KNOWN = frozenset(
     {
@@ -168,6 +182,7 @@ _KNOWN = frozenset(
         "error",
     }
 )
+_decode = known_decoder(_EVENT, _KNOWN, _Event("error"))
 
 
 class _UnknownBlock(Struct):
@@ -195,16 +210,6 @@ class _Answer:
         self._unknown: dict[int, _UnknownBlock] = {}
         self._has_unknown = False
         self.done = False
-
-    def decode(self, data: bytes) -> _Event | None:
-        """None for an unknown kind of event."""
-        try:
-            return _decode(data)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            kind = decode_kind(data)
-            if kind == "error":
-                return _Event("error")
-            return decode_event(_EVENT, data) if kind in _KNOWN else None
 
     def continues_call(self, index: int, piece: str) -> bool:
         """Whether pieces of this block belong to a call; if so, they replace the input of its start."""
@@ -250,7 +255,7 @@ class _Answer:
         if document.type != "message" or document.content is None:
             raise error_response.error_from_document(data, provider=self._provider, key=self._key)
         if document.usage is not None:
-            yield _tokens(document.usage)
+            yield _tokens(document.usage, document.diagnostics)
         self._reason = done_reason(document.stop_reason or "", self._provider)
         for index, block in enumerate(document.content):
             yield from self._start(index, block, b"")
@@ -274,7 +279,7 @@ class _Answer:
         if message.id:
             yield d.Answered(message.id)
         if message.usage is not None:
-            yield _tokens(message.usage)
+            yield _tokens(message.usage, message.diagnostics)
 
     def _start(self, index: int, block: _Block, data: bytes) -> Iterator[d.Delta]:
         match block.type:
@@ -310,7 +315,8 @@ class _Answer:
         yield d.CallEnd(index)
 
 
-def _tokens(usage: _Usage) -> d.Tokens:
+def _tokens(usage: _Usage, diagnostics: _Diagnostics | None = None) -> d.Tokens:
+    reason = None if diagnostics is None else diagnostics.cache_miss_reason
     return d.Tokens(
         usage.input_tokens,
         usage.output_tokens,
@@ -318,5 +324,6 @@ def _tokens(usage: _Usage) -> d.Tokens:
         usage.cache_creation_input_tokens,
         None if usage.output_tokens_details is None else usage.output_tokens_details.thinking_tokens,
         None if usage.cache_creation is None else usage.cache_creation.ephemeral_1h_input_tokens,
-        tier=usage.service_tier,
+        tier="fast" if usage.speed == "fast" else usage.service_tier,
+        cache_miss=None if reason is None else known_miss(reason.type, reason.cache_missed_input_tokens),
     )

@@ -41,7 +41,8 @@ def build_body(model: Model, request: Request) -> dict[str, Any]:
     body["stream"] = True
     if compat.supports_usage_in_streaming:
         body["stream_options"] = {"include_usage": True}
-    body[compat.max_tokens_field] = max_answer_tokens(model, request, request.max_tokens)
+    if compat.max_tokens_field:
+        body[compat.max_tokens_field] = max_answer_tokens(model, request, request.max_tokens)
     if request.tools and not compat.supports_parallel_tool_calls:
         body["parallel_tool_calls"] = False
     if request.tools and compat.supports_tool_choice and request.tool_choice != "auto":

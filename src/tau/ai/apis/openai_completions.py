@@ -30,7 +30,7 @@ async def stream(
     url = f"{endpoint.base_url.rstrip('/')}/chat/completions"
     ours = {"authorization": f"Bearer {endpoint.key}"} if endpoint.key else {}
     body = build_body(model, request)
-    sent, tokens = headers(endpoint, ours), body[model.compat.max_tokens_field]
+    sent, tokens = headers(endpoint, ours), body.get(model.compat.max_tokens_field, 0)
     async with post(http, url, sent, body, model=model, endpoint=endpoint, answer_tokens=tokens) as response:
         del body
         answer = _Answer(model, endpoint.key)
@@ -44,7 +44,7 @@ async def stream(
                     answer.ended = True
                     break
                 chunk = answer.decode(data)
-                if not answer.reasons and (text := _only_text(chunk, answer.place)):
+                if not answer.details and not answer.field and (text := _only_text(chunk, answer.place)):
                     yield d.TextPiece(text)
                 else:
                     for delta in answer.read(chunk, data):
@@ -170,14 +170,9 @@ class _Answer:
         self._cut_off = self._ended_in_calls = False
         self.ended = False
         self.place: int | None = None  # of the choice that is read, once known
-        self._details: list[dict[str, object]] = []  # of the reasoning, to send back
+        self.details: list[dict[str, object]] = []  # of the open reasoning, to send back
         self._names_field = model.compat.thinking_field == "same"
-        self._field = ""  # of the open thinking block
-
-    @property
-    def reasons(self) -> bool:
-        """Whether the reasoning so far has to be completed before anything else."""
-        return bool(self._details or self._field)
+        self.field = ""  # of the open thinking block
 
     def decode(self, data: bytes) -> _Chunk:
         try:
@@ -202,7 +197,7 @@ class _Answer:
             if not delta.tool_calls or delta.content or thinking:
                 yield from self._content_deltas(delta)
             if delta.tool_calls:
-                self._field = ""
+                self.field = ""
                 yield from self._flush_details()
             for part in delta.tool_calls or ():
                 yield from self._call(part)
@@ -233,11 +228,11 @@ class _Answer:
 
     def _flush_details(self) -> Iterator[d.Delta]:
         """Keep the details of the reasoning so far as the signature of a thinking block."""
-        if self._details:
+        if self.details:
             yield d.ThinkingPiece("")
-            yield d.Signature(msgspec.json.encode(self._details).decode())
+            yield d.Signature(msgspec.json.encode(self.details).decode())
             yield d.BlockEnd()
-            self._details = []
+            self.details = []
 
     def finish(self) -> Iterator[d.Delta]:
         yield from self._flush_details()
@@ -255,18 +250,18 @@ class _Answer:
             thinking = getattr(delta, field)
             if thinking and isinstance(thinking, str):
                 yield d.ThinkingPiece(thinking)  # some servers send it under two names
-                if self._names_field and not self._field:
-                    self._field = field
+                if self._names_field and not self.field:
+                    self.field = field
                     yield d.Signature(field)
                 break
         else:
             for detail in _reasoning_details(delta):
                 if (thinking := detail.get("text") or detail.get("summary")) and isinstance(thinking, str):
                     yield d.ThinkingPiece(thinking)
-        _merge_details(self._details, _reasoning_details(delta))
+        _merge_details(self.details, _reasoning_details(delta))
         for content in (delta.content, delta.refusal):
             if content:
-                self._field = ""
+                self.field = ""
                 yield from self._flush_details()
             if isinstance(content, str):
                 if content:

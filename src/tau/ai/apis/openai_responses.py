@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from tau.ai import dialect as d
-from tau.ai.apis.request import as_count, as_text, headers, post
+from tau.ai.apis.request import as_count, as_text, headers, known_miss, post
 from tau.ai.apis.responses_body import (
     REASONING_FIELDS,
     CallSignature,
@@ -21,12 +21,15 @@ from tau.ai.apis.responses_body import (
 )
 from tau.ai.apis.stop_reasons import done_reason
 from tau.ai.model import Model
-from tau.ai.sse import DOCUMENT, decode_document, decode_event, decode_kind, read_events
+from tau.ai.sse import DOCUMENT, decode_document, decode_event, known_decoder, read_events
 from tau.ai.transport import Transport
 from tau.base.late import late
 
 error_response = late("tau.ai.apis.error_response")
 
+oauth_tokens = late("tau.ai.oauth.tokens")
+
+PLAN_CLAIM = "https://api.openai.com/auth"
 END_OF_STREAM = b"[DONE]"
 STEERED = "steered"  # the answer ended early, but at the end of an item
 OTHER_ARGUMENTS = "the server sent two versions of the arguments. Nothing was changed; send it again"
@@ -38,7 +41,11 @@ async def stream(
     model: Model, request: d.Request, endpoint: d.Endpoint, http: Transport
 ) -> AsyncGenerator[d.Delta, None]:
     body = build_body(model, request)
-    target, sent, tokens = url(endpoint.base_url, model), _headers(endpoint, model), body["max_output_tokens"]
+    target, sent, tokens = (
+        url(endpoint.base_url, model),
+        _headers(endpoint, model),
+        body.get("max_output_tokens", 0),
+    )
     async with post(
         http, target, sent, body, model=model, endpoint=endpoint, answer_tokens=tokens
     ) as response:
@@ -51,7 +58,7 @@ async def stream(
                 return
             if data == END_OF_STREAM:
                 break
-            event = answer.decode(data)
+            event = _decode(data)
             if event is None:
                 continue
             if event.type == TEXT and (text := answer.text_piece(event)):
@@ -75,7 +82,12 @@ def _headers(endpoint: d.Endpoint, model: Model) -> dict[str, str]:
     if not endpoint.key:
         return headers(endpoint, {})
     name = model.compat.key_header.lower()
-    return headers(endpoint, {name: endpoint.key} if name else {"authorization": f"Bearer {endpoint.key}"})
+    ours = {name: endpoint.key} if name else {"authorization": f"Bearer {endpoint.key}"}
+    if model.compat.account_header:
+        plan = oauth_tokens.token_claims(endpoint.key).get(PLAN_CLAIM)
+        if isinstance(plan, dict) and (account := as_text(plan.get("chatgpt_account_id"))):
+            ours[model.compat.account_header] = account
+    return headers(endpoint, ours)
 
 
 class _Part(Struct, frozen=True):
@@ -108,6 +120,7 @@ class _Response(Struct, frozen=True):
     error: object = None
     incomplete_details: _Incomplete | None = None
     service_tier: str | None = None
+    prompt_cache_diagnostics: object = None
     kind: str | None = msgspec.field(default=None, name="object")
 
 
@@ -126,7 +139,6 @@ class _Event(Struct, frozen=True):
 _EVENT = msgspec.json.Decoder(_Event)
 _ITEM = msgspec.json.Decoder(_Item)
 _RESPONSE = msgspec.json.Decoder(_Response)
-_decode = _EVENT.decode
 
 TEXT = "response.output_text.delta"
 REFUSAL = "response.refusal.delta"
@@ -142,6 +154,7 @@ KNOWN = frozenset(
         *("response.created", "response.completed", "response.incomplete", "response.failed", "error"),
     }
 )
+_decode = known_decoder(_EVENT, KNOWN, _Event("error"))
 CALLS = ("function_call", "custom_tool_call")
 
 
@@ -174,16 +187,6 @@ class _Answer:
             if (format := custom_format(tool, model)) is not None
         }
         self.done = False
-
-    def decode(self, data: bytes) -> _Event | None:
-        """None for an unknown kind of event."""
-        try:
-            return _decode(data)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            kind = decode_kind(data)
-            if kind == "error":
-                return _Event("error")
-            return decode_event(_EVENT, data) if kind in KNOWN else None
 
     def text_piece(self, event: _Event) -> str:
         """The text of a delta; empty if it does not continue a message."""
@@ -342,7 +345,7 @@ class _Answer:
             for index, raw in enumerate(response.output or ()):
                 yield from self._end(self._places.get(self._item(raw).id or "", index), raw)
             if isinstance(response.usage, dict):
-                yield _tokens(response.usage, response.service_tier)
+                yield _tokens(response.usage, response)
             yield from self._finish(kind, response)
 
     def _finish(self, kind: str, response: _Response) -> Iterator[d.Delta]:
@@ -380,12 +383,14 @@ def _escaped(text: str) -> str:
     return _encode(text).decode()[1:-1]
 
 
-def _tokens(usage: dict[str, Any], tier: str | None) -> d.Tokens:
+def _tokens(usage: dict[str, Any], response: _Response) -> d.Tokens:
     """`input_tokens` includes what was read from and written to the cache."""
     read = usage.get("input_tokens_details")
     read = read if isinstance(read, dict) else {}
     wrote = usage.get("output_tokens_details")
     wrote = wrote if isinstance(wrote, dict) else {}
+    miss = response.prompt_cache_diagnostics
+    miss = miss if isinstance(miss, dict) else {}
     cached, written = as_count(read.get("cached_tokens")), as_count(read.get("cache_write_tokens"))
     return d.Tokens(
         max(0, as_count(usage.get("input_tokens")) - cached - written),
@@ -393,5 +398,6 @@ def _tokens(usage: dict[str, Any], tier: str | None) -> d.Tokens:
         cached,
         written,
         as_count(wrote.get("reasoning_tokens")),
-        tier=tier,
+        tier=response.service_tier,
+        cache_miss=known_miss(miss.get("reason"), miss.get("cache_missed_tokens")),
     )

@@ -10,7 +10,7 @@ from tau.ai.dialect import Endpoint, Request, ToolSpec
 from tau.ai.model import Model, ThinkingLevel
 from tau.ai.normalization import cleaned
 from tau.ai.transport import Response, Transport
-from tau.ai.wire import ImageContent, TextContent, ThinkingContent
+from tau.ai.wire import AssistantMessage, CacheMiss, ImageContent, TextContent, ThinkingContent
 from tau.base.late import late
 
 error_response = late("tau.ai.apis.error_response")
@@ -74,6 +74,18 @@ def max_answer_tokens(model: Model, request: Request, wanted: int) -> int:
     return min(most, max(left, min(MIN_ANSWER_TOKENS, model.context_window // 8)))
 
 
+def compared_response(model: Model, request: Request) -> str | None:
+    """The id of the server's last answer, which it compares the request with to say why its cache missed."""
+    for message in reversed(request.messages):
+        if (
+            isinstance(message, AssistantMessage)
+            and message.response_id
+            and (message.provider, message.api) == (model.provider, model.api)
+        ):
+            return message.response_id
+    return None
+
+
 def _prompt_tokens(request: Request) -> int:
     """An estimate on the high side."""
     images = 0
@@ -132,6 +144,11 @@ async def post(
                 utc_offset_h=model.compat.utc_offset_h,
             )
         yield response
+
+
+def known_miss(reason: object, tokens: object) -> CacheMiss | None:
+    """None if the server cannot say why: it gives no number of tokens then."""
+    return CacheMiss(reason, as_count(tokens)) if isinstance(reason, str) and as_count(tokens) else None
 
 
 def as_count(value: object) -> int:

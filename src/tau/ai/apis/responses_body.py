@@ -6,7 +6,13 @@ from typing import Any, assert_never
 import msgspec
 from msgspec import Struct, UnsetType
 
-from tau.ai.apis.request import PlainMessage, effort_word, max_answer_tokens, tool_schema
+from tau.ai.apis.request import (
+    PlainMessage,
+    compared_response,
+    effort_word,
+    max_answer_tokens,
+    tool_schema,
+)
 from tau.ai.dialect import CustomFormat, Request, ToolSpec
 from tau.ai.model import Model
 from tau.ai.normalization import NO_OUTPUT
@@ -60,8 +66,9 @@ def build_body(model: Model, request: Request) -> dict[str, Any]:
     body["store"] = False
     if model.reasoning:
         body["include"] = [ENCRYPTED]
-    wanted = max_answer_tokens(model, request, request.max_tokens)
-    body["max_output_tokens"] = max(wanted, MIN_OUTPUT_TOKENS)
+    if compat.max_tokens_field:
+        wanted = max_answer_tokens(model, request, request.max_tokens)
+        body["max_output_tokens"] = max(wanted, MIN_OUTPUT_TOKENS)
     body.update(_choice(model, request))
     effort = effort_word(model, request.thinking) if compat.supports_reasoning_effort else None
     if effort is not None:
@@ -120,6 +127,9 @@ def _cache(model: Model, request: Request) -> dict[str, Any]:
         sent["prompt_cache_key"] = request.cache_key[:MAX_CACHE_KEY_CHARS]
     if request.cache_retention == "long" and model.compat.supports_long_cache_retention:
         sent["prompt_cache_retention"] = "24h"
+    diagnosed = model.compat.cache_diagnostics and not model.custom_address
+    if diagnosed and (compared := compared_response(model, request)):
+        sent["prompt_cache_options"] = {"comparison_response_id": compared}
     return sent
 
 

@@ -1,7 +1,8 @@
 """Finds running model servers on this machine by probing their default addresses."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from fnmatch import fnmatchcase
 from typing import Any, TypeVar
 
 from msgspec import MsgspecError, Struct, json
@@ -147,21 +148,23 @@ async def probe_vllm(server: Server) -> None:
 
 
 class SglangInfo(Struct, frozen=True):
-    """`/get_server_info`, of the one loaded model."""
+    """`/model_info`, or `/get_server_info` of older versions, of the one loaded model."""
 
+    model_path: str
     context_length: int | None = None
     reasoning_parser: str | None = None
+    has_image_understanding: bool | None = None
     enable_multimodal: bool | None = None
 
 
 async def probe_sglang(server: Server) -> None:
-    """Only SGLang answers `/get_server_info`."""
-    info = await server.ask("/get_server_info", SglangInfo)
+    """Only SGLang answers these."""
+    info = await server.ask("/model_info", SglangInfo) or await server.ask("/get_server_info", SglangInfo)
     if info is None or await probe_listing(server) is None:
         return
     for entry in (server.entries or {}).values():
         entry.tokens = entry.tokens or info.context_length
-        entry.images = info.enable_multimodal is True
+        entry.images = bool(info.has_image_understanding or info.enable_multimodal)
         entry.reasoning = entry.parses = bool(info.reasoning_parser)
 
 
@@ -327,10 +330,12 @@ async def discover(
     timeout_s: float = DISCOVERY_TIMEOUT_S,
     addresses: Mapping[str, str] = DEFAULT_ADDRESSES,
     num_ctx: int = 0,
+    images: Sequence[str] = (),
 ) -> list[DiscoveredServer]:
     """Return the servers that answer in time, in the order of `addresses`; never raises.
 
-    `num_ctx` is the context size that requests to Ollama ask for, if any.
+    `num_ctx` is the context size that requests to Ollama ask for, if any. `images` are patterns of models
+    that take images, even if their server does not say so.
     Only this machine is probed, unless OLLAMA_HOST names another one.
     """
     servers: dict[str, Server] = {}
@@ -341,7 +346,7 @@ async def discover(
             spawn(group, _probe(provider, server, timeout_s))
     default_tokens = _default_tokens(environ)
     return [
-        _describe_server(id, server, default_tokens, num_ctx)
+        _describe_server(id, server, default_tokens, num_ctx, images)
         for id, server in servers.items()
         if server.entries is not None
     ]
@@ -371,10 +376,14 @@ def _default_tokens(environ: Mapping[str, str]) -> int:
     return int(length) if length.isdecimal() and int(length) else GUESSED_TOKENS
 
 
-def _describe_server(provider: str, server: Server, ollama_guess: int, num_ctx: int = 0) -> DiscoveredServer:
+def _describe_server(
+    provider: str, server: Server, ollama_guess: int, num_ctx: int = 0, images: Sequence[str] = ()
+) -> DiscoveredServer:
     default_tokens = ollama_guess if provider == "ollama" else GUESSED_TOKENS
     base_url = f"{server.address}/v1"
     entries = list((server.entries or {}).values())
+    for entry in entries:
+        entry.images = entry.images or any(fnmatchcase(entry.id, pattern) for pattern in images)
     models = [_model(provider, base_url, entry, default_tokens, num_ctx) for entry in entries]
     url = parse_url(base_url)
     is_local = is_loopback(url)
@@ -403,7 +412,11 @@ def _model(provider: str, base_url: str, entry: ServedModel, default_tokens: int
         input=("text", "image") if entry.images else ("text",),
         context_window=window,
         max_tokens=max(256, min(16_384, window // 4)),
-        compat=replace(LOCAL_COMPAT, think_tags="") if entry.parses else LOCAL_COMPAT,
+        compat=replace(
+            LOCAL_COMPAT,
+            think_tags="" if entry.parses else LOCAL_COMPAT.think_tags,
+            hides_abilities=provider == "vllm",
+        ),
         unconfirmed=True,
     )
     return model.with_num_ctx(min(num_ctx, entry.trained_tokens or num_ctx))

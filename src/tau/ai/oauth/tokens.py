@@ -235,14 +235,19 @@ def _learned(token: str) -> str:
     return token
 
 
+def token_claims(token: str) -> dict[str, Any]:
+    """What a JSON web token says; empty for other tokens. Its signature is not checked."""
+    parts = token.split(".")
+    if len(parts) != 3 or len(token) > MAX_TOKEN_CHARS:
+        return {}
+    try:
+        return json.decode(urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4)), type=dict[str, Any])
+    except (ValueError, MsgspecError, RecursionError):
+        return {}
+
+
 def _account(id_token: str) -> str:
     """The account's name in an identity token. It is only shown, so its signature does not matter."""
-    parts = id_token.split(".")
-    if len(parts) != 3 or len(id_token) > MAX_TOKEN_CHARS:
-        return ""
-    try:
-        claims = json.decode(urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4)), type=dict[str, Any])
-    except (ValueError, MsgspecError, RecursionError):
-        return ""
+    claims = token_claims(id_token)
     names = (claims.get(name) for name in ("email", "preferred_username", "sub"))
     return next((shortened(clean_line(name), 100) for name in names if isinstance(name, str) and name), "")

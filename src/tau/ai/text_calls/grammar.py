@@ -12,6 +12,7 @@ from tau.base.late import late
 jiter = late("jiter")
 json = late("json")
 
+CALL_TYPES = ("function", "function_call", "tool_call", "tool_use")
 NAME_CHARS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.:")
 
 
@@ -130,15 +131,19 @@ class CallCursor:
                 raise NotACall from None
         if not isinstance(arguments, dict) or not values.matches(arguments, schema, schema):
             raise NotACall
+        if arguments.keys() >= {"type", "properties"} and "properties" not in schema.get("properties", {}):
+            raise NotACall  # the tool's description
         return TextCall(name, arguments)
 
     def call_of_object(self, value: Any) -> TextCall:
         """The call that `{"name": ..., "arguments": {...}}` describes, in any of its usual spellings."""
         if isinstance(value, dict) and isinstance(value.get("function"), dict):
+            if not _is_call(value, {"function"}):
+                raise NotACall
             value = value["function"]
         if not isinstance(value, dict) or not isinstance(name := value.get("name"), str):
             raise NotACall
-        if not value.keys() <= {"name", "arguments", "parameters", "id", "type"}:
+        if not _is_call(value, {"name", "arguments", "parameters"}):
             raise NotACall
         given = [value[field] for field in ("arguments", "parameters") if field in value]
         if len(given) != 1:
@@ -159,3 +164,8 @@ class CallCursor:
             kind = properties[key]
             arguments[key] = text if is_plain else values.read_text(text, kind, schema)
         return self.call(name, arguments)
+
+
+def _is_call(value: dict[str, Any], fields: set[str]) -> bool:
+    """Whether an object has what a call has and nothing else, such as a note on where it is quoted from."""
+    return value.keys() <= fields | {"id", "index", "type"} and value.get("type", CALL_TYPES[0]) in CALL_TYPES

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from tau.ai.dialect import ToolSpec
 from tau.ai.text_calls.formats import FORMATS, Item, parse_calls
 from tau.ai.text_calls.grammar import CallCursor, Incomplete, NotACall
+from tau.ai.text_calls.quotations import is_quoted_line, quotation_after
 from tau.base.sizes import MIB
 
 MAX_HELD_CHARS = 4 * MIB
@@ -22,8 +23,9 @@ _FENCE_END = re.compile(r"[^\S\n]{0,99}\n")
 _MAY_END = re.compile(r"[^\S\n]{0,99}")
 _CONTAINERS = re.compile(r"(?:[>*+-]|\d+[.)]|\s)*")  # what quotes and list items begin with
 CODE_INDENT = 4
-LINE_CHARS = 200
+LINE_CHARS = 1_000
 QUOTES = "\"'“‘«„"
+_INLINE_CODE = re.compile(r"(`+)[^`].*?\1")
 _JSON = re.compile(r"\s*[{\[](?!TOOL_CALLS\])")
 # Calls begin with one of a few keys, or with a name and a parenthesis.
 _KEYS = "name|function|type|id|arguments|parameters"
@@ -48,6 +50,7 @@ class TextWatch:
         self._fence = ""  # of the open code block
         self._fence_line = ""  # what its line begins with
         self._code = 0  # backticks that opened code in this line
+        self._quotation = ""  # the kind of quotation that is open
 
     def feed(self, text: str) -> str:
         """The text to show now."""
@@ -154,7 +157,7 @@ class TextWatch:
             self._note(text[at:start])
             at = end
             if token[0] == "\n":
-                self._blank_line, self._line, self._last, self._code = True, "", "", 0
+                self._end_line()
                 continue
             if token[0][0] in "`~":
                 if end == len(text) or (self._fence and _MAY_END.fullmatch(text, end)):
@@ -167,6 +170,11 @@ class TextWatch:
             self._note(token[0])
         self._note(text[at:])
         return len(text), False
+
+    def _end_line(self) -> None:
+        if not self._fence:
+            self._quotation = quotation_after(self._quotation, _INLINE_CODE.sub("", self._line))
+        self._blank_line, self._line, self._last, self._code = True, "", "", 0
 
     def _note(self, text: str) -> None:
         if text:
@@ -196,7 +204,9 @@ class TextWatch:
             return True
         rest = text[start : start + MARK_CHARS]
         possible = None
-        is_quoted = self._line.lstrip().startswith(">") or (self._last and self._last in QUOTES)
+        is_quoted = is_quoted_line(self._line) or (self._last and self._last in QUOTES)
+        if quotation_after(self._quotation, self._line):
+            return None
         is_indented = not self._blank_answer and _width(self._line) >= CODE_INDENT
         for format in FORMATS:
             if not is_quoted if format.anywhere else self._blank_line and not is_indented:

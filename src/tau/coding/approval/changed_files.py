@@ -227,6 +227,9 @@ def _find_git(words: Words) -> list[Change]:
         changes += [Change("write to", word) for word in (operands[1:] if command == "clone" else operands)]
     elif command == "worktree" and operands and operands[0].text != "list":
         changes += [Change("write to", word) for word in operands[1:2]]
+    elif command in ("clean", "rm", "checkout", "restore"):
+        paths = [word for word in operands if word.text[:1] in ("/", "~") or ".." in word.text.split("/")]
+        changes += [Change("delete or overwrite", word) for word in paths]  # the others may be branches
     elif command == "bundle" and len(operands) > 1:
         changes.append(Change("overwrite", operands[1]))
     if command and (command not in _GIT_READERS or known_value(rest[0]) is None):
@@ -258,6 +261,13 @@ def _option_values(action: str, letters: str, *names: str, last: bool = False) -
         operands, given = _operands(words, letters)
         values = [value for value in _values_of(given, letters, *names) if value.source]
         return [Change(action, value) for value in [*values, *(operands[-1:] if last else [])]]
+
+    return find
+
+
+def _second_operand(values: str) -> _Finder:
+    def find(words: Words) -> list[Change]:
+        return [Change("overwrite", word) for word in _operands(words, values)[0][1:2]]
 
     return find
 
@@ -313,7 +323,17 @@ _PROGRAMS: dict[str, _Finder] = {
     "perl": _find_perl,
     "git": _find_git,
     **dict.fromkeys(("curl", "wget"), _find_downloads),
-    "sort": _option_values("overwrite", "o", "output"),
+    **dict.fromkeys(
+        ("sort", "iconv", "gpg", "cc", "gcc", "g++", "clang", "clang++", "ld"),
+        _option_values("overwrite", "o", "output"),
+    ),
+    "csplit": _option_values("write to", "f", "prefix"),
+    "mktemp": _option_values("write to", "p", "tmpdir"),
+    "uniq": _second_operand("fsw"),
+    "xxd": _second_operand("cglos"),
+    **dict.fromkeys(("zip", "ed", "ex"), _each_operand("overwrite")),
+    **dict.fromkeys(("trash", "trash-put"), _each_operand("delete")),
+    "rename": _each_operand("move", skip=1),
     "split": _option_values("write to", "", last=True),
     "unzip": _find_unzip,
     **dict.fromkeys(("gzip", "gunzip", "bzip2", "bunzip2", "xz", "unxz", "zstd"), _find_compressed),

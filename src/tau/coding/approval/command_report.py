@@ -7,6 +7,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from tau.base.late import late
 from tau.coding.approval.changed_files import find_changes, find_redirections
 from tau.coding.approval.command_options import find_texts
 from tau.coding.approval.command_wrappers import SHELLS, Words, program_of, unwrap
@@ -15,7 +16,9 @@ from tau.coding.approval.outside_changes import Change, Globber
 from tau.coding.approval.shell_syntax import ShellCommand, read_command
 from tau.coding.approval.shell_words import NotUnderstoodError, ShellWord, known_value
 from tau.coding.approval.working_folders import Folders, find_folders
-from tau.coding.files.paths import real
+from tau.coding.files.paths import is_folder, real
+
+stores = late("tau.coding.files.credential_stores")
 
 MAX_COMMANDS = 500
 MAX_TEXTS = 50
@@ -129,7 +132,7 @@ def report_command(
     """Report on a text that `shell` would run in `cwd`; `roots` are the folders of the workspace.
 
     `cwd` is the folder of the shell when the text runs, not where the session began. In `shared` folders, a
-    sandbox keeps files from being changed, but not their permissions and times.
+    sandbox keeps files from being changed, but not their permissions and times; nor does it hide names.
     """
     return _Report(cwd, roots, shared).read(text, shell)
 
@@ -213,6 +216,8 @@ class _Report:
                 continue
             self._check_name(name, some, where, text)
             self._add_changes(find_changes(program_of(some[0]), some), where, text)
+            if self._shared:
+                self._add_listed(some, where)
             try:
                 inner = unwrap(some, bodies if count == 0 else ())
                 texts = find_texts(program_of(some[0]), some[1:])
@@ -275,6 +280,16 @@ class _Report:
                 roots = [*roots, *map(real, self._shared)]
             for target in change.find_outside(folders, roots, self._globber):
                 self._outside[OutsideChange(action=change.action, target=target)] = None
+
+    def _add_listed(self, words: Words, folders: Folders) -> None:
+        """Credential stores whose names a command would list."""
+        for word in words[1:]:
+            if home := re.match(r"\$HOME\b|\$\{HOME\}", word.text):
+                word = ShellWord(f"{Path.home()}{word.text[home.end() :]}", word.source)
+            is_glob = "glob" in word.expansions
+            for target in Change("list", word).find_outside(folders, (), self._globber):
+                if stores.is_credential_store(Path(target)) and (is_glob or is_folder(Path(target))):
+                    self._outside[OutsideChange(action="list the names in", target=target)] = None
 
 
 _SAME_SHELL = frozenset(("eval", "trap", "mapfile", "readarray"))

@@ -60,7 +60,7 @@ class Globber:
         while pending and self._entries <= MAX_ENTRIES:
             path = pending.pop()
             yield path
-            if path == folder or not path.is_symlink():
+            if path == folder or not _is_link(path):
                 pending += [entry for entry in self._list(path) if entry.name != ".." and entry.is_dir()]
 
 
@@ -107,9 +107,14 @@ def _outside_of(path: Path, roots: Sequence[Path]) -> Path | None:
     What is deleted or moved is the link; what is written is its target.
     """
     places = [real(path)]
-    if path.name not in ("", "..") and path.is_symlink():
+    if path.name not in ("", "..") and _is_link(path):
         places.append(real(path.parent) / path.name)
     for place in places:
         if not any(place.is_relative_to(root) for root in roots):
             return place
     return None
+
+
+def _is_link(path: Path) -> bool:
+    """Unlike `Path.is_symlink`, false for a path that cannot be looked at."""
+    return os.path.islink(path)  # noqa: PTH114

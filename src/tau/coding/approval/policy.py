@@ -114,10 +114,11 @@ def decide(
 ) -> PolicyVerdict:
     """Rules decide first, then the mode.
 
-    `ask` asks for every write, command and connection. `workspace` asks for writes outside the workspace, to
-    git's or tau's own files or to settings of agents, and for commands that are not contained, not understood
-    or destructive outside the workspace. `plan` denies writes and commands. `yolo` asks for nothing. Reads of
-    credentials ask in every mode but `yolo`; commands of the demo model ask in every mode.
+    `ask` asks for every write, command and connection, and for what another program does. `workspace` asks
+    for writes outside the workspace, to git's or tau's own files or to settings of agents, and for commands
+    that are not contained, not understood or destructive outside the workspace. `plan` denies writes and
+    commands. `yolo` asks for nothing. Reads of credentials ask in every mode but `yolo`; commands of the
+    demo model ask in every mode.
 
     `contained`: the commands of this call run in a sandbox that was shown to work. It replaces the temporary
     folders unless it `shares_temporary`; then they are read-only, but not the permissions of what is there.
@@ -219,7 +220,12 @@ class _Judgment:
 
     def _tool(self, name: str) -> None:
         item = ApprovalItem(f"use the tool {name}", ("tool", name), "tool", name)
-        self._judge(item, lambda rules: rules.tool(name))
+        self._judge(
+            item,
+            lambda rules: rules.tool(name),
+            needed=self._mode == "ask" and self._facts.effects.acts_elsewhere,
+            allowed=self._is_tool_allowed,
+        )
 
     def _command(self, command: str, report: "CommandReport | None") -> None:
         facts, permissions, effects = self._facts, self._permissions, self._facts.effects

@@ -10,7 +10,7 @@ from msgspec import Struct
 from tau.base.files import typed_path
 from tau.coding.approval.shell_syntax import ParsedCommand, ShellCommand
 from tau.coding.approval.shell_words import SUBSTITUTIONS, SyntaxNode, known_value
-from tau.coding.files.paths import real
+from tau.coding.files.paths import is_folder, real
 
 # The folders that are possible, or None if every folder is.
 Folders: TypeAlias = frozenset[Path] | None
@@ -81,7 +81,7 @@ def change_folder(command: ShellCommand, folders: Folders) -> _Outcome:
         joined = folder / target
         # `cd` goes by the names; `cd -P` resolves links first.
         reached |= {Path(os.path.normpath(joined)), real(joined)}
-        exists = exists and joined.is_dir()
+        exists = exists and is_folder(joined)
     success = unite(frozenset(reached), frozenset())
     return _Outcome(success, frozenset() if exists else folders)
 

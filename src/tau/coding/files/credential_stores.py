@@ -7,6 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from tau.base.errors import ConfigError
+from tau.coding.files.paths import real
 from tau.config.paths import credential_files, user_paths
 
 MAX_PATH_CHARS = 4096  # no system opens a longer one
@@ -42,7 +43,7 @@ def is_credential_store(path: Path) -> bool:
     text = str(path)
     if len(text) > MAX_PATH_CHARS:
         return False
-    return any(_is_store(each) for each in {os.path.normpath(text), os.path.realpath(text)})
+    return any(_is_store(each) for each in {os.path.normpath(text), str(real(path))})
 
 
 def stores_below(folder: Path) -> tuple[Path, ...]:

@@ -70,9 +70,18 @@ def real(path: Path) -> Path:
     """The path with every symbolic link resolved.
 
     Works for paths that do not exist yet (existing parents are resolved) and for dangling links (their target
-    counts), so that a write can be checked in advance.
+    counts), so that a write can be checked in advance. A link of another process in /proc that cannot be read
+    leads nowhere: the path stays as it is.
     """
-    return Path(os.path.realpath(path))
+    try:
+        return Path(os.path.realpath(path))
+    except OSError:
+        return Path(os.path.normpath(path))
+
+
+def is_folder(path: Path) -> bool:
+    """Unlike `Path.is_dir`, false for a path that cannot be looked at."""
+    return os.path.isdir(path)  # noqa: PTH112
 
 
 def shown(path: Path, cwd: Path) -> str:

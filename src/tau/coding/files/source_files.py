@@ -14,12 +14,14 @@ from msgspec import Struct
 from tau.agent.ports import Stat
 from tau.backends.syntax.languages import LANGUAGES, MAX_PARSED_CHARS, detect_language
 from tau.base.errors import ToolError
+from tau.base.late import late
 from tau.base.sizes import format_bytes
 from tau.base.text import DecodedText, NotText, decode, is_binary
-from tau.coding.files import path_arguments
 from tau.coding.files.paths import failure, real, shown
 from tau.coding.ports import CodingContext
-from tau.coding.search.walk import walk
+
+walking = late("tau.coding.search.walk")
+path_arguments = late("tau.coding.files.path_arguments")
 
 MAX_FILES = 20_000
 SECONDS = 30.0
@@ -148,7 +150,7 @@ async def scope_of(given: str | Sequence[str], ctx: CodingContext) -> SourceScop
     for entry in entries:
         if entry.base.is_dir():
             globs = (entry.glob,) if entry.glob else ()
-            paths = await walk([entry.base], globs=globs, limit=MAX_FILES + 1)
+            paths = await walking.walk([entry.base], globs=globs, limit=MAX_FILES + 1)
         else:
             paths = [entry.base]
         for path in paths:

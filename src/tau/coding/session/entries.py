@@ -1,5 +1,6 @@
 """The lines of a session file: a header, then entries that form a tree by `id` and `parentId`."""
 
+from functools import cache
 from typing import Any, TypeAlias
 
 import msgspec
@@ -167,18 +168,20 @@ KnownEntry: TypeAlias = (
     | SessionInit
 )
 
-_known_decoder: msgspec.json.Decoder[KnownEntry] = msgspec.json.Decoder(KnownEntry)
-_header_decoder = msgspec.json.Decoder(SessionHeader)
+
+@cache
+def _known_decoder() -> "msgspec.json.Decoder[KnownEntry]":  # not at import: a new session needs none
+    return msgspec.json.Decoder(KnownEntry)
 
 
 def decode_header(line: bytes) -> SessionHeader:
-    return _header_decoder.decode(line)
+    return msgspec.json.decode(line, type=SessionHeader)
 
 
 def decode_known(line: bytes) -> KnownEntry | None:
     """The whole entry, or None if its kind or its message is unknown."""
     try:
-        return _known_decoder.decode(line)
+        return _known_decoder().decode(line)
     except ValueError:  # unknown, or not even UTF-8
         return None
 

@@ -11,16 +11,15 @@ from msgspec.structs import asdict, replace
 
 from tau.agent.abort import Abort, Aborted
 from tau.agent.call_context import NestedCall
-from tau.agent.event_bus import EventBus
-from tau.agent.events import AgentEvent, AgentSettled, Notice
+from tau.agent.events import AgentSettled, Notice
 from tau.agent.hooks import Hooks
 from tau.agent.loop import Outcome, run_loop
-from tau.agent.loop_owner import AnswerWatch, InterruptMode, Setup, StreamFunction
+from tau.agent.loop_owner import AnswerWatch, EventListener, InterruptMode, Setup, StreamFunction
 from tau.agent.output import ToolOutput
 from tau.agent.ports import ToolContext
 from tau.agent.queue import Prompt, Queue
 from tau.agent.tool import Tool
-from tau.ai.model import Model, ThinkingLevel
+from tau.ai.model import FAST_TIER, Model, ThinkingLevel
 from tau.ai.wire import AppMessage, ToolCall, UserMessage
 from tau.base import log as log_file
 from tau.base.errors import SessionError, TauError
@@ -43,7 +42,6 @@ lost = late("tau.coding.session.lost_results")
 
 # The demo model reads prompts slowly and rarely calls a tool: two are enough to show how they work.
 DEMO_TOOLS = ("read", "bash")
-FAST_TIER = "priority"
 
 
 class RequestSetup(Struct, kw_only=True):
@@ -158,7 +156,7 @@ class AgentRunner(Struct, kw_only=True):
     recovery: RunRecovery
     stream: StreamFunction
     world: CodingWorld
-    events: EventBus
+    emit: EventListener
     activities: Activities
     recorder: "Recorder | None" = None
     rules: "StreamRules | None" = None
@@ -168,7 +166,7 @@ class AgentRunner(Struct, kw_only=True):
         """Run on the message that `begin` returns, or on the history as it is, and report the end."""
         aborted = False
         with ExitStack() as then, self.activities.begin(run=True) as abort:
-            then.callback(lambda: self.events.emit(AgentSettled(aborted)))
+            then.callback(lambda: self.emit(AgentSettled(aborted)))
             try:
                 outcome = await self.run_prompt(begin(), abort)
                 aborted = outcome.aborted
@@ -266,10 +264,6 @@ class AgentRunner(Struct, kw_only=True):
     async def make_room(self, abort: Abort) -> None:
         with suppress(Aborted):
             await self.recovery.make_room(abort, "threshold")
-
-    def emit(self, event: AgentEvent) -> None:
-        self.events.emit(event)
-        self.recovery.observe(event)
 
     def watch_answer(self) -> AnswerWatch | None:
         return None if self.rules is None else self.rules.begin_answer()

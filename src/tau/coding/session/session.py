@@ -159,6 +159,7 @@ class Session:
             fallbacks=_make_fallbacks(parts, self.requests),
             rules=parts.rules,
         )
+        parts.events.watch(self.retry.observe)
         self._runner = AgentRunner(
             log=parts.log,
             queue=parts.queue,
@@ -167,7 +168,7 @@ class Session:
             recovery=self.retry,
             stream=parts.stream,
             world=parts.world,
-            events=parts.events,
+            emit=self.emit,
             activities=parts.activities,
             recorder=parts.recorder,
             rules=parts.rules,

@@ -1,6 +1,7 @@
 """Usage of a session so far, over its whole tree."""
 
 from collections.abc import Callable, Iterable
+from functools import cache
 from itertools import islice
 
 import msgspec
@@ -10,7 +11,7 @@ from msgspec.structs import replace
 from tau.agent.loop_owner import Complete
 from tau.ai.dialect import Request
 from tau.ai.model import Model
-from tau.ai.wire import AssistantMessage, Cost, Usage
+from tau.ai.wire import AssistantMessage, CacheMiss, Cost, Usage
 from tau.base.clock import from_iso
 from tau.coding.session.context import EntryNode
 from tau.coding.session.entries import UsageEntry
@@ -52,7 +53,9 @@ class UsageRecord(Struct, frozen=True, rename="camel"):
     role: str = ""
 
 
-_decoder = msgspec.json.Decoder(UsageRecord)
+@cache
+def _decoder() -> "msgspec.json.Decoder[UsageRecord]":
+    return msgspec.json.Decoder(UsageRecord)
 
 
 class RequestCost(Struct, frozen=True, gc=False):
@@ -207,6 +210,13 @@ class UsageStats(Struct):
     _models: dict[tuple[str, str], Tally] = {}
     _roles: dict[str, int] = {}
     _calls: int = 0
+    _misses: dict[str, tuple[int, int]] = {}  # by reason: requests and tokens
+
+    @property
+    def cache_misses(self) -> dict[str, tuple[int, int]]:
+        """Requests, and tokens that were not read from the cache, by the reason that the server gave."""
+        self._count()
+        return self._misses
 
     @property
     def usage(self) -> Usage:
@@ -276,11 +286,14 @@ class UsageStats(Struct):
         self._roles[message.role] = self._roles.get(message.role, 0) + 1
         if message.role == "assistant" and isinstance(message.content, list):
             self._calls += sum(part.type == "toolCall" for part in message.content)
+        if isinstance(message.usage, Usage) and isinstance(miss := message.usage.cache_miss, CacheMiss):
+            requests, tokens = self._misses.get(miss.reason, (0, 0))
+            self._misses[miss.reason] = (requests + 1, tokens + miss.tokens)
 
 
 def decode_usage(line: bytes) -> UsageRecord | None:
     try:
-        return _decoder.decode(line)
+        return _decoder().decode(line)
     except (ValueError, RecursionError):
         return None
 

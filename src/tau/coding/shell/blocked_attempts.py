@@ -7,6 +7,7 @@ nothing else would have.
 
 import os
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
@@ -87,11 +88,15 @@ def find_blocked(
     containment: Containment,
     decisions: Iterable[ProxyDecision] = (),
 ) -> list[BlockedAttempt]:
-    """`cwd` is where the command began; `decisions` are those about its own connections."""
+    """`cwd` is where the command began; `decisions` are those about its own connections.
+
+    Where a file cannot be looked at, nothing is certain, so nothing is said.
+    """
     found = dict.fromkeys(find_blocked_connections(decisions))
     if not exited.timed_out and exited.signal is None:
-        for command in _reached(read_plain(text, cwd), exited):
-            found |= dict.fromkeys(_blocked_by_policy(command, exited, containment))
+        with suppress(OSError):
+            for command in _reached(read_plain(text, cwd), exited):
+                found |= dict.fromkeys(_blocked_by_policy(command, exited, containment))
     return list(found)[:MAX_BLOCKED]
 
 

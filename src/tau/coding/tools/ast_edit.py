@@ -16,7 +16,6 @@ from tau.base.late import late
 from tau.base.sizes import MIB
 from tau.base.text import decode
 from tau.coding.edits.file_locks import lock_files
-from tau.coding.files import path_arguments
 from tau.coding.files.source_files import (
     CodeDetector,
     CodeFile,
@@ -38,6 +37,7 @@ pattern_parser = late("tau.backends.syntax.pattern_parser")
 splices = late("tau.coding.edits.splices")
 syntax_worker = late("tau.backends.syntax.worker")
 transactions = late("tau.coding.edits.transaction")
+path_arguments = late("tau.coding.files.path_arguments")
 
 MAX_OPS = 50
 NAMED_FILES = 5  # per notice

@@ -13,7 +13,6 @@ from tau.agent.output import ToolOutput
 from tau.agent.tool import Tool
 from tau.base.late import late
 from tau.coding.edits.modes import tags_lines
-from tau.coding.files import path_arguments
 from tau.coding.files.source_files import (
     MAX_FILES,
     SECONDS,
@@ -40,6 +39,7 @@ from tau.config.settings import Settings
 syntax_worker = late("tau.backends.syntax.worker")
 patterns = late("tau.backends.syntax.patterns")
 pattern_parser = late("tau.backends.syntax.pattern_parser")
+path_arguments = late("tau.coding.files.path_arguments")
 
 LINES_OF_MATCH = 8  # only the start of a long match is shown
 

@@ -21,7 +21,7 @@ from tau.base.errors import ToolError
 from tau.base.late import late
 from tau.base.run import IN_TERMINAL, QUIET
 from tau.base.text import clean_line, shortened
-from tau.coding.files.paths import failure, resolve, shown
+from tau.coding.files.paths import failure, is_folder, resolve, shown
 from tau.coding.output import OutputSink, command_limits
 from tau.coding.ports import CodingContext, JobReport, JobWork
 from tau.config.settings import AutoBackgroundSettings, Settings
@@ -286,7 +286,7 @@ class Bash(Tool[BashParams]):
         folder = None if params.cwd is None else resolve(params.cwd, cwd)
         command, stay = params.command.strip("\n"), False
         folded = rewrite.fold_cd(command)
-        if folded is not None and (there := resolve(folded.folder, folder or here)).is_dir():
+        if folded is not None and is_folder(there := resolve(folded.folder, folder or here)):
             command, folder, stay = folded.rest, there, params.cwd is None
         limited = None
         if self._settings.strip_trailing_head_tail and not params.pty:
@@ -429,7 +429,10 @@ def _with_note(output: ToolOutput, note: str) -> ToolOutput:
 
 
 async def _check_folder(folder: Path, ctx: CodingContext) -> None:
-    stat = await ctx.fs.stat(folder)
+    try:
+        stat = await ctx.fs.stat(folder)
+    except OSError as error:
+        raise failure("run a command in", str(folder), error) from error
     if stat is None or not stat.is_dir:
         raise ToolError(f"`cwd` is not a directory: {shown(folder, ctx.cwd)}.")
 

@@ -15,8 +15,7 @@ from tau.agent.effects import Effects
 from tau.agent.output import ToolOutput
 from tau.agent.tool import Tool
 from tau.base.errors import ToolError
-from tau.coding.files import path_arguments
-from tau.coding.files.path_arguments import PathTarget
+from tau.base.late import late
 from tau.coding.files.paths import failure, real, shown
 from tau.coding.output import (
     EntryLimit,
@@ -29,8 +28,10 @@ from tau.coding.output import (
     with_notice,
 )
 from tau.coding.ports import CodingContext
-from tau.coding.search.globs import tool_matcher
-from tau.coding.search.walk import pieces
+
+walking = late("tau.coding.search.walk")
+path_arguments = late("tau.coding.files.path_arguments")
+globs = late("tau.coding.search.globs")
 
 MAX_RESULTS = 200
 DEFAULT_SECONDS = 5.0
@@ -138,7 +139,7 @@ class _Search:
         self.timed_out = False
         self._updated_at = time.monotonic()
 
-    async def run(self, entry: PathTarget) -> None:
+    async def run(self, entry: "path_arguments.PathTarget") -> None:
         base = await self._base(entry)
         stat = await self.ctx.fs.stat(base)
         if stat is None or not stat.is_dir:
@@ -171,7 +172,7 @@ class _Search:
             names = [self.name(path) for _, path, _ in heapq.nlargest(self.limit, self.newest)]
             self.ctx.update(ToolOutput.text("\n".join(names)))
 
-    async def _base(self, entry: PathTarget) -> Path:
+    async def _base(self, entry: "path_arguments.PathTarget") -> Path:
         if not entry.url:
             return entry.base
         if not self.ctx.urls.handles(entry.url):
@@ -182,10 +183,10 @@ class _Search:
         return resource.path
 
     async def _below(self, base: Path, glob: str) -> None:
-        wanted = tool_matcher([glob])
+        wanted = globs.tool_matcher([glob])
         start = len(str(base).rstrip("/")) + 1
         depth = None if "**" in glob or "{" in glob else glob.count("/") + 1
-        walk = pieces(
+        walk = walking.pieces(
             base,
             hidden=self.params.hidden,
             gitignore=self.params.gitignore,

@@ -12,10 +12,12 @@ from msgspec import UNSET, Meta, Struct, UnsetType, field
 from tau.agent.output import ToolOutput
 from tau.agent.tool import Tool
 from tau.base.errors import ToolError
+from tau.base.late import late
 from tau.base.sizes import KIB
-from tau.coding.jobs.delivery import JobSnapshot, duration_text, fenced, fitted, output_of, snapshot
 from tau.coding.output import OutputLimits, truncate
 from tau.coding.ports import CancelStatus, CodingContext, Job, Jobs
+
+delivery = late("tau.coding.jobs.delivery")
 
 UPDATE_INTERVAL_S = 0.5
 SHOWN_IDS = 10
@@ -42,7 +44,7 @@ class CancelOutcome(Struct, frozen=True, rename="camel"):
 class JobDetails(Struct, frozen=True, rename="camel", kw_only=True):
     """`cancelled` is set if the call cancelled jobs."""
 
-    jobs: list[JobSnapshot]
+    jobs: "list[delivery.JobSnapshot]"
     cancelled: list[CancelOutcome] | UnsetType = UNSET
 
 
@@ -121,7 +123,7 @@ def _list_jobs(jobs: Jobs) -> ToolOutput:
     if not all_jobs:
         return ToolOutput.text("There are no background jobs.", JobDetails(jobs=[]))
     share = max(sum(not job.running for job in all_jobs), 1)
-    shown = [fitted(job, LISTED, None, share=share, more="poll it for the rest") for job in all_jobs]
+    shown = [delivery.fitted(job, LISTED, None, share=share, more="poll it for the rest") for job in all_jobs]
     return ToolOutput.text("\n\n".join(_sections(shown)), _details(shown, []))
 
 
@@ -134,7 +136,7 @@ def _report(
     """
     known = [job for id in ids if (job := ctx.jobs.get(id)) is not None]
     ended = [job.id for job in known if not job.running]
-    shown = [fitted(job, RESULTS, ctx.artifacts, share=max(len(ended), 1)) for job in known]
+    shown = [delivery.fitted(job, RESULTS, ctx.artifacts, share=max(len(ended), 1)) for job in known]
     sections = [_cancelled(cancelled)] if cancelled else []
     sections += _sections(shown, heads_only=stopped)
     if stopped:
@@ -146,7 +148,7 @@ def _report(
 
 def _details(found: Iterable[Job], cancelled: list[CancelOutcome], *, with_texts: bool = True) -> JobDetails:
     return JobDetails(
-        jobs=[snapshot(job, with_texts=with_texts) for job in found],
+        jobs=[delivery.snapshot(job, with_texts=with_texts) for job in found],
         cancelled=cancelled or UNSET,
     )
 
@@ -161,17 +163,19 @@ def _sections(jobs: Sequence[Job], *, heads_only: bool = False) -> list[str]:
     running = [job for job in jobs if job.running]
     sections: list[str] = []
     if ended:
-        parts = [_part(job, "" if heads_only else fenced(output_of(job), job)) for job in ended]
+        parts = [
+            _part(job, "" if heads_only else delivery.fenced(delivery.output_of(job), job)) for job in ended
+        ]
         sections.append("\n\n".join([f"## Completed ({len(ended)})", *parts]))
     if running:
-        parts = [_part(job, fenced(_progress(job, len(running)), job)) for job in running]
+        parts = [_part(job, delivery.fenced(_progress(job, len(running)), job)) for job in running]
         sections.append("\n\n".join([f"## Still Running ({len(running)})", *parts]))
     return sections
 
 
 def _part(job: Job, output: str) -> str:
     state = "" if job.running else f"{job.status}, "
-    head = f"### {job.id} ({state}{duration_text(job.duration_ms)}): {job.label}"
+    head = f"### {job.id} ({state}{delivery.duration_text(job.duration_ms)}): {job.label}"
     return f"{head}\n{output}" if output else head
 
 

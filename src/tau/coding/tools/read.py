@@ -39,7 +39,6 @@ from tau.coding.output import (
 )
 from tau.coding.ports import CodingContext
 from tau.coding.readers import archive_splits, database_splits, names_document
-from tau.coding.readers.text import QUICK_CHARS, PageOptions, TextPage, page
 from tau.config.settings import Settings
 
 archive = late("tau.coding.readers.archives.archive")
@@ -56,6 +55,7 @@ notebook = late("tau.coding.readers.notebook")
 database = late("tau.coding.readers.sqlite.database")
 directory = late("tau.coding.readers.directory")
 walking = late("tau.coding.search.walk")
+text_reader = late("tau.coding.readers.text")
 
 SUFFIX_SECONDS = 5
 LISTED = OutputLimits(  # with room for the notices of lists that page themselves
@@ -269,7 +269,7 @@ class Read(Tool[ReadParams]):
             sums = await _computed(len(text), lambda: hashline_snapshots.checksums(text))
             tag = ctx.snapshots.record(source.path, text, sums=sums)
         brief = self._settings.read.summarize
-        shape = PageOptions(
+        shape = text_reader.PageOptions(
             name=source.name,
             selector=selector,
             first_lines=self._first_lines,
@@ -278,7 +278,7 @@ class Read(Tool[ReadParams]):
             summary=brief if source.stat is not None and brief.enabled else None,
         )
         visible = await _computed(len(text), lambda: show_escaped(text))
-        shown_page = await page(visible, shape, ctx.helpers)
+        shown_page = await text_reader.page(visible, shape, ctx.helpers)
         return ToolOutput.text(shown_page.text, _details(source, shown_page))
 
     async def _picture(self, source: ReadTarget) -> ToolOutput:
@@ -311,10 +311,10 @@ class Read(Tool[ReadParams]):
 
 async def _computed(size: int, work: Callable[[], T]) -> T:
     """The result of `work` on a text; of a long one on a thread, where an interrupt need not wait for it."""
-    return work() if size <= QUICK_CHARS else await asyncio.to_thread(work)
+    return work() if size <= text_reader.QUICK_CHARS else await asyncio.to_thread(work)
 
 
-def _details(source: ReadTarget, shown_page: TextPage) -> ReadDetails:
+def _details(source: ReadTarget, shown_page: "text_reader.TextPage") -> ReadDetails:
     elided = shown_page.elided
     summary: SummaryDetails | UnsetType = UNSET
     if elided is not None:

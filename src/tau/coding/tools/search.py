@@ -15,7 +15,6 @@ from tau.agent.tool import Tool
 from tau.base.errors import ToolError
 from tau.base.late import late
 from tau.coding.edits.modes import tags_lines
-from tau.coding.files import path_arguments
 from tau.coding.files.paths import failure
 from tau.coding.output import OutputMeta, list_names, with_notice
 from tau.coding.ports import CodingContext
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
 finding = late("tau.coding.search.hits")
 sources_of = late("tau.coding.search.sources")
 tempfile = late("tempfile")
+path_arguments = late("tau.coding.files.path_arguments")
 
 SECONDS = 30.0
 

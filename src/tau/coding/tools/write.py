@@ -16,7 +16,6 @@ from tau.base.errors import ToolError
 from tau.base.late import late
 from tau.base.sizes import MIB, format_bytes
 from tau.base.text import NotText, decode, is_binary, shortened
-from tau.coding.edits.diff import unified
 from tau.coding.edits.file_locks import lock_files
 from tau.coding.edits.modes import tags_lines
 from tau.coding.files.paths import MAX_SHOWN_CHARS, OTHER_NAMES, failure, shown, wire_path
@@ -29,6 +28,7 @@ archive = late("tau.coding.readers.archives.archive")
 generated = late("tau.coding.edits.generated")
 hashline_format = late("tau.hashline.format")
 database = late("tau.coding.readers.sqlite.database")
+diffs = late("tau.coding.edits.diff")
 
 MAX_DIFFED_BYTES = MIB
 
@@ -191,7 +191,7 @@ def _report(
     size = len(content.encode())
     lines = _count_lines(content)
     made_executable = created and content.startswith("#!") and bool(mode & modes.S_IXUSR)
-    diff = None if old is None else unified(old, content, name)
+    diff = None if old is None else diffs.unified(old, content, name)
     details = WriteDetails(
         path=wire_path(path),
         bytes=size,

@@ -9,6 +9,7 @@ from acp import schema as a
 from acp.interfaces import Client
 
 from tau.agent.events import Notice
+from tau.agent.ports import FileSystem
 from tau.agent.ui import NoticeLevel
 from tau.base.errors import ToolError
 from tau.base.text import reveal
@@ -25,10 +26,20 @@ DEAD = "The editor did not answer: {error}"
 
 
 class AcpDialogs:
-    """Implements `tau.agent.ui.Ui` and `tau.coding.ports.CodingDialogs`: the editor shows choices only."""
+    """Implements `tau.agent.ui.Ui` and `tau.coding.ports.CodingDialogs`: the editor shows choices only.
 
-    def __init__(self, client: Client, session_id: Callable[[], str], emit: Callable[[Notice], None]) -> None:
+    `files` are those that a change is made to.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        session_id: Callable[[], str],
+        emit: Callable[[Notice], None],
+        files: FileSystem,
+    ) -> None:
         self._client = client
+        self._files = files
         self._session_id = session_id
         self._emit = emit
         self._count = 0
@@ -45,7 +56,7 @@ class AcpDialogs:
         if request.patterns:
             named = ", ".join(request.patterns)
             options.append(_option("always", f"Always allow {named}", "allow_always"))
-        shown = [*call.planned(), text_content(describe_request(request))]
+        shown = [*await call.planned(self._files), text_content(describe_request(request))]
         chosen = await self._request(call, reveal(call.title), shown, options)
         choices: dict[str | None, ApprovalChoice] = {
             "once": "once",

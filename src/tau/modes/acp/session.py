@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from tau.agent import events as e
 from tau.agent.loop import Outcome
+from tau.agent.ports import FileSystem
 from tau.agent.queue import user_message
 from tau.ai.wire import AssistantMessage
 from tau.base import log
@@ -55,10 +56,11 @@ class AcpSession:
         self.id = ""
         self._write = write
         self._updates = RunUpdates(self._send, options.cwd)
-        dialogs = AcpDialogs(client, lambda: self.id, self._take)
-        own = replace(options, ui=dialogs, dialogs=dialogs)
+        files: FileSystem = LocalFileSystem()
         if (fs := capabilities.fs) is not None and (fs.read_text_file or fs.write_text_file):
-            own = replace(own, disk=EditorFiles(LocalFileSystem(), client, lambda: self.id, fs))
+            files = EditorFiles(files, client, lambda: self.id, fs)
+        dialogs = AcpDialogs(client, lambda: self.id, self._take, files)
+        own = replace(options, ui=dialogs, dialogs=dialogs, disk=files)
         if capabilities.terminal:
             own = replace(
                 own,

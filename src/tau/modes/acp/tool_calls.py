@@ -8,9 +8,11 @@ import msgspec
 from acp import schema as a
 from msgspec import UNSET, Struct
 
+from tau.agent.ports import FileSystem
 from tau.ai.wire import ImageContent, TextContent, UserContent, text_of
 from tau.base.sizes import MIB
 from tau.coding.edits.report import EditDetails, FileDetails
+from tau.coding.files.targets import locate_for_write
 from tau.coding.tools.read import ReadDetails
 from tau.coding.tools.write import WriteDetails
 from tau.modes.acp.content import image_block, text_block
@@ -74,12 +76,13 @@ class ShownCall(Struct, frozen=True):
             raw_input=self.arguments,
         )
 
-    def planned(self) -> list[ToolContent]:
-        """What the arguments say about a change, before it is made."""
+    async def planned(self, files: FileSystem) -> list[ToolContent]:
+        """What the arguments say about a change, before it is made to what `files` has."""
         path, new = self.arguments.get("path"), self.arguments.get("content")
-        if self.tool == "write" and isinstance(path, str) and isinstance(new, str) and "://" not in path:
-            target = self.cwd / path
-            return [_diff(target, _read_text(target), new)]
+        if self.tool == "write" and isinstance(path, str) and isinstance(new, str):
+            target = locate_for_write(path, self.cwd)
+            if target.kind == "file":
+                return [_diff(target.path, await _read_text(files, target.path.resolve()), new)]
         old, changed = self.arguments.get("old_text"), self.arguments.get("new_text")
         if (
             self.tool == "edit"
@@ -183,11 +186,11 @@ def _diff(path: Path, old: str | None, new: str) -> a.FileEditToolCallContent:
     return a.FileEditToolCallContent(type="diff", path=str(path), old_text=old, new_text=new)
 
 
-def _read_text(path: Path) -> str | None:
+async def _read_text(files: FileSystem, path: Path) -> str | None:
     """None for what is no file: a pipe has no end."""
     try:
         if not path.is_file() or path.stat().st_size > MAX_DIFF_BYTES:
             return None
-        return path.read_text(encoding="utf-8")
+        return (await files.read(path)).decode()
     except (OSError, UnicodeDecodeError):
         return None

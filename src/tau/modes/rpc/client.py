@@ -64,7 +64,8 @@ class RpcClient(ConversationMethods, SessionMethods, ModelMethods, StateMethods,
         self._request_timeout_s = request_timeout_s
         self._idle = asyncio.Event()
         self._idle.set()
-        self.connection = RpcConnection(self._take, self._idle.set)
+        self._unsettled = 0  # prompts whose `agent_settled` is still to come
+        self.connection = RpcConnection(self._take, lambda: self._count_unsettled(-self._unsettled))
         self._tasks: asyncio.TaskGroup | None = None
         self._listeners: list[Listener] = []
         self._builder = MessageBuilder()
@@ -144,16 +145,25 @@ class RpcClient(ConversationMethods, SessionMethods, ModelMethods, StateMethods,
 
     async def request(self, command: str, fields: Mapping[str, Any]) -> bytes:
         """Send any command and return the data of its answer as JSON. Raises RpcError."""
-        was_idle = self._idle.is_set()
-        if command in PROMPTS:
-            self._idle.clear()
-        try:
-            timeout_s = None if command in UNLIMITED else self._request_timeout_s
+        timeout_s = None if command in UNLIMITED else self._request_timeout_s
+        if command not in PROMPTS:
             return await self.connection.request(command, fields, timeout_s)
-        except RpcError:
-            if was_idle:
-                self._idle.set()
+        self._count_unsettled(1)
+        try:
+            data = await self.connection.request(command, fields, timeout_s)
+        except BaseException:
+            self._count_unsettled(-1)
             raise
+        if (msgspec.json.decode(data) or {}).get("disposition", "started") != "started":
+            self._count_unsettled(-1)  # the current run takes it
+        return data
+
+    def _count_unsettled(self, change: int) -> None:
+        self._unsettled = max(0, self._unsettled + change)
+        if self._unsettled:
+            self._idle.clear()
+        else:
+            self._idle.set()
 
     async def _collect(
         self, begin: Callable[[], Awaitable[object]] | None, timeout_s: float | None
@@ -189,9 +199,9 @@ class RpcClient(ConversationMethods, SessionMethods, ModelMethods, StateMethods,
         for listener in tuple(self._listeners):
             listener(event)
         if event.get("type") == "agent_settled":
-            self._idle.set()
-        elif event.get("type") == "agent_start":
-            self._idle.clear()
+            self._count_unsettled(-1)
+        elif event.get("type") == "agent_start" and not self._unsettled:
+            self._count_unsettled(1)  # the agent continues on its own
 
     async def _answer_dialog(self, frame: Event) -> None:
         answer: Event | None = None

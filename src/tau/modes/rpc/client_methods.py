@@ -344,16 +344,26 @@ class StateMethods(RpcRequests):
 
 
 class LoginMethods(RpcRequests):
-    """Commands about logins to providers; keys are stored with `tau login`."""
+    """Commands about logins to providers and their keys."""
 
     async def get_login_providers(self) -> LoginProviders:
         """List the providers with a login."""
         answer: LoginProviders = await self.ask("get_login_providers", NoFields(), LoginProviders)
         return answer
 
-    async def login(self, provider_id: str) -> LoggedIn:
-        """Log in to a provider: sends the page to open as `open_url`, and answers when it is done."""
-        answer: LoggedIn = await self.ask("login", LoginRequest(provider_id=provider_id), LoggedIn)
+    async def login(
+        self,
+        provider_id: str,
+        method: Literal["browser", "device", "key"] = "browser",
+        key: str = "",
+        client_id: str = "",
+    ) -> LoggedIn:
+        """Log in to a provider: sends the page as `open_url`, answers when done; or store a key."""
+        answer: LoggedIn = await self.ask(
+            "login",
+            LoginRequest(provider_id=provider_id, method=method, key=key, client_id=client_id),
+            LoggedIn,
+        )
         return answer
 
 

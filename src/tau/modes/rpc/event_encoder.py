@@ -1,6 +1,6 @@
 """Events as RPC clients expect them: where two generations of clients differ, both spellings."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import to_builtins
 
@@ -12,9 +12,13 @@ from tau.agent.events import (
     CompactionEnd,
     CompactionStart,
     FallbackApplied,
+    MessageEnd,
+    MessageStart,
+    MessageUpdate,
     RetryStart,
     ThinkingLevelChanged,
 )
+from tau.ai import stream_events as s
 from tau.ai.wire import AssistantMessage
 from tau.modes.event_json import EventEncoder, encode_masked
 
@@ -28,7 +32,12 @@ class RpcEventEncoder(EventEncoder):
         self._after_end: list[AgentEvent] = []
         self._reason = ""
 
-    def lines(self, event: AgentEvent) -> Iterator[bytes]:
+    def lines_in_pieces(self, event: AgentEvent) -> Iterable[Sequence[bytes]]:
+        if type(event) is MessageUpdate and self._end is None:  # thousands
+            return (self.pieces(event),)
+        return self._lines(event)
+
+    def _lines(self, event: AgentEvent) -> Iterator[Sequence[bytes]]:
         if isinstance(event, AgentEnd):
             self._end = event
             return
@@ -44,23 +53,37 @@ class RpcEventEncoder(EventEncoder):
                 yield from self._spellings(late)
         yield from self._spellings(event)
 
-    def _agent_end(self, event: AgentEnd, *, continues: bool) -> bytes:
+    def _agent_end(self, event: AgentEnd, *, continues: bool) -> Sequence[bytes]:
         last = event.messages[-1] if event.messages else None
         failed = isinstance(last, AssistantMessage) and last.stop_reason == "error"
-        line = encode_masked(event)
-        return line[:-1] + (b',"willRetry":true}\n' if continues and failed else b',"willRetry":false}\n')
+        retried = b"true" if continues and failed else b"false"
+        return encode_masked(event)[:-1], b',"willRetry":', retried, b"}\n"
 
-    def _spellings(self, event: AgentEvent) -> Iterator[bytes]:
+    def _spellings(self, event: AgentEvent) -> Iterator[Sequence[bytes]]:
         match event:
+            case MessageStart(AssistantMessage()):
+                yield self.pieces(event)
+                yield self.pieces(MessageUpdate(s.Start()))
+            case MessageEnd(AssistantMessage() as message):
+                yield self.pieces(MessageUpdate(_stream_end(message)))
+                yield self.pieces(event)
             case ThinkingLevelChanged():
-                yield encode_masked({**to_builtins(event), "level": event.thinking_level}) + b"\n"
+                yield encode_masked({**to_builtins(event), "level": event.thinking_level}), b"\n"
             case CompactionStart():
                 self._reason = event.reason
-                yield self.encode(event)
-                yield encode_masked({**to_builtins(event), "type": "compaction_start"}) + b"\n"
+                yield self.pieces(event)
+                yield encode_masked({**to_builtins(event), "type": "compaction_start"}), b"\n"
             case CompactionEnd():
-                yield self.encode(event)
+                yield self.pieces(event)
                 fields = to_builtins(event, enc_hook=str)
-                yield encode_masked({**fields, "type": "compaction_end", "reason": self._reason}) + b"\n"
+                yield encode_masked({**fields, "type": "compaction_end", "reason": self._reason}), b"\n"
             case _:
-                yield self.encode(event)
+                yield self.pieces(event)
+
+
+def _stream_end(message: AssistantMessage) -> s.StreamDone | s.StreamError:
+    match message.stop_reason:
+        case "aborted" | "error" as reason:
+            return s.StreamError(reason, message)
+        case reason:
+            return s.StreamDone(reason, message)

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
+from tau.agent.effects import Effects
 from tau.agent.events import ToolResult
 from tau.agent.output import ToolOutput
 from tau.agent.ports import ToolContext
@@ -136,7 +137,7 @@ class ProgramArguments(Struct, frozen=True):
 
 
 class ProgramTool(Tool[ProgramArguments]):
-    """A tool of the driving program. What it does happens there, so it declares no effects here."""
+    """A tool of the driving program. What it does happens there, so nothing here can bind it."""
 
     def __init__(self, definition: HostTool, link: RpcHostLink) -> None:
         self.name = definition.name
@@ -158,6 +159,9 @@ class ProgramTool(Tool[ProgramArguments]):
 
     def decode(self, arguments: dict[str, Any]) -> tuple[ProgramArguments, list[str]]:
         return ProgramArguments(arguments), []
+
+    def effects(self, params: ProgramArguments, cwd: Path) -> Effects:
+        return Effects(acts_elsewhere=True)
 
     async def run(self, params: ProgramArguments, ctx: ToolContext) -> ToolOutput:
         return await self._link.call_tool(self.name, params.values, ctx)

@@ -32,15 +32,15 @@ class QueuedOutput(OutputStream):
         self._thread = threading.Thread(target=self._work, name="rpc output", daemon=True)
         self._thread.start()
 
-    def write_all(self, lines: Sequence[bytes]) -> None:
+    def write_all(self, pieces: Sequence[bytes]) -> None:
         with self._changed:
             while self._waiting_bytes > MAX_WAITING_BYTES and not self._is_over:
                 self._changed.wait()
             if self._failure is not None:
                 raise self._failure
             if not self.gone:
-                self._queue.extend(lines)
-                self._waiting_bytes += sum(map(len, lines))
+                self._queue.extend(pieces)
+                self._waiting_bytes += sum(map(len, pieces))
                 self._changed.notify_all()
 
     def close(self) -> None:
@@ -61,13 +61,13 @@ class QueuedOutput(OutputStream):
                     self._changed.wait()
                 if not self._queue:
                     return
-                lines, self._queue = self._queue, []
+                pieces, self._queue = self._queue, []
             try:
-                super().write_all(lines)
+                super().write_all(pieces)
             except TauError as error:
                 self._failure = error
             with self._changed:
-                self._waiting_bytes -= sum(map(len, lines))
+                self._waiting_bytes -= sum(map(len, pieces))
                 self._changed.notify_all()
             if self._is_over:
                 with suppress(RuntimeError):  # the loop has ended

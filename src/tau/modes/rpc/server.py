@@ -12,6 +12,7 @@ from tau.agent.events import AgentEvent
 from tau.base import log
 from tau.base.errors import TauError
 from tau.base.tasks import spawn
+from tau.base.text import sentence
 from tau.modes.event_json import EventEncoder, encode_masked
 from tau.modes.event_writer import EventWriter
 from tau.modes.exit_status import DONE, NOBODY_READS
@@ -129,8 +130,8 @@ class _Server:
     def _reply(self, line: bytes, decoder: msgspec.json.Decoder[Any], take: Callable[[Any], None]) -> None:
         try:
             take(decoder.decode(line))
-        except msgspec.DecodeError as error:
-            self._fail(PARSE, None, f"Invalid reply: {error}.")
+        except (msgspec.DecodeError, TauError) as error:
+            self._fail(PARSE, None, f"Invalid reply: {sentence(str(error))}")
 
     async def _command(self, command: SessionCommand, id: CallId | None, line: bytes) -> None:
         try:

@@ -9,6 +9,7 @@ from tau.agent.events import CompactionResult
 from tau.agent.loop_owner import InterruptMode
 from tau.agent.queue import TakeMode, user_message
 from tau.ai.wire import Attachment, ImageContent
+from tau.base.errors import TauError
 from tau.base.late import late
 from tau.modes.session_commands.command import CallId, CommandCall, NoFields, SessionCommand
 
@@ -66,6 +67,24 @@ class BashUpdate(Struct, frozen=True, rename="camel", tag_field="type", tag="bas
 
 class InstructionsRequest(Struct, frozen=True, rename="camel"):
     custom_instructions: str = ""
+
+
+class ManualCompactionStart(Struct, frozen=True, rename="camel", tag_field="type", tag="compaction_start"):
+    """Sent for `compact`; a session reports only automatic compactions."""
+
+    reason: Literal["manual"] = "manual"
+    action: Literal["context-full"] = "context-full"
+
+
+class ManualCompactionEnd(
+    Struct, frozen=True, rename="camel", tag_field="type", tag="compaction_end", kw_only=True
+):
+    result: CompactionResult | None = None
+    aborted: bool = False
+    error_message: str | UnsetType = UNSET
+    will_retry: bool = False
+    reason: Literal["manual"] = "manual"
+    action: Literal["context-full"] = "context-full"
 
 
 class HandoffResult(Struct, frozen=True, rename="camel"):
@@ -147,7 +166,17 @@ async def abort_bash(call: CommandCall, request: NoFields) -> None:
 
 
 async def compact(call: CommandCall, request: InstructionsRequest) -> CompactionResult:
-    return await call.host.session.compact(request.custom_instructions)
+    call.send(ManualCompactionStart())
+    end = ManualCompactionEnd(aborted=True)
+    try:
+        result = await call.host.session.compact(request.custom_instructions)
+        end = ManualCompactionEnd(result=result)
+    except TauError as error:
+        end = ManualCompactionEnd(error_message=str(error))
+        raise
+    finally:
+        call.send(end)
+    return result
 
 
 async def handoff(call: CommandCall, request: InstructionsRequest) -> HandoffResult:

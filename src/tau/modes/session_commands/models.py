@@ -5,6 +5,7 @@ import asyncio
 from msgspec import Struct
 
 from tau.ai.model import Model, Price, ThinkingLevel
+from tau.coding.session.session import Session
 from tau.modes.model_list import cycle_choices, find_model, known_models, with_headers
 from tau.modes.session_commands.command import CommandCall, CommandError, NoFields, SessionCommand
 
@@ -67,12 +68,14 @@ def model_info(model: Model) -> ModelInfo:
 async def set_model(call: CommandCall, request: SetModelRequest) -> ModelInfo:
     host = call.host
     wanted = f"{request.provider}/{request.model_id}"
-    model, _ = await find_model(wanted, host.paths, host.session.model, discover=True)
+    model, _ = await find_model(wanted, host.paths, host.session.model, host.session.settings.local)
     if (model.provider, model.id) != (request.provider, request.model_id):
         raise CommandError(f'There is no model "{wanted}"; get_available_models lists them.')
-    if model.headers:
-        model = await with_headers(model)
-    host.session.use_model(model)
+    return await _use(host.session, model)
+
+
+async def _use(session: Session, model: Model) -> ModelInfo:
+    session.use_model(await with_headers(model))
     return model_info(model)
 
 
@@ -84,14 +87,13 @@ async def cycle_model(call: CommandCall, request: NoFields) -> CycledModel | Non
         return None
     at = keys.index(session.model.key) if session.model.key in keys else -1
     choice = options[(at + 1) % len(options)]
-    model = await with_headers(choice.model) if choice.model.headers else choice.model
-    session.use_model(model)
+    info = await _use(session, choice.model)
     level = choice.thinking or session.thinking
-    if level not in model.thinking_levels():
+    if level not in choice.model.thinking_levels():
         level = "off"
     if level != session.thinking:
         session.use_thinking(level)
-    return CycledModel(model_info(model), level, bool(session.settings.enabled_models))
+    return CycledModel(info, level, bool(session.settings.enabled_models))
 
 
 async def get_available_models(call: CommandCall, request: NoFields) -> AvailableModels:

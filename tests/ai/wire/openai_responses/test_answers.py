@@ -4,12 +4,13 @@ import json
 from typing import Any
 
 import pytest
+from msgspec import UNSET
 
 from tau.ai import dialect as d
 from tau.ai.apis.openai_responses import OTHER_ARGUMENTS
 from tau.ai.assembler import Assembler
 from tau.ai.model import Compat
-from tau.ai.wire import TextContent, ThinkingContent, ToolCall, signature_of
+from tau.ai.wire import CacheMiss, TextContent, ThinkingContent, ToolCall, signature_of
 from tests.ai.dialect_client import HELLO, answer, failed, leave_in_the_middle, message, model, stream_of
 from tests.support.fake_answers import (
     Answer,
@@ -270,6 +271,20 @@ def test_tokens_are_counted() -> None:
     counted = message(GPT, deltas).usage
     assert (counted.input, counted.output, counted.cache_read, counted.cache_write) == (7, 9, 1000, 50)
     assert counted.reasoning_tokens == 4
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ({"type": "cache_miss", "reason": "tools_changed", "cache_missed_tokens": 90}, True),
+        ({"type": "cache_hit"}, False),
+        (["odd"], False),
+    ],
+)
+def test_reason_of_a_cache_miss_is_kept(said: Any, kept: bool) -> None:
+    response = {"id": "r", "output": [], "usage": {"input_tokens": 100}, "prompt_cache_diagnostics": said}
+    usage = message(GPT, answer(GPT, stream_of(event("response.completed", response=response)))).usage
+    assert usage.cache_miss == (CacheMiss("tools_changed", 90) if kept else UNSET)
 
 
 @pytest.mark.parametrize("usage", [None, {}, {"input_tokens": None}, {"input_tokens_details": None}, "odd"])

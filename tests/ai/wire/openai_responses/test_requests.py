@@ -1,6 +1,7 @@
 """The dialect `openai-responses`: request bodies, URLs and headers."""
 
 import asyncio
+from base64 import urlsafe_b64encode
 from itertools import pairwise
 from typing import Any
 
@@ -12,6 +13,7 @@ from msgspec.structs import replace
 from tau.ai import dialect as d
 from tau.ai.apis.openai_responses import build_body, url
 from tau.ai.apis.request import encode
+from tau.ai.catalog import load_catalog
 from tau.ai.model import Compat, Model
 from tau.ai.normalization import normalize_history
 from tau.ai.wire import (
@@ -225,6 +227,32 @@ def test_cache_tier_and_temperature() -> None:
     assert "prompt_cache_key" not in built(speaker=cached, cache_key="k", cache_retention="none")
     assert "temperature" not in built(temperature=0.5)
     assert built(speaker=replace(GPT, reasoning=False), temperature=0.5)["temperature"] == 0.5
+
+
+def test_server_is_asked_to_compare_its_cache_with_its_last_answer() -> None:
+    told = replace(GPT, compat=Compat(cache_diagnostics=True))
+    last = replace(answer(TextContent("a")), response_id="resp_1")
+    assert "prompt_cache_options" not in built(speaker=told)
+    asked = built(last, UserMessage("b", 3), speaker=told)
+    assert asked["prompt_cache_options"] == {"comparison_response_id": "resp_1"}
+    assert "prompt_cache_options" not in built(last, UserMessage("b", 3))
+    assert "prompt_cache_options" not in built(last, speaker=told, cache_retention="none")
+
+
+def test_chatgpt_plan_gets_its_account_and_no_limit() -> None:
+    claims = {"https://api.openai.com/auth": {"chatgpt_account_id": "acc-1"}}
+    token = f"e30.{urlsafe_b64encode(msgspec.json.encode(claims)).decode().rstrip('=')}.x"
+    row = load_catalog().providers["openai-codex"]
+    plan = replace(GPT, headers=row.headers, compat=row.compat)
+    with FakeServer() as server:
+        server.script("a", "b")
+        asyncio.run(talk(server.url, plan, key=token, **plan.headers))
+        asyncio.run(talk(server.url, plan, key="odd", **plan.headers))
+        first, other = server.requests
+    assert first.headers["chatgpt-account-id"] == "acc-1"
+    assert "chatgpt-account-id" not in other.headers
+    assert (first.headers["originator"], "max_output_tokens" in first.body) == ("tau", False)
+    assert row.login is not None and row.login.client_id == "" and row.on_request
 
 
 def test_tiny_answers_are_not_asked_for() -> None:

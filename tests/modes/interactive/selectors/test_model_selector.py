@@ -118,7 +118,7 @@ def test_model_without_a_key_says_what_is_missing(tmp_path: Path) -> None:
 def test_models_of_local_servers_are_added_when_they_respond(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def found(http: HttpTransport, environ: Any) -> list[discovery.DiscoveredServer]:
+    async def found(http: HttpTransport, environ: Any, **_: Any) -> list[discovery.DiscoveredServer]:
         server = discovery.DiscoveredServer(
             provider="ollama", name="Ollama", base_url="http://x", models=[SERVED]
         )
@@ -178,7 +178,7 @@ def test_broken_models_file_is_reported_not_raised(tmp_path: Path) -> None:
 def test_discovery_ends_with_the_dialog(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ended = []
 
-    async def never() -> tuple[list[Model], dict[str, str]]:
+    async def never(_: object) -> tuple[list[Model], dict[str, str]]:
         import asyncio
 
         try:

@@ -9,7 +9,8 @@ from msgspec import convert
 
 from tau.config.layers import load_settings
 from tau.config.paths import user_paths
-from tau.config.settings import Settings, describe_settings, settings_by_key
+from tau.config.setting_table import describe_settings, settings_by_key
+from tau.config.settings import Settings
 from tau.modes.interactive.selectors.setting_changes import is_live, read_settings, takes_effect, with_value
 from tau.modes.interactive.selectors.setting_rows import (
     OTHER,

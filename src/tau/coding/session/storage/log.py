@@ -19,10 +19,10 @@ from tau.base.sizes import KIB
 from tau.coding.session import entries as s
 from tau.coding.session.context import Context, EntryNode, build_context, extend_context
 from tau.coding.session.storage.line_storage import FileStorage, MemoryStorage, Storage
-from tau.coding.session.storage.loader import load
 
 blobs_module = late("tau.coding.session.storage.blobs")
 hashlib = late("hashlib")
+loader = late("tau.coding.session.storage.loader")
 
 # Entries that make a session worth a file.
 _DURABLE = frozenset({"message", "custom_message", "compaction"})
@@ -87,7 +87,7 @@ class SessionLog:
 
         Raises SessionLocked if another process is writing it.
         """
-        loaded = load(path, read_only=read_only)
+        loaded = loader.load(path, read_only=read_only)
         log = cls(loaded.header, path, loaded.storage, blobs)
         log.leaf = next(reversed(loaded.nodes), None)
         log.read_only = loaded.read_only

@@ -27,9 +27,8 @@ async def model(context: CommandContext, rest: str) -> None:
         await model_selector.choose_model(context)
         return
     session = context.require_session()
-    chosen, level = await model_list.find_model(
-        rest, context.paths, session.model, discover=context.settings.local.discover
-    )
+    local = context.settings.local
+    chosen, level = await model_list.find_model(rest, context.paths, session.model, local)
     await model_selector.use(context, session, model_selector.ModelSelection(chosen))
     if level is not None:
         session.use_thinking(level)
@@ -63,7 +62,7 @@ async def fast(context: CommandContext, rest: str) -> None:
     if rest != "status":
         requests.use_fast(not requests.fast if not rest else rest == "on")
     if requests.fast and not context.require_session().model.takes_tier(requests.service_tier):
-        context.say("Fast has no effect with this model: its API has no priority tier.", "warning")
+        context.say("Fast has no effect with this model: it has no priority tier.", "warning")
     elif requests.fast:
         context.say("Fast: requests ask for the priority tier, which usually costs more. /fast off ends it.")
     else:

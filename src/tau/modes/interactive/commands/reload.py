@@ -6,7 +6,7 @@ from tau.base.errors import ConfigError
 from tau.config.descriptions import show_value
 from tau.config.keybindings import load_keybindings
 from tau.config.models_file import load_models_file
-from tau.config.settings import setting_values
+from tau.config.setting_table import setting_values
 from tau.modes.interactive.command_context import CommandContext
 from tau.modes.interactive.commands.shared_text import next_session
 from tau.modes.interactive.current_session import SessionSwitch

@@ -34,9 +34,7 @@ async def next_model(context: CommandContext, step: int) -> None:
         return
     at = keys.index(current) if current in keys else -1 if step > 0 else 0
     choice = options[(at + step) % len(options)]
-    model = choice.model
-    if model.headers:
-        model = await with_headers(model)
+    model = await with_headers(choice.model)
     if context.session is not session:
         return
     session.use_model(model)

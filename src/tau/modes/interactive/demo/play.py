@@ -15,7 +15,7 @@ from tau.ai.faux import FAUX_MODEL, Faux
 from tau.coding.session.session import Session
 from tau.config.layers import RunOverrides, load_settings
 from tau.config.paths import user_paths
-from tau.config.settings import setting_values
+from tau.config.setting_table import setting_values
 from tau.modes.interactive.app import App, Opening
 from tau.modes.interactive.current_session import SessionSwitch
 from tau.modes.interactive.demo.repository import make_repository

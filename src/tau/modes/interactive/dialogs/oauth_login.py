@@ -27,7 +27,7 @@ async def choose_way(context: CommandContext, row: Provider) -> str | None:
     if login is None:
         return KEY
     choices = [DialogChoice(BROWSER, "Log in with a browser")]
-    if login.device_url or login.discovery:
+    if login.has_device_flow:
         choices.append(DialogChoice(DEVICE, "Log in with a code on another device"))
     choices.append(DialogChoice(KEY, "Paste an API key"))
     title = f"Log in to {row.name}"

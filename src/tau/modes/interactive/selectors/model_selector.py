@@ -40,8 +40,7 @@ async def choose_model(context: CommandContext) -> None:
 async def use(context: CommandContext, session: Session, selection: ModelSelection) -> None:
     """Switch to a model, and make it the default if requested."""
     model = selection.model
-    if model.headers:
-        model = await with_headers(model)
+    model = await with_headers(model)
     if model.key != session.model.key:
         session.use_model(model)
         context.status_line.refresh()
@@ -86,7 +85,7 @@ class ModelSelector:
 
     async def find_local_models(self) -> None:
         """Look for local model servers."""
-        models, names = await served_models()
+        models, names = await served_models(self._context.settings.local)
         if models:
             self._models = self._models.with_more(models, names)
             self._list.set_items(self._items())

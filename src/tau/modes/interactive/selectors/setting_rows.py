@@ -9,8 +9,8 @@ from msgspec import json
 
 from tau.config.descriptions import show_value
 from tau.config.layers import LoadedSettings
-from tau.config.settings import Setting as Declared
-from tau.config.settings import describe_settings, setting_values
+from tau.config.setting_table import Setting as Declared
+from tau.config.setting_table import describe_settings, setting_values
 from tau.modes.interactive.selectors.setting_changes import takes_effect
 from tau.tui.widgets.settings_list import SettingKind, SettingRow, Value
 

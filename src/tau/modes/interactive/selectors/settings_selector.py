@@ -8,8 +8,8 @@ from msgspec import ValidationError
 
 from tau.base.errors import TauError
 from tau.base.late import late
+from tau.config.setting_table import settings_by_key
 from tau.config.setting_values import value_problem
-from tau.config.settings import settings_by_key
 from tau.modes.interactive.command_context import CommandContext
 from tau.modes.interactive.dialogs.dialog_widgets import FocusDelegate
 from tau.modes.interactive.screen_protocols import Display
