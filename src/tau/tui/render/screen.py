@@ -228,6 +228,7 @@ class Screen(TerminalReports):
         self.forget_rows = self._frame_loop.forget
         """Call when the first component drops this many committed rows (`stats.ledger`) at its top: the
         terminal's history keeps them, and a later full paint begins after them."""
+        self.set_dialog = self._frame_loop.set_dialog
         self.render_now = self._frame_loop.draw
         self.on_cursor = self._frame_loop.on_cursor
         self.flush_record = self._frame_loop.flush_record
