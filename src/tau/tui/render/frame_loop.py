@@ -152,7 +152,7 @@ class FrameLoop:
         self._whole = True
         self._scoped: list[Component] = []
         self._settling: Handle | None = None
-        self._written_at = float("-inf")
+        self._written_at = self._resized_at = float("-inf")
         # When rows became final, and the first of them; kept only as long as a resize may go unreported.
         self._finals: deque[tuple[float, int]] = deque(maxlen=64)
         self._reports_due = 0
@@ -326,6 +326,7 @@ class FrameLoop:
         self._schedule.drawn()
         now, live = self._timer().time(), painter.live
         typing = now - self.typed_at < TYPING_S
+        self._resized_at = now if request.resized else self._resized_at
         painted = painter.paint(
             frame,
             size,
@@ -335,6 +336,7 @@ class FrameLoop:
             kept=kept,
             typing=typing,
             asking=self._dialog is not None,
+            unsettled=self._resized_at > self.typed_at,
         )
         if painted.text and not painted.steady:
             self._written_at = now

@@ -158,11 +158,13 @@ class Painter:
         kept: RowPlace | None = None,
         typing: bool = False,
         asking: bool = False,
+        unsettled: bool = False,
     ) -> PaintResult:
         """Return the bytes for this frame and update the state.
 
         `kept`: the place that `kept_place` returned, in rows of this frame. `typing`: the cursor must be at
-        the edit point. `asking`: a dialog is open.
+        the edit point. `asking`: a dialog is open. `unsettled`: the size has changed since the last key, and may
+        again.
         """
         intent = self._intent(size, request)
         shown = [overlay for overlay in overlays if overlay.shows_at(*size)]
@@ -186,10 +188,11 @@ class Painter:
         chunk_rows = frame.rows[step.start : ledger.committed]
         chunk = [sanitizer.line(row) for row in self._rows(frame, step.start, ledger.committed)]
         pen = emit.Pen(self._cursor.row, self._reach, *size)
-        if shown or (typing and (marker or not asking)):
+        parks = capabilities.cursor_follows_text and (unsettled or (asking and marker is None))
+        if shown or (typing and not parks):
             cursor = self._target(marker, window)
         else:
-            cursor = self._place_cursor(frame, ledger.window_top, marker, window, capabilities, asking)
+            cursor = self._place_cursor(frame, ledger.window_top, marker, window, capabilities, parks)
         if intent == "update":
             emitter = self._updated(pen, step, chunk, window, frame, bool(shown))
         else:
@@ -417,16 +420,15 @@ class Painter:
         marker: tuple[int, int] | None,
         window: list[SafeRow],
         capabilities: Capabilities,
-        asking: bool,
+        parks: bool,
     ) -> Cursor:
-        """Return the cursor's place: hidden in the first live row while the record above the editor grows or
-        a dialog without an edit point is open.
+        """Return the cursor's place: hidden in the first live row while the record above the editor grows, or
+        if it `parks`.
 
         There a terminal keeps it in place when its size changes, so that the next frame finds its rows.
         """
-        is_growing = frame.has_boundary and frame.boundary < frame.content_end
-        is_asking = asking and marker is None and capabilities.cursor_follows_text
-        if not (is_growing or is_asking) or (marker is not None and marker[0] + top < frame.content_end):
+        is_growing = frame.boundary < frame.content_end
+        if not (frame.has_boundary and (is_growing or parks)) or (marker is not None and marker[0] + top < frame.content_end):
             return self._target(marker, window)
         row = max(frame.boundary - top, 0)
         if not capabilities.cursor_follows_text:
