@@ -188,7 +188,7 @@ class Painter:
         chunk_rows = frame.rows[step.start : ledger.committed]
         chunk = [sanitizer.line(row) for row in self._rows(frame, step.start, ledger.committed)]
         pen = emit.Pen(self._cursor.row, self._reach, *size)
-        parks = capabilities.cursor_follows_text and (unsettled or (asking and marker is None))
+        parks = unsettled or (asking and marker is None and capabilities.cursor_follows_text)
         if shown or (typing and not parks):
             cursor = self._target(marker, window)
         else:
@@ -431,7 +431,7 @@ class Painter:
         if not (frame.has_boundary and (is_growing or parks)) or (marker is not None and marker[0] + top < frame.content_end):
             return self._target(marker, window)
         row = max(frame.boundary - top, 0)
-        if not capabilities.cursor_follows_text:
+        if is_growing and not capabilities.cursor_follows_text:
             _shorten(window, row + 1, marker[0] if marker is not None else len(window))
         if marker is not None and self._hardware_cursor:
             window[marker[0]] = _with_cursor(window[marker[0]], marker[1], self._sanitizer.width)
