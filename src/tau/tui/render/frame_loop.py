@@ -273,8 +273,8 @@ class FrameLoop:
                 self._draw(self._overlays)
 
     def _place_dialog(self) -> None:
-        """Move a dialog to the alternate screen, which leaves no rows in the history when it gets smaller, and
-        back when it has closed; a short one can stay inline."""
+        """Move a dialog to the alternate screen, which leaves no rows in the history when it gets smaller; a
+        short one can stay inline."""
         if self._is_beside and self._dialog is None:
             self.show_alternate(None)
         elif self._dialog and self._alternate is None and isinstance(self._painter, Painter):

@@ -163,8 +163,7 @@ class Painter:
         """Return the bytes for this frame and update the state.
 
         `kept`: the place that `kept_place` returned, in rows of this frame. `typing`: the cursor must be at
-        the edit point. `asking`: a dialog is open. `unsettled`: the size has changed since the last key, and may
-        again.
+        the edit point. `asking`: a dialog is open. `unsettled`: the size has changed since the last key.
         """
         intent = self._intent(size, request)
         shown = [overlay for overlay in overlays if overlay.shows_at(*size)]
@@ -428,7 +427,8 @@ class Painter:
         There a terminal keeps it in place when its size changes, so that the next frame finds its rows.
         """
         is_growing = frame.boundary < frame.content_end
-        if not (frame.has_boundary and (is_growing or parks)) or (marker is not None and marker[0] + top < frame.content_end):
+        parks = frame.has_boundary and (is_growing or parks)
+        if not parks or (marker is not None and marker[0] + top < frame.content_end):
             return self._target(marker, window)
         row = max(frame.boundary - top, 0)
         if is_growing and not capabilities.cursor_follows_text:

@@ -22,10 +22,12 @@ The rules, beyond those of `ledger.py`:
   width change, that place is found in the new frame by its block and its letters (`rewrap.py`); if it is
   inside a row, the rest of that row is shown. Terminals that do not rewrap have cut rows that are now too
   wide: those on the screen are written again, from the first one on.
-- While the record grows and nobody types, the cursor is hidden in the first live row, and one is drawn at the
-  edit point. A terminal keeps it there whatever it does above and below, so that a frame for an outdated size
+- While the record grows and nobody types, from a resize to the next key, and at a question without an edit
+  point, the cursor is hidden in the first live row, and one is drawn at the edit point, if any. A terminal keeps it there whatever it does above and below, so that a frame for an outdated size
   still erases and writes the right rows: all moves are relative, and wide rows are written once more, with
   autowrap on, when they become final. Otherwise the wrapped rows above the cursor are counted.
+- A dialog that the user opened, and one that may not fit when the terminal gets smaller, is drawn on the
+  alternate screen: a terminal pushes live rows that no longer fit into its history.
 - xterm.js moves the cursor by rows that it wraps below it, so those are cut short while the record grows.
 - A frame that shrank to L <= C has C = min(B, W) and writes nothing to the history, unless its rows differ
   from the committed ones (`audit.py`): then they are written.
