@@ -30,7 +30,7 @@ def test_dialog_leaves_no_rows_when_the_terminal_gets_smaller(
     dialog = Lines(*(f"choice {number} {'x' * 100}" for number in range(count)))
     rig.screen.root.add(dialog)
     rig.screen.set_dialog(place)
-    rig.pass_time()
+    rig.draw()
     shown = rig.terminal.screen()
     assert rig.terminal.alternate and f"choice {count - 1}" in shown[14]
     for columns, rows in ((80, 15), (60, 8), (100, 20)):
@@ -39,7 +39,7 @@ def test_dialog_leaves_no_rows_when_the_terminal_gets_smaller(
         assert f"choice {count - 1}" in "".join(rig.terminal.screen())
     rig.screen.root.remove(dialog)
     rig.screen.set_dialog(None)
-    rig.pass_time()
+    rig.draw()
     assert not rig.terminal.alternate
     assert [row for row in rig.terminal.tape() if "said" in row] == [f"said {number}" for number in range(30)]
     assert "choice" not in "".join(rig.terminal.tape())
@@ -51,7 +51,7 @@ def test_short_question_leaves_the_conversation_in_reach_of_the_mouse_wheel() ->
     question = Lines("Allow?", "y", "n")
     rig.screen.root.add(question)
     rig.screen.set_dialog("inline")
-    rig.pass_time()
+    rig.draw()
     for columns, rows in ((60, 24), (80, 10), (100, 20)):
         rig.terminal.resize(columns, rows)
         rig.pass_time()

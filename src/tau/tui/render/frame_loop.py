@@ -160,7 +160,8 @@ class FrameLoop:
         self.typed_at = float("-inf")
         """When the last key of a message came."""
         self._alternate: alternate.AlternatePainter | None = None
-        self._dialog: DialogPlace | None = None
+        self.dialog: DialogPlace | None = None
+        """Where the open dialog belongs. Rows on the alternate screen never enter the history."""
         self._is_beside = False  # the dialog is on the alternate screen
         self.running = False
         self._debug = os.environ.get("TAU_DEBUG_REDRAW") == "1"
@@ -195,11 +196,6 @@ class FrameLoop:
         self._leave_alternate()
         self._is_beside = False
         self._alternate = None if component is None else alternate.AlternatePainter(component)
-        self.request(urgent=True)
-
-    def set_dialog(self, place: DialogPlace | None) -> None:
-        """Note where the open dialog belongs, or that there is none."""
-        self._dialog = place
         self.request(urgent=True)
 
     def flush_record(self) -> None:
@@ -265,25 +261,21 @@ class FrameLoop:
 
     def draw(self) -> None:
         """Draw a frame now, if running."""
-        if self.running:
-            self._place_dialog()
-            if self._alternate is not None:
-                self._draw_alternate(self._alternate)
-            else:
-                self._draw(self._overlays)
-
-    def _place_dialog(self) -> None:
-        """Move a dialog to the alternate screen, which leaves no rows in the history when it gets smaller; a
-        short one can stay inline."""
-        if self._is_beside and self._dialog is None:
+        if not self.running:
+            return
+        if self._is_beside and self.dialog is None:
             self.show_alternate(None)
-        elif self._dialog and self._alternate is None and isinstance(self._painter, Painter):
+        elif self.dialog and self._alternate is None and isinstance(self._painter, Painter):
             size = self.size()
             frame = self._composer.compose(self._children(), size.columns)
             self._whole = True
-            if self._dialog == "alternate" or is_tall(frame.rows[frame.boundary :], size):
+            if self.dialog == "alternate" or is_tall(frame.rows[frame.boundary :], size):
                 self.show_alternate(alternate.FrameWindow(self._composer, self._children, self.size))
                 self._is_beside = True
+        if self._alternate is not None:
+            self._draw_alternate(self._alternate)
+        else:
+            self._draw(self._overlays)
 
     def _ask_cursor(self) -> None:
         capabilities = self._terminal.capabilities
@@ -335,7 +327,7 @@ class FrameLoop:
             overlays=overlays,
             kept=kept,
             typing=typing,
-            asking=self._dialog is not None,
+            asking=self.dialog is not None,
             unsettled=self._resized_at > self.typed_at,
         )
         if painted.text and not painted.steady:

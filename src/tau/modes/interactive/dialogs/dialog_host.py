@@ -83,5 +83,6 @@ class Dialogs:
     def _put(self, component: Component, place: DialogPlace | None = None) -> None:
         self._layout.slot.clear()
         self._layout.slot.add(component)
-        self._screen.focus(component)
         self._screen.set_dialog(place)
+        self._screen.focus(component)
+        self._screen.request_render()
