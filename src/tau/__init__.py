@@ -72,6 +72,7 @@ if TYPE_CHECKING:  # the same names for type checkers and editors; a test compar
     from tau.ai.wire import BashExecutionMessage as BashExecutionMessage
     from tau.ai.wire import BranchSummaryMessage as BranchSummaryMessage
     from tau.ai.wire import CacheLifetimes as CacheLifetimes
+    from tau.ai.wire import CacheMiss as CacheMiss
     from tau.ai.wire import CompactionSummaryMessage as CompactionSummaryMessage
     from tau.ai.wire import Cost as Cost
     from tau.ai.wire import CustomMessage as CustomMessage
@@ -153,7 +154,7 @@ _HOMES = {
     ),
     late("tau.ai.wire"): (
         "AppMessage AssistantContent AssistantMessage Attachment BashExecutionMessage BranchSummaryMessage "
-        "CacheLifetimes CompactionSummaryMessage Cost CustomMessage ImageContent Message "
+        "CacheLifetimes CacheMiss CompactionSummaryMessage Cost CustomMessage ImageContent Message "
         "PythonExecutionMessage StopReason TextContent ThinkingContent ToolCall ToolResultMessage Usage "
         "UserContent UserMessage"
     ),

@@ -73,7 +73,7 @@ _TABLE = {
         ("handoff", "[FOCUS]", "Continue in a new session with a summary", "conversation.handoff", IDLE),
         ("shake", "", "Drop large tool output from context", "conversation.shake", IDLE),
         ("context", "", "Show what fills the context window", "context.context", ANY_TIME),
-        ("usage cost", "", "Show tokens, cost and what is left of plans", "context.usage", ANY_TIME),
+        ("usage cost", "", "Show tokens, cost and plan limits", "context.usage", ANY_TIME),
         ("stats", "[DAYS|all]", "Show tokens and cost across sessions", "context.stats", ANY_TIME),
     ),
     "Work": (

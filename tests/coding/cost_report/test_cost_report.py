@@ -180,12 +180,12 @@ def test_table_shows_days_models_folders_and_total() -> None:
     text = "\n".join(
         usage_lines(summarize([row(0, 100), row(1, 300, "n"), row(1, 100, folder="/b\x1b[31m")], NOW, 7))
     )
-    assert re.search(r"2026-09-21 +1 +200 +800 +100 +80 % +\$1\.00  █████\n", text)
-    assert re.search(r"p/n +1 +600 +2\.4k +300 +80 % +\$3\.00\n", text)
+    assert re.search(r"2026-09-21 +1 +200 +800 +100 +80% +\$1\.00  █████\n", text)
+    assert re.search(r"p/n +1 +600 +2\.4k +300 +80% +\$3\.00\n", text)
     assert "/b" in text and "\x1b" not in text
     assert "2026-09-15 to 2026-09-21: 2 sessions, 3 requests." in text
     assert "5,500 tokens: 500 input, 4,000 from the cache, 500 into the cache, 500 output." in text
-    assert "80 % of the input came from the cache. Cost: $5.00." in text
+    assert "80% of the input came from the cache. Cost: $5.00." in text
     assert list(usage_lines(summarize([], NOW, 2))) == ["No usage between 2026-09-20 and 2026-09-21."]
 
 

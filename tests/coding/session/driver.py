@@ -108,10 +108,11 @@ class Driver:
             recovery=self.recovery,
             stream=self.faux.stream,
             world=environment.world,
-            events=self.bus,
+            emit=self.bus.emit,
             activities=Activities(),
         )
         self.bus.subscribe(self.events.append)
+        self.bus.watch(self.recovery.observe)
 
     @property
     def notices(self) -> list[str]:

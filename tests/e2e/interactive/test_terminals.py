@@ -203,6 +203,24 @@ def test_in_tmux_the_transcript_leaves_no_trace(launcher: Launcher, tmux: Tmux) 
     assert tmux.call("capture-pane", "-p", "-S", "-", "-t", "t") == before
 
 
+def test_in_tmux_an_open_dialog_leaves_no_rows_when_the_window_gets_smaller(
+    launcher: Launcher, tmux: Tmux
+) -> None:
+    launcher.tau.script("Hello.")
+    tmux.send("hi")
+    tmux.see("Hello.")
+    tmux.call("resize-window", "-t", "t", "-x", "120", "-y", "40")
+    tmux.send("/model")
+    tmux.see("Filter:")
+    for columns, rows in (("80", "40"), ("60", "15"), ("110", "24")):
+        tmux.call("resize-window", "-t", "t", "-x", columns, "-y", rows)
+    tmux.see("thinking levels")
+    tmux.call("send-keys", "-t", "t", "Escape")
+    tmux.see("fake-model ─")
+    history = tmux.call("capture-pane", "-p", "-S", "-", "-t", "t")
+    assert "─ Model" not in history and history.count("Hello.") == 1
+
+
 def test_in_tmux_escape_stops_and_a_resize_keeps_the_rows(launcher: Launcher, tmux: Tmux) -> None:
     words = "\n\n".join(f"line-{number:03}" for number in range(60))
     launcher.tau.script(

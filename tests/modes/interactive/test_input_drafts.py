@@ -222,7 +222,7 @@ def test_draft_is_restored_with_folded_pastes_and_pictures_at_another_size(tmp_p
         async with rigged(tmp_path, [[Say("Seen.")]], columns=24, rows=12) as rig:
             await rig.until(lambda: rig.front.editor.text == text, "the draft")
             await rig.press("enter")
-            await rig.idle()
+            await rig.show("Seen.")
             message, image = rig.faux.requests[-1].messages[-1].content
             assert isinstance(message, TextContent) and message.text.strip() == text.strip()
             assert isinstance(image, ImageContent)

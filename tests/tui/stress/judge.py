@@ -223,10 +223,11 @@ class Judge:
     def _cursor(self) -> None:
         """At the mark if it is on the grid, otherwise hidden at the last row of the content.
 
-        While the transcript grows and nobody types, it is hidden where the final rows end.
+        While the transcript grows and nobody types, and from a resize to the next key, it is hidden where the
+        final rows end.
         """
         terminal, top = self.terminal, self.shadow.window_top
-        if self.last.boundary < self._content_end and not terminal.cursor_visible:
+        if not terminal.cursor_visible:
             place = len(self.shadow.above) + max(self.last.boundary - top, 0), 0
             if terminal.cursor == place:
                 return

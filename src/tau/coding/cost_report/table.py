@@ -73,7 +73,7 @@ def _short(count: int) -> str:
 
 
 def _percent(share: Share) -> str:
-    return f"{cache_hit_rate(share.usage) * 100:.0f} %"
+    return f"{cache_hit_rate(share.usage) * 100:.0f}%"
 
 
 def _money(share: Share) -> str:

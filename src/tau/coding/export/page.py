@@ -69,7 +69,7 @@ def money_text(dollars: float) -> str:
 
 
 def percent_text(share: float) -> str:
-    return f"{share * 100:.0f} %"
+    return f"{share * 100:.0f}%"
 
 
 USAGE_HEAD = ("requests", "input", "cache read", "cache write", "output", "cache hits", "cost")

@@ -168,10 +168,10 @@ class ScreenUi:
         if about:
             self._notifications.call(about)
         if not self._current.running:
-            return await self._dialogs.ask(make, timeout=timeout)
+            return await self._dialogs.ask(make, timeout=timeout, place="inline")
         self._activity.show("Waiting for your answer", stop_key_action="")
         try:
-            return await self._dialogs.ask(make, timeout=timeout)
+            return await self._dialogs.ask(make, timeout=timeout, place="inline")
         finally:
             self._activity.hide()
 

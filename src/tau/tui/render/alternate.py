@@ -1,15 +1,32 @@
 """Paints one component on the alternate screen, which has no history: nothing of it stays behind."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from tau.base import log
 from tau.tui.component import Component
 from tau.tui.render import emit
-from tau.tui.render.compose import extract_cursor_marker
+from tau.tui.render.compose import FrameComposer, extract_cursor_marker
 from tau.tui.render.paint import Size
 from tau.tui.render.row_sanitizer import RowSanitizer
 from tau.tui.terminal import sequences
 from tau.tui.terminal.port import Capabilities
+
+
+class FrameWindow(Component):
+    """The last rows of the frame, as on the normal screen."""
+
+    def __init__(
+        self,
+        composer: FrameComposer,
+        children: Callable[[], Sequence[Component]],
+        size: Callable[[], Size],
+    ) -> None:
+        self._composer = composer
+        self._children = children
+        self._size = size
+
+    def render(self, width: int) -> Sequence[str]:
+        return self._composer.compose(self._children(), width).rows[-self._size().rows :]
 
 
 class AlternatePainter:
@@ -33,7 +50,7 @@ class AlternatePainter:
         marker = extract_cursor_marker(rows)
         if self._sanitizer.width != size.columns or self._sanitizer.hyperlinks != capabilities.hyperlinks:
             self._sanitizer = RowSanitizer(size.columns, hyperlinks=capabilities.hyperlinks)
-        grid = [line.text for line in self._sanitizer.lines(rows)]
+        grid = ["" if line.image else line.text for line in self._sanitizer.lines(rows)]
         grid += [""] * (size.rows - len(grid))
         parts: list[str] = []
         fresh = force or size != self._size

@@ -3,15 +3,19 @@
 import os
 from collections import deque
 from collections.abc import Callable, Sequence
+from typing import Literal
 
 from tau.base.late import late
 from tau.tui.component import Component
+from tau.tui.render.audit import wrapped_heights
 from tau.tui.render.compose import FrameComposer
+from tau.tui.render.emit import UNWRAPPED_CELLS
 from tau.tui.render.ledger import Ledger
 from tau.tui.render.overlays import Overlay
 from tau.tui.render.paint import Emitter, FrameRequest, Intent, KeepRows, Painter, PaintResult, Size
 from tau.tui.terminal import sequences
 from tau.tui.terminal.port import Terminal
+from tau.tui.text.width import visible_width
 from tau.tui.timer import Handle, Timer
 
 alternate = late("tau.tui.render.alternate")
@@ -28,6 +32,10 @@ CURSOR_REPORT_S = 0.1
 """How long to wait for the cursor's position, beyond the round trip to the terminal."""
 TYPING_S = 2.0
 """For so long after a key the cursor stays at the edit point, where input methods appear."""
+
+
+DialogPlace = Literal["inline", "alternate"]
+"""An inline dialog leaves the conversation in reach of the mouse wheel."""
 
 
 class Schedule:
@@ -144,7 +152,7 @@ class FrameLoop:
         self._whole = True
         self._scoped: list[Component] = []
         self._settling: Handle | None = None
-        self._written_at = float("-inf")
+        self._written_at = self._resized_at = float("-inf")
         # When rows became final, and the first of them; kept only as long as a resize may go unreported.
         self._finals: deque[tuple[float, int]] = deque(maxlen=64)
         self._reports_due = 0
@@ -152,6 +160,9 @@ class FrameLoop:
         self.typed_at = float("-inf")
         """When the last key of a message came."""
         self._alternate: alternate.AlternatePainter | None = None
+        self.dialog: DialogPlace | None = None
+        """Where the open dialog belongs. Rows on the alternate screen never enter the history."""
+        self._is_beside = False  # the dialog is on the alternate screen
         self.running = False
         self._debug = os.environ.get("TAU_DEBUG_REDRAW") == "1"
 
@@ -183,12 +194,14 @@ class FrameLoop:
         The normal screen is not drawn meanwhile: requests are remembered, also those of a resize.
         """
         self._leave_alternate()
+        self._is_beside = False
         self._alternate = None if component is None else alternate.AlternatePainter(component)
         self.request(urgent=True)
 
     def flush_record(self) -> None:
         """Write out the rest of the record, as when leaving the screen; painting continues below it."""
         if self.running and isinstance(self._painter, Painter):
+            self._leave_alternate()
             self._draw(())
             self._write(self._painter.leave("content", self._terminal.capabilities))
 
@@ -248,9 +261,20 @@ class FrameLoop:
 
     def draw(self) -> None:
         """Draw a frame now, if running."""
-        if self.running and self._alternate is not None:
+        if not self.running:
+            return
+        if self._is_beside and self.dialog is None:
+            self.show_alternate(None)
+        elif self.dialog and self._alternate is None and isinstance(self._painter, Painter):
+            size = self.size()
+            frame = self._composer.compose(self._children(), size.columns)
+            self._whole = True
+            if self.dialog == "alternate" or is_tall(frame.rows[frame.boundary :], size):
+                self.show_alternate(alternate.FrameWindow(self._composer, self._children, self.size))
+                self._is_beside = True
+        if self._alternate is not None:
             self._draw_alternate(self._alternate)
-        elif self.running:
+        else:
             self._draw(self._overlays)
 
     def _ask_cursor(self) -> None:
@@ -294,8 +318,17 @@ class FrameLoop:
         self._schedule.drawn()
         now, live = self._timer().time(), painter.live
         typing = now - self.typed_at < TYPING_S
+        self._resized_at = now if request.resized else self._resized_at
         painted = painter.paint(
-            frame, size, capabilities, request=request, overlays=overlays, kept=kept, typing=typing
+            frame,
+            size,
+            capabilities,
+            request=request,
+            overlays=overlays,
+            kept=kept,
+            typing=typing,
+            asking=self.dialog is not None,
+            unsettled=self._resized_at > self.typed_at,
         )
         if painted.text and not painted.steady:
             self._written_at = now
@@ -346,6 +379,12 @@ class FrameLoop:
         self.stats.bytes += count
         if text:
             self._terminal.write(text)
+
+
+def is_tall(live: Sequence[str], size: Size) -> bool:
+    """Whether these rows may not fit once the terminal is narrower: it pushes some into its history."""
+    heights = wrapped_heights(map(visible_width, live), UNWRAPPED_CELLS)
+    return sum(heights) > size.rows
 
 
 def _holds(tree: Component, component: Component) -> bool:

@@ -157,11 +157,13 @@ class Painter:
         overlays: Sequence[Overlay] = (),
         kept: RowPlace | None = None,
         typing: bool = False,
+        asking: bool = False,
+        unsettled: bool = False,
     ) -> PaintResult:
         """Return the bytes for this frame and update the state.
 
-        `kept`: the place that `kept_place` returned, in rows of this frame. `typing`: the cursor must be at
-        the edit point.
+        `kept`: where `kept_place` is in this frame. `typing`: the cursor must be at the edit point.
+        `asking`: a dialog is open. `unsettled`: the size has changed since the last key.
         """
         intent = self._intent(size, request)
         shown = [overlay for overlay in overlays if overlay.shows_at(*size)]
@@ -182,28 +184,26 @@ class Painter:
             if intent == "resize":  # the window's position was a guess; overlays need a known one
                 window += [BLANK] * (size.rows - len(window))
         window = _fit_images(window)
-        chunk_rows = frame.rows[step.start : ledger.committed]
         chunk = [sanitizer.line(row) for row in self._rows(frame, step.start, ledger.committed)]
         pen = emit.Pen(self._cursor.row, self._reach, *size)
-        if typing or shown:
-            cursor = self._target(marker, window)
-        else:
-            cursor = self._place_cursor(frame, ledger.window_top, marker, window, capabilities)
+        parks = unsettled or (asking and marker is None and capabilities.cursor_follows_text)
+        top = ledger.window_top if not shown and (parks or not typing) else None
+        cursor = self._place_cursor(frame, top, marker, window, capabilities, parks)
         if intent == "update":
             emitter = self._updated(pen, step, chunk, window, frame, bool(shown))
         else:
             final = max(frame.boundary - step.start, 0) if frame.has_boundary and not shown else 0
             emitter = self._repainted(intent, pen, chunk, window, final, request, capabilities)
         self._audit.truncate(step.start)
-        self._audit.commit(chunk_rows)
+        self._audit.commit(frame.rows[step.start : ledger.committed])
         grid, shifted = self._grid, ledger.window_top - self.ledger.window_top
         self.ledger, self.size, self._frame = ledger, size, frame
         self._grid, self._covered, self._painting = window, bool(shown), True
         if capabilities.erases_marked_rows:
             self._mark_live(pen, emitter)
         below = None if capabilities.cursor_follows_text else cursor.row + 1
-        steady = emitter == "diff" and cursor.row == self._cursor.row and shifted == 0
-        steady = steady and _same_rows(grid, window, cursor.row, below)
+        is_still = emitter == "diff" and cursor.row == self._cursor.row and shifted == 0
+        steady = is_still and _same_rows(grid, window, cursor.row, below)
         text, emitter = self._finish_frame(pen, emitter, cursor, capabilities)
         self._reach = pen.reach
         return PaintResult(text, emitter, intent, step.start, steady)
@@ -412,20 +412,23 @@ class Painter:
     def _place_cursor(
         self,
         frame: Frame,
-        top: int,
+        top: int | None,
         marker: tuple[int, int] | None,
         window: list[SafeRow],
         capabilities: Capabilities,
+        parks: bool,
     ) -> Cursor:
-        """Return the cursor's place: hidden in the first live row while the record above the editor grows.
+        """Return the cursor's place: hidden in the first live row while the record above the editor grows, or
+        if it `parks`; never with `top` None.
 
         There a terminal keeps it in place when its size changes, so that the next frame finds its rows.
         """
-        is_growing = frame.has_boundary and frame.boundary < frame.content_end
-        if not is_growing or (marker is not None and marker[0] + top < frame.content_end):
+        is_growing = frame.boundary < frame.content_end
+        parks = frame.has_boundary and (is_growing or parks)
+        if top is None or not parks or (marker is not None and marker[0] + top < frame.content_end):
             return self._target(marker, window)
         row = max(frame.boundary - top, 0)
-        if not capabilities.cursor_follows_text:
+        if is_growing and not capabilities.cursor_follows_text:
             _shorten(window, row + 1, marker[0] if marker is not None else len(window))
         if marker is not None and self._hardware_cursor:
             window[marker[0]] = _with_cursor(window[marker[0]], marker[1], self._sanitizer.width)

@@ -22,10 +22,13 @@ The rules, beyond those of `ledger.py`:
   width change, that place is found in the new frame by its block and its letters (`rewrap.py`); if it is
   inside a row, the rest of that row is shown. Terminals that do not rewrap have cut rows that are now too
   wide: those on the screen are written again, from the first one on.
-- While the record grows and nobody types, the cursor is hidden in the first live row, and one is drawn at the
-  edit point. A terminal keeps it there whatever it does above and below, so that a frame for an outdated size
-  still erases and writes the right rows: all moves are relative, and wide rows are written once more, with
-  autowrap on, when they become final. Otherwise the wrapped rows above the cursor are counted.
+- While the record grows and nobody types, from a resize to the next key, and at a question without an edit
+  point, the cursor is hidden in the first live row, and one is drawn at the edit point. A terminal keeps it
+  there whatever it does above and below, so that a frame for an outdated size still erases and writes the
+  right rows: all moves are relative, and wide rows are written once more, with autowrap on, when they become
+  final. Otherwise the wrapped rows above the cursor are counted.
+- A dialog that the user opened, and one that may not fit when the terminal gets smaller, is drawn on the
+  alternate screen: a terminal pushes live rows that no longer fit into its history.
 - xterm.js moves the cursor by rows that it wraps below it, so those are cut short while the record grows.
 - A frame that shrank to L <= C has C = min(B, W) and writes nothing to the history, unless its rows differ
   from the committed ones (`audit.py`): then they are written.
@@ -34,12 +37,13 @@ The rules, beyond those of `ledger.py`:
 """
 
 from collections.abc import Callable
+from functools import partial
 from itertools import groupby
 
 from tau.base.late import late
 from tau.tui.component import Component
 from tau.tui.input.key import InputEvent, Key, Paste
-from tau.tui.render.frame_loop import FrameLoop, FrameStats
+from tau.tui.render.frame_loop import DialogPlace, FrameLoop, FrameStats
 from tau.tui.render.overlays import Overlay, OverlayOptions
 from tau.tui.render.paint import KeepRows
 from tau.tui.style import Theme
@@ -228,6 +232,8 @@ class Screen(TerminalReports):
         self.forget_rows = self._frame_loop.forget
         """Call when the first component drops this many committed rows (`stats.ledger`) at its top: the
         terminal's history keeps them, and a later full paint begins after them."""
+        self.set_dialog: Callable[[DialogPlace | None], None] = partial(setattr, self._frame_loop, "dialog")
+        """Set where the open dialog belongs, or that there is none, for the next frame."""
         self.render_now = self._frame_loop.draw
         self.on_cursor = self._frame_loop.on_cursor
         self.flush_record = self._frame_loop.flush_record

@@ -64,6 +64,8 @@ class LinearPainter:
         overlays: Sequence[Overlay] = (),
         kept: RowPlace | None = None,
         typing: bool = False,
+        asking: bool = False,
+        unsettled: bool = False,
     ) -> PaintResult:
         """Print the lines that are new since the last frame."""
         intent: Intent = "first" if not self.size.rows else "full" if request.full else "update"

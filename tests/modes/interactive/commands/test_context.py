@@ -116,7 +116,7 @@ def test_usage_is_shown_by_model(tmp_path: Path) -> None:
             await run_command(rig, "/usage", "No usage yet.")
             await run_command(rig, "hello", "One.")
             await rig.idle()
-            shown = await run_command(rig, "/usage", "75 % of the input came from the cache")
+            shown = await run_command(rig, "/usage", "75% of the input came from the cache")
             assert "faux/faux" in shown and "3k" in shown and "200" in shown
 
     run(test)

@@ -92,7 +92,7 @@ def test_facts_show_layer_default_effect_and_scope(tmp_path: Path) -> None:
     assert "in the next session" in reported and "projects can only tighten it" in reported
     assert facts(known["display.tabWidth"], loaded).startswith(f"From {project / 'settings.json'}; default 4")
     assert facts(known["theme.symbols"], loaded).startswith("From this run")
-    assert facts(known["theme.dark"], loaded) == "From the default."
+    assert facts(known["theme.dark"], loaded) == "Not changed."
 
 
 def test_when_a_change_takes_effect() -> None:

@@ -166,7 +166,7 @@ def test_filters_cycle_in_both_directions_and_have_direct_keys(tmp_path: Path) -
             await rig.press("alt+l")
             assert "No entry has a label." in await rig.show("labeled-only, 0")
             await rig.press("alt+a")
-            assert "model_change: faux/faux" in await rig.show("all, ")
+            assert "model change: faux/faux" in await rig.show("all, ")
             await rig.press("ctrl+o")
             await rig.show("default, 4")
             await rig.press("ctrl+shift+o")

@@ -22,6 +22,7 @@ def resize(
 ) -> None:
     """Resize the page: first the rows, exchanging them with the history, then the columns."""
     before = page.x
+    is_saved = (page.saved.x, page.saved.y) == (page.x, page.y)
     if multiplexer:
         _height_of_pane(page, height)
     else:
@@ -35,7 +36,9 @@ def resize(
                 row.fit(columns)
             page.x = min(before, columns - 1)
         page.columns = columns
-    page.saved = page.saved._replace(x=min(page.saved.x, columns - 1), y=min(page.saved.y, height - 1))
+    # A cursor saved on the way to the alternate screen stays at its text: tmux, VTE, foot.
+    x, y = (page.x, page.y) if is_saved else (page.saved.x, page.saved.y)
+    page.saved = page.saved._replace(x=min(x, columns - 1), y=min(y, height - 1))
 
 
 def erase_prompt(page: Page) -> None:

@@ -99,7 +99,7 @@ def first_sentence(text: str) -> str:
 
 
 async def usage(context: CommandContext, rest: str) -> None:
-    """Show tokens and cost of this session by model, and what is left of plans."""
+    """Show tokens and cost of this session by model, and plan limits."""
     session = context.require_session()
     rows, note = usage_rows(session)
     limits = limit_lines(session)

@@ -282,4 +282,5 @@ class Completion:
 def _item(path: str, value: str, note: str = "") -> CompletionItem:
     folder, _, name = path.removesuffix("/").rpartition("/")
     is_folder = path.endswith("/")
-    return CompletionItem(f"{name}/" if is_folder else name, value, folder, note, more=is_folder)
+    about = "" if folder == "." else folder
+    return CompletionItem(f"{name}/" if is_folder else name, value, about, note, more=is_folder)

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 from tau.modes.interactive.layout import ScreenLayout
 from tau.tui.component import Component
 from tau.tui.input.key import InputEvent
+from tau.tui.render.frame_loop import DialogPlace
 from tau.tui.render.screen import Screen
 
 T = TypeVar("T")
@@ -42,7 +43,11 @@ class Dialogs:
         return self._answer is not None
 
     async def ask(
-        self, make: Callable[[Callable[[T | None], None]], Component], *, timeout: float | None = None
+        self,
+        make: Callable[[Callable[[T | None], None]], Component],
+        *,
+        timeout: float | None = None,
+        place: DialogPlace = "alternate",
     ) -> T | None:
         """Show what `make(done)` returns until it calls `done(answer)`; None on timeout."""
         async with self._turn:
@@ -55,7 +60,7 @@ class Dialogs:
 
             self._answer = answer
             try:
-                self._put(make(done))
+                self._put(make(done), place)
                 async with asyncio.timeout(timeout):
                     return await answer
             except TimeoutError:
@@ -75,8 +80,9 @@ class Dialogs:
         if self._answer is not None and not self._answer.done():
             self._answer.set_result(None)
 
-    def _put(self, component: Component) -> None:
+    def _put(self, component: Component, place: DialogPlace | None = None) -> None:
         self._layout.slot.clear()
         self._layout.slot.add(component)
+        self._screen.set_dialog(place)
         self._screen.focus(component)
         self._screen.request_render()

@@ -45,8 +45,8 @@ For a server elsewhere, type its address.
 
 Offline: the demo model is small. It can chat but not code; use it to look around.
 
-Plans: those sold with a key (Z.AI, Kimi, MiniMax, Qwen and others) are providers. Claude and Gemini plans, \
-and Copilot, are open to their vendors' own programs only."""
+Plans: those that come with an API key (Z.AI, Kimi, MiniMax, Qwen and others) work like a provider. Claude, \
+Gemini and Copilot plans work only in their vendors' own programs."""
 
 QUIT = DialogChoice("quit", "Quit")
 DEMO = f"{DEMO_PROVIDER}/"

@@ -58,7 +58,7 @@ def branch_items(points: "list[tree_navigation.BranchPoint]", active: set[str]) 
         here = point.entry_id in active
         label = snippets.one_line(point.text, SHOWN_CHARS) or _pictures(point.image_count)
         group = "" if here else "On other branches"
-        items.append(SelectItem(point.entry_id, label, "", group, f"{number}"))
+        items.append(SelectItem(point.entry_id, label, "", group, f"message {number}"))
     return sorted(items, key=lambda item: bool(item.group))
 
 

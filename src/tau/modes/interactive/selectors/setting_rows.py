@@ -31,7 +31,6 @@ TABS: Mapping[str, tuple[str, ...]] = {
 OTHER = "More"
 SCREEN_GROUPS = ("theme", "statusLine", "display", "interaction")
 _LAYERS = {
-    "default": "the default",
     "user": "your settings.json",
     "project": "this project",
     "file": "a --config file",
@@ -124,9 +123,11 @@ def parse_value(declared: Declared, value: Value) -> Any:
 def facts(declared: Declared, loaded: LoadedSettings) -> str:
     """Where the value comes from, its default, when a change takes effect, and who may set it."""
     origin = loaded.origin(declared.key)
-    where = _LAYERS[origin.layer]
+    where = _LAYERS.get(origin.layer, "")
     parts = [f"From {where}" if origin.path is None or origin.layer == "user" else f"From {origin.path}"]
-    if origin.layer != "default":
+    if origin.layer == "default":
+        parts = ["Not changed"]
+    else:
         parts.append(f"default {_default(declared.default)}")
     if effect := takes_effect(declared.key):
         parts.append(f"changes take effect {effect}")

@@ -14,8 +14,8 @@ SAVE = "app.thinking.saveDefault"
 HINTS = (Hint(CONFIRM, "use"), Hint(CANCEL, "close"), Hint(SAVE, "use and make default"))
 WORDS: dict[ThinkingLevel, str] = {
     "off": "answers immediately",
-    "minimal": "thinks briefly",
-    "low": "a little, for simple work",
+    "minimal": "thinks very briefly",
+    "low": "thinks a little: for simple work",
     "medium": "for most work",
     "high": "for hard problems",
     "xhigh": "for the hardest ones: slow and expensive",

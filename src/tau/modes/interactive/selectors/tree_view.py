@@ -273,7 +273,7 @@ def drawn_row(theme: Theme, rows: Sequence[TreeRow], place: int, look: TreeRowSt
     text += theme["accent"](f"{symbols.bullet} ") if row.active else ""
     text += theme["error"](f"{symbols.cross} ") if row.failed else ""
     text += theme["warning"](f"[{row.label}] ") if row.label else ""
-    name = _NAMES.get(row.role, row.role) or row.kind
+    name = _NAMES.get(row.role, row.role) or row.kind.replace("_", " ")
     style = theme["selected" if look.selected else _TOKENS.get(row.role, "dim")]
     text += style(f"{name}: {row.text}" if row.text else name)
     text = truncate(text, look.width, symbols.ellipsis)
