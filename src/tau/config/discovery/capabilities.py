@@ -183,6 +183,6 @@ _ROWS = (
     Capability("extensions", lambda inner, fields: inner.parent.name, _accept, runs=True),
     Capability("mcps", _whole_path, _accept, runs=True, named=False),
     Capability("settings", _whole_path, _accept, runs=True, named=False),
-    Capability("ssh", _whole_path, _accept, runs=True, named=False),
+    Capability("ssh", _whole_path, _accept, named=False),
 )
 CAPABILITIES: dict[Kind, Capability] = {row.id: row for row in _ROWS}

@@ -74,7 +74,6 @@ _NATIVE: Patterns = {
     **_CODE,
     **_MCP,
     **_SYSTEM,
-    **_SETTINGS,
     "context-files": ("AGENTS.md",),
     "rules": (*_RULES["rules"], "RULES.md"),
     "instructions": ("instructions/**/*.md",),
@@ -84,7 +83,9 @@ PLUGIN: Patterns = {**_SKILLS, **_COMMANDS, **_RULES, **_AGENTS, **_CODE, **_MCP
 PROVIDERS = (
     Provider("native", "tau", 100, (TAU, "./.tau"), _NATIVE),
     Provider("tau-plugins", "tau plugins", 90, (f"{TAU}/plugins/*",), PLUGIN),
-    Provider("pi", "pi and omp", 85, ("~/.pi/agent", "~/.omp/agent", "./.pi", "./.omp"), _NATIVE),
+    Provider(
+        *("pi", "pi and omp", 85, ("~/.pi/agent", "~/.omp/agent", "./.pi", "./.omp")), _NATIVE | _SETTINGS
+    ),
     Provider(
         *("claude", "Claude Code", 80, ("~/.claude", "./.claude")),
         {
@@ -200,7 +201,7 @@ def find_roots(cwd: Path, paths: Paths) -> list[Root]:
 def has_any(roots: Iterable[Root], kinds: Sequence[Kind] = AT_START) -> bool:
     """Whether one of the folders may hold something of these kinds."""
     return any(
-        _exists(f"{root.path}/{pattern.partition('/')[0]}")
+        _exists(f"{root.path}/{pattern.partition('*')[0].partition('/')[0]}")
         for root in roots
         for kind in kinds
         for pattern in root.finds.get(kind, ())
