@@ -3,6 +3,7 @@
 import asyncio
 import os
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -77,7 +78,7 @@ def test_nested_instructions_are_sent_once_and_the_prompt_stays_the_same(repo: P
     assert 'trusted="no"' in note and "Root" not in note
     requests = faux.requests
     assert len({request.system for request in requests}) == 1
-    for earlier, later in zip(requests, requests[1:], strict=False):
+    for earlier, later in pairwise(requests):
         assert later.messages[: len(earlier.messages)] == earlier.messages
     rows = dict(file_rows(session))
     assert [Path(path).parent.name for path in rows] == ["repo", "a", "b"]

@@ -84,7 +84,8 @@ PROVIDERS = (
     Provider("native", "tau", 100, (TAU, "./.tau"), _NATIVE),
     Provider("tau-plugins", "tau plugins", 90, (f"{TAU}/plugins/*",), PLUGIN),
     Provider(
-        *("pi", "pi and omp", 85, ("~/.pi/agent", "~/.omp/agent", "./.pi", "./.omp")), _NATIVE | _SETTINGS
+        *("pi", "pi and omp", 85, ("~/.pi/agent", "~/.omp/agent", "./.pi", "./.omp")),
+        {**_NATIVE, **_SETTINGS},
     ),
     Provider(
         *("claude", "Claude Code", 80, ("~/.claude", "./.claude")),
