@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tau.config.context_files import MAX_FILE_BYTES, MAX_TOTAL_BYTES, ContextFile, find_context_files
-from tau.config.discovery.registry import Discovery, DiscoveryOptions
+from tau.config.discovery.registry import CapabilityRegistry, DiscoveryOptions
 from tau.config.paths import Paths
 
 
@@ -23,7 +23,9 @@ class World:
 
     def find(self, cwd: Path | None = None, *, trusted: bool = False) -> list[ContextFile]:
         options = DiscoveryOptions(trusted=trusted)
-        return find_context_files(Discovery(cwd or self.cwd, self.paths, options), self.warnings.append)
+        return find_context_files(
+            CapabilityRegistry(cwd or self.cwd, self.paths, options), self.warnings.append
+        )
 
     def texts(self, cwd: Path | None = None, *, trusted: bool = False) -> list[str]:
         return [file.text for file in self.find(cwd, trusted=trusted)]

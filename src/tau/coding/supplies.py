@@ -17,7 +17,7 @@ from tau.config.command_files import SKILL_PREFIX, CommandFile, find_command_fil
 from tau.config.context_files import ContextFile, ContextReader, find_context_files
 from tau.config.discovery.file_cache import read_text
 from tau.config.discovery.providers import Root, nested_roots
-from tau.config.discovery.registry import Discovery, DiscoveryOptions
+from tau.config.discovery.registry import CapabilityRegistry, DiscoveryOptions
 from tau.config.paths import Paths
 from tau.config.settings import Settings
 
@@ -53,7 +53,7 @@ class Supplies:
             disabled_items=settings.disabled_extensions,
             skill_folders=[typed_path(name).absolute() for name in settings.skills.custom_directories],
         )
-        self.discovery = Discovery(cwd, paths, options, roots)
+        self.discovery = CapabilityRegistry(cwd, paths, options, roots)
 
     @cached_property
     def skills(self) -> SkillCatalog:
@@ -96,7 +96,9 @@ class Supplies:
 
     def nested_context(self, folder: Path, warn: Callable[[str], None]) -> list[ContextFile]:
         """The instructions in one more folder of the workspace."""
-        discovery = Discovery(folder, self.discovery.paths, self.discovery.options, nested_roots(folder))
+        discovery = CapabilityRegistry(
+            folder, self.discovery.paths, self.discovery.options, nested_roots(folder)
+        )
         items = discovery.items("context-files")
         return ContextReader(Path(os.path.realpath(self.discovery.root)), warn).read(items)
 

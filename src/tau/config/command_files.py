@@ -10,7 +10,7 @@ from tau.config.discovery.capabilities import Item
 from tau.config.discovery.file_cache import SUMMARY_CHARS, read_text
 from tau.config.discovery.front_matter import parse_front_matter
 from tau.config.discovery.providers import Level
-from tau.config.discovery.registry import Discovery
+from tau.config.discovery.registry import CapabilityRegistry
 
 SKILL_PREFIX = "skill:"
 PROJECT_PREFIX = "project:"
@@ -36,7 +36,7 @@ class CommandFile(Struct, frozen=True, kw_only=True):
 
 
 def find_command_files(
-    discovery: Discovery, offers_skill: Callable[[Item], bool] = lambda item: True
+    discovery: CapabilityRegistry, offers_skill: Callable[[Item], bool] = lambda item: True
 ) -> list[CommandFile]:
     """Commands, prompts, then skills. The first with a name gets it.
 
@@ -58,7 +58,7 @@ def find_command_files(
     return list(found.values())
 
 
-def command_warnings(discovery: Discovery) -> list[str]:
+def command_warnings(discovery: CapabilityRegistry) -> list[str]:
     """Why files are not commands, one sentence each."""
     invalid = [
         item

@@ -14,7 +14,7 @@ from tau.base.sizes import KIB, format_bytes
 from tau.base.text import clean_line
 from tau.config.discovery.capabilities import Item
 from tau.config.discovery.providers import PROVIDERS, file_identity
-from tau.config.discovery.registry import Discovery
+from tau.config.discovery.registry import CapabilityRegistry
 
 MAX_FILE_BYTES = 64 * KIB
 MAX_TOTAL_BYTES = 4 * MAX_FILE_BYTES
@@ -41,7 +41,7 @@ class ContextFile(Struct, frozen=True):
     size: int = 0
 
 
-def find_context_files(discovery: Discovery, warn: Warn | None = None) -> list[ContextFile]:
+def find_context_files(discovery: CapabilityRegistry, warn: Warn | None = None) -> list[ContextFile]:
     """The user's files, then those of the folders from the repository root down to the working folder.
 
     In a folder, those of the higher priority come last, and so do overrides and personal files: later ones

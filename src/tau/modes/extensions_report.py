@@ -27,7 +27,7 @@ MARKS: dict[State, str] = {
 HIDDEN = ("shadowed", "disabled")
 """Listed only on request."""
 NOTHING = (
-    "Nothing found. Skills, commands and instructions go into .tau or ~/.tau/agent; see tau://skills.md."
+    "Nothing found. Skills, commands and instructions go into .tau or ~/.tau/agent; see the skills page."
 )
 _ANY_BUDGET = 10**9
 

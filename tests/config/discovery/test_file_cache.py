@@ -70,7 +70,7 @@ def test_damaged_cache_is_rebuilt(tmp_path: Path, reads: list[str], damage: byte
     assert reads == ["a.md"]
 
 
-def test_cache_that_cannot_be_written_is_no_error(tmp_path: Path) -> None:
+def test_cache_that_cannot_be_written_costs_only_time(tmp_path: Path) -> None:
     put(tmp_path / "a.md", "one")
     (tmp_path / "file").write_text("")
     cache = FileCache(tmp_path / "file" / "heads.json")

@@ -44,7 +44,7 @@ Body with --- in it.
         ('x: @y\nname: "quoted"', "name", "quoted"),
     ],
 )
-def test_what_is_not_yaml_is_read_line_by_line(head: str, field: str, value: object) -> None:
+def test_invalid_yaml_is_read_line_by_line(head: str, field: str, value: object) -> None:
     matter = parse_front_matter(f"---\n{head}\n---\nBody", PATH)
     assert matter.fields[field] == value
     assert "read line by line" in matter.note and matter.body == "Body"

@@ -9,8 +9,8 @@ import pytest
 from tau.config import trust_locations
 from tau.config.discovery import registry
 from tau.config.discovery.capabilities import CAPABILITIES, Item, Source
-from tau.config.discovery.providers import PROVIDERS, Kind, Provider, find_roots, has_any
-from tau.config.discovery.registry import Discovery, DiscoveryOptions, LoadContext
+from tau.config.discovery.providers import PROVIDERS, FileProvider, Kind, find_roots, has_any
+from tau.config.discovery.registry import CapabilityRegistry, DiscoveryOptions, LoadContext
 from tau.config.paths import user_paths
 
 
@@ -33,16 +33,16 @@ def project(tmp_path: Path) -> Path:
     return tmp_path / "repo"
 
 
-def discover(cwd: Path, **options: object) -> Discovery:
-    return Discovery(cwd, user_paths(), DiscoveryOptions(**options))  # type: ignore[arg-type]
+def discover(cwd: Path, **options: object) -> CapabilityRegistry:
+    return CapabilityRegistry(cwd, user_paths(), DiscoveryOptions(**options))  # type: ignore[arg-type]
 
 
-def states(discovery: Discovery, kind: Kind) -> dict[str, str]:
+def states(discovery: CapabilityRegistry, kind: Kind) -> dict[str, str]:
     """The states of all items by path, relative to the folder above the project's or the home folder."""
     return {"/".join(item.path.parts[-4:]): item.state for item in discovery.all(kind)}
 
 
-def why(discovery: Discovery, kind: Kind = "skills") -> dict[str, str]:
+def why(discovery: CapabilityRegistry, kind: Kind = "skills") -> dict[str, str]:
     return {item.path.parent.name: item.why for item in discovery.all(kind)}
 
 
@@ -157,7 +157,7 @@ def test_item_without_a_source_is_skipped_with_a_warning(tmp_path: Path) -> None
         yield Item(kind=kind, name="bad", source=None)
 
     discovery = discover(tmp_path)
-    discovery.register(Provider("mine", "Mine", 95), load)
+    discovery.register(FileProvider("mine", "Mine", 95), load)
     assert [item.name for item in discovery.items("rules")] == ["good"]
     assert discovery.warnings == ["Mine: rules:bad does not say where it is from; skipped."]
 
@@ -178,7 +178,7 @@ def test_installed_plugins_of_claude_code_are_found(home: Path, tmp_path: Path) 
 RUNS = [kind for kind, capability in CAPABILITIES.items() if capability.runs]
 
 
-def test_what_could_run_waits_for_trust_and_trust_looks_at_each_place(project: Path) -> None:
+def test_code_of_a_project_waits_for_trust_which_looks_at_each_place(project: Path) -> None:
     places = [
         (kind, f"{root.removeprefix('./')}/{pattern}".replace("/*/", "/x/").replace("*", "x"))
         for provider in PROVIDERS

@@ -13,7 +13,7 @@ from tau.base.text import clean_line
 from tau.config.discovery.capabilities import DESCRIPTION_CHARS, Item
 from tau.config.discovery.file_cache import read_text
 from tau.config.discovery.front_matter import list_of, parse_front_matter
-from tau.config.discovery.registry import Discovery
+from tau.config.discovery.registry import CapabilityRegistry
 from tau.config.discovery_settings import SkillsSettings
 from tau.config.json_file import change_json, read_json
 
@@ -55,7 +55,7 @@ class Skill(Struct, frozen=True):
 class SkillCatalog:
     """The skills that the settings offer, of those found."""
 
-    def __init__(self, discovery: Discovery, settings: SkillsSettings) -> None:
+    def __init__(self, discovery: CapabilityRegistry, settings: SkillsSettings) -> None:
         self._discovery = discovery
         self._settings = settings
         self._used_file = discovery.paths.cache / "skills_used.json"

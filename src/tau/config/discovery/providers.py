@@ -39,12 +39,12 @@ USER, PROJECT, TAU = "~/", "./", "{tau}"
 _EACH = "/*"
 
 
-class Provider(NamedTuple):
+class FileProvider(NamedTuple):
     """A tool whose files are found; of two items with one name, that of the higher priority wins.
 
     A root is a folder in the user's home (`~/`), in tau's folder (`{tau}`) or in each folder of the project
     (`./`). One that ends in `/*` means each folder there: a plugin, whose commands have its name. `finds` are
-    patterns below each root; `also` has its own roots. `**` stands for folders at any depth.
+    patterns below each root; `also` has its own roots. `**` matches folders at any depth.
     """
 
     id: str
@@ -74,20 +74,20 @@ _NATIVE: Patterns = {
     **_CODE,
     **_MCP,
     **_SYSTEM,
-    "context-files": ("AGENTS.md",),
-    "rules": (*_RULES["rules"], "RULES.md"),
+    **_RULES,
+    "context-files": ("AGENTS.md", "RULES.md"),
     "instructions": ("instructions/**/*.md",),
 }
 PLUGIN: Patterns = {**_SKILLS, **_COMMANDS, **_RULES, **_AGENTS, **_CODE, **_MCP}
 
 PROVIDERS = (
-    Provider("native", "tau", 100, (TAU, "./.tau"), _NATIVE),
-    Provider("tau-plugins", "tau plugins", 90, (f"{TAU}/plugins/*",), PLUGIN),
-    Provider(
+    FileProvider("native", "tau", 100, (TAU, "./.tau"), _NATIVE),
+    FileProvider("tau-plugins", "tau plugins", 90, (f"{TAU}/plugins/*",), PLUGIN),
+    FileProvider(
         *("pi", "pi and omp", 85, ("~/.pi/agent", "~/.omp/agent", "./.pi", "./.omp")),
         {**_NATIVE, **_SETTINGS},
     ),
-    Provider(
+    FileProvider(
         *("claude", "Claude Code", 80, ("~/.claude", "./.claude")),
         {
             **_SKILLS,
@@ -102,12 +102,12 @@ PROVIDERS = (
         },
         {"context-files": ("./CLAUDE.md", "./CLAUDE.local.md"), "mcps": ("~/.claude.json",)},
     ),
-    Provider("claude-plugins", "Claude Code plugins", 70, finds=PLUGIN),
-    Provider(
+    FileProvider("claude-plugins", "Claude Code plugins", 70, finds=PLUGIN),
+    FileProvider(
         *("agents", ".agents", 70, ("~/.agent", "~/.agents", "./.agent", "./.agents")),
         {**_SKILLS, **_COMMANDS, **_RULES, **_AGENTS, **_SYSTEM, "context-files": ("AGENTS.md",)},
     ),
-    Provider(
+    FileProvider(
         *("codex", "Codex", 70, ("~/.codex", "./.codex")),
         {
             **_SKILLS,
@@ -119,7 +119,7 @@ PROVIDERS = (
         },
         {"context-files": ("./AGENTS.override.md",)},
     ),
-    Provider(
+    FileProvider(
         *("gemini", "Gemini CLI", 60, ("~/.gemini", "./.gemini")),
         {
             **_SETTINGS,
@@ -130,7 +130,7 @@ PROVIDERS = (
         },
         {"context-files": ("./GEMINI.md",)},
     ),
-    Provider(
+    FileProvider(
         *("opencode", "opencode", 55, ("~/.config/opencode", "./.opencode")),
         {
             **_SKILLS,
@@ -142,7 +142,7 @@ PROVIDERS = (
         },
         {"settings": ("./opencode.json",)},
     ),
-    Provider(
+    FileProvider(
         *("cursor", "Cursor", 50, ("~/.cursor", "./.cursor")),
         {
             **_MCP,
@@ -151,13 +151,13 @@ PROVIDERS = (
             "slash-commands": ("commands/**/*.md",),
         },
     ),
-    Provider(
+    FileProvider(
         *("windsurf", "Windsurf", 50, ("~/.codeium/windsurf", "./.windsurf")),
         {"mcps": ("mcp_config.json",), "rules": ("rules/**/*.md", "memories/global_rules.md")},
         {"rules": ("./.windsurfrules",)},
     ),
-    Provider("cline", "Cline", 40, also={"rules": ("./.clinerules", "./.clinerules/**/*.md")}),
-    Provider(
+    FileProvider("cline", "Cline", 40, also={"rules": ("./.clinerules", "./.clinerules/**/*.md")}),
+    FileProvider(
         *("github", "GitHub Copilot", 30, ("./.github",)),
         {
             **_SKILLS,
@@ -166,19 +166,19 @@ PROVIDERS = (
             "prompts": ("prompts/**/*.prompt.md",),
         },
     ),
-    Provider("vscode", "VS Code", 20, ("./.vscode",), {"mcps": ("mcp.json",)}),
-    Provider("agents-md", "AGENTS.md", 10, also={"context-files": ("./AGENTS.md",)}),
-    Provider("mcp-json", "mcp.json", 5, also={"mcps": ("./mcp.json", "./.mcp.json")}),
-    Provider("ssh-json", "ssh.json", 5, also={"ssh": ("./ssh.json", "./.ssh.json", "{tau}/ssh.json")}),
-    Provider("builtin-defaults", "bundled", 1),
-    Provider("custom", "your folders", 0),
+    FileProvider("vscode", "VS Code", 20, ("./.vscode",), {"mcps": ("mcp.json",)}),
+    FileProvider("agents-md", "AGENTS.md", 10, also={"context-files": ("./AGENTS.md",)}),
+    FileProvider("mcp-json", "mcp.json", 5, also={"mcps": ("./mcp.json", "./.mcp.json")}),
+    FileProvider("ssh-json", "ssh.json", 5, also={"ssh": ("./ssh.json", "./.ssh.json", "{tau}/ssh.json")}),
+    FileProvider("builtin-defaults", "bundled", 1),
+    FileProvider("custom", "your folders", 0),
 )
 
 
 class Root(NamedTuple):
     """An existing folder with patterns to look for. `rank` is its distance from the working folder."""
 
-    provider: Provider
+    provider: FileProvider
     path: str
     level: Level
     rank: int
@@ -226,9 +226,9 @@ def _roots_in(start: str, folder: str, level: Level, rank: int) -> Iterator[Root
 
 
 @cache
-def _places(start: str) -> tuple[tuple[Provider, str, Patterns], ...]:
+def _places(start: str) -> tuple[tuple[FileProvider, str, Patterns], ...]:
     """The rows of the table that start there; patterns without a root are relative to the start."""
-    rows: list[tuple[Provider, str, Patterns]] = []
+    rows: list[tuple[FileProvider, str, Patterns]] = []
     for provider in PROVIDERS:
         for root in provider.roots:
             if root.startswith(start):

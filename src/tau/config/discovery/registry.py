@@ -16,7 +16,7 @@ from tau.base.text import clean_line
 from tau.config.discovery.capabilities import CAPABILITIES, Item, Source
 from tau.config.discovery.file_cache import FileCache, FileHead
 from tau.config.discovery.plugins import plugin_roots
-from tau.config.discovery.providers import PROVIDERS, Kind, Level, Provider, Root, find_roots, has_any
+from tau.config.discovery.providers import PROVIDERS, FileProvider, Kind, Level, Root, find_roots, has_any
 from tau.config.paths import Paths, project_folders
 
 MAX_ITEMS = 1_000
@@ -48,7 +48,7 @@ _CUSTOM = next(provider for provider in PROVIDERS if provider.id == "custom")
 Load = Callable[[LoadContext, Kind], Iterable[Item]]
 
 
-class Discovery:
+class CapabilityRegistry:
     """What the providers supply to a working folder. Each kind is scanned once, when first asked for."""
 
     def __init__(
@@ -64,12 +64,12 @@ class Discovery:
         """Why something was not found, one sentence each."""
         self._cache = FileCache(paths.cache / "heads.json")
         self._roots = None if roots is None else list(roots)
-        self._loaders: list[tuple[Provider, Load]] = []
+        self._loaders: list[tuple[FileProvider, Load]] = []
         self._found: dict[Kind, list[Item]] = {}
         for provider in PROVIDERS:
             self.register(provider, self._load_files)
 
-    def register(self, provider: Provider, load: Load) -> None:
+    def register(self, provider: FileProvider, load: Load) -> None:
         """Ask another provider too; those of the highest priority come first."""
         self._loaders.append((provider, load))
         self._loaders.sort(key=lambda one: -one[0].priority)
@@ -116,7 +116,7 @@ class Discovery:
             if load != self._load_files or has_any(by_provider[provider.id], (kind,))
         ]
 
-        def run(one: tuple[Provider, Load]) -> tuple[list[Item], list[str]]:
+        def run(one: tuple[FileProvider, Load]) -> tuple[list[Item], list[str]]:
             provider, load = one
             warnings: list[str] = []
             context = LoadContext(self.cwd, home, by_provider[provider.id], warnings.append)
