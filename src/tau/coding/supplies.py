@@ -1,7 +1,7 @@
 """What files supply to a session's prompts: instructions, system prompts, skills; read when first needed."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from tau.base.files import typed_path
 from tau.coding.prompts.command_prompts import command_prompt
 from tau.coding.skills.catalog import Skill, SkillCatalog
 from tau.coding.skills.listing import list_skills, listing_budget
-from tau.config.command_files import SKILL_PREFIX, CommandFile, find_command_files
+from tau.config.command_files import SKILL_PREFIX, CommandFile, find_command_files, invalid_text
 from tau.config.context_files import ContextFile, ContextReader, find_context_files
 from tau.config.discovery.file_cache import read_text
 from tau.config.discovery.providers import Root, nested_roots
@@ -22,6 +22,7 @@ from tau.config.paths import Paths
 from tau.config.settings import Settings
 
 MAX_NAMED = 30
+MAX_INVALID = 5
 
 
 class PromptFiles(Struct, frozen=True, kw_only=True):
@@ -86,6 +87,8 @@ class Supplies:
         shortened = list_skills(skills, budget, used).shortened
         if shortened:
             warn(_shortened_text(shortened, budget))
+        for sentence in self._losses():
+            warn(sentence)
         return PromptFiles(
             context=[*context, *_always(skills, warn)],
             skills=listing,
@@ -93,6 +96,14 @@ class Supplies:
             addition=self._system_prompt("APPEND_SYSTEM", warn),
             title=self._system_prompt("TITLE_SYSTEM", warn) or "",
         )
+
+    def _losses(self) -> Iterator[str]:
+        """Why skills and whole folders are missing."""
+        yield from self.discovery.warnings
+        invalid = [item for item in self.discovery.all("skills") if item.state == "invalid"]
+        yield from map(invalid_text, invalid[:MAX_INVALID])
+        if len(invalid) > MAX_INVALID:
+            yield f"{len(invalid) - MAX_INVALID} more skills are invalid; see tau extensions list."
 
     def nested_context(self, folder: Path, warn: Callable[[str], None]) -> list[ContextFile]:
         """The instructions in one more folder of the workspace."""

@@ -33,12 +33,9 @@ Warn = Callable[[str], None]
 
 
 class ContextFile(Struct, frozen=True):
-    """`size` is that of the whole file in bytes, if only a part of it is used."""
-
     path: Path
     text: str
     trusted: bool = True
-    size: int = 0
 
 
 def find_context_files(discovery: CapabilityRegistry, warn: Warn | None = None) -> list[ContextFile]:
@@ -53,8 +50,6 @@ def find_context_files(discovery: CapabilityRegistry, warn: Warn | None = None) 
     for item in items:
         if item.state == "invalid":
             say(f"Skipped {item.path}: {item.why[:1].lower()}{item.why[1:]}")
-    for warning in discovery.warnings:
-        say(warning)
     used = [item for item in items if item.state == "active"]
     return ContextReader(Path(os.path.realpath(discovery.root)), say).read(used)
 
@@ -166,7 +161,7 @@ class ContextReader:
             return None
         self._texts.add(text)
         self._budget -= min(len(text.encode()), self._budget)
-        return ContextFile(path, text, trusted, 0 if is_whole else info.st_size)
+        return ContextFile(path, text, trusted)
 
 
 def _place(item: Item) -> tuple[bool, int]:

@@ -33,7 +33,7 @@ Kind = Literal[
 ]
 Level = Literal["user", "project", "bundled"]
 Patterns: TypeAlias = Mapping[Kind, tuple[str, ...]]
-AT_START: tuple[Kind, ...] = ("context-files", "system-prompt", "skills", "rules")
+AT_START: tuple[Kind, ...] = ("context-files", "system-prompt", "skills")
 """What the first request may depend on."""
 USER, PROJECT, TAU = "~/", "./", "{tau}"
 _EACH = "/*"
