@@ -25,11 +25,11 @@ metadata: {author: me, version: 1.0}
 Body with --- in it.
 ---
 """
-    fields, body, note, line = parse_front_matter(text, PATH)
+    fields, body, note = parse_front_matter(text, PATH)
     assert fields["name"] == "quoted" and fields["description"].strip() == "folded over two lines"
     assert fields["globs"] == ["*.py", "src/**"] and fields["alwaysApply"] is True
     assert fields["metadata"] == {"author": "me", "version": 1.0}
-    assert (body, note, line) == ("Body with --- in it.\n---", "", 11)
+    assert (body, note) == ("Body with --- in it.\n---", "")
 
 
 @pytest.mark.parametrize(

@@ -157,9 +157,17 @@ def test_item_without_a_source_is_skipped_with_a_warning(tmp_path: Path) -> None
         yield Item(kind=kind, name="bad", source=None)
 
     discovery = discover(tmp_path)
+
+    def fail(context: LoadContext, kind: Kind) -> Iterable[Item]:
+        raise OSError("broken")
+
     discovery.register(FileProvider("mine", "Mine", 95), load)
+    discovery.register(FileProvider("other", "Other", 96), fail)
     assert [item.name for item in discovery.items("rules")] == ["good"]
-    assert discovery.warnings == ["Mine: rules:bad does not say where it is from; skipped."]
+    assert sorted(discovery.warnings) == [
+        "Mine: rules:bad does not say where it is from; skipped.",
+        "Other: Loading rules failed: OSError('broken').",
+    ]
 
 
 def test_installed_plugins_of_claude_code_are_found(home: Path, tmp_path: Path) -> None:

@@ -4,14 +4,13 @@ A start without any of them imports no other module of this package.
 """
 
 import os
-import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Literal, NamedTuple, TypeAlias
 
-from tau.base.files import mode_of, typed_path
+from tau.base.files import typed_path
 from tau.config.paths import PROJECT_FOLDER, Paths, project_folders
 
 Kind = Literal[
@@ -202,11 +201,11 @@ def find_roots(cwd: Path, paths: Paths) -> list[Root]:
 def has_any(roots: Iterable[Root], kinds: Sequence[Kind] = AT_START) -> bool:
     """Whether one of the folders may hold something of these kinds."""
     return any(
-        _exists(f"{root.path}/{pattern.partition('*')[0].partition('/')[0]}")
+        os.path.lexists(f"{root.path}/{pattern.partition('*')[0].partition('/')[0]}")
         for root in roots
         for kind in kinds
         for pattern in root.finds.get(kind, ())
-    ) or any(root.provider.id == "claude" and _exists(f"{root.path}/plugins") for root in roots)
+    ) or any(root.provider.id == "claude" and os.path.lexists(f"{root.path}/plugins") for root in roots)
 
 
 def nested_roots(folder: Path, rank: int = 0) -> list[Root]:
@@ -221,7 +220,7 @@ def _roots_in(start: str, folder: str, level: Level, rank: int) -> Iterator[Root
             base = place.removesuffix(_EACH)
             for name in _folder_names(base):
                 yield Root(provider, f"{base}/{name}", level, rank, finds, plugin=name)
-        elif not path or _exists(place):
+        elif not path or os.path.lexists(place):
             yield Root(provider, place, level, rank, finds)
 
 
@@ -249,17 +248,9 @@ def _places(start: str) -> tuple[tuple[FileProvider, str, Patterns], ...]:
 
 def _folder_names(folder: str) -> list[str]:
     try:
-        return sorted(name for name in os.listdir(folder) if mode_is_folder(f"{folder}/{name}"))  # noqa: PTH208
+        return sorted(entry.name for entry in os.scandir(folder) if entry.is_dir())
     except OSError:
         return []
-
-
-def mode_is_folder(path: str) -> bool:
-    return stat.S_ISDIR(mode_of(Path(path)))
-
-
-def _exists(path: str) -> bool:
-    return os.path.lexists(path)
 
 
 def file_identity(path: str | Path) -> tuple[int, int]:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
+from tau.base import log
 from tau.base.errors import ConfigError
 from tau.base.text import clean_line
 from tau.config.discovery.capabilities import CAPABILITIES, Item, Source
@@ -120,24 +121,27 @@ class CapabilityRegistry:
             provider, load = one
             warnings: list[str] = []
             context = LoadContext(self.cwd, home, by_provider[provider.id], warnings.append)
-            return list(load(context, kind)), [f"{provider.name}: {text}" for text in warnings]
+            items: list[Item] = []
+            try:
+                for item in load(context, kind):
+                    if item.source is None:
+                        warnings.append(f"{item.id} does not say where it is from; skipped.")
+                    else:
+                        items.append(item)
+            except Exception as error:  # of a provider that someone registered
+                log.error(f"{provider.name} failed to load {kind}.", error)
+                warnings.append(f"Loading {kind} failed: {error!r}.")
+            return items, [f"{provider.name}: {text}" for text in warnings]
 
         if len(busy) > 1:
             with ThreadPoolExecutor(len(busy)) as pool:
                 loaded = list(pool.map(run, busy))
         else:
             loaded = [run(one) for one in busy]
-        found: list[tuple[int, Item]] = []
-        for (provider, _), (items, warnings) in zip(busy, loaded, strict=True):
-            self.warnings += warnings
-            for item in items:
-                if item.source is None:
-                    self.warnings.append(
-                        f"{provider.name}: {item.id} does not say where it is from; skipped."
-                    )
-                else:
-                    found.append((provider.priority, item))
-        return self._settle(kind, found)
+        self.warnings += [text for _, warnings in loaded for text in warnings]
+        priorities = [provider.priority for provider, _ in busy]
+        pairs = zip(priorities, loaded, strict=True)
+        return self._settle(kind, [(priority, item) for priority, (items, _) in pairs for item in items])
 
     def _settle(self, kind: Kind, found: list[tuple[int, Item]]) -> list[Item]:
         """Decide what is used: the first of a name, which no untrusted project may take from others."""
