@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 from msgspec import Struct
@@ -11,7 +11,7 @@ from tau.ai.model import Model
 from tau.base.errors import ConfigError
 from tau.base.files import typed_path
 from tau.coding.prompts.command_prompts import command_prompt
-from tau.coding.skills.catalog import Skill, SkillCatalog
+from tau.coding.skills.catalog import Skill, SkillCatalog, excludes_skill
 from tau.coding.skills.listing import list_skills, listing_budget
 from tau.config.command_files import SKILL_PREFIX, CommandFile, find_command_files, invalid_text
 from tau.config.context_files import ContextFile, ContextReader, find_context_files
@@ -52,18 +52,18 @@ class Supplies:
             trusted=trusted,
             disabled_providers=settings.disabled_providers,
             disabled_items=settings.disabled_extensions,
+            excludes=partial(excludes_skill, settings.skills),
             skill_folders=[typed_path(name).absolute() for name in settings.skills.custom_directories],
         )
         self.discovery = CapabilityRegistry(cwd, paths, options, roots)
 
     @cached_property
     def skills(self) -> SkillCatalog:
-        return SkillCatalog(self.discovery, self._settings.skills)
+        return SkillCatalog(self.discovery)
 
     def commands(self) -> list[CommandFile]:
         """The slash commands."""
-        with_skills = self._settings.skills.enable_skill_commands
-        return find_command_files(self.discovery, lambda item: with_skills and self.skills.offers(item))
+        return find_command_files(self.discovery, skills=self._settings.skills.enable_skill_commands)
 
     def command_prompt(self, file: CommandFile, typed: str) -> str:
         """The prompt that a command expands to. Raises ConfigError."""

@@ -53,6 +53,14 @@ def test_settings_choose_which_sources_are_offered(
     assert {skill.name for skill in catalog(repo, **settings).skills} == every - set(missing)
 
 
+def test_skill_of_a_source_that_is_off_hides_no_other(tmp_path: Path) -> None:
+    home = Path(os.environ["HOME"])
+    put_skill(home / ".claude/skills/x", "One")
+    put_skill(home / ".agents/skills/x", "Two")
+    found = catalog(tmp_path, enable_claude_user=False)
+    assert [skill.description for skill in found.skills] == ["Two"] and found.collisions() == []
+
+
 def test_included_names_and_the_switch_decide(repo: Path) -> None:
     assert [skill.name for skill in catalog(repo, include_skills=["*-tau"]).skills] == [
         "user-tau",
@@ -83,6 +91,15 @@ def test_collision_is_reported_unless_the_skills_are_equal(tmp_path: Path) -> No
     put_skill(home / ".agents/skills/other", "Two")
     (sentence,) = catalog(tmp_path).collisions()
     assert ".agents/skills/other" in sentence and ".claude/skills/other" in sentence
+
+
+def test_link_to_a_skill_under_another_name_does_not_collide(tmp_path: Path) -> None:
+    folder = Path(os.environ["HOME"]) / ".claude/skills"
+    (folder / "a").mkdir(parents=True)
+    (folder / "a/SKILL.md").write_text("---\ndescription: d\n---\ntext")
+    (folder / "b").symlink_to("a")
+    found = catalog(tmp_path)
+    assert [skill.name for skill in found.skills] == ["a"] and found.collisions() == []
 
 
 def test_skill_that_is_always_applied_is_part_of_the_prompt(tmp_path: Path) -> None:

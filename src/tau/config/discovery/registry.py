@@ -28,12 +28,16 @@ MAX_DEPTH = 3
 
 
 class DiscoveryOptions(Struct, frozen=True, kw_only=True):
-    """`trusted`: what the project supplies may run. `skill_folders` are the user's own, in addition."""
+    """`trusted`: what the project supplies may run. `skill_folders` are the user's own, in addition.
+
+    `excludes`: whether other settings turn an item off.
+    """
 
     trusted: bool = False
     disabled_providers: Sequence[str] = ()
     disabled_items: Sequence[str] = ()
     skill_folders: Sequence[Path] = ()
+    excludes: Callable[[Item], bool] = lambda item: False
 
 
 class LoadContext(NamedTuple):
@@ -175,6 +179,8 @@ class CapabilityRegistry:
             return replace(item, state="disabled", why="Its provider is in disabledProviders.")
         if any(names_item(name, item) for name in self.options.disabled_items):
             return replace(item, state="disabled", why="It is in disabledExtensions.")
+        if self.options.excludes(item):
+            return replace(item, state="disabled", why=f"The settings {item.kind}.* exclude it.")
         capability = CAPABILITIES[item.kind]
         problem, notes = capability.check(item)
         item = replace(item, notes=(*item.notes, *notes))
