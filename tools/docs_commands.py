@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from tau.base.sizes import format_bytes
-from tau.config import command_files
+from tau.config.discovery import capabilities, file_cache, registry
 from tau.modes.command_table import GROUPS, ROWS, SlashCommand
 
 
@@ -24,10 +24,10 @@ def _line(row: SlashCommand) -> str:
 
 def command_limits() -> str:
     rows = (
-        ("a file", format_bytes(command_files.MAX_FILE_BYTES)),
-        ("files", f"{command_files.MAX_FILES:,}"),
-        ("folders within a folder of commands", f"{command_files.MAX_DEPTH:,}"),
-        ("a name, in characters", f"{command_files.NAME_CHARS:,}"),
+        ("a file", format_bytes(file_cache.MAX_FILE_BYTES)),
+        ("files in one place", f"{registry.MAX_ITEMS:,}"),
+        ("folders within a folder of commands", f"{registry.MAX_DEPTH:,}"),
+        ("a name, in characters", f"{capabilities.NAME_CHARS:,}"),
     )
     return "\n".join(["| limit | |", "|---|---|", *(f"| {what} | {amount} |" for what, amount in rows)])
 

@@ -7,6 +7,7 @@ import pytest
 from tau.ai.model import THINKING_LEVELS
 from tau.cli.completions import SHELLS
 from tau.cli.config_command import ACTIONS
+from tau.cli.extensions_command import ACTIONS as EXTENSIONS_ACTIONS
 from tau.cli.flags import CONFLICTS, FLAGS, GROUPS, LIST, OPTIONAL, SUBCOMMANDS, SWITCH, VALUE, Flag
 from tau.cli.login_command import AUTH_ACTIONS
 from tau.cli.models_command import ACTIONS as MODELS_ACTIONS
@@ -193,6 +194,7 @@ def test_choices_match_their_implementations() -> None:
         "models": MODELS_ACTIONS,
         "auth": AUTH_ACTIONS,
         "ssh": tuple(SSH_ACTIONS),
+        "extensions": EXTENSIONS_ACTIONS,
         "trust": TRUST_ACTIONS,
         "sandbox": SANDBOX_ACTIONS,
         "completions": SHELLS,

@@ -8,7 +8,7 @@ import pytest
 from tau.base.errors import ConfigError
 from tau.config.command_files import CommandFile, command_warnings, find_command_files
 from tau.config.discovery.file_cache import MAX_FILE_BYTES
-from tau.config.discovery.registry import MAX_ITEMS, Discovery
+from tau.config.discovery.registry import MAX_ITEMS, CapabilityRegistry
 from tau.config.paths import user_paths
 
 
@@ -19,7 +19,7 @@ def put(path: Path, text: str) -> Path:
 
 
 def found(cwd: Path, warnings: list[str] | None = None) -> dict[str, CommandFile]:
-    discovery = Discovery(cwd, user_paths())
+    discovery = CapabilityRegistry(cwd, user_paths())
     files = find_command_files(discovery)
     if warnings is not None:
         warnings += command_warnings(discovery)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tau.config.context_files import MAX_FILE_BYTES, MAX_TOTAL_BYTES, ContextFile, find_context_files
-from tau.config.discovery.registry import Discovery, DiscoveryOptions
+from tau.config.discovery.registry import CapabilityRegistry, DiscoveryOptions
 from tau.config.paths import Paths
 
 
@@ -23,7 +23,9 @@ class World:
 
     def find(self, cwd: Path | None = None, *, trusted: bool = False) -> list[ContextFile]:
         options = DiscoveryOptions(trusted=trusted)
-        return find_context_files(Discovery(cwd or self.cwd, self.paths, options), self.warnings.append)
+        return find_context_files(
+            CapabilityRegistry(cwd or self.cwd, self.paths, options), self.warnings.append
+        )
 
     def texts(self, cwd: Path | None = None, *, trusted: bool = False) -> list[str]:
         return [file.text for file in self.find(cwd, trusted=trusted)]
@@ -129,3 +131,84 @@ def test_binary_file_is_skipped_whatever_its_size(world: World, content: bytes) 
     (world.cwd / "AGENTS.md").write_bytes(content)
     assert world.find() == []
     assert "not UTF-8 text" in world.warnings[0]
+
+
+def test_all_names_in_a_folder_count_and_overrides_come_last(world: World) -> None:
+    for name in ("AGENTS.md", "AGENTS.override.md", "CLAUDE.md", "CLAUDE.local.md", "GEMINI.md"):
+        (world.cwd / name).write_text(name)
+    (world.cwd / ".github").mkdir()
+    (world.cwd / ".github/copilot-instructions.md").write_text("copilot")
+    assert world.texts() == [
+        *("AGENTS.md", "copilot", "GEMINI.md", "CLAUDE.md"),
+        *("AGENTS.override.md", "CLAUDE.local.md"),
+    ]
+
+
+def test_equal_content_counts_once(world: World) -> None:
+    (world.cwd / "AGENTS.md").write_text("the same\n")
+    (world.cwd / "CLAUDE.md").write_text("the same")
+    assert world.texts() == ["the same"]
+
+
+def test_file_that_only_imports_another_adds_nothing(world: World) -> None:
+    (world.cwd / "AGENTS.md").write_text("rules")
+    (world.cwd / "CLAUDE.md").write_text("@AGENTS.md\n")
+    assert world.texts() == ["rules"]
+
+
+def test_imports_come_before_the_file_and_each_counts_once(world: World) -> None:
+    home = Path(os.environ["HOME"])
+    (home / "mine.md").write_text("from home")
+    (world.repo / "docs").mkdir()
+    (world.repo / "docs/a b.md").write_text("spaced")
+    (world.repo / "docs/style.md").write_text("style, see @../AGENTS.md")
+    (world.paths.home / "AGENTS.md").write_text("See @~/mine.md.")
+    (world.repo / "AGENTS.md").write_text(
+        "See @docs/style.md, (@docs/a\\ b.md) and @docs/style.md.\n"
+        "Mail a@docs/style.md, `@mine.md`, @someone, @types/node.\n```\n@nothing.md\n```\n"
+    )
+    found = world.find()
+    assert [file.path.name for file in found] == ["mine.md", "AGENTS.md", "style.md", "a b.md", "AGENTS.md"]
+    assert world.warnings == []
+
+
+def test_cycles_end_and_depth_is_limited(world: World) -> None:
+    for number in range(9):
+        (world.repo / f"{number}.md").write_text(f"text {number}, then @{number + 1}.md and @{number}.md")
+    (world.repo / "AGENTS.md").write_text("@0.md and more")
+    texts = world.texts()
+    assert len(texts) == 6 and "text 4" in texts[0]
+    assert any("more than 5 levels" in warning for warning in world.warnings)
+
+
+@pytest.mark.parametrize("trusted", [False, True])
+def test_imports_leave_a_project_only_if_it_is_trusted_and_for_documents(world: World, trusted: bool) -> None:
+    home = Path(os.environ["HOME"])
+    (home / "mine.md").write_text("mine")
+    (home / ".ssh").mkdir()
+    (home / ".ssh/id_rsa").write_text("SECRET KEY")
+    (world.repo / "link.md").symlink_to(home / ".ssh/id_rsa")
+    (world.repo / ".env").write_text("SECRET=1")
+    (world.repo / "AGENTS.md").write_text("@~/mine.md and @~/.ssh/id_rsa and @link.md and @.env")
+    texts = world.texts(trusted=trusted)
+    assert ("mine" in texts) is trusted and not any("SECRET" in text for text in texts)
+    assert len(world.warnings) == (3 if trusted else 4)
+
+
+def test_missing_import_is_reported(world: World) -> None:
+    (world.repo / "AGENTS.md").write_text("@./gone @lost.md @gone/too")
+    world.find()
+    assert [warning.rpartition("imports ")[2] for warning in world.warnings] == [
+        "./gone, which does not exist.",
+        "lost.md, which does not exist.",
+    ]
+
+
+def test_the_users_own_file_is_not_crowded_out(world: World) -> None:
+    (world.paths.home / "AGENTS.md").write_text("mine")
+    deep = world.repo
+    for name in "abcdef":
+        deep /= name
+        deep.mkdir(exist_ok=True)
+        (deep / "AGENTS.md").write_text(name * MAX_FILE_BYTES)
+    assert world.texts(deep)[0] == "mine"

@@ -7,7 +7,7 @@ import pytest
 
 from tau.base.errors import ConfigError
 from tau.config.context_files import find_context_files
-from tau.config.discovery.registry import Discovery
+from tau.config.discovery.registry import CapabilityRegistry
 from tau.config.paths import Paths, project_dir, project_folders, repo_root, user_paths
 
 NOBODY = 54321  # an unknown user
@@ -85,6 +85,6 @@ def test_inaccessible_folder_belongs_to_no_project(tmp_path: Path) -> None:
     try:
         assert repo_root(closed) is None
         assert project_dir(closed, Paths(tmp_path / "home")) is None
-        assert find_context_files(Discovery(closed, Paths(tmp_path / "home"))) == []
+        assert find_context_files(CapabilityRegistry(closed, Paths(tmp_path / "home"))) == []
     finally:
         os.seteuid(user)

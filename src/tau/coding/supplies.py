@@ -1,8 +1,8 @@
 """What files supply to a session's prompts: instructions, system prompts, skills; read when first needed."""
 
 import os
-from collections.abc import Callable, Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property, partial
 from pathlib import Path
 
 from msgspec import Struct
@@ -13,17 +13,18 @@ from tau.base.files import typed_path
 from tau.coding.prompts.command_prompts import command_prompt
 from tau.coding.rules.catalog import RuleCatalog
 from tau.coding.rules.rule import RuleFile
-from tau.coding.skills.catalog import Skill, SkillCatalog
+from tau.coding.skills.catalog import Skill, SkillCatalog, excludes_skill
 from tau.coding.skills.listing import list_skills, listing_budget
-from tau.config.command_files import SKILL_PREFIX, CommandFile, find_command_files
+from tau.config.command_files import SKILL_PREFIX, CommandFile, find_command_files, invalid_text
 from tau.config.context_files import ContextFile, ContextReader, find_context_files
 from tau.config.discovery.file_cache import read_text
 from tau.config.discovery.providers import Root, nested_roots
-from tau.config.discovery.registry import Discovery, DiscoveryOptions
+from tau.config.discovery.registry import CapabilityRegistry, DiscoveryOptions
 from tau.config.paths import Paths
 from tau.config.settings import Settings
 
 MAX_NAMED = 30
+MAX_INVALID = 5
 
 
 class PromptFiles(Struct, frozen=True, kw_only=True):
@@ -53,13 +54,14 @@ class Supplies:
             trusted=trusted,
             disabled_providers=settings.disabled_providers,
             disabled_items=settings.disabled_extensions,
+            excludes=partial(excludes_skill, settings.skills),
             skill_folders=[typed_path(name).absolute() for name in settings.skills.custom_directories],
         )
-        self.discovery = Discovery(cwd, paths, options, roots)
+        self.discovery = CapabilityRegistry(cwd, paths, options, roots)
 
     @cached_property
     def skills(self) -> SkillCatalog:
-        return SkillCatalog(self.discovery, self._settings.skills)
+        return SkillCatalog(self.discovery)
 
     @cached_property
     def rules(self) -> RuleCatalog:
@@ -67,8 +69,7 @@ class Supplies:
 
     def commands(self) -> list[CommandFile]:
         """The slash commands."""
-        with_skills = self._settings.skills.enable_skill_commands
-        return find_command_files(self.discovery, lambda item: with_skills and self.skills.offers(item))
+        return find_command_files(self.discovery, skills=self._settings.skills.enable_skill_commands)
 
     def command_prompt(self, file: CommandFile, typed: str) -> str:
         """The prompt that a command expands to. Raises ConfigError."""
@@ -95,6 +96,8 @@ class Supplies:
         shortened = list_skills(skills, budget, used).shortened
         if shortened:
             warn(_shortened_text(shortened, budget))
+        for sentence in self._losses():
+            warn(sentence)
         return PromptFiles(
             context=[*context, *_always([*skills, *self.rules.of("always")], warn)],
             skills=listing,
@@ -103,9 +106,19 @@ class Supplies:
             title=self._system_prompt("TITLE_SYSTEM", warn) or "",
         )
 
+    def _losses(self) -> Iterator[str]:
+        """Why skills and whole folders are missing."""
+        yield from self.discovery.warnings
+        invalid = [item for item in self.discovery.all("skills") if item.state == "invalid"]
+        yield from map(invalid_text, invalid[:MAX_INVALID])
+        if len(invalid) > MAX_INVALID:
+            yield f"{len(invalid) - MAX_INVALID} more skills are invalid; see tau extensions list."
+
     def nested_context(self, folder: Path, warn: Callable[[str], None]) -> list[ContextFile]:
         """The instructions in one more folder of the workspace."""
-        discovery = Discovery(folder, self.discovery.paths, self.discovery.options, nested_roots(folder))
+        discovery = CapabilityRegistry(
+            folder, self.discovery.paths, self.discovery.options, nested_roots(folder)
+        )
         items = discovery.items("context-files")
         return ContextReader(Path(os.path.realpath(self.discovery.root)), warn).read(items)
 

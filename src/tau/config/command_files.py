@@ -1,6 +1,5 @@
 """Slash commands from files: Markdown prompts and skills of the user, the project and plugins."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 from msgspec import Struct
@@ -10,7 +9,7 @@ from tau.config.discovery.capabilities import Item
 from tau.config.discovery.file_cache import SUMMARY_CHARS, read_text
 from tau.config.discovery.front_matter import parse_front_matter
 from tau.config.discovery.providers import Level
-from tau.config.discovery.registry import Discovery
+from tau.config.discovery.registry import CapabilityRegistry
 
 SKILL_PREFIX = "skill:"
 PROJECT_PREFIX = "project:"
@@ -35,19 +34,17 @@ class CommandFile(Struct, frozen=True, kw_only=True):
         return parse_front_matter(read_text(self.path), self.path).body
 
 
-def find_command_files(
-    discovery: Discovery, offers_skill: Callable[[Item], bool] = lambda item: True
-) -> list[CommandFile]:
+def find_command_files(discovery: CapabilityRegistry, *, skills: bool = True) -> list[CommandFile]:
     """Commands, prompts, then skills. The first with a name gets it.
 
     A project's command with the name of a user's becomes `project:NAME`, so a repository cannot override the
     user's text.
     """
     found: dict[str, CommandFile] = {}
-    for kind in ("slash-commands", "prompts", "skills"):
+    for kind in ("slash-commands", "prompts", *(("skills",) if skills else ())):
         prefix = SKILL_PREFIX if kind == "skills" else ""
         for item in discovery.all(kind):
-            if item.state not in ("active", "shadowed") or (kind == "skills" and not offers_skill(item)):
+            if item.state not in ("active", "shadowed"):
                 continue
             name = f"{prefix}{item.name}"
             if name not in found:
@@ -58,7 +55,7 @@ def find_command_files(
     return list(found.values())
 
 
-def command_warnings(discovery: Discovery) -> list[str]:
+def command_warnings(discovery: CapabilityRegistry) -> list[str]:
     """Why files are not commands, one sentence each."""
     invalid = [
         item

@@ -14,14 +14,14 @@ from tau.base.sizes import KIB, format_bytes
 from tau.base.text import clean_line
 from tau.config.discovery.capabilities import Item
 from tau.config.discovery.providers import PROVIDERS, file_identity
-from tau.config.discovery.registry import Discovery
+from tau.config.discovery.registry import CapabilityRegistry
 
 MAX_FILE_BYTES = 64 * KIB
 MAX_TOTAL_BYTES = 4 * MAX_FILE_BYTES
 MAX_IMPORT_DEPTH = 5
 MAX_IMPORTS = 100
-_OUTSIDE = (".md", ".mdc", ".txt")
-"""What a trusted project may import from elsewhere: no keys, no settings."""
+_DOCUMENTS = (".md", ".mdc", ".txt")
+"""What a project may import from hidden places, and if trusted, from elsewhere: no keys, no settings."""
 _PRIORITY = {provider.id: provider.priority for provider in PROVIDERS}
 _CODE = re.compile(
     r"^(?P<fence> {0,3}(?:```+|~~~+)).*?(?:^\s*(?:```+|~~~+)\s*$|\Z)|(?P<ticks>`+)[^\n]*?(?P=ticks)",
@@ -33,15 +33,12 @@ Warn = Callable[[str], None]
 
 
 class ContextFile(Struct, frozen=True):
-    """`size` is that of the whole file in bytes, if only a part of it is used."""
-
     path: Path
     text: str
     trusted: bool = True
-    size: int = 0
 
 
-def find_context_files(discovery: Discovery, warn: Warn | None = None) -> list[ContextFile]:
+def find_context_files(discovery: CapabilityRegistry, warn: Warn | None = None) -> list[ContextFile]:
     """The user's files, then those of the folders from the repository root down to the working folder.
 
     In a folder, those of the higher priority come last, and so do overrides and personal files: later ones
@@ -53,8 +50,6 @@ def find_context_files(discovery: Discovery, warn: Warn | None = None) -> list[C
     for item in items:
         if item.state == "invalid":
             say(f"Skipped {item.path}: {item.why[:1].lower()}{item.why[1:]}")
-    for warning in discovery.warnings:
-        say(warning)
     used = [item for item in items if item.state == "active"]
     return ContextReader(Path(os.path.realpath(discovery.root)), say).read(used)
 
@@ -117,19 +112,21 @@ class ContextReader:
                 if name.startswith(("./", "../", "~/")) or name.endswith(".md"):
                     self._warn(f"{file.path} imports {clean_line(name)}, which does not exist.")
                 continue
-            if item.level == "project" and not (real := Path(os.path.realpath(target))).is_relative_to(
-                self._root
-            ):
-                if not item.trusted:
-                    self._warn(
-                        f"{file.path} imports {clean_line(name)}, outside this untrusted repository; skipped."
-                    )
-                    continue
-                if real.suffix.lower() not in _OUTSIDE:
-                    rule = f"outside the project, only {', '.join(_OUTSIDE)} files are imported"
-                    self._warn(f"{file.path} imports {clean_line(name)}; {rule}.")
-                    continue
+            if item.level == "project" and (refusal := self._refusal(target, trusted=item.trusted)):
+                self._warn(f"{file.path} imports {clean_line(name)}; {refusal}.")
+                continue
             yield target
+
+    def _refusal(self, target: Path, *, trusted: bool) -> str:
+        """Why a file of the project may not import this one; empty if it may."""
+        real = Path(os.path.realpath(target))
+        is_document = real.suffix.lower() in _DOCUMENTS
+        if real.is_relative_to(self._root):
+            is_hidden = any(part.startswith(".") for part in real.relative_to(self._root).parts)
+            return "hidden files of a project are not imported" if is_hidden and not is_document else ""
+        if not trusted:
+            return "it is outside this repository, which you have not trusted"
+        return "" if is_document else f"outside the project, only {', '.join(_DOCUMENTS)} files are imported"
 
     def _read(self, path: Path, *, trusted: bool) -> ContextFile | None:
         limit = min(self._budget, MAX_FILE_BYTES)
@@ -164,7 +161,7 @@ class ContextReader:
             return None
         self._texts.add(text)
         self._budget -= min(len(text.encode()), self._budget)
-        return ContextFile(path, text, trusted, 0 if is_whole else info.st_size)
+        return ContextFile(path, text, trusted)
 
 
 def _place(item: Item) -> tuple[bool, int]:

@@ -90,10 +90,21 @@ class _Search:
         self._bytes = 0
         self._seen: set[str] = set()
 
-    def look(self, path: Path, location: TrustLocation, depth: int = 0, *, named: bool = False) -> None:
-        """`named`: a command runs it, so that something which is not there yet counts too."""
+    def look(
+        self,
+        path: Path,
+        location: TrustLocation,
+        depth: int = 0,
+        *,
+        named: bool = False,
+        real: Path | None = None,
+    ) -> None:
+        """`named`: a command runs it, so that something which is not there yet counts too.
+
+        `real` is known for what is not a link, in a folder whose real path is known.
+        """
         try:
-            real = self._real(path)
+            real = real or self._real(path)
             if real is None and named:
                 raise _Unchecked("it links to something that is not there")
             if real is None:
@@ -151,11 +162,11 @@ class _Search:
             return
         self._seen.add(str(real))
         with os.scandir(real) as entries:
-            names = sorted(entry.name for entry in entries)
+            names = sorted((entry.name, entry.is_symlink()) for entry in entries)
         if len(names) > MAX_FILES:
             raise _Unchecked(f"it has more than {MAX_FILES:,} files")
-        for name in names:
-            self.look(path / name, location, depth + 1)
+        for name, is_link in names:
+            self.look(path / name, location, depth + 1, real=None if is_link else real / name)
 
     def _take(self, path: Path, real: Path, mode: int, location: TrustLocation) -> None:
         if location.check == "shell lines" and path.suffix.lower() not in _PROMPTS:

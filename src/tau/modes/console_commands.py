@@ -95,6 +95,8 @@ class ConsoleCommands:
             for name, tokens in (*parts, ("free", max(window - used, 0)))
         ]
         self._transcript.line(_columns(rows))
+        for path, size in report.file_rows(session):
+            self._transcript.line(f"{path}: {size}")
         self._transcript.line(report.advice(session, window))
 
     async def _shake(self, rest: str) -> None:

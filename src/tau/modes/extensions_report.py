@@ -1,10 +1,9 @@
 """What was found in the folders of tau and of other agents, whether it is used, and why not."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from tau.base.errors import UsageError
 from tau.base.text import clean_line
@@ -27,7 +26,7 @@ MARKS: dict[State, str] = {
 HIDDEN = ("shadowed", "disabled")
 """Listed only on request."""
 NOTHING = (
-    "Nothing found. Skills, commands and instructions go into .tau or ~/.tau/agent; see tau://skills.md."
+    "Nothing found. Skills, commands and instructions go into .tau or ~/.tau/agent; see the skills page."
 )
 _ANY_BUDGET = 10**9
 
@@ -54,17 +53,9 @@ def extension_rows(supplies: Supplies, *, every: bool) -> list[ExtensionRow]:
     return [
         _row(item, tokens.get(item.path, 0) if item.state == "active" else 0)
         for kind in KINDS
-        for item in _items(supplies, kind)
+        for item in supplies.discovery.all(kind)
         if every or item.state not in HIDDEN
     ]
-
-
-def _items(supplies: Supplies, kind: Kind) -> Iterator[Item]:
-    for item in supplies.discovery.all(kind):
-        if kind == "skills" and item.state == "active" and not supplies.skills.offers(item):
-            yield replace(item, state="disabled", why="The settings skills.* exclude it.")
-        else:
-            yield item
 
 
 def _row(item: Item, tokens: int) -> ExtensionRow:

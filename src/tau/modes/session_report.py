@@ -33,7 +33,11 @@ from tau.coding.session.stats import cache_hit_rate, counts
 
 plan_usage = late("tau.config.plan_usage")
 
-_FILES = re.compile(r'<instructions path="([^"]*)"[^>]*>\n.*?\n</instructions(?: id="\w+")?>', re.DOTALL)
+_FILES = re.compile(
+    r'<instructions path="([^"]*)"(?: trusted="no" id="(\w+)")?>\n(.*?)\n</instructions(?(2) id="\2")>',
+    re.DOTALL,
+)
+_CUT = re.compile(r"\[\S.* truncated: (\S+ \S+ of \S+ \S+) shown\]\Z")
 
 USAGE_HEAD = ("model", "requests", "input", "cached", "output", "cost")
 
@@ -164,6 +168,22 @@ def context_parts(session: Session, used: int, signs: str) -> list[ContextShare]
         ContextShare(name, round(tokens * scale), signs[place % len(signs)])
         for place, (name, tokens) in enumerate(item for item in shares.items() if item[1] > 0)
     ]
+
+
+def file_rows(session: Session) -> list[tuple[str, str]]:
+    """The files with instructions in the context, each with its size and what was cut."""
+    nested = [
+        message.content
+        for message in session.log.messages()
+        if isinstance(message, CustomMessage) and message.custom_type == "nested-context"
+    ]
+    rows = []
+    for text in (session.setup().system, *(content for content in nested if isinstance(content, str))):
+        for path, _, body in _FILES.findall(text):
+            cut = _CUT.search(body)
+            size = format_bytes(len(body.encode())) if cut is None else f"cut: {cut[1]}"
+            rows.append((path, f"{size}, about {text_tokens(body):,} tokens"))
+    return rows
 
 
 def _kinds(message: AppMessage) -> Iterator[tuple[str, int]]:

@@ -81,16 +81,12 @@ _PATH = r"\S*/\S*|\S+\.\w{1,5}"  # one word with a slash or a file suffix
 async def compose(
     options: SessionOptions, paths: Paths, environ: Mapping[str, str], services: AsyncExitStack
 ) -> Session:
-    loaded = _load_settings(options, paths)
-    settings = loaded.settings
+    settings = (loaded := _load_settings(options, paths)).settings
     conversation = await _open_conversation(options, paths, settings, services)
     runner, outside, sandbox = await _open_runners(options, settings, paths, services)
     models = await open_models(options, settings, paths, environ, outside, conversation, services)
-    cwd, ui = options.cwd, options.ui
-    environment = make_environment(
-        conversation, cwd, runner, models.roles, settings, ui=ui, dialogs=options.dialogs, disk=options.disk
-    )
-    await environment.open(services)
+    cwd = options.cwd
+    environment = await _open_environment(options, conversation, runner, models, settings, services)
     folders = WorkspaceFolders(cwd, options.add_dirs)
     resources = await open_resources(cwd, runner, paths, settings, environ, services, outside, sandbox)
     ask = partial(complete, stream := _stream(options, settings, models))
@@ -99,7 +95,7 @@ async def compose(
         record_costs(ask, conversation),
         resources=resources if options.wrap_runner is None or sandbox else replace(resources, shell=None),
         previews=environment.pending_changes,
-        can_ask=ui is not None,
+        can_ask=options.ui is not None,
         code=_code_detector(options),
         urls=environment.world.urls,
     )
@@ -108,13 +104,11 @@ async def compose(
     permissions = _permissions(options, paths, settings, environment, conversation)
     hooks = _hooks(options, paths, settings, environ, environment, folders, sandbox, permissions)
     fence = _LateFence(folders, sandbox, environment.jobs, is_distrusted=is_distrusted)
-    roots = find_roots(options.cwd, paths)
+    roots = find_roots(cwd, paths)
     supplies = _supplies(options, paths, settings, environment, trusted=trusted, roots=roots)
     rules = _stream_rules(options, settings, conversation, environment, roots, supplies)
     files = await _prompt_files(settings, roots, supplies, models.resolved.model, problems)
-    nested_context = _LateNested(
-        supplies, folders, conversation, environment.queue, enabled=settings.context_files.enabled
-    )
+    nested_context = _LateNested(supplies, folders, conversation, environment.queue, settings)
     session = Session(
         SessionParts(
             log=conversation,
@@ -143,15 +137,34 @@ async def compose(
             notices=_notices([*problems, *permissions.problems], models.resolved),
         )
     )
+    return _connect(session, environment, models, paths)
+
+
+def _connect(session: Session, environment: ToolEnvironment, models: SessionModels, paths: Paths) -> Session:
+    """Let the parts know their session."""
+    models.client.warn = lambda warning: session.emit(Notice("warning", warning))
     environment.plan.changed = partial(_plan_changed, session)
-    _connect(session, models, paths)
+    track_last_session(session, paths)
+    session.record_changes()
     return session
 
 
-def _connect(session: Session, models: SessionModels, paths: Paths) -> None:
-    models.client.warn = lambda warning: session.emit(Notice("warning", warning))
-    track_last_session(session, paths)
-    session.record_changes()
+async def _open_environment(
+    options: SessionOptions,
+    conversation: SessionLog,
+    runner: Runner,
+    models: SessionModels,
+    settings: Settings,
+    services: AsyncExitStack,
+) -> ToolEnvironment:
+    made = make_environment(
+        *(conversation, options.cwd, runner, models.roles, settings),
+        ui=options.ui,
+        dialogs=options.dialogs,
+        disk=options.disk,
+    )
+    await made.open(services)
+    return made
 
 
 async def _open_conversation(
@@ -310,14 +323,13 @@ class _LateNested(Hooks):
         folders: WorkspaceFolders,
         conversation: SessionLog,
         queue: Queue,
-        *,
-        enabled: bool,
+        settings: Settings,
     ) -> None:
         self._make: Callable[[], NestedContext] = lambda: nested.NestedContext(
             supplies(), lambda: folders.all, conversation.messages, queue
         )
         self._folders = folders
-        self._enabled = enabled
+        self._enabled = settings.context_files.enabled
 
     async def before_tool(self, question: ToolQuestion) -> None:
         if self._enabled and self._is_inner(question.effects):

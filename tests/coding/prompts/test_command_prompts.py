@@ -26,6 +26,8 @@ WORDS = st.lists(
         ("As typed: $ARGUMENTS", "a 'b c'  d ", "As typed: a 'b c'  d"),
         ("From the second: ${@:2}", "a b c", "From the second: b c"),
         ("Two of them: ${@:2:2}", "a b c d", "Two of them: b c"),
+        ("Branch ${1:-main}, ${2:-}.", "dev", "Branch dev, ."),
+        ("Branch ${1:-the main one}; $${1:-x}", "", "Branch the main one; ${1:-x}"),
         ("From 0: ${@:0}", "a b", "From 0: a b"),
         ("None: [${@:9}][${@:1:0}]", "a b", "None: [][]"),
         ("$1 and $1", "x", "x and x"),

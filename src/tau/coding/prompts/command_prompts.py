@@ -11,6 +11,7 @@ _PLACEHOLDER = re.compile(
     r"\$(?:(?P<number>[1-9])(?!\d)"
     r"|(?P<all>@)"
     r"|(?P<typed>ARGUMENTS)(?!\w)"
+    r"|\{(?P<named>[1-9]):-(?P<default>[^{}]*)\}"
     r"|\{@:(?P<start>\d{1,4})(?::(?P<count>\d{1,4}))?\})"
 )
 
@@ -24,9 +25,9 @@ def expand(template: str, typed: str) -> str:
     """Fill the template with the typed arguments.
 
     `$1` to `$9` are the arguments, `$@` all of them joined by blanks, `${@:N}` those from the Nth on,
-    `${@:N:L}` L arguments from the Nth on, `$ARGUMENTS` the text as typed. Missing arguments are empty. A
-    second `$` escapes a placeholder. Typed text is never scanned for placeholders. If the template has none,
-    the typed text is appended.
+    `${@:N:L}` L of them, `$ARGUMENTS` the text as typed. Missing arguments are empty, or the text in
+    `${N:-text}`. A second `$` escapes a placeholder. Typed text is never scanned for placeholders. If
+    the template has none, the typed text is appended.
     """
     arguments = split_arguments(typed)
     has_placeholder = False
@@ -38,6 +39,8 @@ def expand(template: str, typed: str) -> str:
         has_placeholder = True
         if match["number"]:
             return "".join(arguments[int(match["number"]) - 1 : int(match["number"])])
+        if match["named"]:
+            return "".join(arguments[int(match["named"]) - 1 : int(match["named"])]) or match["default"]
         if match["typed"]:
             return typed.strip()
         if match["all"]:

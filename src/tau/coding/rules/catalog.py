@@ -6,7 +6,7 @@ from pathlib import Path
 from tau.base.late import late
 from tau.coding.rules.rule import Bucket, RuleFile, make_rule
 from tau.config.discovery.capabilities import Item
-from tau.config.discovery.registry import Discovery
+from tau.config.discovery.registry import CapabilityRegistry
 from tau.config.discovery_settings import StreamRuleSettings
 
 front_matter = late("tau.config.discovery.front_matter")
@@ -22,7 +22,7 @@ _LISTING = (
 class RuleCatalog:
     """What files supply, found once; of two with one name, the first."""
 
-    def __init__(self, discovery: Discovery, settings: StreamRuleSettings) -> None:
+    def __init__(self, discovery: CapabilityRegistry, settings: StreamRuleSettings) -> None:
         self._discovery = discovery
         self._settings = settings
 

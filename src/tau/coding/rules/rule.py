@@ -121,7 +121,7 @@ def make_rule(
     ]
     everywhere = {"*", "**", "**/*"}
     always = fields.get("alwaysApply") is True or trigger == "always_on" or bool(everywhere & {*globs})
-    if not fields and (provider in _ALWAYS or name == "RULES"):
+    if not fields and provider in _ALWAYS:
         always = True
     globs = [glob for glob in globs if glob not in everywhere and _is_valid(glob, problems)]
     interrupt = fields.get("interruptMode")

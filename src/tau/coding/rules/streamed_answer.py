@@ -17,6 +17,7 @@ written = late("tau.coding.rules.written_files")
 
 _ESCAPE = re.compile(r'\\(?:u([0-9a-fA-F]{4})|([bfnrt"\\/]))')
 _OPEN_ESCAPE = re.compile(r"(?<!\\)(?:\\\\)*(\\(?:u[0-9a-fA-F]{0,3})?)$")
+MAX_CHARS_ON_LOOP = 32_000
 _CHARACTERS = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 
 
@@ -35,6 +36,7 @@ class _Call(Struct):
     tool: str
     window: "patterns.TextWindow | None"  # None: no rule watches this tool
     pieces: list[str] = []  # of the JSON
+    size: int = 0  # of the JSON, in characters
     rest: str = ""  # the beginning of an escape
     code: "asyncio.Future[list[RuleFile]] | None" = None  # a search in a thread
 
@@ -116,6 +118,10 @@ class StreamedAnswer:
         call = self._calls.get(key)
         if call is None or call.window is None:
             return
+        call.size += len(json)
+        if call.size > MAX_CHARS_ON_LOOP:  # checked at the end, in a thread
+            call.pieces.append(json)
+            return
         if call.window.feed(call.unescape(json)) and "\\n" in json:
             arguments = call.complete_lines()
             hits = call.window.search(written.texts_of(arguments))  # without what the call removes
@@ -144,19 +150,33 @@ class StreamedAnswer:
         if call.code is not None:
             await asyncio.wait([call.code])
             call.code = None
-        arguments = partial_arguments(call.json)
         covered = self._rules.covering("tool", call.tool)
-        found = await self._rules.search(written.texts_of(arguments), covered)
         coded = [rule for rule in covered if rule.ast_conditions]
+        is_short = call.size <= MAX_CHARS_ON_LOOP
+        whole = _read_call(call) if is_short else await asyncio.to_thread(_read_call, call)
+        found = await self._rules.search(whole.texts, covered)
         if coded:
-            matched = await asyncio.to_thread(_search_code, coded, call.tool, arguments)
+            matched = await asyncio.to_thread(_search_code, coded, call.tool, whole.arguments)
             self._trigger(call, matched, None)
-        self._trigger(call, found, [file.path for file in written.written_files(arguments)])
+        self._trigger(call, found, whole.paths)
 
     def _trigger(self, call: _Call, rules: Sequence[RuleFile], paths: Sequence[str] | None) -> None:
         """`paths`: the files that the call names; None if each rule was matched against its own."""
         fitting = [rule for rule in rules if paths is None or rule.covers_paths("tool", call.tool, paths)]
         self._rules.trigger(fitting, "tool", call.position)
+
+
+class _ReadCall(Struct, frozen=True):
+    arguments: Mapping[str, Any]
+    texts: Sequence[str]
+    paths: Sequence[str]
+
+
+def _read_call(call: _Call) -> _ReadCall:
+    """What a complete call writes, and where; may run in a thread."""
+    arguments = partial_arguments(call.json)
+    paths = [file.path for file in written.written_files(arguments)]
+    return _ReadCall(arguments, written.texts_of(arguments), paths)
 
 
 def _search_code(rules: Sequence[RuleFile], tool: str, arguments: Mapping[str, Any]) -> list[RuleFile]:

@@ -117,8 +117,7 @@ class Session:
     def __init__(self, parts: SessionParts) -> None:
         self._parts = parts
         self._closed = False
-        self.cwd = parts.world.cwd
-        self.log = parts.log
+        self.cwd, self.log = parts.world.cwd, parts.log
         self.models, self.jobs = parts.world.models, parts.world.jobs
         self.tools, self.urls, self.queue = parts.tools, parts.world.urls, parts.queue
         self.settings, self.trusted = parts.settings, parts.trusted

@@ -13,7 +13,7 @@ from tau.base.text import clean_line
 from tau.config.discovery.capabilities import DESCRIPTION_CHARS, Item
 from tau.config.discovery.file_cache import read_text
 from tau.config.discovery.front_matter import list_of, parse_front_matter
-from tau.config.discovery.registry import Discovery
+from tau.config.discovery.registry import CapabilityRegistry
 from tau.config.discovery_settings import SkillsSettings
 from tau.config.json_file import change_json, read_json
 
@@ -53,17 +53,16 @@ class Skill(Struct, frozen=True):
 
 
 class SkillCatalog:
-    """The skills that the settings offer, of those found."""
+    """The skills that are used, of those found."""
 
-    def __init__(self, discovery: Discovery, settings: SkillsSettings) -> None:
+    def __init__(self, discovery: CapabilityRegistry) -> None:
         self._discovery = discovery
-        self._settings = settings
         self._used_file = discovery.paths.cache / "skills_used.json"
 
     @property
     def skills(self) -> list[Skill]:
         """Those offered; of two with one name, the one that was found first."""
-        return [_skill(item) for item in self._discovery.items("skills") if self.offers(item)]
+        return [_skill(item) for item in self._discovery.items("skills")]
 
     def collisions(self) -> list[str]:
         """A sentence for each skill that another one with the same name hides, unless they are equal."""
@@ -73,8 +72,8 @@ class SkillCatalog:
             f"Skipped the skill {item.path}: {item.why}"
             for item in items
             if item.state == "shadowed"
-            and self.offers(item)
-            and (winner := winners[item.name]).identity != item.identity
+            and (winner := winners.get(item.name)) is not None
+            and winner.identity != item.identity
             and (winner.fields, winner.summary) != (item.fields, item.summary)
         ]
 
@@ -103,17 +102,20 @@ class SkillCatalog:
             log.warning("The record of used skills is damaged; it is ignored.", error)
             return {}
 
-    def offers(self, item: Item) -> bool:
-        """Whether the settings let a skill be used."""
-        settings = self._settings
-        provider = "" if item.source is None else item.source.provider
-        toggle = _TOGGLES.get((provider, item.level))
-        if toggle is not None:
-            enabled = getattr(settings, toggle)
-        else:
-            enabled = provider == "custom" or any(getattr(settings, name) for name in _TOGGLES.values())
-        included = not settings.include_skills or _matches(item.name, settings.include_skills)
-        return settings.enabled and enabled and included and not _matches(item.name, settings.ignored_skills)
+
+def excludes_skill(settings: SkillsSettings, item: Item) -> bool:
+    """Whether the settings turn a skill off."""
+    if item.kind != "skills":
+        return False
+    provider = "" if item.source is None else item.source.provider
+    toggle = _TOGGLES.get((provider, item.level))
+    if toggle is not None:
+        enabled = getattr(settings, toggle)
+    else:
+        enabled = provider == "custom" or any(getattr(settings, name) for name in _TOGGLES.values())
+    included = not settings.include_skills or _matches(item.name, settings.include_skills)
+    is_offered = settings.enabled and enabled and included
+    return not is_offered or _matches(item.name, settings.ignored_skills)
 
 
 def _matches(name: str, patterns: Sequence[str]) -> bool:

@@ -100,5 +100,5 @@ def _line(skill: Skill, limit: int) -> str:
     """`limit` is in bytes."""
     whole = _description(skill)
     chars = limit * len(whole) // max(_size(skill), 1)
-    description = shortened(whole, chars) if chars > 1 else ""
+    description = whole if limit >= _size(skill) else shortened(whole, chars) if chars > 1 else ""
     return f"- {skill.name}: {description}" if description else f"- {skill.name}"

@@ -106,10 +106,6 @@ def _command_name(inner: PurePosixPath, fields: dict[str, Any]) -> str:
     return ":".join(inner.with_name(inner.name.removesuffix(".md").removesuffix(".prompt")).parts[1:])
 
 
-def _whole_path(inner: PurePosixPath, fields: dict[str, Any]) -> str:
-    return str(inner)
-
-
 def _file_name(inner: PurePosixPath, fields: dict[str, Any]) -> str:
     return inner.name.upper().removesuffix(".MD")
 
@@ -169,7 +165,7 @@ def _name_faults(name: str, folder: str) -> list[str]:
 
 
 _ROWS = (
-    Capability("context-files", _whole_path, _accept, named=False),
+    Capability("context-files", _stem, _accept, named=False),
     Capability("system-prompt", _file_name, _accept, runs=True),
     Capability("skills", _skill_name, _check_skill, reads=True),
     Capability("rules", _stem, _check_typed_name, reads=True),
@@ -177,12 +173,12 @@ _ROWS = (
     Capability("slash-commands", _command_name, _check_typed_name, reads=True, user_first=True),
     Capability("prompts", _command_name, _check_typed_name, reads=True, user_first=True),
     Capability("agents", _named, _check_typed_name, reads=True),
-    Capability("hooks", _whole_path, _accept, runs=True, named=False),
+    Capability("hooks", _stem, _accept, runs=True, named=False),
     Capability("tools", _stem, _accept, runs=True),
     Capability("extension-modules", _stem, _accept, runs=True),
     Capability("extensions", lambda inner, fields: inner.parent.name, _accept, runs=True),
-    Capability("mcps", _whole_path, _accept, runs=True, named=False),
-    Capability("settings", _whole_path, _accept, runs=True, named=False),
-    Capability("ssh", _whole_path, _accept, runs=True, named=False),
+    Capability("mcps", _stem, _accept, runs=True, named=False),
+    Capability("settings", _stem, _accept, runs=True, named=False),
+    Capability("ssh", _stem, _accept, named=False),
 )
 CAPABILITIES: dict[Kind, Capability] = {row.id: row for row in _ROWS}

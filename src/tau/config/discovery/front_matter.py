@@ -20,12 +20,11 @@ _ALIAS = re.compile(r"\*[^\s*]")
 
 
 class FrontMatter(NamedTuple):
-    """`note` says how it was read, if not as YAML. The body starts at `body_line`, from 1."""
+    """`note` says how it was read, if not as YAML."""
 
     fields: dict[str, Any]
     body: str
     note: str = ""
-    body_line: int = 1
 
 
 def parse_front_matter(text: str, path: Path) -> FrontMatter:
@@ -40,7 +39,7 @@ def parse_front_matter(text: str, path: Path) -> FrontMatter:
     if len(head) > MAX_BYTES:
         raise ConfigError(f"The front matter is larger than {format_bytes(MAX_BYTES)}.", path=path, line=1)
     fields, note = _fields(head)
-    return FrontMatter(fields, "\n".join(lines[end + 1 :]).strip(), note, end + 2)
+    return FrontMatter(fields, "\n".join(lines[end + 1 :]).strip(), note)
 
 
 def _fields(head: str) -> tuple[dict[str, Any], str]:

@@ -4,14 +4,13 @@ A start without any of them imports no other module of this package.
 """
 
 import os
-import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Literal, NamedTuple, TypeAlias
 
-from tau.base.files import mode_of, typed_path
+from tau.base.files import typed_path
 from tau.config.paths import PROJECT_FOLDER, Paths, project_folders
 
 Kind = Literal[
@@ -33,18 +32,18 @@ Kind = Literal[
 ]
 Level = Literal["user", "project", "bundled"]
 Patterns: TypeAlias = Mapping[Kind, tuple[str, ...]]
-AT_START: tuple[Kind, ...] = ("context-files", "system-prompt", "skills", "rules")
+AT_START: tuple[Kind, ...] = ("context-files", "system-prompt", "skills", "rules", "instructions")
 """What the first request may depend on."""
 USER, PROJECT, TAU = "~/", "./", "{tau}"
 _EACH = "/*"
 
 
-class Provider(NamedTuple):
+class FileProvider(NamedTuple):
     """A tool whose files are found; of two items with one name, that of the higher priority wins.
 
     A root is a folder in the user's home (`~/`), in tau's folder (`{tau}`) or in each folder of the project
     (`./`). One that ends in `/*` means each folder there: a plugin, whose commands have its name. `finds` are
-    patterns below each root; `also` has its own roots. `**` stands for folders at any depth.
+    patterns below each root; `also` has its own roots. `**` matches folders at any depth.
     """
 
     id: str
@@ -74,18 +73,20 @@ _NATIVE: Patterns = {
     **_CODE,
     **_MCP,
     **_SYSTEM,
-    **_SETTINGS,
-    "context-files": ("AGENTS.md",),
-    "rules": (*_RULES["rules"], "RULES.md"),
+    **_RULES,
+    "context-files": ("AGENTS.md", "RULES.md"),
     "instructions": ("instructions/**/*.md",),
 }
 PLUGIN: Patterns = {**_SKILLS, **_COMMANDS, **_RULES, **_AGENTS, **_CODE, **_MCP}
 
 PROVIDERS = (
-    Provider("native", "tau", 100, (TAU, "./.tau"), _NATIVE),
-    Provider("tau-plugins", "tau plugins", 90, (f"{TAU}/plugins/*",), PLUGIN),
-    Provider("pi", "pi and omp", 85, ("~/.pi/agent", "~/.omp/agent", "./.pi", "./.omp"), _NATIVE),
-    Provider(
+    FileProvider("native", "tau", 100, (TAU, "./.tau"), _NATIVE),
+    FileProvider("tau-plugins", "tau plugins", 90, (f"{TAU}/plugins/*",), PLUGIN),
+    FileProvider(
+        *("pi", "pi and omp", 85, ("~/.pi/agent", "~/.omp/agent", "./.pi", "./.omp")),
+        {**_NATIVE, **_SETTINGS},
+    ),
+    FileProvider(
         *("claude", "Claude Code", 80, ("~/.claude", "./.claude")),
         {
             **_SKILLS,
@@ -100,12 +101,12 @@ PROVIDERS = (
         },
         {"context-files": ("./CLAUDE.md", "./CLAUDE.local.md"), "mcps": ("~/.claude.json",)},
     ),
-    Provider("claude-plugins", "Claude Code plugins", 70, finds=PLUGIN),
-    Provider(
+    FileProvider("claude-plugins", "Claude Code plugins", 70, finds=PLUGIN),
+    FileProvider(
         *("agents", ".agents", 70, ("~/.agent", "~/.agents", "./.agent", "./.agents")),
         {**_SKILLS, **_COMMANDS, **_RULES, **_AGENTS, **_SYSTEM, "context-files": ("AGENTS.md",)},
     ),
-    Provider(
+    FileProvider(
         *("codex", "Codex", 70, ("~/.codex", "./.codex")),
         {
             **_SKILLS,
@@ -117,7 +118,7 @@ PROVIDERS = (
         },
         {"context-files": ("./AGENTS.override.md",)},
     ),
-    Provider(
+    FileProvider(
         *("gemini", "Gemini CLI", 60, ("~/.gemini", "./.gemini")),
         {
             **_SETTINGS,
@@ -128,7 +129,7 @@ PROVIDERS = (
         },
         {"context-files": ("./GEMINI.md",)},
     ),
-    Provider(
+    FileProvider(
         *("opencode", "opencode", 55, ("~/.config/opencode", "./.opencode")),
         {
             **_SKILLS,
@@ -140,7 +141,7 @@ PROVIDERS = (
         },
         {"settings": ("./opencode.json",)},
     ),
-    Provider(
+    FileProvider(
         *("cursor", "Cursor", 50, ("~/.cursor", "./.cursor")),
         {
             **_MCP,
@@ -149,13 +150,13 @@ PROVIDERS = (
             "slash-commands": ("commands/**/*.md",),
         },
     ),
-    Provider(
+    FileProvider(
         *("windsurf", "Windsurf", 50, ("~/.codeium/windsurf", "./.windsurf")),
         {"mcps": ("mcp_config.json",), "rules": ("rules/**/*.md", "memories/global_rules.md")},
         {"rules": ("./.windsurfrules",)},
     ),
-    Provider("cline", "Cline", 40, also={"rules": ("./.clinerules", "./.clinerules/**/*.md")}),
-    Provider(
+    FileProvider("cline", "Cline", 40, also={"rules": ("./.clinerules", "./.clinerules/**/*.md")}),
+    FileProvider(
         *("github", "GitHub Copilot", 30, ("./.github",)),
         {
             **_SKILLS,
@@ -164,19 +165,19 @@ PROVIDERS = (
             "prompts": ("prompts/**/*.prompt.md",),
         },
     ),
-    Provider("vscode", "VS Code", 20, ("./.vscode",), {"mcps": ("mcp.json",)}),
-    Provider("agents-md", "AGENTS.md", 10, also={"context-files": ("./AGENTS.md",)}),
-    Provider("mcp-json", "mcp.json", 5, also={"mcps": ("./mcp.json", "./.mcp.json")}),
-    Provider("ssh-json", "ssh.json", 5, also={"ssh": ("./ssh.json", "./.ssh.json", "{tau}/ssh.json")}),
-    Provider("builtin-defaults", "bundled", 1),
-    Provider("custom", "your folders", 0),
+    FileProvider("vscode", "VS Code", 20, ("./.vscode",), {"mcps": ("mcp.json",)}),
+    FileProvider("agents-md", "AGENTS.md", 10, also={"context-files": ("./AGENTS.md",)}),
+    FileProvider("mcp-json", "mcp.json", 5, also={"mcps": ("./mcp.json", "./.mcp.json")}),
+    FileProvider("ssh-json", "ssh.json", 5, also={"ssh": ("./ssh.json", "./.ssh.json", "{tau}/ssh.json")}),
+    FileProvider("builtin-defaults", "bundled", 1),
+    FileProvider("custom", "your folders", 0),
 )
 
 
 class Root(NamedTuple):
     """An existing folder with patterns to look for. `rank` is its distance from the working folder."""
 
-    provider: Provider
+    provider: FileProvider
     path: str
     level: Level
     rank: int
@@ -200,11 +201,11 @@ def find_roots(cwd: Path, paths: Paths) -> list[Root]:
 def has_any(roots: Iterable[Root], kinds: Sequence[Kind] = AT_START) -> bool:
     """Whether one of the folders may hold something of these kinds."""
     return any(
-        _exists(f"{root.path}/{pattern.partition('/')[0]}")
+        os.path.lexists(f"{root.path}/{pattern.partition('*')[0].partition('/')[0]}")
         for root in roots
         for kind in kinds
         for pattern in root.finds.get(kind, ())
-    ) or any(root.provider.id == "claude" and _exists(f"{root.path}/plugins") for root in roots)
+    ) or any(root.provider.id == "claude" and os.path.lexists(f"{root.path}/plugins") for root in roots)
 
 
 def nested_roots(folder: Path, rank: int = 0) -> list[Root]:
@@ -219,14 +220,14 @@ def _roots_in(start: str, folder: str, level: Level, rank: int) -> Iterator[Root
             base = place.removesuffix(_EACH)
             for name in _folder_names(base):
                 yield Root(provider, f"{base}/{name}", level, rank, finds, plugin=name)
-        elif not path or _exists(place):
+        elif not path or os.path.lexists(place):
             yield Root(provider, place, level, rank, finds)
 
 
 @cache
-def _places(start: str) -> tuple[tuple[Provider, str, Patterns], ...]:
+def _places(start: str) -> tuple[tuple[FileProvider, str, Patterns], ...]:
     """The rows of the table that start there; patterns without a root are relative to the start."""
-    rows: list[tuple[Provider, str, Patterns]] = []
+    rows: list[tuple[FileProvider, str, Patterns]] = []
     for provider in PROVIDERS:
         for root in provider.roots:
             if root.startswith(start):
@@ -247,17 +248,9 @@ def _places(start: str) -> tuple[tuple[Provider, str, Patterns], ...]:
 
 def _folder_names(folder: str) -> list[str]:
     try:
-        return sorted(name for name in os.listdir(folder) if mode_is_folder(f"{folder}/{name}"))  # noqa: PTH208
+        return sorted(entry.name for entry in os.scandir(folder) if entry.is_dir())
     except OSError:
         return []
-
-
-def mode_is_folder(path: str) -> bool:
-    return stat.S_ISDIR(mode_of(Path(path)))
-
-
-def _exists(path: str) -> bool:
-    return os.path.lexists(path)
 
 
 def file_identity(path: str | Path) -> tuple[int, int]:

@@ -11,12 +11,13 @@ from typing import NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
+from tau.base import log
 from tau.base.errors import ConfigError
 from tau.base.text import clean_line
 from tau.config.discovery.capabilities import CAPABILITIES, Item, Source
 from tau.config.discovery.file_cache import FileCache, FileHead
 from tau.config.discovery.plugins import plugin_roots
-from tau.config.discovery.providers import PROVIDERS, Kind, Level, Provider, Root, find_roots, has_any
+from tau.config.discovery.providers import PROVIDERS, FileProvider, Kind, Level, Root, find_roots, has_any
 from tau.config.paths import Paths, project_folders
 
 MAX_ITEMS = 1_000
@@ -27,12 +28,16 @@ MAX_DEPTH = 3
 
 
 class DiscoveryOptions(Struct, frozen=True, kw_only=True):
-    """`trusted`: what the project supplies may run. `skill_folders` are the user's own, in addition."""
+    """`trusted`: what the project supplies may run. `skill_folders` are the user's own, in addition.
+
+    `excludes`: whether other settings turn an item off.
+    """
 
     trusted: bool = False
     disabled_providers: Sequence[str] = ()
     disabled_items: Sequence[str] = ()
     skill_folders: Sequence[Path] = ()
+    excludes: Callable[[Item], bool] = lambda item: False
 
 
 class LoadContext(NamedTuple):
@@ -48,7 +53,7 @@ _CUSTOM = next(provider for provider in PROVIDERS if provider.id == "custom")
 Load = Callable[[LoadContext, Kind], Iterable[Item]]
 
 
-class Discovery:
+class CapabilityRegistry:
     """What the providers supply to a working folder. Each kind is scanned once, when first asked for."""
 
     def __init__(
@@ -64,12 +69,12 @@ class Discovery:
         """Why something was not found, one sentence each."""
         self._cache = FileCache(paths.cache / "heads.json")
         self._roots = None if roots is None else list(roots)
-        self._loaders: list[tuple[Provider, Load]] = []
+        self._loaders: list[tuple[FileProvider, Load]] = []
         self._found: dict[Kind, list[Item]] = {}
         for provider in PROVIDERS:
             self.register(provider, self._load_files)
 
-    def register(self, provider: Provider, load: Load) -> None:
+    def register(self, provider: FileProvider, load: Load) -> None:
         """Ask another provider too; those of the highest priority come first."""
         self._loaders.append((provider, load))
         self._loaders.sort(key=lambda one: -one[0].priority)
@@ -116,28 +121,31 @@ class Discovery:
             if load != self._load_files or has_any(by_provider[provider.id], (kind,))
         ]
 
-        def run(one: tuple[Provider, Load]) -> tuple[list[Item], list[str]]:
+        def run(one: tuple[FileProvider, Load]) -> tuple[list[Item], list[str]]:
             provider, load = one
             warnings: list[str] = []
             context = LoadContext(self.cwd, home, by_provider[provider.id], warnings.append)
-            return list(load(context, kind)), [f"{provider.name}: {text}" for text in warnings]
+            items: list[Item] = []
+            try:
+                for item in load(context, kind):
+                    if item.source is None:
+                        warnings.append(f"{item.id} does not say where it is from; skipped.")
+                    else:
+                        items.append(item)
+            except Exception as error:  # of a provider that someone registered
+                log.error(f"{provider.name} failed to load {kind}.", error)
+                warnings.append(f"Loading {kind} failed: {error!r}.")
+            return items, [f"{provider.name}: {text}" for text in warnings]
 
         if len(busy) > 1:
             with ThreadPoolExecutor(len(busy)) as pool:
                 loaded = list(pool.map(run, busy))
         else:
             loaded = [run(one) for one in busy]
-        found: list[tuple[int, Item]] = []
-        for (provider, _), (items, warnings) in zip(busy, loaded, strict=True):
-            self.warnings += warnings
-            for item in items:
-                if item.source is None:
-                    self.warnings.append(
-                        f"{provider.name}: {item.id} does not say where it is from; skipped."
-                    )
-                else:
-                    found.append((provider.priority, item))
-        return self._settle(kind, found)
+        self.warnings += [text for _, warnings in loaded for text in warnings]
+        priorities = [provider.priority for provider, _ in busy]
+        pairs = zip(priorities, loaded, strict=True)
+        return self._settle(kind, [(priority, item) for priority, (items, _) in pairs for item in items])
 
     def _settle(self, kind: Kind, found: list[tuple[int, Item]]) -> list[Item]:
         """Decide what is used: the first of a name, which no untrusted project may take from others."""
@@ -171,6 +179,8 @@ class Discovery:
             return replace(item, state="disabled", why="Its provider is in disabledProviders.")
         if any(names_item(name, item) for name in self.options.disabled_items):
             return replace(item, state="disabled", why="It is in disabledExtensions.")
+        if self.options.excludes(item):
+            return replace(item, state="disabled", why=f"The settings {item.kind}.* exclude it.")
         capability = CAPABILITIES[item.kind]
         problem, notes = capability.check(item)
         item = replace(item, notes=(*item.notes, *notes))

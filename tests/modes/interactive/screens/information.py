@@ -167,6 +167,9 @@ SCREENS = {
         command="tools",
         varies=r"  \d+  |about [\d,]+",
     ),
+    "extensions": Screen(
+        command_play("/extensions", "Nothing found."), ("skills",), command="extensions", golden=False
+    ),
     "permissions": Screen(
         command_play("/permissions", "connect: *.example.com"),
         (

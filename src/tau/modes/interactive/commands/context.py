@@ -21,6 +21,7 @@ from tau.modes.session_report import (
     context_parts,
     count,
     figures,
+    file_rows,
     limit_lines,
     share_text,
     spec_tokens,
@@ -52,6 +53,8 @@ async def context(context: CommandContext, rest: str) -> None:
     if context.display.theme.linear:
         rows = [("", name, f"{tokens} tokens", share) for _, name, tokens, share in rows]
     lines += columns(context.display, rows, right=(2,))
+    files = [(size, path) for path, size in file_rows(session)]
+    lines += ["", "Instructions:", *columns(context.display, files, indent=2)] if files else []
     lines += ["", advice(session, window)]
     context.say("\n".join(lines))
 

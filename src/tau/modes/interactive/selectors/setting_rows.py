@@ -24,7 +24,10 @@ TABS: Mapping[str, tuple[str, ...]] = {
         *("defaultProvider", "defaultModel", "defaultThinkingLevel", "enabledModels", "modelRoles"),
         *("thinkingBudgets", "cacheRetention", "serviceTier", "retry", "stream", "local", "keys", "secrets"),
     ),
-    "Context": ("compaction", "branchSummary", "contextFiles", "checkpoint", "images", "inspectImage"),
+    "Context": (
+        *("compaction", "branchSummary", "contextFiles", "skills", "disabledProviders", "disabledExtensions"),
+        *("checkpoint", "images", "inspectImage"),
+    ),
     "Tools": ("tools", "sandbox", "bash", "shellPath", "async", "eval", "python", "rpc", "task", "ssh"),
     "Files": ("read", "edit", "search"),
 }
