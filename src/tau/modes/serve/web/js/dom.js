@@ -1,0 +1,86 @@
+// The only place that turns text into markup: what the server has rendered, and nothing else.
+const policy = globalThis.trustedTypes?.createPolicy("tau", { createHTML: (html) => html });
+const SVG = "http://www.w3.org/2000/svg";
+
+export const $ = (query, root = document) => root.querySelector(query);
+export const $$ = (query, root = document) => [...root.querySelectorAll(query)];
+
+/** Show HTML that the server has rendered and escaped. */
+export function showRendered(element, html) {
+  element.innerHTML = policy ? policy.createHTML(html) : html;
+}
+
+/** An element: `on...` properties are listeners, `class`, `text` and `data` what they say, others attributes. */
+export function el(tag, properties = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(properties)) {
+    if (value === undefined || value === null || value === false) continue;
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (name === "text") element.textContent = value;
+    else if (name === "data") Object.assign(element.dataset, value);
+    else element.setAttribute(name, value === true ? "" : value);
+  }
+  element.append(...children.filter((child) => child !== null && child !== undefined && child !== false));
+  return element;
+}
+
+export function icon(name) {
+  const svg = document.createElementNS(SVG, "svg");
+  svg.setAttribute("class", "icon");
+  svg.setAttribute("aria-hidden", "true");
+  const use = document.createElementNS(SVG, "use");
+  use.setAttribute("href", `#i-${name}`);
+  svg.append(use);
+  return svg;
+}
+
+export const button = (label, onclick, properties = {}) => el("button", { type: "button", text: label, onclick, ...properties });
+
+/** Call `run` once, `ms` after the first of several calls. */
+export function soon(run, ms) {
+  let timer = 0;
+  return () => {
+    timer ||= setTimeout(() => {
+      timer = 0;
+      run();
+    }, ms);
+  };
+}
+
+/** Show a message for a while; errors stay until dismissed. */
+export function notify(text, level = "info") {
+  const isError = level === "error";
+  const close = el("button", { type: "button", class: "quiet square", "aria-label": "Dismiss", onclick: () => toast.remove() }, icon("close"));
+  const toast = el("div", { class: `toast ${level}`, role: isError ? "alert" : "status" }, el("p", { text }), close);
+  const toasts = $("#toasts");
+  toasts.append(toast);
+  while (toasts.children.length > 4) toasts.firstChild.remove();
+  if (!isError) setTimeout(() => toast.remove(), 6000);
+}
+
+/** Say something to screen readers only. */
+export function announce(text) {
+  $("#announcer").textContent = text;
+}
+
+/** Run an action of the user and show why it failed. */
+export async function attempt(action) {
+  try {
+    return await action();
+  } catch (error) {
+    if (error.name !== "AbortError") notify(error.message, "error");
+    return undefined;
+  }
+}
+
+export const plural = (count, noun) => `${count.toLocaleString("en-US")} ${noun}${count === 1 ? "" : "s"}`;
+
+export function ago(time) {
+  const seconds = (Date.now() - new Date(time).getTime()) / 1000;
+  if (!Number.isFinite(seconds)) return "";
+  if (seconds < 60) return "now";
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min`;
+  if (seconds < 86400) return `${Math.floor(seconds / 3600)} h`;
+  if (seconds < 7 * 86400) return `${Math.floor(seconds / 86400)} d`;
+  return new Date(time).toLocaleDateString(undefined, { day: "numeric", month: "short" });
+}

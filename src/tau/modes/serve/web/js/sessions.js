@@ -1,0 +1,74 @@
+// The list of sessions with its search.
+import { api } from "./api.js";
+import { $, ago, attempt, el, plural, soon } from "./dom.js";
+
+const PAGE = 40;
+const POLL_MS = 10_000;
+
+export class SessionList {
+  constructor({ onList }) {
+    this.list = $("#sessions");
+    this.more = $("#more-sessions");
+    this.onList = onList;
+    this.limit = PAGE;
+    const search = soon(() => attempt(() => this.load()), 200);
+    $("#search").addEventListener("input", () => {
+      this.limit = PAGE;
+      search();
+    });
+    this.more.addEventListener("click", () => {
+      this.limit += PAGE;
+      attempt(() => this.load());
+    });
+    this.list.addEventListener("keydown", (event) => this.key(event));
+    setInterval(() => document.hidden || this.load().catch(() => undefined), POLL_MS);
+  }
+
+  async load() {
+    const query = $("#search").value.trim();
+    const asked = (this.asked = {});
+    const { sessions, nextCursor } = await api(`/sessions?limit=${this.limit}&query=${encodeURIComponent(query)}`);
+    if (asked !== this.asked) return;
+    this.sessions = sessions;
+    this.more.hidden = !nextCursor;
+    $("#no-sessions").hidden = sessions.length > 0;
+    $("#no-sessions").textContent = query ? `No session has “${query}”.` : "No sessions yet.";
+    this.show();
+    this.onList(sessions);
+  }
+
+  select(id) {
+    this.current = id;
+    this.show();
+  }
+
+  show() {
+    const focused = document.activeElement?.closest?.("#sessions a")?.hash;
+    const source = JSON.stringify([this.sessions, this.current, Math.floor(Date.now() / 60_000)]);
+    if (source === this.source) return;
+    this.source = source;
+    this.list.replaceChildren(...(this.sessions ?? []).map((session) => this.row(session)));
+    if (focused) $(`a[href="${CSS.escape(focused)}"]`, this.list)?.focus({ preventScroll: true });
+  }
+
+  row(session) {
+    const state = session.needsYou ? "needs you" : session.busy ? "working" : "";
+    const folder = session.cwd.split("/").filter(Boolean).at(-1) ?? "/";
+    const link = el(
+      "a",
+      { href: `#/s/${encodeURIComponent(session.id)}`, title: `${session.cwd} · ${plural(session.messageCount, "message")}`, "aria-current": session.id === this.current && "page" },
+      el("span", { class: "title", text: session.name || session.title || "New session" }),
+      el("span", { class: "about" }, state && el("span", { class: `mark ${session.needsYou ? "needs" : "busy"}`, text: state }), el("span", { class: "folder", text: folder }), el("span", { text: ago(session.modified) })),
+    );
+    return el("li", {}, link);
+  }
+
+  key(event) {
+    const links = [...this.list.querySelectorAll("a")];
+    const at = links.indexOf(document.activeElement);
+    const next = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: links.length - 1 }[event.key];
+    if (next === undefined || at < 0) return;
+    event.preventDefault();
+    links[Math.max(0, Math.min(next, links.length - 1))].focus();
+  }
+}
