@@ -1,0 +1,149 @@
+"""The list of all operations."""
+
+from msgspec import Struct
+from starlette.responses import Response
+
+from tau.base.version import VERSION
+from tau.modes.serve import content_routes as content
+from tau.modes.serve import session_routes as sessions
+from tau.modes.serve.access import COOKIE
+from tau.modes.serve.errors import HttpError
+from tau.modes.serve.operation import ApiCall, Operation
+from tau.modes.serve.transcript import MessagePage, PageQuery
+
+COOKIE_SECONDS = 365 * 24 * 3600
+SESSION = "/v1/sessions/{id}"
+
+
+class Health(Struct, frozen=True):
+    version: str
+
+
+class TokenRequest(Struct, frozen=True):
+    token: str
+
+
+class QuestionReply(Struct, frozen=True):
+    """`reason`: why a call is declined, for the model."""
+
+    value: str | None = None
+    confirmed: bool | None = None
+    cancelled: bool = False
+    reason: str = ""
+
+
+async def get_health(call: ApiCall) -> Health:
+    return Health(VERSION)
+
+
+async def trade_token(call: ApiCall) -> Response:
+    """A cookie for the token, which scripts of a page cannot read."""
+    if not call.gate.check_guess(call.request.scope, call.body.token):
+        raise HttpError(401, "unauthorized", "The token is wrong; open the address that tau serve prints.")
+    response = Response(status_code=204)
+    response.set_cookie(
+        COOKIE, call.body.token, max_age=COOKIE_SECONDS, path="/", httponly=True, samesite="strict"
+    )
+    return response
+
+
+OPERATIONS = (
+    Operation(
+        method="GET",
+        path="/v1/health",
+        name="get_health",
+        summary="Return the version",
+        run=get_health,
+        response=Health,
+        is_open=True,
+    ),
+    Operation(
+        method="POST",
+        path="/v1/auth",
+        name="trade_token",
+        summary="Trade the token for a cookie",
+        run=trade_token,
+        body=TokenRequest,
+        is_open=True,
+    ),
+    Operation(
+        method="GET",
+        path="/v1/sessions",
+        name="list_sessions",
+        summary="List the sessions below the root, the latest first, or those that contain all words",
+        run=sessions.list_sessions,
+        query=sessions.SessionQuery,
+        response=sessions.SessionList,
+    ),
+    Operation(
+        method="POST",
+        path="/v1/sessions",
+        name="create_session",
+        summary="Start a session",
+        run=sessions.create_session,
+        body=sessions.NewSession,
+        response=sessions.SessionInfoRow,
+        status=201,
+    ),
+    Operation(
+        method="GET",
+        path=SESSION,
+        name="view_session",
+        summary="Open a session and return its state",
+        run=sessions.view_session,
+        query=sessions.OpenQuery,
+        response=sessions.SessionView,
+    ),
+    Operation(
+        method="PATCH",
+        path=SESSION,
+        name="rename_session",
+        summary="Name a session; an empty name removes it",
+        run=sessions.rename_session,
+        body=sessions.SessionName,
+        response=sessions.SessionInfoRow,
+    ),
+    Operation(
+        method="DELETE",
+        path=SESSION,
+        name="delete_session",
+        summary="Move a session to the trash",
+        run=sessions.delete_session,
+    ),
+    Operation(
+        method="GET",
+        path=f"{SESSION}/messages",
+        name="get_messages",
+        summary="Return a page of the conversation, by default the latest",
+        run=content.get_messages,
+        query=PageQuery,
+        response=MessagePage,
+    ),
+    Operation(
+        method="POST",
+        path=f"{SESSION}/questions/{{question}}",
+        name="answer_question",
+        summary="Answer an open question; it is then closed for all clients",
+        run=sessions.answer_question,
+        body=QuestionReply,
+    ),
+    Operation(
+        method="GET",
+        path=f"{SESSION}/events",
+        name="stream_events",
+        summary="Stream events, as server-sent events",
+        run=sessions.stream_events,
+        query=sessions.EventQuery,
+        media=("text/event-stream",),
+        headers=("Last-Event-ID",),
+    ),
+)
+COMMAND = Operation(
+    method="POST",
+    path=f"{SESSION}/commands/{{name}}",
+    name="run_command",
+    summary="Run a session command",
+    run=sessions.run_command,
+    response=sessions.CommandAnswer,
+    headers=("Idempotency-Key",),
+)
