@@ -35,9 +35,10 @@ export async function api(path, options) {
 
 export const sessionPath = (id) => `/sessions/${encodeURIComponent(id)}`;
 
+/** Run a session command; `sessionId` is set if it has opened another session. */
 export async function command(id, name, body = {}, headers = undefined) {
   const answer = await api(`${sessionPath(id)}/commands/${name}`, { body, headers });
-  return answer?.data;
+  return { ...answer?.data, sessionId: answer?.sessionId };
 }
 
 export const render = async (text, language) => (await api("/render", { body: { text, language } })).html;

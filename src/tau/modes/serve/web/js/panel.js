@@ -14,6 +14,13 @@ export class Panel {
     return !this.root.hidden;
   }
 
+  show(open) {
+    this.root.hidden = !open;
+    document.body.dataset.panel = open ? "open" : "closed";
+    $("#panel-button").setAttribute("aria-expanded", String(open));
+    this.source = undefined;
+  }
+
   async load(sessionId) {
     this.sessionId = sessionId;
     const changes = await api(`${sessionPath(sessionId)}/changes`);

@@ -6,7 +6,7 @@ const PAGE = 40;
 const POLL_MS = 10_000;
 
 export class SessionList {
-  constructor({ onList }) {
+  constructor(onList) {
     this.list = $("#sessions");
     this.more = $("#more-sessions");
     this.onList = onList;

@@ -25,22 +25,25 @@ export class SessionSettings {
     });
   }
 
-  async load(sessionId) {
+  async load(sessionId, state) {
     this.sessionId = sessionId;
-    const { models } = await api("/models");
-    this.models = models;
+    this.models = (await api("/models")).models;
+    await this.show(sessionId, state);
   }
 
-  async show({ model, thinkingLevel, approvalMode }) {
+  async show(sessionId, state) {
+    $(".settings").hidden = !state;
+    if (!state || sessionId !== this.sessionId) return;
+    const { model, thinkingLevel, approvalMode } = state;
     const name = `${model.provider}/${model.id}`;
-    const models = (this.models ?? []).map((one) => [`${one.provider}/${one.id}`, one.name || one.id]);
+    const models = this.models.map((one) => [`${one.provider}/${one.id}`, one.name || one.id]);
     if (!models.some(([value]) => value === name)) models.unshift([name, model.name || model.id]);
     options(this.model, models, name);
     this.mode.value = approvalMode;
     if (this.levelsOf !== name) {
+      const { levels } = await command(sessionId, "get_available_thinking_levels");
       this.levelsOf = name;
-      const answer = await command(this.sessionId, "get_available_thinking_levels").catch(() => ({ levels: [] }));
-      this.levels = answer.levels.map((level) => [level, `Thinking ${level}`]);
+      this.levels = levels.map((level) => [level, `Thinking ${level}`]);
     }
     this.thinking.hidden = this.levels.length < 2;
     options(this.thinking, this.levels, thinkingLevel);

@@ -4,86 +4,56 @@ import { request, sessionPath } from "./api.js";
 const SILENCE_MS = 25_000; // the server pings every 10 s
 const STALE_MS = 12_000; // after a sleep, do not wait for the timeout
 const LONGEST_WAIT_MS = 10_000;
+const WAKERS = [[document, "visibilitychange"], [window, "online"], [window, "pageshow"], [window, "focus"]];
 
 export class EventStream {
-  constructor(sessionId, after, { onEvent, onState }) {
+  constructor(sessionId, after, onEvent, onState) {
+    Object.assign(this, { after, onEvent, onState, lastId: "", closed: false, heard: 0, failures: 0 });
     this.path = `${sessionPath(sessionId)}/events`;
-    this.lastId = "";
-    this.after = after;
-    this.onEvent = onEvent;
-    this.onState = onState;
-    this.failures = 0;
-    this.closed = false;
-    this.wake = () => {
-      if (document.visibilityState !== "visible" && navigator.onLine) return;
-      if (this.waiting) this.waiting();
-      else if (performance.now() - this.heard > STALE_MS) this.abort?.abort();
-    };
-    for (const [target, type] of this.wakers()) target.addEventListener(type, this.wake);
+    this.onWake = () => document.hidden || this.wake();
+    for (const [target, type] of WAKERS) target.addEventListener(type, this.onWake);
     this.run();
-  }
-
-  wakers() {
-    return [[document, "visibilitychange"], [window, "online"], [window, "pageshow"], [window, "focus"]];
   }
 
   close() {
     this.closed = true;
-    this.abort?.abort();
-    this.waiting?.();
-    for (const [target, type] of this.wakers()) target.removeEventListener(type, this.wake);
+    for (const [target, type] of WAKERS) target.removeEventListener(type, this.onWake);
+    this.connection?.abort();
+    this.retry?.();
+  }
+
+  wake() {
+    this.retry?.();
+    if (performance.now() - this.heard > STALE_MS) this.connection?.abort();
   }
 
   async run() {
+    const watch = setInterval(() => performance.now() - this.heard > SILENCE_MS && this.connection.abort(), 5000);
     while (!this.closed) {
-      this.onState(this.failures ? "reconnecting" : "connecting");
-      try {
-        await this.read();
-      } catch (error) {
-        if (this.closed) return;
-        if (error.status) this.onEvent({ type: "stream_failed", status: error.status });
-        this.failures += 1;
-      }
-      if (this.closed) return;
+      await this.read().catch((error) => {
+        if (error.gone) this.onEvent({ type: "reset" });
+      });
+      if (this.closed) break;
       this.onState(navigator.onLine ? "reconnecting" : "offline");
-      await this.pause(Math.min(LONGEST_WAIT_MS, 250 * 2 ** Math.min(this.failures, 6)));
+      this.failures += 1;
+      await new Promise((resolve) => {
+        this.retry = resolve;
+        setTimeout(resolve, Math.min(LONGEST_WAIT_MS, 125 * 2 ** Math.min(this.failures, 7)));
+      });
     }
-  }
-
-  pause(ms) {
-    return new Promise((resolve) => {
-      const timer = setTimeout(done, ms);
-      const self = this;
-      function done() {
-        clearTimeout(timer);
-        self.waiting = undefined;
-        resolve();
-      }
-      this.waiting = done;
-    });
+    clearInterval(watch);
   }
 
   async read() {
-    this.abort = new AbortController();
-    const { signal } = this.abort;
+    this.connection = new AbortController();
     this.heard = performance.now();
-    const watch = setInterval(() => {
-      if (performance.now() - this.heard > SILENCE_MS) this.abort.abort();
-    }, 5000);
-    try {
-      const headers = { Accept: "text/event-stream", ...(this.lastId && { "Last-Event-ID": this.lastId }) };
-      const query = this.lastId || !this.after ? "" : `?after=${encodeURIComponent(this.after)}`;
-      const response = await request(this.path + query, { headers, signal });
-      if (!response.ok) throw Object.assign(new Error("refused"), { status: response.status });
-      this.failures = 0;
-      this.onState("connected");
-      await this.parse(response.body.pipeThrough(new TextDecoderStream()).getReader());
-    } finally {
-      clearInterval(watch);
-    }
-  }
-
-  async parse(reader) {
+    const query = this.lastId ? "" : `?after=${encodeURIComponent(this.after)}`;
+    const headers = this.lastId ? { "Last-Event-ID": this.lastId } : {};
+    const response = await request(this.path + query, { headers, signal: this.connection.signal });
+    if (!response.ok) throw Object.assign(new Error("refused"), { gone: response.status === 404 || response.status === 409 });
+    this.failures = 0;
+    this.onState("connected");
+    const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
     let rest = "";
     for (;;) {
       const { value, done } = await reader.read();
@@ -96,11 +66,9 @@ export class EventStream {
   }
 
   take(frame) {
-    let data = "";
-    for (const line of frame.split("\n")) {
-      if (line.startsWith("id:")) this.lastId = line.slice(3).trim();
-      else if (line.startsWith("data:")) data += line.slice(5);
-    }
+    const fields = frame.split("\n").map((line) => /^(id|data): ?(.*)$/.exec(line));
+    const data = fields.find((field) => field?.[1] === "data")?.[2];
+    this.lastId = fields.find((field) => field?.[1] === "id")?.[2] ?? this.lastId;
     if (!data || this.closed) return;
     try {
       this.onEvent(JSON.parse(data));

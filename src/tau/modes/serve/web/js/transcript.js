@@ -1,6 +1,6 @@
 // The conversation: loads from the end, keeps a bounded part of it in the page, and never moves what is read.
 import { api, sessionPath } from "./api.js";
-import { $$, attempt, el, showRendered } from "./dom.js";
+import { $, $$, attempt, button, el, showRendered } from "./dom.js";
 import { LiveMessage } from "./live.js";
 
 const PAGE = 40;
@@ -9,50 +9,49 @@ const AT_END_PX = 48;
 const TAIL_LINES = 60; // of the output of a running call
 
 export class Transcript {
-  constructor({ scroller, list, older, newer, latest, onFork }) {
-    Object.assign(this, { scroller, list, older, newer, latest, onFork });
+  constructor(onFork) {
+    const names = ["scroller", "list", "older", "newer", "latest"];
+    for (const name of names) this[name] = $(`#${name === "list" ? "transcript" : name}`);
+    this.onFork = onFork;
     this.live = new LiveMessage();
-    this.running = new Map(); // call id -> the text of its output so far
+    this.running = new Map(); // call id -> its output so far
     this.lastTop = 0;
-    scroller.addEventListener("scroll", () => this.scrolled(), { passive: true });
-    older.addEventListener("click", () => attempt(() => this.loadOlder()));
-    newer.addEventListener("click", () => attempt(() => this.loadNewer()));
-    latest.addEventListener("click", () => attempt(() => (this.after ? this.reload() : this.toEnd())));
-    list.addEventListener("click", (event) => {
-      const summary = event.target.closest("summary");
+    this.scroller.addEventListener("scroll", () => this.scrolled(), { passive: true });
+    this.older.addEventListener("click", () => attempt(() => this.loadOlder()));
+    this.newer.addEventListener("click", () => attempt(() => this.loadNewer()));
+    this.latest.addEventListener("click", () => this.showEnd());
+    this.list.addEventListener("click", ({ target }) => {
+      const summary = target.closest("summary");
       if (summary) summary.parentElement.dataset.touched = "yes";
     });
-    new ResizeObserver(() => this.follow && this.toEnd()).observe(list);
-    const near = new IntersectionObserver((seen) => seen.forEach((one) => one.isIntersecting && one.target.click()), {
-      root: scroller,
-      rootMargin: "800px 0px",
-    });
-    near.observe(older);
-    near.observe(newer);
+    const resized = new ResizeObserver(() => this.follow && this.toEnd());
+    for (const element of [this.list, this.scroller]) resized.observe(element);
+    const options = { root: this.scroller, rootMargin: "800px 0px" };
+    this.near = new IntersectionObserver((seen) => seen.forEach((one) => one.isIntersecting && one.target.click()), options);
   }
 
   /** Show the end of a session's conversation. */
   async open(sessionId) {
     this.sessionId = sessionId;
     this.running.clear();
-    this.live.clear();
     await this.reload();
   }
 
   close() {
-    this.sessionId = undefined;
-    this.live.clear();
+    this.sessionId = this.before = this.after = undefined;
     this.list.replaceChildren();
-    this.bounds({});
+    this.update();
   }
 
   async reload() {
     const page = await this.fetch(`limit=${PAGE}`);
     if (!page) return;
+    this.live.clear();
     this.list.replaceChildren(...page.items.map((item) => this.element(item)), this.live.element);
-    this.bounds(page);
-    this.follow = true;
+    this.before = page.before;
+    this.after = undefined;
     this.toEnd();
+    this.update();
   }
 
   async fetch(query) {
@@ -65,51 +64,53 @@ export class Transcript {
     return $$(":scope > .item", this.list);
   }
 
-  bounds({ before = this.before, after }) {
-    this.before = before;
-    this.after = after;
-    this.older.hidden = !before;
-    this.newer.hidden = !after;
-    this.live.element.hidden = Boolean(after);
-    this.list.dataset.empty = this.list.firstElementChild === this.live.element && !before ? "yes" : "no";
+  update() {
+    this.older.hidden = !this.before;
+    this.newer.hidden = !this.after;
+    this.live.element.hidden = Boolean(this.after);
+    this.list.dataset.empty = this.items.length || this.before ? "no" : "yes";
     this.scrolled();
+    for (const edge of [this.older, this.newer]) {
+      this.near.unobserve(edge); // what is still in view is reported again
+      this.near.observe(edge);
+    }
   }
 
   async loadOlder() {
-    if (this.loading || !this.before) return;
-    this.loading = true;
-    try {
-      const page = await this.fetch(`before=${this.before}&limit=${PAGE}`);
-      if (!page) return;
-      const fromEnd = this.scroller.scrollHeight - this.scroller.scrollTop;
-      this.list.prepend(...page.items.map((item) => this.element(item)));
-      this.scroller.scrollTop = this.scroller.scrollHeight - fromEnd;
-      let { after } = this;
-      for (const item of this.items.slice(MOST_ITEMS)) {
-        if (after === this.after) after = item.dataset.id;
-        item.remove();
-      }
-      this.before = page.before;
-      this.bounds({ before: page.before, after });
-    } finally {
-      this.loading = false;
-    }
+    await this.loadPage(`before=${this.before}`, ({ items, before }) => {
+      this.changeAbove(() => this.list.prepend(...items.map((item) => this.element(item))));
+      this.before = before;
+      const [first, ...rest] = this.items.slice(MOST_ITEMS);
+      this.after = first?.dataset.id ?? this.after;
+      for (const item of [first, ...rest]) item?.remove();
+    });
   }
 
   async loadNewer() {
-    if (this.loading || !this.after) return;
+    await this.loadPage(`from=${this.after}`, ({ items, after }) => {
+      this.live.element.before(...items.map((item) => this.element(item)));
+      this.after = after;
+      this.changeAbove(() => this.trimTop());
+    });
+  }
+
+  async loadPage(query, show) {
+    if (this.loading) return;
     this.loading = true;
     try {
-      const page = await this.fetch(`from=${this.after}&limit=${PAGE}`);
-      if (!page) return;
-      this.live.element.before(...page.items.map((item) => this.element(item)));
-      const fromEnd = this.scroller.scrollHeight - this.scroller.scrollTop;
-      this.trimTop();
-      this.scroller.scrollTop = this.scroller.scrollHeight - fromEnd;
-      this.bounds({ after: page.after });
+      const page = await this.fetch(`${query}&limit=${PAGE}`);
+      if (page) show(page);
     } finally {
       this.loading = false;
     }
+    this.update();
+  }
+
+  /** Change what is above without moving what is read. */
+  changeAbove(change) {
+    const fromEnd = this.scroller.scrollHeight - this.scroller.scrollTop;
+    change();
+    this.scroller.scrollTop = this.lastTop = this.scroller.scrollHeight - fromEnd;
   }
 
   trimTop() {
@@ -120,62 +121,54 @@ export class Transcript {
 
   /** Fetch what is new. Calls that come while one runs are joined. */
   async refresh() {
-    if (this.after || !this.sessionId) return;
-    if (this.refreshing) {
-      this.again = true;
-      return;
-    }
+    this.again = true;
+    if (this.refreshing) return;
     this.refreshing = true;
     try {
-      do {
+      while (this.again && this.sessionId && !this.after) {
         this.again = false;
-        const { ended } = this.live;
-        const items = this.items;
-        const start = unfinished(items);
-        const page = await this.fetch(start ? `from=${start.dataset.id}` : `limit=${PAGE}`);
-        if (!page || this.after) return;
-        if (page.after) return void (await this.reload());
-        this.replace(start ? items.slice(items.indexOf(start)) : items, page.items);
-        if (ended && ended === this.live.ended) this.live.clear();
-        if (!start) this.before = page.before;
-        if (this.follow) this.trimTop();
-        this.bounds({});
-        if (this.follow) this.toEnd();
-      } while (this.again);
+        await this.fetchNew();
+      }
     } catch (error) {
-      if (error.status === 404 || error.status === 400) await this.reload();
-      else if (error.status) throw error;
+      if (error.status !== 404) throw error;
+      await this.reload(); // another branch is shown now
     } finally {
       this.refreshing = false;
     }
+  }
+
+  async fetchNew() {
+    const { ended } = this.live;
+    const start = unfinished(this.items);
+    const page = await this.fetch(start ? `from=${start.dataset.id}&limit=100` : `limit=${PAGE}`);
+    if (!page || this.after) return;
+    if (page.after) return void (await this.reload());
+    const items = this.items;
+    this.replace(start ? items.slice(items.indexOf(start)) : items, page.items);
+    if (ended && ended === this.live.ended) this.live.clear();
+    if (!start) this.before = page.before;
+    if (this.follow) this.trimTop();
+    this.update();
+    if (this.follow) this.toEnd();
   }
 
   replace(old, items) {
     const byId = new Map(old.map((item) => [item.dataset.id, item]));
     const fresh = items.map((item) => {
       const before = byId.get(item.id);
-      if (before?.source === item.html) return before;
-      const element = this.element(item);
-      if (before) keepState(before, element);
-      return element;
+      return before?.source === item.html ? before : this.element(item, before);
     });
     for (const item of old) if (!fresh.includes(item)) item.remove();
-    for (const item of fresh) if (item.nextSibling === null || item.parentElement === null) this.live.element.before(item);
+    for (const item of fresh) if (!item.isConnected) this.live.element.before(item);
   }
 
-  element(item) {
-    const element = el("div", { class: "item", data: { id: item.id, role: item.role } });
-    element.source = item.html;
-    element.calls = item.calls ?? [];
-    showRendered(element, item.html);
-    for (const [index, card] of cards(element).entries()) {
-      const call = element.calls[index];
-      if (call && !call.done && this.running.has(call.id)) this.showRunning(card, this.running.get(call.id));
-    }
-    if (item.role === "user") {
-      const fork = el("button", { type: "button", class: "quiet fork-here", text: "Fork here", onclick: () => this.onFork(item.id) });
-      element.querySelector("header")?.append(fork);
-    }
+  element({ id, role, html, calls }, before) {
+    const element = el("div", { class: "item", data: { id, role } });
+    Object.assign(element, { source: html, calls });
+    showRendered(element, html);
+    if (before) keepState(before, element);
+    for (const call of calls) if (this.running.has(call.id)) this.showRunning(element, call.id);
+    if (role === "user") $("header", element)?.append(button("Fork here", () => this.onFork(id), { class: "quiet fork-here" }));
     return element;
   }
 
@@ -183,18 +176,23 @@ export class Transcript {
   setRunning(id, text) {
     if (text === undefined) return void this.running.delete(id);
     this.running.set(id, text);
-    for (const item of this.items.slice(-20)) {
-      const index = item.calls.findIndex((call) => call.id === id);
-      if (index >= 0 && !item.calls[index].done) this.showRunning(cards(item)[index], text);
-    }
+    for (const item of this.items.slice(-20)) this.showRunning(item, id);
   }
 
-  showRunning(card, text) {
+  /** Nothing runs anymore. */
+  settle() {
+    this.running.clear();
+    this.live.end();
+  }
+
+  showRunning(item, id) {
+    const index = item.calls.findIndex((call) => call.id === id && !call.done);
+    const card = $$(":scope > article > details.tool", item)[index];
+    if (!card) return;
     card.classList.add("running");
-    const state = card.querySelector(".state");
-    if (state) state.textContent = "running";
-    const body = card.querySelector(".body");
-    const output = card.querySelector(".live-output") ?? body.appendChild(el("pre", { class: "code live-output" }));
+    $(".state", card).textContent = "running";
+    const output = $(".live-output", card) ?? $(".body", card).appendChild(el("pre", { class: "code live-output" }));
+    const text = this.running.get(id);
     output.hidden = !text;
     output.textContent = text.split("\n").slice(-TAIL_LINES).join("\n");
   }
@@ -208,6 +206,11 @@ export class Transcript {
     this.latest.hidden = atEnd && !this.after;
   }
 
+  showEnd() {
+    if (this.after) return attempt(() => this.reload());
+    return this.toEnd();
+  }
+
   toEnd() {
     this.scroller.scrollTop = this.scroller.scrollHeight;
     this.lastTop = this.scroller.scrollTop;
@@ -215,8 +218,6 @@ export class Transcript {
     this.latest.hidden = true;
   }
 }
-
-const cards = (item) => $$(":scope > article > details.tool", item);
 
 /** The item from which on something may have changed: the answer whose calls run, or the last one. */
 function unfinished(items) {
@@ -231,13 +232,8 @@ function unfinished(items) {
 function keepState(old, fresh) {
   const before = $$(":scope > article > details", old);
   for (const [index, details] of $$(":scope > article > details", fresh).entries()) {
-    if (!before[index]) continue;
-    if (before[index].dataset.touched) {
-      details.open = before[index].open;
-      details.dataset.touched = "yes";
-    }
-    if (before[index].firstElementChild === document.activeElement) {
-      queueMicrotask(() => details.firstElementChild.focus({ preventScroll: true }));
-    }
+    const { dataset, open, firstElementChild } = before[index] ?? details;
+    if (dataset.touched) Object.assign(details, { open }).dataset.touched = "yes";
+    if (firstElementChild === document.activeElement) queueMicrotask(() => details.firstElementChild.focus({ preventScroll: true }));
   }
 }
