@@ -70,7 +70,7 @@ async def run(parsed: ParsedArgs, options: SessionOptions, signals: Signals) -> 
     )
     out = OutputStream()
 
-    def started(running: "HttpServer") -> None:
+    def started(running: "HttpServer", pool: object) -> None:
         signals.stop = running.stop
         out.text(
             f"{_address(listener, host)}#token={chosen.token}\n" if not unix else f"Listening on {unix}\n"

@@ -31,7 +31,7 @@ SECURITY_HEADERS = {
     "content-security-policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
         "connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; "
-        "frame-ancestors 'none'"
+        "frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types tau"
     ),
     "x-content-type-options": "nosniff",
     "referrer-policy": "no-referrer",

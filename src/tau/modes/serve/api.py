@@ -1,15 +1,24 @@
 """The list of all operations."""
 
+from functools import cache
+
 from msgspec import Struct
 from starlette.responses import Response
 
 from tau.base.version import VERSION
+from tau.modes.event_json import encode_masked
 from tau.modes.serve import content_routes as content
 from tau.modes.serve import session_routes as sessions
 from tau.modes.serve.access import COOKIE
+from tau.modes.serve.changes import SessionChanges, UndoReport, UndoRequest
 from tau.modes.serve.errors import HttpError
+from tau.modes.serve.openapi import openapi_document
 from tau.modes.serve.operation import ApiCall, Operation
 from tau.modes.serve.transcript import MessagePage, PageQuery
+from tau.modes.session_commands.models import AvailableModels
+from tau.modes.session_commands.sessions import EntryList
+from tau.modes.session_commands.state import AvailableCommands
+from tau.modes.session_commands.table import COMMANDS
 
 COOKIE_SECONDS = 365 * 24 * 3600
 SESSION = "/v1/sessions/{id}"
@@ -32,6 +41,15 @@ class QuestionReply(Struct, frozen=True):
     reason: str = ""
 
 
+@cache
+def _document() -> bytes:
+    return encode_masked(openapi_document(OPERATIONS, COMMAND, COMMANDS))
+
+
+async def get_document(call: ApiCall) -> Response:
+    return Response(_document(), media_type="application/json")
+
+
 async def get_health(call: ApiCall) -> Health:
     return Health(VERSION)
 
@@ -47,6 +65,16 @@ async def trade_token(call: ApiCall) -> Response:
     return response
 
 
+COMMAND = Operation(
+    method="POST",
+    path=f"{SESSION}/commands/{{name}}",
+    name="run_command",
+    summary="Run a session command",
+    run=sessions.run_command,
+    response=sessions.CommandAnswer,
+    headers=("Idempotency-Key",),
+)
+
 OPERATIONS = (
     Operation(
         method="GET",
@@ -55,6 +83,15 @@ OPERATIONS = (
         summary="Return the version",
         run=get_health,
         response=Health,
+        is_open=True,
+    ),
+    Operation(
+        method="GET",
+        path="/v1/openapi.json",
+        name="get_document",
+        summary="Return this description",
+        run=get_document,
+        media=("application/json",),
         is_open=True,
     ),
     Operation(
@@ -120,6 +157,82 @@ OPERATIONS = (
         response=MessagePage,
     ),
     Operation(
+        method="GET",
+        path=f"{SESSION}/entries",
+        name="get_entries",
+        summary="Return entries of the session file, or those after one",
+        run=content.get_entries,
+        query=content.EntriesQuery,
+        response=EntryList,
+    ),
+    Operation(
+        method="GET",
+        path=f"{SESSION}/changes",
+        name="get_changes",
+        summary="Return the files that the session has changed, as diffs",
+        run=content.get_changes,
+        response=SessionChanges,
+    ),
+    Operation(
+        method="POST",
+        path=f"{SESSION}/changes/undo",
+        name="undo_changes",
+        summary="Undo file changes of the last turn, of one turn, or of some files",
+        run=content.undo_changes,
+        body=UndoRequest,
+        response=UndoReport,
+    ),
+    Operation(
+        method="POST",
+        path=f"{SESSION}/changes/redo",
+        name="redo_changes",
+        summary="Revert the last undo",
+        run=content.redo_changes,
+        response=UndoReport,
+    ),
+    Operation(
+        method="GET",
+        path=f"{SESSION}/artifacts/{{artifact}}",
+        name="get_artifact",
+        summary="Return the full output of a tool call",
+        run=content.get_artifact,
+        media=("text/plain",),
+    ),
+    Operation(
+        method="GET",
+        path=f"{SESSION}/export",
+        name="export_session",
+        summary="Download the session with secrets masked",
+        run=content.export_session,
+        query=content.ExportQuery,
+        media=tuple(media for media, _ in content.EXPORTS.values()),
+    ),
+    Operation(
+        method="GET",
+        path=f"{SESSION}/files",
+        name="find_files",
+        summary="Find files of the working folder by a part of their path",
+        run=content.find_files,
+        query=content.FileQuery,
+        response=content.FileMatches,
+    ),
+    Operation(
+        method="GET",
+        path=f"{SESSION}/commands",
+        name="list_commands",
+        summary="List the slash commands that files define",
+        run=content.list_commands,
+        response=AvailableCommands,
+    ),
+    Operation(
+        method="GET",
+        path="/v1/models",
+        name="list_models",
+        summary="List the models that can be used now",
+        run=content.list_models,
+        response=AvailableModels,
+    ),
+    Operation(
         method="POST",
         path=f"{SESSION}/questions/{{question}}",
         name="answer_question",
@@ -137,13 +250,4 @@ OPERATIONS = (
         media=("text/event-stream",),
         headers=("Last-Event-ID",),
     ),
-)
-COMMAND = Operation(
-    method="POST",
-    path=f"{SESSION}/commands/{{name}}",
-    name="run_command",
-    summary="Run a session command",
-    run=sessions.run_command,
-    response=sessions.CommandAnswer,
-    headers=("Idempotency-Key",),
 )

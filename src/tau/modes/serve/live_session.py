@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from tau.agent import events as e
 from tau.ai.wire import AssistantMessage
+from tau.coding.session.entries import KnownEntry
 from tau.modes.event_json import encode_masked
 from tau.modes.rpc.event_encoder import RpcEventEncoder
 from tau.modes.serve.dialogs import ClientDialogs
@@ -22,6 +23,12 @@ class SessionReset(Struct, frozen=True, rename="camel", tag_field="type", tag="r
 
     reason: str
     session_id: str
+
+
+class EntryEvent(Struct, frozen=True, tag_field="type", tag="entry"):
+    """The log has a new entry, of any kind."""
+
+    id: str
 
 
 class LiveSession:
@@ -42,6 +49,7 @@ class LiveSession:
         self.host = SessionHost(options, self._event, tasks, naming=True, environ=environ)
         self.running: dict[str, e.ToolStart] = {}
         self._is_streaming = False
+        self.turn = asyncio.Lock()
         self.requests = 0  # being answered now
         self.used_s = time.monotonic()
 
@@ -69,6 +77,18 @@ class LiveSession:
     def streaming(self) -> Raw | None:
         """The message that is arriving, as far as it has arrived."""
         return Raw(self._encoder.partial()) if self._is_streaming else None
+
+    def watch_log(self) -> None:
+        """Report every entry of the log from now on; once for each session that is opened here."""
+        log = self.host.session.log
+        inner = log.on_append
+
+        def report(entry: KnownEntry) -> None:
+            if inner is not None:
+                inner(entry)
+            self.publish(EntryEvent(entry.id))
+
+        log.on_append = report
 
     def publish(self, frame: Struct) -> None:
         self.ring.append(encode_masked(frame))

@@ -2,23 +2,26 @@
 
 import asyncio
 import logging
+import os
 import socket
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import uvicorn
 from msgspec import Struct
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import FileResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import Receive, Scope, Send
 
 from tau.base.tasks import spawn
+from tau.coding import export
 from tau.modes.serve.access import AccessGate
 from tau.modes.serve.api import COMMAND, OPERATIONS
 from tau.modes.serve.errors import HttpError, error_response
@@ -27,6 +30,8 @@ from tau.modes.serve.operation import Operation, answer
 from tau.modes.serve.session_pool import SessionPool
 from tau.sdk import SessionOptions
 
+SUFFIXES = ("html", "js", "css", "svg", "png", "webmanifest")
+PAGE_CSS = Path(export.__file__).parent / "page.css"
 WEB = Path(__file__).parent / "web"
 PATIENCE_S = 2
 _TEXTS = {
@@ -49,7 +54,12 @@ class ServeOptions(Struct, frozen=True, kw_only=True):
 class HttpServer(uvicorn.Server):
     """Leaves signals to the program, and sleeps while nothing happens."""
 
-    def __init__(self, app: AccessGate, on_stop: Callable[[], Awaitable[None]]) -> None:
+    def __init__(
+        self,
+        app: AccessGate,
+        on_start: Callable[["HttpServer"], None],
+        on_stop: Callable[[], Awaitable[None]],
+    ) -> None:
         config = uvicorn.Config(
             app,
             http="httptools",
@@ -63,6 +73,7 @@ class HttpServer(uvicorn.Server):
             timeout_graceful_shutdown=PATIENCE_S,
         )
         super().__init__(config)
+        self._on_start = on_start
         self._on_stop = on_stop
         self._stopping = asyncio.Event()
 
@@ -73,19 +84,26 @@ class HttpServer(uvicorn.Server):
     def capture_signals(self) -> Iterator[None]:
         yield
 
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._on_start(self)
+
     async def main_loop(self) -> None:
         await self._stopping.wait()
         await self._on_stop()
 
 
-async def run(options: ServeOptions, listener: socket.socket, started: Callable[[HttpServer], None]) -> None:
+async def run(
+    options: ServeOptions,
+    listener: socket.socket,
+    started: Callable[[HttpServer, SessionPool], None],
+) -> None:
     """Serve until the server that `started` gets is stopped. Sessions are closed then, with their work."""
     logging.getLogger("uvicorn.error").addHandler(logging.NullHandler())
     async with asyncio.TaskGroup() as tasks:
         pool = SessionPool(options.session, options.root, tasks, dialog_timeout_s=options.dialog_timeout_s)
-        server = HttpServer(make_app(options, pool), pool.close)
+        server = HttpServer(make_app(options, pool), lambda server: started(server, pool), pool.close)
         upkeep = spawn(tasks, _upkeep(pool))
-        started(server)
         try:
             await server.serve([listener])
         finally:
@@ -101,13 +119,31 @@ def make_app(options: ServeOptions, pool: SessionPool) -> AccessGate:
         routes=[
             *(Route(path, partial(_answer, found), methods=list(found)) for path, found in by_path.items()),
             Mount("/v1", _unknown),
-            Mount("/", StaticFiles(directory=WEB, html=True)),
+            Route("/export.css", partial(_file, PAGE_CSS)),
+            Mount("/", PageFiles(directory=WEB, html=True)),
         ],
         exception_handlers={HTTPException: _on_http_exception},
     )
     gate = AccessGate(app, options.token, options.hosts, options.origins)
     app.state.pool, app.state.gate = pool, gate
     return gate
+
+
+class PageFiles(StaticFiles):
+    """The files of the web page, which browsers check for a new version each time."""
+
+    def lookup_path(self, path: str) -> tuple[str, os.stat_result | None]:
+        name, _, suffix = path.rpartition(".")
+        return super().lookup_path(path) if not name or suffix in SUFFIXES else ("", None)
+
+    def file_response(self, *args: Any, **options: Any) -> Response:
+        response = super().file_response(*args, **options)
+        response.headers["cache-control"] = "no-cache"
+        return response
+
+
+async def _file(path: Path, request: Request) -> Response:
+    return FileResponse(path, headers={"cache-control": "no-cache"})
 
 
 async def _answer(operations: dict[str, Operation], request: Request) -> Response | EventStream:

@@ -14,6 +14,7 @@ from tau.coding.session.storage.header import read_header
 from tau.coding.session.storage.line_storage import SessionLocked
 from tau.coding.session.storage.session_store import SessionStore
 from tau.modes.event_json import encode_masked
+from tau.modes.serve.completions import FileNames
 from tau.modes.serve.errors import HttpError, SessionHolder, not_found
 from tau.modes.serve.event_ring import EventRing
 from tau.modes.serve.holders import find_holder
@@ -43,6 +44,7 @@ class SessionPool:
         self.environ = environ
         self.live: dict[str, LiveSession] = {}
         self.answers = AnsweredRequests()
+        self.files = FileNames()
         self.has_sessions = asyncio.Event()
         self.closed = False
         self._tasks = tasks
@@ -103,6 +105,7 @@ class SessionPool:
         ring, live.ring = live.ring, EventRing()
         ring.append(encode_masked(SessionReset("The conversation continues in another session.", live.id)))
         ring.end()
+        live.watch_log()
         live.host.report_notices()
 
     async def close_session(self, id: str) -> None:
@@ -134,6 +137,7 @@ class SessionPool:
             await live.host.open()
         except SessionLocked as error:
             raise locked(path, error) from error
+        live.watch_log()
         self.live[live.id] = live
         self.has_sessions.set()
         live.host.report_notices()

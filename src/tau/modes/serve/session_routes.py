@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
+from msgspec.structs import replace
 
 from tau.base.clock import iso, now_ms
 from tau.coding.session.storage.trash import Trash
@@ -22,7 +23,7 @@ from tau.modes.serve.holders import find_holder
 from tau.modes.serve.live_session import LiveSession
 from tau.modes.serve.operation import ApiCall, decode_body
 from tau.modes.serve.transcript import MessagePage, message_page
-from tau.modes.session_commands.command import CommandCall, NoFields, SessionCommand
+from tau.modes.session_commands.command import CommandCall, CommandError, NoFields, SessionCommand
 from tau.modes.session_commands.state import SessionState, get_state
 from tau.modes.session_commands.table import COMMANDS
 
@@ -204,7 +205,7 @@ async def view_session(call: ApiCall) -> SessionView:
     waiting = host.session.queue.waiting()
     return SessionView(
         session=live_row(live),
-        state=await get_state(CommandCall(host), NoFields()),
+        state=replace(await get_state(CommandCall(host), NoFields()), system_prompt=[], dump_tools=[]),
         questions=list(live.dialogs.open.values()),
         queue=QueuedTexts(
             [one.text for one in waiting if one.kind == "steering"],
@@ -259,7 +260,14 @@ async def run_command(call: ApiCall) -> Any:
 async def _run(
     call: ApiCall, live: LiveSession, command: SessionCommand, body: Any, key: str
 ) -> CommandAnswer:
-    data = await command.run(CommandCall(live.host, key or None, live.publish), body)
+    if command.name == "switch_session":
+        raise CommandError("Open the other session under its own address.", "unsupported")
+    work = CommandCall(live.host, key or None, live.publish)
+    if command.slow:
+        data = await command.run(work, body)
+    else:
+        async with live.turn:  # one after the other, as if they came through a pipe
+            data = await command.run(work, body)
     call.pool.settle(live, call.id)
     return CommandAnswer(
         UNSET if command.response is None else data, UNSET if live.id == call.id else live.id
