@@ -15,6 +15,7 @@ from tau.modes.serve.errors import HttpError
 from tau.modes.serve.openapi import openapi_document
 from tau.modes.serve.operation import ApiCall, Operation
 from tau.modes.serve.transcript import MessagePage, PageQuery
+from tau.modes.serve.web import routes as page
 from tau.modes.session_commands.models import AvailableModels
 from tau.modes.session_commands.sessions import EntryList
 from tau.modes.session_commands.state import AvailableCommands
@@ -250,4 +251,5 @@ OPERATIONS = (
         media=("text/event-stream",),
         headers=("Last-Event-ID",),
     ),
+    *page.OPERATIONS,
 )

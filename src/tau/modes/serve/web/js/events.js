@@ -22,7 +22,7 @@ export const EVENTS = {
     if (isAnswer(event)) page.transcript.live.end();
     page.refreshTranscript();
   },
-  entry_appended: (page) => page.refreshTranscript(),
+  entry: (page) => page.refreshTranscript(),
   tool_execution_start: (page, event) => {
     page.transcript.setRunning(event.toolCallId, "");
     page.activity.set(`Running ${event.toolName}`);
@@ -31,8 +31,6 @@ export const EVENTS = {
   tool_execution_end: (page, event) => page.transcript.setRunning(event.toolCallId, undefined),
   auto_retry_start: (page, event) => page.activity.set(`Retry ${event.attempt} of ${event.maxAttempts}: ${event.errorMessage}`),
   auto_compaction_start: (page) => page.activity.set("Summarizing older messages"),
-  bash_end: (page) => page.refreshTranscript(),
-  compaction: (page) => page.refreshTranscript(),
   queue_update: (page, event) => page.showQueue(event),
   question_opened: (page, event) => page.questions.add(event.question),
   question_closed: (page, event) => page.questions.remove(event.id),

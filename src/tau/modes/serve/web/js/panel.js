@@ -1,6 +1,6 @@
 // The side panel: the files that the session has changed, with undo, and what it has cost.
-import { api, command, render, sessionPath } from "./api.js";
-import { $, announce, attempt, button, el, notify, plural, showRendered } from "./dom.js";
+import { api, render, sessionPath } from "./api.js";
+import { $, attempt, button, el, notify, plural, showRendered } from "./dom.js";
 
 export class Panel {
   constructor() {
@@ -36,7 +36,7 @@ export class Panel {
     $("#redo").disabled = !changes.canRedo;
     $("#no-changes").hidden = files.length > 0;
     $("#files").replaceChildren(...files.map((file) => this.file(file)));
-    $("#turns").replaceChildren(...undoable.reverse().map((turn, index) => this.turn(turn, index + 1)));
+    $("#turns").replaceChildren(...undoable.reverse().map((turn) => this.turn(turn)));
     $("#turns-title").hidden = !undoable.length;
   }
 
@@ -61,18 +61,18 @@ export class Panel {
     return el("li", {}, details);
   }
 
-  turn({ id, title, files }, count) {
-    const label = count === 1 ? "Undo" : `Undo ${plural(count, "turn")}`;
-    return el("li", {}, el("span", { class: "title", text: title || "A turn" }), el("span", { class: "about", text: plural(files.length, "file") }), button(label, () => this.revert("undo", count === 1 ? { turn: id } : { count }), { class: "small", "aria-label": `${label}: ${title}` }));
+  turn({ id, title, files }) {
+    const name = el("span", { class: "title", text: title || "A turn" });
+    const undo = button("Undo", () => this.revert("undo", { turn: id }), { class: "small", "aria-label": `Undo: ${title}` });
+    return el("li", {}, name, el("span", { class: "about", text: plural(files.length, "file") }), undo);
   }
 
   async revert(name, body = {}) {
-    const result = await attempt(() => command(this.sessionId, name, body));
-    if (!result) return;
-    const { summary, lines = [] } = result;
+    const { sessionId } = this;
+    const { lines, summary } = (await attempt(() => api(`${sessionPath(sessionId)}/changes/${name}`, { body }))) ?? {};
+    if (!summary) return;
     const left = lines.filter((line) => /^(conflict|failed|not kept)/.test(line));
-    notify([summary, ...left].filter(Boolean).join("\n"), left.length ? "error" : "info");
-    announce(summary);
-    await attempt(() => this.load(this.sessionId));
+    notify([summary, ...left].join("\n"), left.length ? "error" : "info");
+    await attempt(() => this.load(sessionId));
   }
 }

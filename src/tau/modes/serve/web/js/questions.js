@@ -14,10 +14,6 @@ export class Questions {
     root.addEventListener("keydown", (event) => this.key(event));
   }
 
-  get count() {
-    return this.open.size;
-  }
-
   /** Show exactly these questions of the session. */
   reset(sessionId, questions) {
     this.sessionId = sessionId;
@@ -28,7 +24,8 @@ export class Questions {
   add(question) {
     if (this.open.has(question.id)) return;
     const card = question.approval ? this.approval(question) : this.dialog(question);
-    card.shownAt = performance.now();
+    for (const answer of $$("button", card)) answer.disabled = true;
+    setTimeout(() => $$("button", card).forEach((answer) => (answer.disabled = false)), IGNORE_MS);
     this.open.set(question.id, card);
     this.root.append(card);
     announce(`tau needs an answer. ${$("h2", card).textContent}`);
@@ -47,7 +44,7 @@ export class Questions {
 
   async answer(question, reply) {
     const card = this.open.get(question.id);
-    if (!card || performance.now() - card.shownAt < IGNORE_MS) return;
+    if (!card) return;
     card.setAttribute("aria-busy", "true");
     const done = await attempt(async () => {
       await api(`${sessionPath(this.sessionId)}/questions/${encodeURIComponent(question.id)}`, { body: reply });
