@@ -9,7 +9,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from tau.base.errors import TauError, UsageError
+from tau.base.errors import UsageError
 from tau.coding.session.storage.header import read_header
 from tau.coding.session.storage.line_storage import SessionLocked
 from tau.coding.session.storage.session_store import SessionStore
@@ -96,10 +96,13 @@ class SessionPool:
         async with self._opening:
             return await self._start(replace(options, model=model) if model else options, None)
 
-    def settle(self, live: LiveSession, id: str) -> None:
-        """A command may have opened another session in place of `id`: move its clients there."""
-        if live.id == id or self.live.get(id) is not live:
-            return
+    def settle(self, live: LiveSession, id: str) -> str | None:
+        """A command may have opened another session in place of `id`: move its clients there.
+
+        Returns its id.
+        """
+        if self.live.get(id) is not live or live.id == id:
+            return None
         del self.live[id]
         self.live[live.id] = live
         ring, live.ring = live.ring, EventRing()
@@ -107,6 +110,7 @@ class SessionPool:
         ring.end()
         live.watch_log()
         live.host.report_notices()
+        return live.id
 
     async def close_session(self, id: str) -> None:
         live = self.live.pop(id, None)
@@ -136,7 +140,7 @@ class SessionPool:
         try:
             await live.host.open()
         except SessionLocked as error:
-            raise locked(path, error) from error
+            raise locked(path) from error
         live.watch_log()
         self.live[live.id] = live
         self.has_sessions.set()
@@ -154,8 +158,8 @@ class SessionPool:
         await self.close_session(min(idle, key=lambda live: (not live.saved, live.used_s)).id)
 
 
-def locked(path: Path | None, error: TauError) -> HttpError:
-    holder = SessionHolder(None, None) if path is None else find_holder(path) or SessionHolder(None, None)
+def locked(path: Path | None) -> HttpError:
+    holder = (find_holder(path) if path is not None else None) or SessionHolder(None, None)
     who = f"process {holder.pid}" if holder.pid else "another process"
     return HttpError(
         409,

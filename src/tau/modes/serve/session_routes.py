@@ -10,6 +10,7 @@ from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 from msgspec.structs import replace
 
 from tau.base.clock import iso, now_ms
+from tau.coding.session.storage.line_storage import SessionLocked
 from tau.coding.session.storage.trash import Trash
 from tau.coding.session_index.index import SessionIndex, SessionRow
 from tau.coding.session_index.labels import title_of
@@ -22,6 +23,7 @@ from tau.modes.serve.event_stream import EventStream
 from tau.modes.serve.holders import find_holder
 from tau.modes.serve.live_session import LiveSession
 from tau.modes.serve.operation import ApiCall, decode_body
+from tau.modes.serve.session_pool import locked
 from tau.modes.serve.transcript import MessagePage, message_page
 from tau.modes.session_commands.command import CommandCall, CommandError, NoFields, SessionCommand
 from tau.modes.session_commands.state import SessionState, get_state
@@ -189,7 +191,10 @@ async def delete_session(call: ApiCall) -> None:
     title = "" if live is None else live_row(live).title
     await pool.close_session(call.id)
     if path is not None:
-        await asyncio.to_thread(Trash(user_paths(pool.environ).trash).put, path, title)
+        try:
+            await asyncio.to_thread(Trash(user_paths(pool.environ).trash).put, path, title)
+        except SessionLocked as error:
+            raise locked(path) from error
 
 
 async def view_session(call: ApiCall) -> SessionView:
@@ -268,10 +273,8 @@ async def _run(
     else:
         async with live.turn:  # one after the other, as if they came through a pipe
             data = await command.run(work, body)
-    call.pool.settle(live, call.id)
-    return CommandAnswer(
-        UNSET if command.response is None else data, UNSET if live.id == call.id else live.id
-    )
+    moved = call.pool.settle(live, call.id)
+    return CommandAnswer(UNSET if command.response is None else data, moved or UNSET)
 
 
 async def answer_question(call: ApiCall) -> None:
