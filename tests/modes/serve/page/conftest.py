@@ -27,6 +27,7 @@ class Site:
     def __init__(self, tau: Program, folder: Path) -> None:
         self.tau = tau
         self.project = tau.project
+        tau.settings(**{"retry.enabled": False, "titles.enabled": False, "tools.approvalMode": "ask"})
         environment = {**os.environ, "TAU_HOME": str(tau.home), "HOME": str(folder)}
         self._process = subprocess.Popen(
             [*TAU, "serve", *FAKE, "--port", "0"],

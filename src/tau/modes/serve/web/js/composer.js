@@ -81,10 +81,15 @@ export class Composer {
     }
   }
 
-  async send(streamingBehavior) {
+  /** Send what is typed, after what is being sent. */
+  send(streamingBehavior) {
+    this.sent = Promise.resolve(this.sent).then(() => this.sendNow(streamingBehavior));
+  }
+
+  async sendNow(streamingBehavior) {
     const { sessionId, images } = this;
     const text = this.field.value.trim();
-    if ((!text && !images.length) || this.form.ariaBusy === "true") return;
+    if (!text && !images.length) return;
     this.form.ariaBusy = "true";
     const sent = await attempt(() => this.deliver(text, streamingBehavior).then(() => true));
     this.form.ariaBusy = "false";

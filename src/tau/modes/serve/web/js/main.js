@@ -214,7 +214,8 @@ class Page {
     const { sessionId, text, cancelled } = (await attempt(() => command(this.id, "fork", { entryId }))) ?? { cancelled: true };
     if (cancelled || !sessionId) return;
     if (text) localStorage.setItem(`tau.draft.${sessionId}`, text);
-    this.go(sessionId);
+    if (this.id === sessionId) this.composer.open(sessionId); // the events were faster
+    else this.go(sessionId);
     notify("This is a copy of the session up to that message, which waits in the prompt.");
     await attempt(() => this.sessions.load());
   }

@@ -4,13 +4,13 @@ import { request, sessionPath } from "./api.js";
 const SILENCE_MS = 25_000; // the server pings every 10 s
 const STALE_MS = 12_000; // after a sleep, do not wait for the timeout
 const LONGEST_WAIT_MS = 10_000;
-const WAKERS = [[document, "visibilitychange"], [window, "online"], [window, "pageshow"], [window, "focus"]];
+const WAKERS = [[document, "visibilitychange"], [window, "online"], [window, "offline"], [window, "pageshow"], [window, "focus"]];
 
 export class EventStream {
   constructor(sessionId, after, onEvent, onState) {
     Object.assign(this, { after, onEvent, onState, lastId: "", closed: false, heard: 0, failures: 0 });
     this.path = `${sessionPath(sessionId)}/events`;
-    this.onWake = () => document.hidden || this.wake();
+    this.onWake = () => (document.hidden && navigator.onLine) || this.wake();
     for (const [target, type] of WAKERS) target.addEventListener(type, this.onWake);
     this.run();
   }
@@ -24,7 +24,7 @@ export class EventStream {
 
   wake() {
     this.retry?.();
-    if (performance.now() - this.heard > STALE_MS) this.connection?.abort();
+    if (!navigator.onLine || performance.now() - this.heard > STALE_MS) this.connection?.abort();
   }
 
   async run() {
