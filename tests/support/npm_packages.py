@@ -55,7 +55,8 @@ OMP = NpmPackages(
 )
 ACP = NpmPackages("acp-2.4.0", install=("@agentclientprotocol/sdk@2.4.0", "acpx@0.1.15"))
 OIDC = NpmPackages("oidc-provider-9.13.3", install=("oidc-provider@9.13.3",))
-ALL = (XTERM, PI, ACP, OIDC, OMP)
+AXE = NpmPackages("axe-core-4.14.0", unpack=("axe-core@4.14.0",))
+ALL = (XTERM, PI, ACP, OIDC, AXE, OMP)
 
 
 def install(packages: NpmPackages) -> str:

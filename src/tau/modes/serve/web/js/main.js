@@ -58,6 +58,7 @@ class Page {
     addEventListener("hashchange", () => this.route());
     document.addEventListener("keydown", (event) => this.key(event));
     document.addEventListener("click", (event) => event.target.closest("#menu > summary") || $("#menu").removeAttribute("open"));
+    $("#sessions").addEventListener("click", ({ target }) => target.closest("[aria-current]") && this.focusPrompt());
     signedOut.addEventListener("signedout", () => this.signOut());
     $("#sign-in form").addEventListener("submit", (event) => {
       event.preventDefault();
@@ -115,14 +116,18 @@ class Page {
   async open(id) {
     this.id = id;
     this.sessions.select(id);
-    this.showSessions(false);
     this.composer.open(id);
     const shown = await this.reload();
     if (!shown) return;
     document.body.dataset.view = "session";
     localStorage.setItem("tau.session", id);
-    if (!isTouch.matches && !$("#search").matches(":focus")) $("#prompt").focus();
+    this.focusPrompt();
     await this.settings.load(id, shown.state);
+  }
+
+  focusPrompt() {
+    this.showSessions(false);
+    if (!isTouch.matches) $("#prompt").focus();
   }
 
   /** Load everything that is shown of the session, then follow its events. */
@@ -134,6 +139,9 @@ class Page {
     await this.transcript.open(id);
     if (id !== this.id) return undefined;
     this.show(shown);
+    this.setBusy(Boolean(shown.state?.isStreaming)); // from here on, events tell
+    this.questions.reset(id, shown.questions);
+    this.showQueue(shown.queue);
     if (shown.streaming) this.transcript.live.start(shown.streaming);
     for (const { toolCallId } of shown.running ?? []) this.transcript.setRunning(toolCallId, "");
     const take = (event) => this.id === id && this.take(event);
@@ -148,7 +156,7 @@ class Page {
     if (shown && id === this.id) this.show(shown);
   }
 
-  show({ session, state, questions, queue, cost }) {
+  show({ session, state, cost }) {
     const { holder } = session;
     const title = session.name || session.title || "New session";
     this.info = { ...session, title };
@@ -158,9 +166,6 @@ class Page {
     if (holder) $("#holder").textContent = `Another tau writes this session (${holder.face}, process ${holder.pid}). Close it there to continue here.`;
     for (const format of ["html", "markdown", "json"]) $(`#export-${format}`).href = `/v1${sessionPath(session.id)}/export?format=${format}`;
     this.composer.form.inert = Boolean(holder);
-    this.setBusy(Boolean(state?.isStreaming));
-    this.questions.reset(session.id, questions ?? []);
-    this.showQueue(queue);
     showTodos(state?.todoPhases);
     showUsage(cost, state?.contextUsage);
     attempt(() => this.settings.show(session.id, state));

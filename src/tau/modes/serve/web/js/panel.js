@@ -26,8 +26,7 @@ export class Panel {
     const changes = await api(`${sessionPath(sessionId)}/changes`);
     if (sessionId !== this.sessionId) return;
     const { files, turns = [] } = changes;
-    $("#change-count").textContent = files.length ? String(files.length) : "";
-    $("#panel-button").setAttribute("aria-label", files.length ? `Changes, ${plural(files.length, "file")}` : "Changes");
+    $("#change-count").textContent = files.length || "";
     const source = JSON.stringify(changes);
     if (source === this.source || !this.visible) return;
     this.source = source;
