@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tau.base import log
 from tau.base.errors import UsageError
 from tau.base.files import mode_of, typed_path
 from tau.base.late import late
@@ -53,6 +54,7 @@ async def run(parsed: ParsedArgs, options: SessionOptions, signals: Signals) -> 
             raise
         raise UsageError(MISSING) from None
     paths = user_paths()
+    log.to(paths.logs)
     settings = load_settings(paths, options.cwd, files=options.config_files, flags=options.settings).settings
     root = Path(os.path.realpath(typed_path(parsed.value("root") or str(options.cwd))))
     if not root.is_dir():

@@ -148,10 +148,8 @@ class SessionHost:
     async def close(self) -> None:
         """Stop all work, record it, and close the session."""
         session, self._session = self._session, None
-        if session is not None:
-            await session.activities.end()
-        self._end_idle_work()
-        await self._services.aclose()
+        services, self._services = self._services, AsyncExitStack()
+        await self._end(session, services)
 
     async def _replace(self, options: SessionOptions) -> None:
         services = AsyncExitStack()
@@ -162,10 +160,17 @@ class SessionHost:
         except BaseException:
             await services.aclose()
             raise
-        await self.close()
-        self._session, self._services = session, services
+        earlier, its_services = self._session, self._services
+        self._session, self._services = session, services  # first, so that there always is one
         self._key_owner = self._key_owner or session.model.provider
         self.apply_host_parts()
+        await self._end(earlier, its_services)
+
+    async def _end(self, session: Session | None, services: AsyncExitStack) -> None:
+        if session is not None:
+            await session.activities.end()
+        self._end_idle_work()
+        await services.aclose()
 
     def apply_host_parts(self) -> None:
         """Give the session the tools and URL schemes of the driving program."""

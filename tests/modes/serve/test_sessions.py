@@ -42,7 +42,7 @@ def test_pages_of_messages_go_back_to_the_first(tmp_path: Path) -> None:
                 break
             before = page["before"]
         assert texts == ["question 0", "question 1", "question 2"]
-        assert (await served.client.get(f"/v1/sessions/{id}/messages?before=nowhere")).status == 400
+        assert (await served.client.get(f"/v1/sessions/{id}/messages?before=nowhere")).status == 409
 
     drive(tmp_path, [[Say("ok")]] * 3, work)
 

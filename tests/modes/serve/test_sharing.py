@@ -71,7 +71,7 @@ def test_repeated_prompt_with_the_same_key_is_sent_once(tmp_path: Path) -> None:
         answers = await asyncio.gather(*(send("hi") for _ in range(5)))
         assert [status for status, _ in answers] == [200] * 5
         assert answers[0][1] == {"data": {"disposition": "started"}}
-        assert (await send("other"))[0] == 422
+        assert (await send("other"))[0] == 409
         failed = await served.command(
             id, "set_model", {"provider": "x", "modelId": "y"}, idempotency_key="k2"
         )
@@ -159,3 +159,23 @@ def test_stopping_the_server_ends_and_answers_running_commands(tmp_path: Path) -
         assert (await running).json["data"]["cancelled"]
 
     drive(tmp_path, [], work)
+
+
+def test_session_can_be_looked_at_while_a_command_replaces_it(tmp_path: Path) -> None:
+    started = tmp_path / "started"
+
+    async def work(served: Served) -> None:
+        id = await served.session()
+        await served.ask(id, "hi")
+        command = f"trap '' TERM; touch {started}; sleep 100"  # the replaced session takes a while to end
+        running = asyncio.create_task(served.command(id, "bash", {"command": command}))
+        while not started.exists():  # noqa: ASYNC110 - until the command runs
+            await asyncio.sleep(0)
+        cloning = asyncio.create_task(served.command(id, "clone"))
+        while not cloning.done():
+            assert (await served.client.get("/v1/sessions")).status == 200
+            await served.pool.close_idle()
+        assert (await cloning).json["sessionId"] in served.pool.live
+        await running
+
+    drive(tmp_path, [[Say("ok")]], work)

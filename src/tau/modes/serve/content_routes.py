@@ -20,7 +20,7 @@ from tau.config.paths import user_paths
 from tau.config.secret_mask import make_mask
 from tau.modes.model_list import known_models
 from tau.modes.serve.changes import SessionChanges, UndoReport, UndoRequest, session_changes
-from tau.modes.serve.errors import HttpError, invalid, not_found
+from tau.modes.serve.errors import HttpError, not_found, stale
 from tau.modes.serve.operation import ApiCall
 from tau.modes.serve.transcript import MessagePage, message_page
 from tau.modes.session_commands.command import CommandCall, NoFields
@@ -86,7 +86,7 @@ async def get_entries(call: ApiCall) -> EntryList:
         if since:
             at = next((at for at, node in enumerate(nodes) if node.id == since), -1)
             if at < 0:
-                raise invalid("The session has no such entry; start again without since.")
+                raise stale("The session has no such entry; start again without since.")
             nodes = nodes[at + 1 :]
         return EntryList([Raw(log.line(node)) for node in nodes[: call.query.limit]], log.leaf)
 
@@ -110,7 +110,7 @@ async def get_changes(call: ApiCall) -> SessionChanges:
 async def undo_changes(call: ApiCall) -> UndoReport:
     body: UndoRequest = call.body
     if body.force and not body.paths:
-        raise invalid("force needs paths.")
+        raise UsageError("force needs paths.")
     live = await call.pool.open(call.id)
     paths = [live.host.session.cwd / typed_path(path) for path in body.paths]
     return await _change_back(

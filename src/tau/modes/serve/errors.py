@@ -62,5 +62,9 @@ def not_found(what: str) -> HttpError:
     return HttpError(404, "not_found", what)
 
 
+def stale(message: str) -> HttpError:
+    return HttpError(409, "stale_cursor", message)
+
+
 def invalid(message: str) -> HttpError:
     return HttpError(400, "invalid_request", message)

@@ -6,9 +6,10 @@ from typing import Any
 
 from msgspec import Struct
 
-from tau.modes.serve.errors import HttpError
+from tau.modes.serve.errors import HttpError, invalid
 
 MAX_ANSWERS = 1_000
+MAX_KEY_CHARS = 200
 
 
 class _Answered(Struct, frozen=True):
@@ -26,11 +27,13 @@ class AnsweredRequests:
         """Run it, unless the same request under the same key has run or is running."""
         if not key:
             return await run()
+        if len(key) > MAX_KEY_CHARS:
+            raise invalid(f"The Idempotency-Key is longer than {MAX_KEY_CHARS} characters.")
         place = (session, key)
         if (earlier := self._answers.get(place)) is not None:
             if earlier.request != request:
                 raise HttpError(
-                    422,
+                    409,
                     "idempotency_mismatch",
                     "The Idempotency-Key was used for another request; use a new one.",
                 )

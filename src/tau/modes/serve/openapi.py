@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from tau.base.version import VERSION
 from tau.modes.serve.errors import ErrorBody
+from tau.modes.serve.idempotency import MAX_KEY_CHARS
 from tau.modes.serve.operation import Operation
 from tau.modes.session_commands.command import SessionCommand
 
@@ -16,14 +17,14 @@ _ERROR = {
     "description": "Failed",
     "content": {"application/json": {"schema": {"$ref": _TEMPLATE.format(name="ErrorBody")}}},
 }
-_FAILURES = ("400", "401", "403", "404", "409", "413", "415", "421", "422", "429")
+_FAILURES = ("400", "401", "403", "404", "409", "413", "415", "421", "429")
 
 
 def openapi_document(
     operations: tuple[Operation, ...], command: Operation, commands: dict[str, SessionCommand]
 ) -> dict[str, Any]:
     types: dict[Any, None] = {ErrorBody: None}
-    for operation in operations:
+    for operation in (*operations, command):
         types |= dict.fromkeys(one for one in (operation.body, operation.query, operation.response) if one)
     for row in commands.values():
         types |= dict.fromkeys(one for one in (row.request, row.response) if one)
@@ -58,7 +59,7 @@ def _described(operation: Operation, by_type: dict[Any, Any], components: dict[s
         for name in re.findall(r"{(\w+)}", operation.path)
     ]
     parameters += [
-        {"name": name, "in": "header", "schema": {"type": "string", "maxLength": 200}}
+        {"name": name, "in": "header", "schema": {"type": "string", "maxLength": MAX_KEY_CHARS}}
         for name in operation.headers
     ]
     if operation.query is not None:

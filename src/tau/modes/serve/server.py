@@ -20,12 +20,13 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import Receive, Scope, Send
 
+from tau.base import log
 from tau.base.tasks import spawn
 from tau.coding import export
 from tau.modes.serve.access import AccessGate
 from tau.modes.serve.api import COMMAND, OPERATIONS
 from tau.modes.serve.errors import HttpError, error_response
-from tau.modes.serve.event_stream import PING_S, EventStream
+from tau.modes.serve.event_stream import PING_S
 from tau.modes.serve.operation import Operation, answer
 from tau.modes.serve.session_pool import SessionPool
 from tau.sdk import SessionOptions
@@ -117,7 +118,7 @@ def make_app(options: ServeOptions, pool: SessionPool) -> AccessGate:
         by_path.setdefault(operation.path, {})[operation.method] = operation
     app = Starlette(
         routes=[
-            *(Route(path, partial(_answer, found), methods=list(found)) for path, found in by_path.items()),
+            *(Route(path, PathEndpoint(found)) for path, found in by_path.items()),
             Mount("/v1", _unknown),
             Route("/export.css", partial(_file, PAGE_CSS)),
             Mount("/", PageFiles(directory=WEB, html=True)),
@@ -146,9 +147,19 @@ async def _file(path: Path, request: Request) -> Response:
     return FileResponse(path, headers={"cache-control": "no-cache"})
 
 
-async def _answer(operations: dict[str, Operation], request: Request) -> Response | EventStream:
-    method = "GET" if request.method == "HEAD" else request.method
-    return await answer(operations[method], request)
+class PathEndpoint:
+    """The operations of one path, by method."""
+
+    def __init__(self, operations: dict[str, Operation]) -> None:
+        self._operations = operations
+        self._allowed = ", ".join(sorted({*operations, *(["HEAD"] if "GET" in operations else [])}))
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        method = "GET" if scope["method"] == "HEAD" else scope["method"]
+        if method not in self._operations:
+            raise HTTPException(405, headers={"Allow": self._allowed})
+        response = await answer(self._operations[method], Request(scope, receive))
+        await response(scope, receive, send)
 
 
 async def _unknown(scope: Scope, receive: Receive, send: Send) -> None:
@@ -169,4 +180,7 @@ async def _upkeep(pool: SessionPool) -> None:
         await asyncio.sleep(PING_S)
         for live in pool.live.values():
             live.ring.ping()
-        await pool.close_idle()
+        try:
+            await pool.close_idle()
+        except Exception as error:  # it must not end the other sessions
+            log.error("An idle session could not be closed.", error)

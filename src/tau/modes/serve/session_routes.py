@@ -18,7 +18,7 @@ from tau.coding.session_index.search import search
 from tau.config.paths import user_paths
 from tau.modes.event_json import encode_masked
 from tau.modes.rpc.frames import UiRequest, UiResponse
-from tau.modes.serve.errors import HttpError, SessionHolder, invalid, not_found
+from tau.modes.serve.errors import HttpError, SessionHolder, not_found, stale
 from tau.modes.serve.event_stream import EventStream
 from tau.modes.serve.holders import find_holder
 from tau.modes.serve.live_session import LiveSession
@@ -117,7 +117,7 @@ async def list_sessions(call: ApiCall) -> SessionList:
     if query.cursor:
         changed_ns, _, id = query.cursor.partition("-")
         if not changed_ns.isdecimal():
-            raise invalid("The cursor is unknown; start again without one.")
+            raise stale("The cursor is unknown; start again without one.")
         rows = [row for row in rows if (row.changed_ns, row.id) < (int(changed_ns), id)]
     page = rows[: query.limit]
     shown += [

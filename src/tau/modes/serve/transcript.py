@@ -8,7 +8,7 @@ from tau.base.sizes import KIB
 from tau.coding.session.context import EntryNode, build_context
 from tau.coding.session.storage.log import SessionLog
 from tau.modes.event_json import encode_masked
-from tau.modes.serve.errors import invalid
+from tau.modes.serve.errors import stale
 
 MAX_PAGE_BYTES = 768 * KIB
 DEFAULT_MESSAGES = 50
@@ -41,7 +41,7 @@ def message_page(log: SessionLog, limit: int, before: str = "") -> MessagePage:
     if before:
         end = next((at for at, node in enumerate(nodes) if node.id == before), -1)
         if end < 0:
-            raise invalid("The session has no such entry on its current branch; start again without before.")
+            raise stale("The session has no such entry on its current branch; start again without before.")
     page: list[TranscriptMessage] = []
     size = 0
     at = end
