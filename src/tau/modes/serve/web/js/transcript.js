@@ -68,7 +68,7 @@ export class Transcript {
     this.older.hidden = !this.before;
     this.newer.hidden = !this.after;
     this.live.element.hidden = Boolean(this.after);
-    this.list.dataset.empty = this.items.length || this.before ? "no" : "yes";
+    this.list.dataset.empty = $(".item > article", this.list) || this.before ? "no" : "yes";
     this.scrolled();
     for (const edge of [this.older, this.newer]) {
       this.near.unobserve(edge); // what is still in view is reported again
