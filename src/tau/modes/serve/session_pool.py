@@ -101,15 +101,18 @@ class SessionPool:
 
         Returns its id.
         """
-        if self.live.get(id) is not live or live.id == id:
+        place = next((key for key, one in self.live.items() if one is live), None)
+        if place is None or live.id == id:
             return None
-        del self.live[id]
-        self.live[live.id] = live
-        ring, live.ring = live.ring, EventRing()
-        ring.append(encode_masked(SessionReset("The conversation continues in another session.", live.id)))
-        ring.end()
-        live.watch_log()
-        live.host.report_notices()
+        if place != live.id:
+            self.live[live.id] = self.live.pop(place)
+            ring, live.ring = live.ring, EventRing()
+            ring.append(
+                encode_masked(SessionReset("The conversation continues in another session.", live.id))
+            )
+            ring.end()
+            live.watch_log()
+            live.host.report_notices()
         return live.id
 
     async def close_session(self, id: str) -> None:

@@ -97,7 +97,7 @@ class SessionView(Struct, frozen=True, rename="camel", kw_only=True):
 
 
 class CommandAnswer(Struct, frozen=True, rename="camel"):
-    """`session_id`: the command opened another session, under this id."""
+    """`session_id`: the conversation continues in another session, under this id."""
 
     data: Any = UNSET
     session_id: str | UnsetType = UNSET
