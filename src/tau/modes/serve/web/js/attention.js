@@ -25,8 +25,8 @@ export class Attention {
     this.set({ unseen: true });
     if (globalThis.Notification?.permission !== "granted") return;
     try {
-      const shown = new Notification(this.state.name || "tau", { body: text.split("\n")[0], tag: `tau-${sessionId}` });
-      shown.onclick = () => window.focus();
+      const options = { body: text.split("\n")[0], tag: `tau-${sessionId}` };
+      new Notification(this.state.name || "tau", options).onclick = () => window.focus();
     } catch {
       // Phones show notifications of service workers only; the title has the mark.
     }

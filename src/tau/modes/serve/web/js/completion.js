@@ -18,16 +18,12 @@ export class Completion {
     const file = /(?:^|\s)@([^\s@]*)$/.exec(before);
     const name = /^\/([\w:-]*)$/.exec(before);
     const asked = (this.asked = {});
-    if (!file && !name) return this.close();
-    let rows = [];
-    try {
-      rows = file ? await this.files(file[1]) : await this.commands(name[1]);
-    } catch {
-      // Without suggestions, typing goes on.
-    }
-    if (asked !== this.asked) return undefined;
-    this.start = before.length - (file ?? name)[1].length - 1;
-    return rows.length ? this.open(rows) : this.close();
+    const found = file ? this.files(file[1]) : name ? this.commands(name[1]) : [];
+    const rows = await Promise.resolve(found).catch(() => []); // without suggestions, typing goes on
+    if (asked !== this.asked) return;
+    this.start = before.length - (file ?? name)?.[1].length - 1;
+    if (rows.length) this.open(rows);
+    else this.close();
   }
 
   async files(query) {
@@ -48,14 +44,14 @@ export class Completion {
 
   open(rows) {
     this.rows = rows;
-    this.list.replaceChildren(
-      ...rows.map((row, index) =>
-        el("li", { role: "option", id: `completion-${index}`, onmousedown: (event) => {
-          event.preventDefault();
-          this.choose(index);
-        } }, el("span", { text: row.name }), row.about && el("small", { text: row.about })),
-      ),
-    );
+    const option = ({ name, about }, index) => {
+      const take = (event) => {
+        event.preventDefault(); // the focus stays in the prompt
+        this.choose(index);
+      };
+      return el("li", { role: "option", id: `completion-${index}`, onmousedown: take }, el("span", { text: name }), about && el("small", { text: about }));
+    };
+    this.list.replaceChildren(...rows.map(option));
     this.list.hidden = false;
     this.select(0);
     announce(`${plural(rows.length, "suggestion")}. Tab inserts ${rows[0].name}.`);
@@ -84,16 +80,12 @@ export class Completion {
     this.field.dispatchEvent(new Event("input"));
   }
 
-  isTyped() {
-    return this.field.value === this.rows[this.index].name;
-  }
-
   /** Whether a key was for the list. */
   key(event) {
     if (!this.rows.length || event.altKey || event.ctrlKey) return false;
     if (event.key === "ArrowDown") this.select(this.index + 1);
     else if (event.key === "ArrowUp") this.select(this.index - 1);
-    else if (event.key === "Tab" || (event.key === "Enter" && !event.shiftKey && !this.isTyped())) this.choose(this.index);
+    else if (event.key === "Tab" || (event.key === "Enter" && !event.shiftKey && this.field.value !== this.rows[this.index].name)) this.choose(this.index);
     else if (event.key === "Escape") this.close();
     else return false;
     return true;

@@ -1,7 +1,7 @@
 // The prompt: text with its draft, images, completion, and where it goes while the agent works.
 import { command } from "./api.js";
 import { Completion } from "./completion.js";
-import { $, attempt, el, icon, notify } from "./dom.js";
+import { $, attempt, el, iconButton, notify } from "./dom.js";
 
 const MAX_IMAGE_BYTES = 10 * 1024 * 1024;
 const MAX_IMAGES = 10;
@@ -24,10 +24,7 @@ export class Composer {
     $("#stop").addEventListener("click", () => onStop());
     for (const input of [$("#pick-image"), $("#take-photo")]) {
       $(`[data-for="${input.id}"]`).addEventListener("click", () => input.click());
-      input.addEventListener("change", () => {
-        this.takeFiles([...input.files]);
-        input.value = "";
-      });
+      input.addEventListener("change", () => this.takeFiles(input.files).then(() => (input.value = "")));
     }
     this.watchDrops($("#conversation"));
   }
@@ -136,9 +133,9 @@ export class Composer {
       this.setImages(this.images.filter((image) => image !== gone));
       this.field.focus();
     };
-    const close = (image) => el("button", { type: "button", class: "quiet square", "aria-label": `Remove ${image.name}`, onclick: () => remove(image) }, icon("close"));
+    const shown = (image) => el("li", {}, el("img", { src: image.url, alt: image.name }), iconButton("close", `Remove ${image.name}`, () => remove(image)));
     this.images = images;
-    $("#images").replaceChildren(...images.map((image) => el("li", {}, el("img", { src: image.url, alt: image.name }), close(image))));
+    $("#images").replaceChildren(...images.map(shown));
     $("#images").hidden = !images.length;
   }
 

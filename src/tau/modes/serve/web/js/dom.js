@@ -1,6 +1,5 @@
 // The only place that turns text into markup: what the server has rendered, and nothing else.
 const policy = globalThis.trustedTypes?.createPolicy("tau", { createHTML: (html) => html });
-const SVG = "http://www.w3.org/2000/svg";
 
 export const $ = (query, root = document) => root.querySelector(query);
 export const $$ = (query, root = document) => [...root.querySelectorAll(query)];
@@ -24,17 +23,13 @@ export function el(tag, properties = {}, ...children) {
   return element;
 }
 
-export function icon(name) {
-  const svg = document.createElementNS(SVG, "svg");
-  svg.setAttribute("class", "icon");
-  svg.setAttribute("aria-hidden", "true");
-  const use = document.createElementNS(SVG, "use");
-  use.setAttribute("href", `#i-${name}`);
-  svg.append(use);
-  return svg;
-}
-
 export const button = (label, onclick, properties = {}) => el("button", { type: "button", text: label, onclick, ...properties });
+
+export function iconButton(name, label, onclick) {
+  const made = button("", onclick, { class: "quiet square", "aria-label": label });
+  made.append(document.importNode($(`#i-${name}`).content, true));
+  return made;
+}
 
 /** Call `run` once, `ms` after the first of several calls. */
 export function soon(run, ms) {
@@ -50,11 +45,10 @@ export function soon(run, ms) {
 /** Show a message for a while; errors stay until dismissed. */
 export function notify(text, level = "info") {
   const isError = level === "error";
-  const close = el("button", { type: "button", class: "quiet square", "aria-label": "Dismiss", onclick: () => toast.remove() }, icon("close"));
+  const close = iconButton("close", "Dismiss", () => toast.remove());
   const toast = el("div", { class: `toast ${level}`, role: isError ? "alert" : "status" }, el("p", { text }), close);
-  const toasts = $("#toasts");
-  toasts.append(toast);
-  while (toasts.children.length > 4) toasts.firstChild.remove();
+  $("#toasts").append(toast);
+  for (const old of $$(".toast").slice(0, -4)) old.remove();
   if (!isError) setTimeout(() => toast.remove(), 6000);
 }
 

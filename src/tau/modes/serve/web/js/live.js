@@ -22,9 +22,8 @@ export class LiveMessage {
     this.clear();
     this.element.append(el("header", {}, el("b", { text: "tau" })));
     for (const [index, part] of (message?.content ?? []).entries()) {
-      if (part.type === "text") this.part(index, Prose).add(part.text);
-      else if (part.type === "thinking") this.part(index, Thinking).add(part.thinking);
-      else if (part.type === "toolCall") this.part(index, Call, part.name).show(part.arguments);
+      const text = part.text ?? part.thinking ?? JSON.stringify(part.arguments);
+      this.part(index, KINDS[part.type.toLowerCase()], part.name).add(text);
     }
   }
 
@@ -35,9 +34,8 @@ export class LiveMessage {
   take(event) {
     if (!this.element.hasChildNodes() || this.ended) this.start();
     const { contentIndex: index, delta } = event;
-    if (event.type.startsWith("text_")) this.part(index, Prose).add(delta);
-    else if (event.type.startsWith("thinking_")) this.part(index, Thinking).add(delta);
-    else if (event.type.startsWith("toolcall_")) this.part(index, Call, event.toolName).add(delta);
+    const Kind = KINDS[event.type.split("_")[0]];
+    if (Kind) this.part(index, Kind, event.toolName).add(delta);
   }
 
   part(index, Kind, name) {
@@ -70,20 +68,14 @@ class Prose {
   async render() {
     const cut = this.text.length > SETTLED_CHARS ? lastParagraphEnd(this.text) : 0;
     const length = cut || this.text.length;
-    try {
-      const html = await render(this.text.slice(0, length));
-      showRendered(this.rendered, html);
-      this.shown = length;
-      if (cut) {
-        this.settled.append(...this.rendered.childNodes);
-        this.text = this.text.slice(cut);
-        this.shown = 0;
-      }
-      this.plain.textContent = this.text.slice(this.shown);
-    } catch {
-      // The plain text stays; the whole message is rendered at its end.
-    }
+    const html = await render(this.text.slice(0, length)).catch(() => undefined); // the plain text stays
     this.timer = 0;
+    if (html === undefined) return;
+    showRendered(this.rendered, html);
+    if (cut) this.settled.append(...this.rendered.childNodes);
+    this.text = this.text.slice(cut);
+    this.shown = length - cut;
+    this.plain.textContent = this.text.slice(this.shown);
     if (this.element.isConnected && this.shown < this.text.length) this.timer = setTimeout(() => this.render(), RENDER_MS);
   }
 }
@@ -110,26 +102,15 @@ class Call {
   add(delta) {
     if (!delta || this.text.length > 4000) return;
     this.text += delta;
-    const found = ARGUMENT.exec(this.text);
-    if (found) this.what.textContent = found[1].replaceAll("\\n", " ").replaceAll('\\"', '"').slice(0, 140);
-  }
-
-  show(values) {
-    this.add(JSON.stringify(values));
+    this.what.textContent = (ARGUMENT.exec(this.text)?.[1] ?? "").replaceAll("\\n", " ").replaceAll('\\"', '"').slice(0, 140);
   }
 }
 
-/** Where the last paragraph that is complete ends, outside of a code block; 0: nowhere. */
+const KINDS = { text: Prose, thinking: Thinking, toolcall: Call };
+
+/** Where the last complete paragraph ends, outside of a code block; 0: nowhere. */
 function lastParagraphEnd(text) {
-  let fence = "";
-  let found = 0;
-  let at = 0;
-  for (const line of text.split("\n")) {
-    const mark = /^ {0,3}(`{3,}|~{3,})/.exec(line)?.[1];
-    if (mark && !fence) fence = mark;
-    else if (mark && mark[0] === fence[0] && mark.length >= fence.length) fence = "";
-    at += line.length + 1;
-    if (!fence && !line.trim() && at < text.length) found = at;
-  }
-  return found;
+  let at = text.lastIndexOf("\n\n", text.length - 3);
+  while (at > 0 && (text.slice(0, at).match(/^ {0,3}(```|~~~)/gm) ?? []).length % 2) at = text.lastIndexOf("\n\n", at - 1);
+  return at > 0 ? at + 2 : 0;
 }

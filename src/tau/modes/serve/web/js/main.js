@@ -13,7 +13,7 @@ import { EventStream } from "./stream.js";
 import { ActivityLine, showQueue, showTodos, showUsage } from "./tasks.js";
 import { Transcript } from "./transcript.js";
 
-const CONNECTION = { connecting: "Connecting", connected: "Connected", reconnecting: "Reconnecting", offline: "Offline" };
+const CONNECTION = { connected: "Connected", reconnecting: "Reconnecting", offline: "Offline" };
 const RETRY_MS = 2000;
 const isTouch = matchMedia("(pointer: coarse)");
 
@@ -59,7 +59,7 @@ class Page {
     document.addEventListener("keydown", (event) => this.key(event));
     document.addEventListener("click", (event) => event.target.closest("#menu > summary") || $("#menu").removeAttribute("open"));
     $("#sessions").addEventListener("click", ({ target }) => target.closest("[aria-current]") && this.focusPrompt());
-    signedOut.addEventListener("signedout", () => this.signOut());
+    signedOut.addEventListener("signedout", () => $("#sign-in").open || $("#sign-in").showModal());
     $("#sign-in form").addEventListener("submit", (event) => {
       event.preventDefault();
       attempt(() => this.signIn($("#token").value.trim().replace(/^.*#token=/, "")));
@@ -84,11 +84,6 @@ class Page {
     await api("/auth", { body: { token } });
     $("#sign-in").close();
     await this.start();
-  }
-
-  signOut() {
-    this.stream?.close();
-    if (!$("#sign-in").open) $("#sign-in").showModal();
   }
 
   async route() {
@@ -144,16 +139,18 @@ class Page {
     this.showQueue(shown.queue);
     if (shown.streaming) this.transcript.live.start(shown.streaming);
     for (const { toolCallId } of shown.running ?? []) this.transcript.setRunning(toolCallId, "");
-    const take = (event) => this.id === id && this.take(event);
+    const take = (event) => {
+      if (STATE_EVENTS.has(event.type)) this.refreshState();
+      EVENTS[event.type]?.(this, event);
+    };
     if (shown.lastEventId) this.stream = new EventStream(id, shown.lastEventId, take, (state) => this.connection(state));
     attempt(() => this.panel.load(id));
     return shown;
   }
 
   async loadState() {
-    const { id } = this;
-    const shown = id && (await api(sessionPath(id)));
-    if (shown && id === this.id) this.show(shown);
+    const shown = this.id && (await api(sessionPath(this.id)));
+    if (shown?.session.id === this.id) this.show(shown);
   }
 
   show({ session, state, cost }) {
@@ -177,11 +174,6 @@ class Page {
       const taken = await attempt(() => command(this.id, "clear_queue"));
       if (taken) this.composer.insert([...taken.steering, ...taken.followUp].join("\n\n"));
     });
-  }
-
-  take(event) {
-    if (STATE_EVENTS.has(event.type)) this.refreshState();
-    EVENTS[event.type]?.(this, event);
   }
 
   setBusy(busy) {
@@ -269,9 +261,8 @@ class Page {
   }
 
   connection(state) {
-    const pill = $("#connection");
-    pill.dataset.state = state;
-    if (pill.textContent !== CONNECTION[state]) pill.textContent = CONNECTION[state];
+    $("#connection").dataset.state = state;
+    $("#connection").textContent = CONNECTION[state];
   }
 }
 

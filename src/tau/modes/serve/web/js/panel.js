@@ -40,23 +40,18 @@ export class Panel {
   }
 
   file({ path, status, added, removed, diff }) {
-    const counts = el("span", { class: "counts" }, el("span", { class: "plus", text: added ? `+${added}` : "" }), el("span", { class: "minus", text: removed ? `−${removed}` : "" }));
-    const name = el("span", { class: "what" }, el("bdi", { text: path }));
     const body = el("div", { class: "body" });
-    const details = el("details", { class: "tool", open: this.open.has(path) }, el("summary", { title: path }, name, el("span", { class: "state", text: status === "changed" ? "" : status }), counts), body);
+    const counts = [el("span", { class: "plus", text: added ? `+${added}` : "" }), el("span", { class: "minus", text: removed ? `−${removed}` : "" })];
+    const about = [el("span", { class: "state", text: status === "changed" ? "" : status }), el("span", { class: "counts" }, ...counts)];
+    const summary = el("summary", { title: path }, el("span", { class: "what" }, el("bdi", { text: path })), ...about);
     const show = async () => {
-      if (!details.open) return void this.open.delete(path);
-      this.open.add(path);
-      if (body.hasChildNodes()) return;
-      body.append(el("p", { class: "left-out", text: "Loading" }));
-      const html = diff ? await attempt(() => render(diff, "diff")) : "";
-      const revert = button("Undo this file", () => this.revert("undo", { paths: [path] }), { class: "small" });
-      const shown = el("div");
-      if (html) showRendered(shown, html);
-      else shown.append(el("p", { class: "left-out", text: "There is no difference to show." }));
-      body.replaceChildren(shown, revert);
+      this.open[details.open ? "add" : "delete"](path);
+      if (!details.open || body.hasChildNodes()) return;
+      const shown = el("div", {}, el("p", { class: "left-out", text: diff ? "Loading" : "There is no difference to show." }));
+      body.append(shown, button("Undo this file", () => this.revert("undo", { paths: [path] }), { class: "small" }));
+      if (diff) await attempt(async () => showRendered(shown, await render(diff, "diff")));
     };
-    details.addEventListener("toggle", show);
+    const details = el("details", { class: "tool", open: this.open.has(path), ontoggle: show }, summary, body);
     return el("li", {}, details);
   }
 

@@ -3,7 +3,7 @@ import { api, render, sessionPath } from "./api.js";
 import { $, $$, announce, attempt, button, el, showRendered } from "./dom.js";
 
 const IGNORE_MS = 400; // a click or key meant for something else cannot answer a question that just appeared
-const KEYS = { once: "y", session: "s", always: "a", no: "n", why: "w" };
+const KEYS = { once: "y", session: "s", always: "a" };
 const LANGUAGES = { command: "shell", code: "python", diff: "diff", patch: "diff" };
 
 export class Questions {
@@ -16,8 +16,9 @@ export class Questions {
 
   /** Show exactly these questions of the session. */
   reset(sessionId, questions) {
+    const keeps = (id) => sessionId === this.sessionId && questions.some((one) => one.id === id);
+    for (const id of [...this.open.keys()]) if (!keeps(id)) this.remove(id);
     this.sessionId = sessionId;
-    for (const id of [...this.open.keys()]) if (!questions.some((one) => one.id === id)) this.remove(id);
     for (const question of questions) this.add(question);
   }
 
@@ -42,16 +43,11 @@ export class Questions {
     this.onChange();
   }
 
-  async answer(question, reply) {
-    const card = this.open.get(question.id);
-    if (!card) return;
-    card.setAttribute("aria-busy", "true");
-    const done = await attempt(async () => {
-      await api(`${sessionPath(this.sessionId)}/questions/${encodeURIComponent(question.id)}`, { body: reply });
-      return true;
+  answer({ id }, reply) {
+    return attempt(async () => {
+      await api(`${sessionPath(this.sessionId)}/questions/${encodeURIComponent(id)}`, { body: reply });
+      this.remove(id);
     });
-    card.removeAttribute("aria-busy");
-    if (done) this.remove(question.id);
   }
 
   card(question, title, ...body) {
@@ -63,63 +59,53 @@ export class Questions {
   approval(question) {
     const { approval } = question;
     const request = el("div", { class: "request", tabindex: "0", role: "region", "aria-label": "What it would do" });
-    for (const row of approval.arguments) {
-      if (approval.effects.some((effect) => row.text.trim() && effect.includes(row.text) && row.name !== "command")) continue;
-      request.append(argument(row, LANGUAGES[row.name]));
-    }
-    const effects = approval.effects.map((effect) => effect.replace(/^run: [\s\S]*/, approval.contained ? "run in the sandbox" : "run with your permissions"));
-    for (const effect of new Set(effects)) request.append(el("p", { text: `It would ${effect}${effect.startsWith("run ") ? ` in ${approval.cwd}` : ""}.` }));
-    for (const note of approval.notes) request.append(el("p", { class: "warning", text: note }));
-    for (const { name, text } of approval.facts) request.append(el("p", { class: name.startsWith("variable ") ? "warning" : "", text: `${name}: ${text}` }));
+    const line = (text, isWarning) => request.append(el("p", { class: isWarning && "warning", text }));
+    for (const row of approval.arguments) request.append(argument(row));
+    const run = `run ${approval.contained ? "in the sandbox" : "with your permissions"} in ${approval.cwd}`;
+    for (const effect of new Set(approval.effects.map((one) => (one.startsWith("run: ") ? run : one)))) line(`It would ${effect}.`);
+    for (const note of approval.notes) line(note, true);
+    for (const { name, text } of approval.facts) line(`${name}: ${text}`, name.startsWith("variable "));
     const hint = el("p", { class: "hint", role: "status" });
     const allow = (value) => {
-      if (value !== "no" && !wasRead(request)) {
-        request.scrollBy({ top: request.clientHeight - 40 });
-        hint.textContent = "Scroll to the end of the request before you allow it.";
-        return;
-      }
-      this.answer(question, { value });
+      if (wasRead(request)) return this.answer(question, { value });
+      request.scrollBy({ top: request.clientHeight - 40 });
+      hint.textContent = "Scroll to the end of the request before you allow it.";
+      return undefined;
     };
-    const answers = el("div", { class: "answers" });
-    for (const { value, label, about } of approval.choices.filter((choice) => choice.value !== "no")) {
-      answers.append(choice(label, KEYS[value], () => allow(value), { title: about, class: value === "once" ? "primary" : "" }));
-    }
-    answers.append(choice("No", KEYS.no, () => allow("no")));
-    const reason = el("input", { name: "reason", "aria-label": "Why not", placeholder: "Tell the agent why", autocomplete: "off", maxlength: "4000" });
-    const why = el("form", { class: "why", hidden: true, onsubmit: (event) => {
-      event.preventDefault();
-      this.answer(question, { value: "no", reason: reason.value.trim() });
-    } }, reason, el("button", { class: "primary", text: "Decline" }));
-    answers.append(choice("No, and tell the agent why", KEYS.why, () => {
+    const allowed = approval.choices.filter(({ value }) => value !== "no");
+    const scope = allowed.find(({ value }) => value === "session")?.about;
+    if (scope) hint.textContent = `For this session: ${scope}`;
+    const reason = el("input", { "aria-label": "Why not", placeholder: "Tell the agent why", autocomplete: "off", maxlength: "4000" });
+    const why = form(reason, "Decline", () => this.answer(question, { value: "no", reason: reason.value.trim() }));
+    why.hidden = true;
+    const explain = () => {
       why.hidden = false;
       reason.focus();
-    }));
-    const abouts = approval.choices.filter((one) => one.about && one.value === "session").map((one) => el("p", { class: "hint", text: `“${one.label}”: ${one.about}` }));
-    return this.card(question, approval.heading, request, ...abouts, answers, why, hint);
+    };
+    const answers = allowed.map(({ value, label, about }) => choice(label, KEYS[value], () => allow(value), { title: about, class: value === "once" && "primary" }));
+    answers.push(choice("No", "n", () => this.answer(question, { value: "no" })), choice("No, and tell the agent why", "w", explain));
+    return this.card(question, approval.heading, request, hint, el("div", { class: "answers" }, ...answers), why);
   }
 
   dialog(question) {
     const [title, ...rest] = question.title.split("\n");
     const text = [...rest, question.message ?? ""].join("\n").trim();
     const message = text && el("div", { class: "request typed", tabindex: "0", role: "region", "aria-label": "Details", text });
-    const dismiss = button("Dismiss", () => this.answer(question, { cancelled: true }), { class: "quiet" });
-    if (question.method === "select") {
-      const options = question.options.map((option) => button(option, () => this.answer(question, { value: option })));
-      return this.card(question, title, message, el("div", { class: "answers column" }, ...options, dismiss));
+    const reply = (label, value, properties) => button(label, () => this.answer(question, value), properties);
+    const dismiss = reply("Dismiss", { cancelled: true }, { class: "quiet" });
+    const answers = (...buttons) => el("div", { class: "answers" }, ...buttons, dismiss);
+    switch (question.method) {
+      case "select":
+        return this.card(question, title, message, answers(...question.options.map((value) => reply(value, { value }))));
+      case "confirm":
+        return this.card(question, title, message, answers(reply("Yes", { confirmed: true }, { class: "primary" }), reply("No", { confirmed: false })));
+      default: {
+        const tag = question.method === "editor" ? "textarea" : "input";
+        const field = el(tag, { "aria-label": title, placeholder: question.placeholder, rows: tag === "textarea" && "6" });
+        field.value = question.prefill ?? "";
+        return this.card(question, title, message, form(field, "Send", () => this.answer(question, { value: field.value }), dismiss));
+      }
     }
-    if (question.method === "confirm") {
-      const yes = button("Yes", () => this.answer(question, { confirmed: true }), { class: "primary" });
-      const no = button("No", () => this.answer(question, { confirmed: false }));
-      return this.card(question, title, message, el("div", { class: "answers" }, yes, no, dismiss));
-    }
-    const isEditor = question.method === "editor";
-    const field = el(isEditor ? "textarea" : "input", { "aria-label": title, placeholder: question.placeholder, rows: isEditor && "6" });
-    field.value = question.prefill ?? "";
-    const form = el("form", { class: "why", onsubmit: (event) => {
-      event.preventDefault();
-      this.answer(question, { value: field.value });
-    } }, field, el("button", { class: "primary", text: "Send" }), dismiss);
-    return this.card(question, title, message, form);
   }
 
   key(event) {
@@ -137,15 +123,24 @@ export class Questions {
   }
 }
 
+function form(field, label, send, ...more) {
+  const submit = (event) => {
+    event.preventDefault();
+    send();
+  };
+  return el("form", { class: "why", onsubmit: submit }, field, el("button", { class: "primary", text: label }), ...more);
+}
+
 function choice(label, key, onclick, properties = {}) {
-  return el("button", { type: "button", onclick, data: { key }, "aria-keyshortcuts": key, ...properties }, el("span", { text: label }), el("kbd", { text: key, "aria-hidden": "true" }));
+  const shown = [el("span", { text: label }), el("kbd", { text: key, "aria-hidden": "true" })];
+  return el("button", { type: "button", onclick, data: { key }, "aria-keyshortcuts": key, ...properties }, ...shown);
 }
 
 const wasRead = (box) => box.scrollTop + box.clientHeight >= box.scrollHeight - 4;
 
 /** An argument in full; its colors follow. */
-function argument({ name, text }, language) {
-  const code = el("div", { class: "argument" }, el("pre", { class: "code", text }));
-  if (language) render(text, language).then((html) => showRendered(code, html)).catch(() => undefined);
+function argument({ name, text }) {
+  const code = el("div", {}, el("pre", { class: "code", text }));
+  if (LANGUAGES[name]) render(text, LANGUAGES[name]).then((html) => showRendered(code, html)).catch(() => undefined);
   return name === "command" ? code : el("div", {}, el("p", { class: "name", text: name }), code);
 }

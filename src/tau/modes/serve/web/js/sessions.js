@@ -52,15 +52,13 @@ export class SessionList {
   }
 
   row(session) {
-    const state = session.needsYou ? "needs you" : session.busy ? "working" : "";
-    const folder = session.cwd.split("/").filter(Boolean).at(-1) ?? "/";
-    const link = el(
-      "a",
-      { href: `#/s/${encodeURIComponent(session.id)}`, title: `${session.cwd} · ${plural(session.messageCount, "message")}`, "aria-current": session.id === this.current && "page" },
-      el("span", { class: "title", text: session.name || session.title || "New session" }),
-      el("span", { class: "about" }, state && el("span", { class: `mark ${session.needsYou ? "needs" : "busy"}`, text: state }), el("span", { class: "folder", text: folder }), el("span", { text: ago(session.modified) })),
-    );
-    return el("li", {}, link);
+    const { id, cwd, needsYou, busy } = session;
+    const state = needsYou ? "needs you" : busy ? "working" : "";
+    const about = el("span", { class: "about" }, state && el("span", { class: `mark ${needsYou ? "needs" : ""}`, text: state }));
+    about.append(el("span", { class: "folder", text: cwd.split("/").at(-1) }), el("span", { text: ago(session.modified) }));
+    const title = el("span", { class: "title", text: session.name || session.title });
+    const link = { href: `#/s/${encodeURIComponent(id)}`, title: `${cwd}, ${plural(session.messageCount, "message")}`, "aria-current": id === this.current && "page" };
+    return el("li", {}, el("a", link, title, about));
   }
 
   key(event) {

@@ -30,9 +30,7 @@ export class EventStream {
   async run() {
     const watch = setInterval(() => performance.now() - this.heard > SILENCE_MS && this.connection.abort(), 5000);
     while (!this.closed) {
-      await this.read().catch((error) => {
-        if (error.gone) this.onEvent({ type: "reset" });
-      });
+      await this.read().catch((error) => error.gone && this.onEvent({ type: "reset" }));
       if (this.closed) break;
       this.onState(navigator.onLine ? "reconnecting" : "offline");
       this.failures += 1;
@@ -69,11 +67,6 @@ export class EventStream {
     const fields = frame.split("\n").map((line) => /^(id|data): ?(.*)$/.exec(line));
     const data = fields.find((field) => field?.[1] === "data")?.[2];
     this.lastId = fields.find((field) => field?.[1] === "id")?.[2] ?? this.lastId;
-    if (!data || this.closed) return;
-    try {
-      this.onEvent(JSON.parse(data));
-    } catch (error) {
-      console.error("An event could not be shown.", error);
-    }
+    if (data && !this.closed) this.onEvent(JSON.parse(data));
   }
 }

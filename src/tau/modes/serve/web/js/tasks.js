@@ -4,7 +4,7 @@ import { $, el } from "./dom.js";
 const MARKS = { completed: "done", in_progress: "current", abandoned: "dropped", pending: "open" };
 
 export function showTodos(phases = []) {
-  const tasks = phases.flatMap((phase) => phase.tasks.map((task) => ({ ...task, phase: phase.name })));
+  const tasks = phases.flatMap((phase) => phase.tasks);
   const done = tasks.filter((task) => task.status === "completed").length;
   const current = tasks.find((task) => task.status === "in_progress") ?? tasks.find((task) => task.status === "pending");
   $("#todos").hidden = !tasks.length;
@@ -12,11 +12,9 @@ export function showTodos(phases = []) {
   $("#todo-now").textContent = current?.content ?? "All done";
   $("#todo-bar").max = Math.max(1, tasks.length);
   $("#todo-bar").value = done;
-  $("#todo-list").replaceChildren(
-    ...phases.map((phase) =>
-      el("li", {}, el("b", { text: phase.name }), el("ul", {}, ...phase.tasks.map((task) => el("li", { class: MARKS[task.status] ?? "open" }, el("span", { text: task.content }), el("span", { class: "hidden-text", text: `, ${MARKS[task.status] ?? task.status}` }))))),
-    ),
-  );
+  const task = ({ content, status }) =>
+    el("li", { class: MARKS[status] }, el("span", { text: content }), el("span", { class: "hidden-text", text: `, ${MARKS[status]}` }));
+  $("#todo-list").replaceChildren(...phases.map(({ name, tasks: own }) => el("li", {}, el("b", { text: name }), el("ul", {}, ...own.map(task)))));
 }
 
 export function showQueue({ steering = [], followUp = [] } = {}, onEdit) {
