@@ -84,3 +84,17 @@ def test_question_of_the_agent_is_a_select(tmp_path: Path) -> None:
 
     asked = [{"id": "color", "question": "Which color?", "options": [{"label": "red"}, {"label": "blue"}]}]
     drive(tmp_path, [[Use("ask", questions=asked)], [Say("ok")]], work)
+
+
+def test_dismissing_an_approval_stops_the_run(tmp_path: Path) -> None:
+    async def work(served: Served) -> None:
+        id = await served.session()
+        async with served.client.events(id) as events:
+            await served.command(id, "prompt", {"message": "write"})
+            [*_, opened] = await events.until("question_opened")
+            path = f"/v1/sessions/{id}/questions/{opened.data['question']['id']}"
+            await served.client.post(path, {"cancelled": True})
+            assert (await events.until("agent_settled"))[-1].data["aborted"]
+
+    drive(tmp_path, WRITE, work, **ASK)
+    assert not (tmp_path / "a.txt").exists()

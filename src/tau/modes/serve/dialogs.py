@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
 
 from tau.coding.approval.request import ApprovalChoice, ApprovalDecision, ApprovalRequest
 from tau.coding.approval.request_text import (
@@ -70,16 +70,21 @@ class ClientDialogs(RpcUi):
     A question is state: it is open until one client answers it, and then closed for all.
     """
 
-    def __init__(self, publish: Callable[[Struct], None], dialog_timeout_s: float) -> None:
+    def __init__(
+        self, publish: Callable[[Struct], None], dialog_timeout_s: float, stop_run: Callable[[], None]
+    ) -> None:
         super().__init__(self._take, dialog_timeout_s)
         self._publish = publish
+        self._stop_run = stop_run
         self.open: dict[str, UiRequest] = {}
 
     def answer(self, response: UiResponse) -> None:
-        """A question that is not open ignores its answer."""
-        if self.open.pop(response.id, None) is not None:
+        """A question that is not open ignores its answer. Dismissing an approval stops the run."""
+        if (question := self.open.pop(response.id, None)) is not None:
             super().answer(response)
             self._publish(QuestionClosed(response.id, "client"))
+            if response.cancelled and question.approval is not UNSET:
+                self._stop_run()
 
     async def approve(self, request: ApprovalRequest) -> ApprovalDecision | None:
         choices = [ApprovalAnswer(*choice) for choice in allowing_choices(request)]

@@ -43,7 +43,7 @@ class LiveSession:
         dialog_timeout_s: float,
     ) -> None:
         self.ring = EventRing()
-        self.dialogs = ClientDialogs(self.publish, dialog_timeout_s)
+        self.dialogs = ClientDialogs(self.publish, dialog_timeout_s, lambda: self.host.session.abort())
         self._encoder = RpcEventEncoder(snapshots=False)
         options = replace(options, ui=self.dialogs, dialogs=self.dialogs)
         self.host = SessionHost(options, self._event, tasks, naming=True, environ=environ)
