@@ -3,31 +3,17 @@
 import pytest
 from playwright.sync_api import Page, expect
 
-from tau.ai.wire import UserMessage
-from tau.coding.session.storage.log import SessionLog
-from tests.coding.export.sample import TIME, answer
-from tests.modes.serve.page.conftest import Site, send
+from tests.modes.serve.page.page_site import Site, long_session, send
 from tests.support.fake_answers import Answer, Text
 
 MOST_ELEMENTS = 4_000
 LONG = Answer((Text("Another line of the answer.\n\n" * 60, deltas=60),))
 TOP = """() => {
   const scroller = document.querySelector('#scroller').getBoundingClientRect();
-  const seen = [...document.querySelectorAll('.item')].find((one) => one.getBoundingClientRect().bottom > scroller.top + 40);
+  const isSeen = (one) => one.getBoundingClientRect().bottom > scroller.top + 40;
+  const seen = [...document.querySelectorAll('.item')].find(isSeen);
   return [seen.dataset.id, Math.round(seen.getBoundingClientRect().top)];
 }"""
-
-
-def long_session(site: Site, pairs: int) -> str:
-    """Write a session with so many questions and answers; returns its id."""
-    folder = site.tau.home / "sessions" / f"--{str(site.project).strip('/').replace('/', '-')}--"
-    folder.mkdir(parents=True, exist_ok=True)
-    log = SessionLog.new(folder, site.project, title=f"{pairs} questions")
-    for number in range(pairs):
-        log.append_message(UserMessage(f"Question {number}", TIME))
-        log.append_message(answer(f"Answer {number} with `code` and **bold**.\n\n```python\nx = {number}\n```"))
-    log.close()
-    return log.header.id
 
 
 @pytest.fixture
@@ -71,15 +57,14 @@ def test_reading_up_stays_where_it_is_while_an_answer_streams(reader: Page, site
     expect(reader.locator("#latest")).to_be_visible()
     where = reader.evaluate(TOP)
     site.tau.script(LONG)
-    page = reader
-    site.call(f"{site.base}/v1/sessions/{page.url.rpartition('/')[2]}/commands/prompt", {"message": "Go on"})
-    expect(page.locator(".item p").last).to_have_text("Another line of the answer.")
+    site.command(reader, "prompt", message="Go on")
+    expect(reader.locator(".item p").last).to_have_text("Another line of the answer.")
     assert reader.evaluate(TOP) == where
     reader.evaluate("document.querySelector('#scroller').scrollTop -= 3000")
     site.tau.script("Short.")
-    send(page, "And now to the end")
-    expect(page.locator(".item p").last).to_have_text("Short.")
-    expect(page.locator(".item").last).to_be_in_viewport()
+    send(reader, "And now to the end")
+    expect(reader.locator(".item p").last).to_have_text("Short.")
+    expect(reader.locator(".item").last).to_be_in_viewport()
 
 
 def test_end_is_followed_while_an_answer_streams(reader: Page, site: Site) -> None:

@@ -2,7 +2,7 @@
 
 from playwright.sync_api import BrowserContext, Page, expect
 
-from tests.modes.serve.page.conftest import Site, send, start_session
+from tests.modes.serve.page.page_site import Site, send, start_session
 from tests.support.fake_answers import Answer, Call, Silence, Text
 
 MESSAGES = ".item:is([data-role=user], [data-role=assistant])"
@@ -125,14 +125,13 @@ def test_steering_is_queued_and_can_be_taken_back(page: Page, site: Site) -> Non
 def test_lost_connection_resumes_without_loss_or_repetition(
     page: Page, site: Site, context: BrowserContext
 ) -> None:
-    session = start_session(page)
+    start_session(page)
     site.tau.script("First.", "Second.")
     send(page, "One")
     expect(page.locator(MESSAGES)).to_have_count(2)
     context.set_offline(True)
     expect(page.locator("#connection")).not_to_have_text("Connected")
-    prompt = f"{site.base}/v1/sessions/{session}/commands/prompt"
-    site.call(prompt, {"message": "Two"})
+    site.command(page, "prompt", message="Two")
     context.set_offline(False)
     expect(page.locator("#connection")).to_have_text("Connected")
     expect(page.locator(MESSAGES)).to_have_count(4)

@@ -2,12 +2,30 @@
 
 from playwright.sync_api import Browser, Page, expect
 
-from tests.modes.serve.page.conftest import Site, send, start_session
+from tests.modes.serve.page.page_site import Site, send, start_session
 from tests.support.fake_answers import Answer, Call, Silence, Text
 
 HIT = "window.hit=1"
-EVENTS = ("onload", "onerror", "onclick", "onmouseover", "onfocus", "ontoggle", "onanimationstart", "onpointerover")
-TAGS = ("img src=x", "svg", "body", "details open", "input autofocus", "video src=x", "iframe src=x", "marquee")
+EVENTS = (
+    "onload",
+    "onerror",
+    "onclick",
+    "onmouseover",
+    "onfocus",
+    "ontoggle",
+    "onanimationstart",
+    "onpointerover",
+)
+TAGS = (
+    "img src=x",
+    "svg",
+    "body",
+    "details open",
+    "input autofocus",
+    "video src=x",
+    "iframe src=x",
+    "marquee",
+)
 SCHEMES = ("javascript:", "JaVaScRiPt:", "java\tscript:", "&#106;avascript:", "vbscript:", "data:text/html,")
 PAYLOADS = (
     *(f"<{tag} {event}={HIT}>" for tag, event in zip(TAGS, EVENTS, strict=True)),
@@ -29,7 +47,7 @@ PAYLOADS = (
     f"<base href='javascript:{HIT}//'>",
     f"<form action='javascript:{HIT}'><button>x</button></form>",
     f"<meta http-equiv=refresh content='0;url=javascript:{HIT}'>",
-    f"<link rel=stylesheet href='data:text/css,*{{color:red}}'><style>*{{display:none}}</style>",
+    "<link rel=stylesheet href='data:text/css,*{color:red}'><style>*{display:none}</style>",
     "<style>@import 'http://example.com/x.css'</style>",
     "<div style='position:fixed;inset:0;background:url(http://example.com/x)'>x</div>",
     "![remote](http://example.com/x.png)",
@@ -40,14 +58,19 @@ PAYLOADS = (
     f"<!--><img src=x onerror={HIT}>-->",
     f"\u202e<script>{HIT}</script>\u2028<img src=x onerror={HIT}>",
 )
-FOUND = """() => {
+FORBIDDEN = (
+    "script, style, iframe, object, embed, base, meta, link, form:not(#composer, .why), template, math"
+)
+FOUND = """(forbidden) => {
   const shown = document.querySelector('main');
-  const bad = [...shown.querySelectorAll('script, style, iframe, object, embed, base, meta, link, form:not(#composer):not(.why), template, math')];
-  const attributes = [...shown.querySelectorAll('*')].flatMap((one) => [...one.attributes].map((a) => [a.name, a.value]));
-  const handlers = attributes.filter(([name, value]) => name.startsWith('on') || name === 'style' || name === 'srcdoc');
-  const links = [...shown.querySelectorAll('[href], [src]')].map((one) => one.getAttribute('href') ?? one.getAttribute('src'));
-  const schemes = links.filter((link) => !/^(https?:|mailto:|#|data:image|blob:|\\/)/.test(link));
-  return { hit: window.hit, bad: bad.map((one) => one.outerHTML), handlers, schemes };
+  const bad = [...shown.querySelectorAll(forbidden)].map((one) => one.outerHTML);
+  const attributes = [...shown.querySelectorAll('*')].flatMap((one) => [...one.attributes]);
+  const isHandler = ({ name }) => name.startsWith('on') || name === 'style' || name === 'srcdoc';
+  const links = attributes.filter(({ name }) => name === 'href' || name === 'src' || name === 'xlink:href');
+  const isSafe = ({ value }) => /^(https?:|mailto:|#|data:image|blob:|\\/)/.test(value);
+  const handlers = attributes.filter(isHandler).map(({ name }) => name);
+  const schemes = links.filter((link) => !isSafe(link)).map(({ value }) => value);
+  return { hit: window.hit, bad, handlers, schemes };
 }"""
 NOTHING = {"hit": None, "bad": [], "handlers": [], "schemes": []}
 
@@ -70,25 +93,25 @@ def test_no_payload_runs_anywhere_in_the_page(page: Page, site: Site) -> None:
     send(page, text)
     expect(page.locator(".question")).to_be_visible()
     expect(page.locator("#todos")).to_be_visible()
-    assert page.evaluate(FOUND) == NOTHING
+    assert page.evaluate(FOUND, FORBIDDEN) == NOTHING
     page.locator(".request").evaluate("box => box.scrollTop = box.scrollHeight")
     page.get_by_role("button", name="Allow once").click()
     expect(page.locator(".question h2")).to_contain_text("Which")
     page.evaluate("for (const one of document.querySelectorAll('main details')) one.open = true")
-    assert page.evaluate(FOUND) == NOTHING
+    assert page.evaluate(FOUND, FORBIDDEN) == NOTHING
     page.locator(".question .answers button").first.click()
     expect(page.locator(".live .prose")).to_be_visible()
-    assert page.evaluate(FOUND) == NOTHING
+    assert page.evaluate(FOUND, FORBIDDEN) == NOTHING
     page.press("#prompt", "Escape")
     expect(page.locator("#stop")).to_be_hidden()
     page.click("#panel-button")
     page.click("#files summary")
     expect(page.locator("#files .diff")).to_be_visible()
-    site.call(f"{site.base}/v1/sessions/{page.url.rpartition('/')[2]}/commands/set_session_name", {"name": PAYLOADS[0]})
+    site.command(page, "set_session_name", name=PAYLOADS[0])
     expect(page.locator("#session-title")).to_contain_text("<img")
     page.reload()
     expect(page.locator(".item").first).to_be_visible()
-    assert page.evaluate(FOUND) == NOTHING
+    assert page.evaluate(FOUND, FORBIDDEN) == NOTHING
 
 
 def question(text: str) -> dict[str, object]:

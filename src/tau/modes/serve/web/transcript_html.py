@@ -54,7 +54,7 @@ class _Entry(Struct):
 def transcript_page(
     log: SessionLog, *, before: str | None = None, start: str | None = None, limit: int = 40
 ) -> TranscriptPage:
-    """At most `limit` entries of the branch: the last ones, those `before` an entry, or those from `start` on.
+    """At most `limit` entries of the branch: the last, those `before` an entry, or those from `start` on.
 
     A few more if results of calls follow. Raises SessionError if the entry is not on the branch.
     """

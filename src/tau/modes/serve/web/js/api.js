@@ -20,8 +20,7 @@ export async function request(path, { method, body, headers, signal } = {}) {
       signal,
     });
   } catch (error) {
-    if (signal?.aborted) throw error;
-    throw new ApiError("tau does not answer. Check that tau serve is running.", 0, "offline");
+    throw signal?.aborted ? error : new ApiError("tau does not answer. Check that tau serve is running.", 0, "offline");
   }
 }
 

@@ -27,8 +27,6 @@ export class Attention {
     try {
       const options = { body: text.split("\n")[0], tag: `tau-${sessionId}` };
       new Notification(this.state.name || "tau", options).onclick = () => window.focus();
-    } catch {
-      // Phones show notifications of service workers only; the title has the mark.
-    }
+    } catch {} // phones show notifications of service workers only; the title has the mark
   }
 }

@@ -47,7 +47,6 @@ export class Composer {
     this.field.placeholder = busy ? "Steer the agent while it works" : "Ask tau to do something";
   }
 
-  /** Put text before what is typed. */
   insert(text) {
     this.setText([text, this.field.value].filter(Boolean).join("\n\n"));
     this.field.focus();

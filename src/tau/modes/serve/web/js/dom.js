@@ -70,11 +70,8 @@ export async function attempt(action) {
 export const plural = (count, noun) => `${count.toLocaleString("en-US")} ${noun}${count === 1 ? "" : "s"}`;
 
 export function ago(time) {
-  const seconds = (Date.now() - new Date(time).getTime()) / 1000;
-  if (!Number.isFinite(seconds)) return "";
-  if (seconds < 60) return "now";
-  if (seconds < 3600) return `${Math.floor(seconds / 60)} min`;
-  if (seconds < 86400) return `${Math.floor(seconds / 3600)} h`;
-  if (seconds < 7 * 86400) return `${Math.floor(seconds / 86400)} d`;
-  return new Date(time).toLocaleDateString(undefined, { day: "numeric", month: "short" });
+  const minutes = (Date.now() - new Date(time).getTime()) / 60_000;
+  if (minutes >= 7 * 1440) return new Date(time).toLocaleDateString(undefined, { day: "numeric", month: "short" });
+  const [count, unit] = minutes >= 1440 ? [minutes / 1440, "d"] : minutes >= 60 ? [minutes / 60, "h"] : [minutes, "min"];
+  return minutes < 1 ? "now" : `${Math.floor(count)} ${unit}`;
 }

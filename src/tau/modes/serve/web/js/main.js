@@ -17,6 +17,8 @@ const CONNECTION = { connected: "Connected", reconnecting: "Reconnecting", offli
 const RETRY_MS = 2000;
 const isTouch = matchMedia("(pointer: coarse)");
 
+const go = (id) => (location.hash = `#/s/${encodeURIComponent(id)}`);
+
 class Page {
   constructor() {
     this.activity = new ActivityLine();
@@ -51,6 +53,7 @@ class Page {
       "close-panel": () => this.showPanel(false),
       "menu-sessions": () => this.showSessions(document.body.dataset.sessions !== "open"),
       shade: () => this.showSessions(false),
+      "edit-queue": () => this.editQueue(),
       rename: () => ask("Rename the session", "Name", this.info.title, "Rename", (name) => this.rename(name)),
       delete: () => confirm("Delete the session?", `“${this.info.title}” goes to tau's trash.`, "Delete", () => this.remove()),
     };
@@ -62,28 +65,20 @@ class Page {
     signedOut.addEventListener("signedout", () => $("#sign-in").open || $("#sign-in").showModal());
     $("#sign-in form").addEventListener("submit", (event) => {
       event.preventDefault();
-      attempt(() => this.signIn($("#token").value.trim().replace(/^.*#token=/, "")));
+      $("#sign-in").close();
+      this.start($("#token").value.trim().replace(/^.*#token=/, ""));
     });
   }
 
-  async start() {
-    const token = /^#token=(.+)$/.exec(location.hash)?.[1];
-    if (token) history.replaceState(null, "", "/");
+  async start(token) {
     try {
-      if (token) await api("/auth", { body: { token: decodeURIComponent(token) } });
+      if (token) await api("/auth", { body: { token } });
       await this.sessions.load();
+      await this.route();
     } catch (error) {
-      if (error.status !== 401) notify(error.message, "error");
-      if (error.status === 0) setTimeout(() => this.start(), RETRY_MS);
-      return;
+      if (token || error.status !== 401) notify(error.message, "error");
+      if (error.status === 0) setTimeout(() => this.start(token), RETRY_MS);
     }
-    await this.route();
-  }
-
-  async signIn(token) {
-    await api("/auth", { body: { token } });
-    $("#sign-in").close();
-    await this.start();
   }
 
   async route() {
@@ -92,10 +87,6 @@ class Page {
     if (id) await attempt(() => this.open(decodeURIComponent(id)));
     else if (last && !location.hash) location.replace(`#/s/${last.id}`);
     else this.close();
-  }
-
-  go(id) {
-    location.hash = `#/s/${encodeURIComponent(id)}`;
   }
 
   close() {
@@ -136,9 +127,9 @@ class Page {
     this.show(shown);
     this.setBusy(Boolean(shown.state?.isStreaming)); // from here on, events tell
     this.questions.reset(id, shown.questions);
-    this.showQueue(shown.queue);
+    showQueue(shown.queue);
     if (shown.streaming) this.transcript.live.start(shown.streaming);
-    for (const { toolCallId } of shown.running ?? []) this.transcript.setRunning(toolCallId, "");
+    for (const { toolCallId } of shown.running) this.transcript.setRunning(toolCallId, "");
     const take = (event) => {
       if (STATE_EVENTS.has(event.type)) this.refreshState();
       EVENTS[event.type]?.(this, event);
@@ -169,11 +160,10 @@ class Page {
     this.attention.set({ name: title });
   }
 
-  showQueue(queue) {
-    showQueue(queue, async () => {
-      const taken = await attempt(() => command(this.id, "clear_queue"));
-      if (taken) this.composer.insert([...taken.steering, ...taken.followUp].join("\n\n"));
-    });
+  /** Take queued messages back into the prompt. */
+  async editQueue() {
+    const { steering, followUp } = await command(this.id, "clear_queue");
+    this.composer.insert([...steering, ...followUp].join("\n\n"));
   }
 
   setBusy(busy) {
@@ -184,7 +174,8 @@ class Page {
 
   settled({ aborted }) {
     this.setBusy(false);
-    this.transcript.settle();
+    this.transcript.running.clear();
+    this.transcript.live.end();
     this.refreshTranscript();
     attempt(() => this.panel.load(this.id));
     announce(aborted ? "tau stopped." : "tau is done.");
@@ -193,17 +184,19 @@ class Page {
 
   asked(question) {
     this.attention.set({ asks: this.questions.open.size > 0 });
-    if (question) this.attention.call(this.id, question.approval?.heading ?? question.title);
+    if (!question) return;
+    this.activity.set("Waiting for your answer");
+    this.attention.call(this.id, question.approval?.heading ?? question.title);
   }
 
-  async stop() {
+  stop() {
     this.activity.set("Stopping");
-    await attempt(() => command(this.id, "abort"));
+    return attempt(() => command(this.id, "abort"));
   }
 
   async create() {
     const { id } = await api("/sessions", { body: this.info ? { cwd: this.info.cwd } : {} });
-    this.go(id);
+    go(id);
     await this.sessions.load();
   }
 
@@ -212,7 +205,7 @@ class Page {
     if (cancelled || !sessionId) return;
     if (text) localStorage.setItem(`tau.draft.${sessionId}`, text);
     if (this.id === sessionId) this.composer.open(sessionId); // the events were faster
-    else this.go(sessionId);
+    else go(sessionId);
     notify("This is a copy of the session up to that message, which waits in the prompt.");
     await attempt(() => this.sessions.load());
   }
@@ -253,7 +246,7 @@ class Page {
       KeyS: () => $("#search").focus(),
       KeyC: () => this.showPanel(!this.panel.visible),
       KeyP: () => $("#prompt").focus(),
-      KeyA: () => this.questions.focus(),
+      KeyA: () => $("#questions h2")?.focus(),
     };
     if (!actions[event.code]) return;
     event.preventDefault();
@@ -266,4 +259,6 @@ class Page {
   }
 }
 
-new Page().start();
+const token = /^#token=(.+)$/.exec(location.hash)?.[1];
+if (token) history.replaceState(null, "", "/"); // it stays out of the history
+new Page().start(token);

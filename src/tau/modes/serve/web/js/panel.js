@@ -56,9 +56,8 @@ export class Panel {
   }
 
   turn({ id, title, files }) {
-    const name = el("span", { class: "title", text: title || "A turn" });
     const undo = button("Undo", () => this.revert("undo", { turn: id }), { class: "small", "aria-label": `Undo: ${title}` });
-    return el("li", {}, name, el("span", { class: "about", text: plural(files.length, "file") }), undo);
+    return el("li", {}, el("span", { class: "title", text: title }), el("span", { class: "about", text: plural(files.length, "file") }), undo);
   }
 
   async revert(name, body = {}) {

@@ -99,13 +99,11 @@ export class Questions {
         return this.card(question, title, message, answers(...question.options.map((value) => reply(value, { value }))));
       case "confirm":
         return this.card(question, title, message, answers(reply("Yes", { confirmed: true }, { class: "primary" }), reply("No", { confirmed: false })));
-      default: {
-        const tag = question.method === "editor" ? "textarea" : "input";
-        const field = el(tag, { "aria-label": title, placeholder: question.placeholder, rows: tag === "textarea" && "6" });
-        field.value = question.prefill ?? "";
-        return this.card(question, title, message, form(field, "Send", () => this.answer(question, { value: field.value }), dismiss));
-      }
     }
+    const tag = question.method === "editor" ? "textarea" : "input";
+    const field = el(tag, { "aria-label": title, placeholder: question.placeholder, rows: tag === "textarea" && "6" });
+    field.value = question.prefill ?? "";
+    return this.card(question, title, message, form(field, "Send", () => this.answer(question, { value: field.value }), dismiss));
   }
 
   key(event) {
@@ -117,10 +115,6 @@ export class Questions {
     }
   }
 
-  /** Put the focus on the first open question. */
-  focus() {
-    $("h2", this.root)?.focus();
-  }
 }
 
 function form(field, label, send, ...more) {

@@ -20,7 +20,6 @@ export class SessionList {
       this.limit += PAGE;
       attempt(() => this.load());
     });
-    this.list.addEventListener("keydown", (event) => this.key(event));
     setInterval(() => document.hidden || this.load().catch(() => undefined), POLL_MS);
   }
 
@@ -44,9 +43,6 @@ export class SessionList {
 
   show() {
     const focused = document.activeElement?.closest?.("#sessions a")?.hash;
-    const source = JSON.stringify([this.sessions, this.current, Math.floor(Date.now() / 60_000)]);
-    if (source === this.source) return;
-    this.source = source;
     this.list.replaceChildren(...(this.sessions ?? []).map((session) => this.row(session)));
     if (focused) $(`a[href="${CSS.escape(focused)}"]`, this.list)?.focus({ preventScroll: true });
   }
@@ -59,14 +55,5 @@ export class SessionList {
     const title = el("span", { class: "title", text: session.name || session.title });
     const link = { href: `#/s/${encodeURIComponent(id)}`, title: `${cwd}, ${plural(session.messageCount, "message")}`, "aria-current": id === this.current && "page" };
     return el("li", {}, el("a", link, title, about));
-  }
-
-  key(event) {
-    const links = [...this.list.querySelectorAll("a")];
-    const at = links.indexOf(document.activeElement);
-    const next = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: links.length - 1 }[event.key];
-    if (next === undefined || at < 0) return;
-    event.preventDefault();
-    links[Math.max(0, Math.min(next, links.length - 1))].focus();
   }
 }

@@ -2,27 +2,18 @@
 import { api, command } from "./api.js";
 import { $, attempt, el } from "./dom.js";
 
-const MODES = { ask: "Ask first", workspace: "Workspace", plan: "Plan", yolo: "Allow all" };
-
 export class SessionSettings {
   constructor(onChanged) {
-    this.model = $("#model");
-    this.thinking = $("#thinking");
-    this.mode = $("#mode");
-    this.mode.replaceChildren(...Object.entries(MODES).map(([value, text]) => el("option", { value, text })));
-    this.change(this.model, "set_model", (value) => {
-      const at = value.indexOf("/");
-      return { provider: value.slice(0, at), modelId: value.slice(at + 1) };
-    }, onChanged);
-    this.change(this.thinking, "set_thinking_level", (level) => ({ level }), onChanged);
-    this.change(this.mode, "set_approval_mode", (mode) => ({ mode }), onChanged);
-  }
-
-  change(select, name, body, onChanged) {
-    select.addEventListener("change", async () => {
-      await attempt(() => command(this.sessionId, name, body(select.value)));
-      onChanged();
-    });
+    this.models = [];
+    for (const name of ["model", "thinking", "mode"]) this[name] = $(`#${name}`);
+    const change = (select, name, body) =>
+      select.addEventListener("change", async () => {
+        await attempt(() => command(this.sessionId, name, body(select.value)));
+        onChanged();
+      });
+    change(this.model, "set_model", (name) => ({ provider: name.split("/")[0], modelId: name.slice(name.indexOf("/") + 1) }));
+    change(this.thinking, "set_thinking_level", (level) => ({ level }));
+    change(this.mode, "set_approval_mode", (mode) => ({ mode }));
   }
 
   async load(sessionId, state) {
@@ -36,9 +27,8 @@ export class SessionSettings {
     if (!state || sessionId !== this.sessionId) return;
     const { model, thinkingLevel, approvalMode } = state;
     const name = `${model.provider}/${model.id}`;
-    const models = this.models.map((one) => [`${one.provider}/${one.id}`, one.name || one.id]);
-    if (!models.some(([value]) => value === name)) models.unshift([name, model.name || model.id]);
-    options(this.model, models, name);
+    const models = new Map([...this.models, model].map((one) => [`${one.provider}/${one.id}`, one.name || one.id]));
+    options(this.model, [...models], name);
     this.mode.value = approvalMode;
     if (this.levelsOf !== name) {
       const { levels } = await command(sessionId, "get_available_thinking_levels");

@@ -17,12 +17,10 @@ export function showTodos(phases = []) {
   $("#todo-list").replaceChildren(...phases.map(({ name, tasks: own }) => el("li", {}, el("b", { text: name }), el("ul", {}, ...own.map(task)))));
 }
 
-export function showQueue({ steering = [], followUp = [] } = {}, onEdit) {
-  const rows = [...steering.map((text) => ["next", text]), ...followUp.map((text) => ["later", text])];
-  const items = rows.map(([kind, text]) => el("li", {}, el("span", { class: "mark", text: kind }), el("span", { class: "what", text })));
-  $("#queue").hidden = !rows.length;
-  $("#queue ul").replaceChildren(...items);
-  $("#queue button").onclick = onEdit;
+export function showQueue({ steering, followUp }) {
+  const row = (kind) => (text) => el("li", {}, el("span", { class: "mark", text: kind }), el("span", { class: "what", text }));
+  $("#queue").hidden = !(steering.length + followUp.length);
+  $("#queue ul").replaceChildren(...steering.map(row("next")), ...followUp.map(row("later")));
 }
 
 /** What runs now, and for how long. */
@@ -42,9 +40,8 @@ export class ActivityLine {
     this.line.hidden = !this.text;
     if (!this.text || document.hidden) return;
     const seconds = Math.floor((Date.now() - this.since) / 1000);
-    const time = seconds < 60 ? `${seconds} s` : `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
     $("#activity-text").textContent = this.text;
-    $("#activity-time").textContent = time;
+    $("#activity-time").textContent = seconds < 60 ? `${seconds} s` : `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
   }
 }
 

@@ -78,6 +78,7 @@ export class Transcript {
 
   async loadOlder() {
     await this.loadPage(`before=${this.before}`, ({ items, before }) => {
+      if (this.follow && this.items.length + items.length > MOST_ITEMS) return; // the user went to the end meanwhile
       this.changeAbove(() => this.list.prepend(...items.map((item) => this.element(item))));
       this.before = before;
       const [first, ...rest] = this.items.slice(MOST_ITEMS);
@@ -177,12 +178,6 @@ export class Transcript {
     if (text === undefined) return void this.running.delete(id);
     this.running.set(id, text);
     for (const item of this.items.slice(-20)) this.showRunning(item, id);
-  }
-
-  /** Nothing runs anymore. */
-  settle() {
-    this.running.clear();
-    this.live.end();
   }
 
   showRunning(item, id) {
