@@ -152,7 +152,7 @@ def test_signal_records_the_run_and_leaves_no_child(number: int, tau: Program) -
     assert roles == ["user", "assistant", "toolResult"]
 
 
-def test_killed_server_leaves_no_child_and_its_session_goes_on_in_the_next(tau: Program) -> None:
+def test_killed_server_leaves_no_child_and_the_next_one_continues_its_session(tau: Program) -> None:
     tau.settings(**{"titles.enabled": False, "sandbox.mode": "off", "tools.approvalMode": "yolo"})
     tau.script((Call("bash", {"command": "echo $$ > pid; sleep 60"}),))
     with serving(tau) as server:

@@ -30,7 +30,7 @@ class ChangedTurn(Struct, frozen=True):
     files: list[str]
 
 
-class FileChange(Struct, frozen=True):
+class ChangedFileDiff(Struct, frozen=True):
     """`diff` is a unified one; it is empty if the file is not text or too large."""
 
     path: str
@@ -44,7 +44,7 @@ class SessionChanges(Struct, frozen=True, rename="camel"):
     """What is not undone. Files beyond a limit are left out of `files`; `more` is their number."""
 
     turns: list[ChangedTurn]
-    files: list[FileChange]
+    files: list[ChangedFileDiff]
     can_redo: bool
     more: int = 0
 
@@ -73,7 +73,7 @@ def session_changes(folder: Path, cwd: Path) -> SessionChanges:
         for change in turn.changes:
             if change.path not in turn.undone and not turn.closed:
                 first.setdefault(change.path, change.before)
-    found: Iterable[FileChange | None] = (
+    found: Iterable[ChangedFileDiff | None] = (
         _compare(path, before, contents, cwd) for path, before in list(first.items())[:MAX_FILES]
     )
     return SessionChanges(
@@ -89,7 +89,7 @@ def _turn(turn: UndoTurn, cwd: Path) -> ChangedTurn:
     return ChangedTurn(turn.id, turn.prompt, turn.time_ms, turn.open, files)
 
 
-def _compare(path: str, before: FileState, contents: ContentStore, cwd: Path) -> FileChange | None:
+def _compare(path: str, before: FileState, contents: ContentStore, cwd: Path) -> ChangedFileDiff | None:
     seen, data = observe(path)
     now = seen.state
     if same_content(before, now):
@@ -101,9 +101,9 @@ def _compare(path: str, before: FileState, contents: ContentStore, cwd: Path) ->
     old = _text(before, contents.get(before.hash) if before.kind == "file" else b"")
     new = _text(now, data)
     if old is None or new is None:
-        return FileChange(name, status, 0, 0, "")
+        return ChangedFileDiff(name, status, 0, 0, "")
     diff = unified(old, new, name)
-    return FileChange(name, status, diff.added, diff.removed, diff.text)
+    return ChangedFileDiff(name, status, diff.added, diff.removed, diff.text)
 
 
 def _text(state: FileState, data: bytes | None) -> str | None:
