@@ -174,6 +174,15 @@ OPERATIONS = (
         response=SessionChanges,
     ),
     ApiOperation(
+        method="GET",
+        path=f"{SESSION}/changes/text",
+        name="get_changed_text",
+        summary="Return the text of a changed file before the session, or now",
+        run=content.get_changed_text,
+        query=content.ChangedTextQuery,
+        media=("text/plain",),
+    ),
+    ApiOperation(
         method="POST",
         path=f"{SESSION}/changes/undo",
         name="undo_changes",

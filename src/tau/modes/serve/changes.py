@@ -1,5 +1,6 @@
 """The files that a session has changed, as diffs, and their undo."""
 
+import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal
@@ -18,6 +19,7 @@ from tau.coding.undo.plan import UndoTurn, turns_of
 MAX_COMPARED_BYTES = 512 * KIB
 MAX_FILES = 500
 HISTORY = "history"
+Side = Literal["before", "after"]
 
 
 class ChangedTurn(Struct, frozen=True):
@@ -68,11 +70,7 @@ def session_changes(folder: Path, cwd: Path) -> SessionChanges:
     contents = ContentStore(history / "kept")
     all_turns = turns_of(load(history))
     turns = [turn for turn in all_turns if turn.kind == "turn" and turn.changes]
-    first: dict[str, FileState] = {}
-    for turn in turns:
-        for change in turn.changes:
-            if change.path not in turn.undone and not turn.closed:
-                first.setdefault(change.path, change.before)
+    first = _first_states(turns)
     found: Iterable[ChangedFileDiff | None] = (
         _compare(path, before, contents, cwd) for path, before in list(first.items())[:MAX_FILES]
     )
@@ -82,6 +80,29 @@ def session_changes(folder: Path, cwd: Path) -> SessionChanges:
         can_redo=any(turn.kind == "undo" and turn.open for turn in all_turns),
         more=max(0, len(first) - MAX_FILES),
     )
+
+
+def changed_text(folder: Path, cwd: Path, path: str, side: Side) -> str | None:
+    """The text of a changed file before the session, or now; None if there is no such text."""
+    history = folder / HISTORY
+    before = _first_states(turns_of(load(history))).get(os.path.realpath(cwd / path))
+    if before is None:
+        return None
+    if side == "before":
+        data = ContentStore(history / "kept").get(before.hash) if before.kind == "file" else b""
+        return _text(before, data)
+    seen, data = observe(os.path.realpath(cwd / path))
+    return _text(seen.state, data)
+
+
+def _first_states(turns: Iterable[UndoTurn]) -> dict[str, FileState]:
+    """What each file was before the first turn that is not undone."""
+    first: dict[str, FileState] = {}
+    for turn in turns:
+        for change in turn.changes if turn.kind == "turn" and not turn.closed else ():
+            if change.path not in turn.undone:
+                first.setdefault(change.path, change.before)
+    return first
 
 
 def _turn(turn: UndoTurn, cwd: Path) -> ChangedTurn:

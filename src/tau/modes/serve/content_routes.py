@@ -19,7 +19,14 @@ from tau.coding.undo.undo import Undo
 from tau.config.paths import user_paths
 from tau.config.secret_mask import make_mask
 from tau.modes.model_list import known_models
-from tau.modes.serve.changes import SessionChanges, UndoReport, UndoRequest, session_changes
+from tau.modes.serve.changes import (
+    SessionChanges,
+    Side,
+    UndoReport,
+    UndoRequest,
+    changed_text,
+    session_changes,
+)
 from tau.modes.serve.errors import HttpError, not_found, stale
 from tau.modes.serve.operation import ApiCall
 from tau.modes.serve.transcript import MessagesBefore, message_page
@@ -50,6 +57,13 @@ class ExportQuery(Struct, frozen=True):
 
 class FileQuery(Struct, frozen=True):
     query: Annotated[str, Meta(max_length=500)] = ""
+
+
+class ChangedTextQuery(Struct, frozen=True):
+    """`path` as in the list of changes."""
+
+    path: Annotated[str, Meta(max_length=4096)] = ""
+    side: Side = "before"
 
 
 class FoundFiles(Struct, frozen=True):
@@ -105,6 +119,18 @@ async def get_changes(call: ApiCall) -> SessionChanges:
         return session_changes(folder, typed_path(log.header.cwd))
 
     return await asyncio.to_thread(_with_own_log, call, read)
+
+
+async def get_changed_text(call: ApiCall) -> Response:
+    def read(log: SessionLog) -> str | None:
+        folder = log.artifacts_folder
+        cwd = typed_path(log.header.cwd)
+        return None if folder is None else changed_text(folder, cwd, call.query.path, call.query.side)
+
+    text = await asyncio.to_thread(_with_own_log, call, read)
+    if text is None:
+        raise not_found("The session has not changed such a text file.")
+    return Response(text.encode("utf-8", "replace"), headers=_DOWNLOAD, media_type="text/plain")
 
 
 async def undo_changes(call: ApiCall) -> UndoReport:
