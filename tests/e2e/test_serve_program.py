@@ -1,69 +1,21 @@
 """`tau serve`: the real program, its flags, its end, and clients that send anything."""
 
-import http.client
 import json
 import random
 import signal
 import socket
 import stat
-import subprocess
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.e2e.program import FAKE, TAU, Program
+from tests.e2e.program import Program
+from tests.e2e.serve_client import serving
 from tests.support.fake_answers import Call
 from tests.support.limits import HANG_S
 from tests.support.random_lines import VALUES
 from tests.support.soak import is_soaking
-
-
-class Server:
-    """A running `tau serve` and a client for it."""
-
-    def __init__(self, child: "subprocess.Popen[bytes]") -> None:
-        assert child.stdout is not None
-        self.child = child
-        self.line = child.stdout.readline().decode().strip()
-        self.address, _, self.token = self.line.partition("#token=")
-        self.port = int(self.address.rpartition(":")[2].strip("/") or 0) if self.token else 0
-
-    def call(self, method: str, path: str, body: Any = None) -> tuple[int, Any]:
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=HANG_S)
-        headers = {"authorization": f"Bearer {self.token}", "content-type": "application/json"}
-        try:
-            connection.request(method, path, None if body is None else json.dumps(body), headers)
-            answer = connection.getresponse()
-            data = answer.read()
-            return answer.status, json.loads(data) if data else None
-        finally:
-            connection.close()
-
-    def start_run(self) -> str:
-        _, session = self.call("POST", "/v1/sessions", {})
-        path = f"/v1/sessions/{session['id']}/commands/prompt"
-        assert self.call("POST", path, {"message": "go"})[0] == 200
-        return str(session["id"])
-
-
-@contextmanager
-def serving(tau: Program, *args: str) -> Iterator[Server]:
-    child = subprocess.Popen(
-        [*TAU, "serve", *FAKE, *(args or ("--port", "0"))],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        cwd=tau.project,
-    )
-    try:
-        yield Server(child)
-    finally:
-        child.terminate()
-        _, errors = child.communicate(timeout=HANG_S)
-        assert b"Traceback" not in errors, errors.decode()
 
 
 def wait_for(path: Path) -> str:
@@ -152,7 +104,7 @@ def test_signal_records_the_run_and_leaves_no_child(number: int, tau: Program) -
     assert roles == ["user", "assistant", "toolResult"]
 
 
-def test_killed_server_leaves_no_child_and_its_session_goes_on_in_the_next(tau: Program) -> None:
+def test_killed_server_leaves_no_child_and_the_next_one_continues_its_session(tau: Program) -> None:
     tau.settings(**{"titles.enabled": False, "sandbox.mode": "off", "tools.approvalMode": "yolo"})
     tau.script((Call("bash", {"command": "echo $$ > pid; sleep 60"}),))
     with serving(tau) as server:

@@ -149,7 +149,8 @@ class SessionHost:
         """Stop all work, record it, and close the session."""
         session, self._session = self._session, None
         services, self._services = self._services, AsyncExitStack()
-        await self._end(session, services)
+        self._end_idle_work()
+        await _close(session, services)
 
     async def _replace(self, options: SessionOptions) -> None:
         services = AsyncExitStack()
@@ -164,13 +165,8 @@ class SessionHost:
         self._session, self._services = session, services  # first, so that there always is one
         self._key_owner = self._key_owner or session.model.provider
         self.apply_host_parts()
-        await self._end(earlier, its_services)
-
-    async def _end(self, session: Session | None, services: AsyncExitStack) -> None:
-        if session is not None:
-            await session.activities.end()
         self._end_idle_work()
-        await services.aclose()
+        await _close(earlier, its_services)
 
     def apply_host_parts(self) -> None:
         """Give the session the tools and URL schemes of the driving program."""
@@ -215,3 +211,9 @@ class SessionHost:
         if self._idle_work is not None:
             self._idle_work.cancel()
             self._idle_work = None
+
+
+async def _close(session: Session | None, services: AsyncExitStack) -> None:
+    if session is not None:
+        await session.activities.end()
+    await services.aclose()

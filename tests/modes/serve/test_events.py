@@ -7,7 +7,7 @@ import pytest
 
 from tau.ai.faux import Act, Say
 from tau.modes.serve import event_ring
-from tau.modes.serve.event_ring import EventReader, EventRing
+from tau.modes.serve.event_ring import EventRing, StreamReader
 from tests.modes.serve.rig import Served, drive, read_head
 
 READERS, EVENTS, DROPS = 20, 1_000, 5
@@ -114,10 +114,10 @@ def test_reader_that_does_not_read_is_cut_and_resumes(
     drive(tmp_path, [], work)
 
 
-def test_ring_forgets_the_oldest_events_and_tells_who_missed_them() -> None:
+def test_ring_drops_the_oldest_events_and_reports_a_gap() -> None:
     async def main() -> None:
         ring = EventRing()
-        reader = EventReader(ring.next)
+        reader = StreamReader(ring.next)
         first = ring.last_id
         for number in range(event_ring.MAX_EVENTS + 10):
             ring.append(b'{"n":%d}' % number)

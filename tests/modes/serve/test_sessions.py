@@ -57,6 +57,13 @@ def test_changes_of_a_session_are_diffs_and_can_be_undone(tmp_path: Path) -> Non
         found = {one["path"]: (one["status"], one["added"], one["removed"]) for one in changes["files"]}
         assert found == {"a.txt": ("changed", 1, 1), "new.txt": ("added", 1, 0)}
         assert "-one\n+two" in changes["files"][0]["diff"]
+        texts = [
+            (await served.client.get(f"/v1/sessions/{id}/changes/text?path={path}&side={side}")).data
+            for path, side in (("a.txt", "before"), ("a.txt", "after"), ("new.txt", "before"))
+        ]
+        assert texts == [b"one\n", b"two\n", b""]
+        other = await served.client.get(f"/v1/sessions/{id}/changes/text?path=../../etc/passwd")
+        assert other.status == 404
         undone = await served.client.post(f"/v1/sessions/{id}/changes/undo", {"paths": ["a.txt"]})
         assert undone.status == 200, undone.data
         assert (tmp_path / "a.txt").read_text() == "one\n"

@@ -13,8 +13,8 @@ from tau.modes.serve.access import COOKIE
 from tau.modes.serve.changes import SessionChanges, UndoReport, UndoRequest
 from tau.modes.serve.errors import HttpError
 from tau.modes.serve.openapi import openapi_document
-from tau.modes.serve.operation import ApiCall, Operation
-from tau.modes.serve.transcript import MessagePage, PageQuery
+from tau.modes.serve.operation import ApiCall, ApiOperation
+from tau.modes.serve.transcript import MessagesBefore, PageQuery
 from tau.modes.serve.web import routes as page
 from tau.modes.session_commands.models import AvailableModels
 from tau.modes.session_commands.sessions import EntryList
@@ -66,7 +66,7 @@ async def trade_token(call: ApiCall) -> Response:
     return response
 
 
-COMMAND = Operation(
+COMMAND = ApiOperation(
     method="POST",
     path=f"{SESSION}/commands/{{name}}",
     name="run_command",
@@ -77,7 +77,7 @@ COMMAND = Operation(
 )
 
 OPERATIONS = (
-    Operation(
+    ApiOperation(
         method="GET",
         path="/v1/health",
         name="get_health",
@@ -86,7 +86,7 @@ OPERATIONS = (
         response=Health,
         is_open=True,
     ),
-    Operation(
+    ApiOperation(
         method="GET",
         path="/v1/openapi.json",
         name="get_document",
@@ -95,7 +95,7 @@ OPERATIONS = (
         media=("application/json",),
         is_open=True,
     ),
-    Operation(
+    ApiOperation(
         method="POST",
         path="/v1/auth",
         name="trade_token",
@@ -104,16 +104,16 @@ OPERATIONS = (
         body=TokenRequest,
         is_open=True,
     ),
-    Operation(
+    ApiOperation(
         method="GET",
         path="/v1/sessions",
         name="list_sessions",
         summary="List the sessions below the root, the latest first, or those that contain all words",
         run=sessions.list_sessions,
         query=sessions.SessionQuery,
-        response=sessions.SessionList,
+        response=sessions.SessionRows,
     ),
-    Operation(
+    ApiOperation(
         method="POST",
         path="/v1/sessions",
         name="create_session",
@@ -123,7 +123,7 @@ OPERATIONS = (
         response=sessions.SessionInfoRow,
         status=201,
     ),
-    Operation(
+    ApiOperation(
         method="GET",
         path=SESSION,
         name="view_session",
@@ -132,7 +132,7 @@ OPERATIONS = (
         query=sessions.OpenQuery,
         response=sessions.SessionView,
     ),
-    Operation(
+    ApiOperation(
         method="PATCH",
         path=SESSION,
         name="rename_session",
@@ -141,23 +141,23 @@ OPERATIONS = (
         body=sessions.SessionName,
         response=sessions.SessionInfoRow,
     ),
-    Operation(
+    ApiOperation(
         method="DELETE",
         path=SESSION,
         name="delete_session",
         summary="Move a session to the trash",
         run=sessions.delete_session,
     ),
-    Operation(
+    ApiOperation(
         method="GET",
         path=f"{SESSION}/messages",
         name="get_messages",
         summary="Return a page of the conversation, by default the latest",
         run=content.get_messages,
         query=PageQuery,
-        response=MessagePage,
+        response=MessagesBefore,
     ),
-    Operation(
+    ApiOperation(
         method="GET",
         path=f"{SESSION}/entries",
         name="get_entries",
@@ -166,7 +166,7 @@ OPERATIONS = (
         query=content.EntriesQuery,
         response=EntryList,
     ),
-    Operation(
+    ApiOperation(
         method="GET",
         path=f"{SESSION}/changes",
         name="get_changes",
@@ -174,7 +174,16 @@ OPERATIONS = (
         run=content.get_changes,
         response=SessionChanges,
     ),
-    Operation(
+    ApiOperation(
+        method="GET",
+        path=f"{SESSION}/changes/text",
+        name="get_changed_text",
+        summary="Return the text of a changed file before the session, or now",
+        run=content.get_changed_text,
+        query=content.ChangedTextQuery,
+        media=("text/plain",),
+    ),
+    ApiOperation(
         method="POST",
         path=f"{SESSION}/changes/undo",
         name="undo_changes",
@@ -183,7 +192,7 @@ OPERATIONS = (
         body=UndoRequest,
         response=UndoReport,
     ),
-    Operation(
+    ApiOperation(
         method="POST",
         path=f"{SESSION}/changes/redo",
         name="redo_changes",
@@ -191,7 +200,7 @@ OPERATIONS = (
         run=content.redo_changes,
         response=UndoReport,
     ),
-    Operation(
+    ApiOperation(
         method="GET",
         path=f"{SESSION}/artifacts/{{artifact}}",
         name="get_artifact",
@@ -199,7 +208,7 @@ OPERATIONS = (
         run=content.get_artifact,
         media=("text/plain",),
     ),
-    Operation(
+    ApiOperation(
         method="GET",
         path=f"{SESSION}/export",
         name="export_session",
@@ -208,16 +217,16 @@ OPERATIONS = (
         query=content.ExportQuery,
         media=tuple(media for media, _ in content.EXPORTS.values()),
     ),
-    Operation(
+    ApiOperation(
         method="GET",
         path=f"{SESSION}/files",
         name="find_files",
         summary="Find files of the working folder by a part of their path",
         run=content.find_files,
         query=content.FileQuery,
-        response=content.FileMatches,
+        response=content.FoundFiles,
     ),
-    Operation(
+    ApiOperation(
         method="GET",
         path=f"{SESSION}/commands",
         name="list_commands",
@@ -225,7 +234,7 @@ OPERATIONS = (
         run=content.list_commands,
         response=AvailableCommands,
     ),
-    Operation(
+    ApiOperation(
         method="GET",
         path="/v1/models",
         name="list_models",
@@ -233,7 +242,7 @@ OPERATIONS = (
         run=content.list_models,
         response=AvailableModels,
     ),
-    Operation(
+    ApiOperation(
         method="POST",
         path=f"{SESSION}/questions/{{question}}",
         name="answer_question",
@@ -241,7 +250,7 @@ OPERATIONS = (
         run=sessions.answer_question,
         body=QuestionReply,
     ),
-    Operation(
+    ApiOperation(
         method="GET",
         path=f"{SESSION}/events",
         name="stream_events",

@@ -1,5 +1,6 @@
 """The files that a session has changed, as diffs, and their undo."""
 
+import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal
@@ -18,6 +19,7 @@ from tau.coding.undo.plan import UndoTurn, turns_of
 MAX_COMPARED_BYTES = 512 * KIB
 MAX_FILES = 500
 HISTORY = "history"
+Side = Literal["before", "after"]
 
 
 class ChangedTurn(Struct, frozen=True):
@@ -30,7 +32,7 @@ class ChangedTurn(Struct, frozen=True):
     files: list[str]
 
 
-class FileChange(Struct, frozen=True):
+class ChangedFileDiff(Struct, frozen=True):
     """`diff` is a unified one; it is empty if the file is not text or too large."""
 
     path: str
@@ -44,7 +46,7 @@ class SessionChanges(Struct, frozen=True, rename="camel"):
     """What is not undone. Files beyond a limit are left out of `files`; `more` is their number."""
 
     turns: list[ChangedTurn]
-    files: list[FileChange]
+    files: list[ChangedFileDiff]
     can_redo: bool
     more: int = 0
 
@@ -68,12 +70,8 @@ def session_changes(folder: Path, cwd: Path) -> SessionChanges:
     contents = ContentStore(history / "kept")
     all_turns = turns_of(load(history))
     turns = [turn for turn in all_turns if turn.kind == "turn" and turn.changes]
-    first: dict[str, FileState] = {}
-    for turn in turns:
-        for change in turn.changes:
-            if change.path not in turn.undone and not turn.closed:
-                first.setdefault(change.path, change.before)
-    found: Iterable[FileChange | None] = (
+    first = _first_states(turns)
+    found: Iterable[ChangedFileDiff | None] = (
         _compare(path, before, contents, cwd) for path, before in list(first.items())[:MAX_FILES]
     )
     return SessionChanges(
@@ -84,12 +82,35 @@ def session_changes(folder: Path, cwd: Path) -> SessionChanges:
     )
 
 
+def changed_text(folder: Path, cwd: Path, path: str, side: Side) -> str | None:
+    """The text of a changed file before the session, or now; None if there is no such text."""
+    history = folder / HISTORY
+    before = _first_states(turns_of(load(history))).get(os.path.realpath(cwd / path))
+    if before is None:
+        return None
+    if side == "before":
+        data = ContentStore(history / "kept").get(before.hash) if before.kind == "file" else b""
+        return _text(before, data)
+    seen, data = observe(os.path.realpath(cwd / path))
+    return _text(seen.state, data)
+
+
+def _first_states(turns: Iterable[UndoTurn]) -> dict[str, FileState]:
+    """What each file was before the first turn that is not undone."""
+    first: dict[str, FileState] = {}
+    for turn in turns:
+        for change in turn.changes if turn.kind == "turn" and not turn.closed else ():
+            if change.path not in turn.undone:
+                first.setdefault(change.path, change.before)
+    return first
+
+
 def _turn(turn: UndoTurn, cwd: Path) -> ChangedTurn:
     files = [shown(Path(path), cwd) for path in turn.files]
     return ChangedTurn(turn.id, turn.prompt, turn.time_ms, turn.open, files)
 
 
-def _compare(path: str, before: FileState, contents: ContentStore, cwd: Path) -> FileChange | None:
+def _compare(path: str, before: FileState, contents: ContentStore, cwd: Path) -> ChangedFileDiff | None:
     seen, data = observe(path)
     now = seen.state
     if same_content(before, now):
@@ -101,9 +122,9 @@ def _compare(path: str, before: FileState, contents: ContentStore, cwd: Path) ->
     old = _text(before, contents.get(before.hash) if before.kind == "file" else b"")
     new = _text(now, data)
     if old is None or new is None:
-        return FileChange(name, status, 0, 0, "")
+        return ChangedFileDiff(name, status, 0, 0, "")
     diff = unified(old, new, name)
-    return FileChange(name, status, diff.added, diff.removed, diff.text)
+    return ChangedFileDiff(name, status, diff.added, diff.removed, diff.text)
 
 
 def _text(state: FileState, data: bytes | None) -> str | None:

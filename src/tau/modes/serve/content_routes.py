@@ -19,10 +19,17 @@ from tau.coding.undo.undo import Undo
 from tau.config.paths import user_paths
 from tau.config.secret_mask import make_mask
 from tau.modes.model_list import known_models
-from tau.modes.serve.changes import SessionChanges, UndoReport, UndoRequest, session_changes
+from tau.modes.serve.changes import (
+    SessionChanges,
+    Side,
+    UndoReport,
+    UndoRequest,
+    changed_text,
+    session_changes,
+)
 from tau.modes.serve.errors import HttpError, not_found, stale
 from tau.modes.serve.operation import ApiCall
-from tau.modes.serve.transcript import MessagePage, message_page
+from tau.modes.serve.transcript import MessagesBefore, message_page
 from tau.modes.session_commands.command import CommandCall, NoFields
 from tau.modes.session_commands.models import AvailableModels, model_info
 from tau.modes.session_commands.sessions import EntryList
@@ -52,7 +59,14 @@ class FileQuery(Struct, frozen=True):
     query: Annotated[str, Meta(max_length=500)] = ""
 
 
-class FileMatches(Struct, frozen=True):
+class ChangedTextQuery(Struct, frozen=True):
+    """`path` as in the list of changes."""
+
+    path: Annotated[str, Meta(max_length=4096)] = ""
+    side: Side = "before"
+
+
+class FoundFiles(Struct, frozen=True):
     files: list[str]
 
 
@@ -75,7 +89,7 @@ def _with_own_log(call: ApiCall, read: Callable[[SessionLog], T]) -> T:
         log.close()
 
 
-async def get_messages(call: ApiCall) -> MessagePage:
+async def get_messages(call: ApiCall) -> MessagesBefore:
     return await with_log(call, lambda log: message_page(log, call.query.limit, call.query.before))
 
 
@@ -107,10 +121,22 @@ async def get_changes(call: ApiCall) -> SessionChanges:
     return await asyncio.to_thread(_with_own_log, call, read)
 
 
+async def get_changed_text(call: ApiCall) -> Response:
+    def read(log: SessionLog) -> str | None:
+        folder = log.artifacts_folder
+        cwd = typed_path(log.header.cwd)
+        return None if folder is None else changed_text(folder, cwd, call.query.path, call.query.side)
+
+    text = await asyncio.to_thread(_with_own_log, call, read)
+    if text is None:
+        raise not_found("The session has not changed such a text file.")
+    return Response(text.encode("utf-8", "replace"), headers=_DOWNLOAD, media_type="text/plain")
+
+
 async def undo_changes(call: ApiCall) -> UndoReport:
     body: UndoRequest = call.body
     if body.force and not body.paths:
-        raise UsageError("force needs paths.")
+        raise UsageError("Name the paths to undo by force.")
     live = await call.pool.open(call.id)
     paths = [live.host.session.cwd / typed_path(path) for path in body.paths]
     return await _change_back(
@@ -159,9 +185,9 @@ async def export_session(call: ApiCall) -> Response:
     return Response(data, headers=headers, media_type=media)
 
 
-async def find_files(call: ApiCall) -> FileMatches:
+async def find_files(call: ApiCall) -> FoundFiles:
     live = await call.pool.open(call.id)
-    return FileMatches(await call.pool.files.find(live.host.session.cwd, call.query.query))
+    return FoundFiles(await call.pool.files.find(live.host.session.cwd, call.query.query))
 
 
 async def list_commands(call: ApiCall) -> AvailableCommands:

@@ -20,7 +20,7 @@ class SessionHolder(Struct, frozen=True):
     face: str | None
 
 
-class ErrorBody(Struct, frozen=True):
+class HttpErrorBody(Struct, frozen=True):
     error: str
     code: str
     holder: SessionHolder | UnsetType = UNSET
@@ -41,7 +41,7 @@ class HttpError(TauError):
         super().__init__(message)
         self.status = status
         self.headers = headers or {}
-        self.body = ErrorBody(message, code, holder)
+        self.body = HttpErrorBody(message, code, holder)
 
 
 def json_response(value: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
@@ -55,7 +55,7 @@ def error_response(error: TauError) -> Response:
     code = error.code if isinstance(error, CommandError) else ""
     if isinstance(error, SessionLocked):
         code = "session_locked"
-    return json_response(ErrorBody(str(error), code or "refused"), 409)
+    return json_response(HttpErrorBody(str(error), code or "refused"), 409)
 
 
 def not_found(what: str) -> HttpError:

@@ -14,7 +14,7 @@ _CHECK_BYTES = MIB  # of events between two looks for slow readers
 _CHUNK_BYTES = 64 * KIB
 
 
-class EventReader:
+class StreamReader:
     """One connection. `position` is the number of the event that it gets next."""
 
     def __init__(self, position: int) -> None:
@@ -37,7 +37,7 @@ class EventRing:
 
     def __init__(self) -> None:
         self.epoch = os.urandom(6).hex()
-        self.readers: set[EventReader] = set()
+        self.readers: set[StreamReader] = set()
         self._frames: deque[bytes] = deque()
         self._first = 1  # the number of the oldest event
         self._bytes = 0
@@ -77,7 +77,7 @@ class EventRing:
         position = int(number) + 1
         return position if self._first <= position <= self.next else None
 
-    def take(self, reader: EventReader) -> bytes | None:
+    def take(self, reader: StreamReader) -> bytes | None:
         """The reader's next events, at most a chunk; nothing if it has all; None if it missed some."""
         if reader.position < self._first:
             return None

@@ -2,10 +2,11 @@
 
 import asyncio
 
+from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from tau.base.tasks import spawn
-from tau.modes.serve.event_ring import EventReader, EventRing
+from tau.modes.serve.event_ring import EventRing, StreamReader
 
 PING_S = 10
 PING = b": ping\n\n"
@@ -16,14 +17,15 @@ HEADERS = [
 ]
 
 
-class EventStream:
-    """An ASGI response. It starts after the event `after`, or with a reset if that is gone."""
+class EventStream(Response):
+    """A response without an end. It starts after the event `after`, or with a reset if that is gone."""
 
     def __init__(self, ring: EventRing, after: str | None) -> None:
+        super().__init__()
         self._ring = ring
         position = ring.next if after is None else ring.position_after(after)
         self._missed = position is None
-        self._reader = EventReader(ring.next if position is None else position)
+        self._reader = StreamReader(ring.next if position is None else position)
         ring.readers.add(self._reader)  # now, so that the session is not closed before the first byte
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -83,7 +85,7 @@ async def _write(send: Send, data: bytes) -> None:
     await send({"type": "http.response.body", "body": data, "more_body": True})
 
 
-async def _watch(receive: Receive, reader: EventReader) -> None:
+async def _watch(receive: Receive, reader: StreamReader) -> None:
     """End the stream when the client is gone."""
     while (await receive())["type"] != "http.disconnect":
         pass

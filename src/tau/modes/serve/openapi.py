@@ -1,4 +1,4 @@
-"""The OpenAPI document: the operations, and every session command as a path of its own."""
+"""The OpenAPI document: the operations, and a path for every session command."""
 
 import re
 from typing import Any
@@ -7,23 +7,23 @@ import msgspec
 from msgspec import Struct
 
 from tau.base.version import VERSION
-from tau.modes.serve.errors import ErrorBody
+from tau.modes.serve.errors import HttpErrorBody
 from tau.modes.serve.idempotency import MAX_KEY_CHARS
-from tau.modes.serve.operation import Operation
+from tau.modes.serve.operation import ApiOperation
 from tau.modes.session_commands.command import SessionCommand
 
 _TEMPLATE = "#/components/schemas/{name}"
 _ERROR = {
     "description": "Failed",
-    "content": {"application/json": {"schema": {"$ref": _TEMPLATE.format(name="ErrorBody")}}},
+    "content": {"application/json": {"schema": {"$ref": _TEMPLATE.format(name="HttpErrorBody")}}},
 }
 _FAILURES = ("400", "401", "403", "404", "409", "413", "415", "421", "429")
 
 
 def openapi_document(
-    operations: tuple[Operation, ...], command: Operation, commands: dict[str, SessionCommand]
+    operations: tuple[ApiOperation, ...], command: ApiOperation, commands: dict[str, SessionCommand]
 ) -> dict[str, Any]:
-    types: dict[Any, None] = {ErrorBody: None}
+    types: dict[Any, None] = {HttpErrorBody: None}
     for operation in (*operations, command):
         types |= dict.fromkeys(one for one in (operation.body, operation.query, operation.response) if one)
     for row in commands.values():
@@ -53,7 +53,9 @@ def openapi_document(
     }
 
 
-def _described(operation: Operation, by_type: dict[Any, Any], components: dict[str, Any]) -> dict[str, Any]:
+def _described(
+    operation: ApiOperation, by_type: dict[Any, Any], components: dict[str, Any]
+) -> dict[str, Any]:
     parameters = [
         {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
         for name in re.findall(r"{(\w+)}", operation.path)
@@ -85,7 +87,7 @@ def _described(operation: Operation, by_type: dict[Any, Any], components: dict[s
 
 
 def _described_command(
-    command: Operation, row: SessionCommand, by_type: dict[Any, Any], components: dict[str, Any]
+    command: ApiOperation, row: SessionCommand, by_type: dict[Any, Any], components: dict[str, Any]
 ) -> dict[str, Any]:
     data = {} if row.response is None else {"data": by_type[row.response]}
     answer: dict[str, Any] = {

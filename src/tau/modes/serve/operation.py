@@ -12,8 +12,7 @@ from tau.agent.abort import Aborted
 from tau.base import log
 from tau.base.errors import TauError
 from tau.modes.serve.access import AccessGate
-from tau.modes.serve.errors import ErrorBody, HttpError, error_response, invalid, json_response
-from tau.modes.serve.event_stream import EventStream
+from tau.modes.serve.errors import HttpError, HttpErrorBody, error_response, invalid, json_response
 from tau.modes.serve.session_pool import SessionPool
 
 T = TypeVar("T")
@@ -35,7 +34,7 @@ class ApiCall(Struct, frozen=True, kw_only=True):
         return self.ids["id"]
 
 
-class Operation(Struct, frozen=True, kw_only=True):
+class ApiOperation(Struct, frozen=True, kw_only=True):
     """`run` returns what `response` says, as JSON, or a whole `Response`.
 
     `query` and `body` are structs. `media` is the type of an answer that is not JSON; `is_open`: it needs no
@@ -56,7 +55,7 @@ class Operation(Struct, frozen=True, kw_only=True):
     is_open: bool = False
 
 
-async def answer(operation: Operation, request: Request) -> Response | EventStream:
+async def answer(operation: ApiOperation, request: Request) -> Response:
     """Run an operation; what fails becomes an answer too."""
     pool, gate = request.app.state.pool, request.app.state.gate
     try:
@@ -66,7 +65,7 @@ async def answer(operation: Operation, request: Request) -> Response | EventStre
             request=request, pool=pool, gate=gate, ids=dict(request.path_params), query=query, body=body
         )
         result = await operation.run(call)
-        if isinstance(result, Response | EventStream):
+        if isinstance(result, Response):
             return result
         return (
             Response(status_code=204)
@@ -76,13 +75,13 @@ async def answer(operation: Operation, request: Request) -> Response | EventStre
     except TauError as error:
         return error_response(error)
     except Aborted:
-        return json_response(ErrorBody("Aborted.", "aborted"), 409)
+        return json_response(HttpErrorBody("Aborted.", "aborted"), 409)
     except ClientDisconnect:
         return Response(status_code=400)
     except Exception as error:
         log.error(f"{operation.method} {operation.path} failed.", error)
         text = f"The request failed unexpectedly: {error!r}. The log file has the details."
-        return json_response(ErrorBody(text, "internal"), 500)
+        return json_response(HttpErrorBody(text, "internal"), 500)
 
 
 async def decode_body(request: Request, type: type[T]) -> T:

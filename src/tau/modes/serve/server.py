@@ -27,7 +27,7 @@ from tau.modes.serve.access import AccessGate
 from tau.modes.serve.api import COMMAND, OPERATIONS
 from tau.modes.serve.errors import HttpError, error_response
 from tau.modes.serve.event_stream import PING_S
-from tau.modes.serve.operation import Operation, answer
+from tau.modes.serve.operation import ApiOperation, answer
 from tau.modes.serve.session_pool import SessionPool
 from tau.sdk import SessionOptions
 
@@ -113,7 +113,7 @@ async def run(
 
 
 def make_app(options: ServeOptions, pool: SessionPool) -> AccessGate:
-    by_path: dict[str, dict[str, Operation]] = {}
+    by_path: dict[str, dict[str, ApiOperation]] = {}
     for operation in (*OPERATIONS, COMMAND):
         by_path.setdefault(operation.path, {})[operation.method] = operation
     app = Starlette(
@@ -150,7 +150,7 @@ async def _file(path: Path, request: Request) -> Response:
 class PathEndpoint:
     """The operations of one path, by method."""
 
-    def __init__(self, operations: dict[str, Operation]) -> None:
+    def __init__(self, operations: dict[str, ApiOperation]) -> None:
         self._operations = operations
         self._allowed = ", ".join(sorted({*operations, *(["HEAD"] if "GET" in operations else [])}))
 

@@ -24,7 +24,7 @@ from tau.modes.serve.holders import find_holder
 from tau.modes.serve.live_session import LiveSession
 from tau.modes.serve.operation import ApiCall, decode_body
 from tau.modes.serve.session_pool import locked
-from tau.modes.serve.transcript import MessagePage, message_page
+from tau.modes.serve.transcript import MessagesBefore, message_page
 from tau.modes.session_commands.command import CommandCall, CommandError, NoFields, SessionCommand
 from tau.modes.session_commands.state import SessionState, get_state
 from tau.modes.session_commands.table import COMMANDS
@@ -53,7 +53,7 @@ class SessionQuery(Struct, frozen=True):
     cursor: str = ""
 
 
-class SessionList(Struct, frozen=True, rename="camel"):
+class SessionRows(Struct, frozen=True, rename="camel"):
     sessions: list[SessionInfoRow]
     next_cursor: str | UnsetType = UNSET
 
@@ -93,7 +93,7 @@ class SessionView(Struct, frozen=True, rename="camel", kw_only=True):
     running: list[Raw] = []
     cost: float = 0.0
     last_event_id: str | None = None
-    page: MessagePage | UnsetType = UNSET
+    page: MessagesBefore | UnsetType = UNSET
 
 
 class CommandAnswer(Struct, frozen=True, rename="camel"):
@@ -107,7 +107,7 @@ class EventQuery(Struct, frozen=True):
     after: str = ""
 
 
-async def list_sessions(call: ApiCall) -> SessionList:
+async def list_sessions(call: ApiCall) -> SessionRows:
     pool, query = call.pool, call.query
     rows = await asyncio.to_thread(_stored, call, query.query)
     stored = {row.id for row in rows}
@@ -125,7 +125,7 @@ async def list_sessions(call: ApiCall) -> SessionList:
         for row in page
     ]
     more = len(rows) > len(page)
-    return SessionList(shown, f"{page[-1].changed_ns}-{page[-1].id}" if more else UNSET)
+    return SessionRows(shown, f"{page[-1].changed_ns}-{page[-1].id}" if more else UNSET)
 
 
 def _stored(call: ApiCall, text: str) -> list[SessionRow]:

@@ -27,14 +27,14 @@ class TranscriptMessage(Struct, frozen=True, rename="camel"):
     message: Raw
 
 
-class MessagePage(Struct, frozen=True):
+class MessagesBefore(Struct, frozen=True):
     """In order. `before` asks for the page before this one."""
 
     messages: list[TranscriptMessage]
     before: str | UnsetType = UNSET
 
 
-def message_page(log: SessionLog, limit: int, before: str = "") -> MessagePage:
+def message_page(log: SessionLog, limit: int, before: str = "") -> MessagesBefore:
     """The latest messages of the branch, compacted ones included. Raises HttpError."""
     nodes = [node for node in log.branch() if node.type in _TYPES]
     end = len(nodes)
@@ -54,7 +54,7 @@ def message_page(log: SessionLog, limit: int, before: str = "") -> MessagePage:
         if encoded is not None:
             page.append(TranscriptMessage(nodes[at].id, Raw(encoded)))
     page.reverse()
-    return MessagePage(page, nodes[at].id if at > 0 else UNSET)
+    return MessagesBefore(page, nodes[at].id if at > 0 else UNSET)
 
 
 def _encoded(log: SessionLog, node: EntryNode) -> bytes | None:

@@ -9,7 +9,7 @@ from tau.base.errors import SessionError
 from tau.base.sizes import KIB
 from tau.modes.serve.content_routes import with_log
 from tau.modes.serve.errors import not_found
-from tau.modes.serve.operation import ApiCall, Operation
+from tau.modes.serve.operation import ApiCall, ApiOperation
 from tau.modes.serve.web import transcript_html
 from tau.modes.serve.web.transcript_html import MAX_ENTRIES, TranscriptPage
 
@@ -53,7 +53,7 @@ async def render_text(call: ApiCall) -> RenderedText:
 
 
 OPERATIONS = (
-    Operation(
+    ApiOperation(
         method="GET",
         path="/v1/sessions/{id}/transcript",
         name="get_transcript",
@@ -62,7 +62,7 @@ OPERATIONS = (
         query=TranscriptQuery,
         response=TranscriptPage,
     ),
-    Operation(
+    ApiOperation(
         method="POST",
         path="/v1/render",
         name="render_text",
