@@ -105,7 +105,7 @@ def test_question_answered_in_one_tab_closes_in_the_other(
     expect(page.locator(".item[data-role=assistant]").last).to_contain_text("Done.")
 
 
-def test_steering_is_queued_and_can_be_taken_back(page: Page, site: Site) -> None:
+def test_queued_messages_are_shown_and_can_be_edited(page: Page, site: Site) -> None:
     start_session(page)
     site.tau.script(Silence(after_events=4, of=HALF))
     send(page, "Work")

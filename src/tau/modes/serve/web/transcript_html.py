@@ -20,7 +20,7 @@ MAX_ENTRIES = 100  # of one page
 _M = TypeVar("_M")
 
 
-class ShownCall(Struct, frozen=True):
+class CallCard(Struct, frozen=True):
     """A tool call of an answer, in the order of its cards; `done` if its result is known."""
 
     id: str
@@ -34,7 +34,7 @@ class TranscriptItem(Struct, frozen=True):
     id: str
     role: str
     html: str
-    calls: list[ShownCall] = []
+    calls: list[CallCard] = []
 
 
 class TranscriptPage(Struct, frozen=True):
@@ -111,7 +111,7 @@ def _item(row: _Entry) -> TranscriptItem:
         row.id,
         str(message.__struct_config__.tag) if message is not None else "note",
         "".join(render_entry(row.entry, EntryView(results=row.results))),
-        [ShownCall(call.id, call.name, call.id in row.results) for call in calls],
+        [CallCard(call.id, call.name, call.id in row.results) for call in calls],
     )
 
 

@@ -83,7 +83,7 @@ class Prose {
 class Thinking {
   constructor() {
     this.body = el("div", { class: "typed" });
-    this.element = el("details", { class: "thinking" }, el("summary", { class: "pulse", text: "Thinking" }), this.body);
+    this.element = el("details", { class: "thinking" }, el("summary", { text: "Thinking" }), this.body);
   }
 
   add(delta) {
