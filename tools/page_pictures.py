@@ -18,6 +18,11 @@ TASKS = [{"phase": "Cart", "items": ["Find where the total is wrong", "Fix it", 
 CART = "class Cart:\n    def total(self):\n        return sum(item.price for item in self.items)\n"
 FIXED = CART.replace("item.price for", "item.price * item.count for")
 
+RENAME = """(folder) => {
+  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (texts.nextNode()) texts.currentNode.data = texts.currentNode.data.replaceAll(folder, '/home/me');
+}"""
+
 
 def capture_pages(images: Path) -> None:
     found = program()
@@ -30,6 +35,7 @@ def capture_pages(images: Path) -> None:
             page = browser.new_page(reduced_motion="reduce")
             page.goto(site.address)
             _converse(page, site)
+            page.evaluate(RENAME, folder)
             for suffix, (width, height) in SIZES.items():
                 page.set_viewport_size({"width": width, "height": height})
                 for scheme in ("light", "dark"):
