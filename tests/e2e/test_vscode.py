@@ -47,6 +47,7 @@ def files_of(folder: Path) -> Iterator[int]:
 def make_workbench(folder: Path, dist: Path, port: int, address: str) -> None:
     """The start page of VS Code with our extension and settings."""
     settings = {
+        "productConfiguration": {"nameShort": "Code", "nameLong": "Code", "applicationName": "code"},
         "additionalBuiltinExtensions": [
             {"scheme": "http", "authority": f"127.0.0.1:{port}", "path": "/extension"}
         ],
@@ -64,6 +65,7 @@ def make_workbench(folder: Path, dist: Path, port: int, address: str) -> None:
     ):
         page = page.replace(f"{{{{{name}}}}}", value)
     (folder / "index.html").write_text(page)
+    (folder / "product.json").write_text(json.dumps(settings))
 
 
 def run_command(page: Page, name: str) -> None:
