@@ -139,11 +139,13 @@ async def _read_all(port: int, readers: int) -> tuple[float, int]:
             await _get(port, "/cpu")
             break
         await asyncio.sleep(0.05)
-    path = "/events"
-    if json_id := await _session(port):
-        path = f"/v1/sessions/{json_id}/events"
+    path, start = "/events", b""
+    if id := await _session(port):
+        path = f"/v1/sessions/{id}/events"
+        view = json.loads(await _get(port, f"/v1/sessions/{id}"))
+        start = view["lastEventId"].encode()
     before = float(await _get(port, "/cpu"))
-    found = await asyncio.gather(_get(port, "/write"), *(_follow(port, path) for _ in range(readers)))
+    found = await asyncio.gather(_get(port, "/write"), *(_follow(port, path, start) for _ in range(readers)))
     after = float(await _get(port, "/cpu"))
     wrong = sum(numbers != list(range(EVENTS)) for numbers in found[1:])
     return after - before, wrong
@@ -184,10 +186,9 @@ async def _get(port: int, path: str, method: bytes = b"GET", body: bytes = b"") 
     return data
 
 
-async def _follow(port: int, path: str) -> list[int]:
+async def _follow(port: int, path: str, last: bytes) -> list[int]:
     """The numbers of all events, over connections that are dropped."""
     seen: list[int] = []
-    last = b""
     for part in range(DROPS + 1):
         until = EVENTS * (part + 1) // (DROPS + 1)
         reader, writer = await _open(port, path, last=last)
