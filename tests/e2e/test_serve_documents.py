@@ -18,8 +18,6 @@ from tests.support.soak import is_soaking
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "serve.md"
 FEW = "list_sessions|create_session|view_session|get_messages|find_files|command_(prompt|set_todos)"
-    "list_sessions|create_session|view_session|get_messages|find_files|command_(prompt|set_todos|get_entries)"
-)
 NO_END = "stream_events"  # its answer has no end
 LOCKOUT = "ignored_auth"  # the check takes 429, after ten wrong tokens, for an error
 
