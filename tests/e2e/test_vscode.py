@@ -111,7 +111,7 @@ def test_extension_asks_approves_and_shows_changes(tau: Program, tmp_path: Path)
             expect(page.locator(".editor-group-container")).to_contain_text("a.txt", timeout=WAIT_MS)
             assert (tau.project / "a.txt").read_text() == "one\n"
             page.keyboard.press("Enter")
-            expect(page.locator(".output-view-content, .panel")).to_contain_text(
+            expect(page.locator('[id="workbench.panel.output"]')).to_contain_text(
                 "All done here", timeout=WAIT_MS
             )
             assert (tau.project / "a.txt").read_text() == "two\n"
