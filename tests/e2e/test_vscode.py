@@ -110,6 +110,10 @@ def test_extension_asks_approves_and_shows_changes(tau: Program, tmp_path: Path)
             expect(page.locator(".quick-input-title")).to_contain_text("Allow this write?")
             expect(page.locator(".editor-group-container")).to_contain_text("a.txt", timeout=WAIT_MS)
             assert (tau.project / "a.txt").read_text() == "one\n"
+            focused = page.locator(".quick-input-list .monaco-list-row.focused")
+            expect(focused).to_contain_text("You can tell the agent why.")  # a stray Enter allows nothing
+            page.keyboard.type("Allow once")
+            expect(focused).to_contain_text("Allow once")
             page.keyboard.press("Enter")
             expect(page.locator('[id="workbench.panel.output"]')).to_contain_text(
                 "All done here", timeout=WAIT_MS
