@@ -374,14 +374,15 @@ class Agent {
     await vscode.window.showTextDocument(document, { preview: true, preserveFocus: true });
     const items = approval.choices.map(({ value, label, about }) => ({ label, detail: about, value }));
     items.push({ label: "No, and tell the agent why", value: "why" });
-    const chosen = await this.pick(question, `${approval.heading} ${approval.effects.join("; ")}`, items);
+    const no = items.find((one) => one.value === "no"); // so that a stray Enter allows nothing
+    const chosen = await this.pick(question, `${approval.heading} ${approval.effects.join("; ")}`, items, no);
     this.documents.texts.delete(question.id);
     if (chosen?.value !== "why") return chosen && { value: chosen.value };
     const reason = await vscode.window.showInputBox({ title: "Why not?", ignoreFocusOut: true });
     return reason === undefined ? undefined : { value: "no", reason };
   }
 
-  pick(question, title, items) {
+  pick(question, title, items, first = items[0]) {
     return new Promise((resolve) => {
       const picker = vscode.window.createQuickPick();
       const close = (value) => {
@@ -392,6 +393,7 @@ class Agent {
       };
       this.picker = { question: question.id, close: () => close(undefined) };
       Object.assign(picker, { title, items, ignoreFocusOut: true, placeholder: "Escape answers later" });
+      picker.activeItems = [first];
       picker.onDidAccept(() => close(picker.selectedItems[0]));
       picker.onDidHide(() => close(undefined));
       picker.show();

@@ -47,6 +47,7 @@ def files_of(folder: Path) -> Iterator[int]:
 def make_workbench(folder: Path, dist: Path, port: int, address: str) -> None:
     """The start page of VS Code with our extension and settings."""
     settings = {
+        "productConfiguration": {"nameShort": "Code", "nameLong": "Code", "applicationName": "code"},
         "additionalBuiltinExtensions": [
             {"scheme": "http", "authority": f"127.0.0.1:{port}", "path": "/extension"}
         ],
@@ -64,14 +65,15 @@ def make_workbench(folder: Path, dist: Path, port: int, address: str) -> None:
     ):
         page = page.replace(f"{{{{{name}}}}}", value)
     (folder / "index.html").write_text(page)
+    (folder / "product.json").write_text(json.dumps(settings))
 
 
 def run_command(page: Page, name: str) -> None:
     """Run a command by its title, as a user does."""
     page.keyboard.press("F1")
-    box = page.locator(".quick-input-widget input").first
+    box = page.locator(".quick-input-box input")
     expect(box).to_be_focused(timeout=WAIT_MS)
-    box.fill(f">{name}")
+    page.keyboard.type(name)
     expect(page.locator(".quick-input-list .monaco-list-row.focused")).to_contain_text(name, timeout=WAIT_MS)
     page.keyboard.press("Enter")
 
@@ -100,17 +102,20 @@ def test_extension_asks_approves_and_shows_changes(tau: Program, tmp_path: Path)
             page.goto(f"http://127.0.0.1:{port}/")
             expect(page.locator(".statusbar")).to_contain_text("tau", timeout=WAIT_MS)
             run_command(page, "tau: Ask")
-            box = page.locator(".quick-input-widget input").first
             expect(page.locator(".quick-input-title")).to_contain_text("Ask tau", timeout=WAIT_MS)
-            box.fill("change it")
+            page.keyboard.type("change it")
             page.keyboard.press("Enter")
             choices = page.locator(".quick-input-list")
             expect(choices).to_contain_text("Allow once", timeout=WAIT_MS)
             expect(page.locator(".quick-input-title")).to_contain_text("Allow this write?")
             expect(page.locator(".editor-group-container")).to_contain_text("a.txt", timeout=WAIT_MS)
             assert (tau.project / "a.txt").read_text() == "one\n"
+            focused = page.locator(".quick-input-list .monaco-list-row.focused")
+            expect(focused).to_contain_text("You can tell the agent why.")  # a stray Enter allows nothing
+            page.keyboard.type("Allow once")
+            expect(focused).to_contain_text("Allow once")
             page.keyboard.press("Enter")
-            expect(page.locator(".output-view-content, .panel")).to_contain_text(
+            expect(page.locator('[id="workbench.panel.output"]')).to_contain_text(
                 "All done here", timeout=WAIT_MS
             )
             assert (tau.project / "a.txt").read_text() == "two\n"

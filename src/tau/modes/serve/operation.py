@@ -35,8 +35,9 @@ class ApiCall(Struct, frozen=True, kw_only=True):
 
 
 class ApiOperation(Struct, frozen=True, kw_only=True):
-    """`run` returns what `response` says, as JSON, or a whole `Response`.
+    """`run` returns what `response` says, to be sent as JSON.
 
+    With `media`, or without `response`, it returns a whole answer, or nothing for status 204.
     `query` and `body` are structs. `media` is the type of an answer that is not JSON; `is_open`: it needs no
     token.
     """
@@ -65,13 +66,10 @@ async def answer(operation: ApiOperation, request: Request) -> Response:
             request=request, pool=pool, gate=gate, ids=dict(request.path_params), query=query, body=body
         )
         result = await operation.run(call)
-        if isinstance(result, Response):
-            return result
-        return (
-            Response(status_code=204)
-            if operation.response is None
-            else json_response(result, operation.status)
-        )
+        if operation.media or operation.response is None:
+            response: Response = result or Response(status_code=204)
+            return response
+        return json_response(result, operation.status)
     except TauError as error:
         return error_response(error)
     except Aborted:
