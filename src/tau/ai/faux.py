@@ -8,7 +8,7 @@ Each answer is a list of steps; the last answer repeats.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from typing import Any, TypeAlias
 
 import msgspec
@@ -78,7 +78,7 @@ class Stop(Struct, frozen=True):
 
 
 class Act(Struct, frozen=True):
-    """Call something at this moment, such as a user's abort."""
+    """Call something at this moment, such as a user's abort; wait for it if it can be awaited."""
 
     action: Callable[[], object]
 
@@ -121,7 +121,8 @@ class Faux:
                 case Stop(wanted):
                     reason = wanted
                 case Act(action):
-                    action()
+                    if isinstance(waiting := action(), Awaitable):
+                        await waiting
         yield d.Done(reason)
 
 

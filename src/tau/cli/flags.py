@@ -253,6 +253,16 @@ FLAGS = (
     Flag("help", "print this help and exit", group=OTHER, short="h"),
 )
 
+# Of `tau serve`, which takes the other flags too.
+SERVE_FLAGS = (
+    Flag("host", "address to listen on", group=OUTPUT, kind=VALUE, metavar="ADDRESS"),
+    Flag("port", "port to listen on; 0: any free one", group=OUTPUT, kind=VALUE, metavar="N"),
+    Flag("unix", "listen on this Unix socket instead", group=OUTPUT, kind=VALUE, metavar="PATH"),
+    Flag("root", "serve sessions of this folder and those below it", group=OUTPUT, kind=VALUE, metavar="DIR"),
+    Flag("allow-host", "accept this name in the Host header", group=OUTPUT, kind=LIST, metavar="NAME"),
+    Flag("allow-origin", "accept requests of pages from this origin", group=OUTPUT, kind=LIST, metavar="URL"),
+)
+
 _COMMANDS = (
     Subcommand(
         "config",
@@ -381,6 +391,12 @@ _COMMANDS = (
         "demo", "demo [--fast]", "watch a scripted model fix a bug in one minute", options=("--fast",)
     ),
     Subcommand("acp", "acp [FLAG ...]", "serve an editor over the Agent Client Protocol"),
+    Subcommand(
+        "serve",
+        "serve [--port N] [FLAG ...]",
+        "serve a web page and programs over HTTP",
+        options=tuple(f"--{flag.name}" for flag in SERVE_FLAGS),
+    ),
     Subcommand(
         "completions",
         "completions bash|zsh|fish",

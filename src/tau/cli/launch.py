@@ -40,6 +40,7 @@ line_input = late("tau.modes.line_input")
 models_table = late("tau.cli.models_table")
 print_mode = late("tau.modes.print")
 rpc_launch = late("tau.cli.rpc")
+serve_launch = late("tau.cli.serve")
 trust_question = late("tau.modes.trust_question")
 
 NO_PROMPT = 'No prompt: use tau -p "your question", pipe one in, or start tau in a terminal.'
@@ -92,6 +93,8 @@ async def _run(parsed: ParsedArgs, mode: "Mode", signals: Signals) -> int:
         return await rpc_launch.run(parsed, session_options(parsed, cwd), signals)
     if mode == "acp":
         return await acp_launch.run(parsed, session_options(parsed, cwd), signals)
+    if mode == "serve":
+        return await serve_launch.run(parsed, session_options(parsed, cwd), signals)
     piped = "" if mode == "json-lines" else await read_piped_text()
     prompts = await read_prompts(parsed.words, piped)
     if not prompts and mode != "json-lines":

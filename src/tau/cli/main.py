@@ -38,6 +38,7 @@ sandbox_command = late("tau.cli.sandbox_command")
 shell_command = late("tau.cli.shell_command")
 models_command = late("tau.cli.models_command")
 ssh_command = late("tau.cli.ssh_command")
+serve_command = late("tau.cli.serve")
 stats_command = late("tau.cli.stats_command")
 trust_command = late("tau.cli.trust_command")
 undo_command = late("tau.cli.undo_command")
@@ -129,6 +130,8 @@ def run_subcommand(name: str, words: list[str]) -> int:
     if name == "acp":
         # An editor adds the arguments of a login to those that start the server.
         return run(words if words[:1] == ["login"] else ["--mode", "acp", *words])
+    if name == "serve":
+        return serve_command.start(words)
     commands: dict[str, Subcommand] = {
         "config": config_command,
         "demo": demo_command,

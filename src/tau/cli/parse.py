@@ -6,15 +6,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Literal
 
-    Mode = Literal["print", "json", "json-lines", "rpc", "acp", "console", "interactive"]
+    Mode = Literal["print", "json", "json-lines", "rpc", "acp", "serve", "console", "interactive"]
 
 
 class ParsedArgs:
     """The given flags by name, and the other words in order. With a `problem`, ignore the rest."""
 
-    __slots__ = ("problem", "subcommand", "values", "words")
+    __slots__ = ("flags", "problem", "subcommand", "values", "words")
 
-    def __init__(self) -> None:
+    def __init__(self, flags: tuple[Flag, ...] = FLAGS) -> None:
+        self.flags = flags
         self.subcommand = ""
         self.values: dict[str, list[str]] = {}
         self.words: list[str] = []
@@ -32,10 +33,10 @@ class ParsedArgs:
         return self.values.get(name, [])
 
 
-def parse(argv: list[str]) -> ParsedArgs:
-    """A subcommand must be the first word. A problem is for the user to read."""
-    parsed = ParsedArgs()
-    if argv and any(argv[0] == command.name for command in SUBCOMMANDS):
+def parse(argv: list[str], own: tuple[Flag, ...] = ()) -> ParsedArgs:
+    """A subcommand must be the first word; it may have `own` flags. A problem is for the user to read."""
+    parsed = ParsedArgs((*own, *FLAGS))
+    if not own and argv and any(argv[0] == command.name for command in SUBCOMMANDS):
         parsed.subcommand = argv[0]
         parsed.words = argv[1:]
         return parsed
@@ -89,10 +90,10 @@ def choose_mode(parsed: ParsedArgs, *, is_interactive: bool, dumb: bool = False)
 
 def _long(word: str, rest: list[str], parsed: ParsedArgs) -> str:
     name, equals, value = word[2:].partition("=")
-    for flag in FLAGS:
+    for flag in parsed.flags:
         if flag.name == name:
             return _take(flag, f"--{name}", value if equals else None, rest, parsed)
-    names = [flag.name for flag in FLAGS]
+    names = [flag.name for flag in parsed.flags]
     starts = [known for known in names if len(name) > 2 and known.startswith(name)]
     guess = _nearest(name, names) or (starts[0] if starts else "")
     hint = f"Did you mean --{guess}?" if guess else "See tau --help."
@@ -103,9 +104,9 @@ def _shorts(word: str, rest: list[str], parsed: ParsedArgs) -> str:
     """`-pc` is `-p -c`; the rest after a flag that takes a value is its value."""
     letters = word[1:]
     for position, letter in enumerate(letters):
-        flag = next((flag for flag in FLAGS if flag.short == letter), None)
+        flag = next((flag for flag in parsed.flags if flag.short == letter), None)
         if flag is None:
-            guess = next((flag.name for flag in FLAGS if flag.name == letters), "")
+            guess = next((flag.name for flag in parsed.flags if flag.name == letters), "")
             if guess:
                 return f'Unknown flag "{word}". Did you mean --{guess}?'
             return f'Unknown flag "-{letter}". See tau --help.'

@@ -169,6 +169,18 @@ usage: tau acp [FLAG ...]
 Serve an editor, such as Zed or a JetBrains IDE, over the Agent Client Protocol on stdin and stdout. Takes the
 flags of tau, such as --model. Needs the extra: pip install 'tau-agent[acp]'.
 """,
+    "serve": """\
+usage: tau serve [--host ADDRESS] [--port N | --unix PATH] [--root DIR] [FLAG ...]
+
+Serve a web page and programs over HTTP and print the page's address. Takes the flags of tau, such as --model.
+  --host ADDRESS      address to listen on; default: 127.0.0.1
+  --port N            port to listen on; default: 8228; 0 takes any free one
+  --unix PATH         listen on this Unix socket instead
+  --root DIR          serve sessions of this folder and those below it; default: this folder
+  --allow-host NAME   accept this name in the Host header, such as that of a proxy; repeatable
+  --allow-origin URL  accept requests of pages from this origin; repeatable
+Needs the extra: pip install 'tau-agent[serve]'.
+""",
     "completions": """\
 usage: tau completions bash|zsh|fish
 

@@ -140,7 +140,7 @@ def _sandbox_summary(settings: Settings, works: list[str]) -> DoctorCheck:
 
 async def check_permissions(given: DoctorInput) -> AsyncIterator[DoctorCheck]:
     paths = given.paths
-    private = (paths.auth, paths.secrets, paths.servers, paths.settings, paths.models)
+    private = (paths.auth, paths.secrets, paths.serve_token, paths.servers, paths.settings, paths.models)
     folders = (paths.home, paths.sessions, paths.blobs, paths.drafts, paths.logs, paths.trash)
     checked = 0
     for path in (*private, *folders):

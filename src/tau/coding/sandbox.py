@@ -195,7 +195,7 @@ def sandbox_options(roots: Sequence[Path], settings: SandboxSettings, paths: Pat
         roots=tuple(roots),
         caches=paths.cache / "sandbox" / name,
         records=paths.guards,
-        private=(paths.auth, paths.models, paths.home / "secrets.json", paths.index),
+        private=(paths.auth, paths.models, paths.secrets, paths.serve_token, paths.index),
         protected=(paths.home,),
         mode=settings.mode,
         engine=settings.engine,

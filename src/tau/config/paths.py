@@ -22,6 +22,7 @@ class Paths:
 
     def __init__(self, home: Path) -> None:
         self.home: Final = home
+        self.serve_token: Final = home / "serve_token"
         self.settings: Final = home / "settings.json"
         self.auth: Final = home / "auth.json"
         self.models: Final = home / "models.json"

@@ -39,6 +39,8 @@ def load_known_secrets(environ: Mapping[str, str], paths: Paths) -> KnownSecrets
         values += _stored(read_json(paths.auth).content, environ)
     except (TauError, OSError) as error:
         problems.append(f"Keys from auth.json are not masked because it cannot be read: {error}")
+    with suppress(OSError, ValueError):
+        values.append(paths.serve_token.read_text().strip())
     with suppress(TauError, OSError):  # reported where the models are loaded
         values += _configured(read_json(paths.models).content, environ)
     try:

@@ -84,6 +84,10 @@ class EventEncoder:
             event = structs.replace(event, result=self._failed_result(event))
         return (encode_masked(event), b"\n")
 
+    def partial(self) -> bytes:
+        """The streaming message as far as it has arrived."""
+        return b"".join(self._partial.parts())
+
     def _failed_result(self, event: ToolEnd) -> ToolResult | str:
         if self._plain_errors:
             return event.text

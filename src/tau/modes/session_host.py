@@ -147,10 +147,9 @@ class SessionHost:
     async def close(self) -> None:
         """Stop all work, record it, and close the session."""
         session, self._session = self._session, None
-        if session is not None:
-            await session.activities.end()
+        services, self._services = self._services, AsyncExitStack()
         self._end_idle_work()
-        await self._services.aclose()
+        await _close(session, services)
 
     async def _replace(self, options: SessionOptions) -> None:
         services = AsyncExitStack()
@@ -161,10 +160,12 @@ class SessionHost:
         except BaseException:
             await services.aclose()
             raise
-        await self.close()
-        self._session, self._services = session, services
+        earlier, its_services = self._session, self._services
+        self._session, self._services = session, services  # first, so that there always is one
         self._key_owner = self._key_owner or session.model.provider
         self.apply_host_parts()
+        self._end_idle_work()
+        await _close(earlier, its_services)
 
     def apply_host_parts(self) -> None:
         """Give the session the tools and URL schemes of the driving program."""
@@ -209,3 +210,9 @@ class SessionHost:
         if self._idle_work is not None:
             self._idle_work.cancel()
             self._idle_work = None
+
+
+async def _close(session: Session | None, services: AsyncExitStack) -> None:
+    if session is not None:
+        await session.activities.end()
+    await services.aclose()

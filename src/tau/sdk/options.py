@@ -41,6 +41,9 @@ class SessionOptions(Struct, frozen=True, kw_only=True):
     parent: Path | None = None  # the session that a new one continues
     continue_recent: bool = False
     save: bool = True
+    copy_locked: bool = (
+        True  # resume a copy of a session that is open elsewhere; else SessionLocked is raised
+    )
     session_dir: Path | None = None
     config_files: tuple[Path, ...] = ()
     add_dirs: tuple[Path, ...] = ()  # workspace folders besides cwd

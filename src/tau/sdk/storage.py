@@ -26,7 +26,8 @@ def open_log(options: SessionOptions, paths: Paths, settings: Settings) -> Sessi
     if options.fork is not None:
         return store.fork(store.find_path(options.fork), leaf=options.fork_entry)
     if options.resume is not None:
-        return _open_or_copy(store, store.find_path(options.resume))
+        path = store.find_path(options.resume)
+        return _open_or_copy(store, path) if options.copy_locked else store.open(path)
     if options.continue_recent:
         last = last_session.load(paths.terminals, last_session.terminal_id(), options.cwd)
         return _open_or_copy(store, last or store.recent_path())

@@ -1,14 +1,73 @@
-"""An approval request as lines of text, complete, for modes without dialogs."""
+"""An approval request as text: its heading, what it would do in full, and the answers that allow it."""
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
 from tau.base.text import reveal
 
 if TYPE_CHECKING:
-    from tau.coding.approval.request import ApprovalRequest
+    from tau.coding.approval.policy import ApprovalItem
+    from tau.coding.approval.request import ApprovalChoice, ApprovalRequest
+
+MAX_SHOWN_CHARS = 200_000
+"""A longer request cannot be shown in full, so it cannot be allowed."""
+_REQUESTS = {"run": "command", "write": "write", "connect": "connection", "read": "read", "tool": "call"}
+
+
+class ApprovalLabel(NamedTuple):
+    """An answer as the user reads it; `about` says what it covers."""
+
+    value: "ApprovalChoice"
+    label: str
+    about: str = ""
+
+
+def heading(request: "ApprovalRequest") -> str:
+    """What the user is asked to allow."""
+    kinds = list(dict.fromkeys(question.kind for question in request.questions))
+    return f"Allow this {' and '.join(_REQUESTS[kind] for kind in kinds)}?"
+
+
+def allowing_choices(request: "ApprovalRequest") -> list[ApprovalLabel]:
+    """The answers that allow the call; none if it is too long to show."""
+    if size_chars(request) > MAX_SHOWN_CHARS:
+        return []
+    choices = [ApprovalLabel("once", "Allow once")]
+    if request.for_session:
+        choices.append(ApprovalLabel("session", "Allow for this session", _session_scope(request.questions)))
+    if request.patterns:
+        about = "Saved to tools.allow in your settings; you won't be asked again."
+        choices.append(ApprovalLabel("always", f"Always allow {', '.join(request.patterns)}", about))
+    return choices
+
+
+def size_chars(request: "ApprovalRequest") -> int:
+    """Characters to show."""
+    texts = [text for _, text in argument_rows(request)]
+    return sum(map(len, [*texts, *(question.subject for question in request.questions)]))
+
+
+def _session_scope(questions: "Sequence[ApprovalItem]") -> str:
+    """What "for this session" covers."""
+    parts: dict[str, None] = {}
+    for question in questions:
+        match question.kind, question.patterned:
+            case "run", _:
+                parts["this exact command"] = None
+            case "write", True:
+                parts[f"files in {Path(question.subject).parent}"] = None
+            case "write", False:
+                parts["this file"] = None
+            case "connect", _:
+                parts[f"connections to {question.subject}"] = None
+            case "read", _:
+                parts[f"reading {question.subject}"] = None
+            case "tool", _:
+                parts[f"calls to {question.subject}"] = None
+    return f"Covers {', '.join(parts)}."
 
 
 def describe_request(request: "ApprovalRequest") -> str:

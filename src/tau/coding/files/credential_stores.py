@@ -121,4 +121,5 @@ def _keys_below(home: str | None, tau_home: str | None) -> tuple[str, ...]:
         paths = user_paths()
     except ConfigError:  # there is no home
         return ()
-    return tuple(os.path.realpath(path) for path in (paths.auth, paths.models, paths.home / "secrets.json"))
+    own = (paths.auth, paths.models, paths.secrets, paths.serve_token)
+    return tuple(os.path.realpath(path) for path in own)

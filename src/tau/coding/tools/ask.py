@@ -49,7 +49,7 @@ class Ask(Tool[AskParams]):
         if ctx.dialogs is not None:
             answers = await ctx.dialogs.ask_questions(params.questions, self._timeout_s)
         else:
-            answers = await _one_by_one(params.questions, ctx.ui, self._timeout_s)
+            answers = await ask_one_by_one(params.questions, ctx.ui, self._timeout_s)
         if answers is None:
             raise ToolError(
                 "The user closed the question without an answer. Do not ask it again: end your answer, and "
@@ -58,7 +58,7 @@ class Ask(Tool[AskParams]):
         return ToolOutput.text(_format(answers, self._timeout_s), AskDetails(answers=answers))
 
 
-async def _one_by_one(
+async def ask_one_by_one(
     questions: Sequence[AskQuestion], ui: Ui, timeout_s: float | None
 ) -> list[AskAnswer] | None:
     """For modes without dialogs."""

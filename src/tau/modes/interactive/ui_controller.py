@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from tau.coding.questions import AskAnswer, AskQuestion
 
 approval = late("tau.modes.interactive.dialogs.approval")
+request_text = late("tau.coding.approval.request_text")
 questionnaire = late("tau.modes.interactive.dialogs.questionnaire")
 plan_reviews = late("tau.modes.interactive.dialogs.plan_review")
 basic = late("tau.modes.interactive.dialogs.basic")
@@ -134,7 +135,7 @@ class ScreenUi:
                 self._display, self._notices, request, done, self._answered_at, self._cycle_permissions
             )
 
-        answer = await self.show(make, approval.heading(request))
+        answer = await self.show(make, request_text.heading(request))
         self._answered_at = self._display.timer.time()
         if answer is None:
             await self.stop_run()

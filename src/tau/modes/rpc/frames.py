@@ -62,6 +62,7 @@ class UiRequest(
     status_text: str | UnsetType | None = UNSET
     widget_key: str | UnsetType = UNSET
     widget_lines: list[str] | UnsetType | None = UNSET
+    approval: Any = UNSET  # the call to approve, for clients with their own dialog for it
 
 
 class UiResponse(Struct, frozen=True, rename="camel"):
@@ -69,6 +70,7 @@ class UiResponse(Struct, frozen=True, rename="camel"):
     value: str | None = None
     confirmed: bool | None = None
     cancelled: bool = False
+    reason: str = ""  # why a call is declined, for the model
 
 
 class HostToolCall(Struct, frozen=True, rename="camel", tag_field="type", tag="host_tool_call"):

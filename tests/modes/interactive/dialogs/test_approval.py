@@ -12,9 +12,10 @@ from tau.ai.faux import Say, Use
 from tau.coding.approval.permissions import Permissions
 from tau.coding.approval.policy import Workspace, decide
 from tau.coding.approval.request import ApprovalRequest
+from tau.coding.approval.request_text import MAX_SHOWN_CHARS
 from tau.coding.approval.session_permissions import RuleStore
 from tau.config.paths import user_paths
-from tau.modes.interactive.dialogs.approval import IGNORE_KEYS_S, IGNORE_LETTERS_S, MAX_SHOWN_CHARS
+from tau.modes.interactive.dialogs.approval import IGNORE_KEYS_S, IGNORE_LETTERS_S
 from tau.tui.text.width import visible_width
 from tests.modes.interactive.rig import Rig, rigged, run
 

@@ -7,7 +7,6 @@ from pathlib import Path
 from tau.base.late import late
 from tau.base.sizes import KIB
 from tau.base.text import NotText, decode, is_binary, reveal
-from tau.coding.approval.policy import ApprovalItem
 from tau.coding.approval.request import ApprovalDecision, ApprovalRequest
 from tau.modes.interactive.composer.type_ahead import TYPING_HINT
 from tau.modes.interactive.dialogs.basic import CANCEL, ChoicePanel
@@ -28,8 +27,6 @@ diffs = late("tau.tui.widgets.diff")
 highlighting = late("tau.tui.widgets.highlight")
 rendering = late("tau.modes.interactive.tool_views.registry")
 
-MAX_SHOWN_CHARS = 200_000
-"""A longer request cannot be shown in full, so it cannot be allowed."""
 MAX_COLORED_CHARS = 20_000
 MAX_COMPARED_BYTES = 256 * KIB
 MAX_VIEW_CHARS = 4_000
@@ -42,13 +39,6 @@ IGNORE_KEYS_S = 0.3
 IGNORE_LETTERS_S = 0.4
 """Ignore letters this long; the editor gets those typed when the dialog opened."""
 _LANGUAGES = {"bash": "bash", "ssh": "bash", "eval": "python"}
-_REQUESTS = {"run": "command", "write": "write", "connect": "connection", "read": "read", "tool": "call"}
-
-
-def heading(request: ApprovalRequest) -> str:
-    """What the user is asked to allow."""
-    kinds = list(dict.fromkeys(question.kind for question in request.questions))
-    return f"Allow this {' and '.join(_REQUESTS[kind] for kind in kinds)}?"
 
 
 class ApprovalPanel(ChoicePanel):
@@ -70,7 +60,7 @@ class ApprovalPanel(ChoicePanel):
         choices = _choices(request)
         super().__init__(
             display,
-            heading(request),
+            request_text.heading(request),
             Container(_describe(display.theme, request)),
             choices,
             done,
@@ -140,43 +130,12 @@ class ApprovalPanel(ChoicePanel):
 def _choices(request: ApprovalRequest) -> list[DialogChoice]:
     """Each answer always has the same letter."""
     refusals = [DialogChoice(NO, "No", key="n"), DialogChoice(WHY, "No, and tell the agent why", key="w")]
-    if _size(request) > MAX_SHOWN_CHARS:
-        return refusals
-    choices = [DialogChoice("once", "Allow once", key="y")]
-    if request.for_session:
-        choices.append(
-            DialogChoice("session", "Allow for this session", _for_session(request.questions), key="s")
-        )
-    if request.patterns:
-        about = "Saved to tools.allow in your settings; you won't be asked again."
-        choices.append(DialogChoice("always", f"Always allow {', '.join(request.patterns)}", about, key="a"))
-    return [*choices, *refusals]
-
-
-def _for_session(questions: Sequence[ApprovalItem]) -> str:
-    """What "for this session" covers."""
-    parts: dict[str, None] = {}
-    for question in questions:
-        match question.kind, question.patterned:
-            case "run", _:
-                parts["this exact command"] = None
-            case "write", True:
-                parts[f"files in {Path(question.subject).parent}"] = None
-            case "write", False:
-                parts["this file"] = None
-            case "connect", _:
-                parts[f"connections to {question.subject}"] = None
-            case "read", _:
-                parts[f"reading {question.subject}"] = None
-            case "tool", _:
-                parts[f"calls to {question.subject}"] = None
-    return f"Covers {', '.join(parts)}."
-
-
-def _size(request: ApprovalRequest) -> int:
-    """Characters to show."""
-    texts = [text for _, text in request_text.argument_rows(request)]
-    return sum(map(len, [*texts, *(question.subject for question in request.questions)]))
+    keys = {"once": "y", "session": "s", "always": "a"}
+    allowing = [
+        DialogChoice(choice.value, choice.label, choice.about, key=keys[choice.value])
+        for choice in request_text.allowing_choices(request)
+    ]
+    return [*allowing, *refusals]
 
 
 def _describe(theme: Theme, request: ApprovalRequest) -> Iterator[Component]:
@@ -196,8 +155,8 @@ def _describe(theme: Theme, request: ApprovalRequest) -> Iterator[Component]:
         yield _sentence(theme, note, "warning")
     for name, value in request_text.fact_rows(request):
         yield _sentence(theme, f"{name}: {value}", "warning" if name.startswith("variable ") else "text")
-    if _size(request) > MAX_SHOWN_CHARS:
-        size = f"{_size(request):,} characters"
+    if request_text.size_chars(request) > request_text.MAX_SHOWN_CHARS:
+        size = f"{request_text.size_chars(request):,} characters"
         yield Text(theme, f"It is too long to show in full ({size}), so you cannot allow it here.", "error")
     elif any(question.kind == "write" for question in request.questions):
         yield from _change(theme, request)
@@ -257,7 +216,7 @@ class CodePreview(CachedComponent):
     def __init__(self, theme: Theme, text: str, language: str) -> None:
         self._theme = theme
         self._language = language
-        self._text = clean(reveal(text[:MAX_SHOWN_CHARS])).strip("\n")
+        self._text = clean(reveal(text[: request_text.MAX_SHOWN_CHARS])).strip("\n")
 
     def _render_rows(self, width: int) -> Sequence[str]:
         return [row for line in self._lines() for row in self._wrap(line, width)]

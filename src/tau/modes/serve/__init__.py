@@ -1,0 +1,1 @@
+"""The HTTP server: sessions for web pages, editors and scripts."""

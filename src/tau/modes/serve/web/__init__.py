@@ -1,0 +1,1 @@
+"""The web page of the HTTP server: static files, and the conversation as HTML."""
