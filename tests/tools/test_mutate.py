@@ -1,4 +1,4 @@
-"""The mutation tester: which mutants it makes, which tests it runs first, what it leaves running."""
+"""The mutation tester: its mutants, the draw, which tests it runs first, what it leaves running."""
 
 import ast
 import importlib
@@ -133,6 +133,19 @@ def test_same_seed_draws_the_same_mutants() -> None:
     first = listed(1)
     assert first == listed(1) != listed(2)
     assert len(first.splitlines()) == 6
+
+
+def ranks(tmp_path: Path, source: str) -> list[bytes]:
+    (tmp_path / "code.py").write_text(source)
+    return [mutant.rank(1) for mutant in find_mutants(tmp_path, ["code.py"])]
+
+
+def test_edit_elsewhere_leaves_the_draw_alone(tmp_path: Path) -> None:
+    old = "def a():\n    b(1)\n    b(1)\n    return c < d"
+    before = ranks(tmp_path, old)
+    after = ranks(tmp_path, f"def new():\n    b(1)\n\n{old.replace('c < d', 'c  <  e')}")
+    assert len(set(before)) == len(before) == 6
+    assert set(before[:4]) < set(after) and not {*before[4:]} & {*after}
 
 
 def test_scope_without_code_is_refused() -> None:
