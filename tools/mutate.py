@@ -25,7 +25,7 @@ import tempfile
 import time
 import venv
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -262,11 +262,11 @@ def main() -> int:
         trees = [Tree(Path(folder) / str(job)) for job in range(arguments.jobs)]
         judge = Judge(trees, arguments.budget)
         with ThreadPoolExecutor(arguments.jobs) as pool:
-            verdicts = pool.map(judge.judge, chosen.keys(), chosen.values())
+            runs = {pool.submit(judge.judge, *numbered): numbered for numbered in chosen.items()}
             try:
                 killed = sum(
-                    report(number, mutant, verdict, in_full=bool(arguments.only))
-                    for (number, mutant), verdict in zip(chosen.items(), verdicts, strict=True)
+                    report(*runs[done], done.result(), in_full=bool(arguments.only))
+                    for done in as_completed(runs)
                 )
             except KeyboardInterrupt:
                 judge.stop()

@@ -369,7 +369,8 @@ def test_file_torn_while_closed_is_repaired_before_the_next_append(tmp_path: Pat
         file.write(b'{"half')
     with log:
         log.append(b'{"b":2}')
-    assert path.read_bytes() == b'{"a":1}\n{"b":2}\n'
+        log.append(b'{"c":3}')
+    assert path.read_bytes() == b'{"a":1}\n{"b":2}\n{"c":3}\n'
     assert log.torn == b'{"half'
 
 

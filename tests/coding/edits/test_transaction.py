@@ -180,6 +180,9 @@ def test_everything_is_checked_before_the_first_write_and_reported_together(ctx:
     before = tree(ctx.cwd)
     with pytest.raises(ToolError, match=r"two\.sh is generated\.\nthree.*\n.*No file was changed"):
         asyncio.run(apply_sections(parsed, ctx, guard=guard))
+    with pytest.raises(ToolError, match=r"^one\.txt is generated\.$"):
+        change = FileChange(path=ctx.cwd / "one.txt", name="one.txt", kind="delete")
+        asyncio.run(apply_changes([change], ctx, guard=lambda change: f"{change.name} is generated."))
     assert tree(ctx.cwd) == before
 
 
