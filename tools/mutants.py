@@ -181,7 +181,8 @@ class Finder(ast.NodeVisitor):
         function = self.scopes[-1]
         assert not isinstance(function, ast.ClassDef)
         if function.returns is not None and ast.unparse(function.returns) == "bool":
-            self.replace(node.value, ast.UnaryOp(ast.Not(), node.value))
+            if not is_negated_elsewhere(node.value):
+                self.replace(node.value, ast.UnaryOp(ast.Not(), node.value))
         else:
             self.replace(node.value, "None")
         self.visit(node.value)
@@ -280,6 +281,13 @@ def is_sequence(node: ast.expr) -> bool:
     if isinstance(node, ast.Constant):
         return isinstance(node.value, str | bytes)
     return isinstance(node, ast.JoinedStr | ast.List | ast.Tuple | ast.ListComp)
+
+
+def is_negated_elsewhere(node: ast.expr) -> bool:
+    """Whether the mutants of the expression itself include its negation."""
+    if isinstance(node, ast.Compare):
+        return len(node.ops) == 1 and not isinstance(node.ops[0], ast.Lt | ast.LtE | ast.Gt | ast.GtE)
+    return isinstance(node, ast.Constant) or (isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not))
 
 
 def shorten(text: str) -> str:

@@ -49,6 +49,10 @@ def mutated(tmp_path: Path, source: str) -> set[str]:
         ("a = min(b, c)", {"a = max(b, c)"}),
         ("def a(b=1):\n    return b", {"def a(b=2):", "return None"}),
         ("def a() -> bool:\n    return b", {"return (not b)"}),
+        ("def a() -> bool:\n    return b < c", {"return (not b < c)", "return (b <= c)"}),
+        ("def a() -> bool:\n    return b == c", {"return (b != c)"}),
+        ("def a() -> bool:\n    return not b", {"return (b)"}),
+        ("def a() -> bool:\n    return False", {"return True"}),
         ("with suppress(A):\n    b()", {"with suppress():", "pass"}),
         ("try:\n    a()\nexcept B:\n    c()\nfinally:\n    d()", {"pass", "raise"}),
         (

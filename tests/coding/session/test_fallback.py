@@ -257,6 +257,14 @@ def test_model_is_tried_once_even_if_its_cooldown_is_short() -> None:
     assert used(driver) == ["faux", "a", "b"]
 
 
+def test_answer_in_between_makes_a_tried_model_usable_again() -> None:
+    fail = Fail(busy(retry_after=0))
+    script: list[list[FauxStep]] = [[fail], [Use("echo", text="a")], [fail], [Use("echo", text="b")], [fail]]
+    driver = Driver([*script, [Say("Here.")]], retry=impatient(max_retries=0))
+    assert go(driver).error is None
+    assert used(driver) == ["faux", "a", "a", "b", "b", "a"]
+
+
 def test_abort_stops_the_search_for_a_fallback() -> None:
     async def main() -> None:
         driver = Driver([[Fail(busy())]], retry=impatient(max_retries=0))
