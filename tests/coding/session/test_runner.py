@@ -3,10 +3,12 @@
 import asyncio
 from pathlib import Path
 
-from tau.ai.faux import Fail, Faux, Say, Use
+from tau.agent.events import AgentSettled
+from tau.ai.faux import Fail, Faux, Say, Use, Wait
 from tau.ai.wire import BashExecutionMessage, UserMessage
 from tau.base.errors import ProviderError
 from tau.sdk import SessionOptions, create_session
+from tests.coding.session.driver import Driver
 from tests.coding.undo.undo_rig import make_repository
 from tests.support.idle import until
 from tests.support.limits import HANG_S
@@ -97,5 +99,17 @@ def test_command_run_while_a_failed_request_waits_was_not_recorded(tmp_path: Pat
             assert running.result().error is not None
             assert isinstance(session.log.messages()[-1], BashExecutionMessage)
             assert not session.queue.waiting()
+
+    asyncio.run(main())
+
+
+def test_cancelled_run_settles_as_aborted() -> None:
+    async def main() -> None:
+        driver = Driver([[Wait()]])
+        async with asyncio.TaskGroup() as tasks:
+            running = tasks.create_task(driver.runner.run(lambda: UserMessage("go", 1)))
+            await until(lambda: bool(driver.faux.requests), HANG_S, lambda: "no request")
+            running.cancel()
+        assert running.cancelled() and driver.events[-1] == AgentSettled(True)
 
     asyncio.run(main())
