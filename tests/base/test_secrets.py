@@ -52,6 +52,13 @@ def test_a_secret_is_masked_however_its_bytes_arrive(cuts: list[int]) -> None:
     assert stored.endswith(b"last")
 
 
+def test_complete_lines_pass_at_once_and_an_endless_one_from_64_kib_on() -> None:
+    assert StreamMask().feed(b"a line\nhalf a l") == b"a line\n"
+    endless = StreamMask()
+    assert endless.feed(b"-" * 65_536) == b""
+    assert len(endless.feed(b"-")) == 65_537 - 8_192 and len(endless.end()) == 8_192
+
+
 def test_sources_are_read_when_first_needed() -> None:
     read: list[int] = []
 

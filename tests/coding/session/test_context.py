@@ -4,6 +4,7 @@ import random
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from tau.ai.wire import (
     AssistantMessage,
@@ -72,6 +73,7 @@ def test_model_is_the_one_chosen_or_answering_last() -> None:
         (s.ModelChange(model="q/n", role="smol"), ("p", "m"), "http://a"),
         (s.ModelChange(model="q/n"), ("q", "n"), None),
         (s.MessageEntry(message=answer), ("p", "m"), None),
+        (s.MessageEntry(message=replace(answer, provider="q", model="n")), ("q", "n"), None),
     ]
     for entry, model, address in entries:
         log.append(entry)
