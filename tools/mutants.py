@@ -41,7 +41,7 @@ SWAPS: dict[type[ast.AST], Any] = {
 NAME_SWAPS = {"min": "max", "max": "min", "any": "all", "all": "any"}
 UNSEEN_KEYWORDS = {"frozen", "gc", "cache_hash", "kw_only"}
 UNSEEN_TESTS = re.compile(r"(\w+\.)?TYPE_CHECKING|__name__ ==|sys\.(platform|version_info)")
-UNSEEN_CALLS = re.compile(r"log(_file)?\.(debug|info|warning|error)|super\(\)")
+UNSEEN_CALLS = re.compile(r"log(_file)?\.(debug|info|warning|error)|super\(\)|assert_never")
 TYPE_NAME = re.compile(r"(\w+\.)*[A-Z]\w*[a-z]\w*|None|str|int|bool|float|bytes|list|dict|tuple")
 SHOWN_CHARS = 60
 

@@ -79,6 +79,7 @@ def test_each_kind_of_mutation_is_made(tmp_path: Path, source: str, expected: se
         "log.debug(f'{a}', 1)",
         "__all__ = [1]",
         "assert a == 1",
+        "assert_never(a)",
         "A = Bc | De | None",
     ],
 )
