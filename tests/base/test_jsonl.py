@@ -453,8 +453,14 @@ def test_scan_says_what_is_wrong_and_where(tmp_path: Path) -> None:
     assert (scan.damaged, scan.strange, scan.torn) == ([3, 6, 7, 9], 2, b'{"n":7')
 
 
-@pytest.mark.parametrize("content", [b'{"n":1}\n\n{"n":2}{"n":3}\n', b'{"n":\n1}\n{"n":2}{"n":3}\n'])
-def test_equal_counts_of_records_and_lines_do_not_hide_damage(tmp_path: Path, content: bytes) -> None:
+@pytest.mark.parametrize(
+    "content",
+    [
+        *(b'{"n":1}\n\n{"n":2}{"n":3}\n', b'{"n":\n1}\n{"n":2}{"n":3}\n'),
+        b'{"n":1}\n{"n":2}\n{"n":3}{"n":4}\n',
+    ],
+)
+def test_counts_of_records_and_lines_do_not_hide_damage(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "log.jsonl"
     path.write_bytes(content)
     found, scan = scanned(path)

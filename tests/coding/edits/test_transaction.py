@@ -186,6 +186,14 @@ def test_everything_is_checked_before_the_first_write_and_reported_together(ctx:
     assert tree(ctx.cwd) == before
 
 
+def test_file_changed_twice_in_one_edit_is_refused(ctx: CallContext) -> None:
+    path = ctx.cwd / "a.txt"
+    changes = [FileChange(path=path, name=name, kind="create", new=b"new\n") for name in ("a.txt", "./a.txt")]
+    with pytest.raises(ToolError, match=r"^\./a\.txt is changed twice in one edit\. No file was changed\.$"):
+        asyncio.run(apply_changes(changes, ctx))
+    assert not path.exists()
+
+
 def test_link_is_written_through_but_not_moved_or_deleted(ctx: CallContext) -> None:
     (ctx.cwd / "real.txt").write_text("old one\n")
     (ctx.cwd / "one.txt").symlink_to("real.txt")
