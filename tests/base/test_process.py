@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 import pytest
 
+from tau.base import process_group
 from tau.base.run import CapturedOutput, Exit, Limits, LocalRunner, Process, capture
 from tests.support.idle import until
 from tests.support.limits import HANG_S
@@ -578,3 +579,16 @@ def test_many_runs_at_once() -> None:
         return [task.result().output for task in tasks]
 
     assert run(main()) == [b"%d\n" % n for n in range(30)]
+
+
+def test_child_that_does_not_die_is_waited_for_only_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process_group, "STUCK_S", 0.01)
+
+    async def main() -> None:
+        async with await runner.start(["sleep", "60"], cwd=HERE) as process:
+            group: Any = process._group  # type: ignore[attr-defined]
+            group._gone = asyncio.Event()  # as if the kernel kept it
+            await process.kill(grace=0)
+            assert group.ended
+
+    asyncio.run(main())

@@ -13,6 +13,7 @@ from tau.ai.auth import Login, LoginTokens
 from tau.ai.http import HttpTransport
 from tau.ai.oauth import device_flow
 from tau.ai.oauth.tokens import Endpoints, LoginError, find_endpoints, refresh
+from tau.base import secrets
 from tests.support.oauth_server import OAuthServer
 
 T = TypeVar("T")
@@ -167,6 +168,7 @@ def test_device_flow_waits_and_slows_down_when_asked() -> None:
         tokens, waits = device(server)
     assert tokens.access.startswith("access-")
     assert waits == [1, 1, 6, 6]
+    assert secrets.knows(tokens.access) and secrets.knows(tokens.refresh)
 
 
 @pytest.mark.parametrize(
