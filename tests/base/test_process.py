@@ -592,3 +592,16 @@ def test_child_that_does_not_die_is_waited_for_only_a_while(monkeypatch: pytest.
             assert group.ended
 
     asyncio.run(main())
+
+
+def test_pauses_between_looks_for_processes_double_up_to_a_tenth_of_a_second(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found, slept = [[2**22 + 1]] * 8, list[float]()
+
+    async def sleep(seconds: float) -> None:
+        slept.append(seconds)
+
+    monkeypatch.setattr(asyncio, "sleep", sleep)
+    asyncio.run(process_group.end_all(lambda: found.pop() if found else [], 60))
+    assert slept == pytest.approx([0.005, 0.01, 0.02, 0.04, 0.08, 0.1, 0.1, 0.1])

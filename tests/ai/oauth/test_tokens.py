@@ -173,7 +173,13 @@ def test_device_flow_waits_and_slows_down_when_asked() -> None:
 
 @pytest.mark.parametrize(
     ("interval", "expires_in", "waits"),
-    [(5, 20, [5.0] * 4), (0, 3, [1.0] * 3), (1_000, 200, [60.0] * 3), (60, 10**9, [60.0] * 30)],
+    [
+        (5, 20, [5.0] * 4),
+        (0, 3, [1.0] * 3),
+        (0, 0, [1.0]),
+        (1_000, 200, [60.0] * 3),
+        (60, 10**9, [60.0] * 30),
+    ],
 )
 def test_device_flow_asks_as_often_as_the_server_says_within_limits(
     interval: float, expires_in: float, waits: list[float]
