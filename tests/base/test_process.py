@@ -590,6 +590,7 @@ def test_child_that_does_not_die_is_waited_for_only_a_while(monkeypatch: pytest.
             group._gone = asyncio.Event()  # as if the kernel kept it
             await process.kill(grace=0)
             assert group.ended
+            await process.wait()
 
     asyncio.run(main())
 

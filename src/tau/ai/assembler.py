@@ -318,7 +318,7 @@ def _cost(tokens: d.Tokens, price: Price) -> Cost:
     if tokens.cost is None or not total:
         return Cost(*parts, total=total if tokens.cost is None else tokens.cost)
     scale = tokens.cost / total
-    return Cost(*(part * scale for part in parts), tokens.cost)
+    return Cost(parts[0] * scale, parts[1] * scale, parts[2] * scale, parts[3] * scale, tokens.cost)
 
 
 def _details(tokens: d.Tokens) -> dict[str, Any]:
