@@ -53,6 +53,8 @@ def test_kind_follows_from_status_code_and_body(status: int, body: Any, kind: Er
         {"error": {"message": ["field required", "other"]}},
         {"errors": [{"message": "field required"}, {"message": "other"}]},
         {"errors": ["field required", "other"]},
+        {"errors": "broken", "message": "field required"},
+        {"errors": [], "message": "field required"},
     ],
 )
 def test_first_of_several_problems_is_reported(body: Any) -> None:

@@ -606,3 +606,14 @@ def test_pauses_between_looks_for_processes_double_up_to_a_tenth_of_a_second(
     monkeypatch.setattr(asyncio, "sleep", sleep)
     asyncio.run(process_group.end_all(lambda: found.pop() if found else [], 60))
     assert slept == pytest.approx([0.005, 0.01, 0.02, 0.04, 0.08, 0.1, 0.1, 0.1])
+
+
+@pytest.mark.parametrize("exists", [True, False])
+def test_group_without_a_process_table_is_asked_by_signal(
+    monkeypatch: pytest.MonkeyPatch, exists: bool
+) -> None:
+    def refuse(path: str) -> None:
+        raise FileNotFoundError(path)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    assert process_group.group_has_processes(2**22 + 1, signal_group=lambda number: exists) is exists
