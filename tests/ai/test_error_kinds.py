@@ -49,6 +49,7 @@ def test_kind_follows_from_status_code_and_body(status: int, body: Any, kind: Er
     "body",
     [
         {"detail": [{"msg": "field required"}, {"msg": "other"}]},
+        {"detail": [{"msg": "field required"}]},
         {"detail": ["field required", "other"]},
         {"error": {"message": ["field required", "other"]}},
         {"errors": [{"message": "field required"}, {"message": "other"}]},

@@ -53,7 +53,7 @@ def test_a_secret_is_masked_however_its_bytes_arrive(cuts: list[int]) -> None:
 
 
 @pytest.mark.parametrize("value", ["${API_KEY}", "<your-key>", "aaaa1111", "31415926535", "two words 1"])
-def test_placeholders_numbers_and_prose_are_no_secrets(value: str) -> None:
+def test_placeholder_number_or_prose_is_not_a_secret(value: str) -> None:
     assert not is_secret_value(value, "api_key")
     assert is_secret_value("x7Qm2pLw9", "api_key")
 

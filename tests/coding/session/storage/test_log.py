@@ -223,7 +223,7 @@ def test_entries_of_all_branches_come_in_file_order(tmp_path: Path) -> None:
     log.close()
 
 
-def test_second_root_starts_a_branch_of_its_own_after_reopening(tmp_path: Path) -> None:
+def test_second_root_is_a_separate_branch_after_reopening(tmp_path: Path) -> None:
     log = SessionLog.open(filled(tmp_path))
     log.move(None)
     log.append_message(UserMessage("afresh", 9))
