@@ -5,10 +5,12 @@ Skips what no test, or every test, can notice: annotations, docstrings, texts, l
 """
 
 import ast
+import hashlib
 import re
+from collections import Counter
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +41,7 @@ SWAPS: dict[type[ast.AST], Any] = {
 NAME_SWAPS = {"min": "max", "max": "min", "any": "all", "all": "any"}
 UNSEEN_KEYWORDS = {"frozen", "gc", "cache_hash", "kw_only"}
 UNSEEN_TESTS = re.compile(r"(\w+\.)?TYPE_CHECKING|__name__ ==|sys\.(platform|version_info)")
-UNSEEN_CALLS = re.compile(r"log(_file)?\.(debug|info|warning|error)|super\(\)")
+UNSEEN_CALLS = re.compile(r"log(_file)?\.(debug|info|warning|error)|super\(\)|assert_never")
 TYPE_NAME = re.compile(r"(\w+\.)*[A-Z]\w*[a-z]\w*|None|str|int|bool|float|bytes|list|dict|tuple")
 SHOWN_CHARS = 60
 
@@ -52,11 +54,22 @@ class Mutant:
     """One change: the bytes from `start` to `end` of the file become `text`."""
 
     path: str
+    scope: str
     line: int
     start: int
     end: int
+    old: str
     text: str
-    change: str
+    occurrence: int = 0
+
+    @property
+    def change(self) -> str:
+        return f"{shorten(self.old)}  ->  {shorten(self.text)}"
+
+    def rank(self, seed: int) -> bytes:
+        """Return its place in the draw: a hash of the function and of what changes in it, not of the line."""
+        name = (seed, self.path, self.scope, self.old, self.text, self.occurrence)
+        return hashlib.sha256(repr(name).encode()).digest()
 
     def apply(self, source: bytes) -> bytes:
         return source[: self.start] + self.text.encode() + source[self.end :]
@@ -70,7 +83,11 @@ def find_mutants(root: Path, paths: Sequence[str]) -> list[Mutant]:
         source = file.read_bytes()
         finder = Finder(file.relative_to(root).as_posix(), source)
         finder.visit(ast.parse(source))
-        mutants += sorted(finder.mutants, key=lambda mutant: (mutant.start, mutant.end, mutant.text))
+        seen: Counter[tuple[str, str, str]] = Counter()
+        for mutant in sorted(finder.mutants, key=lambda mutant: (mutant.start, mutant.end, mutant.text)):
+            same = (mutant.scope, mutant.old, mutant.text)
+            mutants.append(replace(mutant, occurrence=seen[same]))
+            seen[same] += 1
     return mutants
 
 
@@ -81,7 +98,7 @@ class Finder(ast.NodeVisitor):
         self.path = path
         self.source = source
         self.line_starts = [0, *(match.end() for match in re.finditer(b"\n", source))]
-        self.functions: list[Function] = []
+        self.scopes: list[Function | ast.ClassDef] = []
         self.mutants: set[Mutant] = set()
 
     def replace(self, first: Spot, new: str | ast.expr, last: Spot | None = None) -> None:
@@ -93,8 +110,8 @@ class Finder(ast.NodeVisitor):
         text = new if isinstance(new, str) else f"({ast.unparse(new)})"
         old = " ".join(self.source[start:end].decode().split())
         if old != text:
-            change = f"{shorten(old)}  ->  {shorten(text)}"
-            self.mutants.add(Mutant(self.path, first.lineno, start, end, text, change))
+            scope = ".".join(node.name for node in self.scopes)
+            self.mutants.add(Mutant(self.path, scope, first.lineno, start, end, old, text))
 
     def force(self, condition: ast.expr, *values: bool) -> None:
         for value in values:
@@ -132,7 +149,7 @@ class Finder(ast.NodeVisitor):
         target = node.targets[0]
         if ast.unparse(target) in ("__all__", "__slots__"):
             return
-        in_init = bool(self.functions) and self.functions[-1].name == "__init__"
+        in_init = bool(self.scopes) and self.scopes[-1].name == "__init__"
         if isinstance(target, ast.Attribute | ast.Subscript) and not in_init:
             self.replace(node, "pass")
         self.visit(node.value)
@@ -161,9 +178,11 @@ class Finder(ast.NodeVisitor):
     def visit_Return(self, node: ast.Return) -> None:
         if node.value is None:
             return
-        returns = self.functions[-1].returns
-        if returns is not None and ast.unparse(returns) == "bool":
-            self.replace(node.value, ast.UnaryOp(ast.Not(), node.value))
+        function = self.scopes[-1]
+        assert not isinstance(function, ast.ClassDef)
+        if function.returns is not None and ast.unparse(function.returns) == "bool":
+            if not is_negated_elsewhere(node.value):
+                self.replace(node.value, ast.UnaryOp(ast.Not(), node.value))
         else:
             self.replace(node.value, "None")
         self.visit(node.value)
@@ -182,9 +201,9 @@ class Finder(ast.NodeVisitor):
     def visit_FunctionDef(self, node: Function) -> None:
         if node.name == "__repr__":
             return
-        self.functions.append(node)
+        self.scopes.append(node)
         self.visit_each(node.args.defaults, [value for value in node.args.kw_defaults if value], node.body)
-        self.functions.pop()
+        self.scopes.pop()
 
     visit_AsyncFunctionDef = visit_FunctionDef
 
@@ -193,7 +212,9 @@ class Finder(ast.NodeVisitor):
 
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
         seen = [keyword.value for keyword in node.keywords if keyword.arg not in UNSEEN_KEYWORDS]
+        self.scopes.append(node)
         self.visit_each(seen, node.body)
+        self.scopes.pop()
 
     def visit_Compare(self, node: ast.Compare) -> None:
         for index, operator in enumerate(node.ops):
@@ -260,6 +281,13 @@ def is_sequence(node: ast.expr) -> bool:
     if isinstance(node, ast.Constant):
         return isinstance(node.value, str | bytes)
     return isinstance(node, ast.JoinedStr | ast.List | ast.Tuple | ast.ListComp)
+
+
+def is_negated_elsewhere(node: ast.expr) -> bool:
+    """Whether the mutants of the expression itself include its negation."""
+    if isinstance(node, ast.Compare):
+        return len(node.ops) == 1 and not isinstance(node.ops[0], ast.Lt | ast.LtE | ast.Gt | ast.GtE)
+    return isinstance(node, ast.Constant) or (isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not))
 
 
 def shorten(text: str) -> str:

@@ -5,13 +5,17 @@
 Each mutant is applied to a private copy of the tree, whose interpreter imports that copy. The tests that
 reach the mutated module by imports run nearest first; fault tests and the real program run last. A failure
 counts as a kill only if the same test passes on the unmutated copy.
+
+The draw is stable: it takes the mutants whose hashes come first, of the seed and of what they change, not of
+where it stands. After an edit, the same seed still tries the mutants it tried before, except in the edited
+expressions, so that tests can catch up with a sample; another seed then measures how many mutants the tests
+kill that nobody has looked at.
 """
 
 import argparse
 import ast
 import difflib
 import os
-import random
 import re
 import shutil
 import signal
@@ -21,7 +25,7 @@ import tempfile
 import time
 import venv
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -85,6 +89,7 @@ class Imports:
                 and (is_last or name in distances)
             ):
                 distance = distances.get(name, 99) - (1.5 if test.startswith(home) else 0)
+                distance -= 2 if file.stem == f"test_{Path(path).stem}" else 0
                 ranks.append((is_last, distance, Path(path).stem not in file.stem, test))
         ranks.sort()
         return [rank[-1] for rank in ranks if not rank[0]], [rank[-1] for rank in ranks if rank[0]]
@@ -243,7 +248,7 @@ def main() -> int:
     arguments = parser.parse_args()
 
     found = find_mutants(ROOT, arguments.path)
-    drawn = random.Random(arguments.seed).sample(found, min(arguments.sample, len(found)))
+    drawn = sorted(found, key=lambda mutant: mutant.rank(arguments.seed))[: arguments.sample]
     chosen = {n: mutant for n, mutant in enumerate(drawn, 1) if not arguments.only or n in arguments.only}
     if not chosen:
         parser.error("there is nothing to mutate")
@@ -258,11 +263,11 @@ def main() -> int:
         trees = [Tree(Path(folder) / str(job)) for job in range(arguments.jobs)]
         judge = Judge(trees, arguments.budget)
         with ThreadPoolExecutor(arguments.jobs) as pool:
-            verdicts = pool.map(judge.judge, chosen.keys(), chosen.values())
+            runs = {pool.submit(judge.judge, *numbered): numbered for numbered in chosen.items()}
             try:
                 killed = sum(
-                    report(number, mutant, verdict, in_full=bool(arguments.only))
-                    for (number, mutant), verdict in zip(chosen.items(), verdicts, strict=True)
+                    report(*runs[done], done.result(), in_full=bool(arguments.only))
+                    for done in as_completed(runs)
                 )
             except KeyboardInterrupt:
                 judge.stop()

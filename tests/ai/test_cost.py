@@ -53,6 +53,13 @@ def test_highest_step_below_the_length_counts() -> None:
     assert [price.rates(None, count).input for count in (10_000, 10_001, 25_000, 99_000)] == [1, 10, 20, 30]
 
 
+def test_cost_named_by_the_server_is_split_in_proportion_to_the_prices() -> None:
+    tokens = Tokens(1_000_000, 500_000, 2_000_000, 100_000, cost=22.95)
+    assert compute_usage(tokens, Price(3, 15, 0.3, 3.75)).cost == Cost(
+        *map(pytest.approx, (6, 15, 1.2, 0.75)), total=22.95
+    )
+
+
 def test_tokens_cached_for_an_hour_have_their_own_price() -> None:
     tokens = Tokens(0, 0, 0, 1_000_000, cache_write_1h=400_000)
     assert compute_usage(tokens, Price(5, 25, 0.5, 6.25, 10)).cost.cache_write == pytest.approx(7.75)

@@ -41,7 +41,25 @@ def said(message: str, **fields: Any) -> dict[str, Any]:
     ],
 )
 def test_kind_follows_from_status_code_and_body(status: int, body: Any, kind: ErrorKind) -> None:
-    assert refusal(status, body).kind == kind
+    error = refusal(status, body)
+    assert (error.kind, error.bad_call) == (kind, "")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"detail": [{"msg": "field required"}, {"msg": "other"}]},
+        {"detail": [{"msg": "field required"}]},
+        {"detail": ["field required", "other"]},
+        {"error": {"message": ["field required", "other"]}},
+        {"errors": [{"message": "field required"}, {"message": "other"}]},
+        {"errors": ["field required", "other"]},
+        {"errors": "broken", "message": "field required"},
+        {"errors": [], "message": "field required"},
+    ],
+)
+def test_first_of_several_problems_is_reported(body: Any) -> None:
+    assert "field required" in str(refusal(400, body)) and "other" not in str(refusal(400, body))
 
 
 @pytest.mark.parametrize(

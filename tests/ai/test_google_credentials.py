@@ -98,7 +98,7 @@ def test_users_refresh_token_is_exchanged_over_our_transport(
 
 
 def test_token_is_kept_until_five_minutes_before_its_end(tmp_path: Path) -> None:
-    tokens = exchange(tmp_path, TokenServer(), [0, 3_200, 3_301, -3_302])
+    tokens = exchange(tmp_path, TokenServer(), [0, 3_299, 3_300, -3_301])
     assert tokens == ["ya29.1", "ya29.1", "ya29.2", "ya29.3"]
 
 

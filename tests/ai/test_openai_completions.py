@@ -140,12 +140,14 @@ def test_empty_thinking_field_does_not_hide_another() -> None:
 
 
 def test_content_may_be_a_list_of_parts() -> None:
-    thinking = {"type": "thinking", "thinking": [{"type": "text", "text": "Hm."}]}
+    nothing = [{"type": "text", "text": ""}, {"type": "text", "text": 5}]
+    thinking = {"type": "thinking", "thinking": [*nothing, {"type": "text", "text": "Hm."}], "signature": 5}
     deltas = read_deltas(
         chunk({"content": [thinking]}),
-        chunk({"content": [{"type": "text", "text": "Yes."}, "?", {"type": "reference"}]}),
+        chunk({"content": [*nothing, {"type": "text", "text": "Yes."}, "?", {"type": "reference"}]}),
         chunk({}, "stop"),
     )
+    assert deltas[:2] == [d.ThinkingPiece("Hm."), d.TextPiece("Yes.")]
     assert message(GPT, deltas).content == [ThinkingContent("Hm."), TextContent("Yes.")]
 
 

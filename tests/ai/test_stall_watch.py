@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from typing import Any
 
 import pytest
@@ -138,6 +138,22 @@ def test_outside_cancellation_stays_a_cancellation() -> None:
             task.cancel()
         assert task.cancelled()
         assert source.closed
+
+    run(test)
+
+
+def test_outside_cancellation_after_a_withdrawn_stall_stays_a_cancellation() -> None:
+    async def test() -> None:
+        async def source() -> AsyncIterator[int]:
+            with suppress(asyncio.CancelledError):
+                await asyncio.sleep(600)
+            yield 1
+            task.cancel()
+            await asyncio.sleep(600)
+
+        async with asyncio.TaskGroup() as group:
+            task = group.create_task(collect(watch(source())))
+        assert task.cancelled()
 
     run(test)
 

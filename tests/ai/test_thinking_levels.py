@@ -95,6 +95,8 @@ def test_budgets_come_from_the_settings() -> None:
     assert wanted["thinking"] == {"type": "enabled", "budget_tokens": 5000}
     assert body(anthropic, claude, "low", max_tokens=20_000)["thinking"]["budget_tokens"] == 2048
     vllm = model("openai-completions", compat=Compat(thinking_budget_field="thinking_token_budget"))
+    budgets = [body(completions, vllm, level)["thinking_token_budget"] for level in THINKING_LEVELS[1:]]
+    assert budgets == [1024, 2048, 8192, 16384, 32768, 65536]
     assert body(completions, vllm, "max", thinking_budgets={"low": 5000})["thinking_token_budget"] == 65536
     assert "thinking_token_budget" not in body(completions, vllm, "off")
 

@@ -369,7 +369,8 @@ def test_file_torn_while_closed_is_repaired_before_the_next_append(tmp_path: Pat
         file.write(b'{"half')
     with log:
         log.append(b'{"b":2}')
-    assert path.read_bytes() == b'{"a":1}\n{"b":2}\n'
+        log.append(b'{"c":3}')
+    assert path.read_bytes() == b'{"a":1}\n{"b":2}\n{"c":3}\n'
     assert log.torn == b'{"half'
 
 
@@ -452,8 +453,14 @@ def test_scan_says_what_is_wrong_and_where(tmp_path: Path) -> None:
     assert (scan.damaged, scan.strange, scan.torn) == ([3, 6, 7, 9], 2, b'{"n":7')
 
 
-@pytest.mark.parametrize("content", [b'{"n":1}\n\n{"n":2}{"n":3}\n', b'{"n":\n1}\n{"n":2}{"n":3}\n'])
-def test_equal_counts_of_records_and_lines_do_not_hide_damage(tmp_path: Path, content: bytes) -> None:
+@pytest.mark.parametrize(
+    "content",
+    [
+        *(b'{"n":1}\n\n{"n":2}{"n":3}\n', b'{"n":\n1}\n{"n":2}{"n":3}\n'),
+        b'{"n":1}\n{"n":2}\n{"n":3}{"n":4}\n',
+    ],
+)
+def test_counts_of_records_and_lines_do_not_hide_damage(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "log.jsonl"
     path.write_bytes(content)
     found, scan = scanned(path)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tau.base import secrets
-from tau.base.secret_formats import KEY_RULES
+from tau.base.secret_formats import KEY_RULES, is_secret_value
 from tau.base.secrets import KEY_HINTS, KnownSecrets, SecretMask, StreamMask, is_secret_variable
 
 KEY = "sk-ant-" + "api03-Qw3rTy7UiOp_AsDfGhJkL-ZxCvBnM0123456789abcdAA"
@@ -50,6 +50,19 @@ def test_a_secret_is_masked_however_its_bytes_arrive(cuts: list[int]) -> None:
     assert b"planted" not in stored
     assert stored.startswith(b"first\nkey [masked Anthropic key] end\n")
     assert stored.endswith(b"last")
+
+
+@pytest.mark.parametrize("value", ["${API_KEY}", "<your-key>", "aaaa1111", "31415926535", "two words 1"])
+def test_placeholder_number_or_prose_is_not_a_secret(value: str) -> None:
+    assert not is_secret_value(value, "api_key")
+    assert is_secret_value("x7Qm2pLw9", "api_key")
+
+
+def test_complete_lines_pass_at_once_and_an_endless_one_from_64_kib_on() -> None:
+    assert StreamMask().feed(b"a line\nhalf a l") == b"a line\n"
+    endless = StreamMask()
+    assert endless.feed(b"-" * 65_536) == b""
+    assert len(endless.feed(b"-")) == 65_537 - 8_192 and len(endless.end()) == 8_192
 
 
 def test_sources_are_read_when_first_needed() -> None:

@@ -5,7 +5,9 @@ import threading
 
 import pytest
 
-from tau.base.threads import StopSignal, ThreadStopped, in_thread
+from tau.base.threads import StopSignal, ThreadStopped, in_daemon_thread, in_thread
+from tests.support.idle import until
+from tests.support.limits import HANG_S
 
 
 def test_result_and_error_of_the_work_reach_the_caller() -> None:
@@ -53,3 +55,25 @@ def test_blocking_wait_elsewhere_is_interrupted_and_may_have_ended_already() -> 
     assert called == ["interrupt"] and signal.is_set
     with pytest.raises(ThreadStopped):
         signal.check()
+
+
+def test_abandoned_thread_ends_alone_and_others_return_their_outcome() -> None:
+    release, problems = threading.Event(), list[object]()
+
+    async def main() -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda loop, context: problems.append(context))
+        assert await in_daemon_thread(lambda: 1) == 1
+        with pytest.raises(ZeroDivisionError):
+            await in_daemon_thread(lambda: 1 // 0)
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0):
+                await in_daemon_thread(lambda: release.wait(HANG_S))
+        release.set()
+        await until(lambda: "tau-blocking" not in names(), HANG_S, lambda: "the thread did not end")
+        await asyncio.sleep(0)
+        assert problems == []
+
+    def names() -> list[str]:
+        return [thread.name for thread in threading.enumerate()]
+
+    asyncio.run(main())

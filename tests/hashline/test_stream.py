@@ -39,6 +39,19 @@ def test_missing_or_changed_file_shows_nothing() -> None:
     assert [preview for preview, _, _ in shown("delete 1\n", "other\n")] == [""]
 
 
+def test_file_that_cannot_be_shown_hides_no_other() -> None:
+    store = SnapshotStore()
+    tag, old, new = (
+        store.record("good", TEXT),
+        store.record("twice", TEXT),
+        store.record("twice", f"{TEXT}5\n"),
+    )
+    files = {"twice": f"{TEXT}5\n", "good": TEXT}
+    for bad in ("¶gone#1234\ndelete 1\n", f"¶twice#{old}\ndelete 1\n¶twice#{new}\ndelete 1\n"):
+        patch = f"{bad}¶good#{tag}\ndelete 1\n"
+        assert [file.path for file in preview_unfinished(patch, files.get, store)] == ["good"]
+
+
 def test_viewing_a_partial_patch_creates_no_tag() -> None:
     store = SnapshotStore()
     preview_unfinished("¶f#1234\ndelete 1\n", {"f": TEXT}.get, store)

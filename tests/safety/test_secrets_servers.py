@@ -156,6 +156,11 @@ def test_the_owner_of_a_socket_is_read_from_the_kernel() -> None:
             assert socket_owner(host, port) == os.getuid()
 
 
-def test_an_unreadable_table_means_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tau.ai.local.socket_owner._TABLES", ())
-    assert socket_owner("127.0.0.1", 11_434) is None
+def test_unreadable_table_means_unknown_unless_another_names_the_owner(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    missing, ipv4 = (Path("/missing"), socket.AF_INET6), (Path("/proc/net/tcp"), socket.AF_INET)
+    for tables, owner in (([missing], None), ([missing, ipv4], os.getuid())):
+        monkeypatch.setattr("tau.ai.local.socket_owner._TABLES", tables)
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            assert socket_owner("127.0.0.1", listener.getsockname()[1]) == owner

@@ -1,4 +1,4 @@
-"""The mutation tester: which mutants it makes, which tests it runs first, what it leaves running."""
+"""The mutation tester: its mutants, the draw, which tests it runs first, what it leaves running."""
 
 import ast
 import importlib
@@ -49,6 +49,10 @@ def mutated(tmp_path: Path, source: str) -> set[str]:
         ("a = min(b, c)", {"a = max(b, c)"}),
         ("def a(b=1):\n    return b", {"def a(b=2):", "return None"}),
         ("def a() -> bool:\n    return b", {"return (not b)"}),
+        ("def a() -> bool:\n    return b < c", {"return (not b < c)", "return (b <= c)"}),
+        ("def a() -> bool:\n    return b == c", {"return (b != c)"}),
+        ("def a() -> bool:\n    return not b", {"return (b)"}),
+        ("def a() -> bool:\n    return False", {"return True"}),
         ("with suppress(A):\n    b()", {"with suppress():", "pass"}),
         ("try:\n    a()\nexcept B:\n    c()\nfinally:\n    d()", {"pass", "raise"}),
         (
@@ -75,6 +79,7 @@ def test_each_kind_of_mutation_is_made(tmp_path: Path, source: str, expected: se
         "log.debug(f'{a}', 1)",
         "__all__ = [1]",
         "assert a == 1",
+        "assert_never(a)",
         "A = Bc | De | None",
     ],
 )
@@ -133,6 +138,19 @@ def test_same_seed_draws_the_same_mutants() -> None:
     first = listed(1)
     assert first == listed(1) != listed(2)
     assert len(first.splitlines()) == 6
+
+
+def ranks(tmp_path: Path, source: str) -> list[bytes]:
+    (tmp_path / "code.py").write_text(source)
+    return [mutant.rank(1) for mutant in find_mutants(tmp_path, ["code.py"])]
+
+
+def test_edit_elsewhere_leaves_the_draw_alone(tmp_path: Path) -> None:
+    old = "def a():\n    b(1)\n    b(1)\n    return c < d"
+    before = ranks(tmp_path, old)
+    after = ranks(tmp_path, f"def new():\n    b(1)\n\n{old.replace('c < d', 'c  <  e')}")
+    assert len(set(before)) == len(before) == 6
+    assert set(before[:4]) < set(after) and not {*before[4:]} & {*after}
 
 
 def test_scope_without_code_is_refused() -> None:

@@ -202,7 +202,7 @@ class JsonlFile:
         """Release the file and its lock; a later `append` reopens it."""
         fd, self._fd = self._fd, -1
         self._locked = self._ends_line = False
-        if fd >= 0:
+        if fd != -1:
             unlock(fd)
             os.close(fd)
 
@@ -213,7 +213,7 @@ class JsonlFile:
         self.close()
 
     def _open(self) -> None:
-        if self._fd < 0:
+        if self._fd == -1:
             self._fd = _open_for_append(self.path)
         elif os.fstat(self._fd).st_nlink == 0:
             self._follow_replacement()

@@ -7,6 +7,7 @@ import re
 import sys
 import zlib
 from collections.abc import Iterable, Mapping
+from itertools import count
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -198,7 +199,7 @@ class SnapshotStore:
     def _issue_tag(self, path: str, trimmed: int, exact: int, chars: int) -> str:
         """Return a tag that no other text of this path has or had."""
         taken = self._versions.get(path, {})
-        for salt in range(0x10000):
+        for salt in count():
             tag = tag_from(trimmed if salt == 0 else zlib.crc32(salt.to_bytes(2, "big"), trimmed))
             owner = self._issued.get((path, tag))
             if tag not in taken and (owner is None or (owner.checksum, owner.chars) == (exact, chars)):

@@ -13,6 +13,7 @@ from tau.ai.auth import Login, LoginTokens
 from tau.ai.http import HttpTransport
 from tau.ai.oauth import device_flow
 from tau.ai.oauth.tokens import Endpoints, LoginError, find_endpoints, refresh
+from tau.base import secrets
 from tests.support.oauth_server import OAuthServer
 
 T = TypeVar("T")
@@ -146,8 +147,8 @@ def test_device_flow_shows_no_page_that_cannot_be_opened(page: str) -> None:
             device(server)
 
 
-def device(server: OAuthServer) -> tuple[LoginTokens, list[float]]:
-    waits: list[float] = []
+def device(server: OAuthServer, waits: list[float] | None = None) -> tuple[LoginTokens, list[float]]:
+    waits = [] if waits is None else waits
 
     async def sleep(seconds: float) -> None:
         waits.append(seconds)
@@ -167,6 +168,30 @@ def test_device_flow_waits_and_slows_down_when_asked() -> None:
         tokens, waits = device(server)
     assert tokens.access.startswith("access-")
     assert waits == [1, 1, 6, 6]
+    assert secrets.knows(tokens.access) and secrets.knows(tokens.refresh)
+
+
+@pytest.mark.parametrize(
+    ("interval", "expires_in", "waits"),
+    [
+        (5, 20, [5.0] * 4),
+        (0, 3, [1.0] * 3),
+        (0, 0, [1.0]),
+        (1_000, 200, [60.0] * 3),
+        (60, 10**9, [60.0] * 30),
+    ],
+)
+def test_device_flow_asks_as_often_as_the_server_says_within_limits(
+    interval: float, expires_in: float, waits: list[float]
+) -> None:
+    with OAuthServer() as server:
+        usual = server.start_device()
+        server.start_device = lambda: {**usual, "interval": interval, "expires_in": expires_in}  # type: ignore[method-assign]
+        server.device_answers = ["authorization_pending"] * 100
+        waited: list[float] = []
+        with pytest.raises(LoginError, match="expired"):
+            device(server, waited)
+    assert waited == waits
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from tau.ai.auth import KeyRetry
 from tau.ai.client import Client
 from tau.ai.http import HttpTransport
 from tau.ai.model import Compat
-from tau.ai.text_calls.watch import MAX_FALSE_MARKS
+from tau.ai.text_calls.watch import MAX_FALSE_MARKS, TextWatch
 from tests.ai.dialect_client import message, model
 from tests.ai.text_calls.about_calls import about_calls
 from tests.ai.text_calls.reading import REQUEST, assembled, read
@@ -115,6 +115,21 @@ def test_text_streams_as_it_comes() -> None:
     reader = AnswerReader(SPEAKER, REQUEST)
     shown = [list(reader.read(d.TextPiece(word))) for word in ("Hello ", "a < b ", "wor", "ld.")]
     assert shown == [[d.TextPiece(word)] for word in ("Hello ", "a < b ", "wor", "ld.")]
+
+
+@pytest.mark.parametrize(
+    ("mark", "limit"), [("<|channel|>", 200), ("<|python_start|>[read(path='", 65_536 - len("[read(path='"))]
+)
+def test_mark_is_shown_as_text_once_too_much_follows_it(mark: str, limit: int) -> None:
+    for count in (limit, limit + 1):
+        text = mark + "x" * count
+        assert TextWatch({tool.name: tool for tool in REQUEST.tools}).feed(text) == text * (count > limit)
+
+
+def test_held_text_is_checked_from_64_characters_on() -> None:
+    watch = TextWatch({})
+    text = "<tool_call>" + "?" * 52
+    assert [watch.feed(text), watch.feed("!")] == ["", f"{text}!"]
 
 
 def test_many_false_marks_cost_little() -> None:

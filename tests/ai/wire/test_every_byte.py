@@ -104,3 +104,18 @@ def test_every_dialect_reads_the_same_answer(spoken: Dialect) -> None:
     cached = 0 if spoken.name == "ollama-chat" else 3  # Ollama does not count what was cached
     assert (broken, read.usage.input, read.usage.output) == ({}, 10 - cached, 5)
     assert read.usage.cache_read == cached
+
+
+@EVERY
+def test_pieces_are_passed_on_as_they_come(spoken: Dialect) -> None:
+    deltas = asyncio.run(deltas_of(speaker_of(spoken), REQUEST, b"".join(stream_of(spoken))))
+    for kind, whole, count in ((d.ThinkingPiece, "Hm, é.", 2), (d.TextPiece, 'Let "me" \U0001f600 see.', 3)):
+        texts = [delta.text for delta in deltas if isinstance(delta, kind) and delta.text]
+        assert ("".join(texts), len(texts)) == (whole, count)
+    arguments = [delta for delta in deltas if isinstance(delta, d.CallPiece)]
+    counts = {
+        "google-generative-ai": 2,
+        "ollama-chat": 2,
+        "openai-responses": 8,
+    }  # whole; custom, with JSON around
+    assert len(arguments) == counts.get(spoken.name, 6)

@@ -419,3 +419,9 @@ def test_deleting_the_last_line_added_a_final_newline(ctx: CallContext) -> None:
     assert updated(ctx, "one\r\ntwo", "@@\n one\n-two\n")[0] == "one"
     assert updated(ctx, "one\n\ntwo", "@@\n \n-two\n")[0] == "one\n\n"
     assert updated(ctx, "one\ntwo\n", "@@\n one\n-two\n")[0] == "one\n"
+
+
+def test_indented_end_of_a_patch_may_have_blank_lines_below(ctx: CallContext) -> None:
+    (ctx.cwd / "a.txt").write_text("old\n")
+    patch(ctx, "*** Begin Patch\n*** Update File: a.txt\n@@\n-old\n+new\n  *** End Patch\n\n  \n")
+    assert (ctx.cwd / "a.txt").read_text() == "new\n"

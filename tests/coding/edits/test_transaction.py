@@ -180,7 +180,18 @@ def test_everything_is_checked_before_the_first_write_and_reported_together(ctx:
     before = tree(ctx.cwd)
     with pytest.raises(ToolError, match=r"two\.sh is generated\.\nthree.*\n.*No file was changed"):
         asyncio.run(apply_sections(parsed, ctx, guard=guard))
+    with pytest.raises(ToolError, match=r"^one\.txt is generated\.$"):
+        change = FileChange(path=ctx.cwd / "one.txt", name="one.txt", kind="delete")
+        asyncio.run(apply_changes([change], ctx, guard=lambda change: f"{change.name} is generated."))
     assert tree(ctx.cwd) == before
+
+
+def test_file_changed_twice_in_one_edit_is_refused(ctx: CallContext) -> None:
+    path = ctx.cwd / "a.txt"
+    changes = [FileChange(path=path, name=name, kind="create", new=b"new\n") for name in ("a.txt", "./a.txt")]
+    with pytest.raises(ToolError, match=r"^\./a\.txt is changed twice in one edit\. No file was changed\.$"):
+        asyncio.run(apply_changes(changes, ctx))
+    assert not path.exists()
 
 
 def test_link_is_written_through_but_not_moved_or_deleted(ctx: CallContext) -> None:

@@ -4,6 +4,7 @@ import random
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from tau.ai.wire import (
     AssistantMessage,
@@ -37,6 +38,10 @@ def entry_of(chance: random.Random, ids: list[str]) -> s.KnownEntry:
         s.BranchSummaryEntry(summary=text, from_id=target),
         s.ModeChange(mode=chance.choice(["plan", "none"])),
         s.ThinkingLevelChange(thinking_level="high"),
+        s.ModelChange(
+            provider="p", model_id=chance.choice(["m", "n"]), base_url=chance.choice(["", "http://a"])
+        ),
+        s.ModelChange(model="q/n", role=chance.choice(["default", "smol"])),
         s.CompactionEntry(summary=text, first_kept_entry_id=target, tokens_before=9),
     ]
     edit = s.ContextEdit(target_id=target, replacement=replacement)
@@ -57,6 +62,23 @@ def test_incremental_context_equals_a_fresh_read(seed: int, tmp_path: Path) -> N
         ids.append(log.append(entry_of(chance, ids)))
         assert log.context() == read_again(log)
     log.close()
+
+
+def test_model_is_the_one_chosen_or_answering_last() -> None:
+    log = SessionLog.new(None, Path("/"))
+    answer = AssistantMessage([], "api", "p", "m", Usage(), "stop", 1)
+    entries = [
+        (s.ModelChange(provider="p", model_id="m", base_url="http://a"), ("p", "m"), "http://a"),
+        (s.MessageEntry(message=answer), ("p", "m"), "http://a"),
+        (s.ModelChange(model="q/n", role="smol"), ("p", "m"), "http://a"),
+        (s.ModelChange(model="q/n"), ("q", "n"), None),
+        (s.MessageEntry(message=answer), ("p", "m"), None),
+        (s.MessageEntry(message=replace(answer, provider="q", model="n")), ("q", "n"), None),
+    ]
+    for entry, model, address in entries:
+        log.append(entry)
+        for context in (log.context(), read_again(log)):
+            assert (context.model, context.base_url) == (model, address)
 
 
 def test_edit_gives_a_new_list_and_leaves_the_other_messages_alone(tmp_path: Path) -> None:

@@ -195,10 +195,10 @@ def test_resumed_session_reverts_to_its_model(tmp_path: Path) -> None:
     def resolve(pattern: str) -> Model:
         return FAUX_MODEL if pattern == "faux/faux" else other_model(pattern)
 
-    for late, model in ((False, "a"), (True, "faux")):
+    for late, enabled, model in ((False, True, "a"), (True, False, "a"), (True, True, "faux")):
         again = Driver(
             [[Say("2")]],
-            retry=impatient(),
+            retry=impatient(model_fallback=enabled),
             log=SessionLog.open(path),
             model=other_model("a"),
             find=resolve,
@@ -255,6 +255,21 @@ def test_model_is_tried_once_even_if_its_cooldown_is_short() -> None:
     driver = Driver([[Fail(busy(retry_after=0))]], retry=impatient(max_retries=0))
     assert go(driver).error is not None
     assert used(driver) == ["faux", "a", "b"]
+
+
+def test_answer_in_between_makes_a_tried_model_usable_again() -> None:
+    fail = Fail(busy(retry_after=0))
+    script: list[list[FauxStep]] = [[fail], [Use("echo", text="a")], [fail], [Use("echo", text="b")], [fail]]
+    driver = Driver([*script, [Say("Here.")]], retry=impatient(max_retries=0))
+    assert go(driver).error is None
+    assert used(driver) == ["faux", "a", "a", "b", "b", "a"]
+
+
+def test_next_prompt_tries_the_whole_chain_again() -> None:
+    driver = Driver([[Fail(busy(retry_after=0))]], retry=impatient(max_retries=0))
+    for _ in range(2):
+        assert go(driver).error is not None
+    assert used(driver) == ["faux", "a", "b"] * 2
 
 
 def test_abort_stops_the_search_for_a_fallback() -> None:

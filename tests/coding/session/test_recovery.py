@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from tau.agent.abort import Abort, Aborted
-from tau.agent.events import AgentEvent, RetryEnd, RetryStart
+from tau.agent.events import AgentEvent, RetryEnd, RetryStart, TurnEnd
 from tau.ai.faux import Count, Fail, FauxStep, Say, Stop, Think, Use
 from tau.ai.wire import AssistantMessage
 from tau.base.errors import ProviderError, TauError
@@ -137,6 +137,15 @@ def test_abort_ends_a_wait() -> None:
     outcome = asyncio.run(in_time(driver.prompt(abort=abort)))
     assert outcome.aborted
     assert driver.events_about("retry") == ["auto_retry_start", "auto_retry_end"]
+
+
+@pytest.mark.parametrize("error", [busy(), TOO_LONG])
+def test_failure_of_an_aborted_run_is_final(error: ProviderError) -> None:
+    driver = Driver([[Fail(error)]], room=[True])
+    abort = Abort()
+    driver.bus.subscribe(lambda event: abort.abort() if isinstance(event, TurnEnd) else None)
+    assert asyncio.run(in_time(driver.prompt(abort=abort))).error is error
+    assert (len(driver.faux.requests), driver.events_about("retry"), driver.asked) == (1, [], [])
 
 
 def test_overflow_is_compacted_and_resent_without_a_retry() -> None:

@@ -3,10 +3,14 @@
 import asyncio
 from pathlib import Path
 
-from tau.ai.faux import Fail, Faux, Say, Use
+import pytest
+
+from tau.agent.events import AgentSettled
+from tau.ai.faux import Fail, Faux, Say, Use, Wait
 from tau.ai.wire import BashExecutionMessage, UserMessage
-from tau.base.errors import ProviderError
+from tau.base.errors import ProviderError, TauError
 from tau.sdk import SessionOptions, create_session
+from tests.coding.session.driver import Driver
 from tests.coding.undo.undo_rig import make_repository
 from tests.support.idle import until
 from tests.support.limits import HANG_S
@@ -97,5 +101,23 @@ def test_command_run_while_a_failed_request_waits_was_not_recorded(tmp_path: Pat
             assert running.result().error is not None
             assert isinstance(session.log.messages()[-1], BashExecutionMessage)
             assert not session.queue.waiting()
+
+    asyncio.run(main())
+
+
+def test_cancelled_run_settles_as_aborted_and_a_refused_one_does_not() -> None:
+    async def main() -> None:
+        driver = Driver([[Wait()]])
+        async with asyncio.TaskGroup() as tasks:
+            running = tasks.create_task(driver.runner.run(lambda: UserMessage("go", 1)))
+            await until(lambda: bool(driver.faux.requests), HANG_S, lambda: "no request")
+            running.cancel()
+        assert running.cancelled() and driver.events[-1] == AgentSettled(True)
+        with pytest.raises(TauError):
+            await driver.runner.run(refuse)
+        assert driver.events[-1] == AgentSettled(False)
+
+    def refuse() -> UserMessage:
+        raise TauError("not now")
 
     asyncio.run(main())

@@ -366,6 +366,19 @@ def test_appended_entries_are_read_once_and_join_the_tree() -> None:
     assert [row.id for row in tree.rows() if row.active] == ["a", "b"]
 
 
+def test_entry_without_a_time_came_after_the_one_before_it() -> None:
+    strange = {"type": "from_the_future", "id": "x", "parentId": "b"}
+    entries = [line("a", None, at=1), line("b", "a", at=2), strange]
+    log = Lines(entries[:2], "b")
+    tree = SessionTree(log)
+    tree.rows()
+    more = Lines(entries, "x")
+    log._nodes, log._lines = more._nodes, more._lines
+    for rows in (tree.rows(), SessionTree(more).rows()):
+        assert [row.timestamp for row in rows] == [iso(1), iso(2), iso(2)]
+    assert SessionTree(Lines([strange])).rows()[0].timestamp == ""
+
+
 def test_rewritten_log_is_read_again() -> None:
     log = Lines([line("a", None), line("b", "a")], "b")
     tree = SessionTree(log)

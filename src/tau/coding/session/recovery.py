@@ -146,7 +146,7 @@ class RunRecovery(Struct, kw_only=True):
 
     async def _decide(self, outcome: Outcome, abort: Abort) -> Outcome | None:
         error = outcome.error
-        if abort.aborted or outcome.aborted:
+        if abort.aborted:
             return outcome
         if error is None:
             return await self._decide_on_answer(outcome, abort)

@@ -158,7 +158,6 @@ class Todos:
     def close(self) -> None:
         for timer in self._clearing.values():
             timer.cancel()
-        self._clearing.clear()
 
     def _record_after_compaction(self) -> None:
         """Record the list again after a compaction, since the search stops there."""

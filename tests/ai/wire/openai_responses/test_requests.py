@@ -218,6 +218,12 @@ def test_tool_choice(choice: str, sent: Any) -> None:
     assert built(tools=[PATCH.spec, read], tool_choice=choice).get("tool_choice") == sent
 
 
+def test_model_without_parallel_calls_is_asked_for_one_at_a_time() -> None:
+    single = replace(GPT, compat=Compat(supports_parallel_tool_calls=False))
+    assert built(tools=[PATCH.spec], speaker=single)["parallel_tool_calls"] is False
+    assert "parallel_tool_calls" not in {**built(speaker=single), **built(tools=[PATCH.spec])}
+
+
 def test_cache_tier_and_temperature() -> None:
     cached = replace(GPT, compat=Compat(supports_prompt_cache_key=True, supports_long_cache_retention=True))
     body = built(speaker=cached, cache_key="k" * 99, cache_retention="long", service_tier="flex")

@@ -52,10 +52,12 @@ def test_same_large_image_is_stored_once_and_restored(tmp_path: Path) -> None:
         ToolResultMessage("c", "read", [image(), TextContent("x")], False, 2),
         CustomMessage("note", [image()], True, 3),
     ]
+    files = set()
     for message in texts:
         log.append_message(message)
-    assert log.messages() == texts
-    [blob] = stored(tmp_path)
+        [blob] = stored(tmp_path)
+        files.add(blob.stat().st_ino)
+    assert log.messages() == texts and len(files) == 1
     assert blob.stat().st_mode & 0o777 == 0o600
     assert blob.read_bytes() == base64.b64decode(LARGE)
     assert log.path is not None

@@ -1,5 +1,6 @@
 """Both storages satisfy one contract; the file storage survives deletion and replacement."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -106,6 +107,21 @@ def test_content_of_a_replaced_file_is_still_readable(tmp_path: Path) -> None:
     assert [DECODER.decode(storage.read(start, size)).n for start in starts] == [0, 1, 2, 3, 4]
     storage.close()
     assert storage.path.read_bytes() == line(200) + b"\n" + line(4, 100) + b"\n"
+
+
+def test_reads_in_a_row_fetch_256_kib_and_others_only_their_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    storage = FileStorage(tmp_path / "x.jsonl")
+    starts = [storage.append([line(number, 999)]) for number in range(400)]
+    size = len(line(0, 999))
+    sizes: list[int] = []
+    pread = os.pread
+    monkeypatch.setattr(os, "pread", lambda fd, n, at: sizes.append(n) or pread(fd, n, at))
+    for start in (*starts, starts[0], starts[0]):
+        assert len(storage.read(start, size)) == size
+    storage.close()
+    assert sizes == [256 * 1024, 256 * 1024, size]
 
 
 def test_shrunken_file_yields_fewer_bytes(tmp_path: Path) -> None:

@@ -223,6 +223,18 @@ def test_entries_of_all_branches_come_in_file_order(tmp_path: Path) -> None:
     log.close()
 
 
+def test_second_root_is_a_separate_branch_after_reopening(tmp_path: Path) -> None:
+    log = SessionLog.open(filled(tmp_path))
+    log.move(None)
+    log.append_message(UserMessage("afresh", 9))
+    path = log.path
+    log.close()
+    assert path is not None
+    log = SessionLog.open(path)
+    assert log.messages() == [UserMessage("afresh", 9)] and len(log.branch()) == 1
+    log.close()
+
+
 def test_branches_of_linear_and_branched_sessions(tmp_path: Path) -> None:
     path = filled(tmp_path)
     log = SessionLog.open(path)

@@ -1,5 +1,7 @@
 """Finding sessions, including those open in another window."""
 
+import hashlib
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -8,7 +10,7 @@ from tau.ai.wire import UserMessage
 from tau.base.errors import SessionError, UsageError
 from tau.coding.session.storage.line_storage import SessionLocked
 from tau.coding.session.storage.log import SessionLog
-from tau.coding.session.storage.session_store import SessionStore
+from tau.coding.session.storage.session_store import ELSEWHERE, SessionStore
 
 
 def log_with(store: SessionStore, text: str) -> SessionLog:
@@ -55,6 +57,21 @@ def test_folders_with_colliding_names_do_not_resume_each_others_sessions(tmp_pat
     found = one.recent()
     assert found.messages() == [UserMessage("mine", 1)]
     found.close()
+
+
+def test_session_outside_the_store_has_its_files_in_the_store(tmp_path: Path) -> None:
+    store = SessionStore(tmp_path / "s", tmp_path)
+    log = log_with(store, "hi")
+    assert log.path is not None
+    assert store.artifacts_folder(log.path) == log.path.with_suffix("")
+    log.close()
+    link, outside = tmp_path / "link.jsonl", tmp_path.resolve() / "repo" / "s.jsonl"
+    outside.parent.mkdir()
+    outside.write_bytes(log.path.read_bytes())
+    link.symlink_to(outside)
+    with closing(store.open(link)) as opened:
+        name = hashlib.sha256(str(outside).encode()).hexdigest()[:16]
+        assert opened.artifacts == tmp_path / "s" / ELSEWHERE / name
 
 
 def test_side_files_are_not_sessions(tmp_path: Path) -> None:

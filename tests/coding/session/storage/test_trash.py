@@ -75,12 +75,14 @@ def test_restoring_overwrites_nothing(tmp_path: Path, session: Path) -> None:
 def test_expired_sessions_are_removed_with_the_next_deletion(
     tmp_path: Path, session: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    now = now_ms()
+    month_ms = 30 * 24 * 3600 * 1000
     trash = Trash(tmp_path / "trash")
-    trash.put(session)
-    other = write(tmp_path / "sessions")
-    monkeypatch.setattr(trashes, "now_ms", lambda: now_ms() + 31 * 24 * 3600 * 1000)
-    put = trash.put(other)
-    assert trash.content() == [put]
+    for later_ms, count in ((0, 1), (month_ms - 1, 2), (month_ms, 2)):
+        monkeypatch.setattr(trashes, "now_ms", lambda later_ms=later_ms: now + later_ms)
+        put = trash.put(session)
+        assert len(trash.content()) == count and put in trash.content()
+        session.write_text("another")
 
 
 def test_trash_works_across_file_systems(

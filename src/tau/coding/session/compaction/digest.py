@@ -41,7 +41,7 @@ def _user_lines(messages: Sequence[AppMessage], room: int) -> list[str]:
     if left < 0:
         end, left = [], room - text_tokens("\n".join(lines[:1]))
     if left < 0:
-        return [shortened(lines[0], max(room * 2, 20))] if lines and room > 10 else []
+        return [shortened(lines[0], room * 2)] if lines and room > 10 else []
     kept: list[str] = []
     for line in reversed(lines[1:]):
         left -= text_tokens(line) + 1

@@ -42,7 +42,8 @@ def make_job(
     written: list[AppMessage] = []
     for item in items:
         node = log.node(item.id)
-        entry = None if node is None else log.decode(node)
+        assert node is not None
+        entry = log.decode(node)
         written.append(entry.message if isinstance(entry, MessageEntry) else item.message)
         if isinstance(entry, BranchSummaryEntry):
             before.append(earlier_file_ops(entry.details))

@@ -55,7 +55,7 @@ class Meter(Struct):
             self._add(index, items[index])
         frame = self._frame_tokens(setup)
         estimated = frame + self._total
-        if self._counted < 0:
+        if self._counted == -1:
             return ContextMeasurement(
                 tokens=estimated, items=items, costs=self._costs, estimated=estimated, frame=frame
             )

@@ -175,7 +175,7 @@ def _parts(parts: Sequence[Any], convert: _Convert) -> Sequence[Any]:
 
 def _has_content(path: Path, content: bytes) -> bool:
     try:
-        return path.stat().st_size == len(content) and path.read_bytes() == content
+        return path.read_bytes() == content
     except OSError:
         return False
 

@@ -15,16 +15,16 @@ from msgspec import Struct
 
 from tau.base.files import try_lock, unlock, write_atomic
 from tau.base.secrets import SecretMask
-from tau.base.sizes import MIB
+from tau.base.sizes import GIB, format_bytes
 
-MAX_FILE_BYTES = 1024 * MIB
+MAX_FILE_BYTES = GIB
 _JOURNAL = "journal.log"
 _HISTORY = "history"
 _TEXTS = (".log", ".1", ".md", ".txt", ".torn", ".damaged")
 
 
 class RedactionReport(Struct, frozen=True, rename="camel"):
-    """`changed` files had secrets in `places`; `skipped` ones are open elsewhere or cannot be written."""
+    """`changed` files had secrets in `places`; `skipped` ones are too large, in use or not writable."""
 
     files: int
     changed: list[str]
@@ -70,7 +70,7 @@ def _rewrite(path: Path, redact: Callable[[bytes], bytes], *, dry_run: bool) -> 
     with _locked(path) as fd:
         status = os.fstat(fd)
         if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_FILE_BYTES:
-            return False
+            raise OSError(f"it is not a file of at most {format_bytes(MAX_FILE_BYTES)}")
         with open(fd, "rb", closefd=False) as file:
             data = file.read()
         redacted = redact(data)
