@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from tau.agent import events as e
 from tau.agent.agent import Agent
-from tau.agent.calls import NOT_STARTED, SKIPPED, STOPPED, UNFINISHED
+from tau.agent.call_runner import NOT_STARTED, SKIPPED, STOPPED, UNFINISHED
 from tau.agent.effects import Effects
 from tau.agent.hooks import Hooks, ToolQuestion
 from tau.ai.assembler import MAX_CALLS, TOO_MANY

@@ -17,9 +17,9 @@ from tau.ai.faux import FAUX_MODEL, Faux, FauxStep
 from tau.ai.model import Model
 from tau.ai.wire import ImageContent, ToolResultMessage, text_of
 from tau.base.run import LocalRunner
-from tau.coding.approval.hook import ApprovalHook
 from tau.coding.approval.policy import Workspace
 from tau.coding.approval.session_permissions import SessionPermissions
+from tau.coding.approval.tool_approval import ApprovalHook
 from tau.coding.context import ModelRoles
 from tau.coding.ports import CodingDialogs
 from tau.coding.session.session import Session, SessionParts

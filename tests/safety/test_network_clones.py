@@ -15,7 +15,7 @@ from threading import Thread
 
 import pytest
 
-from tau.coding.shell.git_clones import clone_argv, read_clone
+from tau.coding.shell.git_clone_commands import clone_argv, read_clone
 from tau.config.paths import user_paths
 from tests.safety.contained_rig import ScriptedUi, contained_shell
 from tests.safety.sandbox_rig import ENGINES, GIT_ENV, require

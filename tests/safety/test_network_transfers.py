@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tau.coding.shell.git_transfers import (
+from tau.coding.shell.git_transfer_commands import (
     find_problem,
     merge_text,
     read_transfer,

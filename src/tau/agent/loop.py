@@ -24,7 +24,7 @@ from tau.base.clock import now_ms
 from tau.base.errors import ProviderError, StreamInterrupted, TauError
 from tau.base.late import late
 
-calls = late("tau.agent.calls")
+calls = late("tau.agent.call_runner")
 
 MAX_CUT_OFF_TURNS = 3
 MAX_PAUSES = 10

@@ -15,7 +15,7 @@ from tau.base.tasks import spawn
 from tau.coding.session.session import Session
 from tau.modes import job_results
 from tau.modes.event_json import EventEncoder, encode, encode_masked
-from tau.modes.event_lines import notice_line
+from tau.modes.event_texts import notice_line
 from tau.modes.event_writer import EventWriter
 from tau.modes.exit_status import DONE, INTERRUPTED, NOBODY_READS, ExitStatus, code_of, judge
 from tau.modes.line_input import LineReader

@@ -20,7 +20,7 @@ from tau.agent.events import (
 from tau.ai.stream_events import TextDelta, ThinkingStart
 from tau.ai.wire import AssistantMessage
 from tau.base.text import clean_line, plain, reveal, shortened
-from tau.modes.event_lines import compaction_line, job_line, notice_line, retry_line, rules_line
+from tau.modes.event_texts import compaction_line, job_line, notice_line, retry_line, rules_line
 from tau.modes.output_stream import OutputStream
 
 SUMMARY_CHARS = 100

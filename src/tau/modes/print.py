@@ -16,7 +16,7 @@ from tau.agent.loop import Outcome
 from tau.base import secrets
 from tau.base.late import late
 from tau.coding.session.session import Session
-from tau.modes.event_lines import compaction_line, notice_line, retry_line, rules_line
+from tau.modes.event_texts import compaction_line, notice_line, retry_line, rules_line
 from tau.modes.exit_status import DONE, INTERRUPTED, JOBS_STOPPED, ExitStatus, judge
 from tau.modes.output_stream import OutputStream, tell
 from tau.modes.user_prompt import UserPrompt

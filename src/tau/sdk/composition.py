@@ -26,9 +26,9 @@ from tau.base.files import is_private, mode_of, temporary_folder, typed_path
 from tau.base.late import late
 from tau.base.run import LocalRunner, Runner, find_shell
 from tau.base.tasks import shielded
-from tau.coding.approval.hook import ApprovalHook
 from tau.coding.approval.policy import Workspace, judge_connection
 from tau.coding.approval.session_permissions import RuleStore, SessionPermissions
+from tau.coding.approval.tool_approval import ApprovalHook
 from tau.coding.context import CodingCall, ModelRoles
 from tau.coding.edits.modes import with_edit_mode
 from tau.coding.files.source_files import CodeDetector

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from msgspec import UNSET
 
-from tau.agent.calls import NOT_STARTED, STOPPED
+from tau.agent.call_runner import NOT_STARTED, STOPPED
 from tau.agent.events import ToolResult
 from tau.ai.apis.error_response import ANOTHER_KEY, ANOTHER_MODEL
 from tau.ai.wire import (

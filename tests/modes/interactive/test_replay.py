@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tau.agent.calls import STOPPED
+from tau.agent.call_runner import STOPPED
 from tau.ai.faux import Count, Fail, FauxStep, Say, Stop, Think, Use, Wait
 from tau.ai.wire import (
     AssistantMessage,

@@ -3,7 +3,7 @@
 import pytest
 
 from tau.tui.input.key import Paste
-from tau.tui.input.paste_detector import PasteDetector
+from tau.tui.input.unmarked_pastes import PasteDetector
 from tau.tui.terminal.replies import DeviceAttributes
 from tests.tui.input.input_rig import END, START, Typed
 

@@ -7,7 +7,14 @@ from hypothesis import strategies as st
 from tau.tui.render.audit import wrapped_heights
 from tau.tui.render.compose import Record
 from tau.tui.render.ledger import RowPlace
-from tau.tui.render.rewrap import anchor_at, find_anchor, find_place, first_letters, skip_letters, text_place
+from tau.tui.render.text_place import (
+    anchor_at,
+    find_anchor,
+    find_place,
+    first_letters,
+    skip_letters,
+    text_place,
+)
 from tau.tui.text.wrap import wrap
 
 TEXT = "The quick brown fox jumps over the lazy dog, and so do I; twice (if need be)."

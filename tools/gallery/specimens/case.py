@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tau.agent.calls import STOPPED
+from tau.agent.call_runner import STOPPED
 from tau.ai.wire import TextContent, UserContent
 from tau.coding.approval import refusals
 from tau.modes.interactive.tool_views.view import CallState, ToolCallView

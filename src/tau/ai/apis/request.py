@@ -17,7 +17,7 @@ error_response = late("tau.ai.apis.error_response")
 schema = late("tau.ai.apis.schema")
 
 BYTES_PER_TOKEN = 3  # fewer than real, so the estimate errs on the safe side
-IMAGE_TOKENS = 1600
+IMAGE_TOKENS = 1600  # the most that one takes: the answer must fit beside it
 MIN_ANSWER_TOKENS = 4096
 
 # Only the words that every server with levels knows.

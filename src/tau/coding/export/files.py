@@ -12,7 +12,7 @@ from tau.base.files import mode_of, write_all
 from tau.base.secrets import SecretMask
 from tau.base.sizes import KIB
 from tau.coding.export import html, json, markdown, page
-from tau.coding.export.branches import ExportedSession
+from tau.coding.export.exported_session import ExportedSession
 from tau.coding.session.stats import UsageStats
 from tau.coding.session.storage.log import SessionLog
 

@@ -9,8 +9,8 @@ from tau.ai.wire import AssistantMessage, ToolCall, ToolResultMessage
 from tau.base.clock import iso, now_ms
 from tau.base.secrets import masked_text
 from tau.base.version import VERSION
-from tau.coding.export.branches import CONTENT_TYPES, BranchSegment, ExportedSession
 from tau.coding.export.entry_html import EntryView, note, outline_entry, render_entry
+from tau.coding.export.exported_session import CONTENT_TYPES, BranchSegment, ExportedSession
 from tau.coding.export.page import (
     data_file,
     fact,

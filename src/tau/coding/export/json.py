@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from tau.coding.export.branches import ExportedSession
+from tau.coding.export.exported_session import ExportedSession
 from tau.coding.session import entries as s
 from tau.coding.session.context import EntryNode
 from tau.coding.session.stats import UsageStats

@@ -9,7 +9,7 @@ from tau.base.clock import iso, now_ms
 from tau.base.secrets import masked_text
 from tau.base.version import VERSION
 from tau.coding.approval import decision_log
-from tau.coding.export.branches import ExportedSession
+from tau.coding.export.exported_session import ExportedSession
 from tau.coding.export.page import money_text, percent_text, tokens_text
 from tau.coding.export.syntax_colors import language_of_file
 from tau.coding.session import entries as s

@@ -28,7 +28,7 @@ from tau.base.clock import now_ms
 from tau.base.errors import ConfigError, NothingToDo, SessionError, StreamInterrupted, TauError
 from tau.base.late import late
 from tau.coding.session.entries import CustomMessageEntry, RuleInjection
-from tau.coding.session.reminders import remove_reminders
+from tau.coding.session.reminder_queue import remove_reminders
 from tau.coding.session.storage.log import SessionLog
 from tau.config.discovery_settings import StreamRuleSettings
 

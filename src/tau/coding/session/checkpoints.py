@@ -24,7 +24,7 @@ from tau.coding.ports import Checkpoint
 from tau.coding.session.branch_state import BranchState, tool_result
 from tau.coding.session.context import EntryNode
 from tau.coding.session.entries import BranchSummaryEntry, MessageEntry
-from tau.coding.session.reminders import has_next_prompt, is_final_answer, remind, remove_reminders
+from tau.coding.session.reminder_queue import has_next_prompt, is_final_answer, remind, remove_reminders
 from tau.coding.session.storage.log import SessionLog
 
 file_ops = late("tau.coding.session.compaction.file_ops")

@@ -17,7 +17,7 @@ from tau.base.errors import SessionError, TauError
 from tau.coding.session.branch_state import BranchState, tool_result
 from tau.coding.session.context import EntryNode
 from tau.coding.session.entries import CustomEntry, CustomMessageEntry
-from tau.coding.session.reminders import has_next_prompt, is_final_answer, remind, remove_reminders
+from tau.coding.session.reminder_queue import has_next_prompt, is_final_answer, remind, remove_reminders
 from tau.coding.session.storage.log import SessionLog
 from tau.coding.todo.list import (
     Phases,

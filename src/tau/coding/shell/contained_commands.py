@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tau.backends.sandbox.session import SandboxPart, SessionSandbox
     from tau.coding.sandbox import LateSandbox
     from tau.coding.shell.blocked_attempts import BlockedAttempt, Containment
-    from tau.coding.shell.transfers import GitTransfers
+    from tau.coding.shell.git_transfers import GitTransfers
 
 programs = late("tau.base.programs")
 signing = late("tau.coding.shell.signing")
@@ -32,7 +32,7 @@ host_rules = late("tau.backends.sandbox.network.host_rules")
 parts = late("tau.backends.sandbox.network.proxy_part")
 port_forwards = late("tau.backends.sandbox.network.port_forwarding")
 targets = late("tau.backends.sandbox.network.targets")
-transfers = late("tau.coding.shell.transfers")
+transfers = late("tau.coding.shell.git_transfers")
 
 QUERY_S = 10.0
 

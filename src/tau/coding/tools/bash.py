@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from tau.backends.shell.session import ShellSession
     from tau.coding.sandbox import LateSandbox
     from tau.coding.shell.blocked_attempts import BlockedAttempt
+    from tau.coding.shell.git_transfers import TransferPlan
     from tau.coding.shell.rewrite import TrimmedCommand
     from tau.coding.shell.running_command import RunningCommand
-    from tau.coding.shell.transfers import TransferPlan
 
 controls = late("tau.coding.shell.control_characters")
 commands = late("tau.coding.shell.running_command")

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from tau.tui.input.key import InputEvent, Key, Paste
 from tau.tui.input.key_parser import parse_key
-from tau.tui.input.paste_detector import PasteDetector, as_paste, has_controls, is_control, typed_keys
+from tau.tui.input.unmarked_pastes import PasteDetector, as_paste, has_controls, is_control, typed_keys
 from tau.tui.terminal.replies import TerminalReply, parse_reply
 from tau.tui.timer import Handle, Timer
 

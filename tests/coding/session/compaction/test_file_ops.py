@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tau.agent.calls import STOPPED
+from tau.agent.call_runner import STOPPED
 from tau.ai.wire import AppMessage
 from tau.coding.session.compaction.estimate import text_tokens
 from tau.coding.session.compaction.file_ops import (

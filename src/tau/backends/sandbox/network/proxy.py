@@ -9,8 +9,8 @@ from msgspec import Struct
 from tau.backends.sandbox.network import socks
 from tau.backends.sandbox.network.addresses import Connect, Lookup, Streams, connect_to, look_up
 from tau.backends.sandbox.network.client_hello import HANDSHAKE_RECORD, read_client_hello
+from tau.backends.sandbox.network.connection_decisions import Ask, ConnectionPolicy, RecordedConnections
 from tau.backends.sandbox.network.decision_log import DecisionLog
-from tau.backends.sandbox.network.gate import Ask, HostGate, RecordedGate
 from tau.backends.sandbox.network.host_rules import HostRules
 from tau.backends.sandbox.network.http_head import (
     END_OF_HEAD,
@@ -54,8 +54,9 @@ async def serve_proxy(
     `ask` answers for a host that is not listed, while its request waits.
     """
     async with asyncio.TaskGroup() as group:
-        gate = RecordedGate(HostGate(group, rules, ask, look_up, connect), decisions or DecisionLog())
-        proxy = _Proxy(group, gate, limits or ProxyLimits())
+        policy = ConnectionPolicy(group, rules, ask, look_up, connect)
+        connections = RecordedConnections(policy, decisions or DecisionLog())
+        proxy = _Proxy(group, connections, limits or ProxyLimits())
         server = await asyncio.start_server(
             proxy.accept, sock=listener, limit=MAX_HEAD_BYTES, backlog=BACKLOG
         )
@@ -66,9 +67,11 @@ async def serve_proxy(
 
 
 class _Proxy:
-    def __init__(self, group: asyncio.TaskGroup, gate: RecordedGate, limits: ProxyLimits) -> None:
+    def __init__(
+        self, group: asyncio.TaskGroup, connections: RecordedConnections, limits: ProxyLimits
+    ) -> None:
         self._group = group
-        self._gate = gate
+        self._connections = connections
         self._limits = limits
         self._open = 0
 
@@ -82,7 +85,7 @@ class _Proxy:
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            await _Client((reader, writer), self._gate, self._limits).serve()
+            await _Client((reader, writer), self._connections, self._limits).serve()
         except (OSError, EOFError, asyncio.LimitOverrunError):
             pass  # the client went away, or said nothing that makes sense
         except Exception as error:
@@ -97,10 +100,10 @@ class _Proxy:
 class _Client:
     """One connection from inside the sandbox."""
 
-    def __init__(self, streams: Streams, gate: RecordedGate, limits: ProxyLimits) -> None:
+    def __init__(self, streams: Streams, connections: RecordedConnections, limits: ProxyLimits) -> None:
         self._streams = streams
         self._reader, self._writer = streams
-        self._gate = gate
+        self._connections = connections
         self._limits = limits
 
     async def serve(self) -> None:
@@ -116,11 +119,11 @@ class _Client:
             async with asyncio.timeout(self._limits.request_s):
                 target = await socks.read_socks_target(self._reader, self._writer)
         except RefusedTargetError as error:
-            self._gate.block(None, str(error))
+            self._connections.block(None, str(error))
             self._writer.write(socks.socks_reply(socks.NOT_ALLOWED))
             return
         try:
-            server = await self._gate.open(target)
+            server = await self._connections.open(target)
         except RefusedTargetError:
             self._writer.write(socks.socks_reply(socks.NOT_ALLOWED))
             return
@@ -136,16 +139,16 @@ class _Client:
             head = await self._read_head(first)
             if head.method == "CONNECT":
                 target = parse_authority(head.target)
-                server = await self._gate.open(target)
+                server = await self._connections.open(target)
             else:
                 request = read_proxy_request(head)
                 target = request.target
-                server = await self._gate.open(target)
+                server = await self._connections.open(target)
         except BadRequestError as error:
             self._writer.write(_answer(400, f"Bad request: {error}"))
         except RefusedTargetError as error:
             if target is None:
-                self._gate.block(None, str(error))
+                self._connections.block(None, str(error))
             self._writer.write(_answer(403, f"Blocked by the sandbox: {error}"))
         except (OSError, EOFError) as error:
             if target is None:
@@ -173,7 +176,7 @@ class _Client:
         """Let TLS for this host through, or one plain request to it; nothing else."""
         try:
             await self._writer.drain()
-            if self._gate.is_raw(target):
+            if self._connections.is_raw(target):
                 await splice(self._streams, server, self._limits.idle_s)
                 return
             async with asyncio.timeout(self._limits.request_s):
@@ -184,7 +187,7 @@ class _Client:
             else:
                 await self._send(server, await self._tunneled_request(first, target))
         except RefusedTargetError as error:
-            self._gate.block(target, str(error))
+            self._connections.block(target, str(error))
         finally:
             server[1].close()
 

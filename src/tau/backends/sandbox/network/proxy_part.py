@@ -17,7 +17,7 @@ from tau.base.tasks import spawn
 
 if TYPE_CHECKING:
     from tau.backends.sandbox.network.addresses import Connect, Lookup
-    from tau.backends.sandbox.network.gate import Ask
+    from tau.backends.sandbox.network.connection_decisions import Ask
     from tau.backends.sandbox.network.host_rules import HostRule
 
 addresses = late("tau.backends.sandbox.network.addresses")

@@ -10,7 +10,7 @@ from tau.ai import wire as w
 from tau.ai.dialect import ToolSpec
 from tau.base.sizes import KIB, MIB
 
-IMAGE_TOKENS = 1_200
+IMAGE_TOKENS = 1_200  # on average
 MESSAGE_TOKENS = 4  # what a server adds to each message
 CALL_TOKENS = 8  # the name and the id of a call
 MAX_COUNTED_CHARS = MIB

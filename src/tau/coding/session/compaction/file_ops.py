@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from tau.agent.calls import STOPPED
+from tau.agent.call_runner import STOPPED
 from tau.ai.wire import AppMessage, AssistantMessage, ToolCall, ToolResultMessage, text_of
 from tau.base.errors import ToolError
 from tau.coding.files.paths import split_selector

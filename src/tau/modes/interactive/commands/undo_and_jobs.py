@@ -11,7 +11,7 @@ from tau.coding.undo.plan import UndoPlan
 from tau.coding.undo.recorder import Recorder
 from tau.coding.undo.report import result_lines, summary, turn_lines
 from tau.coding.undo.undo import Undo
-from tau.modes.event_lines import job_status
+from tau.modes.event_texts import job_status
 from tau.modes.interactive.command_context import CommandContext
 from tau.modes.interactive.commands.shared_text import columns
 from tau.modes.interactive.tool_views.labels import duration

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from tau.coding.jobs.delivery import duration_text, output_of
 from tau.coding.ports import Job
-from tau.modes.event_lines import job_status
+from tau.modes.event_texts import job_status
 from tau.modes.interactive.command_context import CommandContext
 from tau.modes.interactive.dialogs.pager import PagerAction, TextPager, show_pager
 

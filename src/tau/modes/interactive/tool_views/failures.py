@@ -1,6 +1,6 @@
 """Text for calls that failed, were stopped or were declined."""
 
-from tau.agent.calls import NOT_STARTED, SKIPPED, STOPPED, UNFINISHED
+from tau.agent.call_runner import NOT_STARTED, SKIPPED, STOPPED, UNFINISHED
 from tau.coding.approval.refusals import refused_call, tell_user
 from tau.modes.interactive.tool_views.body_parts import HEAD_ROWS, head, remark, rows_limit, tail
 from tau.modes.interactive.tool_views.view import ToolCallView

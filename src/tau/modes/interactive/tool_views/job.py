@@ -4,7 +4,7 @@ from msgspec import UNSET
 
 from tau.coding.jobs.delivery import JobSnapshot
 from tau.coding.tools.job import JobDetails
-from tau.modes.event_lines import job_status
+from tau.modes.event_texts import job_status
 from tau.modes.interactive.tool_views.body_parts import (
     HEAD_ROWS,
     MAX_ROWS,

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
-from tau.agent.calls import NOT_STARTED, SKIPPED, STOPPED, UNFINISHED
+from tau.agent.call_runner import NOT_STARTED, SKIPPED, STOPPED, UNFINISHED
 from tau.agent.events import ToolResult
 from tau.ai.assembler import partial_arguments
 from tau.ai.wire import ImageContent, TextContent, ToolCall, ToolResultMessage, UserContent, text_of

@@ -9,7 +9,7 @@ from tau.ai import stream_events
 from tau.ai.stream_events import AssistantMessageEvent, TextDelta, ThinkingDelta, ToolCallDelta
 from tau.ai.wire import AssistantMessage
 from tau.base.late import late
-from tau.modes.event_lines import compaction_line, job_line, rules_line
+from tau.modes.event_texts import compaction_line, job_line, rules_line
 from tau.modes.interactive.composer.pending_messages import PendingMessages
 from tau.modes.interactive.current_session import CurrentSession
 from tau.modes.interactive.screen_protocols import Display

@@ -7,8 +7,8 @@ from msgspec import UNSET, Struct, UnsetType
 
 from tau.ai.wire import AssistantMessage, ToolResultMessage
 from tau.base.errors import SessionError
-from tau.coding.export.branches import ExportedSession
 from tau.coding.export.entry_html import EntryView, render_entry
+from tau.coding.export.exported_session import ExportedSession
 from tau.coding.export.markdown_html import code_block, prose
 from tau.coding.export.syntax_colors import language_of
 from tau.coding.session import entries as s

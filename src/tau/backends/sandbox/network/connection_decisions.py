@@ -13,7 +13,7 @@ from tau.base.tasks import spawn
 Ask: TypeAlias = Callable[[str, int], Awaitable[bool]]
 
 
-class HostGate:
+class ConnectionPolicy:
     """One per sandbox. `ask` answers for hosts that are not listed; without it they are refused.
 
     Requests for the same host and port share one question. A host is looked up only once it may be reached:
@@ -60,17 +60,17 @@ class HostGate:
             del self._questions[target]
 
 
-class RecordedGate:
-    """A gate that records what it decides."""
+class RecordedConnections:
+    """Records what the policy decides."""
 
-    def __init__(self, gate: HostGate, decisions: DecisionLog) -> None:
-        self.is_raw = gate.is_raw
-        self._gate = gate
+    def __init__(self, policy: ConnectionPolicy, decisions: DecisionLog) -> None:
+        self.is_raw = policy.is_raw
+        self._policy = policy
         self._decisions = decisions
 
     async def open(self, target: Target) -> Streams:
         try:
-            streams = await self._gate.open(target)
+            streams = await self._policy.open(target)
         except RefusedTargetError as error:
             self.block(target, str(error))
             raise

@@ -8,7 +8,7 @@ import pytest
 
 from tau.agent import events as e
 from tau.agent.call_context import CallContext, World
-from tau.agent.calls import FailedCalls
+from tau.agent.call_runner import FailedCalls
 from tau.agent.effects import Effects
 from tau.agent.hooks import Hooks, ToolQuestion
 from tau.agent.output import ToolOutput

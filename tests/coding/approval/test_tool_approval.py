@@ -17,10 +17,10 @@ from tau.ai.model import Model
 from tau.ai.wire import ToolCall
 from tau.base.errors import ConfigError
 from tau.coding.approval import decision_log, refusals
-from tau.coding.approval.hook import ALWAYS, NO, YES, ApprovalHook
 from tau.coding.approval.policy import Workspace
 from tau.coding.approval.request import ApprovalDecision, ApprovalRequest
 from tau.coding.approval.session_permissions import RuleStore, SessionPermissions
+from tau.coding.approval.tool_approval import ALWAYS, NO, YES, ApprovalHook
 from tau.coding.tools.registry import create_tools
 from tau.config.settings import ApprovalMode, ToolsSettings
 from tests.coding.context import CallContext, FakeDialogs, FakeUi

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from tau.coding.shell.git_transfers import SAFE_SETTINGS, is_network_address
+from tau.coding.shell.git_transfer_commands import SAFE_SETTINGS, is_network_address
 from tau.coding.shell.plain_commands import read_plain
 
 # Each option is known to name no program, no file and no other repository.
