@@ -12,6 +12,7 @@ from tau.cli.flags import CONFLICTS, FLAGS, GROUPS, LIST, OPTIONAL, SUBCOMMANDS,
 from tau.cli.login_command import AUTH_ACTIONS
 from tau.cli.models_command import ACTIONS as MODELS_ACTIONS
 from tau.cli.parse import parse
+from tau.cli.rules_command import ACTIONS as RULES_ACTIONS
 from tau.cli.sandbox_command import ACTIONS as SANDBOX_ACTIONS
 from tau.cli.sessions_command import ACTIONS as SESSIONS_ACTIONS
 from tau.cli.ssh_command import ACTIONS as SSH_ACTIONS
@@ -195,6 +196,7 @@ def test_choices_match_their_implementations() -> None:
         "auth": AUTH_ACTIONS,
         "ssh": tuple(SSH_ACTIONS),
         "extensions": EXTENSIONS_ACTIONS,
+        "rules": RULES_ACTIONS,
         "trust": TRUST_ACTIONS,
         "sandbox": SANDBOX_ACTIONS,
         "completions": SHELLS,

@@ -169,11 +169,11 @@ def test_ctrl_c_reaches_a_command_that_left_its_process_group(tau: Program) -> N
 
 
 def test_many_parallel_calls_do_not_exhaust_file_descriptors(tau: Program) -> None:
-    calls: Any = tuple(Call("bash", {"command": f"echo {number}"}) for number in range(150))
+    calls: Any = tuple(Call("bash", {"command": f"echo {number}"}) for number in range(120))
     tau.script(calls, "all of them")
     ran = shell(tau, "ulimit -n 128; tau $fake -p hi")
     assert ran.stdout == b"all of them\n"
-    assert results(tau) == [f"{number}\n" for number in range(150)]
+    assert results(tau) == [f"{number}\n" for number in range(120)]
 
 
 def test_missing_shell_is_named(tau: Program) -> None:

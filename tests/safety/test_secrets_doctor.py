@@ -115,7 +115,7 @@ def test_local_servers_are_listed_with_their_owner(
     paths: Paths, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "tau.ai.local.discovery.discover.__defaults__", (20, {"ollama": "http://127.0.0.1:9"}, 0)
+        "tau.ai.local.discovery.discover.__defaults__", (20, {"ollama": "http://127.0.0.1:9"}, 0, ())
     )
     with local_server("true") as address:
         monkeypatch.setenv("OLLAMA_HOST", address)

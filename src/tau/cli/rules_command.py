@@ -22,6 +22,7 @@ from tau.config.trust import trust_status
 
 patterns = late("tau.coding.rules.patterns")
 
+ACTIONS = ("list", "show", "test")
 SOURCES: dict[str, Source] = {"text": "text", "thinking": "thinking", "tool": "tool"}
 BUCKETS: dict[Bucket, str] = {
     "stream": "watches the stream",

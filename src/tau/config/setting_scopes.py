@@ -15,7 +15,7 @@ USER_ONLY = frozenset(
     {
         *("defaultProvider", "defaultModel", "enabledModels", "modelRoles", "retry.fallbackChains"),
         *("retry.fallbackRevertPolicy", "contextFiles.enabled", "interruptMode", "task.maxConcurrency"),
-        *("ttsr.builtinRules", "ttsr.disabledRules"),
+        *("ttsr.builtinRules", "ttsr.disabledRules", "ttsr.maxInterrupts"),
         *("rpc.dialogTimeout", "disabledProviders", "disabledExtensions"),  # which may be guards
         *("skills.customDirectories", "skills.includeSkills", "skills.listingTokens"),
     }
@@ -47,7 +47,6 @@ TIGHTEN: dict[str, tuple[Any, ...] | str] = {
     "titles.enabled": OFF,
     "ttsr.enabled": ON,
     "ttsr.interruptMode": ("always", "tool-only", "prose-only", "never"),
-    "ttsr.maxInterrupts": LOWER,
     "skills.enabled": OFF,
     "skills.enableSkillCommands": OFF,
     "skills.enableTauUser": OFF,

@@ -23,7 +23,7 @@ def test_unknown_command_suggests_the_nearest_and_stays_typed(launcher: Launcher
         ("/hotkeys", "Stop the agent"),
         ("/tools", "bash"),
         ("/jobs", "No background jobs"),
-        ("/changelog", "Fixed"),
+        ("/changelog", "no longer"),
         ("/shake", "There is no large tool output to drop."),
         ("/queue", "The queue is empty."),
         ("/undo", "Nothing to undo"),
