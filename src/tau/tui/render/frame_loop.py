@@ -264,8 +264,14 @@ class FrameLoop:
         if not self.running:
             return
         if self._is_beside and self.dialog is None:
+            # The normal screen still shows what preceded the dialog, until it is drawn.
+            is_synchronized = self._terminal.capabilities.synchronized_output
+            self._write(sequences.SYNC_BEGIN if is_synchronized else "")
             self.show_alternate(None)
-        elif self.dialog and self._alternate is None and isinstance(self._painter, Painter):
+            self._draw(self._overlays)
+            self._write(sequences.SYNC_END if is_synchronized else "")
+            return
+        if self.dialog and self._alternate is None and isinstance(self._painter, Painter):
             size = self.size()
             frame = self._composer.compose(self._children(), size.columns)
             self._whole = True
