@@ -44,7 +44,6 @@ streamed_answer = late("tau.coding.rules.streamed_answer")
 
 INJECTION: Final = "ttsr-injection"
 RETRY_DELAY_S = 0.05
-MAX_CHARS_ON_LOOP = 32_000  # longer texts are searched in a thread
 
 _INTERRUPT = (
     '<system-interrupt reason="rule_violation" rule="{name}" path="{path}">\n'
@@ -132,7 +131,7 @@ class StreamRules(Hooks):
 
     async def search(self, texts: Sequence[str], rules: "Sequence[RuleFile]") -> "list[RuleFile]":
         """Which rules match complete text; long text is searched off the loop."""
-        if sum(map(len, texts)) > MAX_CHARS_ON_LOOP:
+        if sum(map(len, texts)) > streamed_answer.MAX_CHARS_ON_LOOP:
             found, notices = await asyncio.to_thread(self.compiled.search, texts, rules)
         else:
             found, notices = self.compiled.search(texts, rules)

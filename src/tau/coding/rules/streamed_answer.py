@@ -17,7 +17,7 @@ written = late("tau.coding.rules.written_files")
 
 _ESCAPE = re.compile(r'\\(?:u([0-9a-fA-F]{4})|([bfnrt"\\/]))')
 _OPEN_ESCAPE = re.compile(r"(?<!\\)(?:\\\\)*(\\(?:u[0-9a-fA-F]{0,3})?)$")
-MAX_CHARS_ON_LOOP = 32_000
+MAX_CHARS_ON_LOOP = 32_000  # longer texts are searched in a thread
 _CHARACTERS = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 
 
