@@ -18,6 +18,7 @@ from tau.coding.session_index.prompt_history import FILE_NAME, PromptHistory
 from tau.config.layers import load_settings
 from tau.config.paths import current_folder, user_paths
 from tau.config.secret_mask import make_mask, mask_known_secrets
+from tau.ext.mcp.doctor_check import check_mcp
 from tau.modes.output_stream import OutputStream, tell
 
 OPTIONS = {"--json", "--redact", "--dry-run"}
@@ -38,7 +39,9 @@ async def _check(*, as_json: bool) -> int:
     mask_known_secrets(os.environ, paths)
     with closing(LocalRunner()) as runner:
         checks = await run_checks(
-            DoctorInput(paths=paths, cwd=current_folder(), environ=os.environ, runner=runner)
+            DoctorInput(
+                paths=paths, cwd=current_folder(), environ=os.environ, runner=runner, more=(check_mcp,)
+            )
         )
     if as_json:
         _print({"ok": is_healthy(checks), "checks": checks})

@@ -223,6 +223,15 @@ FLAGS = (
     ),
     Flag("no-skills", "offer no skills", group=PROMPT),
     Flag(
+        "mcp-config",
+        "start the MCP servers of this file too; repeatable",
+        group=PROMPT,
+        kind=LIST,
+        metavar="FILE",
+        completes=FILE,
+    ),
+    Flag("no-mcp", "start no MCP servers but those of --mcp-config", group=PROMPT),
+    Flag(
         "approval-mode",
         "ask before every change, allow the workspace, only read, or never ask",
         group=SAFETY,
@@ -284,6 +293,16 @@ _COMMANDS = (
         choices=("list", "search", "show", "rename", "delete", "restore", "reindex", "export"),
         values={"show": SESSIONS, "rename": SESSIONS, "delete": SESSIONS, "export": SESSIONS},
         options=("--all", "--here", "--limit", "--json"),
+    ),
+    Subcommand(
+        "mcp",
+        "mcp list|get|add|remove|test|...",
+        "add, test and call MCP servers, and be one",
+        choices=(
+            *("list", "get", "add", "add-json", "remove", "enable", "disable", "test", "tools", "call"),
+            *("resources", "prompts", "login", "logout", "reconnect", "logs", "pins", "serve"),
+        ),
+        options=("--json", "--scope"),
     ),
     Subcommand(
         "models",

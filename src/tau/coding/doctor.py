@@ -2,7 +2,7 @@
 
 import stat
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -64,6 +64,7 @@ class DoctorInput(Struct, frozen=True, kw_only=True):
     cwd: Path
     environ: Mapping[str, str]
     runner: LocalRunner
+    more: "Sequence[CheckSource]" = ()  # of layers above
 
 
 CheckSource = Callable[[DoctorInput], AsyncIterator[DoctorCheck]]
@@ -72,7 +73,7 @@ CheckSource = Callable[[DoctorInput], AsyncIterator[DoctorCheck]]
 async def run_checks(given: DoctorInput) -> list[DoctorCheck]:
     """Run all checks. One that fails unexpectedly is itself a finding."""
     found: list[DoctorCheck] = []
-    for source in SOURCES:
+    for source in (*SOURCES, *given.more):
         try:
             found += [check async for check in source(given)]
         except (TauError, OSError) as error:

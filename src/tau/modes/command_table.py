@@ -104,6 +104,7 @@ _TABLE = {
                 ANY_TIME,
             ),
         ),
+        ("mcp", "[VERB ...]", "Show, add, test and call MCP servers", "mcp.mcp", ANY_TIME),
         ("trust", "[remove]", "Review and trust what this repository could run", "trust.trust", ANY_TIME),
     ),
     "Model and display": (

@@ -43,7 +43,7 @@ from tau.coding.session.stats import record_costs
 from tau.coding.session.storage.log import SessionLog
 from tau.coding.tools.registry import ToolParts, create_tools
 from tau.config import trust_locations
-from tau.config.discovery.providers import Root, find_roots, has_any
+from tau.config.discovery.providers import Kind, Root, find_roots, has_any
 from tau.config.layers import LoadedSettings, load_settings
 from tau.config.paths import Paths, project_dir, project_folders
 from tau.config.settings import Settings
@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from tau.coding.nested_context import NestedContext
     from tau.coding.rules.stream_rules import StreamRules
     from tau.coding.supplies import PromptFiles, Supplies
+    from tau.coding.tool_search.selection import ToolSelection
     from tau.coding.untrusted_text import Fence
 
 effects_approval = late("tau.agent.approved_effects")
@@ -74,6 +75,11 @@ stream_rules = late("tau.coding.rules.stream_rules")
 skill_urls = late("tau.coding.skills.urls")
 supplying = late("tau.coding.supplies")
 trust = late("tau.config.trust")
+mcp = late("tau.sdk.servers")
+mcp_servers = late("tau.ext.mcp.servers")
+tool_selection = late("tau.coding.tool_search.selection")
+
+SERVER_KINDS: tuple[Kind, ...] = ("mcps", "settings", "extensions")
 
 _PATH = r"\S*/\S*|\S+\.\w{1,5}"  # one word with a slash or a file suffix
 
@@ -106,6 +112,10 @@ async def compose(
     fence = _LateFence(folders, sandbox, environment.jobs, is_distrusted=is_distrusted)
     roots = find_roots(cwd, paths)
     supplies = _supplies(options, paths, settings, environment, trusted=trusted, roots=roots)
+    servers = _servers(options, settings, paths, environ, environment, outside, sandbox, supplies, roots)
+    if servers is not None:
+        await services.enter_async_context(servers)
+    selection = _selection(options, settings, conversation, servers)
     rules = _stream_rules(options, settings, conversation, environment, roots, supplies)
     files = await _prompt_files(settings, roots, supplies, models.resolved.model, problems)
     nested_context = _LateNested(supplies, folders, conversation, environment.queue, settings)
@@ -119,7 +129,9 @@ async def compose(
             tools=_add_custom_tools(create_tools(options.tools, parts), options.add_tools),
             stream=stream,
             world=replace(environment.world, denied=permissions.denied_files),
-            hooks=HookChain((hooks, fence, nested_context, *(() if rules is None else (rules,)))),
+            hooks=HookChain([hook for hook in (hooks, fence, nested_context, selection, rules) if hook]),
+            selection=selection,
+            servers=servers,
             rules=rules,
             plan=environment.plan,
             permissions=permissions,
@@ -138,6 +150,50 @@ async def compose(
         )
     )
     return _connect(session, environment, models, paths)
+
+
+def _servers(
+    options: SessionOptions,
+    settings: Settings,
+    paths: Paths,
+    environ: Mapping[str, str],
+    environment: ToolEnvironment,
+    outside: LocalRunner,
+    sandbox: LateSandbox | None,
+    supplies: "Callable[[], Supplies]",
+    roots: Sequence[Root],
+) -> "mcp.LateServers | None":
+    """None if nothing can name a server, which costs no import."""
+    is_found = options.mcp and settings.mcp.enabled and has_any(roots, SERVER_KINDS)
+    if not is_found and not options.mcp_files and not options.mcp_servers:
+        return None
+
+    def parts() -> "mcp_servers.McpParts":
+        return mcp_servers.McpParts(
+            cwd=options.cwd,
+            paths=paths,
+            environ=environ,
+            contained=outside.inside(sandbox),
+            outside=outside,
+            warn=lambda text: environment.events.emit(Notice("warning", text)),
+            is_headless=options.ui is None,
+        )
+
+    return mcp.LateServers(
+        parts,
+        (lambda: supplies().discovery) if is_found else None,
+        files=options.mcp_files,
+        given=[(name, fields, "sdk") for name, fields in options.mcp_servers.items()],
+    )
+
+
+def _selection(
+    options: SessionOptions, settings: Settings, conversation: SessionLog, servers: "mcp.LateServers | None"
+) -> "ToolSelection | None":
+    """None if no tool can be hidden."""
+    if servers is None and settings.tools.discovery_mode != "all":
+        return None
+    return tool_selection.ToolSelection(conversation, settings, list if servers is None else servers.tools)
 
 
 def _connect(session: Session, environment: ToolEnvironment, models: SessionModels, paths: Paths) -> Session:

@@ -1,7 +1,7 @@
 """Sets up requests and runs the agent loop on a prompt, until the agent stops and the queue is empty."""
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +36,7 @@ from tau.config.settings import Settings
 if TYPE_CHECKING:
     from tau.coding.plan.mode import PlanMode
     from tau.coding.rules.stream_rules import StreamRules
+    from tau.coding.tool_search.selection import ToolSelection
     from tau.coding.undo.recorder import Recorder
 
 lost = late("tau.coding.session.lost_results")
@@ -54,6 +55,7 @@ class RequestSetup(Struct, kw_only=True):
     tools: Sequence[Tool[Any]]
     settings: Settings
     plan: "PlanMode"
+    selection: "ToolSelection | None" = None
     limits: AnswerLimits = msgspec.field(default_factory=AnswerLimits)
     interrupt_mode: InterruptMode = "immediate"  # starts as in the settings
     service_tier: str | None = None  # starts as in the settings
@@ -74,11 +76,16 @@ class RequestSetup(Struct, kw_only=True):
         model = self.model()
         if self._system is None or self._system[0] != model:
             self._system = (model, self.system(model))
+        tools, hidden = self.tools, frozenset[str]()
+        if self.selection is not None and not model.demo:
+            arranged = self.selection.arrange(tools)
+            tools, hidden = arranged.tools, arranged.hidden
         return Setup(
             model=self.limits.served(model),
             thinking=self.plan.thinking() or model.clamp_thinking(self.thinking),
             system=self.plan.system(self._system[1]),
-            tools=self.plan.tools(tools_for(model, self.tools)),
+            tools=self.plan.tools(tools_for(model, tools)),
+            hidden=hidden,
             max_tokens=self.limits.limit(model),
             cache_key=self.log.header.id,
             cache_retention=self.settings.cache_retention,
@@ -160,6 +167,7 @@ class AgentRunner(Struct, kw_only=True):
     activities: Activities
     recorder: "Recorder | None" = None
     rules: "StreamRules | None" = None
+    await_tools: Callable[[], Awaitable[None]] | None = None  # before each prompt
     resumed: bool = False  # what an earlier process left behind has been dealt with
 
     async def run(self, begin: Callable[[], UserMessage | None]) -> Outcome:
@@ -187,6 +195,9 @@ class AgentRunner(Struct, kw_only=True):
                 prompts = [accepted]
             self._answer_lost_calls()
             self._report_lost_jobs()
+            if self.await_tools is not None:
+                async with abort.scope():
+                    await self.await_tools()
             self.next_request.record_changes()
             for notice in self.next_request.clamp_notices():
                 self.emit(notice)

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from tau.coding.approval.session_permissions import SessionPermissions
     from tau.coding.files.workspace_folders import WorkspaceFolders
     from tau.coding.plan.mode import PlanMode
+    from tau.coding.ports import ServerPort
     from tau.coding.rules.stream_rules import StreamRules
     from tau.coding.session.fallback import Fallbacks
     from tau.coding.session.titles import SessionTitle
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
     from tau.coding.session.user_python import UserPython
     from tau.coding.session.user_shell import UserShell
     from tau.coding.supplies import Supplies
+    from tau.coding.tool_search.selection import ToolSelection
     from tau.coding.undo.recorder import Recorder
 
 fallback = late("tau.coding.session.fallback")
@@ -102,12 +104,14 @@ class SessionParts(Struct, frozen=True, kw_only=True):
     trusted: bool = False  # what the repository supplies may run
     title_prompt: str = ""  # the user's own, for titles
     supplies: "Callable[[], Supplies]"
+    selection: "ToolSelection | None" = None
+    servers: "ServerPort | None" = None
 
 
 class Session:
     """Owns its parts. Modes use `log`, `models`, `queue`, `tree`, `names`, `compaction`, `retry`, `stats`,
     `plan`, `permissions`, `todos`, `recorder`, `folders`, `sandbox`, `jobs`, `tools`, `urls`, `requests`,
-    `supplies` and `settings`; `setup` returns the next request's setup.
+    `supplies`, `servers` (of MCP) and `settings`; `setup` returns the next request's setup.
 
     A prompt goes from `prompt` through `AgentRunner.run_prompt` to the agent's `run_loop`.
     Each activity that can be stopped takes its abort from `activities`; `abort` stops the innermost one, and
@@ -123,6 +127,7 @@ class Session:
         self.settings, self.trusted = parts.settings, parts.trusted
         self.plan, self.permissions = parts.plan, parts.permissions
         self.todos, self.recorder, self.folders = parts.todos, parts.recorder, parts.folders
+        self.servers = parts.servers
         self.sandbox, self.supplies = parts.resources.sandbox, parts.supplies
         self.activities, self.abort = parts.activities, parts.activities.abort
         self.subscribe, self.emit = parts.events.subscribe, parts.events.emit
@@ -135,6 +140,7 @@ class Session:
             tools=parts.tools,
             settings=parts.settings,
             plan=parts.plan,
+            selection=parts.selection,
         )
         if parts.folders is not None:
             parts.folders.on_change(lambda _: self.requests.renew_prompt())
@@ -171,6 +177,7 @@ class Session:
             activities=parts.activities,
             recorder=parts.recorder,
             rules=parts.rules,
+            await_tools=None if parts.servers is None else parts.servers.wait_first,
         )
         self.notices = [*parts.notices, *persist_queue(parts.queue, parts.log, self.emit)]
         parts.log.on_append = partial(_report_entry, self.emit)

@@ -6,6 +6,7 @@ from contextlib import closing
 from tau.base.errors import UsageError
 from tau.base.run import LocalRunner
 from tau.coding.doctor import DoctorInput, is_healthy, run_checks
+from tau.ext.mcp.doctor_check import check_mcp
 from tau.modes.interactive.command_context import CommandContext
 from tau.modes.interactive.commands.shared_text import columns
 
@@ -17,7 +18,9 @@ async def doctor(context: CommandContext, rest: str) -> None:
     context.activity.show("Checking")
     try:
         with closing(LocalRunner()) as runner:
-            given = DoctorInput(paths=context.paths, cwd=context.cwd, environ=os.environ, runner=runner)
+            given = DoctorInput(
+                paths=context.paths, cwd=context.cwd, environ=os.environ, runner=runner, more=(check_mcp,)
+            )
             checks = await run_checks(given)
     finally:
         context.activity.hide()

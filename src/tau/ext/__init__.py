@@ -1,0 +1,1 @@
+"""Code from outside: hooks, extensions, plugins, MCP servers."""
