@@ -9,7 +9,7 @@ from tau.base.errors import TauError
 from tau.modes.session_host import SessionHost
 
 if TYPE_CHECKING:
-    from tau.modes.session_commands.host_parts import HostLink
+    from tau.modes.session_commands.host_tools import HostLink
 
 
 CallId: TypeAlias = str | int
