@@ -55,18 +55,18 @@ from tau.sdk.storage import open_log, track_last_session
 if TYPE_CHECKING:
     from tau.coding.approval.rules import RuleAction
     from tau.coding.jobs.session_jobs import SessionJobs
-    from tau.coding.nested_context import NestedContext
+    from tau.coding.nested_instructions import NestedInstructions
     from tau.coding.rules.stream_rules import StreamRules
     from tau.coding.supplies import PromptFiles, Supplies
     from tau.coding.untrusted_text import Fence
 
 effects_approval = late("tau.agent.approved_effects")
 faux = late("tau.ai.faux")
-nested = late("tau.coding.nested_context")
+nested = late("tau.coding.nested_instructions")
 fences = late("tau.coding.untrusted_text")
-obfuscation = late("tau.coding.obfuscation")
+secret_placeholders = late("tau.coding.secret_placeholders")
 project_rules = late("tau.config.project_rules")
-rule_settings = late("tau.config.rule_settings")
+list_settings = late("tau.config.list_settings")
 rule_catalog = late("tau.coding.rules.catalog")
 rule_urls = late("tau.coding.rules.urls")
 secrets = late("tau.base.secrets")
@@ -224,7 +224,7 @@ async def call_alone(
 def _stream(options: SessionOptions, settings: Settings, models: SessionModels) -> StreamFunction:
     stream = options.stream or models.client.stream
     if settings.secrets.obfuscate:
-        stream = obfuscation.obfuscated(stream, secrets.known_secrets())
+        stream = secret_placeholders.obfuscated(stream, secrets.known_secrets())
     return stream
 
 
@@ -325,7 +325,7 @@ class _LateNested(Hooks):
         queue: Queue,
         settings: Settings,
     ) -> None:
-        self._make: Callable[[], NestedContext] = lambda: nested.NestedContext(
+        self._make: Callable[[], NestedInstructions] = lambda: nested.NestedInstructions(
             supplies(), lambda: folders.all, conversation.messages, queue
         )
         self._folders = folders
@@ -339,7 +339,7 @@ class _LateNested(Hooks):
         return await self._hook.after_tool(call, output) if "_hook" in self.__dict__ else output
 
     @cached_property
-    def _hook(self) -> "NestedContext":
+    def _hook(self) -> "NestedInstructions":
         return self._make()
 
     def _is_inner(self, effects: Effects) -> bool:
@@ -442,10 +442,10 @@ class _StoredRules(RuleStore):
         self._paths = paths
 
     def add(self, action: "RuleAction", patterns: Sequence[str]) -> None:
-        rule_settings.add_rules(self._paths, action, patterns)
+        list_settings.add_rules(self._paths, action, patterns)
 
     def remove(self, action: "RuleAction", pattern: str) -> bool:
-        return rule_settings.remove_rule(self._paths, action, pattern)
+        return list_settings.remove_rule(self._paths, action, pattern)
 
 
 def _permissions(
