@@ -19,7 +19,7 @@ MAX_BATCH = 100
 RpcId: TypeAlias = int | str
 
 
-class RpcError(TauError):
+class JsonRpcError(TauError):
     """The other side refused a request: `code`, its message, and what it added."""
 
     def __init__(self, code: int, message: str, data: Any = None) -> None:
@@ -140,9 +140,9 @@ class RpcPeer:
             self._on_garbage(f"an answer to the unknown request {message.id!r}")
         elif not isinstance(message.error, UnsetType):
             fault = message.error
-            call.fail(RpcError(fault.code, fault.message, fault.data))
+            call.fail(JsonRpcError(fault.code, fault.message, fault.data))
         elif isinstance(message.result, UnsetType):
-            call.fail(RpcError(INVALID_REQUEST, "The answer has neither a result nor an error."))
+            call.fail(JsonRpcError(INVALID_REQUEST, "The answer has neither a result nor an error."))
         else:
             call.answer.set_result(message.result)
 
@@ -153,7 +153,7 @@ class RpcPeer:
         if call is None:
             self._on_garbage(problem)
         else:
-            call.fail(RpcError(INTERNAL_ERROR, problem))
+            call.fail(JsonRpcError(INTERNAL_ERROR, problem))
 
 
 def _number(id: object) -> int:

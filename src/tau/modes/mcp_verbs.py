@@ -12,7 +12,7 @@ from msgspec import DecodeError, Struct, json, to_builtins
 
 from tau.base import secrets
 from tau.base.errors import TauError, UsageError
-from tau.base.json_rpc import RpcError
+from tau.base.json_rpc import JsonRpcError
 from tau.base.text import clean_line, shortened, strip_controls
 from tau.coding.ports import ServerStatus
 from tau.config.paths import PROJECT_FOLDER, repo_root
@@ -229,7 +229,7 @@ async def list_tools(servers: McpServers, args: VerbArgs) -> VerbReport:
     else:
         await _connection(servers, args.words[0]).connected()
     names = args.words or list(servers.connections)
-    tools = [tool for name in names for tool in servers.tools_of(name)]
+    tools = [tool for name in names for tool in servers.catalog.of(name)]
     data = [
         {"name": tool.name, **to_builtins(tool.definition), "tokens": report.tool_tokens(tool)}
         for tool in tools
@@ -250,7 +250,7 @@ async def call_tool(servers: McpServers, args: VerbArgs) -> VerbReport:
     params = {"name": tool, "arguments": _arguments(rest, known)}
     try:
         result = await client.request("tools/call", params)
-    except RpcError as error:
+    except JsonRpcError as error:
         raise TauError(f"{server} refused the call: {error}") from None
     texts = [_part_text(part) for part in list_at(result, "content")]
     if not texts and "structuredContent" in result:

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from tau.agent.effects import Effects
 from tau.agent.events import Notice
 from tau.agent.hooks import HookChain, Hooks, Refusal, ToolQuestion
-from tau.agent.loop_owner import StreamFunction
+from tau.agent.loop_owner import Complete, StreamFunction
 from tau.agent.output import ToolOutput
 from tau.agent.queue import Queue
 from tau.agent.tool import Tool
@@ -36,8 +36,9 @@ from tau.coding.files.workspace_folders import WorkspaceFolders
 from tau.coding.model_resolver import ResolvedModel
 from tau.coding.output import OutputCap, widest_limits
 from tau.coding.prompts.system import SystemPrompt
-from tau.coding.resources import open_resources
+from tau.coding.resources import SessionResources, open_resources
 from tau.coding.sandbox import LateSandbox, SandboxHook
+from tau.coding.session.runner import MoreTools
 from tau.coding.session.session import Session, SessionParts
 from tau.coding.session.stats import record_costs
 from tau.coding.session.storage.log import SessionLog
@@ -55,19 +56,19 @@ from tau.sdk.storage import open_log, track_last_session
 if TYPE_CHECKING:
     from tau.coding.approval.rules import RuleAction
     from tau.coding.jobs.session_jobs import SessionJobs
-    from tau.coding.nested_context import NestedContext
+    from tau.coding.nested_instructions import NestedInstructions
     from tau.coding.rules.stream_rules import StreamRules
     from tau.coding.supplies import PromptFiles, Supplies
-    from tau.coding.tool_search.selection import ToolSelection
     from tau.coding.untrusted_text import Fence
+    from tau.sdk.more_tools import MoreToolsInput
 
 effects_approval = late("tau.agent.approved_effects")
 faux = late("tau.ai.faux")
-nested = late("tau.coding.nested_context")
+nested = late("tau.coding.nested_instructions")
 fences = late("tau.coding.untrusted_text")
-obfuscation = late("tau.coding.obfuscation")
+secret_placeholders = late("tau.coding.secret_placeholders")
 project_rules = late("tau.config.project_rules")
-rule_settings = late("tau.config.rule_settings")
+list_settings = late("tau.config.list_settings")
 rule_catalog = late("tau.coding.rules.catalog")
 rule_urls = late("tau.coding.rules.urls")
 secrets = late("tau.base.secrets")
@@ -75,9 +76,7 @@ stream_rules = late("tau.coding.rules.stream_rules")
 skill_urls = late("tau.coding.skills.urls")
 supplying = late("tau.coding.supplies")
 trust = late("tau.config.trust")
-mcp = late("tau.sdk.servers")
-mcp_servers = late("tau.ext.mcp.servers")
-tool_selection = late("tau.coding.tool_search.selection")
+more_tools = late("tau.sdk.more_tools")
 
 SERVER_KINDS: tuple[Kind, ...] = ("mcps", "settings", "extensions")
 
@@ -91,31 +90,24 @@ async def compose(
     conversation = await _open_conversation(options, paths, settings, services)
     runner, outside, sandbox = await _open_runners(options, settings, paths, services)
     models = await open_models(options, settings, paths, environ, outside, conversation, services)
-    cwd = options.cwd
     environment = await _open_environment(options, conversation, runner, models, settings, services)
-    folders = WorkspaceFolders(cwd, options.add_dirs)
-    resources = await open_resources(cwd, runner, paths, settings, environ, services, outside, sandbox)
-    ask = partial(complete, stream := _stream(options, settings, models))
-    parts = ToolParts(
-        with_edit_mode(settings, environ, models.resolved.model),
-        record_costs(ask, conversation),
-        resources=resources if options.wrap_runner is None or sandbox else replace(resources, shell=None),
-        previews=environment.pending_changes,
-        can_ask=options.ui is not None,
-        code=_code_detector(options),
-        urls=environment.world.urls,
+    folders = WorkspaceFolders(options.cwd, options.add_dirs)
+    resources = await open_resources(
+        options.cwd, runner, paths, settings, environ, services, outside, sandbox
     )
+    ask = partial(complete, stream := _stream(options, settings, models))
+    shared = resources if options.wrap_runner is None or sandbox else replace(resources, shell=None)
+    edited = with_edit_mode(settings, environ, models.resolved.model)
+    parts = _tool_parts(options, edited, record_costs(ask, conversation), shared, environment)
     trusted, is_distrusted, problems = await _trust(options, paths)
     problems += [*loaded.warnings, *models.warnings, *conversation.warnings, *resources.warnings]
     permissions = _permissions(options, paths, settings, environment, conversation)
     hooks = _hooks(options, paths, settings, environ, environment, folders, sandbox, permissions)
     fence = _LateFence(folders, sandbox, environment.jobs, is_distrusted=is_distrusted)
-    roots = find_roots(cwd, paths)
+    roots = find_roots(options.cwd, paths)
     supplies = _supplies(options, paths, settings, environment, trusted=trusted, roots=roots)
-    servers = _servers(options, settings, paths, environ, environment, outside, sandbox, supplies, roots)
-    if servers is not None:
-        await services.enter_async_context(servers)
-    selection = _selection(options, settings, conversation, servers)
+    around = (paths, environ, environment.events.emit, conversation, services, (outside, sandbox))
+    more = await _open_more(options, settings, around, supplies, roots)
     rules = _stream_rules(options, settings, conversation, environment, roots, supplies)
     files = await _prompt_files(settings, roots, supplies, models.resolved.model, problems)
     nested_context = _LateNested(supplies, folders, conversation, environment.queue, settings)
@@ -129,9 +121,8 @@ async def compose(
             tools=_add_custom_tools(create_tools(options.tools, parts), options.add_tools),
             stream=stream,
             world=replace(environment.world, denied=permissions.denied_files),
-            hooks=HookChain([hook for hook in (hooks, fence, nested_context, selection, rules) if hook]),
-            selection=selection,
-            servers=servers,
+            hooks=HookChain([hook for hook in (hooks, fence, nested_context, more.selection, rules) if hook]),
+            more=more,
             rules=rules,
             plan=environment.plan,
             permissions=permissions,
@@ -152,48 +143,38 @@ async def compose(
     return _connect(session, environment, models, paths)
 
 
-def _servers(
+def _tool_parts(
     options: SessionOptions,
     settings: Settings,
-    paths: Paths,
-    environ: Mapping[str, str],
+    ask: Complete,
+    resources: SessionResources,
     environment: ToolEnvironment,
-    outside: LocalRunner,
-    sandbox: LateSandbox | None,
-    supplies: "Callable[[], Supplies]",
-    roots: Sequence[Root],
-) -> "mcp.LateServers | None":
-    """None if nothing can name a server, which costs no import."""
-    is_found = options.mcp and settings.mcp.enabled and has_any(roots, SERVER_KINDS)
-    if not is_found and not options.mcp_files and not options.mcp_servers:
-        return None
-
-    def parts() -> "mcp_servers.McpParts":
-        return mcp_servers.McpParts(
-            cwd=options.cwd,
-            paths=paths,
-            environ=environ,
-            contained=outside.inside(sandbox),
-            outside=outside,
-            warn=lambda text: environment.events.emit(Notice("warning", text)),
-            is_headless=options.ui is None,
-        )
-
-    return mcp.LateServers(
-        parts,
-        (lambda: supplies().discovery) if is_found else None,
-        files=options.mcp_files,
-        given=[(name, fields, "sdk") for name, fields in options.mcp_servers.items()],
+) -> ToolParts:
+    return ToolParts(
+        settings,
+        ask,
+        resources=resources,
+        previews=environment.pending_changes,
+        can_ask=options.ui is not None,
+        code=_code_detector(options),
+        urls=environment.world.urls,
     )
 
 
-def _selection(
-    options: SessionOptions, settings: Settings, conversation: SessionLog, servers: "mcp.LateServers | None"
-) -> "ToolSelection | None":
-    """None if no tool can be hidden."""
-    if servers is None and settings.tools.discovery_mode != "all":
-        return None
-    return tool_selection.ToolSelection(conversation, settings, list if servers is None else servers.tools)
+async def _open_more(
+    options: SessionOptions,
+    settings: Settings,
+    around: "MoreToolsInput",
+    supplies: "Callable[[], Supplies]",
+    roots: Sequence[Root],
+) -> MoreTools:
+    """Nothing, and no import, if no file can name a server and no tool can be hidden."""
+    is_found = options.mcp and settings.mcp.enabled and has_any(roots, SERVER_KINDS)
+    named = is_found or options.mcp_files or options.mcp_servers
+    if not named and settings.tools.discovery_mode != "all":
+        return MoreTools()
+    found = (lambda: supplies().discovery) if is_found else None
+    return await more_tools.open_more_tools(options, settings, *around, discover=found)
 
 
 def _connect(session: Session, environment: ToolEnvironment, models: SessionModels, paths: Paths) -> Session:
@@ -280,7 +261,7 @@ async def call_alone(
 def _stream(options: SessionOptions, settings: Settings, models: SessionModels) -> StreamFunction:
     stream = options.stream or models.client.stream
     if settings.secrets.obfuscate:
-        stream = obfuscation.obfuscated(stream, secrets.known_secrets())
+        stream = secret_placeholders.obfuscated(stream, secrets.known_secrets())
     return stream
 
 
@@ -381,7 +362,7 @@ class _LateNested(Hooks):
         queue: Queue,
         settings: Settings,
     ) -> None:
-        self._make: Callable[[], NestedContext] = lambda: nested.NestedContext(
+        self._make: Callable[[], NestedInstructions] = lambda: nested.NestedInstructions(
             supplies(), lambda: folders.all, conversation.messages, queue
         )
         self._folders = folders
@@ -395,7 +376,7 @@ class _LateNested(Hooks):
         return await self._hook.after_tool(call, output) if "_hook" in self.__dict__ else output
 
     @cached_property
-    def _hook(self) -> "NestedContext":
+    def _hook(self) -> "NestedInstructions":
         return self._make()
 
     def _is_inner(self, effects: Effects) -> bool:
@@ -498,10 +479,10 @@ class _StoredRules(RuleStore):
         self._paths = paths
 
     def add(self, action: "RuleAction", patterns: Sequence[str]) -> None:
-        rule_settings.add_rules(self._paths, action, patterns)
+        list_settings.add_rules(self._paths, action, patterns)
 
     def remove(self, action: "RuleAction", pattern: str) -> bool:
-        return rule_settings.remove_rule(self._paths, action, pattern)
+        return list_settings.remove_rule(self._paths, action, pattern)
 
 
 def _permissions(

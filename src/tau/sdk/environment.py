@@ -31,7 +31,7 @@ from tau.coding.session.todos import Later, TodoRules, Todos, call_later
 from tau.coding.undo.recorder import Recorder
 from tau.config.settings import Settings
 
-store = late("tau.coding.conflicts.store")
+merge_conflicts = late("tau.coding.conflicts.merge_conflicts")
 delivery = late("tau.coding.jobs.delivery")
 schemes = late("tau.coding.internal_urls.schemes")
 shown_tags = late("tau.coding.session.shown_tags")
@@ -99,7 +99,7 @@ def make_environment(
     )
     events.watch(recorder.on_event)
     jobs = _jobs(queue, settings, artifacts, events)
-    conflicts = cache(lambda: store.ConflictStore())
+    conflicts = cache(lambda: merge_conflicts.ConflictStore())
     world = CodingWorld(
         cwd=cwd,
         fs=(fs := recorder.fs(disk or LocalFileSystem())),
@@ -175,12 +175,12 @@ def _seen_files(log: SessionLog, events: EventBus) -> SeenFiles:
 
 
 def _urls(
-    artifacts: FolderArtifacts, fs: FileSystem, conflicts: "Callable[[], store.ConflictStore]"
+    artifacts: FolderArtifacts, fs: FileSystem, conflicts: "Callable[[], merge_conflicts.ConflictStore]"
 ) -> SchemeRouter:
     """Session files are read and written without approval; conflicts are in the user's files."""
     router = SchemeRouter()
     router.register_late("artifact", lambda: schemes.ArtifactUrls(fs))
-    router.register_late("conflict", lambda: store.ConflictUrls(conflicts()))
+    router.register_late("conflict", lambda: merge_conflicts.ConflictUrls(conflicts()))
     router.register_late("local", lambda: schemes.LocalUrls(artifacts, fs))
     router.register_late("tau", lambda: schemes.DocsUrls())
     return router

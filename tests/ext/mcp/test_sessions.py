@@ -57,7 +57,7 @@ def test_a_call_works_in_spite_of(fault: str, tmp_path: Path) -> None:
     assert "hi" in run_call(tmp_path, fault=fault)
 
 
-def test_a_flood_of_notifications_and_errors_holds_nothing_up(tmp_path: Path) -> None:
+def test_a_flood_of_notifications_and_errors_blocks_nothing(tmp_path: Path) -> None:
     assert "hi" in run_call(tmp_path, fault="flood")
 
 

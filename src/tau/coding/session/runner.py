@@ -1,9 +1,9 @@
 """Sets up requests and runs the agent loop on a prompt, until the agent stops and the queue is empty."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 from msgspec import UNSET, Struct
@@ -25,6 +25,7 @@ from tau.base import log as log_file
 from tau.base.errors import SessionError, TauError
 from tau.base.late import late
 from tau.coding.context import CodingCall, CodingWorld, ModelRoles
+from tau.coding.ports import ServerPort
 from tau.coding.session.activities import Activities
 from tau.coding.session.answer_limits import AnswerLimits
 from tau.coding.session.context import last_choice, last_tier
@@ -45,6 +46,13 @@ lost = late("tau.coding.session.lost_results")
 DEMO_TOOLS = ("read", "bash")
 
 
+class MoreTools(NamedTuple):
+    """What supplies tools besides the session's own; None if there is none."""
+
+    selection: "ToolSelection | None" = None
+    servers: ServerPort | None = None
+
+
 class RequestSetup(Struct, kw_only=True):
     """Owns the thinking level and the service tier; shares the models and the log."""
 
@@ -55,7 +63,7 @@ class RequestSetup(Struct, kw_only=True):
     tools: Sequence[Tool[Any]]
     settings: Settings
     plan: "PlanMode"
-    selection: "ToolSelection | None" = None
+    more: MoreTools = MoreTools()
     limits: AnswerLimits = msgspec.field(default_factory=AnswerLimits)
     interrupt_mode: InterruptMode = "immediate"  # starts as in the settings
     service_tier: str | None = None  # starts as in the settings
@@ -77,8 +85,8 @@ class RequestSetup(Struct, kw_only=True):
         if self._system is None or self._system[0] != model:
             self._system = (model, self.system(model))
         tools, hidden = self.tools, frozenset[str]()
-        if self.selection is not None and not model.demo:
-            arranged = self.selection.arrange(tools)
+        if self.more.selection is not None and not model.demo:
+            arranged = self.more.selection.arrange(tools)
             tools, hidden = arranged.tools, arranged.hidden
         return Setup(
             model=self.limits.served(model),
@@ -167,7 +175,6 @@ class AgentRunner(Struct, kw_only=True):
     activities: Activities
     recorder: "Recorder | None" = None
     rules: "StreamRules | None" = None
-    await_tools: Callable[[], Awaitable[None]] | None = None  # before each prompt
     resumed: bool = False  # what an earlier process left behind has been dealt with
 
     async def run(self, begin: Callable[[], UserMessage | None]) -> Outcome:
@@ -195,9 +202,9 @@ class AgentRunner(Struct, kw_only=True):
                 prompts = [accepted]
             self._answer_lost_calls()
             self._report_lost_jobs()
-            if self.await_tools is not None:
+            if (servers := self.next_request.more.servers) is not None:
                 async with abort.scope():
-                    await self.await_tools()
+                    await servers.wait_first()
             self.next_request.record_changes()
             for notice in self.next_request.clamp_notices():
                 self.emit(notice)

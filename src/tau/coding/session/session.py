@@ -40,7 +40,7 @@ from tau.coding.session.compaction.compactor import Compactor
 from tau.coding.session.entries import KnownEntry, MessageEntry, ModelChange, SessionInfo
 from tau.coding.session.queue_file import persist_queue
 from tau.coding.session.recovery import RunRecovery
-from tau.coding.session.runner import AgentRunner, RequestSetup
+from tau.coding.session.runner import AgentRunner, MoreTools, RequestSetup
 from tau.coding.session.stats import UsageStats
 from tau.coding.session.storage.log import SessionLog
 from tau.config.settings import Settings
@@ -49,7 +49,6 @@ if TYPE_CHECKING:
     from tau.coding.approval.session_permissions import SessionPermissions
     from tau.coding.files.workspace_folders import WorkspaceFolders
     from tau.coding.plan.mode import PlanMode
-    from tau.coding.ports import ServerPort
     from tau.coding.rules.stream_rules import StreamRules
     from tau.coding.session.fallback import Fallbacks
     from tau.coding.session.titles import SessionTitle
@@ -58,7 +57,6 @@ if TYPE_CHECKING:
     from tau.coding.session.user_python import UserPython
     from tau.coding.session.user_shell import UserShell
     from tau.coding.supplies import Supplies
-    from tau.coding.tool_search.selection import ToolSelection
     from tau.coding.undo.recorder import Recorder
 
 fallback = late("tau.coding.session.fallback")
@@ -104,8 +102,7 @@ class SessionParts(Struct, frozen=True, kw_only=True):
     trusted: bool = False  # what the repository supplies may run
     title_prompt: str = ""  # the user's own, for titles
     supplies: "Callable[[], Supplies]"
-    selection: "ToolSelection | None" = None
-    servers: "ServerPort | None" = None
+    more: MoreTools = MoreTools()
 
 
 class Session:
@@ -121,13 +118,12 @@ class Session:
     def __init__(self, parts: SessionParts) -> None:
         self._parts = parts
         self._closed = False
-        self.cwd, self.log = parts.world.cwd, parts.log
+        self.cwd, self.log, self.servers = parts.world.cwd, parts.log, parts.more.servers
         self.models, self.jobs = parts.world.models, parts.world.jobs
         self.tools, self.urls, self.queue = parts.tools, parts.world.urls, parts.queue
         self.settings, self.trusted = parts.settings, parts.trusted
         self.plan, self.permissions = parts.plan, parts.permissions
         self.todos, self.recorder, self.folders = parts.todos, parts.recorder, parts.folders
-        self.servers = parts.servers
         self.sandbox, self.supplies = parts.resources.sandbox, parts.supplies
         self.activities, self.abort = parts.activities, parts.activities.abort
         self.subscribe, self.emit = parts.events.subscribe, parts.events.emit
@@ -140,12 +136,11 @@ class Session:
             tools=parts.tools,
             settings=parts.settings,
             plan=parts.plan,
-            selection=parts.selection,
+            more=parts.more,
         )
         if parts.folders is not None:
             parts.folders.on_change(lambda _: self.requests.renew_prompt())
-        self.setup = self.requests.build
-        self.record_changes = self.requests.record_changes
+        self.setup, self.record_changes = self.requests.build, self.requests.record_changes
         self.compaction = Compactor(
             log=parts.log,
             settings=parts.settings.compaction,
@@ -177,7 +172,6 @@ class Session:
             activities=parts.activities,
             recorder=parts.recorder,
             rules=parts.rules,
-            await_tools=None if parts.servers is None else parts.servers.wait_first,
         )
         self.notices = [*parts.notices, *persist_queue(parts.queue, parts.log, self.emit)]
         parts.log.on_append = partial(_report_entry, self.emit)

@@ -11,8 +11,8 @@ from tau.base import log
 from tau.base.errors import TauError
 from tau.base.json_rpc import (
     INTERNAL_ERROR,
+    JsonRpcError,
     RpcCall,
-    RpcError,
     RpcFault,
     RpcId,
     RpcPeer,
@@ -69,7 +69,7 @@ class ServerRequests(Protocol):
 
     def capabilities(self) -> dict[str, Any]: ...
     async def answer(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        """Raises RpcError."""
+        """Raises JsonRpcError."""
         ...
 
     def notice(self, method: str, params: dict[str, Any]) -> None: ...
@@ -121,7 +121,7 @@ class McpClient:
         self.info = ServerInfo(version)
         try:
             raw = await self._send("server/discover", {}, timeout_s=DISCOVER_TIMEOUT_S)
-        except RpcError as error:
+        except JsonRpcError as error:
             supported = error.data.get("supported") if isinstance(error.data, dict) else None
             names = supported if isinstance(supported, list) else []
             if (
@@ -151,7 +151,7 @@ class McpClient:
         }
         try:
             fields = read_object(await self._send("initialize", params, timeout_s=self._timeout_s))
-        except RpcError as error:
+        except JsonRpcError as error:
             raise McpError(f"It refused the connection: {error}") from None
         version = text_at(fields, "protocolVersion", 40)
         if version not in HANDSHAKE_VERSIONS:
@@ -170,7 +170,7 @@ class McpClient:
         progress: Progress | None = None,
         asks: Callable[[str, dict[str, Any]], Awaitable[dict[str, Any]]] | None = None,
     ) -> dict[str, Any]:
-        """The result of a request, after what the server needs to know for it. Raises RpcError, McpError."""
+        """The result, after what the server needs to know for it. Raises JsonRpcError, McpError."""
         given = dict(params or {})
         for _ in range(MAX_INPUT_ROUNDS):
             limit = self._timeout_s if timeout_s is None else timeout_s
@@ -186,7 +186,7 @@ class McpClient:
                 await asyncio.sleep(0.1)
             if isinstance(state := result.get("requestState"), str):
                 given["requestState"] = state
-        raise RpcError(INTERNAL_ERROR, f"{self.name} asked for more input {MAX_INPUT_ROUNDS} times.")
+        raise JsonRpcError(INTERNAL_ERROR, f"{self.name} asked for more input {MAX_INPUT_ROUNDS} times.")
 
     async def _collect(
         self, wanted: dict[str, Any], asks: Callable[[str, dict[str, Any]], Awaitable[dict[str, Any]]]
@@ -259,7 +259,7 @@ class McpClient:
         await self.transport.notify(encode_message(method, params))
 
     async def list_all(self, kind: str, *, limit: int = MAX_ITEMS) -> list[dict[str, Any]]:
-        """All pages of `tools`, `prompts`, `resources` or their templates. Raises RpcError, McpError."""
+        """All pages of `tools`, `prompts`, `resources` or their templates. Raises JsonRpcError, McpError."""
         found: list[dict[str, Any]] = []
         cursors: set[str] = set()
         params: dict[str, Any] = {}
@@ -295,7 +295,7 @@ class McpClient:
                 for waiting in self._waiting.values():
                     waiting.extend()
                 answer = encode_answer(id, await self._requests.answer(method, params))
-        except RpcError as error:
+        except JsonRpcError as error:
             answer = encode_answer(id, error=RpcFault(error.code, str(error), error.data))
         except TauError as error:
             answer = encode_answer(id, error=RpcFault(INTERNAL_ERROR, str(error)))

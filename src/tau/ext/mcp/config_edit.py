@@ -8,7 +8,7 @@ from msgspec import json
 from tau.base.errors import ConfigError
 from tau.base.files import locked, make_private, write_atomic
 from tau.config.json_file import LOCK_TIMEOUT_S
-from tau.ext.mcp.config_files import Span, find_members, read_file
+from tau.ext.mcp.config_files import MemberSpan, find_members, read_file
 
 _INDENT = "  "
 
@@ -48,7 +48,9 @@ def _with_member(text: str, keys: tuple[str, ...], value: Any) -> str:
     return _inserted(text, members[keys[:depth]], inner, keys[depth], value, depth + 1)
 
 
-def _inserted(text: str, parent: Span, inner: list[Span], key: str, value: Any, depth: int) -> str:
+def _inserted(
+    text: str, parent: MemberSpan, inner: list[MemberSpan], key: str, value: Any, depth: int
+) -> str:
     """After the last member of an object, whatever comments follow it."""
     member = f"\n{_INDENT * depth}{json.encode(key).decode()}: {_encoded(value, depth)}"
     if not inner:
@@ -60,7 +62,7 @@ def _inserted(text: str, parent: Span, inner: list[Span], key: str, value: Any, 
     return f"{text[:last]},{member}{rest[1:] if rest.startswith(',') else rest}"
 
 
-def _without(text: str, span: Span) -> str:
+def _without(text: str, span: MemberSpan) -> str:
     """Its own comma goes with it; if it is the last one, the comma before."""
     start, end = span.key, span.end
     after = text[end:]

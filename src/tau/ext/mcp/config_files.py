@@ -17,6 +17,7 @@ from tau.config.discovery.registry import CapabilityRegistry
 from tau.config.json_file import MAX_BYTES, read_limited
 from tau.config.paths import Paths
 from tau.ext.mcp.config import NAME, McpServer, ServerEntry, read_server
+from tau.ext.mcp.messages import dict_at
 
 pyjson5 = late("pyjson5")
 tomllib = late("tomllib")
@@ -125,18 +126,16 @@ class _Scan:
         self, content: dict[str, Any], path: Path
     ) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
         for key in TABLES:
-            table = content.get(key)
-            if isinstance(table, dict) and key == "mcp" and isinstance(table.get("servers"), dict):
+            table = dict_at(content, key)
+            if key == "mcp" and isinstance(table.get("servers"), dict):
                 yield (key, "servers"), table["servers"]
-            elif isinstance(table, dict):
+            else:
                 yield (key,), table
-        projects = content.get("projects")
-        for folder in self._folders if path.name == ".claude.json" and isinstance(projects, dict) else ():
-            own = projects.get(folder)
-            if isinstance(own, dict):
-                self._off |= {name for key in _OFF for name in _names(own.get(key))}
-                if isinstance(own.get("mcpServers"), dict):
-                    yield ("projects", folder, "mcpServers"), own["mcpServers"]
+        projects = dict_at(content, "projects") if path.name == ".claude.json" else {}
+        for folder in self._folders if projects else ():
+            own = dict_at(projects, folder)
+            self._off |= {name for key in _OFF for name in _names(own.get(key))}
+            yield ("projects", folder, "mcpServers"), dict_at(own, "mcpServers")
 
     def add(self, name: str, fields: Any, base: ServerEntry) -> None:
         entry = replace(base, name=clean_line(name)[:100])
@@ -210,7 +209,7 @@ def _names(value: Any) -> list[str]:
     return [name for name in value if isinstance(name, str)] if isinstance(value, list) else []
 
 
-class Span(Struct, frozen=True):
+class MemberSpan(Struct, frozen=True):
     """Where a member of a JSON text is: its key, and its value."""
 
     key: int
@@ -218,9 +217,9 @@ class Span(Struct, frozen=True):
     end: int
 
 
-def find_members(text: str) -> dict[tuple[str, ...], Span]:
+def find_members(text: str) -> dict[tuple[str, ...], MemberSpan]:
     """The members of all objects of a JSON text, which may have comments and trailing commas."""
-    found: dict[tuple[str, ...], Span] = {}
+    found: dict[tuple[str, ...], MemberSpan] = {}
     stack: list[tuple[str, tuple[str, ...], int]] = []  # bracket, its own path, its start
     path: tuple[str, ...] = ()
     pending: tuple[str, int] | None = None  # a key and its offset
@@ -233,15 +232,15 @@ def find_members(text: str) -> dict[tuple[str, ...], Span]:
             inner = (*path, pending[0]) if pending else path
             stack.append((token, inner, match.start()) if not pending else (token, inner, pending[1]))
             if pending:
-                found[inner] = Span(pending[1], match.start(), match.end())
+                found[inner] = MemberSpan(pending[1], match.start(), match.end())
             elif not stack[:-1]:
-                found[()] = Span(match.start(), match.start(), match.end())
+                found[()] = MemberSpan(match.start(), match.start(), match.end())
             path, pending, is_value = inner, None, token == "["
         elif token in "}]":
             if stack:
                 _, own, _ = stack.pop()
                 if (span := found.get(own)) is not None and (not stack or stack[-1][0] == "{"):
-                    found[own] = Span(span.key, span.start, match.end())
+                    found[own] = MemberSpan(span.key, span.start, match.end())
                 path = stack[-1][1] if stack else ()
             pending, is_value = None, False
         elif token == ",":
@@ -251,7 +250,7 @@ def find_members(text: str) -> dict[tuple[str, ...], Span]:
         elif not is_value and pending is None and stack and stack[-1][0] == "{" and token[0] == '"':
             pending = (_unquoted(token), match.start())
         elif pending is not None and is_value:
-            found[(*path, pending[0])] = Span(pending[1], match.start(), match.end())
+            found[(*path, pending[0])] = MemberSpan(pending[1], match.start(), match.end())
     return found
 
 

@@ -125,7 +125,7 @@ class Pins:
 
 
 def describe_definition(tool: ToolDefinition) -> str:
-    """All that the model is told about a tool, as text."""
+    """All that the model sees of a tool, as text."""
     schema = json.format(json.encode(tool.input_schema, order="sorted"), indent=1).decode()
     return (
         f"{tool.title or tool.name}\n{tool.description}\n{json.encode(tool.annotations).decode()}\n{schema}"

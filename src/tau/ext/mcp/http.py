@@ -15,7 +15,7 @@ from tau.ai.sse import Splitter
 from tau.ai.transport import Response, Timeouts, Transport
 from tau.base import log
 from tau.base.errors import ProviderError
-from tau.base.json_rpc import RpcCall, RpcError, decode_messages
+from tau.base.json_rpc import JsonRpcError, RpcCall, decode_messages
 from tau.base.sizes import format_bytes
 from tau.base.tasks import shielded, spawn
 from tau.base.text import clean_line, shortened
@@ -137,7 +137,7 @@ class _Link:
         return target
 
 
-class HttpTransport:
+class StreamableTransport:
     """Implements `McpTransport` over streamable HTTP."""
 
     def __init__(self, link: _Link, client: McpClient, group: asyncio.TaskGroup) -> None:
@@ -180,7 +180,7 @@ class HttpTransport:
         if kind != "text/event-stream":
             body = await response.read(MAX_MESSAGE_BYTES + 1)
             if len(body) > MAX_MESSAGE_BYTES:
-                call.fail(RpcError(-32603, TOO_LARGE))
+                call.fail(JsonRpcError(-32603, TOO_LARGE))
             elif kind == "application/json" or body.lstrip()[:1] in (b"{", b"["):
                 self._peer.take(body)
             if not call.answer.done():
@@ -196,7 +196,7 @@ class HttpTransport:
                     break
         except ProviderError as error:
             if "an event of more than" in str(error):
-                call.fail(RpcError(-32603, TOO_LARGE))
+                call.fail(JsonRpcError(-32603, TOO_LARGE))
             elif last is None:
                 raise
         return last, retry_s
@@ -237,12 +237,12 @@ class HttpTransport:
             for message in decode_messages(body):
                 if message.error is not UNSET:
                     fault = message.error
-                    call.fail(RpcError(fault.code, fault.message, fault.data))
+                    call.fail(JsonRpcError(fault.code, fault.message, fault.data))
                     return
         if response.status in (404, 405) and call.method == "initialize":
             raise NotStreamable(f"It answered {response.status}.")
         if response.status in (400, 404, 405) and call.method == "server/discover":
-            call.fail(RpcError(-32601, "Not found."))
+            call.fail(JsonRpcError(-32601, "Not found."))
             return
         text = shortened(clean_line(re.sub(r"<[^>]*>", " ", body.decode("utf-8", "replace"))), 200)
         reason = REFUSED.get(response.status) or text or "no reason given"
@@ -382,7 +382,7 @@ async def open_http(
         async with _open_sse(server, client, http, group, login) as old:
             yield old
         return
-    transport = HttpTransport(_Link(server, http, login), client, group)
+    transport = StreamableTransport(_Link(server, http, login), client, group)
     try:
         yield transport
     finally:

@@ -49,7 +49,7 @@ class ToolDefinition(Struct, frozen=True, rename="camel"):
 
     @property
     def digest(self) -> str:
-        """Identifies what the model and the user are told about it."""
+        """Identifies what the model and the user see of it."""
         shown = (self.name, self.title, self.description, self.input_schema, self.annotations)
         return hashlib.sha256(json.encode(shown, order="sorted")).hexdigest()[:32]
 

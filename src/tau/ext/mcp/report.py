@@ -31,7 +31,7 @@ def entry_status(servers: McpServers | None, entry: ServerEntry) -> ServerStatus
     connection = None if servers is None else servers.connections.get(entry.name)
     if connection is not None and connection.entry is not entry:
         connection = None
-    tools = [] if connection is None or servers is None else servers.tools_of(entry.name)
+    tools = [] if connection is None or servers is None else servers.catalog.of(entry.name)
     info = None if connection is None else connection.info
     server = entry.server
     return ServerStatus(

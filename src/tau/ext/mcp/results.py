@@ -1,4 +1,4 @@
-"""Turns what a server returns into what the model sees: text, images, files of their own."""
+"""Turns what a server returns into what the model sees: text, images, saved files."""
 
 import asyncio
 from base64 import b64decode

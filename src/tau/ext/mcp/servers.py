@@ -10,7 +10,6 @@ from msgspec import Struct
 
 from tau.agent.tool import Tool
 from tau.ai.http import HttpTransport
-from tau.base.errors import ConfigError
 from tau.base.late import late
 from tau.base.run import OUTSIDE, LocalRunner
 from tau.coding.ports import CodingContext
@@ -19,10 +18,9 @@ from tau.ext.mcp.client import McpClient, McpTransport, Progress
 from tau.ext.mcp.config import McpServer, ServerEntry, resolve
 from tau.ext.mcp.config_files import ServerList
 from tau.ext.mcp.connection import ServerConnection
-from tau.ext.mcp.definitions import DefinitionCache, Pins
 from tau.ext.mcp.messages import McpError, ToolDefinition
 from tau.ext.mcp.stdio import StderrLog, open_stdio
-from tau.ext.mcp.tools import McpTool, is_offered, tool_names
+from tau.ext.mcp.tool_catalog import ToolCatalog
 
 http_transport = late("tau.ext.mcp.http")
 
@@ -53,10 +51,7 @@ class McpServers:
         self.connections: dict[str, ServerConnection] = {}
         self.http = HttpTransport(parts.environ)
         self._group = group
-        self._cache = DefinitionCache(parts.paths.cache / "mcp")
-        self._pins = Pins(parts.paths)
-        self._changed_tools: dict[tuple[str, str], str] = {}
-        self._tools: dict[str, list[McpTool]] = {}
+        self.catalog = ToolCatalog(parts.paths, parts.warn, self.call)
         self._waited = False
 
     def start(self, listing: ServerList) -> None:
@@ -80,7 +75,7 @@ class McpServers:
 
     async def drop(self, name: str) -> None:
         connection = self.connections.pop(name, None)
-        self._tools.pop(name, None)
+        self.catalog.drop(name)
         if connection is not None:
             await connection.stop()
 
@@ -116,67 +111,18 @@ class McpServers:
             pass
 
     async def _use_cache(self, connection: ServerConnection) -> None:
-        found = await asyncio.to_thread(self._cache.read, connection.entry.digest)
+        found = await asyncio.to_thread(self.catalog.cache.read, connection.entry.digest)
         if found is not None and connection.client is None:
             connection.tools, connection.from_cache = found.tools, True
             self.listed(connection)
 
     def tools(self) -> list[Tool[Any]]:
         """In the order of the configuration; a server that is gone keeps its tools."""
-        return [tool for name in self.connections for tool in self._tools.get(name, ())]
-
-    def tools_of(self, name: str) -> Sequence[McpTool]:
-        return self._tools.get(name, ())
+        return [tool for name in self.connections for tool in self.catalog.of(name)]
 
     def listed(self, connection: ServerConnection) -> None:
         """Part of `ConnectionHost`: the tools of a server are known."""
-        server = connection.entry.server
-        offered = [
-            tool
-            for tool in connection.tools
-            if is_offered(tool.name, server.enabled_tools, server.disabled_tools)
-        ]
-        names = tool_names(connection.name, [tool.name for tool in offered], list(self.connections))
-        before = {tool.definition.name: tool for tool in self._tools.get(connection.name, ())}
-        self._tools[connection.name] = [
-            old
-            if (old := before.get(tool.name)) is not None and old.definition == tool
-            else McpTool(self, connection, tool, names[tool.name])
-            for tool in offered
-        ]
-        for tool, name in names.items():
-            if not name.endswith(tool.replace(".", "_")) and len(name) < 64:
-                self.parts.warn(
-                    f"The tool {tool} of {connection.name} is called {name}: another has its name."
-                )
-        if not connection.from_cache:
-            assert connection.info is not None
-            self._cache.write(connection.entry.digest, connection.info, connection.tools)
-            self._check_pins(connection, offered)
-
-    def _check_pins(self, connection: ServerConnection, tools: Sequence[ToolDefinition]) -> None:
-        try:
-            changes = self._pins.changes(connection.name, tools)
-        except ConfigError as error:
-            self.parts.warn(str(error))
-            return
-        for key in [key for key in self._changed_tools if key[0] == connection.name]:
-            del self._changed_tools[key]
-        self._changed_tools |= {(connection.name, tool): diff for tool, diff in changes.items()}
-        if changes:
-            shown = ", ".join(list(changes)[:5])
-            self.parts.warn(
-                f"The MCP server {connection.name} has changed the definition of {shown};"
-                " tau asks before the next call."
-            )
-
-    def changed_definition(self, connection: ServerConnection, tool: str) -> str:
-        return self._changed_tools.get((connection.name, tool), "")
-
-    def accept_definition(self, connection: ServerConnection, tool: ToolDefinition) -> None:
-        """The user has allowed a call of the tool as it is now."""
-        if self._changed_tools.pop((connection.name, tool.name), None) is not None:
-            self._pins.accept(connection.name, [tool])
+        self.catalog.update(connection, list(self.connections))
 
     async def call(
         self,
@@ -186,7 +132,7 @@ class McpServers:
         progress: Progress,
         ctx: CodingContext,
     ) -> dict[str, Any]:
-        """Raises RpcError and McpError."""
+        """Raises JsonRpcError and McpError."""
 
         async def work(client: McpClient) -> dict[str, Any]:
             params = {"name": tool.name, "arguments": arguments}

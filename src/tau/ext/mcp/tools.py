@@ -1,13 +1,12 @@
 """The tools of servers, as tools of the session."""
 
-import asyncio
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import UNSET, Struct
 
@@ -17,18 +16,32 @@ from tau.agent.tool import Tool, ToolOrigin
 from tau.ai.dialect import ToolSpec
 from tau.ai.proxy import parse_url
 from tau.base.errors import TauError, ToolError
-from tau.base.json_rpc import RpcError
+from tau.base.json_rpc import JsonRpcError
 from tau.base.text import clean_line, sentence, shortened, strip_controls
 from tau.coding.ports import CodingContext
+from tau.ext.mcp.client import Progress
 from tau.ext.mcp.messages import ConnectionLost, McpError, ToolDefinition
 from tau.ext.mcp.results import McpDetails, to_output
 
 if TYPE_CHECKING:
     from tau.ext.mcp.connection import ServerConnection
-    from tau.ext.mcp.servers import McpServers
+    from tau.ext.mcp.tool_catalog import ToolCatalog
 
 MAX_NAME_CHARS = 64
-SUMMARY_CHARS = 200
+
+
+class CallTool(Protocol):
+    """Runs a tool on its server. Raises JsonRpcError and McpError."""
+
+    async def __call__(
+        self,
+        connection: "ServerConnection",
+        tool: ToolDefinition,
+        arguments: dict[str, Any],
+        progress: Progress,
+        ctx: CodingContext,
+        /,
+    ) -> dict[str, Any]: ...
 
 
 class McpArguments(Struct, frozen=True):
@@ -71,11 +84,16 @@ class McpTool(Tool[McpArguments]):
     """Works on a cached definition too: the call then waits for the connection."""
 
     def __init__(
-        self, servers: "McpServers", connection: "ServerConnection", definition: ToolDefinition, name: str
+        self,
+        catalog: "ToolCatalog",
+        connection: "ServerConnection",
+        definition: ToolDefinition,
+        name: str,
+        call: "CallTool",
     ) -> None:
         self.name = name
         self.definition = definition
-        self._servers, self._connection = servers, connection
+        self._catalog, self._connection, self._call = catalog, connection, call
         server = connection.name
         self.label = f"{server}: {shortened(clean_line(definition.title or definition.name), 80)}"
         alias = re.sub(r"[^A-Za-z0-9_-]", "_", f"mcp__{server}__{definition.name}")
@@ -105,14 +123,14 @@ class McpTool(Tool[McpArguments]):
         claim = (("the server says", "it only reads"),) if self.definition.is_read_only else ()
         return Effects(
             mcp=f"{self._connection.name}.{self.definition.name}",
-            mcp_change=self._servers.changed_definition(self._connection, self.definition.name),
+            mcp_change=self._catalog.changed_definition(self._connection.name, self.definition.name),
             network=hosts,
             details=(("server", self._connection.entry.provider), *claim),
         )
 
     async def run(self, params: McpArguments, ctx: CodingContext) -> ToolOutput:
-        servers, connection = self._servers, self._connection
-        servers.accept_definition(connection, self.definition)
+        connection = self._connection
+        self._catalog.accept_definition(connection.name, self.definition)
         details = McpDetails(server=connection.name, tool=self.definition.name)
 
         def progress(done: float, total: float | None, message: str) -> None:
@@ -126,8 +144,8 @@ class McpTool(Tool[McpArguments]):
             ctx.update(ToolOutput.text(clean_line(text), shown))
 
         try:
-            result = await servers.call(connection, self.definition, params.values, progress, ctx)
-        except RpcError as error:
+            result = await self._call(connection, self.definition, params.values, progress, ctx)
+        except JsonRpcError as error:
             raise ToolError(f"{connection.name} refused the call: {sentence(str(error))}") from None
         except ConnectionLost as error:
             advice = "It may have done part of its work. The next call connects again."
@@ -137,15 +155,3 @@ class McpTool(Tool[McpArguments]):
         except McpError as error:
             raise ToolError(str(error)) from None
         return await to_output(result, details, ctx.artifacts)
-
-
-def summary_of(text: str) -> str:
-    return shortened(clean_line(text), SUMMARY_CHARS)
-
-
-async def wait_all(waits: Sequence[asyncio.Task[None]], seconds: float | None) -> None:
-    if waits:
-        await asyncio.wait(waits, timeout=seconds)
-
-
-Arguments = Mapping[str, Any]

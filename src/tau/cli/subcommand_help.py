@@ -45,7 +45,7 @@ usage: tau mcp [list] [--json]                          show all MCP servers and
        tau mcp add NAME [--env NAME=VALUE] -- COMMAND   add a program
        tau mcp add-json NAME JSON                       add a definition as in mcp.json
        tau mcp get|remove|enable|disable NAME           show, remove or switch one
-       tau mcp test NAME                                connect and list
+       tau mcp test|reconnect NAME                      connect and list
        tau mcp tools [NAME]                             list tools
        tau mcp call NAME TOOL [JSON | ARG=VALUE ...]    call a tool
        tau mcp resources NAME [URI]                     list resources, or read one
