@@ -354,6 +354,13 @@ _COMMANDS = (
         options=("--all", "--json"),
     ),
     Subcommand(
+        "hooks",
+        "hooks [list|test EVENT]",
+        "list command hooks, try those of an event, or turn one off",
+        choices=("list", "test", "enable", "disable"),
+        options=("--json", "--tool"),
+    ),
+    Subcommand(
         "rules",
         "rules [list|show|test]",
         "list the agent's rules, show one, or try one on a text",
