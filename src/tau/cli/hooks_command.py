@@ -10,11 +10,11 @@ from msgspec import DecodeError, json
 from tau.base.errors import UsageError
 from tau.base.late import late
 from tau.cli.main import write_stdout
-from tau.cli.usage import usage_line
+from tau.cli.subcommand_help import usage_line
 from tau.coding.supplies import Supplies
 from tau.config.layers import load_settings
+from tau.config.list_settings import add_to_list, remove_from_list
 from tau.config.paths import Paths, current_folder, user_paths
-from tau.config.rule_settings import add_to_list, remove_from_list
 from tau.config.trust import trust_status
 from tau.ext.hooks.hook_files import EVENTS, HookTable, load_hooks
 from tau.ext.hooks.hook_run import HookResult

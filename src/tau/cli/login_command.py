@@ -15,7 +15,7 @@ from tau.base.errors import TauError, UsageError
 from tau.base.late import late
 from tau.base.tasks import spawn
 from tau.base.text import sentence
-from tau.cli.usage import usage_line
+from tau.cli.subcommand_help import usage_line
 from tau.config.auth_file import StoredCredential
 from tau.config.logins import Logins, describe_credential
 from tau.config.pasted_key import clean_pasted_key, key_problem, key_warning

@@ -16,7 +16,7 @@ from tau.base.late import late
 from tau.base.run import LocalRunner
 from tau.cli.main import write_stdout
 from tau.cli.models_table import json_row, local_models, models_table, token_count
-from tau.cli.usage import usage_line
+from tau.cli.subcommand_help import usage_line
 from tau.config.auth_file import AuthFile
 from tau.config.credentials import KeyCredentials
 from tau.config.layers import load_settings

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from tau.base.clock import now_ms
 from tau.base.errors import UsageError
-from tau.cli.usage import usage_line
+from tau.cli.subcommand_help import usage_line
 from tau.config import plan_usage
 from tau.config.paths import user_paths
 from tau.modes.output_stream import OutputStream

@@ -9,7 +9,7 @@ from msgspec import Struct, json
 from tau.base.errors import UsageError
 from tau.base.late import late
 from tau.cli.main import write_stdout
-from tau.cli.usage import usage_line
+from tau.cli.subcommand_help import usage_line
 from tau.coding.rules.catalog import BUNDLED_PROVIDER, bundled_rules
 from tau.coding.rules.rule import Bucket, RuleFile, Source, make_rule
 from tau.coding.supplies import Supplies

@@ -10,7 +10,7 @@ from msgspec import Struct
 from tau.base.errors import UsageError
 from tau.base.files import modified_ns, typed_path
 from tau.base.run import LocalRunner
-from tau.cli.usage import usage_line
+from tau.cli.subcommand_help import usage_line
 from tau.coding.session.storage.header import read_header
 from tau.coding.session.storage.session_store import SessionStore
 from tau.coding.undo.command_watch import recover

@@ -30,7 +30,7 @@ hook_files = late("tau.ext.hooks.hook_files")
 hook_run = late("tau.ext.hooks.hook_run")
 panels = late("tau.ext.hooks.panel")
 report = late("tau.ext.hooks.report")
-rule_settings = late("tau.config.rule_settings")
+list_settings = late("tau.config.list_settings")
 
 _MODES = {"ask": "default", "workspace": "acceptEdits", "plan": "plan", "yolo": "bypassPermissions"}
 
@@ -92,9 +92,9 @@ class LateHooks(HookChain):
     def turn(self, id: str, *, on: bool) -> None:
         """Turn a hook on or off, here and in the user's settings. Raises ConfigError."""
         if on:
-            rule_settings.remove_from_list(self._parts.paths, "hooks.disabled", id)
+            list_settings.remove_from_list(self._parts.paths, "hooks.disabled", id)
         else:
-            rule_settings.add_to_list(self._parts.paths, "hooks.disabled", [id])
+            list_settings.add_to_list(self._parts.paths, "hooks.disabled", [id])
         if self._loaded is not None:
             (self._loaded.panel.off.discard if on else self._loaded.panel.off.add)(id)
 

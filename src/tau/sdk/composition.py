@@ -59,9 +59,9 @@ if TYPE_CHECKING:
 effects_approval = late("tau.agent.approved_effects")
 faux = late("tau.ai.faux")
 late_hooks = late("tau.sdk.command_hooks")
-obfuscation = late("tau.coding.obfuscation")
+secret_placeholders = late("tau.coding.secret_placeholders")
 project_rules = late("tau.config.project_rules")
-rule_settings = late("tau.config.rule_settings")
+list_settings = late("tau.config.list_settings")
 rule_catalog = late("tau.coding.rules.catalog")
 rule_urls = late("tau.coding.rules.urls")
 secrets = late("tau.base.secrets")
@@ -241,7 +241,7 @@ async def call_alone(
 def _stream(options: SessionOptions, settings: Settings, models: SessionModels) -> StreamFunction:
     stream = options.stream or models.client.stream
     if settings.secrets.obfuscate:
-        stream = obfuscation.obfuscated(stream, secrets.known_secrets())
+        stream = secret_placeholders.obfuscated(stream, secrets.known_secrets())
     return stream
 
 
@@ -424,10 +424,10 @@ class _StoredRules(RuleStore):
         self._paths = paths
 
     def add(self, action: "RuleAction", patterns: Sequence[str]) -> None:
-        rule_settings.add_rules(self._paths, action, patterns)
+        list_settings.add_rules(self._paths, action, patterns)
 
     def remove(self, action: "RuleAction", pattern: str) -> bool:
-        return rule_settings.remove_rule(self._paths, action, pattern)
+        return list_settings.remove_rule(self._paths, action, pattern)
 
 
 def _permissions(

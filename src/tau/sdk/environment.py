@@ -39,13 +39,13 @@ from tau.coding.undo.recorder import Recorder
 from tau.config.settings import Settings
 
 if TYPE_CHECKING:
-    from tau.coding.nested_context import NestedContext
+    from tau.coding.nested_instructions import NestedInstructions
     from tau.coding.supplies import Supplies
     from tau.coding.untrusted_text import Fence
 
 fences = late("tau.coding.untrusted_text")
-nested = late("tau.coding.nested_context")
-store = late("tau.coding.conflicts.store")
+nested = late("tau.coding.nested_instructions")
+merge_conflicts = late("tau.coding.conflicts.merge_conflicts")
 delivery = late("tau.coding.jobs.delivery")
 schemes = late("tau.coding.internal_urls.schemes")
 shown_tags = late("tau.coding.session.shown_tags")
@@ -113,7 +113,7 @@ def make_environment(
     )
     events.watch(recorder.on_event)
     jobs = _jobs(queue, settings, artifacts, events)
-    conflicts = cache(lambda: store.ConflictStore())
+    conflicts = cache(lambda: merge_conflicts.ConflictStore())
     world = CodingWorld(
         cwd=cwd,
         fs=(fs := recorder.fs(disk or LocalFileSystem())),
@@ -189,12 +189,12 @@ def _seen_files(log: SessionLog, events: EventBus) -> SeenFiles:
 
 
 def _urls(
-    artifacts: FolderArtifacts, fs: FileSystem, conflicts: "Callable[[], store.ConflictStore]"
+    artifacts: FolderArtifacts, fs: FileSystem, conflicts: "Callable[[], merge_conflicts.ConflictStore]"
 ) -> SchemeRouter:
     """Session files are read and written without approval; conflicts are in the user's files."""
     router = SchemeRouter()
     router.register_late("artifact", lambda: schemes.ArtifactUrls(fs))
-    router.register_late("conflict", lambda: store.ConflictUrls(conflicts()))
+    router.register_late("conflict", lambda: merge_conflicts.ConflictUrls(conflicts()))
     router.register_late("local", lambda: schemes.LocalUrls(artifacts, fs))
     router.register_late("tau", lambda: schemes.DocsUrls())
     return router
@@ -273,7 +273,7 @@ class LateNestedContext(Hooks):
         queue: Queue,
         settings: Settings,
     ) -> None:
-        self._make: Callable[[], NestedContext] = lambda: nested.NestedContext(
+        self._make: Callable[[], NestedInstructions] = lambda: nested.NestedInstructions(
             supplies(), lambda: folders.all, conversation.messages, queue
         )
         self._folders = folders
@@ -287,7 +287,7 @@ class LateNestedContext(Hooks):
         return await self._hook.after_tool(call, output) if "_hook" in self.__dict__ else output
 
     @cached_property
-    def _hook(self) -> "NestedContext":
+    def _hook(self) -> "NestedInstructions":
         return self._make()
 
     def _is_inner(self, effects: Effects) -> bool:

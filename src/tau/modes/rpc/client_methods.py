@@ -21,7 +21,7 @@ from tau.modes.session_commands.conversation import (
     PromptRequest,
     TakeModeRequest,
 )
-from tau.modes.session_commands.host_parts import (
+from tau.modes.session_commands.host_tools import (
     HostScheme,
     HostSchemeNames,
     HostSchemesRequest,
