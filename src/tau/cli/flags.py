@@ -73,12 +73,7 @@ class Subcommand:
 
 
 OUTPUT, SESSION, MODEL, PROMPT, SAFETY, OTHER = (
-    "Modes",
-    "Sessions",
-    "Models",
-    "Prompt and tools",
-    "Safety and settings",
-    "Other",
+    *("Modes", "Sessions", "Models", "Prompt and tools", "Safety and settings", "Other"),
 )
 ROLE_FLAGS = {
     "smol": "titles and other small tasks",
