@@ -269,15 +269,7 @@ def masked_text(mask: SecretMask | None) -> str:
 
 # Names of variables.
 _NAME_PARTS = (
-    "SECRET",
-    "TOKEN",
-    "PASSWORD",
-    "PASSWD",
-    "PASSPHRASE",
-    "CREDENTIAL",
-    "APIKEY",
-    "PRIVATE",
-    "OAUTH",
+    *("SECRET", "TOKEN", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL", "APIKEY", "PRIVATE", "OAUTH"),
 )
 _NAME_ENDS = ("KEY", "KEYS", "PASS", "AUTH")
 _PLAIN_VALUES = frozenset(

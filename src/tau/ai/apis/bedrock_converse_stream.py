@@ -151,11 +151,7 @@ _EVENT = msgspec.json.Decoder(_Event)
 _DOCUMENT = msgspec.json.Decoder(_Document)
 _KNOWN = frozenset(
     {
-        "messageStart",
-        "contentBlockStart",
-        "contentBlockDelta",
-        "contentBlockStop",
-        "messageStop",
+        *("messageStart", "contentBlockStart", "contentBlockDelta", "contentBlockStop", "messageStop"),
         "metadata",
     }
 )

@@ -50,7 +50,7 @@ async def log_in(context: CommandContext, logins: Logins, row: Provider, way: st
         copied = await clipboard.copy_text(flow.url, context.display.terminal)
         text = (
             f"Open this page in a browser. {copied}\n\n{flow.url}\n\n"
-            "If the browser is on another machine, paste the address that it ends at."
+            "If the browser is on another machine, paste the address it ends up at."
         )
         return await _wait(
             context,
