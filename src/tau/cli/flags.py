@@ -257,6 +257,12 @@ _COMMANDS = (
         "--all --json",
     ),
     Subcommand(
+        "hooks [list|test EVENT]",
+        "list command hooks, try those of an event, or turn one off",
+        "list test enable disable",
+        "--json --tool",
+    ),
+    Subcommand(
         "rules [list|show|test]",
         "list the agent's rules, show one, or try one on a text",
         "list show test",

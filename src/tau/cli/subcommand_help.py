@@ -121,6 +121,14 @@ usage: tau extensions [list] [--all] [--json]  list what was found in the folder
 Shows where each item comes from, the tokens it adds to a request, and why it is not used: it is invalid or
 waits until you trust the repository, or, with --all, another one has its name or it is turned off.
 """,
+    "hooks": """\
+usage: tau hooks [list] [--json]  list command hooks, where each is from, and what is wrong with it
+       tau hooks test EVENT [--tool NAME] [JSON]
+                                  run the hooks of an event on a sample and show what they answer; JSON is the
+                                  tool's input, or fields of the event; exits with 1 if one blocks or fails
+       tau hooks disable ID       do not run a hook
+       tau hooks enable ID        run it again
+""",
     "rules": """\
 usage: tau rules [list] [--json]                list the agent's rules and what is wrong with them
        tau rules show NAME                      show one
