@@ -93,7 +93,7 @@ class SessionPool:
         is_path = "\0" not in str(folder)
         if is_path and not self.contains(folder):
             raise HttpError(403, "outside_root", f'The folder "{cwd}" is not below {self.root}; see --root.')
-        if not (is_path and os.path.isdir(folder)):
+        if not (is_path and os.path.isdir(folder)):  # noqa: PTH112 (a long name is no error here)
             raise invalid(f'There is no folder "{str(folder)[:500]}".')
         options = replace(self.options.next(), cwd=folder)
         async with self._opening:
