@@ -1,1 +1,1 @@
-"""Code from outside: hooks, extensions, plugins, MCP servers."""
+"""Code from outside tau: command hooks, extensions, tools and servers of users."""
