@@ -73,12 +73,7 @@ class Subcommand:
 
 
 OUTPUT, SESSION, MODEL, PROMPT, SAFETY, OTHER = (
-    "Modes",
-    "Sessions",
-    "Models",
-    "Prompt and tools",
-    "Safety and settings",
-    "Other",
+    *("Modes", "Sessions", "Models", "Prompt and tools", "Safety and settings", "Other"),
 )
 ROLE_FLAGS = {
     "smol": "titles and other small tasks",
@@ -260,6 +255,12 @@ _COMMANDS = (
         "list skills, commands, hooks and other files that were found, or turn them off",
         "list enable disable",
         "--all --json",
+    ),
+    Subcommand(
+        "hooks [list|test EVENT]",
+        "list command hooks, try those of an event, or turn one off",
+        "list test enable disable",
+        "--json --tool",
     ),
     Subcommand(
         "rules [list|show|test]",

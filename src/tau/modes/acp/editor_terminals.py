@@ -158,7 +158,7 @@ class EditorProcess:
             await asyncio.sleep(POLL_S)
 
     async def write(self, data: bytes) -> None:
-        raise BrokenPipeError("A terminal of the editor takes no input.")
+        raise BrokenPipeError("The editor's terminals take no input.")
 
     async def end_input(self) -> None:
         """It has none."""
