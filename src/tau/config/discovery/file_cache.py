@@ -97,5 +97,5 @@ def read_text(path: Path, info: stat_result | None = None) -> str:
     except UnicodeDecodeError:
         text = "\0"
     if "\0" in text:
-        raise ConfigError("The file is not UTF-8 text, or has NUL characters.", path=path)
+        raise ConfigError("The file is not UTF-8 text.", path=path)
     return text
