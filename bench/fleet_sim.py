@@ -51,7 +51,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
     started = time.process_time()
-    scheduler, events, end = simulate(args.tasks, args.jobs, args.capacity, args.seed)
+    _, events, end = simulate(args.tasks, args.jobs, args.capacity, args.seed)
     cpu = time.process_time() - started
     least = args.tasks * 40 / args.capacity
     print(f"{args.tasks} tasks, {args.jobs} jobs, a provider that serves {args.capacity} at once")

@@ -153,7 +153,7 @@ class RunFolder:
     """Only the coordinator writes; others read what is on disk."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path
+        self.path = path = path.absolute()
         self.state = BatchState()
         self._journal = JsonlFile(path / JOURNAL)
         self._results = JsonlFile(path / RESULTS)
