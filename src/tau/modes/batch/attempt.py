@@ -156,7 +156,8 @@ class Attempt:
         except SetupError as error:
             outcome = self._result("setup_failed", error=str(error))
         finally:
-            if workspace is not None and not self._keeps(outcome):
+            # after an error or a stop, what the agent did exists only there
+            if workspace is not None and outcome is not None and not self._keeps(outcome):
                 await self._workspaces.remove(workspace)
         if isinstance(outcome, Result) and workspace is not None and self._keeps(outcome):
             return replace(outcome, workspace=str(workspace.path))
