@@ -10,13 +10,13 @@ import time
 import tracemalloc
 
 from tau.modes.batch.limiter import Limiter
-from tau.modes.batch.scheduler import Plan, Scheduler
+from tau.modes.batch.scheduler import Scheduler, TaskPlan
 
 
 def simulate(tasks: int, jobs: int, capacity: int, seed: int) -> tuple[Scheduler, int, float]:
     """`capacity` is how many requests at once the provider serves. Returns the events and the virtual end."""
     chance = random.Random(seed)
-    plans = {f"task-{number}": Plan("provider", attempts=2) for number in range(tasks)}
+    plans = {f"task-{number}": TaskPlan("provider", attempts=2) for number in range(tasks)}
     scheduler = Scheduler(plans, lambda _: Limiter(jobs), jobs)
     for _ in scheduler.load({}, {}):
         raise AssertionError("nothing is blocked")
@@ -33,7 +33,7 @@ def simulate(tasks: int, jobs: int, capacity: int, seed: int) -> tuple[Scheduler
             now, key, refused = heapq.heappop(ends)
             if refused:
                 scheduler.limiter("provider").refused(now, 1.0)
-                scheduler.put_back(key)
+                scheduler.requeue(key)
             else:
                 serving -= 1
                 scheduler.ended(key, "failed" if chance.random() < 0.02 else "done")
@@ -58,7 +58,7 @@ def main() -> None:
     print(f"  {cpu / events * 1e6:.1f} us CPU a scheduling event ({events} events)")
     print(f"  {least / end:.0%} of the throughput of {args.capacity} fixed workers")
     tracemalloc.start()
-    plans = {f"task-{number}": Plan("provider") for number in range(args.tasks)}
+    plans = {f"task-{number}": TaskPlan("provider") for number in range(args.tasks)}
     waiting = Scheduler(plans, lambda _: Limiter(args.jobs), args.jobs)
     list(waiting.load({}, {}))
     print(f"  {tracemalloc.get_traced_memory()[0] / args.tasks:.0f} bytes a waiting task")

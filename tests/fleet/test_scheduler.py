@@ -3,10 +3,10 @@
 import pytest
 
 from tau.modes.batch.limiter import Limiter, RateLimits
-from tau.modes.batch.scheduler import Plan, Scheduler, Start
+from tau.modes.batch.scheduler import Scheduler, TaskPlan, TaskStart
 
 
-def scheduler(plans: dict[str, Plan], jobs: int = 8, limits: RateLimits | None = None) -> Scheduler:
+def scheduler(plans: dict[str, TaskPlan], jobs: int = 8, limits: RateLimits | None = None) -> Scheduler:
     made = Scheduler(plans, lambda _: Limiter(jobs, limits or RateLimits()), jobs)
     assert list(made.load({}, {})) == []
     return made
@@ -20,15 +20,15 @@ def drain(made: Scheduler, now: float = 0.0) -> list[str]:
 
 
 def test_starts_as_many_as_jobs_in_order() -> None:
-    made = scheduler({name: Plan("p") for name in "abc"}, jobs=2)
+    made = scheduler({name: TaskPlan("p") for name in "abc"}, jobs=2)
     assert drain(made) == ["a", "b"] and made.waiting == 1
     assert made.ended("a", "done") == (True, ())
     assert drain(made) == ["c"]
 
 
-def test_failed_task_is_tried_again_until_its_attempts_are_used() -> None:
-    made = scheduler({"a": Plan("p", attempts=2), "b": Plan("p")})
-    assert made.next(0) == Start("a", 1)
+def test_failed_task_is_retried_until_its_attempts_are_used() -> None:
+    made = scheduler({"a": TaskPlan("p", attempts=2), "b": TaskPlan("p")})
+    assert made.next(0) == TaskStart("a", 1)
     assert made.ended("a", "failed") == (False, ())
     assert drain(made) == ["b", "a"]
     assert made.running["a"] == 2
@@ -37,13 +37,13 @@ def test_failed_task_is_tried_again_until_its_attempts_are_used() -> None:
 
 @pytest.mark.parametrize("status", ["done", "budget", "unsupported", "cancelled"])
 def test_other_results_are_final(status: str) -> None:
-    made = scheduler({"a": Plan("p", attempts=3)})
+    made = scheduler({"a": TaskPlan("p", attempts=3)})
     made.next(0)
     assert made.ended("a", status) == (True, ())  # type: ignore[arg-type]
 
 
 def test_task_waits_for_those_it_comes_after() -> None:
-    made = scheduler({"c": Plan("p", after=("a", "b")), "a": Plan("p"), "b": Plan("p")})
+    made = scheduler({"c": TaskPlan("p", after=("a", "b")), "a": TaskPlan("p"), "b": TaskPlan("p")})
     assert drain(made) == ["a", "b"]
     made.ended("a", "done")
     assert drain(made) == []
@@ -51,33 +51,43 @@ def test_task_waits_for_those_it_comes_after() -> None:
     assert drain(made) == ["c"]
 
 
-def test_what_comes_after_a_failure_is_cancelled_down_the_line() -> None:
-    plans = {"a": Plan("p"), "b": Plan("p", after=("a",)), "c": Plan("p", after=("b",)), "d": Plan("p")}
+def test_tasks_after_a_failure_are_cancelled() -> None:
+    plans = {
+        "a": TaskPlan("p"),
+        "b": TaskPlan("p", after=("a",)),
+        "c": TaskPlan("p", after=("b",)),
+        "d": TaskPlan("p"),
+    }
     made = scheduler(plans, jobs=1)
     made.next(0)
     assert made.ended("a", "failed") == (True, ("b", "c"))
     assert drain(made) == ["d"] and made.waiting == 0
 
 
-def test_put_back_is_no_attempt_and_comes_first() -> None:
-    made = scheduler({"a": Plan("p"), "b": Plan("p")}, jobs=1)
+def test_requeued_task_comes_first_and_counts_no_attempt() -> None:
+    made = scheduler({"a": TaskPlan("p"), "b": TaskPlan("p")}, jobs=1)
     made.next(0)
-    made.put_back("a")
-    assert made.next(0) == Start("a", 1)
+    made.requeue("a")
+    assert made.next(0) == TaskStart("a", 1)
 
 
 def test_loads_what_an_earlier_run_left() -> None:
-    plans = {"a": Plan("p"), "b": Plan("p", after=("a",)), "c": Plan("p", after=("x",)), "x": Plan("p")}
+    plans = {
+        "a": TaskPlan("p"),
+        "b": TaskPlan("p", after=("a",)),
+        "c": TaskPlan("p", after=("x",)),
+        "x": TaskPlan("p"),
+    }
     made = Scheduler(plans, lambda _: Limiter(8), 8)
     assert list(made.load({"a": "done", "x": "failed"}, {"b": 1})) == ["c"]
-    assert made.next(0) == Start("b", 2)
+    assert made.next(0) == TaskStart("b", 2)
 
 
 def test_paused_provider_holds_up_no_other() -> None:
-    made = scheduler({"a": Plan("slow"), "b": Plan("slow"), "c": Plan("fast")}, jobs=4)
+    made = scheduler({"a": TaskPlan("slow"), "b": TaskPlan("slow"), "c": TaskPlan("fast")}, jobs=4)
     made.next(0)
     made.limiter("slow").refused(0, 10)
-    made.put_back("a")
+    made.requeue("a")
     assert drain(made) == ["c"]
     assert made.wake_at(0) == 10
     assert drain(made, 10) == ["a"], "half of one is one"
@@ -129,12 +139,12 @@ def test_concurrency_limit_of_a_provider() -> None:
 
 
 def test_cancel_takes_what_waits_and_what_depends_on_it() -> None:
-    made = scheduler({"a": Plan("p"), "b": Plan("p", after=("a",))})
+    made = scheduler({"a": TaskPlan("p"), "b": TaskPlan("p", after=("a",))})
     assert list(made.cancel("a")) == ["a", "b"] and made.finished
 
 
 def test_stopped_scheduler_finishes_when_nothing_runs() -> None:
-    made = scheduler({"a": Plan("p"), "b": Plan("p")}, jobs=1)
+    made = scheduler({"a": TaskPlan("p"), "b": TaskPlan("p")}, jobs=1)
     made.next(0)
     made.stopped = True
     assert not made.finished and made.wake_at(0) is None

@@ -12,6 +12,8 @@ import msgspec
 
 from tau.base.errors import UsageError
 from tau.base.files import typed_path
+from tau.base.late import late
+from tau.base.run import LocalRunner
 from tau.cli.flags import BATCH_FLAGS
 from tau.cli.parse import ParsedArgs, parse
 from tau.cli.signals import Signals
@@ -25,8 +27,11 @@ from tau.modes.batch.report import HEAD, html_report, markdown_report, result_ro
 from tau.modes.batch.run_folder import Retried, RunFolder
 from tau.modes.batch.scheduler import Status
 from tau.modes.batch.task import Task, load_tasks
+from tau.modes.batch.workspace import Workspaces
 from tau.modes.exit_status import DONE
 from tau.modes.output_stream import OutputStream, tell
+
+delivery = late("tau.modes.batch.delivery")
 
 # Flags of tau that are passed on to each task.
 PASSED = (
@@ -102,8 +107,19 @@ async def _work(folder: RunFolder, tasks: Mapping[str, Task], parsed: ParsedArgs
         limits={_provider(task.model or model): limits for task in tasks.values()},
     )
     show, finish = _reporter(folder, tasks, as_json=parsed.has("json"))
+    collect, runner = parsed.value("collect"), LocalRunner()
     batch = running.Coordinator(
-        folder, tasks, executor, options, show, lambda task: _provider(task.model or model)
+        folder,
+        tasks,
+        executor,
+        options,
+        show,
+        lambda task: _provider(task.model or model),
+        delivery.Deliveries(
+            folder, "pr" if collect == "pr" else "branch", Workspaces(folder.path, runner), runner
+        )
+        if collect
+        else None,
     )
     with Signals() as signals:
         presses = 0
@@ -128,6 +144,7 @@ async def _work(folder: RunFolder, tasks: Mapping[str, Task], parsed: ParsedArgs
                 code = await batch.run()
             finally:
                 await executor.close()
+                runner.close()
                 finish()
         if signals.code is not None and signals.code != 128 + signal.SIGINT:
             code = signals.code

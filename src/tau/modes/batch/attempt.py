@@ -10,6 +10,7 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
+from tau.agent.events import RunError
 from tau.ai.wire import AppMessage, AssistantMessage
 from tau.base.clock import iso, now_ms
 from tau.base.errors import TauError
@@ -21,11 +22,11 @@ from tau.base.text import clean_line, shortened
 from tau.coding.sandbox import sandbox_options
 from tau.config.layers import load_settings
 from tau.config.paths import user_paths
-from tau.modes.batch.executor import Lease, Progress, PutBack
-from tau.modes.batch.run_folder import ModelUsage, Result
+from tau.modes.batch.executor import Lease, Progress, Requeued
+from tau.modes.batch.run_folder import Result, TaskUsage
 from tau.modes.batch.scheduler import Status
 from tau.modes.batch.task import Task
-from tau.modes.batch.workspace import SetupError, Workspace, Workspaces
+from tau.modes.batch.workspace import SetupError, TaskWorkspace, Workspaces
 from tau.modes.exit_status import DONE, INTERRUPTED, JOBS_STOPPED, TRY_LATER
 
 sandboxes = late("tau.backends.sandbox.session")
@@ -44,8 +45,7 @@ class _Event(Struct):
     type: str
     message: AppMessage | UnsetType = UNSET
     tool_name: str | UnsetType = msgspec.field(default=UNSET, name="toolName")
-    delay_ms: int | UnsetType = msgspec.field(default=UNSET, name="delayMs")
-    error_message: str | UnsetType = msgspec.field(default=UNSET, name="errorMessage")
+    error: RunError | UnsetType = UNSET
     output: Any = UNSET
     budget: str | UnsetType = UNSET
 
@@ -56,7 +56,9 @@ class _Kind(Struct):
 
 _kind = msgspec.json.Decoder(_Kind)
 _event = msgspec.json.Decoder(_Event)
-_WANTED = frozenset({"message_end", "tool_execution_start", "auto_retry_start", "budget_exceeded", "output"})
+_WANTED = frozenset(
+    {"message_end", "tool_execution_start", "auto_retry_start", "budget_exceeded", "output", "agent_settled"}
+)
 
 
 class AgentRun:
@@ -64,7 +66,7 @@ class AgentRun:
 
     def __init__(self, tell: Callable[[Progress], None]) -> None:
         self._tell = tell
-        self.usage: dict[str, ModelUsage] = {}
+        self.usage: dict[str, TaskUsage] = {}
         self.answer = ""
         self.error = ""
         self.turns = 0
@@ -91,11 +93,14 @@ class AgentRun:
             self._tell(Progress(usage=dict(self.usage)))
         elif event.type == "tool_execution_start":
             self._tell(Progress(str(event.tool_name), dict(self.usage)))
-        elif event.type == "auto_retry_start" and event.delay_ms is not UNSET:
-            self.retry_after_s = event.delay_ms / 1000
+        elif event.type == "auto_retry_start":
             self._tell(Progress("waiting", dict(self.usage)))
         elif event.type == "budget_exceeded" and event.budget is not UNSET:
             self.budget = event.budget
+        elif event.type == "agent_settled" and event.error is not UNSET:
+            self.error = event.error.message
+            wait_ms = event.error.retry_after_ms
+            self.retry_after_s = None if wait_ms is UNSET else wait_ms / 1000
         elif event.type == "output":
             self.output = event.output
         return True
@@ -105,8 +110,8 @@ class AgentRun:
         self.answer = message.text or self.answer
         self.error = message.error_message if message.error_message is not UNSET else ""
         key = f"{message.provider}/{message.model}"
-        old, new = self.usage.get(key, ModelUsage()), message.usage
-        self.usage[key] = ModelUsage(
+        old, new = self.usage.get(key, TaskUsage()), message.usage
+        self.usage[key] = TaskUsage(
             old.requests + 1,
             old.input + new.input,
             old.output + new.output,
@@ -140,10 +145,10 @@ class Attempt:
         self._started = now_ms()
         self._agent = AgentRun(tell)
 
-    async def run(self) -> Result | PutBack:
+    async def run(self) -> Result | Requeued:
         make_private(self._files)
-        workspace: Workspace | None = None
-        outcome: Result | PutBack | None = None
+        workspace: TaskWorkspace | None = None
+        outcome: Result | Requeued | None = None
         try:
             self._tell(Progress("setup"))
             workspace = await self._workspaces.open(
@@ -163,7 +168,7 @@ class Attempt:
             return replace(outcome, workspace=str(workspace.path))
         return outcome
 
-    async def _work(self, workspace: Workspace) -> Result | PutBack:
+    async def _work(self, workspace: TaskWorkspace) -> Result | Requeued:
         task = self._task
         if task.setup:
             ended = await self._command(task.setup, workspace, "setup.log")
@@ -172,7 +177,7 @@ class Attempt:
         ended, remark = await self._run_agent(workspace)
         status = self._judge(ended)
         if status is None:
-            return PutBack(
+            return Requeued(
                 self._agent.error or remark or "The provider refused the request.",
                 retry_after_s=self._agent.retry_after_s,
                 cost=self._agent.cost,
@@ -209,7 +214,7 @@ class Attempt:
             return "cancelled"
         return "done" if ended.code in (DONE, JOBS_STOPPED) else "failed"
 
-    async def _run_agent(self, workspace: Workspace) -> tuple[Exit, str]:
+    async def _run_agent(self, workspace: TaskWorkspace) -> tuple[Exit, str]:
         """How tau ended, and the last line it wrote to stderr."""
         make_private(self._files / "session")
         minutes = self._task.budget.minutes
@@ -245,7 +250,7 @@ class Attempt:
         said = tail.decode("utf-8", "replace").strip().rpartition("\n")[2].removeprefix("tau: ")
         return ended, shortened(clean_line(said), 500)
 
-    def _arguments(self, workspace: Workspace) -> list[str]:
+    def _arguments(self, workspace: TaskWorkspace) -> list[str]:
         task = self._task
         words = ["--mode", "json", "--snapshots", "none", "--cwd", str(workspace.path)]
         words += ["--session-dir", str(self._files / "session"), *self._flags]
@@ -277,7 +282,7 @@ class Attempt:
         words += ["--approval-mode", task.approval_mode] if task.approval_mode else []
         return words
 
-    async def _command(self, text: str, workspace: Workspace, log_name: str) -> Exit:
+    async def _command(self, text: str, workspace: TaskWorkspace, log_name: str) -> Exit:
         """Run a shell command of the task in the user's sandbox; its output goes to a file."""
         paths = user_paths()
         settings = load_settings(paths, workspace.path).settings
@@ -293,7 +298,7 @@ class Attempt:
                         room -= min(room, len(chunk))
                     return await process.wait()
 
-    def _keeps(self, outcome: Result | PutBack | None) -> bool:
+    def _keeps(self, outcome: Result | Requeued | None) -> bool:
         if not isinstance(outcome, Result) or self._keep == "none":
             return False
         return self._keep == "all" or outcome.status != "done"

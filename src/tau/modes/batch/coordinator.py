@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -13,12 +13,15 @@ from tau.base import log
 from tau.base.clock import iso, now_ms
 from tau.base.errors import TauError
 from tau.base.tasks import spawn
-from tau.modes.batch.executor import Executor, Lease, Progress, PutBack
+from tau.modes.batch.executor import Executor, Lease, Progress, Requeued
 from tau.modes.batch.limiter import Limiter, RateLimits
 from tau.modes.batch.run_folder import Dropped, Ended, Recorded, Result, Retried, RunFolder, Started
-from tau.modes.batch.scheduler import Plan, Scheduler, Start, Status
+from tau.modes.batch.scheduler import Scheduler, Status, TaskPlan, TaskStart
 from tau.modes.batch.task import Task
 from tau.modes.exit_status import DONE, FAILED, INTERRUPTED, TRY_LATER
+
+if TYPE_CHECKING:
+    from tau.modes.batch.delivery import Deliveries
 
 FIRST_PAUSE_S = 5.0
 LONGEST_PAUSE_S = 300.0
@@ -75,13 +78,17 @@ class Coordinator:
         options: BatchOptions,
         tell: Callable[[BatchEvent], None],
         limit_of: Callable[[Task], str],
+        deliveries: "Deliveries | None" = None,
     ) -> None:
         self._folder = folder
         self._tasks = tasks
         self._executor = executor
         self._options = options
         self._tell = tell
-        plans = {key: Plan(limit_of(task), task.attempts, tuple(task.after)) for key, task in tasks.items()}
+        self._deliveries = deliveries
+        plans = {
+            key: TaskPlan(limit_of(task), task.attempts, tuple(task.after)) for key, task in tasks.items()
+        }
         self.scheduler = Scheduler(plans, self._limiter, options.jobs)
         self.running: dict[str, Progress] = {}
         self.reason = ""  # why it stopped early
@@ -113,9 +120,22 @@ class Coordinator:
             while not self.scheduler.finished:
                 self._start_all(group)
                 await self._sleep()
+        await self._deliver()
         if self._code:
             return self._code
         return DONE if all(status == "done" for status in self.scheduler.results.values()) else FAILED
+
+    async def _deliver(self) -> None:
+        """Results are on disk by now; what fails is due again in the next run."""
+        for key, task in self._tasks.items():
+            result = self._folder.state.results.get(key)
+            if self._deliveries is None or result is None or not self._deliveries.is_due(task, result):
+                continue
+            try:
+                self._tell(BatchNotice(f"{key}: {await self._deliveries.deliver(task, result)}"))
+            except TauError as error:
+                self._tell(BatchNotice(f"{key}: its changes were not delivered. {error}"))
+                self._code = self._code or FAILED
 
     def stop(self, reason: str, code: int = INTERRUPTED) -> None:
         """Let what runs finish; what waits stays for a later run."""
@@ -150,7 +170,7 @@ class Coordinator:
                 await self._changed.wait()
         self._changed.clear()
 
-    async def _attempt(self, start: Start) -> None:
+    async def _attempt(self, start: TaskStart) -> None:
         key, task = start.key, self._tasks[start.key]
         fence = self._folder.state.fence + 1
         self._folder.write(Started(key, start.attempt, fence, "", iso(now_ms())))
@@ -172,8 +192,8 @@ class Coordinator:
             del self._work[key]
             progress = self.running.pop(key)
             self._changed.set()
-        if isinstance(outcome, PutBack):
-            self._put_back(key, fence, outcome)
+        if isinstance(outcome, Requeued):
+            self._requeue(key, fence, outcome)
         else:
             self._finish(key, fence, outcome if outcome.usage else replace(outcome, usage=progress.usage))
 
@@ -184,15 +204,17 @@ class Coordinator:
             self.scheduler.limiter(name).refused(time.monotonic(), progress.refused_for_s)
         tokens = sum(usage.tokens for usage in progress.usage.values())
         self._tell(AttemptProgress(key, progress.activity, _cost(progress), tokens))
-        if self._is_over_cost():
-            self.cancel()
+        if self._is_over_cost():  # each may finish its request, and starts no other
+            for other, last in self.running.items():
+                if last.activity not in ("", "check"):
+                    self._work[other].cancel()
 
-    def _put_back(self, key: str, fence: int, outcome: PutBack) -> None:
+    def _requeue(self, key: str, fence: int, outcome: Requeued) -> None:
         self._folder.write(Ended(key, fence, outcome.reason, counts=False, cost=outcome.cost))
         self._tell(AttemptEnded(key, outcome.reason))
         now, name = time.monotonic(), self.scheduler.plan(key).limit
         if not outcome.refused:
-            self.scheduler.put_back(key)
+            self.scheduler.requeue(key)
             return
         limiter = self.scheduler.limiter(name)
         if now >= limiter.paused_until:
@@ -200,7 +222,7 @@ class Coordinator:
         guess = min(LONGEST_PAUSE_S, FIRST_PAUSE_S * 2 ** (self._refusals.get(name, 1) - 1))
         wait_s = guess if outcome.retry_after_s is None else outcome.retry_after_s
         limiter.refused(now, wait_s)
-        self.scheduler.put_back(key)
+        self.scheduler.requeue(key)
         if wait_s > self._options.max_wait_s or self._refusals.get(name, 0) > MAX_REFUSALS:
             self.stop(f"Stopped: {name} accepts no requests for now ({outcome.reason})", TRY_LATER)
 
@@ -222,9 +244,9 @@ class Coordinator:
         if self._options.fail_fast and self._failures >= self._options.fail_fast:
             self.stop(f"Stopped after {self._failures} failed tasks.", FAILED)
 
-    def _cancelled(self, key: str, attempt: int) -> Result | PutBack:
+    def _cancelled(self, key: str, attempt: int) -> Result | Requeued:
         if self._is_over_cost():
-            return PutBack("The cost limit is reached.", refused=False, cost=_cost(self.running[key]))
+            return Requeued("The cost limit is reached.", refused=False, cost=_cost(self.running[key]))
         cost = _cost(self.running[key])
         return Result(id=key, attempt=attempt, status="cancelled", error="Cancelled.", cost=cost)
 

@@ -5,7 +5,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from tau.modes.batch.run_folder import ModelUsage, Result
+from tau.modes.batch.run_folder import Result, TaskUsage
 from tau.modes.batch.task import Task
 
 
@@ -22,11 +22,11 @@ class Progress(Struct, frozen=True):
     """What an attempt does now and has used so far. `refused_for_s`: the provider refuses requests."""
 
     activity: str = ""
-    usage: dict[str, ModelUsage] = {}
+    usage: dict[str, TaskUsage] = {}
     refused_for_s: float | None = None
 
 
-class PutBack(Struct, frozen=True):
+class Requeued(Struct, frozen=True):
     """The attempt did not happen: the provider refuses, or its worker is gone."""
 
     reason: str
@@ -43,5 +43,5 @@ class Executor(Protocol):
         """How many attempts can run at once now."""
         ...
 
-    async def run(self, lease: Lease, tell: Callable[[Progress], None]) -> Result | PutBack: ...
+    async def run(self, lease: Lease, tell: Callable[[Progress], None]) -> Result | Requeued: ...
     async def close(self) -> None: ...

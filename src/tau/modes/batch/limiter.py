@@ -9,7 +9,7 @@ _STEADY_ROUNDS = 10  # rounds without a refusal before trying more than what was
 
 
 class RateLimits(Struct, frozen=True):
-    """None: no limit of our own."""
+    """None: unlimited."""
 
     concurrency: int | None = None
     requests_a_minute: int | None = None

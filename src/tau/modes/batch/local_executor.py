@@ -1,4 +1,4 @@
-"""Runs attempts on this machine, each in a process of its own."""
+"""Runs attempts on this machine, each in a separate process."""
 
 import asyncio
 import os
@@ -9,7 +9,7 @@ from pathlib import Path
 from tau.base.run import LocalRunner
 from tau.base.sizes import GIB, MIB
 from tau.modes.batch.attempt import Attempt
-from tau.modes.batch.executor import Lease, Progress, PutBack
+from tau.modes.batch.executor import Lease, Progress, Requeued
 from tau.modes.batch.run_folder import Result
 from tau.modes.batch.workspace import Workspaces
 
@@ -33,7 +33,7 @@ class LocalExecutor:
     def capacity(self) -> int:
         return self._jobs
 
-    async def run(self, lease: Lease, tell: Callable[[Progress], None]) -> Result | PutBack:
+    async def run(self, lease: Lease, tell: Callable[[Progress], None]) -> Result | Requeued:
         files = self._folder / "tasks" / lease.key
         if files.exists():
             await asyncio.to_thread(_set_aside, files, lease.fence)
@@ -62,7 +62,7 @@ def _free_memory() -> int:
 
 
 def _set_aside(files: Path, fence: int) -> None:
-    """The files of an earlier attempt; what was put back leaves none."""
+    """The files of an earlier attempt; what was requeued leaves none."""
     shutil.move(files, files.with_name(f"{files.name}.before-{fence}"))
     files.mkdir(parents=True)
     shutil.move(files.with_name(f"{files.name}.before-{fence}"), files / f"before-{fence}")

@@ -18,7 +18,7 @@ from tau.modes.batch.task import Task, key_of
 JOURNAL, RESULTS, TASKS, OPTIONS = "journal.jsonl", "results.jsonl", "tasks.jsonl", "batch.json"
 
 
-class ModelUsage(Struct, frozen=True, rename="camel"):
+class TaskUsage(Struct, frozen=True, rename="camel"):
     """What an attempt used of one model; `cost` in dollars."""
 
     requests: int = 0
@@ -43,7 +43,7 @@ class Result(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=Tr
     output: Any = None
     patch: str = ""
     base_commit: str = ""
-    usage: dict[str, ModelUsage] = {}
+    usage: dict[str, TaskUsage] = {}
     cost: float = 0.0
     turns: int = 0
     started_at: str = ""
@@ -53,7 +53,6 @@ class Result(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=Tr
     check_exit: int | None = None
     collected: list[str] = []
     workspace: str = ""
-    delivered: str = ""
     error: str = ""
 
     @property
@@ -232,12 +231,12 @@ class RunFolder:
         self._journal.close()
         self._results.close()
 
-    def _recorded(self) -> list[str]:
-        """The ids in the file of results."""
+    def _recorded(self) -> list[str] | None:
+        """The ids in the file of results; None without one."""
         try:
             lines = read_jsonl(self.path / RESULTS).lines
         except FileNotFoundError:
-            return []
+            return None
         return [msgspec.json.decode(line, type=_Id).id for line in lines]
 
 

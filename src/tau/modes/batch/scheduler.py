@@ -21,7 +21,7 @@ Status = Literal[
 REPEATABLE: tuple[Status, ...] = ("check_failed", "failed", "timeout", "setup_failed")
 
 
-class Plan(Struct, frozen=True):
+class TaskPlan(Struct, frozen=True):
     """What the scheduler knows of a task. `limit` names the limiter it counts on."""
 
     limit: str
@@ -29,7 +29,7 @@ class Plan(Struct, frozen=True):
     after: tuple[str, ...] = ()
 
 
-class Start(Struct, frozen=True):
+class TaskStart(Struct, frozen=True):
     key: str
     attempt: int
 
@@ -37,7 +37,7 @@ class Start(Struct, frozen=True):
 class Scheduler:
     """Tasks wait in one queue for each limiter, so that a paused provider holds up no other."""
 
-    def __init__(self, plans: Mapping[str, Plan], limiter: Callable[[str], Limiter], jobs: int) -> None:
+    def __init__(self, plans: Mapping[str, TaskPlan], limiter: Callable[[str], Limiter], jobs: int) -> None:
         self._plans = plans
         self._make_limiter = limiter
         self._jobs = jobs
@@ -70,7 +70,7 @@ class Scheduler:
         for key in blocked:
             yield from self._block(key)
 
-    def next(self, now: float) -> Start | None:
+    def next(self, now: float) -> TaskStart | None:
         """Take the next task that may start; the caller starts it."""
         if self.stopped or len(self.running) >= self._jobs:
             return None
@@ -85,7 +85,7 @@ class Scheduler:
                 attempt = self._attempts.get(key, 0) + 1
                 self._attempts[key] = attempt
                 self.running[key] = attempt
-                return Start(key, attempt)
+                return TaskStart(key, attempt)
         return None
 
     def wake_at(self, now: float) -> float | None:
@@ -105,7 +105,7 @@ class Scheduler:
             return False, ()
         return True, tuple(self._settle(key, status))
 
-    def put_back(self, key: str) -> None:
+    def requeue(self, key: str) -> None:
         """This was no attempt, and it is the next one."""
         attempt = self.running.pop(key)
         self._attempts[key] = attempt - 1
@@ -113,7 +113,7 @@ class Scheduler:
         self.limiter(plan.limit).ended(success=False)
         self._queue(plan.limit).appendleft(key)
 
-    def plan(self, key: str) -> Plan:
+    def plan(self, key: str) -> TaskPlan:
         return self._plans[key]
 
     def cancel(self, key: str) -> Iterator[str]:

@@ -23,7 +23,7 @@ MAX_PATCH_BYTES = 256 * MIB
 MAX_COLLECTED_BYTES = 64 * MIB
 MAX_COLLECTED_FILES = 1_000
 _GIT_TIMEOUT_S = 1_800.0
-_GIT = (
+GIT = (
     "git",
     "-c",
     "core.hooksPath=/dev/null",
@@ -40,7 +40,7 @@ class SetupError(TauError):
     """The attempt cannot begin."""
 
 
-class Workspace(Struct, frozen=True):
+class TaskWorkspace(Struct, frozen=True):
     """`base` is the commit it started from; `mirror` the repository that its worktree belongs to."""
 
     path: Path
@@ -57,19 +57,19 @@ class Workspaces:
         self._runner = runner
         self._locks: dict[str, asyncio.Lock] = {}
 
-    async def open(self, name: str, *, repo: str, commit: str, folder: str) -> Workspace:
+    async def open(self, name: str, *, repo: str, commit: str, folder: str) -> TaskWorkspace:
         """Raises SetupError."""
         if folder:
             path = Path(folder).expanduser()
             if not path.is_dir():
                 raise SetupError(f'dir: the folder "{folder}" does not exist.')
-            return Workspace(path.resolve(), await self._head(path), own=False)
+            return TaskWorkspace(path.resolve(), await self._head(path), own=False)
         path = self._folder / "work" / name
         await asyncio.to_thread(shutil.rmtree, path, ignore_errors=True)
         if not repo:
             make_private(path)
-            return Workspace(path)
-        mirror = await self._mirror(repo, commit)
+            return TaskWorkspace(path)
+        mirror, _ = await self.mirror(repo, commit)
         async with self._lock(str(mirror)):
             await self._git(mirror, "worktree", "prune")
             base = await self._git(
@@ -78,9 +78,9 @@ class Workspaces:
             if not base:
                 raise SetupError(f'commit: "{commit or "HEAD"}" is not in {repo}.')
             await self._git(mirror, "worktree", "add", "--detach", "--force", str(path), base, check=True)
-        return Workspace(path, base, mirror)
+        return TaskWorkspace(path, base, mirror)
 
-    async def write_patch(self, workspace: Workspace, target: Path) -> None:
+    async def write_patch(self, workspace: TaskWorkspace, target: Path) -> None:
         """Write all changes since the base, with untracked and binary files, if there are any.
 
         The repository's own configuration, which the agent may have changed, does not count.
@@ -107,11 +107,11 @@ class Workspaces:
         if patch:
             await asyncio.to_thread(target.write_bytes, patch)
 
-    async def collect(self, workspace: Workspace, patterns: Sequence[str], target: Path) -> list[str]:
+    async def collect(self, workspace: TaskWorkspace, patterns: Sequence[str], target: Path) -> list[str]:
         """Copy the files that match; links and what leads out of the workspace are left out."""
         return await asyncio.to_thread(_collect, workspace.path, patterns, target)
 
-    async def remove(self, workspace: Workspace) -> None:
+    async def remove(self, workspace: TaskWorkspace) -> None:
         if not workspace.own:
             return
         await asyncio.to_thread(shutil.rmtree, workspace.path, ignore_errors=True)
@@ -119,7 +119,8 @@ class Workspaces:
             async with self._lock(str(workspace.mirror)):
                 await self._git(workspace.mirror, "worktree", "prune")
 
-    async def _mirror(self, repo: str, commit: str) -> Path:
+    async def mirror(self, repo: str, commit: str) -> tuple[Path, str]:
+        """The bare copy of a repository, with this commit if it has it, and where it comes from."""
         source = _source(repo)
         name = hashlib.sha256(source.encode()).hexdigest()[:16]
         mirror = self._folder / "mirrors" / f"{name}.git"
@@ -134,7 +135,7 @@ class Workspaces:
             elif commit and not await self._git(mirror, "cat-file", "-t", f"{commit}^{{commit}}"):
                 fetch = ("fetch", "--quiet", "--no-auto-gc", "--", source, "+refs/*:refs/*")
                 await self._git(mirror, *fetch, check=True)
-        return mirror
+        return mirror, source
 
     async def _head(self, path: Path) -> str:
         try:
@@ -146,7 +147,7 @@ class Workspaces:
         """What git prints; "" if it fails, unless `check`: then SetupError."""
         limits = Limits(timeout=_GIT_TIMEOUT_S)
         try:
-            started = await self._runner.start((*_GIT, *words), cwd=cwd, sandbox=OUTSIDE, limits=limits)
+            started = await self._runner.start((*GIT, *words), cwd=cwd, sandbox=OUTSIDE, limits=limits)
             async with started as process:
                 done = await capture(process)
         except FileNotFoundError:
@@ -170,7 +171,7 @@ class Workspaces:
         if done.dropped_bytes:
             raise TauError(f"The changes are larger than {format_bytes(max_bytes)}.")
         if done.exit.code != 0:
-            raise TauError(f"git {argv[-1]} failed in {cwd}.")
+            raise TauError(f"The changes in {cwd} cannot be read: git failed.")
         return done.output
 
     def _lock(self, name: str) -> asyncio.Lock:
