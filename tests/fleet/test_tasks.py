@@ -48,6 +48,8 @@ def test_reads_tasks_in_order_with_ids_or_hashes(tmp_path: Path) -> None:
         ({"prompt": "p", "commit": "abc"}, "commit: needs repo"),
         ({"prompt": "p", "env": ["KEY=secret"]}, "env: "),
         ({"prompt": "p", "collect": ["../x"]}, "collect: "),
+        ({"prompt": "p", "files": {"../x": ""}}, "files: "),
+        ({"prompt": "p", "files": {"x": ""}, "dir": "."}, "files: they cannot be written into dir"),
         ({"prompt": "p", "collect": ["/etc/passwd"]}, "collect: "),
         ({"prompt": "p", "promptFile": "x"}, "promptFile: give prompt or promptFile"),
         ({"promptFile": "missing.md"}, "promptFile: missing.md cannot be read"),

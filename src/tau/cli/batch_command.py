@@ -69,7 +69,7 @@ def run(words: Sequence[str]) -> int:
 
 def _run(file: Path, parsed: ParsedArgs) -> int:
     if file.is_dir() and RunFolder(file).exists:
-        return _resume(RunFolder(file), parsed)
+        return resume(RunFolder(file), parsed)
     tasks = load_tasks(file, parsed.value("template")).tasks
     if parsed.has("dry-run"):
         return _show_plan(tasks)
@@ -81,28 +81,31 @@ def _run(file: Path, parsed: ParsedArgs) -> int:
         raise UsageError(
             f'The tasks have changed since the batch in "{folder.path}" began; use --out for a new folder.'
         )
-    return _resume(folder, parsed)
+    return resume(folder, parsed)
 
 
-def _resume(folder: RunFolder, parsed: ParsedArgs) -> int:
+def resume(folder: RunFolder, parsed: ParsedArgs, instead: Mapping[str, str] | None = None) -> int:
+    """Run what has no result; commands can run `instead` of agents. Returns the exit code."""
     tasks = folder.tasks()
     folder.lock()
     try:
-        return asyncio.run(_work(folder, tasks, parsed))
+        return asyncio.run(_work(folder, tasks, parsed, instead or {}))
     finally:
         folder.close()
 
 
-async def _work(folder: RunFolder, tasks: Mapping[str, Task], parsed: ParsedArgs) -> int:
-    jobs = auto_jobs() if (text := parsed.value("jobs") or "auto") == "auto" else _number("jobs", text)
+async def _work(
+    folder: RunFolder, tasks: Mapping[str, Task], parsed: ParsedArgs, instead: Mapping[str, str]
+) -> int:
+    jobs = auto_jobs() if (text := parsed.value("jobs") or "auto") == "auto" else number("jobs", text)
     limits = RateLimits(None, _optional(parsed, "rpm"), _optional(parsed, "tpm"))
     max_cost = parsed.value("max-cost")
     passed = _passed(parsed)
-    executor = _executor(folder, jobs, parsed, passed)
+    executor = _executor(folder, jobs, parsed, passed, instead)
     model = parsed.value("model") or ""
     options = running.BatchOptions(
         jobs=jobs,
-        max_cost=None if max_cost is None else _amount("max-cost", max_cost),
+        max_cost=None if max_cost is None else amount("max-cost", max_cost),
         fail_fast=_optional(parsed, "fail-fast"),
         limits={_provider(task.model or model): limits for task in tasks.values()},
     )
@@ -181,9 +184,11 @@ class _ControlPipe:
             self._batch.cancel(*keys)
 
 
-def _executor(folder: RunFolder, jobs: int, parsed: ParsedArgs, passed: list[str]) -> Executor:
+def _executor(
+    folder: RunFolder, jobs: int, parsed: ParsedArgs, passed: list[str], instead: Mapping[str, str]
+) -> Executor:
     keep = parsed.value("keep") or "failed"
-    return LocalExecutor(folder.path, jobs, keep, passed)
+    return LocalExecutor(folder.path, jobs, keep, passed, lambda key: instead.get(key, ""))
 
 
 def _passed(parsed: ParsedArgs) -> list[str]:
@@ -285,7 +290,7 @@ def _retry(folder: RunFolder, keys: Sequence[str], parsed: ParsedArgs) -> int:
             return DONE
         folder.write(Retried(chosen))
         folder.rewrite_results()
-        return asyncio.run(_work(folder, tasks, parsed))
+        return asyncio.run(_work(folder, tasks, parsed, {}))
     finally:
         folder.close()
 
@@ -314,16 +319,17 @@ def _provider(model: str) -> str:
 
 def _optional(parsed: ParsedArgs, name: str) -> int | None:
     text = parsed.value(name)
-    return None if text is None else _number(name, text)
+    return None if text is None else number(name, text)
 
 
-def _number(name: str, text: str) -> int:
-    if not text.isdecimal() or not 1 <= int(text) <= 1_000_000_000:
-        raise UsageError(f'--{name} takes a number from 1, not "{text}".')
+def number(name: str, text: str, most: int = 1_000_000_000) -> int:
+    """Raises UsageError."""
+    if not text.isdecimal() or not 1 <= int(text) <= most:
+        raise UsageError(f'--{name} takes a number from 1 to {most}, not "{text}".')
     return int(text)
 
 
-def _amount(name: str, text: str) -> float:
+def amount(name: str, text: str) -> float:
     try:
         value = float(text)
     except ValueError:

@@ -301,6 +301,26 @@ BATCH_FLAGS = (
     Flag("dry-run", "check the tasks and show the plan", group=OTHER),
 )
 
+BENCH_FLAGS = (
+    Flag(
+        "model", "model to compare; repeatable", group=MODEL, kind=LIST, metavar="PATTERN", completes=MODELS
+    ),
+    Flag("set", "compare with this setting too; repeatable", group=OTHER, kind=LIST, metavar="KEY=VALUE"),
+    Flag("repeat", "runs of each task", group=OTHER, kind=VALUE, metavar="N"),
+    Flag("seed", "order of the runs", group=OTHER, kind=VALUE, metavar="N"),
+    Flag("task", "only this task; repeatable", group=OTHER, kind=LIST, metavar="NAME"),
+    Flag("baseline", "report to compare with", group=OTHER, kind=VALUE, metavar="FILE", completes=FILE),
+    Flag(
+        "max-drop",
+        "fail if a rate fell by more than this, such as 0.05",
+        group=OTHER,
+        kind=VALUE,
+        metavar="SHARE",
+    ),
+    Flag("oracle", "run the reference solutions instead of agents", group=OTHER),
+    *(flag for flag in BATCH_FLAGS if flag.name in ("out", "jobs", "max-cost", "rpm", "tpm")),
+)
+
 _COMMANDS = (
     Subcommand(
         "config",
@@ -441,6 +461,13 @@ _COMMANDS = (
         "run a file of tasks to the end",
         options=tuple(f"--{flag.name}" for flag in BATCH_FLAGS),
         completes=FILE,
+    ),
+    Subcommand(
+        "bench",
+        "bench [SUITE] [FLAG ...]",
+        "compare models and settings on a suite of tasks",
+        options=tuple(f"--{flag.name}" for flag in BENCH_FLAGS),
+        completes=FOLDER,
     ),
     Subcommand(
         "completions",

@@ -201,6 +201,21 @@ command resumes. Takes the flags of tau for models and safety, such as --model.
   --rpm N, --tpm N      requests and tokens a minute, for each provider
   --dry-run             check the tasks and show the plan
 """,
+    "bench": """\
+usage: tau bench [SUITE] [--model PATTERN ...] [--set KEY=VALUE ...] [--repeat N] [FLAG ...]
+
+Run each task of SUITE, a folder (default: a small one that comes with tau), with each model and setting, and
+compare: rates with intervals, cost, and whether a difference is more than chance. Resumes as tau batch does.
+  --model PATTERN   a model to compare; repeatable; default: yours
+  --set KEY=VALUE   compare each model without and with this setting; repeatable
+  --repeat N        runs of each task; default: 1
+  --task NAME       only this task; repeatable
+  --seed N          order of the runs; default: 0
+  --oracle          run the reference solutions, to see that each task works here
+  --baseline FILE   compare with the --json report in FILE; --max-drop SHARE fails below it (default: 0.05)
+  --out DIR         folder for results; default: SUITE and -bench
+  --jobs N, --max-cost USD, --rpm N, --tpm N, --json
+""",
     "completions": """\
 usage: tau completions bash|zsh|fish
 

@@ -1,5 +1,6 @@
 """One attempt at a task: workspace, setup, the agent, its changes, the check. Runs on any machine."""
 
+import asyncio
 import os
 import sys
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -122,7 +123,10 @@ class AgentRun:
 
 
 class Attempt:
-    """`files` is the folder for what stays of it, `flags` go to tau; `keep` says when its workspace stays."""
+    """`files` is the folder for what stays of it, `flags` go to tau; `keep` says when its workspace stays.
+
+    A command can run `instead` of the agent.
+    """
 
     def __init__(
         self,
@@ -133,6 +137,7 @@ class Attempt:
         tell: Callable[[Progress], None],
         flags: Sequence[str] = (),
         keep: str = "none",
+        instead: str = "",
     ) -> None:
         self._lease = lease
         self._task: Task = lease.task
@@ -142,6 +147,7 @@ class Attempt:
         self._tell = tell
         self._flags = flags
         self._keep = keep
+        self._instead = instead
         self._started = now_ms()
         self._agent = AgentRun(tell)
 
@@ -157,6 +163,8 @@ class Attempt:
                 commit=self._task.commit,
                 folder=self._task.dir,
             )
+            for name, text in self._task.files.items():
+                await asyncio.to_thread(_write, workspace.path, name, text)
             outcome = await self._work(workspace)
         except SetupError as error:
             outcome = self._result("setup_failed", error=str(error))
@@ -174,7 +182,10 @@ class Attempt:
             ended = await self._command(task.setup, workspace, "setup.log")
             if ended.code != 0:
                 return self._result("setup_failed", error=f"The setup command {_how(ended)}.")
-        ended, remark = await self._run_agent(workspace)
+        if self._instead:
+            ended, remark = await self._command(self._instead, workspace, "solution.log"), ""
+        else:
+            ended, remark = await self._run_agent(workspace)
         status = self._judge(ended)
         if status is None:
             return Requeued(
@@ -324,6 +335,17 @@ class Attempt:
 
     def _name(self, path: Path) -> str:
         return f"tasks/{self._lease.key}/{path.relative_to(self._files)}"
+
+
+def _write(folder: Path, name: str, text: str) -> None:
+    target = folder / name
+    try:
+        if not target.parent.resolve().is_relative_to(folder.resolve()) or target.is_symlink():
+            raise SetupError(f'files: "{name}" leads out of the workspace.')
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(text.encode())
+    except OSError as error:
+        raise SetupError(f'files: "{name}" cannot be written: {error}.') from None
 
 
 def _tau() -> list[str]:

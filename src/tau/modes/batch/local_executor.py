@@ -19,13 +19,21 @@ MAX_AUTO_JOBS = 32
 
 
 class LocalExecutor:
-    """Implements `Executor`. `folder` is that of the batch."""
+    """Implements `Executor`. `folder` is that of the batch; `instead` gives commands that replace agents."""
 
-    def __init__(self, folder: Path, jobs: int, keep: str, flags: Sequence[str]) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        jobs: int,
+        keep: str,
+        flags: Sequence[str],
+        instead: Callable[[str], str] = lambda key: "",
+    ) -> None:
         self._folder = folder
         self._jobs = jobs
         self._keep = keep
         self._flags = flags
+        self._instead = instead
         self._runner = LocalRunner()
         self._workspaces = Workspaces(folder, self._runner)
 
@@ -37,7 +45,8 @@ class LocalExecutor:
         files = self._folder / "tasks" / lease.key
         if files.exists():
             await asyncio.to_thread(_set_aside, files, lease.fence)
-        attempt = Attempt(lease, files, self._workspaces, self._runner, tell, self._flags, self._keep)
+        common = (self._workspaces, self._runner, tell, self._flags, self._keep, self._instead(lease.key))
+        attempt = Attempt(lease, files, *common)
         return await attempt.run()
 
     async def close(self) -> None:

@@ -50,6 +50,7 @@ class Task(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_d
     repo: str = ""
     commit: str = ""
     dir: str = ""
+    files: dict[str, str] = {}
     model: str = ""
     thinking: ThinkingLevel | None = None
     tools: list[str] | None = None
@@ -82,10 +83,13 @@ class Task(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_d
         for name in self.env:
             if not _NAME.fullmatch(name):
                 yield f'env: "{name[:80]}" is no name of a variable; values do not belong in a task file.'
-        for pattern in self.collect:
-            path = PurePosixPath(pattern)
-            if path.is_absolute() or ".." in path.parts or not pattern.strip():
-                yield f'collect: "{pattern[:80]}" must stay in the folder of the task.'
+        for field, names in (("files", self.files), ("collect", self.collect)):
+            for name in names:
+                path = PurePosixPath(name)
+                if path.is_absolute() or ".." in path.parts or not path.parts or "\0" in name:
+                    yield f'{field}: "{name[:80]}" must stay in the folder of the task.'
+        if self.files and self.dir:
+            yield "files: they cannot be written into dir; use repo, or neither."
 
 
 class TaskList(Struct, frozen=True):
