@@ -85,23 +85,23 @@ def _run(file: Path, parsed: ParsedArgs) -> int:
 
 
 def resume(folder: RunFolder, parsed: ParsedArgs, instead: Mapping[str, str] | None = None) -> int:
-    """Run what has no result; commands can run `instead` of agents. Returns the exit code."""
+    """Run what has no result; for a bench, commands can run `instead` of agents. Returns the exit code."""
     tasks = folder.tasks()
     folder.lock()
     try:
-        return asyncio.run(_work(folder, tasks, parsed, instead or {}))
+        return asyncio.run(_work(folder, tasks, parsed, instead))
     finally:
         folder.close()
 
 
 async def _work(
-    folder: RunFolder, tasks: Mapping[str, Task], parsed: ParsedArgs, instead: Mapping[str, str]
+    folder: RunFolder, tasks: Mapping[str, Task], parsed: ParsedArgs, instead: Mapping[str, str] | None
 ) -> int:
     jobs = auto_jobs() if (text := parsed.value("jobs") or "auto") == "auto" else number("jobs", text)
     limits = RateLimits(None, _optional(parsed, "rpm"), _optional(parsed, "tpm"))
     max_cost = parsed.value("max-cost")
     passed = _passed(parsed)
-    executor = _executor(folder, jobs, parsed, passed, instead)
+    executor = _executor(folder, jobs, parsed, passed, instead or {})
     model = parsed.value("model") or ""
     options = running.BatchOptions(
         jobs=jobs,
@@ -109,7 +109,7 @@ async def _work(
         fail_fast=_optional(parsed, "fail-fast"),
         limits={_provider(task.model or model): limits for task in tasks.values()},
     )
-    show, finish = _reporter(folder, tasks, as_json=parsed.has("json"))
+    show, finish = _reporter(folder, tasks, as_json=parsed.has("json") and instead is None)
     collect, runner = parsed.value("collect"), LocalRunner()
     batch = running.Coordinator(
         folder,
@@ -290,7 +290,7 @@ def _retry(folder: RunFolder, keys: Sequence[str], parsed: ParsedArgs) -> int:
             return DONE
         folder.write(Retried(chosen))
         folder.rewrite_results()
-        return asyncio.run(_work(folder, tasks, parsed, {}))
+        return asyncio.run(_work(folder, tasks, parsed, None))
     finally:
         folder.close()
 
