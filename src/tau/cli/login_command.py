@@ -177,7 +177,7 @@ async def _log_in(logins: Logins, row: Provider, args: _LoginArgs) -> None:
         async with logins.browser(row, args.client_id) as flow:
             out.text(
                 f"Open this page to log in to {row.name}:\n\n{flow.url}\n\n"
-                "If the browser runs on another machine, paste the address that it ends at here.\n"
+                "If the browser runs on another machine, paste the address it ends up at here.\n"
             )
             tokens = await _first(flow.finish, lambda: _read_pasted(flow.paste))
     await logins.store_login(row, tokens, args.client_id, add="--add" in args.switches)

@@ -26,6 +26,7 @@ demo_command = late("tau.cli.demo_command")
 doctor_command = late("tau.cli.doctor_command")
 export_command = late("tau.cli.export_command")
 extensions_command = late("tau.cli.extensions_command")
+hooks_command = late("tau.cli.hooks_command")
 rules_command = late("tau.cli.rules_command")
 failure = late("tau.cli.failure")
 help_page = late("tau.cli.help")
@@ -142,6 +143,7 @@ def run_subcommand(name: str, words: list[str]) -> int:
         "doctor": doctor_command,
         "export": export_command,
         "extensions": extensions_command,
+        "hooks": hooks_command,
         "rules": rules_command,
         "models": models_command,
         "sandbox": sandbox_command,

@@ -107,7 +107,7 @@ def _details(model: Model) -> dict[str, Any]:
 def _prices(model: Model, *, is_plan: bool) -> Iterator[tuple[str, str]]:
     """Per million tokens: the plain rates, longer prompts, service tiers."""
     if not (model.cost.input or model.cost.output):
-        yield "price", "paid with the plan" if is_plan else "unknown or free"
+        yield "price", "included in the plan" if is_plan else "unknown or free"
         return
     yield from _stepped("price", model.cost)
     for tier, rates in model.cost.tiers.items():

@@ -37,6 +37,6 @@ def run(words: Sequence[str]) -> int:
         OutputStream().write(json.format(json.encode(known), indent=2) + b"\n")
         return 0
     lines = plan_usage.usage_lines(known, now_ms())
-    nothing = "No provider has reported limits yet; they come with its answers.\n"
+    nothing = "No provider has reported limits yet; they arrive with its answers.\n"
     OutputStream().text("".join(f"{line}\n" for line in lines) or nothing)
     return 0

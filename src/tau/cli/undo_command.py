@@ -118,7 +118,7 @@ def _history_folder(store: SessionStore, args: _UndoArgs, cwd: Path) -> Path:
             return folder
         unwatched |= dict.fromkeys(unwatched_since(records, ()))
     text = unwatched_text(tuple(unwatched))
-    raise UsageError(f"Nothing to undo: no session in {cwd} has recorded changes of files.{text}")
+    raise UsageError(f"Nothing to undo: no session in {cwd} has recorded file changes.{text}")
 
 
 def _has_changes(records: Sequence[Record]) -> bool:

@@ -189,9 +189,13 @@ class ModelResolver(Struct, frozen=True, kw_only=True):
 
     def _default_of(self, provider: str) -> ResolvedModel:
         row = self.catalog.provider(provider)
-        if row is not None and not row.default_model:
-            raise UsageError(f"The provider {row.id} has no default model; name one with --model.")
-        return self._pick(row.default_model if row else "", row.id if row else provider)
+        name = row.default_model if row else ""
+        if row is not None and not name:
+            listed = self.catalog.models_of(row.id)
+            if not listed:
+                raise UsageError(f"The provider {row.id} has no default model; name one with --model.")
+            name = listed[0].id
+        return self._pick(name, row.id if row else provider)
 
     def _find_configured(self) -> ResolvedModel:
         settings = self.settings

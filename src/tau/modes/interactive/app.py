@@ -96,7 +96,7 @@ class App:
         listening = [session.subscribe(listener) for listener in (parts.transcript, parts.notifications)]
         listening.append(job_results.on_result(session, lambda: self._answer_results(session)))
         try:
-            parts.transcript.attach(session, fresh=change.kind == "first")
+            parts.transcript.attach(session, change)
             parts.status_line.attach(session)
             parts.notifications.title()
             if change.notice:

@@ -41,6 +41,21 @@ class SessionCommand(Struct, frozen=True, kw_only=True):
     slow: bool = False
 
 
+def command(
+    run: Callable[[CommandCall, Any], Awaitable[Any]], summary: str, *, name: str = "", slow: bool = False
+) -> SessionCommand:
+    """A row for a function: its name, what it takes and what it answers are in its signature."""
+    types = run.__annotations__
+    return SessionCommand(
+        name=name or run.__name__,
+        summary=summary,
+        request=types["request"],
+        response=types["return"],
+        run=run,
+        slow=slow,
+    )
+
+
 class NoFields(Struct, frozen=True):
     """The request of a command without parameters."""
 
