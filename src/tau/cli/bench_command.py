@@ -99,7 +99,7 @@ def _variants(parsed: ParsedArgs) -> list[Variant]:
 
 
 def _nested(keys: Sequence[str], text: str) -> dict[str, Any]:
-    """`a.b` and a value as they stand in a settings file."""
+    """`a.b` and a value as in a settings file."""
     try:
         value: Any = msgspec.json.decode(text)
     except msgspec.DecodeError:

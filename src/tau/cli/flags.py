@@ -203,20 +203,18 @@ BATCH_FLAGS = (
         "run tasks on this machine or on a Ray cluster",
         group=OTHER,
         kind=VALUE,
-        choices=("local", "ray"),
+        choices="local ray",
     ),
     Flag("address", "the Ray cluster to join", group=OTHER, kind=VALUE, metavar="ADDRESS"),
     Flag("max-cost", "start nothing more at this cost in dollars", group=SAFETY, kind=VALUE, metavar="USD"),
     Flag("fail-fast", "stop after N failed tasks", group=OTHER, kind=VALUE, metavar="N"),
-    Flag(
-        "keep", "keep the folders of these tasks", group=OTHER, kind=VALUE, choices=("failed", "all", "none")
-    ),
+    Flag("keep", "keep the folders of these tasks", group=OTHER, kind=VALUE, choices="failed all none"),
     Flag(
         "collect",
         "push the changes of each task as a branch, or open a pull request",
         group=OTHER,
         kind=VALUE,
-        choices=("branch", "pr"),
+        choices="branch pr",
     ),
     Flag("rpm", "requests a minute, for each provider", group=MODEL, kind=VALUE, metavar="N"),
     Flag("tpm", "tokens a minute, for each provider", group=MODEL, kind=VALUE, metavar="N"),
@@ -351,31 +349,19 @@ _COMMANDS = (
     Subcommand(
         "serve [--port N] [FLAG ...]",
         "serve a web page and programs over HTTP",
-<<<<<<< HEAD
-        options=tuple(f"--{flag.name}" for flag in SERVE_FLAGS),
+        options=" ".join(f"--{flag.name}" for flag in SERVE_FLAGS),
     ),
     Subcommand(
-        "batch",
         "batch FILE [FLAG ...]",
         "run a file of tasks to the end",
-        options=tuple(f"--{flag.name}" for flag in BATCH_FLAGS),
+        options=" ".join(f"--{flag.name}" for flag in BATCH_FLAGS),
         completes=FILE,
     ),
     Subcommand(
-        "bench",
         "bench [SUITE] [FLAG ...]",
         "compare models and settings on a suite of tasks",
-        options=tuple(f"--{flag.name}" for flag in BENCH_FLAGS),
+        options=" ".join(f"--{flag.name}" for flag in BENCH_FLAGS),
         completes=FOLDER,
-    ),
-    Subcommand(
-        "completions",
-        "completions bash|zsh|fish",
-        "print a shell completion script",
-        choices=("bash", "zsh", "fish"),
-=======
-        options=" ".join(f"--{flag.name}" for flag in SERVE_FLAGS),
->>>>>>> main
     ),
     Subcommand("completions bash|zsh|fish", "print a shell completion script", "bash zsh fish"),
 )
