@@ -196,7 +196,7 @@ def test_rules_hold_for_single_calls_and_nearer_folders(tmp_path: Path, strict: 
     assert start(tmp_path)[0] == []
     strict.write_text("{}")
     (tmp_path / ".env").write_text("KEY")
-    with pytest.raises(tau.TauError, match="in tools.deny forbids it"):
+    with pytest.raises(tau.TauError, match=r"in tools\.deny forbids it"):
         asyncio.run(tau.call_tool("read", {"path": ".env"}, cwd=tmp_path))
 
 

@@ -13,6 +13,7 @@ from msgspec import Raw, ValidationError, convert, json
 
 from tau.base import log
 from tau.base.errors import ConfigError
+from tau.base.sizes import KIB
 from tau.base.text import clean_line, shortened
 from tau.config.descriptions import show_value
 from tau.config.json_file import change_json, read_json
@@ -24,6 +25,7 @@ from tau.config.setting_table import setting_values
 RULE_LISTS = ("tools.ask", "tools.deny")
 SETTLED = "settled"  # the project's settings when the user chose to keep the stricter ones
 MAX_PROJECTS = 500
+MAX_BYTES = 256 * KIB  # of one project; nobody writes so many rules
 MAX_SHOWN_CHARS = 300
 
 
@@ -106,13 +108,15 @@ def _place(cwd: Path, paths: Paths) -> str:
 
 
 def _remember(cwd: Path, paths: Paths, rules: Mapping[str, Any]) -> None:
-    place = _place(cwd, paths)
+    place, encoded = _place(cwd, paths), json.encode(rules)
+    if len(encoded) > MAX_BYTES:
+        return
 
     def store(members: dict[str, Raw]) -> None:
         members.pop(place, None)
         for oldest in list(members)[: max(0, len(members) - MAX_PROJECTS + 1)]:
             del members[oldest]
-        members[place] = Raw(json.encode(rules))
+        members[place] = Raw(encoded)
 
     try:
         before = _remembered(cwd, paths)
