@@ -93,7 +93,9 @@ class SessionPool:
         missing = invalid(f'There is no folder "{str(folder)[:500]}".')
         try:
             if not self.contains(folder):
-                raise HttpError(403, "outside_root", f'The folder "{cwd}" is not below {self.root}; see --root.')
+                raise HttpError(
+                    403, "outside_root", f'The folder "{cwd}" is not below {self.root}; see --root.'
+                )
             if not folder.is_dir():
                 raise missing
         except (OSError, ValueError):  # a name that no file system takes
