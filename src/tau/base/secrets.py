@@ -52,28 +52,8 @@ _HINTS_BY_SIGN: tuple[tuple[bytes, tuple[bytes, ...]], ...] = (
             b"tskey-",
         ),
     ),
-    (
-        b".",
-        (
-            b"ya29.",
-            b"SG.",
-            b"hvs.",
-            b"hvb.",
-            b"hvr.",
-        ),
-    ),
-    (
-        b"",
-        (
-            b"AIza",
-            b"xox",
-            b"AKIA",
-            b"ASIA",
-            b"ABIA",
-            b"ACCA",
-            b"eyJ",
-        ),
-    ),
+    (b".", (b"ya29.", b"SG.", b"hvs.", b"hvb.", b"hvr.")),
+    (b"", (b"AIza", b"xox", b"AKIA", b"ASIA", b"ABIA", b"ACCA", b"eyJ")),
 )
 KEY_HINTS = tuple(hint for _, hints in _HINTS_BY_SIGN for hint in hints)
 # What a secret needs around it if its own form does not tell.

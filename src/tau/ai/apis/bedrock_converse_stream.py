@@ -292,8 +292,5 @@ def _decode_base64(text: str) -> bytes:
 
 def _tokens(usage: _Usage) -> d.Tokens:
     return d.Tokens(
-        usage.input_tokens,
-        usage.output_tokens,
-        usage.cache_read_input_tokens,
-        usage.cache_write_input_tokens,
+        usage.input_tokens, usage.output_tokens, usage.cache_read_input_tokens, usage.cache_write_input_tokens
     )

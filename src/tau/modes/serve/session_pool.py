@@ -90,16 +90,11 @@ class SessionPool:
 
     async def create(self, cwd: str | None, model: str | None) -> LiveSession:
         folder = self.root / (cwd or ".")
-        missing = invalid(f'There is no folder "{str(folder)[:500]}".')
-        try:
-            if not self.contains(folder):
-                raise HttpError(
-                    403, "outside_root", f'The folder "{cwd}" is not below {self.root}; see --root.'
-                )
-            if not folder.is_dir():
-                raise missing
-        except (OSError, ValueError):  # a name that no file system takes
-            raise missing from None
+        is_path = "\0" not in str(folder)
+        if is_path and not self.contains(folder):
+            raise HttpError(403, "outside_root", f'The folder "{cwd}" is not below {self.root}; see --root.')
+        if not (is_path and os.path.isdir(folder)):  # noqa: PTH112 (a long name is no error here)
+            raise invalid(f'There is no folder "{str(folder)[:500]}".')
         options = replace(self.options.next(), cwd=folder)
         async with self._opening:
             return await self._start(replace(options, model=model) if model else options, None)
