@@ -27,6 +27,7 @@ doctor_command = late("tau.cli.doctor_command")
 export_command = late("tau.cli.export_command")
 extensions_command = late("tau.cli.extensions_command")
 hooks_command = late("tau.cli.hooks_command")
+relay_command = late("tau.cli.relay_command")
 rules_command = late("tau.cli.rules_command")
 failure = late("tau.cli.failure")
 help_page = late("tau.cli.help")
@@ -145,6 +146,7 @@ def run_subcommand(name: str, words: list[str]) -> int:
         "export": export_command,
         "extensions": extensions_command,
         "hooks": hooks_command,
+        "relay": relay_command,
         "rules": rules_command,
         "mcp": mcp_command,
         "models": models_command,
