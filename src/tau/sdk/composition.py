@@ -41,6 +41,7 @@ from tau.coding.sandbox import LateSandbox, SandboxHook
 from tau.coding.session.session import Session, SessionParts
 from tau.coding.session.stats import record_costs
 from tau.coding.session.storage.log import SessionLog
+from tau.coding.task.late_team import LateTeam
 from tau.coding.tools.registry import ToolParts, create_tools
 from tau.config import trust_locations
 from tau.config.discovery.providers import Root, find_roots, has_any
@@ -58,9 +59,12 @@ if TYPE_CHECKING:
     from tau.coding.nested_context import NestedContext
     from tau.coding.rules.stream_rules import StreamRules
     from tau.coding.supplies import PromptFiles, Supplies
+    from tau.coding.task.seat import AgentSeat
+    from tau.coding.task.team import Team
     from tau.coding.untrusted_text import Fence
 
 effects_approval = late("tau.agent.approved_effects")
+delegation = late("tau.sdk.delegation")
 faux = late("tau.ai.faux")
 nested = late("tau.coding.nested_context")
 fences = late("tau.coding.untrusted_text")
@@ -90,26 +94,23 @@ async def compose(
     folders = WorkspaceFolders(cwd, options.add_dirs)
     resources = await open_resources(cwd, runner, paths, settings, environ, services, outside, sandbox)
     ask = partial(complete, stream := _stream(options, settings, models))
-    parts = ToolParts(
-        with_edit_mode(settings, environ, models.resolved.model),
-        record_costs(ask, conversation),
-        resources=resources if options.wrap_runner is None or sandbox else replace(resources, shell=None),
-        previews=environment.pending_changes,
-        can_ask=options.ui is not None,
-        code=_code_detector(options),
-        urls=environment.world.urls,
-    )
+    roots = find_roots(cwd, paths)
+    composed = (compose, options, paths, environ, services)
+    make_team = lambda: delegation.make_team(*composed, session, environment, models)  # noqa: E731
+    team = _late_team(make_team, options.agent, settings, roots)
+    parts = _tool_parts(options, with_edit_mode(settings, environ, models.resolved.model), environment, team)
+    parts.complete = record_costs(ask, conversation)
+    parts.resources = resources if options.wrap_runner is None or sandbox else replace(resources, shell=None)
     trusted, is_distrusted, problems = await _trust(options, paths)
     problems += [*loaded.warnings, *models.warnings, *conversation.warnings, *resources.warnings]
     permissions = _permissions(options, paths, settings, environment, conversation)
     hooks = _hooks(options, paths, settings, environ, environment, folders, sandbox, permissions)
     fence = _LateFence(folders, sandbox, environment.jobs, is_distrusted=is_distrusted)
-    roots = find_roots(cwd, paths)
     supplies = _supplies(options, paths, settings, environment, trusted=trusted, roots=roots)
     rules = _stream_rules(options, settings, conversation, environment, roots, supplies)
     files = await _prompt_files(settings, roots, supplies, models.resolved.model, problems)
     nested_context = _LateNested(supplies, folders, conversation, environment.queue, settings)
-    session = Session(
+    session: Session = Session(
         SessionParts(
             log=conversation,
             thinking=_thinking_level(options, models.resolved, conversation, settings),
@@ -135,16 +136,50 @@ async def compose(
             complete=ask,
             resolve_model=models.resolve,
             notices=_notices([*problems, *permissions.problems], models.resolved),
+            team=team,
         )
     )
-    return _connect(session, environment, models, paths)
+    await team.restore(conversation.artifacts_folder)
+    return _connect(session, environment, models, paths, options.agent)
 
 
-def _connect(session: Session, environment: ToolEnvironment, models: SessionModels, paths: Paths) -> Session:
+def _tool_parts(
+    options: SessionOptions, settings: Settings, environment: ToolEnvironment, team: LateTeam
+) -> ToolParts:
+    return ToolParts(
+        settings,
+        previews=environment.pending_changes,
+        can_ask=options.ui is not None,
+        code=_code_detector(options),
+        urls=environment.world.urls,
+        team=team,
+        agent=team.agent,
+    )
+
+
+def _late_team(
+    make: "Callable[[], Team]", seat: "AgentSeat | None", settings: Settings, roots: Sequence[Root]
+) -> LateTeam:
+    """The session's own agents, or those it belongs to."""
+    if seat is not None:
+        return LateTeam(lambda: seat.team, agent=seat.id)
+    return LateTeam(make, others=has_any(roots, ("agents",)) or bool(settings.task.disabled_agents))
+
+
+def _connect(
+    session: Session,
+    environment: ToolEnvironment,
+    models: SessionModels,
+    paths: Paths,
+    seat: "AgentSeat | None",
+) -> Session:
     """Let the parts know their session."""
     models.client.warn = lambda warning: session.emit(Notice("warning", warning))
     environment.plan.changed = partial(_plan_changed, session)
-    track_last_session(session, paths)
+    if seat is None:
+        track_last_session(session, paths)
+    else:
+        session.requests.cache_key = seat.cache_key
     session.record_changes()
     return session
 
@@ -162,6 +197,7 @@ async def _open_environment(
         ui=options.ui,
         dialogs=options.dialogs,
         disk=options.disk,
+        shared=None if options.agent is None else options.agent.artifacts,
     )
     await made.open(services)
     return made
@@ -223,6 +259,8 @@ async def call_alone(
 
 def _stream(options: SessionOptions, settings: Settings, models: SessionModels) -> StreamFunction:
     stream = options.stream or models.client.stream
+    if options.agent is not None:
+        stream = options.agent.gate(stream)
     if settings.secrets.obfuscate:
         stream = obfuscation.obfuscated(stream, secrets.known_secrets())
     return stream
@@ -455,6 +493,8 @@ def _permissions(
     environment: ToolEnvironment,
     conversation: SessionLog,
 ) -> SessionPermissions:
+    if options.agent is not None:
+        return options.agent.permissions(environment.plan, conversation, environment.events.emit)
     project = project_dir(options.cwd, paths)
     return SessionPermissions(
         settings.tools,

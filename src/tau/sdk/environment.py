@@ -34,6 +34,7 @@ from tau.config.settings import Settings
 store = late("tau.coding.conflicts.store")
 delivery = late("tau.coding.jobs.delivery")
 schemes = late("tau.coding.internal_urls.schemes")
+task_urls = late("tau.coding.task.urls")
 shown_tags = late("tau.coding.session.shown_tags")
 
 
@@ -78,16 +79,16 @@ def make_environment(
     ui: Ui | None = None,
     dialogs: CodingDialogs | None = None,
     disk: FileSystem | None = None,
+    shared: FolderArtifacts | None = None,
     later: Later = call_later,
 ) -> ToolEnvironment:
     """Wire the ports of tools: the one way for a session, for a single call and for a test.
 
-    `log` is the conversation the tools belong to. `disk` replaces the file system, `later` the timer.
+    `log` is their conversation. `disk` replaces the file system, `later` the timer, `shared` the artifacts.
     """
     queue = Queue(settings.steering_mode, settings.follow_up_mode)
     events, activities, pending_changes = EventBus(), Activities(), PendingChanges()
-    folder = log.artifacts_folder
-    artifacts = TemporaryArtifacts() if folder is None else FolderArtifacts(folder)
+    artifacts = shared or _artifacts(log.artifacts_folder)
     plan = PlanMode(log, artifacts, models, pending_changes, enabled=settings.plan.enabled)
     checkpoints = SessionCheckpoints(log, queue, events.emit)
     todos = _todos(log, queue, settings, events, activities, plan, checkpoints, later)
@@ -95,7 +96,7 @@ def make_environment(
         lambda: _history_folder(log, artifacts),
         runner,
         warn=lambda text: events.emit(Notice("warning", text)),
-        saved=folder is not None,
+        saved=log.path is not None,
     )
     events.watch(recorder.on_event)
     jobs = _jobs(queue, settings, artifacts, events)
@@ -128,6 +129,10 @@ def make_environment(
         queue=queue,
         recorder=recorder,
     )
+
+
+def _artifacts(folder: Path | None) -> FolderArtifacts:
+    return TemporaryArtifacts() if folder is None else FolderArtifacts(folder)
 
 
 def _todos(
@@ -179,6 +184,8 @@ def _urls(
 ) -> SchemeRouter:
     """Session files are read and written without approval; conflicts are in the user's files."""
     router = SchemeRouter()
+    router.register_late("agent", lambda: task_urls.AgentUrls(artifacts))
+    router.register_late("history", lambda: task_urls.HistoryUrls(artifacts))
     router.register_late("artifact", lambda: schemes.ArtifactUrls(fs))
     router.register_late("conflict", lambda: store.ConflictUrls(conflicts()))
     router.register_late("local", lambda: schemes.LocalUrls(artifacts, fs))

@@ -57,6 +57,7 @@ class RequestSetup(Struct, kw_only=True):
     limits: AnswerLimits = msgspec.field(default_factory=AnswerLimits)
     interrupt_mode: InterruptMode = "immediate"  # starts as in the settings
     service_tier: str | None = None  # starts as in the settings
+    cache_key: str | None = None  # instead of the session's id
     _system: tuple[Model, str] | None = None  # the prompt last made, and for which model
     _reported: set[tuple[str, str]] = msgspec.field(default_factory=set)  # models, and what they lack
 
@@ -80,7 +81,7 @@ class RequestSetup(Struct, kw_only=True):
             system=self.plan.system(self._system[1]),
             tools=self.plan.tools(tools_for(model, self.tools)),
             max_tokens=self.limits.limit(model),
-            cache_key=self.log.header.id,
+            cache_key=self.cache_key or self.log.header.id,
             cache_retention=self.settings.cache_retention,
             service_tier=self.service_tier if model.takes_tier(self.service_tier) else None,
             thinking_budgets=asdict(self.settings.thinking_budgets),

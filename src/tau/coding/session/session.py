@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from tau.coding.session.user_python import UserPython
     from tau.coding.session.user_shell import UserShell
     from tau.coding.supplies import Supplies
+    from tau.coding.task.late_team import LateTeam
     from tau.coding.undo.recorder import Recorder
 
 fallback = late("tau.coding.session.fallback")
@@ -102,6 +103,7 @@ class SessionParts(Struct, frozen=True, kw_only=True):
     trusted: bool = False  # what the repository supplies may run
     title_prompt: str = ""  # the user's own, for titles
     supplies: "Callable[[], Supplies]"
+    team: "LateTeam | None" = None
 
 
 class Session:
@@ -123,7 +125,7 @@ class Session:
         self.settings, self.trusted = parts.settings, parts.trusted
         self.plan, self.permissions = parts.plan, parts.permissions
         self.todos, self.recorder, self.folders = parts.todos, parts.recorder, parts.folders
-        self.sandbox, self.supplies = parts.resources.sandbox, parts.supplies
+        self.sandbox, self.supplies, self.team = parts.resources.sandbox, parts.supplies, parts.team
         self.activities, self.abort = parts.activities, parts.activities.abort
         self.subscribe, self.emit = parts.events.subscribe, parts.events.emit
         self.stats = UsageStats(parts.log)

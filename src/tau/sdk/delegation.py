@@ -1,0 +1,83 @@
+"""Lets a session have agents: their sessions are composed like every other, from the seat they are given."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
+
+from msgspec.structs import replace
+
+from tau.coding.session.session import Session
+from tau.coding.task.seat import AgentSeat
+from tau.coding.task.subagent import record_init
+from tau.coding.task.team import Team
+from tau.coding.tools.registry import TOOLS
+from tau.config.paths import Paths
+from tau.sdk.environment import ToolEnvironment
+from tau.sdk.models import SessionModels
+from tau.sdk.options import SessionOptions
+
+Compose = Callable[[SessionOptions, Paths, Mapping[str, str], AsyncExitStack], Awaitable[Session]]
+
+
+def make_team(
+    compose: Compose,
+    options: SessionOptions,
+    paths: Paths,
+    environ: Mapping[str, str],
+    services: AsyncExitStack,
+    session: Session,
+    environment: ToolEnvironment,
+    models: SessionModels,
+) -> Team:
+    """The agents of this session, which end before it."""
+    team = Team(
+        session,
+        partial(open_agent, compose, options, paths, environ, models.resolved.model.provider),
+        environment.artifacts,
+        environment.jobs,
+        find_model=models.find_model,
+        builtin=tuple(TOOLS),
+        ui=options.ui,
+        dialogs=options.dialogs,
+        add_dirs=options.add_dirs,
+    )
+    services.push_async_callback(team.close)
+    return team
+
+
+@asynccontextmanager
+async def open_agent(
+    compose: Compose,
+    options: SessionOptions,
+    paths: Paths,
+    environ: Mapping[str, str],
+    key_owner: str,
+    seat: AgentSeat,
+) -> AsyncIterator[Session]:
+    async with AsyncExitStack() as services:
+        session = await compose(agent_options(options, seat, key_owner), paths, environ, services)
+        services.push_async_callback(session.close)
+        record_init(session, seat)
+        yield session
+
+
+def agent_options(options: SessionOptions, seat: AgentSeat, key_owner: str) -> SessionOptions:
+    """Those of the session that a user opened, except for what the seat says."""
+    addition = "\n\n".join(text for text in (options.append_system_prompt, seat.system) if text)
+    changed = replace(
+        options.next().with_model(seat.model, key_owner),
+        cwd=seat.cwd,
+        thinking=seat.thinking,
+        tools=tuple(seat.tools),
+        add_tools=tuple(seat.add_tools),
+        append_system_prompt=addition,
+        add_dirs=tuple(seat.add_dirs),
+        settings={**options.settings, **seat.settings},
+        trust=seat.trusted,
+        ui=seat.ui,
+        dialogs=seat.dialogs,
+        hooks=(*options.hooks, seat.hooks),
+        save=True,
+        agent=seat,
+    )
+    return changed if seat.wrap_runner is None else replace(changed, wrap_runner=seat.wrap_runner)
