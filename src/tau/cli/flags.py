@@ -23,21 +23,21 @@ class Flag:
         self,
         name: str,
         help: str,
-        *,
         group: str,
         kind: str = SWITCH,
-        short: str = "",
         metavar: str = "",
-        choices: tuple[str, ...] = (),
         completes: str = "",
+        *,
+        short: str = "",
+        choices: str = "",
     ) -> None:
         self.name = name
         self.help = help
         self.group = group
         self.kind = kind
         self.short = short
-        self.metavar = metavar or "|".join(choices)
-        self.choices = choices
+        self.choices = tuple(choices.split())
+        self.metavar = metavar or "|".join(self.choices)
         self.completes = completes
 
     @property
@@ -55,31 +55,25 @@ class Subcommand:
 
     def __init__(
         self,
-        name: str,
         usage: str,
         help: str,
+        choices: str = "",
+        options: str = "",
         *,
-        choices: tuple[str, ...] = (),
         values: dict[str, str] | None = None,
-        options: tuple[str, ...] = (),
         completes: str = "",
     ) -> None:
-        self.name = name
+        self.name = usage.split()[0]
         self.usage = usage
         self.help = help
-        self.choices = choices
+        self.choices = tuple(choices.split())
         self.values = values or {}
-        self.options = (*options, "--help")
+        self.options = (*options.split(), "--help")
         self.completes = completes
 
 
 OUTPUT, SESSION, MODEL, PROMPT, SAFETY, OTHER = (
-    "Modes",
-    "Sessions",
-    "Models",
-    "Prompt and tools",
-    "Safety and settings",
-    "Other",
+    *("Modes", "Sessions", "Models", "Prompt and tools", "Safety and settings", "Other"),
 )
 ROLE_FLAGS = {
     "smol": "titles and other small tasks",
@@ -89,328 +83,226 @@ ROLE_FLAGS = {
 GROUPS = (OUTPUT, SESSION, MODEL, PROMPT, SAFETY, OTHER)
 
 FLAGS = (
-    Flag("print", "print the answer and exit", group=OUTPUT, short="p"),
+    Flag("print", "print the answer and exit", OUTPUT, short="p"),
     Flag(
         "mode",
         "text: final answer only; json: session header and events as JSON lines; rpc: a program sends"
         " commands as JSON lines; rpc-ui: the same, and the program shows dialogs; acp: serve an editor",
-        group=OUTPUT,
-        kind=VALUE,
-        choices=("text", "json", "rpc", "rpc-ui", "acp"),
+        OUTPUT,
+        VALUE,
+        choices="text json rpc rpc-ui acp",
     ),
     Flag(
         "snapshots",
         "json and rpc: send the whole message with every update, or only what is new",
-        group=OUTPUT,
-        kind=VALUE,
-        choices=("full", "none"),
+        OUTPUT,
+        VALUE,
+        choices="full none",
     ),
     Flag(
         "rpc-version",
         "json and rpc: 1 sends the result of a failed tool call as text, 2 as an object (default)",
-        group=OUTPUT,
-        kind=VALUE,
-        choices=("1", "2"),
+        OUTPUT,
+        VALUE,
+        choices="1 2",
     ),
     Flag(
-        "json",
-        "like --mode json, and read JSON lines (message, interrupt, permissions) from stdin",
-        group=OUTPUT,
+        "json", "like --mode json, and read JSON lines (message, interrupt, permissions) from stdin", OUTPUT
     ),
-    Flag("plain", "line-by-line conversation, no colors", group=OUTPUT),
-    Flag("screen-reader", "plain lines in order, no boxes or animation", group=OUTPUT),
-    Flag("continue", "continue the most recent session in this folder", group=SESSION, short="c"),
+    Flag("plain", "line-by-line conversation, no colors", OUTPUT),
+    Flag("screen-reader", "plain lines in order, no boxes or animation", OUTPUT),
+    Flag("continue", "continue the most recent session in this folder", SESSION, short="c"),
     Flag(
         "resume",
         "resume a session by id prefix, or pick one",
-        group=SESSION,
-        kind=OPTIONAL,
+        SESSION,
+        OPTIONAL,
+        "ID|PATH",
+        SESSIONS,
         short="r",
-        metavar="ID|PATH",
-        completes=SESSIONS,
     ),
-    Flag(
-        "fork",
-        "continue in a copy of this session",
-        group=SESSION,
-        kind=VALUE,
-        metavar="ID|PATH",
-        completes=SESSIONS,
-    ),
-    Flag(
-        "session-dir",
-        "store sessions in this folder",
-        group=SESSION,
-        kind=VALUE,
-        metavar="DIR",
-        completes=FOLDER,
-    ),
-    Flag("no-session", "do not save this session", group=SESSION),
-    Flag(
-        "provider",
-        "use only models of this provider",
-        group=MODEL,
-        kind=VALUE,
-        metavar="NAME",
-        completes=PROVIDERS,
-    ),
+    Flag("fork", "continue in a copy of this session", SESSION, VALUE, "ID|PATH", SESSIONS),
+    Flag("session-dir", "store sessions in this folder", SESSION, VALUE, "DIR", FOLDER),
+    Flag("no-session", "do not save this session", SESSION),
+    Flag("provider", "use only models of this provider", MODEL, VALUE, "NAME", PROVIDERS),
     Flag(
         "model",
         "model id, provider/id or part of its name; :LEVEL sets thinking",
-        group=MODEL,
-        kind=VALUE,
-        metavar="PATTERN[:LEVEL]",
-        completes=MODELS,
+        MODEL,
+        VALUE,
+        "PATTERN[:LEVEL]",
+        MODELS,
     ),
-    Flag(
-        "thinking",
-        "thinking level",
-        group=MODEL,
-        kind=VALUE,
-        choices=("off", "minimal", "low", "medium", "high", "xhigh", "max"),
-    ),
+    Flag("thinking", "thinking level", MODEL, VALUE, choices="off minimal low medium high xhigh max"),
     *(
-        Flag(role, f"model for {purpose}", group=MODEL, kind=VALUE, metavar="PATTERN", completes=MODELS)
+        Flag(role, f"model for {purpose}", MODEL, VALUE, "PATTERN", MODELS)
         for role, purpose in ROLE_FLAGS.items()
     ),
     Flag(
         "api-key",
         "API key for this run; visible in the process list, so prefer a variable or auth.json",
-        group=MODEL,
-        kind=VALUE,
-        metavar="KEY",
+        MODEL,
+        VALUE,
+        "KEY",
     ),
-    Flag("base-url", "send requests to this server", group=MODEL, kind=VALUE, metavar="URL"),
+    Flag("base-url", "send requests to this server", MODEL, VALUE, "URL"),
     Flag(
         "list-models",
         "list known or matching models (see tau models); with --json, as JSON",
-        group=MODEL,
-        kind=OPTIONAL,
-        metavar="QUERY",
-        completes=MODELS,
+        MODEL,
+        OPTIONAL,
+        "QUERY",
+        MODELS,
     ),
-    Flag(
-        "system-prompt",
-        "replace the system prompt",
-        group=PROMPT,
-        kind=VALUE,
-        metavar="TEXT|FILE",
-        completes=FILE,
-    ),
-    Flag(
-        "append-system-prompt",
-        "append to the system prompt",
-        group=PROMPT,
-        kind=VALUE,
-        metavar="TEXT|FILE",
-        completes=FILE,
-    ),
-    Flag(
-        "tools",
-        "allow only these tools, such as read,edit",
-        group=PROMPT,
-        kind=VALUE,
-        metavar="NAMES",
-        completes=TOOLS,
-    ),
-    Flag("no-tools", "allow no tools", group=PROMPT),
-    Flag(
-        "skills",
-        "offer only these skills, such as pdf,git-*",
-        group=PROMPT,
-        kind=VALUE,
-        metavar="GLOBS",
-    ),
-    Flag("no-skills", "offer no skills", group=PROMPT),
+    Flag("system-prompt", "replace the system prompt", PROMPT, VALUE, "TEXT|FILE", FILE),
+    Flag("append-system-prompt", "append to the system prompt", PROMPT, VALUE, "TEXT|FILE", FILE),
+    Flag("tools", "allow only these tools, such as read,edit", PROMPT, VALUE, "NAMES", TOOLS),
+    Flag("no-tools", "allow no tools", PROMPT),
+    Flag("skills", "offer only these skills, such as pdf,git-*", PROMPT, VALUE, "GLOBS"),
+    Flag("no-skills", "offer no skills", PROMPT),
     Flag(
         "approval-mode",
         "ask before every change, allow the workspace, only read, or never ask",
-        group=SAFETY,
-        kind=VALUE,
-        choices=("ask", "workspace", "plan", "yolo"),
+        SAFETY,
+        VALUE,
+        choices="ask workspace plan yolo",
     ),
-    Flag("yolo", "same as --approval-mode yolo", group=SAFETY),
-    Flag(
-        "config",
-        "settings file for this run; repeatable",
-        group=SAFETY,
-        kind=LIST,
-        metavar="FILE",
-        completes=FILE,
-    ),
-    Flag("cwd", "work in this folder", group=SAFETY, kind=VALUE, metavar="DIR", completes=FOLDER),
-    Flag(
-        "add-dir",
-        "add a folder to the workspace; repeatable",
-        group=SAFETY,
-        kind=LIST,
-        metavar="DIR",
-        completes=FOLDER,
-    ),
-    Flag("trust", "let this repository's extensions, hooks and servers run, this time only", group=SAFETY),
-    Flag("allow-home", "allow working in the home folder", group=SAFETY),
-    Flag("version", "print the version and exit", group=OTHER, short="v"),
-    Flag("help", "print this help and exit", group=OTHER, short="h"),
+    Flag("yolo", "same as --approval-mode yolo", SAFETY),
+    Flag("config", "settings file for this run; repeatable", SAFETY, LIST, "FILE", FILE),
+    Flag("cwd", "work in this folder", SAFETY, VALUE, "DIR", FOLDER),
+    Flag("add-dir", "add a folder to the workspace; repeatable", SAFETY, LIST, "DIR", FOLDER),
+    Flag("trust", "let this repository's extensions, hooks and servers run, this time only", SAFETY),
+    Flag("allow-home", "allow working in the home folder", SAFETY),
+    Flag("version", "print the version and exit", OTHER, short="v"),
+    Flag("help", "print this help and exit", OTHER, short="h"),
 )
 
 # Of `tau serve`, which takes the other flags too.
 SERVE_FLAGS = (
-    Flag("host", "address to listen on", group=OUTPUT, kind=VALUE, metavar="ADDRESS"),
-    Flag("port", "port to listen on; 0: any free one", group=OUTPUT, kind=VALUE, metavar="N"),
-    Flag("unix", "listen on this Unix socket instead", group=OUTPUT, kind=VALUE, metavar="PATH"),
-    Flag("root", "serve sessions of this folder and those below it", group=OUTPUT, kind=VALUE, metavar="DIR"),
-    Flag("allow-host", "accept this name in the Host header", group=OUTPUT, kind=LIST, metavar="NAME"),
-    Flag("allow-origin", "accept requests of pages from this origin", group=OUTPUT, kind=LIST, metavar="URL"),
+    Flag("host", "address to listen on", OUTPUT, VALUE, "ADDRESS"),
+    Flag("port", "port to listen on; 0: any free one", OUTPUT, VALUE, "N"),
+    Flag("unix", "listen on this Unix socket instead", OUTPUT, VALUE, "PATH"),
+    Flag("root", "serve sessions of this folder and those below it", OUTPUT, VALUE, "DIR"),
+    Flag("allow-host", "accept this name in the Host header", OUTPUT, LIST, "NAME"),
+    Flag("allow-origin", "accept requests of pages from this origin", OUTPUT, LIST, "URL"),
 )
 
 _COMMANDS = (
     Subcommand(
-        "config",
         "config list|get|set|reset|path|schema",
         "show and change settings",
-        choices=("list", "get", "set", "reset", "path", "schema"),
+        "list get set reset path schema",
+        "--json",
         values={"get": SETTINGS, "set": SETTINGS, "reset": SETTINGS},
-        options=("--json",),
     ),
-    Subcommand("read", "read PATH[:LINES]", "show what the read tool gives the model", completes=FILE),
+    Subcommand("read PATH[:LINES]", "show what the read tool gives the model", completes=FILE),
+    Subcommand("grep PATTERN [PATH ...]", "show what the search tool gives the model", completes=FILE),
+    Subcommand("edit < PATCH", "apply an edit in the model's format"),
     Subcommand(
-        "grep", "grep PATTERN [PATH ...]", "show what the search tool gives the model", completes=FILE
-    ),
-    Subcommand("edit", "edit < PATCH", "apply an edit in the model's format"),
-    Subcommand(
-        "sessions",
         "sessions [search|show|...]",
         "search, show, rename and delete sessions",
-        choices=("list", "search", "show", "rename", "delete", "restore", "reindex", "export"),
+        "list search show rename delete restore reindex export",
+        "--all --here --limit --json",
         values={"show": SESSIONS, "rename": SESSIONS, "delete": SESSIONS, "export": SESSIONS},
-        options=("--all", "--here", "--limit", "--json"),
     ),
     Subcommand(
-        "models",
         "models [list|search|show|refresh]",
         "list, describe and refresh models",
-        choices=("list", "search", "show", "refresh"),
+        "list search show refresh",
+        "--json",
         values={"list": MODELS, "search": MODELS, "show": MODELS, "refresh": PROVIDERS},
-        options=("--json",),
     ),
     Subcommand(
-        "login",
         "login [PROVIDER]",
         "store an API key, or log in with a browser",
-        options=("--add", "--key", "--device", "--client-id", "--no-check"),
+        options="--add --key --device --client-id --no-check",
         completes=PROVIDERS,
     ),
-    Subcommand("logout", "logout [PROVIDER]", "remove what is stored for a provider", completes=PROVIDERS),
+    Subcommand("logout [PROVIDER]", "remove what is stored for a provider", completes=PROVIDERS),
+    Subcommand("auth list [--json]", "list stored keys and logins, without their secrets", "list", "--json"),
     Subcommand(
-        "auth",
-        "auth list [--json]",
-        "list stored keys and logins, without their secrets",
-        choices=("list",),
-        options=("--json",),
-    ),
-    Subcommand(
-        "undo",
         "undo [TURNS] [PATH ...]",
         "undo the agent's file changes",
-        options=("--list", "--dry-run", "--redo", "--force", "--session"),
+        options="--list --dry-run --redo --force --session",
         completes=FILE,
     ),
     Subcommand(
-        "export",
         "export [ID|PATH] FILE",
         "export a session as HTML, Markdown or JSON; --pi prints pi's format",
-        options=("--html", "--markdown", "--json", "--pi", "--raw", "--force"),
+        options="--html --markdown --json --pi --raw --force",
         completes=SESSIONS,
     ),
     Subcommand(
-        "stats",
         "stats [--days N] [--html FILE]",
         "show cost and tokens by day, model and folder",
-        options=("--days", "--all", "--json", "--html", "--force"),
+        options="--days --all --json --html --force",
         completes=FILE,
     ),
     Subcommand(
-        "usage",
         "usage [-j] [-p PROVIDER] [-r]",
         "show what is left of plans and rate limits",
-        options=("--json", "--provider", "--redact"),
+        options="--json --provider --redact",
     ),
     Subcommand(
-        "ssh",
         "ssh list|add|remove|test",
         "manage the hosts the agent may use",
-        choices=("list", "add", "remove", "test"),
+        "list add remove test",
+        "--user --port --key --desc --compat --no-compat --scope --json",
         values={"remove": HOSTS, "test": HOSTS},
-        options=(
-            *("--user", "--port", "--key", "--desc", "--compat", "--no-compat"),
-            *("--scope", "--json"),
-        ),
     ),
     Subcommand(
-        "extensions",
         "extensions [list] [--all] [--json]",
         "list skills, commands, hooks and other files that were found, or turn them off",
-        choices=("list", "enable", "disable"),
-        options=("--all", "--json"),
+        "list enable disable",
+        "--all --json",
     ),
     Subcommand(
-        "rules",
+        "hooks [list|test EVENT]",
+        "list command hooks, try those of an event, or turn one off",
+        "list test enable disable",
+        "--json --tool",
+    ),
+    Subcommand(
         "rules [list|show|test]",
         "list the agent's rules, show one, or try one on a text",
-        choices=("list", "show", "test"),
-        options=("--json", "--source", "--tool", "--path"),
+        "list show test",
+        "--json --source --tool --path",
     ),
     Subcommand(
-        "trust",
-        "trust [list|add|remove|show]",
-        "decide what repositories may run",
-        choices=("list", "add", "remove", "show"),
-        options=("--json",),
+        "trust [list|add|remove|show]", "decide what repositories may run", "list add remove show", "--json"
     ),
     Subcommand(
-        "shell",
         "shell [-C FOLDER] [-t MS]",
         "try the shell the agent uses, in its sandbox",
-        options=("-C", "-t", "--no-snapshot"),
+        options="-C -t --no-snapshot",
         completes=FOLDER,
     ),
     Subcommand(
-        "sandbox",
         "sandbox run|explain|probe",
         "run a command as the agent does, or show what contains it",
-        choices=("run", "explain", "probe"),
-        options=("--json",),
+        "run explain probe",
+        "--json",
     ),
     Subcommand(
-        "doctor",
         "doctor [--json] [--redact]",
         "check this installation, or mask secrets in stored sessions",
-        options=("--json", "--redact", "--dry-run"),
+        options="--json --redact --dry-run",
     ),
+    Subcommand("demo [--fast]", "watch a scripted model fix a bug in one minute", options="--fast"),
+    Subcommand("acp [FLAG ...]", "serve an editor over the Agent Client Protocol"),
     Subcommand(
-        "demo", "demo [--fast]", "watch a scripted model fix a bug in one minute", options=("--fast",)
-    ),
-    Subcommand("acp", "acp [FLAG ...]", "serve an editor over the Agent Client Protocol"),
-    Subcommand(
-        "serve",
         "serve [--port N] [FLAG ...]",
         "serve a web page and programs over HTTP",
-        options=tuple(f"--{flag.name}" for flag in SERVE_FLAGS),
+        options=" ".join(f"--{flag.name}" for flag in SERVE_FLAGS),
     ),
-    Subcommand(
-        "completions",
-        "completions bash|zsh|fish",
-        "print a shell completion script",
-        choices=("bash", "zsh", "fish"),
-    ),
+    Subcommand("completions bash|zsh|fish", "print a shell completion script", "bash zsh fish"),
 )
 SUBCOMMANDS = (
     *_COMMANDS,
     Subcommand(
-        "help",
         "help [COMMAND]",
         "print the help of tau or of a command",
-        choices=tuple(command.name for command in _COMMANDS),
+        " ".join(command.name for command in _COMMANDS),
     ),
 )
 

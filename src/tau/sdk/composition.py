@@ -5,18 +5,16 @@ import re
 import stat
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
-from functools import cache, cached_property, partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from tau.agent.effects import Effects
 from tau.agent.events import Notice
 from tau.agent.hooks import HookChain, Hooks, Refusal, ToolQuestion
-from tau.agent.loop_owner import StreamFunction
+from tau.agent.loop_owner import Complete, StreamFunction
 from tau.agent.output import ToolOutput
-from tau.agent.queue import Queue
 from tau.agent.tool import Tool
 from tau.ai.assembler import complete
 from tau.ai.model import Model, ThinkingLevel, thinking_level
@@ -36,7 +34,7 @@ from tau.coding.files.workspace_folders import WorkspaceFolders
 from tau.coding.model_resolver import ResolvedModel
 from tau.coding.output import OutputCap, widest_limits
 from tau.coding.prompts.system import SystemPrompt
-from tau.coding.resources import open_resources
+from tau.coding.resources import SessionResources, open_resources
 from tau.coding.sandbox import LateSandbox, SandboxHook
 from tau.coding.session.session import Session, SessionParts
 from tau.coding.session.stats import record_costs
@@ -44,33 +42,30 @@ from tau.coding.session.storage.log import SessionLog
 from tau.coding.task.late_team import LateTeam
 from tau.coding.tools.registry import ToolParts, create_tools
 from tau.config import trust_locations
-from tau.config.discovery.providers import Root, find_roots, has_any
+from tau.config.discovery.providers import Kind, Root, find_roots, has_any
 from tau.config.layers import LoadedSettings, load_settings
 from tau.config.paths import Paths, project_dir, project_folders
 from tau.config.settings import Settings
-from tau.sdk.environment import ToolEnvironment, make_environment
+from tau.sdk.environment import LateFence, LateNestedContext, ToolEnvironment, make_environment
 from tau.sdk.models import SessionModels, open_models
 from tau.sdk.options import SessionOptions
 from tau.sdk.storage import open_log, track_last_session
 
 if TYPE_CHECKING:
     from tau.coding.approval.rules import RuleAction
-    from tau.coding.jobs.session_jobs import SessionJobs
-    from tau.coding.nested_context import NestedContext
     from tau.coding.rules.stream_rules import StreamRules
     from tau.coding.supplies import PromptFiles, Supplies
     from tau.coding.task.seat import AgentSeat
     from tau.coding.task.team import Team
-    from tau.coding.untrusted_text import Fence
+    from tau.sdk.command_hooks import LateHooks
 
 effects_approval = late("tau.agent.approved_effects")
 delegation = late("tau.sdk.delegation")
 faux = late("tau.ai.faux")
-nested = late("tau.coding.nested_context")
-fences = late("tau.coding.untrusted_text")
-obfuscation = late("tau.coding.obfuscation")
+late_hooks = late("tau.sdk.command_hooks")
+secret_placeholders = late("tau.coding.secret_placeholders")
 project_rules = late("tau.config.project_rules")
-rule_settings = late("tau.config.rule_settings")
+list_settings = late("tau.config.list_settings")
 rule_catalog = late("tau.coding.rules.catalog")
 rule_urls = late("tau.coding.rules.urls")
 secrets = late("tau.base.secrets")
@@ -79,6 +74,8 @@ skill_urls = late("tau.coding.skills.urls")
 supplying = late("tau.coding.supplies")
 trust = late("tau.config.trust")
 
+HOOK_KINDS: tuple[Kind, ...] = ("hooks", "settings")
+"""Where command hooks can be."""
 _PATH = r"\S*/\S*|\S+\.\w{1,5}"  # one word with a slash or a file suffix
 
 
@@ -87,29 +84,30 @@ async def compose(
 ) -> Session:
     settings = (loaded := _load_settings(options, paths)).settings
     conversation = await _open_conversation(options, paths, settings, services)
-    runner, outside, sandbox = await _open_runners(options, settings, paths, services)
+    runner, outside, sandbox = await open_runners(options, settings, paths, services)
     models = await open_models(options, settings, paths, environ, outside, conversation, services)
-    cwd = options.cwd
     environment = await _open_environment(options, conversation, runner, models, settings, services)
-    folders = WorkspaceFolders(cwd, options.add_dirs)
+    folders = WorkspaceFolders(cwd := options.cwd, options.add_dirs)
     resources = await open_resources(cwd, runner, paths, settings, environ, services, outside, sandbox)
     ask = partial(complete, stream := _stream(options, settings, models))
     roots = find_roots(cwd, paths)
-    composed = (compose, options, paths, environ, services)
-    make_team = lambda: delegation.make_team(*composed, session, environment, models)  # noqa: E731
-    team = _late_team(make_team, options.agent, settings, roots)
-    parts = _tool_parts(options, with_edit_mode(settings, environ, models.resolved.model), environment, team)
-    parts.complete = record_costs(ask, conversation)
-    parts.resources = resources if options.wrap_runner is None or sandbox else replace(resources, shell=None)
+    composed = (compose, options, paths, environ, services, environment, models)
+    team = _late_team(lambda: delegation.make_team(session, *composed), options.agent, settings, roots)
+    resources = resources if options.wrap_runner is None or sandbox else replace(resources, shell=None)
+    edits = with_edit_mode(settings, environ, models.resolved.model)
+    tools = _tools(options, edits, environment, record_costs(ask, conversation), resources, team)
     trusted, is_distrusted, problems = await _trust(options, paths)
     problems += [*loaded.warnings, *models.warnings, *conversation.warnings, *resources.warnings]
     permissions = _permissions(options, paths, settings, environment, conversation)
-    hooks = _hooks(options, paths, settings, environ, environment, folders, sandbox, permissions)
-    fence = _LateFence(folders, sandbox, environment.jobs, is_distrusted=is_distrusted)
     supplies = _supplies(options, paths, settings, environment, trusted=trusted, roots=roots)
+    known = (options, paths, settings, environ, environment, outside, permissions, supplies)
+    has_hooks = has_any(roots, HOOK_KINDS)
+    asked = _command_hooks(*known, trusted=trusted, services=services) if has_hooks else None
+    hooks = _hooks(options, paths, settings, environ, environment, folders, sandbox, permissions, asked)
+    fence = LateFence(folders, sandbox, environment.jobs, is_distrusted=is_distrusted)
     rules = _stream_rules(options, settings, conversation, environment, roots, supplies)
     files = await _prompt_files(settings, roots, supplies, models.resolved.model, problems)
-    nested_context = _LateNested(supplies, folders, conversation, environment.queue, settings)
+    nested_context = LateNestedContext(supplies, folders, conversation, environment.queue, settings)
     session: Session = Session(
         SessionParts(
             log=conversation,
@@ -117,10 +115,11 @@ async def compose(
             system=_system_prompt(options, folders, files),
             title_prompt="" if files is None else files.title,
             supplies=supplies,
-            tools=_add_custom_tools(create_tools(options.tools, parts), options.add_tools),
+            tools=tools,
             stream=stream,
             world=replace(environment.world, denied=permissions.denied_files),
-            hooks=HookChain((hooks, fence, nested_context, *(() if rules is None else (rules,)))),
+            hooks=HookChain((*_some(asked), hooks, fence, nested_context, *_some(rules))),
+            command_hooks=asked,
             rules=rules,
             plan=environment.plan,
             permissions=permissions,
@@ -139,15 +138,21 @@ async def compose(
             team=team,
         )
     )
-    await team.restore(conversation.artifacts_folder)
-    return _connect(session, environment, models, paths, options.agent)
+    return await _connect(session, environment, models, paths, options.agent)
 
 
-def _tool_parts(
-    options: SessionOptions, settings: Settings, environment: ToolEnvironment, team: LateTeam
-) -> ToolParts:
-    return ToolParts(
+def _tools(
+    options: SessionOptions,
+    settings: Settings,
+    environment: ToolEnvironment,
+    ask: Complete,
+    resources: SessionResources,
+    team: LateTeam,
+) -> list[Tool[Any]]:
+    parts = ToolParts(
         settings,
+        ask,
+        resources=resources,
         previews=environment.pending_changes,
         can_ask=options.ui is not None,
         code=_code_detector(options),
@@ -155,6 +160,7 @@ def _tool_parts(
         team=team,
         agent=team.agent,
     )
+    return _add_custom_tools(create_tools(options.tools, parts), options.add_tools)
 
 
 def _late_team(
@@ -166,7 +172,7 @@ def _late_team(
     return LateTeam(make, others=has_any(roots, ("agents",)) or bool(settings.task.disabled_agents))
 
 
-def _connect(
+async def _connect(
     session: Session,
     environment: ToolEnvironment,
     models: SessionModels,
@@ -180,6 +186,8 @@ def _connect(
         track_last_session(session, paths)
     else:
         session.requests.cache_key = seat.cache_key
+    if session.team is not None:
+        await session.team.restore(session.log.artifacts_folder)
     session.record_changes()
     return session
 
@@ -233,7 +241,7 @@ async def call_alone(
     settings = with_edit_mode(load_settings(paths, cwd).settings, environ)
     if approved:
         settings = replace(settings, tools=replace(settings.tools, approval_mode="yolo"))
-    runner, _, sandbox = await _open_runners(options, settings, paths, services)
+    runner, _, sandbox = await open_runners(options, settings, paths, services)
     conversation = SessionLog.new(None, cwd)
     environment = make_environment(conversation, cwd, runner, ModelRoles(faux.FAUX_MODEL), settings)
     await environment.open(services)
@@ -262,7 +270,7 @@ def _stream(options: SessionOptions, settings: Settings, models: SessionModels) 
     if options.agent is not None:
         stream = options.agent.gate(stream)
     if settings.secrets.obfuscate:
-        stream = obfuscation.obfuscated(stream, secrets.known_secrets())
+        stream = secret_placeholders.obfuscated(stream, secrets.known_secrets())
     return stream
 
 
@@ -273,7 +281,7 @@ def _notices(problems: Sequence[str], resolved: ResolvedModel) -> list[Notice]:
     ]
 
 
-async def _open_runners(
+async def open_runners(
     options: SessionOptions, settings: Settings, paths: Paths, services: AsyncExitStack
 ) -> tuple[Runner, LocalRunner, LateSandbox | None]:
     """The runner for what a model or a repository wrote, the one for tau's own programs, and the sandbox."""
@@ -315,75 +323,6 @@ def _thinking_level(
     """In order: the flag, the model name's suffix, the session's last level, the setting."""
     logged = thinking_level(conversation.context().thinking)
     return options.thinking or resolved.thinking or logged or settings.default_thinking_level
-
-
-class _LateFence(Hooks):
-    """Fences results whose text is from outside; loaded with the first call."""
-
-    def __init__(
-        self,
-        folders: WorkspaceFolders,
-        sandbox: LateSandbox | None,
-        jobs: "SessionJobs",
-        *,
-        is_distrusted: bool,
-    ) -> None:
-        self._folders = folders
-        self._sandbox = sandbox
-        self._is_distrusted = is_distrusted
-        jobs.find_origin = lambda: self._fence.find_job_origin()
-
-    async def before_tool(self, question: ToolQuestion) -> None:
-        await self._fence.before_tool(question)
-
-    async def after_tool(self, call: ToolCall, output: ToolOutput) -> ToolOutput:
-        return await self._fence.after_tool(call, output)
-
-    @cached_property
-    def _fence(self) -> "Fence":
-        sandbox = self._sandbox
-        if sandbox is None:
-            return fences.Fence(lambda: self._folders.all, is_distrusted=self._is_distrusted)
-        return fences.Fence(
-            lambda: (*self._folders.all, *((sandbox.temporary_folder(),) if sandbox.is_started else ())),
-            is_distrusted=self._is_distrusted,
-            mark=lambda: sandbox.commands.mark() if sandbox.is_started else 0,
-            hosts=lambda mark: sandbox.commands.reached_hosts(mark) if sandbox.is_started else (),
-        )
-
-
-class _LateNested(Hooks):
-    """Sends the instructions of folders that a tool touches; loaded with the first call that touches one."""
-
-    def __init__(
-        self,
-        supplies: "Callable[[], Supplies]",
-        folders: WorkspaceFolders,
-        conversation: SessionLog,
-        queue: Queue,
-        settings: Settings,
-    ) -> None:
-        self._make: Callable[[], NestedContext] = lambda: nested.NestedContext(
-            supplies(), lambda: folders.all, conversation.messages, queue
-        )
-        self._folders = folders
-        self._enabled = settings.context_files.enabled
-
-    async def before_tool(self, question: ToolQuestion) -> None:
-        if self._enabled and self._is_inner(question.effects):
-            await self._hook.before_tool(question)
-
-    async def after_tool(self, call: ToolCall, output: ToolOutput) -> ToolOutput:
-        return await self._hook.after_tool(call, output) if "_hook" in self.__dict__ else output
-
-    @cached_property
-    def _hook(self) -> "NestedContext":
-        return self._make()
-
-    def _is_inner(self, effects: Effects) -> bool:
-        """Whether a call touches anything but the files of the working folder itself."""
-        cwd = self._folders.all[0]
-        return any(path != cwd and path.parent != cwd for path in (*effects.reads, *effects.writes))
 
 
 async def _trust(options: SessionOptions, paths: Paths) -> tuple[bool, bool, list[str]]:
@@ -438,6 +377,40 @@ async def _prompt_files(
     return await asyncio.to_thread(lambda: supplies().read_prompts(model, problems.append))
 
 
+def _command_hooks(
+    options: SessionOptions,
+    paths: Paths,
+    settings: Settings,
+    environ: Mapping[str, str],
+    environment: ToolEnvironment,
+    outside: Runner,
+    permissions: SessionPermissions,
+    supplies: "Callable[[], Supplies]",
+    *,
+    trusted: bool,
+    services: AsyncExitStack,
+) -> "LateHooks":
+    parts = late_hooks.HookParts(
+        cwd=options.cwd,
+        paths=paths,
+        settings=settings.hooks,
+        environ=environ,
+        supplies=supplies,
+        environment=environment,
+        runner=environment.world.run,
+        outside=outside,
+        log=permissions.log,
+        mode=lambda: permissions.mode,
+        ui=options.ui,
+        trusted=trusted,
+    )
+    return late_hooks.LateHooks(parts, services)
+
+
+def _some(hooks: Hooks | None) -> tuple[Hooks, ...]:
+    return () if hooks is None else (hooks,)
+
+
 def _system_prompt(
     options: SessionOptions, folders: WorkspaceFolders, files: "PromptFiles | None"
 ) -> Callable[[Model], str]:
@@ -480,10 +453,10 @@ class _StoredRules(RuleStore):
         self._paths = paths
 
     def add(self, action: "RuleAction", patterns: Sequence[str]) -> None:
-        rule_settings.add_rules(self._paths, action, patterns)
+        list_settings.add_rules(self._paths, action, patterns)
 
     def remove(self, action: "RuleAction", pattern: str) -> bool:
-        return rule_settings.remove_rule(self._paths, action, pattern)
+        return list_settings.remove_rule(self._paths, action, pattern)
 
 
 def _permissions(
@@ -545,6 +518,7 @@ def _hooks(
     folders: WorkspaceFolders,
     sandbox: LateSandbox | None,
     permissions: SessionPermissions,
+    asked_first: Hooks | None = None,
     *,
     records: bool = True,
 ) -> Hooks:
@@ -567,6 +541,7 @@ def _hooks(
         dialogs=options.dialogs,
         contained=lambda commands: sandbox is not None and sandbox.contains(commands),
         shares_temporary=lambda: sandbox is not None and sandbox.shares_temporary,
+        before=asked_first,
     )
 
     def use_folders(_: Sequence[Path]) -> None:

@@ -20,12 +20,12 @@ Compose = Callable[[SessionOptions, Paths, Mapping[str, str], AsyncExitStack], A
 
 
 def make_team(
+    session: Session,
     compose: Compose,
     options: SessionOptions,
     paths: Paths,
     environ: Mapping[str, str],
     services: AsyncExitStack,
-    session: Session,
     environment: ToolEnvironment,
     models: SessionModels,
 ) -> Team:

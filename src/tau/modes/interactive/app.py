@@ -24,7 +24,7 @@ from tau.modes.interactive.ui_controller import ScreenUi
 from tau.modes.user_prompt import UserPrompt
 
 exit_message = late("tau.modes.interactive.exit_message")
-first_runs = late("tau.modes.interactive.dialogs.first_run")
+startup_recovery = late("tau.modes.interactive.dialogs.startup_recovery")
 
 NO_OVERRIDES = RunOverrides()
 Opening: TypeAlias = Callable[[SessionSwitch, ScreenUi], AbstractAsyncContextManager[Session]]
@@ -96,7 +96,7 @@ class App:
         listening = [session.subscribe(listener) for listener in (parts.transcript, parts.notifications)]
         listening.append(job_results.on_result(session, lambda: self._answer_results(session)))
         try:
-            parts.transcript.attach(session, fresh=change.kind == "first")
+            parts.transcript.attach(session, change)
             parts.status_line.attach(session)
             parts.notifications.title()
             if change.notice:
@@ -125,7 +125,7 @@ class App:
         """Report a session that could not be opened, and return to the previous one or ask what to do."""
         if change.kind != "first" and last:
             return SessionSwitch("resume", last, notice=str(error), draft=change.draft, images=change.images)
-        return await first_runs.first_run(self.parts.context, error)
+        return await startup_recovery.choose_recovery(self.parts.context, error)
 
     def leave(self, change: SessionSwitch | None) -> None:
         """Switch to another session; None quits. Running work is stopped and recorded."""

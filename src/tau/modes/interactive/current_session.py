@@ -56,6 +56,8 @@ class SessionSwitch(NamedTuple):
     """The model the user chose, overriding flags and settings."""
     carried: Model | None = None
     """The model of the session that this one continues."""
+    is_shown: bool = False
+    """The screen shows its conversation already."""
 
 
 FIRST = SessionSwitch("first")

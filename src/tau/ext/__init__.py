@@ -1,0 +1,1 @@
+"""Code from outside tau: command hooks, extensions, tools and servers of users."""
