@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, unquote
 import msgspec
 
 from tau.agent.ports import ToolContext
-from tau.ai.wire import AssistantMessage, CustomMessage, ToolResultMessage, UserMessage, text_of
+from tau.ai.wire import AssistantMessage, CustomMessage, ToolResultMessage, UserContent, UserMessage, text_of
 from tau.base.errors import SessionError, ToolError
 from tau.base.sizes import MIB
 from tau.base.text import shortened
@@ -121,14 +121,14 @@ def transcript(path: Path) -> str:
     for message in log.messages():
         match message:
             case UserMessage(content=content):
-                parts.append(f"## User\n{content if isinstance(content, str) else text_of(content)}")
+                parts.append(f"## User\n{_text(content)}")
             case AssistantMessage():
                 calls = [
                     f"-> {call.name} {shortened(msgspec.json.encode(call.arguments).decode(), 300)}"
                     for call in message.tool_calls
                 ]
-                error = message.error_message
-                calls += [f"[{error}]"] if isinstance(error, str) else []
+                failure = message.error_message
+                calls += [f"[{failure}]"] if isinstance(failure, str) else []
                 parts.append(
                     "\n".join(["## Agent", *([message.text] if message.text.strip() else []), *calls])
                 )
@@ -136,13 +136,15 @@ def transcript(path: Path) -> str:
                 failed = " failed" if message.is_error else ""
                 parts.append(f"## {message.tool_name}{failed}\n{_short(text_of(message.content))}")
             case CustomMessage(content=content, display=True):
-                parts.append(
-                    f"## Message\n{_short(content if isinstance(content, str) else text_of(content))}"
-                )
+                parts.append(f"## Message\n{_short(_text(content))}")
             case _:
                 pass
     log.close()
     return "\n\n".join(parts) + "\n"
+
+
+def _text(content: str | list[UserContent]) -> str:
+    return content if isinstance(content, str) else text_of(content)
 
 
 def _short(text: str) -> str:

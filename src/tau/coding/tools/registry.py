@@ -113,7 +113,7 @@ TOOLS: dict[str, ToolEntry] = {
         lambda parts: parts.settings.inspect_image.enabled,
     ),
     "task": ToolEntry(
-        lambda parts: _task.Task(parts.settings, parts.team, parts.agent),
+        lambda parts: _task.Delegate(parts.settings, parts.team, parts.agent),
         lambda parts: parts.team is not None and parts.settings.task.max_recursion_depth > 0,
     ),
     "irc": ToolEntry(

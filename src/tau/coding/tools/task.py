@@ -39,7 +39,7 @@ class FlatParams(TaskItem, frozen=True, kw_only=True):
     agent: Annotated[str, Meta(title="Kind of agent")]
 
 
-class Task(Tool[BatchParams]):
+class Delegate(Tool[BatchParams]):
     """`agent` is the id of the agent that calls it; empty in the main conversation."""
 
     name, label = "task", "Task"
