@@ -21,6 +21,7 @@ USER_ONLY = frozenset(
         *("task.isolation.maxBytes", "irc.timeoutMs"),
         *("ttsr.builtinRules", "ttsr.disabledRules", "ttsr.maxInterrupts"),
         *("rpc.dialogTimeout", "disabledProviders", "disabledExtensions"),  # which may be guards
+        *("tools.discoveryMode", "tools.essentialOverride", "mcp.discoveryMode"),
         *("hooks.disabled", "hooks.allowedHosts"),
         *("skills.customDirectories", "skills.includeSkills", "skills.listingTokens"),
     }
@@ -47,6 +48,7 @@ TIGHTEN: dict[str, tuple[Any, ...] | str] = {
     "hooks.onError": ("block", "ask", "allow"),
     "images.blockImages": ON,
     "inspectImage.enabled": OFF,
+    "mcp.enabled": OFF,
     "plan.enabled": ON,
     "retry.maxRetries": LOWER,
     "retry.modelFallback": OFF,

@@ -36,6 +36,7 @@ from tau.coding.output import OutputCap, widest_limits
 from tau.coding.prompts.system import SystemPrompt
 from tau.coding.resources import SessionResources, open_resources
 from tau.coding.sandbox import LateSandbox, SandboxHook
+from tau.coding.session.runner import MoreTools
 from tau.coding.session.session import Session, SessionParts
 from tau.coding.session.stats import record_costs
 from tau.coding.session.storage.log import SessionLog
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
     from tau.coding.task.seat import AgentSeat
     from tau.coding.task.team import Team
     from tau.sdk.command_hooks import LateHooks
+    from tau.sdk.more_tools import MoreToolsInput
 
 effects_approval = late("tau.agent.approved_effects")
 delegation = late("tau.sdk.delegation")
@@ -73,6 +75,9 @@ stream_rules = late("tau.coding.rules.stream_rules")
 skill_urls = late("tau.coding.skills.urls")
 supplying = late("tau.coding.supplies")
 trust = late("tau.config.trust")
+more_tools = late("tau.sdk.more_tools")
+
+SERVER_KINDS: tuple[Kind, ...] = ("mcps", "settings", "extensions")
 
 HOOK_KINDS: tuple[Kind, ...] = ("hooks", "settings")
 """Where command hooks can be."""
@@ -87,11 +92,12 @@ async def compose(
     runner, outside, sandbox = await open_runners(options, settings, paths, services)
     models = await open_models(options, settings, paths, environ, outside, conversation, services)
     environment = await _open_environment(options, conversation, runner, models, settings, services)
-    folders = WorkspaceFolders(cwd := options.cwd, options.add_dirs)
-    resources = await open_resources(cwd, runner, paths, settings, environ, services, outside, sandbox)
+    folders = WorkspaceFolders(options.cwd, options.add_dirs)
+    shared = (runner, paths, settings, environ, services)
+    resources = await open_resources(options.cwd, *shared, outside, sandbox)
     ask = partial(complete, stream := _stream(options, settings, models))
-    roots = find_roots(cwd, paths)
-    composed = (compose, options, paths, environ, services, environment, models)
+    roots = find_roots(options.cwd, paths)
+    composed = (compose, options, paths, environ, services, environment, models, outside)
     team = _late_team(lambda: delegation.make_team(session, *composed), options.agent, settings, roots)
     resources = resources if options.wrap_runner is None or sandbox else replace(resources, shell=None)
     edits = with_edit_mode(settings, environ, models.resolved.model)
@@ -105,6 +111,8 @@ async def compose(
     asked = _command_hooks(*known, trusted=trusted, services=services) if has_hooks else None
     hooks = _hooks(options, paths, settings, environ, environment, folders, sandbox, permissions, asked)
     fence = LateFence(folders, sandbox, environment.jobs, is_distrusted=is_distrusted)
+    around = (paths, environ, environment.events.emit, conversation, services, (outside, sandbox))
+    more = await _open_more(options, settings, around, supplies, roots)
     rules = _stream_rules(options, settings, conversation, environment, roots, supplies)
     files = await _prompt_files(settings, roots, supplies, models.resolved.model, problems)
     nested_context = LateNestedContext(supplies, folders, conversation, environment.queue, settings)
@@ -118,7 +126,8 @@ async def compose(
             tools=tools,
             stream=stream,
             world=replace(environment.world, denied=permissions.denied_files),
-            hooks=HookChain((*_some(asked), hooks, fence, nested_context, *_some(rules))),
+            hooks=_chain(asked, hooks, fence, nested_context, more.selection, rules),
+            more=more,
             command_hooks=asked,
             rules=rules,
             plan=environment.plan,
@@ -161,6 +170,22 @@ def _tools(
         agent=team.agent,
     )
     return _add_custom_tools(create_tools(options.tools, parts), options.add_tools)
+
+
+async def _open_more(
+    options: SessionOptions,
+    settings: Settings,
+    around: "MoreToolsInput",
+    supplies: "Callable[[], Supplies]",
+    roots: Sequence[Root],
+) -> MoreTools:
+    """Nothing, and no import, if no file can name a server and no tool can be hidden."""
+    is_found = options.mcp and settings.mcp.enabled and has_any(roots, SERVER_KINDS)
+    named = is_found or options.mcp_files or options.mcp_servers
+    if not named and settings.tools.discovery_mode != "all":
+        return MoreTools()
+    found = (lambda: supplies().discovery) if is_found else None
+    return await more_tools.open_more_tools(options, settings, *around, discover=found)
 
 
 def _late_team(
@@ -405,8 +430,8 @@ def _command_hooks(
     return late_hooks.LateHooks(parts, services)
 
 
-def _some(hooks: Hooks | None) -> tuple[Hooks, ...]:
-    return () if hooks is None else (hooks,)
+def _chain(*hooks: Hooks | None) -> HookChain:
+    return HookChain([one for one in hooks if one is not None])
 
 
 def _system_prompt(

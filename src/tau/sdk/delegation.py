@@ -3,9 +3,11 @@
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
+from pathlib import Path
 
 from msgspec.structs import replace
 
+from tau.base.run import Runner
 from tau.coding.session.session import Session
 from tau.coding.task.seat import AgentSeat
 from tau.coding.task.subagent import record_init
@@ -28,6 +30,7 @@ def make_team(
     services: AsyncExitStack,
     environment: ToolEnvironment,
     models: SessionModels,
+    outside: Runner,
 ) -> Team:
     """The agents of this session, which end before it."""
     team = Team(
@@ -37,12 +40,21 @@ def make_team(
         environment.jobs,
         find_model=models.find_model,
         builtin=tuple(TOOLS),
+        outside=outside,
+        fs=environment.world.fs,
+        copies=workspaces_folder(environ),
         ui=options.ui,
         dialogs=options.dialogs,
         add_dirs=options.add_dirs,
     )
     services.push_async_callback(team.close)
     return team
+
+
+def workspaces_folder(environ: Mapping[str, str]) -> Path:
+    """Where copies of repositories are: not in tau's own folder, which agents may not write to."""
+    state = environ.get("XDG_STATE_HOME") or f"{environ.get('HOME') or Path.home()}/.local/state"
+    return Path(state) / "tau" / "workspaces"
 
 
 @asynccontextmanager
@@ -78,6 +90,9 @@ def agent_options(options: SessionOptions, seat: AgentSeat, key_owner: str) -> S
         dialogs=seat.dialogs,
         hooks=(*options.hooks, seat.hooks),
         save=True,
+        mcp=False,
+        mcp_files=(),
+        mcp_servers={},
         agent=seat,
     )
     return changed if seat.wrap_runner is None else replace(changed, wrap_runner=seat.wrap_runner)

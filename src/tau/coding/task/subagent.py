@@ -111,6 +111,8 @@ class Subagent:
             return self.session
         if self._keeper is not None:
             await asyncio.wait((self._keeper,))
+        if self.workspace is not None:
+            await self.workspace.open()
         ready: asyncio.Future[Session] = asyncio.get_running_loop().create_future()
         self._release = asyncio.Event()
         self._keeper = self.team.spawn_task(self._keep(ready), f"agent {self.id}")
@@ -305,7 +307,7 @@ class Subagent:
                     await self.session.activities.end()
         more: dict[str, Any] = {}
         if self.workspace is not None and not is_wake:
-            more = await self.workspace.finish(self, outcome)
+            more = await self.workspace.finish(outcome)
         result = self._result(outcome, error, **more)
         if is_wake and self.ending is None:
             return result

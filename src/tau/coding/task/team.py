@@ -6,10 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tau.agent.events import AgentEvent, JobChanged, MessageEnd
+from tau.agent.ports import FileSystem
 from tau.ai.model import Model
 from tau.ai.wire import UserMessage
 from tau.base.errors import TauError, ToolError
 from tau.base.late import late
+from tau.base.run import Runner
 from tau.base.tasks import spawn
 from tau.coding.artifacts import FolderArtifacts
 from tau.coding.jobs.session_jobs import SessionJobs
@@ -54,6 +56,9 @@ class Team:
         *,
         find_model: Callable[[str], Awaitable[Model | None]],
         builtin: Sequence[str],
+        outside: Runner,
+        fs: FileSystem,
+        copies: Path,
         ui: "Ui | None" = None,
         dialogs: CodingDialogs | None = None,
         meter: AgentMeter | None = None,
@@ -61,6 +66,7 @@ class Team:
     ) -> None:
         self.session, self.sessions, self.find_model = session, sessions, find_model
         self.ui, self.dialogs, self.add_dirs = ui, dialogs, tuple(add_dirs)
+        self.outside, self.fs, self.copies = outside, fs, copies
         self.settings = session.settings.task
         self.meter = meter or AgentMeter(MAIN, AgentBudget(cost=self.settings.max_total_cost))
         self.closing = False
@@ -71,7 +77,7 @@ class Team:
         self.mail = Mailroom(self, session.settings.irc.timeout_ms)
         self.spawner, self.seating, self.life = Spawner(self, builtin), Seating(self), Lifecycle(self)
         self.delegation = Delegation(self)
-        self.merging = asyncio.Lock()
+        self.merging, self.copying = asyncio.Lock(), asyncio.Lock()
         self._jobs = jobs
         self._catalog: AgentCatalog | None = None
         self.delegate, self.subscribe = self.delegation.delegate, self.roster.subscribe
