@@ -105,6 +105,10 @@ _TABLE = {
             ),
         ),
         (
+            *("omfg", "COMPLAINT"),
+            *("Turn a complaint about the agent into a rule", "omfg.omfg", IDLE),
+        ),
+        (
             *("hooks", "[enable ID|disable ID]"),
             *("Show command hooks and what they did", "hooks.hooks", ANY_TIME),
         ),
