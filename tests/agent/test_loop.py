@@ -16,7 +16,7 @@ from tau.agent.call_runner import NOT_STARTED, SKIPPED, STOPPED, UNFINISHED
 from tau.agent.effects import Effects
 from tau.agent.hooks import Hooks, ToolQuestion
 from tau.ai.assembler import MAX_CALLS, TOO_MANY
-from tau.ai.dialect import Delta, Request, TextPiece, ThinkingPiece
+from tau.ai.dialect import Delta, Request, TextPiece
 from tau.ai.faux import FAUX_MODEL, Act, Count, Fail, Say, Stop, Think, Use, Wait
 from tau.ai.model import Model
 from tau.ai.wire import (
@@ -585,18 +585,3 @@ def test_demo_model_gets_short_tool_descriptions() -> None:
         asyncio.run(made.prompt("go"))
         [spec] = faux.requests[0].tools
         assert ("much more" in spec.description) != is_demo
-
-
-def test_watch_of_an_answer_sees_only_the_kinds_it_names(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: list[Delta] = []
-
-    class ThinkingWatch:
-        kinds = frozenset({ThinkingPiece})
-
-        async def check(self, delta: Delta) -> None:
-            seen.append(delta)
-
-    made, _, _ = agent([[Think("hm", "sig"), Say("ok")]])
-    monkeypatch.setattr(type(made._owner), "watch_answer", lambda owner: ThinkingWatch())
-    asyncio.run(made.prompt("go"))
-    assert seen and {type(delta) for delta in seen} == {ThinkingPiece}
