@@ -35,6 +35,16 @@ class Splitter:
         self._at_start = True
 
     def feed(self, chunk: bytes) -> list[SseEvent]:
+        found: list[SseEvent] = []
+        for block in self.feed_blocks(chunk):
+            if block.startswith(b"data: ") and b"\n" not in block:
+                found.append(("message", block[6:]))
+            elif event := _parse(block):
+                found.append(event)
+        return found
+
+    def feed_blocks(self, chunk: bytes) -> list[bytes]:
+        """The events as their lines, for readers that need more than names and data."""
         if self._after_cr and chunk.startswith(b"\n"):
             chunk = chunk[1:]
             self._after_cr = False
@@ -57,13 +67,7 @@ class Splitter:
         if blocks and self._at_start:
             self._at_start = False
             blocks[0] = blocks[0].removeprefix(BOM_UTF8)
-        found: list[SseEvent] = []
-        for block in blocks:
-            if block.startswith(b"data: ") and b"\n" not in block:
-                found.append(("message", block[6:]))
-            elif event := _parse(block):
-                found.append(event)
-        return found
+        return blocks
 
     def _check_size(self) -> None:
         if len(self._pending) > EVENT_BYTES:
