@@ -104,6 +104,7 @@ _TABLE = {
                 ANY_TIME,
             ),
         ),
+        ("mcp", "[VERB ...]", "Show, add, test and call MCP servers", "mcp.mcp", ANY_TIME),
         (
             *("omfg", "COMPLAINT"),
             *("Turn a complaint about the agent into a rule", "omfg.omfg", IDLE),

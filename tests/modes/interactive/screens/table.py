@@ -21,6 +21,7 @@ ONE_LINE = frozenset(
     (
         "retry",
         "add-dir",
+        "mcp",
         "init",
         "review",
         "omfg",
