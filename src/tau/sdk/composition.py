@@ -42,7 +42,7 @@ from tau.coding.session.stats import record_costs
 from tau.coding.session.storage.log import SessionLog
 from tau.coding.tools.registry import ToolParts, create_tools
 from tau.config import trust_locations
-from tau.config.discovery.providers import Root, find_roots, has_any, has_hook_files
+from tau.config.discovery.providers import Kind, Root, find_roots, has_any, has_hook_files
 from tau.config.layers import LoadedSettings, load_settings
 from tau.config.paths import Paths, project_dir, project_folders
 from tau.config.settings import Settings

@@ -110,11 +110,8 @@ class SessionParts(Struct, frozen=True, kw_only=True):
 class Session:
     """Owns its parts. Modes use `log`, `models`, `queue`, `tree`, `names`, `compaction`, `retry`, `stats`,
     `plan`, `permissions`, `todos`, `recorder`, `folders`, `sandbox`, `jobs`, `tools`, `urls`, `requests`,
-<<<<<<< HEAD
-    `supplies`, `command_hooks`, `complete` and `settings`; `setup` returns the next request's setup.
-=======
-    `supplies`, `servers` (of MCP), `command_hooks` and `settings`; `setup` returns the next request's setup.
->>>>>>> main
+    `supplies`, `servers` (of MCP), `command_hooks`, `complete` and `settings`; `setup` returns the next
+    request's setup.
 
     A prompt goes from `prompt` through `AgentRunner.run_prompt` to the agent's `run_loop`.
     Each activity that can be stopped takes its abort from `activities`; `abort` stops the innermost one, and
