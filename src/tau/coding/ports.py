@@ -79,8 +79,11 @@ class UrlScheme(Protocol):
         """Raises ToolError if the target is not writable."""
         ...
 
-    def written_files(self, rest: str) -> tuple[Path, ...]:
-        """The files that a write changes, except the session's own. Raises ToolError."""
+    def written_files(self, rest: str) -> tuple[Path, ...] | None:
+        """The files that a write changes, except the session's own; None if another program decides.
+
+        Raises ToolError.
+        """
         ...
 
 
@@ -101,8 +104,8 @@ class UrlRouter(Protocol):
         """Whether this is an internal URL rather than a path."""
         ...
 
-    def written_files(self, url: str) -> tuple[Path, ...]:
-        """The files that a write to this URL changes, except the session's own. Raises ToolError."""
+    def written_files(self, url: str) -> tuple[Path, ...] | None:
+        """See `UrlScheme.written_files`."""
         ...
 
     async def resolve(self, url: str, ctx: ToolContext) -> Resource: ...
@@ -263,6 +266,39 @@ class CodingContext(ToolContext, Protocol):
     @property
     def conflicts(self) -> "ConflictStore":
         """The shown merge conflicts, by number."""
+        ...
+
+
+class ServerStatus(Struct, frozen=True, kw_only=True, rename="camel"):
+    """An MCP server as every face shows it. `why` says what is wrong, or why it is off."""
+
+    name: str
+    state: str
+    why: str = ""
+    provider: str = ""
+    path: str = ""
+    type: str = ""
+    target: str = ""
+    tools: int = 0
+    tokens: int = 0
+    version: str = ""
+    protocol: str = ""
+
+
+class ServerPort(Protocol):
+    """The MCP servers of a session, as its faces see them. Their code loads when there are any."""
+
+    async def wait_first(self) -> None:
+        """Before the first request: wait a moment for tools. Raises TauError if a required one is missing."""
+        ...
+
+    def status(self) -> list[ServerStatus]: ...
+    async def wait_settled(self) -> None:
+        """Wait until every server is connected or has failed."""
+        ...
+
+    async def open(self) -> Any:
+        """The servers themselves, for the verbs of `/mcp`. Raises TauError."""
         ...
 
 

@@ -104,6 +104,7 @@ _TABLE = {
                 ANY_TIME,
             ),
         ),
+        ("mcp", "[VERB ...]", "Show, add, test and call MCP servers", "mcp.mcp", ANY_TIME),
         (
             *("hooks", "[enable ID|disable ID]"),
             *("Show command hooks and what they did", "hooks.hooks", ANY_TIME),

@@ -36,6 +36,7 @@ from tau.coding.output import OutputCap, widest_limits
 from tau.coding.prompts.system import SystemPrompt
 from tau.coding.resources import SessionResources, open_resources
 from tau.coding.sandbox import LateSandbox, SandboxHook
+from tau.coding.session.runner import MoreTools
 from tau.coding.session.session import Session, SessionParts
 from tau.coding.session.stats import record_costs
 from tau.coding.session.storage.log import SessionLog
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
     from tau.coding.rules.stream_rules import StreamRules
     from tau.coding.supplies import PromptFiles, Supplies
     from tau.sdk.command_hooks import LateHooks
+    from tau.sdk.more_tools import MoreToolsInput
 
 effects_approval = late("tau.agent.approved_effects")
 faux = late("tau.ai.faux")
@@ -69,6 +71,9 @@ stream_rules = late("tau.coding.rules.stream_rules")
 skill_urls = late("tau.coding.skills.urls")
 supplying = late("tau.coding.supplies")
 trust = late("tau.config.trust")
+more_tools = late("tau.sdk.more_tools")
+
+SERVER_KINDS: tuple[Kind, ...] = ("mcps", "settings", "extensions")
 
 HOOK_KINDS: tuple[Kind, ...] = ("hooks", "settings")
 """Where command hooks can be."""
@@ -82,16 +87,16 @@ async def compose(
     conversation = await _open_conversation(options, paths, settings, services)
     runner, outside, sandbox = await open_runners(options, settings, paths, services)
     models = await open_models(options, settings, paths, environ, outside, conversation, services)
-    cwd = options.cwd
     environment = await _open_environment(options, conversation, runner, models, settings, services)
-    folders = WorkspaceFolders(cwd, options.add_dirs)
-    resources = await open_resources(cwd, runner, paths, settings, environ, services, outside, sandbox)
+    folders = WorkspaceFolders(options.cwd, options.add_dirs)
+    shared = (runner, paths, settings, environ, services)
+    resources = await open_resources(options.cwd, *shared, outside, sandbox)
     ask = partial(complete, stream := _stream(options, settings, models))
     tools = _tools(options, settings, environ, models, environment, resources, sandbox, ask, conversation)
     trusted, is_distrusted, problems = await _trust(options, paths)
     problems += [*loaded.warnings, *models.warnings, *conversation.warnings, *resources.warnings]
     permissions = _permissions(options, paths, settings, environment, conversation)
-    roots = find_roots(cwd, paths)
+    roots = find_roots(options.cwd, paths)
     supplies = _supplies(options, paths, settings, environment, trusted=trusted, roots=roots)
     asked = None
     if has_any(roots, HOOK_KINDS):
@@ -99,6 +104,8 @@ async def compose(
         asked = _command_hooks(*known, trusted=trusted, services=services)
     hooks = _hooks(options, paths, settings, environ, environment, folders, sandbox, permissions, asked)
     fence = LateFence(folders, sandbox, environment.jobs, is_distrusted=is_distrusted)
+    around = (paths, environ, environment.events.emit, conversation, services, (outside, sandbox))
+    more = await _open_more(options, settings, around, supplies, roots)
     rules = _stream_rules(options, settings, conversation, environment, roots, supplies)
     files = await _prompt_files(settings, roots, supplies, models.resolved.model, problems)
     nested_context = LateNestedContext(supplies, folders, conversation, environment.queue, settings)
@@ -112,7 +119,8 @@ async def compose(
             tools=tools,
             stream=stream,
             world=replace(environment.world, denied=permissions.denied_files),
-            hooks=HookChain((*_some(asked), hooks, fence, nested_context, *_some(rules))),
+            hooks=_chain(asked, hooks, fence, nested_context, more.selection, rules),
+            more=more,
             command_hooks=asked,
             rules=rules,
             plan=environment.plan,
@@ -155,6 +163,22 @@ def _tools(
         urls=environment.world.urls,
     )
     return _add_custom_tools(create_tools(options.tools, parts), options.add_tools)
+
+
+async def _open_more(
+    options: SessionOptions,
+    settings: Settings,
+    around: "MoreToolsInput",
+    supplies: "Callable[[], Supplies]",
+    roots: Sequence[Root],
+) -> MoreTools:
+    """Nothing, and no import, if no file can name a server and no tool can be hidden."""
+    is_found = options.mcp and settings.mcp.enabled and has_any(roots, SERVER_KINDS)
+    named = is_found or options.mcp_files or options.mcp_servers
+    if not named and settings.tools.discovery_mode != "all":
+        return MoreTools()
+    found = (lambda: supplies().discovery) if is_found else None
+    return await more_tools.open_more_tools(options, settings, *around, discover=found)
 
 
 def _connect(session: Session, environment: ToolEnvironment, models: SessionModels, paths: Paths) -> Session:
@@ -310,12 +334,10 @@ async def _trust(options: SessionOptions, paths: Paths) -> tuple[bool, bool, lis
 
 
 def _load_settings(options: SessionOptions, paths: Paths) -> LoadedSettings:
-    """With a warning for what the project's settings no longer forbid, until a person may have read it."""
+    """Remember how strict the project's settings are."""
     loaded = load_settings(paths, options.cwd, files=options.config_files, flags=options.settings)
     if loaded.project or mode_of(paths.project_rules):
-        is_seen = options.ui is not None
-        loosened = project_rules.check_rules(options.cwd, paths, loaded, remember=is_seen)
-        return replace(loaded, warnings=[*loosened, *loaded.warnings])
+        project_rules.remember_rules(options.cwd, paths, loaded)
     return loaded
 
 
@@ -378,8 +400,8 @@ def _command_hooks(
     return late_hooks.LateHooks(parts, services)
 
 
-def _some(hooks: Hooks | None) -> tuple[Hooks, ...]:
-    return () if hooks is None else (hooks,)
+def _chain(*hooks: Hooks | None) -> HookChain:
+    return HookChain([one for one in hooks if one is not None])
 
 
 def _system_prompt(

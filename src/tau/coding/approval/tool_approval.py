@@ -1,6 +1,7 @@
 """Approves tool calls: decides by policy, asks the user, remembers and records the answers."""
 
 import asyncio
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -222,9 +223,11 @@ class _Asking:
 
 async def _select(ui: Ui, request: "ApprovalRequest") -> "ApprovalDecision | None":
     options = [YES, NO, ALWAYS] if request.for_session else [YES, NO]  # numbers mean the same every time
+    if not request_text.allowing_choices(request):
+        options = [NO]
     chosen = await ui.select(request_text.describe_request(request), options)
     choices: dict[str | None, ApprovalChoice] = {YES: "once", ALWAYS: "session", NO: "no"}
-    return requests.ApprovalDecision(choices[chosen]) if chosen in choices else None
+    return requests.ApprovalDecision(choices[chosen]) if chosen in options else None
 
 
 def _patterns(items: Sequence[ApprovalItem]) -> tuple[str, ...]:
@@ -243,6 +246,11 @@ def _patterns(items: Sequence[ApprovalItem]) -> tuple[str, ...]:
             case "read":
                 subject = item.subject
                 suggested = () if "*" in subject or not subject.isprintable() else (f"read: {subject}",)
+            case "mcp":
+                subject = item.subject
+                suggested = (
+                    () if re.search(r"[*?\[]", subject) or not subject.isprintable() else (f"mcp: {subject}",)
+                )
             case "tool":
                 return ()
         if not suggested:
