@@ -229,7 +229,7 @@ async def _close(session: Session | None, services: AsyncExitStack) -> None:
 def _check_image(data: str, mime_type: str) -> None:
     """A server would refuse it, with this request and every later one."""
     if mime_type not in IMAGE_TYPES or len(data) > MAX_IMAGE_CHARS:
-        return  # the model is told that it was left out
+        return  # it is left out, and the model reads so
     try:
         found = image_type(a2b_base64(data, strict_mode=True))
     except ValueError:
