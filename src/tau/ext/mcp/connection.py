@@ -24,6 +24,7 @@ from tau.ext.mcp.messages import (
     ToolDefinition,
     read_tool,
 )
+from tau.ext.mcp.param_headers import header_names, param_headers
 
 T = TypeVar("T")
 State = Literal["off", "waiting", "connecting", "needs login", "connected", "reconnecting", "failed"]
@@ -226,7 +227,12 @@ class ServerConnection:
 
     async def _list(self, client: McpClient) -> None:
         found = await client.list_all("tools", limit=MAX_TOOLS) if client.info.offers("tools") else []
-        self.tools = [tool for fields in found if (tool := read_tool(fields)) is not None]
+        tools = [tool for fields in found if (tool := read_tool(fields)) is not None]
+        if client.info.is_modern and self.entry.server.type != "stdio":
+            headers = {tool.name: header_names(tool.input_schema) for tool in tools}
+            tools = [tool for tool in tools if headers[tool.name] is not None]
+            client.param_headers = lambda name, arguments: param_headers(headers.get(name) or {}, arguments)
+        self.tools = tools
         self.from_cache = False
         self.host.listed(self)
 

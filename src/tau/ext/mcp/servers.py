@@ -1,15 +1,18 @@
 """All MCP servers of a session: starts them, waits briefly, supplies their tools."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any, TypeVar
 
 from msgspec import Struct
 
+from tau.agent.loop_owner import Complete
 from tau.agent.tool import Tool
+from tau.agent.ui import Ui
 from tau.ai.http import HttpTransport
+from tau.ai.model import Model
 from tau.base.late import late
 from tau.base.run import OUTSIDE, LocalRunner
 from tau.coding.ports import CodingContext
@@ -23,6 +26,9 @@ from tau.ext.mcp.stdio import StderrLog, open_stdio
 from tau.ext.mcp.tool_catalog import ToolCatalog
 
 http_transport = late("tau.ext.mcp.http")
+faux = late("tau.ai.faux")
+server_requests = late("tau.ext.mcp.server_requests")
+oauth = late("tau.ext.mcp.oauth")
 
 T = TypeVar("T")
 FIRST_WAIT_S = 0.25
@@ -37,9 +43,14 @@ class McpParts(Struct, kw_only=True):
     contained: LocalRunner
     outside: LocalRunner
     warn: Callable[[str], None]
-    is_headless: bool = True
+    ui: Ui | None = None  # None: nobody can be asked
+    complete: Complete | None = None
+    model: Callable[[], Model] = lambda: faux.FAUX_MODEL
+    folders: Callable[[], Sequence[Path]] = tuple
+    sampling_tokens: int = 0
     is_live: bool = True  # part of a session, which uses what is added
     changed: Callable[[], None] = lambda: None
+    open_page: Callable[[str], Awaitable[None]] | None = None  # logs in without being asked to
 
 
 class McpServers:
@@ -50,6 +61,14 @@ class McpServers:
         self.listing = ServerList()
         self.connections: dict[str, ServerConnection] = {}
         self.http = HttpTransport(parts.environ)
+        self.logins: dict[str, oauth.McpLogin] = {}
+        self.user = server_requests.UserAnswers(
+            parts.ui,
+            parts.complete,
+            parts.model,
+            lambda: [folder.as_uri() for folder in parts.folders()],
+            parts.sampling_tokens,
+        )
         self._group = group
         self.catalog = ToolCatalog(parts.paths, parts.warn, self.call)
         self._waited = False
@@ -96,7 +115,7 @@ class McpServers:
             if connection.client is None:
                 reason = connection.reason or f"no answer within {limit_s:g} s"
                 message = f"The required MCP server {connection.name} cannot be used: {reason}"
-                if self.parts.is_headless:
+                if self.parts.ui is None:
                     raise McpError(message)
                 self.parts.warn(message)
 
@@ -140,6 +159,18 @@ class McpServers:
 
         return await connection.use(work)
 
+    def login_of(self, name: str, server: McpServer) -> "oauth.McpLogin | None":
+        """None for one whose headers already say who we are."""
+        given = {header.lower() for header in server.headers}
+        if server.auth == "none" or ("authorization" in given and server.auth != "oauth"):
+            return None
+        if (known := self.logins.get(name)) is None or known.store.url != server.url:
+            known = oauth.McpLogin(
+                self.parts.paths, server.url, server.oauth, self.http, self.parts.open_page
+            )
+            self.logins[name] = known
+        return known
+
     async def resolve(self, entry: ServerEntry) -> McpServer:
         return await resolve(entry, self.parts.environ, self.parts.cwd, self.parts.outside)
 
@@ -147,7 +178,8 @@ class McpServers:
         self, entry: ServerEntry, server: McpServer, client: McpClient, group: asyncio.TaskGroup
     ) -> AbstractAsyncContextManager[McpTransport]:
         if server.type != "stdio":
-            return http_transport.open_http(entry, server, client, self.http, group)
+            login = self.login_of(entry.name, server)
+            return http_transport.open_http(entry, server, client, self.http, group, login)
         runner, sandbox = self.parts.contained, None
         if not server.sandbox:
             runner, sandbox = self.parts.outside, OUTSIDE
@@ -164,10 +196,10 @@ class McpServers:
         )
 
     def capabilities(self, entry: ServerEntry) -> dict[str, Any]:
-        return {}
+        return self.user.capabilities()
 
     async def answer(self, entry: ServerEntry, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        raise NotImplementedError
+        return await self.user.answer(entry.name, method, params)
 
     def told(self, connection: ServerConnection, method: str, params: dict[str, Any]) -> None:
         pass
