@@ -119,7 +119,7 @@ async def compose(
             tools=tools,
             stream=stream,
             world=replace(environment.world, denied=permissions.denied_files),
-            hooks=_chain(asked, hooks, fence, nested_context, more.selection, rules),
+            hooks=_chain(asked, hooks, fence, nested_context, *more.hooks, rules),
             more=more,
             command_hooks=asked,
             rules=rules,

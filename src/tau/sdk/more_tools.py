@@ -74,9 +74,12 @@ async def open_more_tools(
         late_servers = servers.LateServers(
             parts,
             discover,
+            environment.world.urls,
             files=options.mcp_files,
             given=[(name, fields, "sdk") for name, fields in options.mcp_servers.items()],
         )
         await services.enter_async_context(late_servers)
     supply = list if late_servers is None else late_servers.tools
-    return MoreTools(tool_selection.ToolSelection(conversation, settings, supply), late_servers)
+    selection = tool_selection.ToolSelection(conversation, settings, supply)
+    hooks = (selection,) if late_servers is None else (late_servers, selection)
+    return MoreTools(selection, late_servers, hooks)

@@ -172,6 +172,13 @@ class McpLogin:
         self._is_read = True
         await asyncio.to_thread(self.store.write, self._stored)
 
+    async def log_out(self) -> bool:
+        """Forget the tokens and the client; returns whether there were any."""
+        known = await asyncio.to_thread(self.store.read)
+        await asyncio.to_thread(self.store.write, None)
+        self._stored, self._is_read = None, True
+        return known is not None
+
     async def _in_browser(
         self,
         server: LoginServer,
