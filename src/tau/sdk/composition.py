@@ -42,7 +42,7 @@ from tau.coding.session.stats import record_costs
 from tau.coding.session.storage.log import SessionLog
 from tau.coding.tools.registry import ToolParts, create_tools
 from tau.config import trust_locations
-from tau.config.discovery.providers import Kind, Root, find_roots, has_any
+from tau.config.discovery.providers import Kind, Root, find_roots, has_any, has_hook_files
 from tau.config.layers import LoadedSettings, load_settings
 from tau.config.paths import Paths, project_dir, project_folders
 from tau.config.settings import Settings
@@ -75,8 +75,6 @@ more_tools = late("tau.sdk.more_tools")
 
 SERVER_KINDS: tuple[Kind, ...] = ("mcps", "settings", "extensions")
 
-HOOK_KINDS: tuple[Kind, ...] = ("hooks", "settings")
-"""Where command hooks can be."""
 _PATH = r"\S*/\S*|\S+\.\w{1,5}"  # one word with a slash or a file suffix
 
 
@@ -99,7 +97,7 @@ async def compose(
     roots = find_roots(options.cwd, paths)
     supplies = _supplies(options, paths, settings, environment, trusted=trusted, roots=roots)
     asked = None
-    if has_any(roots, HOOK_KINDS):
+    if has_hook_files(roots):
         known = (options, paths, settings, environ, environment, outside, permissions, supplies)
         asked = _command_hooks(*known, trusted=trusted, services=services)
     hooks = _hooks(options, paths, settings, environ, environment, folders, sandbox, permissions, asked)
