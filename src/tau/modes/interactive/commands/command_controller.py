@@ -90,6 +90,8 @@ class CommandController:
                     self.send_waiting(session)
         elif (file := self._names.files.get(name)) is not None:
             context.actions.send(self._names.files.prompt(file, rest))
+        elif self._names.is_server_prompt(name):
+            context.actions.send(text)
         else:
             self._unknown(name, text)
 
