@@ -106,6 +106,10 @@ _TABLE = {
         ),
         ("mcp", "[VERB ...]", "Show, add, test and call MCP servers", "mcp.mcp", ANY_TIME),
         (
+            *("omfg", "COMPLAINT"),
+            *("Turn a complaint about the agent into a rule", "omfg.omfg", IDLE),
+        ),
+        (
             *("hooks", "[enable ID|disable ID]"),
             *("Show command hooks and what they did", "hooks.hooks", ANY_TIME),
         ),

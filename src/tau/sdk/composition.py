@@ -43,7 +43,7 @@ from tau.coding.session.storage.log import SessionLog
 from tau.coding.task.late_team import LateTeam
 from tau.coding.tools.registry import ToolParts, create_tools
 from tau.config import trust_locations
-from tau.config.discovery.providers import Kind, Root, find_roots, has_any
+from tau.config.discovery.providers import Kind, Root, find_roots, has_any, has_hook_files
 from tau.config.layers import LoadedSettings, load_settings
 from tau.config.paths import Paths, project_dir, project_folders
 from tau.config.settings import Settings
@@ -79,8 +79,6 @@ more_tools = late("tau.sdk.more_tools")
 
 SERVER_KINDS: tuple[Kind, ...] = ("mcps", "settings", "extensions")
 
-HOOK_KINDS: tuple[Kind, ...] = ("hooks", "settings")
-"""Where command hooks can be."""
 _PATH = r"\S*/\S*|\S+\.\w{1,5}"  # one word with a slash or a file suffix
 
 
@@ -107,11 +105,11 @@ async def compose(
     permissions = _permissions(options, paths, settings, environment, conversation)
     supplies = _supplies(options, paths, settings, environment, trusted=trusted, roots=roots)
     known = (options, paths, settings, environ, environment, outside, permissions, supplies)
-    has_hooks = has_any(roots, HOOK_KINDS)
+    has_hooks = has_hook_files(roots)
     asked = _command_hooks(*known, trusted=trusted, services=services) if has_hooks else None
     hooks = _hooks(options, paths, settings, environ, environment, folders, sandbox, permissions, asked)
     fence = LateFence(folders, sandbox, environment.jobs, is_distrusted=is_distrusted)
-    around = (paths, environ, environment.events.emit, conversation, services, (outside, sandbox))
+    around = (paths, environ, environment, folders, ask, conversation, services, (outside, sandbox))
     more = await _open_more(options, settings, around, supplies, roots)
     rules = _stream_rules(options, settings, conversation, environment, roots, supplies)
     files = await _prompt_files(settings, roots, supplies, models.resolved.model, problems)
@@ -126,7 +124,7 @@ async def compose(
             tools=tools,
             stream=stream,
             world=replace(environment.world, denied=permissions.denied_files),
-            hooks=_chain(asked, hooks, fence, nested_context, more.selection, rules),
+            hooks=_chain(asked, hooks, fence, nested_context, *more.hooks, rules),
             more=more,
             command_hooks=asked,
             rules=rules,

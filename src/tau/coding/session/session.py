@@ -112,7 +112,8 @@ class SessionParts(Struct, frozen=True, kw_only=True):
 class Session:
     """Owns its parts. Modes use `log`, `models`, `queue`, `tree`, `names`, `compaction`, `retry`, `stats`,
     `plan`, `permissions`, `todos`, `recorder`, `folders`, `sandbox`, `jobs`, `tools`, `urls`, `requests`,
-    `supplies`, `servers` (of MCP), `command_hooks` and `settings`; `setup` returns the next request's setup.
+    `supplies`, `servers` (of MCP), `command_hooks`, `complete` and `settings`; `setup` returns the next
+    request's setup.
 
     A prompt goes from `prompt` through `AgentRunner.run_prompt` to the agent's `run_loop`.
     Each activity that can be stopped takes its abort from `activities`; `abort` stops the innermost one, and
@@ -128,7 +129,8 @@ class Session:
         self.settings, self.trusted = parts.settings, parts.trusted
         self.plan, self.permissions, self.sandbox = parts.plan, parts.permissions, parts.resources.sandbox
         self.todos, self.recorder, self.folders = parts.todos, parts.recorder, parts.folders
-        self.supplies, self.command_hooks, self.team = parts.supplies, parts.command_hooks, parts.team
+        self.supplies, self.complete, self.team = parts.supplies, parts.complete, parts.team
+        self.command_hooks = parts.command_hooks
         self.activities, self.abort = parts.activities, parts.activities.abort
         self.subscribe, self.emit = parts.events.subscribe, parts.events.emit
         self.stats = UsageStats(parts.log)

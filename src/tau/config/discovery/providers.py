@@ -34,6 +34,9 @@ Level = Literal["user", "project", "bundled"]
 Patterns: TypeAlias = Mapping[Kind, tuple[str, ...]]
 AT_START: tuple[Kind, ...] = ("context-files", "system-prompt", "skills", "rules", "instructions")
 """What the first request may depend on."""
+HOOK_KINDS: tuple[Kind, ...] = ("hooks", "settings")
+HOOK_SETTINGS = ("claude", "codex")
+"""The agents whose settings may have command hooks."""
 USER, PROJECT, TAU = "~/", "./", "{tau}"
 _EACH = "/*"
 
@@ -205,6 +208,18 @@ def has_any(roots: Iterable[Root], kinds: Sequence[Kind] = AT_START) -> bool:
         for root in roots
         for kind in kinds
         for pattern in root.finds.get(kind, ())
+    ) or any(root.provider.id == "claude" and os.path.lexists(f"{root.path}/plugins") for root in roots)
+
+
+def has_hook_files(roots: Iterable[Root]) -> bool:
+    """Whether one of the folders may have command hooks."""
+    return any(
+        os.path.lexists(f"{root.path}/{pattern}")
+        for root in roots
+        for kind in HOOK_KINDS
+        if kind == "hooks" or root.provider.id in HOOK_SETTINGS
+        for pattern in root.finds.get(kind, ())
+        if "*" not in pattern
     ) or any(root.provider.id == "claude" and os.path.lexists(f"{root.path}/plugins") for root in roots)
 
 

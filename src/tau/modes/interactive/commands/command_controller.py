@@ -29,6 +29,7 @@ MODULES = {
     "sandbox_ports": late("tau.modes.interactive.commands.sandbox_ports"),
     "session": late("tau.modes.interactive.commands.session"),
     "todo": late("tau.modes.interactive.commands.todo"),
+    "omfg": late("tau.modes.interactive.commands.omfg"),
     "hooks": late("tau.modes.interactive.commands.hooks"),
     "extensions": late("tau.modes.interactive.commands.extensions"),
     "trust": late("tau.modes.interactive.commands.trust"),
@@ -89,6 +90,8 @@ class CommandController:
                     self.send_waiting(session)
         elif (file := self._names.files.get(name)) is not None:
             context.actions.send(self._names.files.prompt(file, rest))
+        elif self._names.is_server_prompt(name):
+            context.actions.send(text)
         else:
             self._unknown(name, text)
 

@@ -37,5 +37,11 @@ class CommandNames:
         """Known names that an unknown one may mean."""
         return table.suggest(name, cutoff, (file.name for file in self.files.all()))
 
+    def is_server_prompt(self, name: str) -> bool:
+        """Whether it names a prompt of an MCP server."""
+        session = self._current.session
+        servers = None if session is None or ":" not in name else session.servers
+        return servers is not None and any(name == known for known, _ in servers.prompt_names())
+
     def _knows(self, name: str) -> bool:
-        return table.find(name) is not None or self.files.get(name) is not None
+        return self.is_server_prompt(name) or table.find(name) is not None or self.files.get(name) is not None
