@@ -11,7 +11,7 @@ class Effects(Struct, frozen=True, kw_only=True):
     A folder in `reads` covers what is below it; `writes` names each file. `env` are variables that the call
     sets for what it runs, `run_cwd` where that runs if not in the session's folder, `details` what else a
     question must show, as pairs of a name and a value. If it `acts_elsewhere`, another program does the work,
-    so that nothing can be declared or bound here.
+    so that nothing can be declared or bound here. `undeclared`: its author has not said what it does.
     """
 
     reads: tuple[Path, ...] = ()
@@ -22,3 +22,4 @@ class Effects(Struct, frozen=True, kw_only=True):
     run_cwd: Path | None = None
     details: tuple[tuple[str, str], ...] = ()
     acts_elsewhere: bool = False
+    undeclared: bool = False

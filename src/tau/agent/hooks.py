@@ -1,7 +1,7 @@
 """Hooks: awaited by the loop and the session at named points; each may change or refuse."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 from msgspec import UNSET, Struct
 
@@ -11,7 +11,7 @@ from tau.agent.ports import ToolContext
 from tau.agent.tool import Tool
 from tau.ai.dialect import Request
 from tau.ai.model import Model
-from tau.ai.wire import AppMessage, ToolCall, UserMessage
+from tau.ai.wire import AppMessage, CustomMessage, ToolCall, UserMessage
 
 
 class ToolQuestion(Struct, frozen=True):
@@ -31,12 +31,34 @@ class Refusal(Struct, frozen=True):
     details: Any = UNSET
 
 
+class RunStart(Struct, frozen=True, kw_only=True):
+    """A run that is about to begin. `system` replaces the system prompt for this run; `notes` go first."""
+
+    message: UserMessage
+    system: str
+    notes: tuple[CustomMessage, ...] = ()
+
+
+class CompactionAdvice(Struct, frozen=True, kw_only=True):
+    """`summary` replaces that of the model; `focus` is added to what it is asked for."""
+
+    summary: str = ""
+    focus: str = ""
+
+
+LeaveKind = Literal["new", "resume", "fork"]
+
+
 class Hooks:
     """All hooks, each leaving things as they are. Subclass and override the ones you need."""
 
     async def input(self, message: UserMessage) -> UserMessage | None:
         """Change a user's message before it is recorded; None blocks it."""
         return message
+
+    async def before_run(self, start: RunStart) -> RunStart:
+        """Change the system prompt of a run, or add notes before its message."""
+        return start
 
     async def context(self, messages: list[AppMessage]) -> list[AppMessage]:
         """Change the history that goes into a request."""
@@ -55,12 +77,27 @@ class Hooks:
     async def before_compact(self, messages: list[AppMessage]) -> bool:
         return True
 
+    async def compaction_advice(self, messages: list[AppMessage]) -> CompactionAdvice:
+        return CompactionAdvice()
+
     async def before_switch(self, target: str) -> bool:
+        """Whether the session may continue from another entry of its tree."""
+        return True
+
+    async def after_switch(self, old: str | None, new: str | None) -> None:
+        """The session continues from another entry: before and now."""
+
+    async def before_leave(self, kind: LeaveKind, target: str) -> bool:
+        """Whether another session may replace this one."""
         return True
 
     async def user_bash(self, command: str) -> str | None:
         """Return the command to run instead, or None to refuse it."""
         return command
+
+    async def user_python(self, code: str) -> str | None:
+        """Return the code to run instead, or None to refuse it."""
+        return code
 
 
 class HookChain(Hooks):
@@ -76,6 +113,11 @@ class HookChain(Hooks):
                 break
             current = await hook.input(current)
         return current
+
+    async def before_run(self, start: RunStart) -> RunStart:
+        for hook in self._hooks:
+            start = await hook.before_run(start)
+        return start
 
     async def context(self, messages: list[AppMessage]) -> list[AppMessage]:
         for hook in self._hooks:
@@ -102,6 +144,20 @@ class HookChain(Hooks):
     async def before_compact(self, messages: list[AppMessage]) -> bool:
         return all([await hook.before_compact(messages) for hook in self._hooks])
 
+    async def compaction_advice(self, messages: list[AppMessage]) -> CompactionAdvice:
+        advice = [await hook.compaction_advice(messages) for hook in self._hooks]
+        return CompactionAdvice(
+            summary=next((one.summary for one in advice if one.summary), ""),
+            focus="\n".join(one.focus for one in advice if one.focus),
+        )
+
+    async def after_switch(self, old: str | None, new: str | None) -> None:
+        for hook in self._hooks:
+            await hook.after_switch(old, new)
+
+    async def before_leave(self, kind: LeaveKind, target: str) -> bool:
+        return all([await hook.before_leave(kind, target) for hook in self._hooks])
+
     async def before_switch(self, target: str) -> bool:
         return all([await hook.before_switch(target) for hook in self._hooks])
 
@@ -111,4 +167,12 @@ class HookChain(Hooks):
             if current is None:
                 break
             current = await hook.user_bash(current)
+        return current
+
+    async def user_python(self, code: str) -> str | None:
+        current: str | None = code
+        for hook in self._hooks:
+            if current is None:
+                break
+            current = await hook.user_python(current)
         return current

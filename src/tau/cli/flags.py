@@ -73,12 +73,13 @@ class Subcommand:
         self.completes = completes
 
 
-OUTPUT, SESSION, MODEL, PROMPT, SAFETY, OTHER = (
+OUTPUT, SESSION, MODEL, PROMPT, SAFETY, CODE, OTHER = (
     "Modes",
     "Sessions",
     "Models",
     "Prompt and tools",
     "Safety and settings",
+    "Extensions",
     "Other",
 )
 ROLE_FLAGS = {
@@ -86,7 +87,7 @@ ROLE_FLAGS = {
     "slow": "hard questions",
     "plan": "plan mode",
 }
-GROUPS = (OUTPUT, SESSION, MODEL, PROMPT, SAFETY, OTHER)
+GROUPS = (OUTPUT, SESSION, MODEL, PROMPT, SAFETY, CODE, OTHER)
 
 FLAGS = (
     Flag("print", "print the answer and exit", group=OUTPUT, short="p"),
@@ -249,6 +250,19 @@ FLAGS = (
     ),
     Flag("trust", "let this repository's extensions, hooks and servers run, this time only", group=SAFETY),
     Flag("allow-home", "allow working in the home folder", group=SAFETY),
+    Flag(
+        "extension",
+        "load a Python extension: a file or folder; repeatable",
+        group=CODE,
+        kind=LIST,
+        short="e",
+        metavar="PATH",
+        completes=FILE,
+    ),
+    Flag("hook", "load a Python hook; repeatable", group=CODE, kind=LIST, metavar="PATH", completes=FILE),
+    Flag("no-extensions", "load only extensions given with -e and --hook", group=CODE),
+    Flag("flag", "a flag of an extension; repeatable", group=CODE, kind=LIST, metavar="NAME[=VALUE]"),
+    Flag("watch", "load extensions given with -e again when they change", group=CODE),
     Flag("version", "print the version and exit", group=OTHER, short="v"),
     Flag("help", "print this help and exit", group=OTHER, short="h"),
 )

@@ -16,7 +16,12 @@ USER_ONLY = frozenset(
         *("defaultProvider", "defaultModel", "enabledModels", "modelRoles", "retry.fallbackChains"),
         *("retry.fallbackRevertPolicy", "contextFiles.enabled", "interruptMode", "task.maxConcurrency"),
         *("ttsr.builtinRules", "ttsr.disabledRules", "ttsr.maxInterrupts"),
-        *("rpc.dialogTimeout", "disabledProviders", "disabledExtensions"),  # which may be guards
+        *(
+            "rpc.dialogTimeout",
+            "disabledProviders",
+            "disabledExtensions",
+            "extensions",
+        ),  # which may be guards
         *("skills.customDirectories", "skills.includeSkills", "skills.listingTokens"),
     }
 )

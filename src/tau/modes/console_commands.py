@@ -59,6 +59,12 @@ class ConsoleCommands:
             self._transcript.line("The agent is working; Ctrl+C stops it.")
         elif row is not None:
             await _guard(getattr(self, f"_{row.name}")(rest), self._transcript)
+        elif (
+            name
+            and (extensions := self._open_session.extensions) is not None
+            and any(command.name == name for command in extensions.commands())
+        ):
+            await _guard(extensions.run_command(text), self._transcript)
         elif name.isalpha() and not rest:
             hint = command_table.did_you_mean(command_table.suggest(name, command_table.VERY_NEAR))
             self._transcript.line(f'Unknown command "{text}".{hint}\n{self._help_text}')

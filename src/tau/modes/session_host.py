@@ -10,6 +10,7 @@ from typing import Any
 from tau.agent.events import AgentEvent, Notice
 from tau.agent.loop import Outcome
 from tau.agent.tool import Tool
+from tau.agent.ui import Ui
 from tau.ai.wire import Attachment, ImageContent
 from tau.base import log
 from tau.base.errors import TauError, UsageError
@@ -22,6 +23,7 @@ from tau.modes import job_results
 from tau.modes.exit_status import judge
 from tau.sdk import SessionOptions, create_session
 
+extension_faces = late("tau.modes.extension_faces")
 idle_tasks = late("tau.modes.idle_tasks")
 
 BUSY = "The agent is working; set streamingBehavior to steer or followUp, or abort first."
@@ -40,6 +42,8 @@ class SessionHost:
         tasks: asyncio.TaskGroup,
         *,
         naming: bool = False,
+        mode: str = "rpc",
+        display: Ui | None = None,
         environ: Mapping[str, str] = os.environ,
     ) -> None:
         self.options = options
@@ -49,6 +53,9 @@ class SessionHost:
         self._emit = emit
         self._tasks = tasks
         self._naming = naming
+        self.mode, self.display = mode, display  # for extensions: who runs the session, what shows widgets
+        self.on_shutdown: Callable[[], None] = lambda: None
+        self.on_editor_text: Callable[[str], None] = lambda text: None
         self._environ = environ
         self._session: Session | None = None
         self._services = AsyncExitStack()
@@ -90,24 +97,33 @@ class SessionHost:
         for notice in self.session.notices:
             self._emit(notice)
 
-    async def new(self, parent: Path | None = None) -> None:
-        """Start an empty session with the current model."""
+    async def new(self, parent: Path | None = None) -> bool:
+        """Start an empty session with the current model; False if an extension refused."""
+        if not await self.session.may_leave("new", ""):
+            return False
         await self.switch(self.options.next(parent=parent).with_model(self.session.model, self._key_owner))
+        return True
 
-    async def resume(self, path: Path) -> None:
-        """Open a stored session; nothing happens if it is this one."""
+    async def resume(self, path: Path) -> bool:
+        """Open a stored session, unless it is this one; False if an extension refused."""
         own = self.session.log.path
         if own is not None and own.exists() and path.exists() and path.samefile(own):
-            return
+            return True
+        if not await self.session.may_leave("resume", str(path)):
+            return False
         await self.switch(self.options.next(resume=str(path)))
+        return True
 
-    async def fork(self, entry: str | None) -> None:
-        """Continue in a copy of this session: of the branch that ends at `entry`."""
+    async def fork(self, entry: str | None) -> bool:
+        """Continue in a copy of this session, of the branch that ends at `entry`; False if refused."""
         path = self.session.log.path
         if path is None or not path.exists():
             raise TauError("This session is not saved, so it cannot be copied.")
+        if not await self.session.may_leave("fork", entry or ""):
+            return False
         options = self.options.next(fork=str(path), fork_entry=entry)
         await self.switch(options.with_model(self.session.model, self._key_owner))
+        return True
 
     def prompt(
         self, text: str, images: Sequence[ImageContent] = (), attachments: Sequence[Attachment] = ()
@@ -137,6 +153,28 @@ class SessionHost:
         file = next((file for file in supplies.commands() if file.name == name), None)
         return text if file is None else supplies.command_prompt(file, typed)
 
+    def start_command(self, text: str) -> bool:
+        """Run the command of an extension in the background; False if the text is none."""
+        extensions = self.session.extensions
+        name = text[1:].partition(" ")[0]
+        if extensions is None or not text.startswith("/"):
+            return False
+        if all(command.name != name for command in extensions.commands()):
+            return False
+
+        async def run() -> None:
+            try:
+                await extensions.run_command(text)
+            except TauError as error:
+                self._emit(Notice("error", str(error)))
+
+        spawn(self._tasks, run())
+        return True
+
+    def wake(self) -> None:
+        """Start a turn on queued notes if the agent is idle."""
+        self._answer_results(self.session)
+
     async def abort(self) -> None:
         """Stop the agent and wait until it is idle; queued messages stay for the next prompt."""
         self.session.retry.cancel_wait()
@@ -164,6 +202,8 @@ class SessionHost:
         self._session, self._services = session, services  # first, so that there always is one
         self._key_owner = self._key_owner or session.model.provider
         self.apply_host_parts()
+        if session.extensions is not None:
+            session.extensions.attach(extension_faces.ProgramFace(self))
         self._end_idle_work()
         await _close(earlier, its_services)
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from tau.agent.effects import Effects
+from tau.agent.event_bus import EventBus
 from tau.agent.events import Notice
 from tau.agent.hooks import HookChain, Hooks, Refusal, ToolQuestion
 from tau.agent.loop_owner import StreamFunction
@@ -43,7 +44,7 @@ from tau.coding.session.stats import record_costs
 from tau.coding.session.storage.log import SessionLog
 from tau.coding.tools.registry import ToolParts, create_tools
 from tau.config import trust_locations
-from tau.config.discovery.providers import Root, find_roots, has_any
+from tau.config.discovery.providers import CODE, Root, find_roots, has_any, has_entry_points
 from tau.config.layers import LoadedSettings, load_settings
 from tau.config.paths import Paths, project_dir, project_folders
 from tau.config.settings import Settings
@@ -59,8 +60,10 @@ if TYPE_CHECKING:
     from tau.coding.rules.stream_rules import StreamRules
     from tau.coding.supplies import PromptFiles, Supplies
     from tau.coding.untrusted_text import Fence
+    from tau.ext.extensions.host import ExtensionHost
 
 effects_approval = late("tau.agent.approved_effects")
+extension_setup = late("tau.ext.extensions.setup")
 faux = late("tau.ai.faux")
 nested = late("tau.coding.nested_context")
 fences = late("tau.coding.untrusted_text")
@@ -84,12 +87,18 @@ async def compose(
     settings = (loaded := _load_settings(options, paths)).settings
     conversation = await _open_conversation(options, paths, settings, services)
     runner, outside, sandbox = await _open_runners(options, settings, paths, services)
-    models = await open_models(options, settings, paths, environ, outside, conversation, services)
-    cwd = options.cwd
-    environment = await _open_environment(options, conversation, runner, models, settings, services)
+    trusted, is_distrusted, problems = await _trust(options, paths)
+    roots = find_roots(cwd := options.cwd, paths)
+    supplies = cache(lambda: supplying.Supplies(cwd, paths, settings, trusted=trusted, roots=roots))
+    events = EventBus()
+    host = await _load_extensions(options, settings, paths, supplies, roots, events, services)
+    if host is not None:
+        settings = await extension_setup.with_resources(host, settings, supplies)
+    models = await open_models(options, settings, paths, environ, outside, conversation, services, host)
+    environment = await _open_environment(options, conversation, runner, models, settings, services, events)
     folders = WorkspaceFolders(cwd, options.add_dirs)
     resources = await open_resources(cwd, runner, paths, settings, environ, services, outside, sandbox)
-    ask = partial(complete, stream := _stream(options, settings, models))
+    ask = partial(complete, stream := _stream(options, settings, models, host))
     parts = ToolParts(
         with_edit_mode(settings, environ, models.resolved.model),
         record_costs(ask, conversation),
@@ -99,13 +108,13 @@ async def compose(
         code=_code_detector(options),
         urls=environment.world.urls,
     )
-    trusted, is_distrusted, problems = await _trust(options, paths)
     problems += [*loaded.warnings, *models.warnings, *conversation.warnings, *resources.warnings]
     permissions = _permissions(options, paths, settings, environment, conversation)
+    if host is not None:
+        options = replace(options, hooks=(*options.hooks, host.hooks))
     hooks = _hooks(options, paths, settings, environ, environment, folders, sandbox, permissions)
     fence = _LateFence(folders, sandbox, environment.jobs, is_distrusted=is_distrusted)
-    roots = find_roots(cwd, paths)
-    supplies = _supplies(options, paths, settings, environment, trusted=trusted, roots=roots)
+    _register_supplies(environment, supplies)
     rules = _stream_rules(options, settings, conversation, environment, roots, supplies)
     files = await _prompt_files(settings, roots, supplies, models.resolved.model, problems)
     nested_context = _LateNested(supplies, folders, conversation, environment.queue, settings)
@@ -135,8 +144,11 @@ async def compose(
             complete=ask,
             resolve_model=models.resolve,
             notices=_notices([*problems, *permissions.problems], models.resolved),
+            extensions=host,
         )
     )
+    if host is not None:
+        host.bind(session, environment.world, ask, models.find)
     return _connect(session, environment, models, paths)
 
 
@@ -156,12 +168,14 @@ async def _open_environment(
     models: SessionModels,
     settings: Settings,
     services: AsyncExitStack,
+    events: EventBus,
 ) -> ToolEnvironment:
     made = make_environment(
         *(conversation, options.cwd, runner, models.roles, settings),
         ui=options.ui,
         dialogs=options.dialogs,
         disk=options.disk,
+        events=events,
     )
     await made.open(services)
     return made
@@ -201,7 +215,7 @@ async def call_alone(
     conversation = SessionLog.new(None, cwd)
     environment = make_environment(conversation, cwd, runner, ModelRoles(faux.FAUX_MODEL), settings)
     await environment.open(services)
-    _supplies(options, paths, settings, environment)
+    _register_supplies(environment, cache(lambda: supplying.Supplies(cwd, paths, settings)))
     permissions = _permissions(options, paths, settings, environment, conversation)
     folders = WorkspaceFolders(cwd, ())
     hooks = _hooks(
@@ -221,8 +235,12 @@ async def call_alone(
     return await hooks.after_tool(call, output)
 
 
-def _stream(options: SessionOptions, settings: Settings, models: SessionModels) -> StreamFunction:
+def _stream(
+    options: SessionOptions, settings: Settings, models: SessionModels, host: "ExtensionHost | None"
+) -> StreamFunction:
     stream = options.stream or models.client.stream
+    if host is not None:
+        stream = host.wrap_stream(stream)
     if settings.secrets.obfuscate:
         stream = obfuscation.obfuscated(stream, secrets.known_secrets())
     return stream
@@ -371,20 +389,28 @@ def _load_settings(options: SessionOptions, paths: Paths) -> LoadedSettings:
     return loaded
 
 
-def _supplies(
-    options: SessionOptions,
-    paths: Paths,
-    settings: Settings,
-    environment: ToolEnvironment,
-    *,
-    trusted: bool = False,
-    roots: Sequence[Root] | None = None,
-) -> "Callable[[], Supplies]":
-    """What files supply, scanned when first needed, also by a `skill://` URL."""
-    supplies = cache(lambda: supplying.Supplies(options.cwd, paths, settings, trusted=trusted, roots=roots))
+def _register_supplies(environment: ToolEnvironment, supplies: "Callable[[], Supplies]") -> None:
+    """Let URLs name what files supply, which is scanned when first needed."""
     environment.world.urls.register_late("skill", lambda: skill_urls.SkillUrls(supplies().skills))
     environment.world.urls.register_late("rule", lambda: rule_urls.RuleUrls(supplies().rules))
-    return supplies
+
+
+async def _load_extensions(
+    options: SessionOptions,
+    settings: Settings,
+    paths: Paths,
+    supplies: "Callable[[], Supplies]",
+    roots: Sequence[Root],
+    events: EventBus,
+    services: AsyncExitStack,
+) -> "ExtensionHost | None":
+    """The host of the extensions; None if there are none, which costs no import."""
+    given = options.extensions or options.hook_files or options.extension_functions
+    own = [root for root in roots if root.provider.id in ("native", "tau-plugins")]
+    found = settings.extensions or has_any(own, CODE) or has_entry_points(paths.cache / "no-extensions")
+    if not given and (options.no_extensions or not found):
+        return None
+    return await extension_setup.load_extensions(options, settings, paths, supplies, events.emit, services)
 
 
 async def _prompt_files(

@@ -79,13 +79,14 @@ def make_environment(
     dialogs: CodingDialogs | None = None,
     disk: FileSystem | None = None,
     later: Later = call_later,
+    events: EventBus | None = None,
 ) -> ToolEnvironment:
     """Wire the ports of tools: the one way for a session, for a single call and for a test.
 
     `log` is the conversation the tools belong to. `disk` replaces the file system, `later` the timer.
     """
     queue = Queue(settings.steering_mode, settings.follow_up_mode)
-    events, activities, pending_changes = EventBus(), Activities(), PendingChanges()
+    events, activities, pending_changes = events or EventBus(), Activities(), PendingChanges()
     folder = log.artifacts_folder
     artifacts = TemporaryArtifacts() if folder is None else FolderArtifacts(folder)
     plan = PlanMode(log, artifacts, models, pending_changes, enabled=settings.plan.enabled)

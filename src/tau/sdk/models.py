@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
 from contextlib import AsyncExitStack
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -20,10 +21,13 @@ from tau.coding.plan.mode import resumed_model
 from tau.coding.session.storage.log import SessionLog
 from tau.config.auth_file import AuthFile
 from tau.config.credentials import KeyCredentials
-from tau.config.models_file import load_models_file, merge_models
+from tau.config.models_file import add_providers, load_models_file, merge_models
 from tau.config.paths import Paths
 from tau.config.settings import Settings
 from tau.sdk.options import SessionOptions
+
+if TYPE_CHECKING:
+    from tau.ext.extensions.host import ExtensionHost
 
 # Besides the default model. Settings may name more.
 ROLES = ("smol", "slow", "vision", "plan", "task", "commit")
@@ -45,6 +49,7 @@ class SessionModels(Struct, frozen=True):
     client: Client
     warnings: list[str]
     resolve: Callable[[str], Awaitable[Model | None]] | None = None  # fallback
+    find: Callable[[str], Model] = lambda pattern: faux.FAUX_MODEL  # raises UsageError
 
 
 async def open_models(
@@ -55,11 +60,15 @@ async def open_models(
     runner: LocalRunner,
     conversation: SessionLog,
     services: AsyncExitStack,
+    host: "ExtensionHost | None" = None,
 ) -> SessionModels:
     http = HttpTransport(environ, timeouts := _timeouts(settings))
     services.push_async_callback(http.close)
     keys: dict[str, str] = {}
     file = load_models_file(paths.models)
+    if host is not None:
+        for path, providers in host.providers():
+            file = add_providers(file, path, providers)
     catalog = merge_models(load_catalog(), file)
     auth = AuthFile(paths.auth)
     credentials = KeyCredentials(catalog, auth, runner, environ, flags=keys, models=file.keys, http=http)
@@ -67,6 +76,8 @@ async def open_models(
     known_limits: dict[str, plan_limits.PlanLimits] = {}
     client = Client(recorded, credentials, timeouts, address=credentials.address)
     client.on_headers = _limits_watch(known_limits, credentials, paths)
+    if host is not None:
+        client.on_response, client.on_refused = host.on_response, host.on_refused
     credentials.warn = lambda warning: client.warn(warning)
     client.may_send_plain = lambda model, host: (
         host in settings.keys.plain_http_hosts
@@ -105,7 +116,12 @@ async def open_models(
         return (model for model in catalog.models if credentials.available(model.provider))
 
     by_role = ModelRoles(resolved.model, roles, available, levels, known_limits, settings.local.num_ctx)
-    return SessionModels(resolved, by_role, client, [*file.warnings, *auth.warnings, *problems], resolve)
+    warnings = [*file.warnings, *auth.warnings, *problems]
+
+    def find(pattern: str) -> Model:
+        return pick_model(catalog, pattern, prefer=credentials.providers_with_keys()).model
+
+    return SessionModels(resolved, by_role, client, warnings, resolve, find)
 
 
 def _limits_watch(

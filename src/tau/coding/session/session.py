@@ -47,6 +47,7 @@ from tau.config.settings import Settings
 
 if TYPE_CHECKING:
     from tau.coding.approval.session_permissions import SessionPermissions
+    from tau.coding.extensions import SessionExtensions
     from tau.coding.files.workspace_folders import WorkspaceFolders
     from tau.coding.plan.mode import PlanMode
     from tau.coding.rules.stream_rules import StreamRules
@@ -102,12 +103,14 @@ class SessionParts(Struct, frozen=True, kw_only=True):
     trusted: bool = False  # what the repository supplies may run
     title_prompt: str = ""  # the user's own, for titles
     supplies: "Callable[[], Supplies]"
+    extensions: "SessionExtensions | None" = None
 
 
 class Session:
     """Owns its parts. Modes use `log`, `models`, `queue`, `tree`, `names`, `compaction`, `retry`, `stats`,
     `plan`, `permissions`, `todos`, `recorder`, `folders`, `sandbox`, `jobs`, `tools`, `urls`, `requests`,
-    `supplies` and `settings`; `setup` returns the next request's setup.
+    `supplies`, `extensions` and `settings`; `setup` returns the next request's setup. `may_leave` asks the
+    hooks whether another session may replace this one.
 
     A prompt goes from `prompt` through `AgentRunner.run_prompt` to the agent's `run_loop`.
     Each activity that can be stopped takes its abort from `activities`; `abort` stops the innermost one, and
@@ -125,6 +128,7 @@ class Session:
         self.todos, self.recorder, self.folders = parts.todos, parts.recorder, parts.folders
         self.sandbox, self.supplies = parts.resources.sandbox, parts.supplies
         self.activities, self.abort = parts.activities, parts.activities.abort
+        self.extensions, self.may_leave = parts.extensions, parts.hooks.before_leave
         self.subscribe, self.emit = parts.events.subscribe, parts.events.emit
         self.stats = UsageStats(parts.log)
         self.requests = RequestSetup(
@@ -226,7 +230,12 @@ class Session:
         if parts.resources.kernels is None:
             return shell, None
         python = user_python.UserPython(
-            kernels=parts.resources.kernels, cwd=self.cwd, log=self.log, queue=self.queue, busy=busy
+            kernels=parts.resources.kernels,
+            cwd=self.cwd,
+            log=self.log,
+            queue=self.queue,
+            hooks=parts.hooks,
+            busy=busy,
         )
         return shell, python
 
