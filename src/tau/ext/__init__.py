@@ -10,8 +10,8 @@ if TYPE_CHECKING:  # the same names for type checkers and editors; a test compar
     from tau.base.errors import ToolError as ToolError
     from tau.ext.extensions.api import API_VERSION as API_VERSION
     from tau.ext.extensions.api import ExtensionAPI as ExtensionAPI
-    from tau.ext.extensions.context import CommandContext as CommandContext
-    from tau.ext.extensions.context import Context as Context
+    from tau.ext.extensions.context import ExtensionCommandContext as ExtensionCommandContext
+    from tau.ext.extensions.context import ExtensionContext as ExtensionContext
     from tau.ext.extensions.context import StaleContext as StaleContext
     from tau.ext.extensions.context import ToolRunContext as ToolRunContext
     from tau.ext.extensions.events import BeforeAgentStart as BeforeAgentStart
@@ -20,10 +20,10 @@ if TYPE_CHECKING:  # the same names for type checkers and editors; a test compar
     from tau.ext.extensions.events import BeforeProviderHeaders as BeforeProviderHeaders
     from tau.ext.extensions.events import BeforeProviderRequest as BeforeProviderRequest
     from tau.ext.extensions.events import BeforeTree as BeforeTree
-    from tau.ext.extensions.events import Block as Block
-    from tau.ext.extensions.events import CompactionPlan as CompactionPlan
+    from tau.ext.extensions.events import CompactionReply as CompactionReply
     from tau.ext.extensions.events import ContextEvent as ContextEvent
     from tau.ext.extensions.events import CredentialDisabled as CredentialDisabled
+    from tau.ext.extensions.events import Deny as Deny
     from tau.ext.extensions.events import GoalUpdated as GoalUpdated
     from tau.ext.extensions.events import ProjectTrust as ProjectTrust
     from tau.ext.extensions.events import ProviderResponse as ProviderResponse
@@ -32,9 +32,9 @@ if TYPE_CHECKING:  # the same names for type checkers and editors; a test compar
     from tau.ext.extensions.events import RunSetup as RunSetup
     from tau.ext.extensions.events import SessionShutdown as SessionShutdown
     from tau.ext.extensions.events import SessionStart as SessionStart
-    from tau.ext.extensions.events import SessionTree as SessionTree
     from tau.ext.extensions.events import ToolCallEvent as ToolCallEvent
     from tau.ext.extensions.events import ToolResultEvent as ToolResultEvent
+    from tau.ext.extensions.events import TreeMoved as TreeMoved
     from tau.ext.extensions.events import UserCode as UserCode
     from tau.ext.extensions.events import UserInput as UserInput
     from tau.ext.extensions.ui import ExtensionUi as ExtensionUi
@@ -55,11 +55,13 @@ _HOMES = {
     late("tau.agent.output"): "ToolOutput",
     late("tau.base.errors"): "TauError ToolError",
     late("tau.ext.extensions.api"): "API_VERSION ExtensionAPI",
-    late("tau.ext.extensions.context"): "CommandContext Context StaleContext ToolRunContext",
+    late(
+        "tau.ext.extensions.context"
+    ): "ExtensionCommandContext ExtensionContext StaleContext ToolRunContext",
     late("tau.ext.extensions.events"): (
         "BeforeAgentStart BeforeCompact BeforeLeave BeforeProviderHeaders BeforeProviderRequest BeforeTree "
-        "Block CompactionPlan ContextEvent CredentialDisabled GoalUpdated ProjectTrust ProviderResponse "
-        "ResourcePaths ResourcesDiscover RunSetup SessionShutdown SessionStart SessionTree ToolCallEvent "
+        "Deny CompactionReply ContextEvent CredentialDisabled GoalUpdated ProjectTrust ProviderResponse "
+        "ResourcePaths ResourcesDiscover RunSetup SessionShutdown SessionStart TreeMoved ToolCallEvent "
         "ToolResultEvent UserCode UserInput"
     ),
     late("tau.ext.extensions.ui"): "ExtensionUi",

@@ -4,9 +4,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tau.agent.events import Notice
 from tau.agent.queue import user_message
 from tau.agent.ui import Ui
 from tau.base.errors import TauError
+from tau.base.tasks import spawn
 from tau.coding.extensions import SessionChange
 from tau.coding.session.session import Session
 
@@ -62,7 +64,7 @@ class ProgramFace:
             self._host.prompt(text)
 
     def wake(self) -> None:
-        self._host.wake()
+        self._host.answer_results(self._host.session)
 
     def set_editor(self, text: str) -> None:
         self._host.on_editor_text(text)
@@ -82,3 +84,20 @@ class ProgramFace:
         if change.draft:
             self._host.on_editor_text(change.draft)
         return True
+
+
+def start_command(host: "SessionHost", text: str) -> bool:
+    """Run the command of an extension in the background; False if the text is none."""
+    extensions = host.session.extensions
+    name = text[1:].partition(" ")[0]
+    if extensions is None or all(command.name != name for command in extensions.commands()):
+        return False
+
+    async def run() -> None:
+        try:
+            await extensions.run_command(text)
+        except TauError as error:
+            host.emit(Notice("error", str(error)))
+
+    spawn(host.tasks, run())
+    return True

@@ -50,8 +50,8 @@ class SessionHost:
         self.paths: Paths = user_paths(environ)
         self.tools: Sequence[Tool[Any]] = ()
         self.schemes: Sequence[UrlScheme] = ()
-        self._emit = emit
-        self._tasks = tasks
+        self.emit = emit
+        self.tasks = tasks
         self._naming = naming
         self.mode, self.display = mode, display  # for extensions: who runs the session, what shows widgets
         self.on_shutdown: Callable[[], None] = lambda: None
@@ -95,7 +95,7 @@ class SessionHost:
     def report_notices(self) -> None:
         """Emit what the session has to say about how it was opened."""
         for notice in self.session.notices:
-            self._emit(notice)
+            self.emit(notice)
 
     async def new(self, parent: Path | None = None) -> bool:
         """Start an empty session with the current model; False if an extension refused."""
@@ -153,28 +153,6 @@ class SessionHost:
         file = next((file for file in supplies.commands() if file.name == name), None)
         return text if file is None else supplies.command_prompt(file, typed)
 
-    def start_command(self, text: str) -> bool:
-        """Run the command of an extension in the background; False if the text is none."""
-        extensions = self.session.extensions
-        name = text[1:].partition(" ")[0]
-        if extensions is None or not text.startswith("/"):
-            return False
-        if all(command.name != name for command in extensions.commands()):
-            return False
-
-        async def run() -> None:
-            try:
-                await extensions.run_command(text)
-            except TauError as error:
-                self._emit(Notice("error", str(error)))
-
-        spawn(self._tasks, run())
-        return True
-
-    def wake(self) -> None:
-        """Start a turn on queued notes if the agent is idle."""
-        self._answer_results(self.session)
-
     async def abort(self) -> None:
         """Stop the agent and wait until it is idle; queued messages stay for the next prompt."""
         self.session.retry.cancel_wait()
@@ -193,8 +171,8 @@ class SessionHost:
         services = AsyncExitStack()
         try:
             session = await services.enter_async_context(create_session(options, self._environ))
-            services.callback(session.subscribe(self._emit))
-            services.callback(job_results.on_result(session, lambda: self._answer_results(session)))
+            services.callback(session.subscribe(self.emit))
+            services.callback(job_results.on_result(session, lambda: self.answer_results(session)))
         except BaseException:
             await services.aclose()
             raise
@@ -216,7 +194,7 @@ class SessionHost:
 
     def _start(self, session: Session, work: Callable[[Session], Awaitable[Outcome]]) -> None:
         self._end_idle_work()
-        self.run = spawn(self._tasks, self._run_to_end(session, work))
+        self.run = spawn(self.tasks, self._run_to_end(session, work))
 
     async def _run_to_end(
         self, session: Session, work: Callable[[Session], Awaitable[Outcome]]
@@ -228,21 +206,21 @@ class SessionHost:
             if verdict.remark:
                 log.warning(f"A run ended: {verdict.remark}")
         except TauError as error:
-            self._emit(Notice("error", str(error)))
+            self.emit(Notice("error", str(error)))
         except Exception as error:
             log.error("A run failed unexpectedly.", error)
             text = f"The run failed unexpectedly: {error!r}. The log file has the details."
-            self._emit(Notice("error", text))
+            self.emit(Notice("error", text))
         finally:
             self.run = None
         if session is self._session:
-            self._answer_results(session)
+            self.answer_results(session)
             if self.run is None:
-                self._idle_work = spawn(self._tasks, idle_tasks.while_idle(session, naming=self._naming))
+                self._idle_work = spawn(self.tasks, idle_tasks.while_idle(session, naming=self._naming))
         return outcome
 
-    def _answer_results(self, session: Session) -> None:
-        """Start a turn on the results of background jobs, if the agent is idle."""
+    def answer_results(self, session: Session) -> None:
+        """Start a turn on results of background jobs and notes of extensions, if the agent is idle."""
         if session is self._session and self.run is None and job_results.may_continue(session):
             self._start(session, lambda current: current.go_on(results=True))
 

@@ -92,8 +92,6 @@ async def compose(
     supplies = cache(lambda: supplying.Supplies(cwd, paths, settings, trusted=trusted, roots=roots))
     events = EventBus()
     host = await _load_extensions(options, settings, paths, supplies, roots, events, services)
-    if host is not None:
-        settings = await extension_setup.with_resources(host, settings, supplies)
     models = await open_models(options, settings, paths, environ, outside, conversation, services, host)
     environment = await _open_environment(options, conversation, runner, models, settings, services, events)
     folders = WorkspaceFolders(cwd, options.add_dirs)
@@ -110,13 +108,11 @@ async def compose(
     )
     problems += [*loaded.warnings, *models.warnings, *conversation.warnings, *resources.warnings]
     permissions = _permissions(options, paths, settings, environment, conversation)
-    if host is not None:
-        options = replace(options, hooks=(*options.hooks, host.hooks))
-    hooks = _hooks(options, paths, settings, environ, environment, folders, sandbox, permissions)
+    hooks = _hooks(options, paths, settings, environ, environment, folders, sandbox, permissions, host=host)
     fence = _LateFence(folders, sandbox, environment.jobs, is_distrusted=is_distrusted)
     _register_supplies(environment, supplies)
     rules = _stream_rules(options, settings, conversation, environment, roots, supplies)
-    files = await _prompt_files(settings, roots, supplies, models.resolved.model, problems)
+    files = await _prompt_files(settings, roots, supplies, models.resolved.model, problems, host)
     nested_context = _LateNested(supplies, folders, conversation, environment.queue, settings)
     session = Session(
         SessionParts(
@@ -419,9 +415,10 @@ async def _prompt_files(
     supplies: "Callable[[], Supplies]",
     model: Model,
     problems: list[str],
+    host: "ExtensionHost | None",
 ) -> "PromptFiles | None":
     """What files supply to the prompt; they are read in a thread. None if there are none."""
-    if not has_any(roots) and not settings.skills.custom_directories:
+    if not has_any(roots) and not settings.skills.custom_directories and host is None:
         return None
     return await asyncio.to_thread(lambda: supplies().read_prompts(model, problems.append))
 
@@ -533,15 +530,16 @@ def _hooks(
     permissions: SessionPermissions,
     *,
     records: bool = True,
+    host: "ExtensionHost | None" = None,
 ) -> Hooks:
     """Ask no approval for calls that another hook blocks, record no blocked calls, cap the output last."""
     temporary = temporary_folder(environ)
     # In a temporary folder that is open to all, another user can leave links and watch names.
-    own = (temporary,) if is_private(temporary) else ()
+    private = (temporary,) if is_private(temporary) else ()
 
     def workspace() -> Workspace:
         return Workspace.of(
-            (*folders.all, *own),
+            (*folders.all, *private),
             protected=(paths.home,),
             temporary=(temporary,),
             shell=Path(settings.shell_path or find_shell()).name,
@@ -570,4 +568,5 @@ def _hooks(
         folders.on_change(sandbox.change_roots)
         contain.append(SandboxHook(sandbox))
     record = (environment.recorder,) if records else ()
-    return HookChain((*options.hooks, *contain, approval, *record, cap))
+    own = () if host is None else (host.hooks,)
+    return HookChain((*options.hooks, *own, *contain, approval, *record, cap))

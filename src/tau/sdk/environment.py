@@ -87,8 +87,7 @@ def make_environment(
     """
     queue = Queue(settings.steering_mode, settings.follow_up_mode)
     events, activities, pending_changes = events or EventBus(), Activities(), PendingChanges()
-    folder = log.artifacts_folder
-    artifacts = TemporaryArtifacts() if folder is None else FolderArtifacts(folder)
+    artifacts = FolderArtifacts(folder) if (folder := log.artifacts_folder) else TemporaryArtifacts()
     plan = PlanMode(log, artifacts, models, pending_changes, enabled=settings.plan.enabled)
     checkpoints = SessionCheckpoints(log, queue, events.emit)
     todos = _todos(log, queue, settings, events, activities, plan, checkpoints, later)

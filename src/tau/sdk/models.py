@@ -21,7 +21,7 @@ from tau.coding.plan.mode import resumed_model
 from tau.coding.session.storage.log import SessionLog
 from tau.config.auth_file import AuthFile
 from tau.config.credentials import KeyCredentials
-from tau.config.models_file import add_providers, load_models_file, merge_models
+from tau.config.models_file import ModelsFile, add_providers, load_models_file, merge_models
 from tau.config.paths import Paths
 from tau.config.settings import Settings
 from tau.sdk.options import SessionOptions
@@ -65,10 +65,7 @@ async def open_models(
     http = HttpTransport(environ, timeouts := _timeouts(settings))
     services.push_async_callback(http.close)
     keys: dict[str, str] = {}
-    file = load_models_file(paths.models)
-    if host is not None:
-        for path, providers in host.providers():
-            file = add_providers(file, path, providers)
+    file = _models_file(paths, host)
     catalog = merge_models(load_catalog(), file)
     auth = AuthFile(paths.auth)
     credentials = KeyCredentials(catalog, auth, runner, environ, flags=keys, models=file.keys, http=http)
@@ -76,8 +73,9 @@ async def open_models(
     known_limits: dict[str, plan_limits.PlanLimits] = {}
     client = Client(recorded, credentials, timeouts, address=credentials.address)
     client.on_headers = _limits_watch(known_limits, credentials, paths)
-    if host is not None:
-        client.on_response, client.on_refused = host.on_response, host.on_refused
+    client.on_response, client.on_refused = (
+        (None, None) if host is None else (host.on_response, host.on_refused)
+    )
     credentials.warn = lambda warning: client.warn(warning)
     client.may_send_plain = lambda model, host: (
         host in settings.keys.plain_http_hosts
@@ -116,12 +114,22 @@ async def open_models(
         return (model for model in catalog.models if credentials.available(model.provider))
 
     by_role = ModelRoles(resolved.model, roles, available, levels, known_limits, settings.local.num_ctx)
-    warnings = [*file.warnings, *auth.warnings, *problems]
+    return SessionModels(
+        resolved,
+        by_role,
+        client,
+        [*file.warnings, *auth.warnings, *problems],
+        resolve,
+        lambda pattern: pick_model(catalog, pattern, prefer=credentials.providers_with_keys()).model,
+    )
 
-    def find(pattern: str) -> Model:
-        return pick_model(catalog, pattern, prefer=credentials.providers_with_keys()).model
 
-    return SessionModels(resolved, by_role, client, warnings, resolve, find)
+def _models_file(paths: Paths, host: "ExtensionHost | None") -> ModelsFile:
+    """The user's models.json, and the providers of extensions."""
+    file = load_models_file(paths.models)
+    for path, providers in () if host is None else host.providers():
+        file = add_providers(file, path, providers)
+    return file
 
 
 def _limits_watch(

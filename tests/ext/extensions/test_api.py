@@ -50,13 +50,13 @@ def test_a_tool_that_declares_nothing_needs_approval(tmp_path: Path) -> None:
 
 def test_a_guard_refuses_a_call(tmp_path: Path) -> None:
     code = """
-    from tau.ext import Block
+    from tau.ext import Deny
 
     def extension(tau):
         @tau.on("tool_call")
         def guard(event, ctx):
             if event.name == "bash" and "rm" in event.arguments["command"]:
-                return Block("No rm here.")
+                return Deny("No rm here.")
     """
 
     async def main() -> None:

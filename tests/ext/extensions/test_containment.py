@@ -68,7 +68,7 @@ def test_five_failures_in_a_row_switch_it_off(tmp_path: Path) -> None:
     asyncio.run(main())
 
 
-def test_what_it_changes_in_the_process_is_restored(tmp_path: Path) -> None:
+def test_folder_and_environment_are_restored(tmp_path: Path) -> None:
     code = """
     import os, signal
 

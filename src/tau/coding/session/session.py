@@ -142,8 +142,7 @@ class Session:
         )
         if parts.folders is not None:
             parts.folders.on_change(lambda _: self.requests.renew_prompt())
-        self.setup = self.requests.build
-        self.record_changes = self.requests.record_changes
+        self.setup, self.record_changes = self.requests.build, self.requests.record_changes
         self.compaction = Compactor(
             log=parts.log,
             settings=parts.settings.compaction,

@@ -8,7 +8,7 @@ from tau.agent.effects import Effects
 from tau.agent.tool import Tool
 from tau.coding.extensions import Choice, ExtensionCommand, ExtensionShortcut
 from tau.ext.extensions.actions import SessionActions
-from tau.ext.extensions.context import Context
+from tau.ext.extensions.context import ExtensionContext
 from tau.ext.extensions.event_types import EventRegistrar, Subscription
 from tau.ext.extensions.events import EVENT_NAMES
 from tau.ext.extensions.function_tool import EffectsOf, FunctionTool
@@ -96,7 +96,7 @@ class ExtensionAPI(SessionActions):
         description: str = "",
         complete: Callable[[str], Sequence[Choice]] | None = None,
     ) -> Any:
-        """Add `/name`; the function gets what is typed after it, and a CommandContext.
+        """Add `/name`; the function gets what is typed after it, and an ExtensionCommandContext.
 
         `complete` returns what can be typed next, with its meaning.
         """
@@ -113,7 +113,7 @@ class ExtensionAPI(SessionActions):
         return register if function is None else register(function)
 
     def shortcut(self, key: str, function: Any = None, /, *, description: str = "") -> Any:
-        """Call the function with a Context when the user presses the key, such as "ctrl+alt+t"."""
+        """Call the function with an ExtensionContext when the user presses the key, such as "ctrl+alt+t"."""
 
         def register(given: F) -> F:
             self._extension.shortcuts[key] = ExtensionShortcut(
@@ -170,7 +170,7 @@ class ExtensionAPI(SessionActions):
             self._extension.renderers["tool_result", tool] = result
 
     @property
-    def context(self) -> Context:
+    def context(self) -> ExtensionContext:
         """A context outside of any event, for `tau.task` and `tau.every`."""
         return self._host.context(self._extension)
 

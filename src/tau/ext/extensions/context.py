@@ -60,7 +60,7 @@ def on_loop(method: F) -> F:
     return call  # type: ignore[return-value]
 
 
-class SessionView(HostClient):
+class SessionReader(HostClient):
     """The conversation, to read."""
 
     @property
@@ -106,7 +106,7 @@ class SessionView(HostClient):
         ]
 
 
-class Context(HostClient):
+class ExtensionContext(HostClient):
     """Of an event. It is current until its session ends; later use raises StaleContext."""
 
     @property
@@ -129,8 +129,8 @@ class Context(HostClient):
         return self._host.make_ui(self._extension)
 
     @cached_property
-    def session(self) -> SessionView:
-        return SessionView(self._host, self._extension)
+    def session(self) -> SessionReader:
+        return SessionReader(self._host, self._extension)
 
     @property
     @on_loop
@@ -163,7 +163,7 @@ class Context(HostClient):
         self._host.require_face().shutdown()
 
 
-class CommandContext(Context):
+class ExtensionCommandContext(ExtensionContext):
     """Of a command, which may wait for the agent and change the session."""
 
     @on_loop
@@ -200,7 +200,7 @@ class CommandContext(Context):
         return await self._host.require_face().change_session(change)
 
 
-class ToolRunContext(Context):
+class ToolRunContext(ExtensionContext):
     """Of a tool call. `ports` are its file system, runner and so on, bound to what was approved."""
 
     def __init__(self, host: "ExtensionHost", extension: "Extension", ports: CodingContext) -> None:

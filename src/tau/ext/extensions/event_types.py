@@ -8,11 +8,11 @@ from tau.agent.output import ToolOutput
 from tau.ai.dialect import Request
 from tau.ai.wire import AppMessage
 from tau.ext.extensions import events as x
-from tau.ext.extensions.context import Context
+from tau.ext.extensions.context import ExtensionContext
 
 E = TypeVar("E")
 R = TypeVar("R")
-EventFunction: TypeAlias = Callable[[E, Context], R | Awaitable[R | None] | None]
+EventFunction: TypeAlias = Callable[[E, ExtensionContext], R | Awaitable[R | None] | None]
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -154,8 +154,8 @@ class EventRegistrar(Protocol):
     ) -> Subscription[x.SessionStart, None]: ...
     @overload
     def __call__(
-        self, event: Literal["session_tree"], call: EventFunction[x.SessionTree, None] | None = None, /
-    ) -> Subscription[x.SessionTree, None]: ...
+        self, event: Literal["session_tree"], call: EventFunction[x.TreeMoved, None] | None = None, /
+    ) -> Subscription[x.TreeMoved, None]: ...
     @overload
     def __call__(
         self,
@@ -176,8 +176,8 @@ class EventRegistrar(Protocol):
     ) -> Subscription[x.GoalUpdated, None]: ...
     @overload
     def __call__(
-        self, event: Literal["input"], call: EventFunction[x.UserInput, str | x.Block] | None = None, /
-    ) -> Subscription[x.UserInput, str | x.Block]: ...
+        self, event: Literal["input"], call: EventFunction[x.UserInput, str | x.Deny] | None = None, /
+    ) -> Subscription[x.UserInput, str | x.Deny]: ...
     @overload
     def __call__(
         self,
@@ -208,8 +208,8 @@ class EventRegistrar(Protocol):
     ) -> Subscription[x.BeforeProviderHeaders, dict[str, str]]: ...
     @overload
     def __call__(
-        self, event: Literal["tool_call"], call: EventFunction[x.ToolCallEvent, x.Block] | None = None, /
-    ) -> Subscription[x.ToolCallEvent, x.Block]: ...
+        self, event: Literal["tool_call"], call: EventFunction[x.ToolCallEvent, x.Deny] | None = None, /
+    ) -> Subscription[x.ToolCallEvent, x.Deny]: ...
     @overload
     def __call__(
         self,
@@ -221,45 +221,45 @@ class EventRegistrar(Protocol):
     def __call__(
         self,
         event: Literal["session_before_compact"],
-        call: EventFunction[x.BeforeCompact, x.Block | x.CompactionPlan] | None = None,
+        call: EventFunction[x.BeforeCompact, x.Deny | x.CompactionReply] | None = None,
         /,
-    ) -> Subscription[x.BeforeCompact, x.Block | x.CompactionPlan]: ...
+    ) -> Subscription[x.BeforeCompact, x.Deny | x.CompactionReply]: ...
     @overload
     def __call__(
         self,
         event: Literal["session.compacting"],
-        call: EventFunction[x.BeforeCompact, x.CompactionPlan] | None = None,
+        call: EventFunction[x.BeforeCompact, x.CompactionReply] | None = None,
         /,
-    ) -> Subscription[x.BeforeCompact, x.CompactionPlan]: ...
+    ) -> Subscription[x.BeforeCompact, x.CompactionReply]: ...
     @overload
     def __call__(
         self,
         event: Literal["session_before_switch"],
-        call: EventFunction[x.BeforeLeave, x.Block] | None = None,
+        call: EventFunction[x.BeforeLeave, x.Deny] | None = None,
         /,
-    ) -> Subscription[x.BeforeLeave, x.Block]: ...
+    ) -> Subscription[x.BeforeLeave, x.Deny]: ...
     @overload
     def __call__(
         self,
         event: Literal["session_before_branch"],
-        call: EventFunction[x.BeforeLeave, x.Block] | None = None,
+        call: EventFunction[x.BeforeLeave, x.Deny] | None = None,
         /,
-    ) -> Subscription[x.BeforeLeave, x.Block]: ...
+    ) -> Subscription[x.BeforeLeave, x.Deny]: ...
     @overload
     def __call__(
         self,
         event: Literal["session_before_tree"],
-        call: EventFunction[x.BeforeTree, x.Block] | None = None,
+        call: EventFunction[x.BeforeTree, x.Deny] | None = None,
         /,
-    ) -> Subscription[x.BeforeTree, x.Block]: ...
+    ) -> Subscription[x.BeforeTree, x.Deny]: ...
     @overload
     def __call__(
-        self, event: Literal["user_bash"], call: EventFunction[x.UserCode, str | x.Block] | None = None, /
-    ) -> Subscription[x.UserCode, str | x.Block]: ...
+        self, event: Literal["user_bash"], call: EventFunction[x.UserCode, str | x.Deny] | None = None, /
+    ) -> Subscription[x.UserCode, str | x.Deny]: ...
     @overload
     def __call__(
-        self, event: Literal["user_python"], call: EventFunction[x.UserCode, str | x.Block] | None = None, /
-    ) -> Subscription[x.UserCode, str | x.Block]: ...
+        self, event: Literal["user_python"], call: EventFunction[x.UserCode, str | x.Deny] | None = None, /
+    ) -> Subscription[x.UserCode, str | x.Deny]: ...
     @overload
     def __call__(
         self, event: Literal["project_trust"], call: EventFunction[x.ProjectTrust, bool] | None = None, /

@@ -16,7 +16,7 @@ StartReason = Literal["startup", "new", "resume", "fork", "reload"]
 StopReason = Literal["quit", "switch", "reload"]
 
 
-class Block(Struct, frozen=True):
+class Deny(Struct, frozen=True):
     """The answer that refuses: a tool call, a message, a command, a compaction, another session."""
 
     reason: str = ""
@@ -31,7 +31,7 @@ class SessionShutdown(Struct, frozen=True):
     reason: StopReason
 
 
-class SessionTree(Struct, frozen=True):
+class TreeMoved(Struct, frozen=True):
     """The session continues from another entry of its tree."""
 
     old_leaf: str | None
@@ -39,7 +39,7 @@ class SessionTree(Struct, frozen=True):
 
 
 class UserInput(Struct, frozen=True):
-    """Return a text to replace it, or a Block."""
+    """Return a text to replace it, or a Deny."""
 
     text: str
     message: UserMessage
@@ -85,7 +85,7 @@ class ProviderResponse(Struct, frozen=True):
 
 
 class ToolCallEvent(Struct, frozen=True):
-    """A call that is about to run; return a Block to refuse it."""
+    """A call that is about to run; return a Deny to refuse it."""
 
     call: ToolCall
     tool: Tool[Any]
@@ -107,12 +107,12 @@ class ToolResultEvent(Struct, frozen=True):
 
 
 class BeforeCompact(Struct, frozen=True):
-    """Return a Block to refuse it, or a CompactionPlan."""
+    """Return a Deny to refuse it, or a CompactionReply."""
 
     messages: list[AppMessage]
 
 
-class CompactionPlan(Struct, frozen=True, kw_only=True):
+class CompactionReply(Struct, frozen=True, kw_only=True):
     """`summary` is used instead of asking a model; `focus` tells the model what to keep."""
 
     summary: str = ""
@@ -120,7 +120,7 @@ class CompactionPlan(Struct, frozen=True, kw_only=True):
 
 
 class BeforeLeave(Struct, frozen=True):
-    """Another session replaces this one; return a Block to stay."""
+    """Another session replaces this one; return a Deny to stay."""
 
     kind: Literal["new", "resume", "fork"]
     target: str
@@ -131,7 +131,7 @@ class BeforeTree(Struct, frozen=True):
 
 
 class UserCode(Struct, frozen=True):
-    """A line of the user's, for the shell or for Python. Return a text to run instead, or a Block."""
+    """A line of the user's, for the shell or for Python. Return a text to run instead, or a Deny."""
 
     code: str
 
@@ -203,20 +203,20 @@ OWN_FACTS = (
     "goal_updated",
 )
 QUESTIONS: dict[str, tuple[type, ...]] = {
-    "input": (str, Block),
+    "input": (str, Deny),
     "before_agent_start": (RunSetup,),
     "context": (list,),
     "before_provider_request": (Request,),
     "before_provider_headers": (dict,),
-    "tool_call": (Block,),
+    "tool_call": (Deny,),
     "tool_result": (ToolOutput, str),
-    "session_before_compact": (Block, CompactionPlan),
-    "session.compacting": (CompactionPlan,),
-    "session_before_switch": (Block,),
-    "session_before_branch": (Block,),
-    "session_before_tree": (Block,),
-    "user_bash": (str, Block),
-    "user_python": (str, Block),
+    "session_before_compact": (Deny, CompactionReply),
+    "session.compacting": (CompactionReply,),
+    "session_before_switch": (Deny,),
+    "session_before_branch": (Deny,),
+    "session_before_tree": (Deny,),
+    "user_bash": (str, Deny),
+    "user_python": (str, Deny),
     "project_trust": (bool,),
     "resources_discover": (ResourcePaths,),
 }

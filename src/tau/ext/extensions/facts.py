@@ -11,7 +11,7 @@ from tau.ext.extensions.calls import LIMIT_S, SHUTDOWN_LIMIT_S, is_async
 
 if TYPE_CHECKING:
     from tau.ext.extensions.extension import Extension
-    from tau.ext.extensions.host import ExtensionHost
+    from tau.ext.extensions.session_link import SessionLink
 
 MAX_PENDING = 10_000
 BATCHED = ("message_update", "tool_execution_update")
@@ -21,7 +21,7 @@ MAX_BATCH = 256
 class FactQueue:
     """One queue per extension. A full one loses the event, which is said once."""
 
-    def __init__(self, host: "ExtensionHost") -> None:
+    def __init__(self, host: "SessionLink") -> None:
         self._host = host
         self._idle = asyncio.Event()
         self._idle.set()

@@ -17,7 +17,7 @@ from tau.agent.tool import Tool
 from tau.ai.dialect import ToolSpec
 from tau.ai.wire import ImageContent, TextContent
 from tau.base.errors import ToolError
-from tau.ext.extensions.context import Context, ToolRunContext
+from tau.ext.extensions.context import ExtensionContext, ToolRunContext
 
 if TYPE_CHECKING:
     from tau.ext.extensions.extension import Extension
@@ -210,7 +210,9 @@ def _context_parameter(function: Callable[..., Any], hints: Mapping[str, Any] | 
     hints = _hints(function) if hints is None else hints
     for name in inspect.signature(function).parameters:
         hint = hints.get(name)
-        if (isinstance(hint, type) and issubclass(hint, Context)) or (name == "ctx" and hint in (None, Any)):
+        if (isinstance(hint, type) and issubclass(hint, ExtensionContext)) or (
+            name == "ctx" and hint in (None, Any)
+        ):
             return name
     return ""
 

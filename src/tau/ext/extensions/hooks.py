@@ -43,7 +43,7 @@ class ExtensionHooks(Hooks):
     async def input(self, message: UserMessage) -> UserMessage | None:
         for extension, function in self._host.handlers("input"):
             answer = await self.ask(extension, "input", function, x.UserInput(_text(message), message))
-            if isinstance(answer, x.Block):
+            if isinstance(answer, x.Deny):
                 self._say_blocked(extension, "the message was not sent", answer)
                 return None
             message = message if answer is None else _with_text(message, str(answer))
@@ -87,7 +87,7 @@ class ExtensionHooks(Hooks):
                 answer = await self._answer(extension, "tool_call", function, event)
             except (ExtensionError, ToolError) as error:
                 return f"The extension {extension.name} failed to check this call, so it did not run: {error}"
-            if isinstance(answer, x.Block):
+            if isinstance(answer, x.Deny):
                 return answer.reason or f"The extension {extension.name} blocked this call."
         return None
 
@@ -101,22 +101,22 @@ class ExtensionHooks(Hooks):
         return output
 
     async def before_compact(self, messages: list[AppMessage]) -> bool:
-        self._plan = x.CompactionPlan()
+        self._plan = x.CompactionReply()
         for extension, function in self._host.handlers("session_before_compact"):
             answer = await self.ask(extension, "session_before_compact", function, x.BeforeCompact(messages))
-            if isinstance(answer, x.Block):
+            if isinstance(answer, x.Deny):
                 self._say_blocked(extension, "the conversation was not summarized", answer)
                 return False
-            if isinstance(answer, x.CompactionPlan):
+            if isinstance(answer, x.CompactionReply):
                 self._plan = answer
         return True
 
     async def compaction_advice(self, messages: list[AppMessage]) -> CompactionAdvice:
-        plan, self._plan = self._plan, x.CompactionPlan()
+        plan, self._plan = self._plan, x.CompactionReply()
         summary, focus = plan.summary, [plan.focus]
         for extension, function in self._host.handlers("session.compacting"):
             answer = await self.ask(extension, "session.compacting", function, x.BeforeCompact(messages))
-            if isinstance(answer, x.CompactionPlan):
+            if isinstance(answer, x.CompactionReply):
                 summary = summary or answer.summary
                 focus.append(answer.focus)
         return CompactionAdvice(summary=summary, focus="\n".join(filter(None, focus)))
@@ -127,7 +127,7 @@ class ExtensionHooks(Hooks):
         )
 
     async def after_switch(self, old: str | None, new: str | None) -> None:
-        self._host.facts.put("session_tree", x.SessionTree(old, new))
+        self._host.facts.put("session_tree", x.TreeMoved(old, new))
 
     async def before_leave(self, kind: LeaveKind, target: str) -> bool:
         name = "session_before_branch" if kind == "fork" else "session_before_switch"
@@ -142,7 +142,7 @@ class ExtensionHooks(Hooks):
     async def _line(self, name: str, code: str) -> str | None:
         for extension, function in self._host.handlers(name):
             answer = await self.ask(extension, name, function, x.UserCode(code))
-            if isinstance(answer, x.Block):
+            if isinstance(answer, x.Deny):
                 self._say_blocked(extension, "it did not run", answer)
                 return None
             code = code if answer is None else str(answer)
@@ -151,18 +151,18 @@ class ExtensionHooks(Hooks):
     async def _allows(self, name: str, event: Any, otherwise: str) -> bool:
         for extension, function in self._host.handlers(name):
             answer = await self.ask(extension, name, function, event)
-            if isinstance(answer, x.Block):
+            if isinstance(answer, x.Deny):
                 self._say_blocked(extension, otherwise, answer)
                 return False
         return True
 
-    def _say_blocked(self, extension: "Extension", what: str, answer: x.Block) -> None:
+    def _say_blocked(self, extension: "Extension", what: str, answer: x.Deny) -> None:
         reason = answer.reason
         self._host.say(
             extension.name, f"Extension {extension.name}: {what}.{f' {reason}' if reason else ''}", "info"
         )
 
-    _plan = x.CompactionPlan()
+    _plan = x.CompactionReply()
 
 
 def _text(message: UserMessage) -> str:

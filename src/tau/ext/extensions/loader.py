@@ -1,4 +1,4 @@
-"""Imports the code of an extension under a name of its own, and explains what went wrong."""
+"""Imports the code of an extension under a unique name, and explains what went wrong."""
 
 import re
 import sys

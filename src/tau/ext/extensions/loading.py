@@ -32,7 +32,7 @@ KILL_LIMIT_S = 2.0
 
 
 class ExtensionSet:
-    """The extensions in use, and why others are not. `find` lists the sources anew for each load."""
+    """The extensions in use, and why others are not. `find` lists the sources for each load."""
 
     def __init__(self, host: "ExtensionHost", find: Callable[[], SourceList]) -> None:
         self._host = host
@@ -143,7 +143,7 @@ class ExtensionSet:
                 )
 
     def _wait(self, extension: Extension) -> None:
-        """Stand in for it until one of its commands or events comes."""
+        """Register placeholders that load it with its first command or event."""
 
         async def run_command(args: str, ctx: Any) -> Any:
             name = running.get()

@@ -5,16 +5,15 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from msgspec.structs import replace
-
 from tau.agent.events import AgentEvent
 from tau.agent.ui import Ui
-from tau.config.discovery.providers import PROVIDERS, Root
+from tau.config.discovery.providers import PROVIDERS, Patterns, Root
 from tau.config.paths import Paths
 from tau.config.settings import Settings
 from tau.ext.extensions import events as x
 from tau.ext.extensions.extension import ExtensionSource
-from tau.ext.extensions.host import ExtensionHost, HostOptions
+from tau.ext.extensions.host import ExtensionHost
+from tau.ext.extensions.session_link import HostOptions
 from tau.ext.extensions.sources import SourceList
 
 if TYPE_CHECKING:
@@ -63,6 +62,7 @@ async def load_extensions(
     host = ExtensionHost(made, find, emit)
     services.push_async_callback(host.close)
     await host.load()
+    await add_resources(host, supplies)
     return host
 
 
@@ -87,22 +87,17 @@ def find_sources(
     return found
 
 
-async def with_resources(
-    host: ExtensionHost, settings: Settings, supplies: "Callable[[], Supplies]"
-) -> Settings:
-    """The settings with the folders of skills that extensions name; their commands are found, too."""
-    skills: list[str] = []
+async def add_resources(host: ExtensionHost, supplies: "Callable[[], Supplies]") -> None:
+    """Have the folders of skills and commands that extensions name scanned, too."""
     for extension, function in host.handlers("resources_discover"):
         answer = await host.hooks.ask(
             extension, "resources_discover", function, x.ResourcesDiscover(host.options.cwd)
         )
         if isinstance(answer, x.ResourcePaths):
-            skills += map(str, answer.skills)
-            for folder in answer.commands:
-                finds = {"slash-commands": (f"{folder.name}/**/*.md",)}
-                root = Root(_CUSTOM, str(folder.parent), "user", 0, finds)  # type: ignore[arg-type]
-                supplies().discovery.extra_roots.append(root)
-    if not skills:
-        return settings
-    folders = [*settings.skills.custom_directories, *skills]
-    return replace(settings, skills=replace(settings.skills, custom_directories=folders))
+            roots = supplies().discovery.extra_roots
+            roots += [
+                Root(_CUSTOM, str(one), "user", 0, {"skills": ("*/SKILL.md",)}) for one in answer.skills
+            ]
+            for one in answer.commands:
+                finds: Patterns = {"slash-commands": (f"{one.name}/**/*.md",)}
+                roots.append(Root(_CUSTOM, str(one.parent), "user", 0, finds))

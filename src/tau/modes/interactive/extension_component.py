@@ -19,7 +19,7 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
 class ExtensionComponent(LiveComponent):
-    """`fault` is told what is wrong, once; from then on the component shows nothing."""
+    """Calls `fault` once with what is wrong; from then on it shows nothing."""
 
     def __init__(
         self,
@@ -73,19 +73,20 @@ class ExtensionComponent(LiveComponent):
         return rows  # type: ignore[no-any-return]
 
     def handle_input(self, event: InputEvent) -> bool:
-        if self.is_broken or not hasattr(self.inner, "handle_input"):
+        handle = _method(self.inner, "handle_input")
+        if self.is_broken or handle is None:
             return False
         try:
-            return self._guard(self.inner.handle_input)(event) is not False
+            return self._guard(handle)(event) is not False
         except Exception as error:
             self._break("handle_input failed", error)
             return False
 
     def invalidate(self) -> None:
         self._last = None
-        if not self.is_broken and hasattr(self.inner, "invalidate"):
+        if not self.is_broken and (invalidate := _method(self.inner, "invalidate")) is not None:
             try:
-                self._guard(self.inner.invalidate)()
+                self._guard(invalidate)()
             except Exception as error:
                 self._break("invalidate failed", error)
 
@@ -94,15 +95,21 @@ class ExtensionComponent(LiveComponent):
         if self._is_disposed:
             return
         self._is_disposed = True
-        if hasattr(self.inner, "dispose"):
+        if (dispose := _method(self.inner, "dispose")) is not None:
             try:
-                self._guard(self.inner.dispose)()
+                self._guard(dispose)()
             except Exception as error:
                 self._fault("dispose failed", error)
 
     def _break(self, problem: str, error: BaseException | None = None) -> None:
         self.is_broken = True
         self._fault(problem, error)
+
+
+def _method(part: object, name: str) -> Callable[..., Any] | None:
+    """An optional method of an extension's object."""
+    found = getattr(part, name, None)
+    return found if callable(found) else None
 
 
 def row_problem(rows: Any, width: int) -> str:

@@ -14,6 +14,7 @@ from tau.base.late import late
 from tau.modes.session_commands.command import CallId, CommandCall, NoFields, SessionCommand
 
 attachment_texts = late("tau.modes.session_commands.attachment_texts")
+extension_faces = late("tau.modes.extension_faces")
 
 Disposition = Literal["started", "steered", "queued"]
 
@@ -108,7 +109,7 @@ class EnabledRequest(Struct, frozen=True):
 
 async def prompt(call: CommandCall, request: PromptRequest) -> PromptAccepted:
     host = call.host
-    if host.start_command(request.message):
+    if request.message.startswith("/") and extension_faces.start_command(host, request.message):
         return PromptAccepted("started")
     attachments = await attachment_texts.with_texts(request.attachments) if request.attachments else []
     text = host.expand(request.message)

@@ -260,7 +260,7 @@ class Compactor:
             return True
 
     async def _advised(self, job: "CompactionInput") -> "CompactionInput":
-        """The job with what hooks add: a summary of their own, or what to pay attention to."""
+        """The job with what hooks add: their own summary, or what to pay attention to."""
         try:
             advice = await self._hooks.compaction_advice(job.messages)
         except Exception as error:
