@@ -37,7 +37,7 @@ from tau.coding.files.workspace_folders import WorkspaceFolders
 from tau.coding.model_resolver import ResolvedModel
 from tau.coding.output import OutputCap, widest_limits
 from tau.coding.prompts.system import SystemPrompt
-from tau.coding.resources import open_resources
+from tau.coding.resources import SessionResources, open_resources
 from tau.coding.sandbox import LateSandbox, SandboxHook
 from tau.coding.session.session import Session, SessionParts
 from tau.coding.session.stats import record_costs
@@ -97,15 +97,8 @@ async def compose(
     folders = WorkspaceFolders(cwd, options.add_dirs)
     resources = await open_resources(cwd, runner, paths, settings, environ, services, outside, sandbox)
     ask = partial(complete, stream := _stream(options, settings, models, host))
-    parts = ToolParts(
-        with_edit_mode(settings, environ, models.resolved.model),
-        record_costs(ask, conversation),
-        resources=resources if options.wrap_runner is None or sandbox else replace(resources, shell=None),
-        previews=environment.pending_changes,
-        can_ask=options.ui is not None,
-        code=_code_detector(options),
-        urls=environment.world.urls,
-    )
+    parts = _tool_parts(options, settings, environ, models.resolved.model, environment, resources, sandbox)
+    parts = replace(parts, complete=record_costs(ask, conversation))
     problems += [*loaded.warnings, *models.warnings, *conversation.warnings, *resources.warnings]
     permissions = _permissions(options, paths, settings, environment, conversation)
     hooks = _hooks(options, paths, settings, environ, environment, folders, sandbox, permissions, host=host)
@@ -383,6 +376,25 @@ def _load_settings(options: SessionOptions, paths: Paths) -> LoadedSettings:
         loosened = project_rules.check_rules(options.cwd, paths, loaded, remember=is_seen)
         return replace(loaded, warnings=[*loosened, *loaded.warnings])
     return loaded
+
+
+def _tool_parts(
+    options: SessionOptions,
+    settings: Settings,
+    environ: Mapping[str, str],
+    model: Model,
+    environment: ToolEnvironment,
+    resources: SessionResources,
+    sandbox: LateSandbox | None,
+) -> ToolParts:
+    return ToolParts(
+        with_edit_mode(settings, environ, model),
+        resources=resources if options.wrap_runner is None or sandbox else replace(resources, shell=None),
+        previews=environment.pending_changes,
+        can_ask=options.ui is not None,
+        code=_code_detector(options),
+        urls=environment.world.urls,
+    )
 
 
 def _register_supplies(environment: ToolEnvironment, supplies: "Callable[[], Supplies]") -> None:

@@ -2,11 +2,12 @@
 
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
 from contextlib import AsyncExitStack
+from functools import partial
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from tau.ai.catalog import load_catalog, pick_model
+from tau.ai.catalog import Catalog, load_catalog, pick_model
 from tau.ai.client import Client
 from tau.ai.http import HttpTransport
 from tau.ai.model import Model, ThinkingLevel
@@ -69,19 +70,11 @@ async def open_models(
     catalog = merge_models(load_catalog(), file)
     auth = AuthFile(paths.auth)
     credentials = KeyCredentials(catalog, auth, runner, environ, flags=keys, models=file.keys, http=http)
-    recorded = http if options.ui is None else exchange_log.recorded(http)  # for /debug
+    sent = http if options.ui is None else exchange_log.recorded(http)  # for /debug
+    client = Client(sent, credentials, timeouts, address=credentials.address)
     known_limits: dict[str, plan_limits.PlanLimits] = {}
-    client = Client(recorded, credentials, timeouts, address=credentials.address)
     client.on_headers = _limits_watch(known_limits, credentials, paths)
-    client.on_response, client.on_refused = (
-        (None, None) if host is None else (host.on_response, host.on_refused)
-    )
-    credentials.warn = lambda warning: client.warn(warning)
-    client.may_send_plain = lambda model, host: (
-        host in settings.keys.plain_http_hosts
-        or model.provider in keys  # --api-key
-        or (model.provider in file.keys and not model.custom_address)  # both are in models.json
-    )
+    _connect_client(client, credentials, settings, file, keys, host)
     if options.stream is not None:
         resolved = ResolvedModel(model=faux.FAUX_MODEL)
         return SessionModels(resolved, ModelRoles(resolved.model), client, file.warnings)
@@ -114,13 +107,31 @@ async def open_models(
         return (model for model in catalog.models if credentials.available(model.provider))
 
     by_role = ModelRoles(resolved.model, roles, available, levels, known_limits, settings.local.num_ctx)
+    warnings = [*file.warnings, *auth.warnings, *problems]
     return SessionModels(
-        resolved,
-        by_role,
-        client,
-        [*file.warnings, *auth.warnings, *problems],
-        resolve,
-        lambda pattern: pick_model(catalog, pattern, prefer=credentials.providers_with_keys()).model,
+        resolved, by_role, client, warnings, resolve, partial(_find_model, catalog, credentials)
+    )
+
+
+def _find_model(catalog: Catalog, credentials: KeyCredentials, pattern: str) -> Model:
+    return pick_model(catalog, pattern, prefer=credentials.providers_with_keys()).model
+
+
+def _connect_client(
+    client: Client,
+    credentials: KeyCredentials,
+    settings: Settings,
+    file: ModelsFile,
+    keys: Mapping[str, str],
+    host: "ExtensionHost | None",
+) -> None:
+    if host is not None:
+        client.on_response, client.on_refused = host.on_response, host.on_refused
+    credentials.warn = lambda warning: client.warn(warning)
+    client.may_send_plain = lambda model, name: (
+        name in settings.keys.plain_http_hosts
+        or model.provider in keys  # --api-key
+        or (model.provider in file.keys and not model.custom_address)  # both are in models.json
     )
 
 

@@ -23,11 +23,11 @@ class ExtensionComponent(LiveComponent):
 
     def __init__(
         self,
-        inner: Any,
+        part: Any,
         fault: Callable[[str, BaseException | None], None],
         guard: Callable[[Callable[..., Any]], Callable[..., Any]] = lambda function: function,
     ) -> None:
-        self.inner = inner
+        self.part = part
         self.is_broken = False
         self._fault = fault
         self._guard = guard
@@ -37,26 +37,26 @@ class ExtensionComponent(LiveComponent):
 
     @property
     def takes_pasted_keys(self) -> bool:  # type: ignore[override]
-        return bool(getattr(self.inner, "takes_pasted_keys", True))
+        return bool(getattr(self.part, "takes_pasted_keys", True))
 
     @property
     def wants_releases(self) -> bool:  # type: ignore[override]
-        return bool(getattr(self.inner, "wants_releases", False))
+        return bool(getattr(self.part, "wants_releases", False))
 
     @property
     def focused(self) -> bool:  # type: ignore[override]
-        return bool(getattr(self.inner, "focused", False))
+        return bool(getattr(self.part, "focused", False))
 
     @focused.setter
     def focused(self, value: bool) -> None:
-        self.inner.focused = value
+        self.part.focused = value
 
     def render(self, width: int) -> Sequence[str]:
         if self.is_broken:
             return ()
         began = time.perf_counter()
         try:
-            rows = self._guard(self.inner.render)(width)
+            rows = self._guard(self.part.render)(width)
         except Exception as error:
             self._break("render failed", error)
             return ()
@@ -73,7 +73,7 @@ class ExtensionComponent(LiveComponent):
         return rows  # type: ignore[no-any-return]
 
     def handle_input(self, event: InputEvent) -> bool:
-        handle = _method(self.inner, "handle_input")
+        handle = _method(self.part, "handle_input")
         if self.is_broken or handle is None:
             return False
         try:
@@ -84,7 +84,7 @@ class ExtensionComponent(LiveComponent):
 
     def invalidate(self) -> None:
         self._last = None
-        if not self.is_broken and (invalidate := _method(self.inner, "invalidate")) is not None:
+        if not self.is_broken and (invalidate := _method(self.part, "invalidate")) is not None:
             try:
                 self._guard(invalidate)()
             except Exception as error:
@@ -95,7 +95,7 @@ class ExtensionComponent(LiveComponent):
         if self._is_disposed:
             return
         self._is_disposed = True
-        if (dispose := _method(self.inner, "dispose")) is not None:
+        if (dispose := _method(self.part, "dispose")) is not None:
             try:
                 self._guard(dispose)()
             except Exception as error:
